@@ -17,7 +17,7 @@ export function claimEngine(): void {
   if (claimed[watchedBy] !== undefined && claimed[watchedBy] !== thisCopy)
     throw new RematError(
       "TWO_HOOKS",
-      'another copy of @remat/dispatch-hook watches TensorFlow.js here, of which one can at a time. `remat record` and `remat exec` bring their own, which a program that uses remat itself (checkpoint, releaseEarly, withMemoryBudget, record, …) gets in place of its own where they are of one version: npm ls @remat/dispatch-hook shows whose there are. A CommonJS program on Node 20 gets it for require("@remat/checkpoint"), but not within require("remat").',
+      'another copy of @remat/dispatch-hook watches TensorFlow.js here, and one can at a time (npm ls @remat/dispatch-hook). Under `remat record` and `remat exec` a program that uses remat itself gets theirs where both are of one version. A CommonJS program on Node 20 gets it for require("@remat/checkpoint"), but not within require("remat").',
     );
   Object.defineProperty(claimed, watchedBy, { value: thisCopy, configurable: true });
 }

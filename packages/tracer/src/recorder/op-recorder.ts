@@ -1,6 +1,5 @@
 import { isRepeatable } from "@remat/backends";
 import {
-  type CheckpointedBlock,
   type DispatchMode,
   fasterGradientsNow,
   type GradientScope,
@@ -21,7 +20,6 @@ import {
   type FasterGradients,
   gradientsEndMark,
   gradientsStartMark,
-  type Module,
   minimizeUpdateStartMark,
   OpFlag,
   Phase,
@@ -33,7 +31,6 @@ import {
   updateStartMark,
 } from "@remat/trace";
 import type { Tensor, Variable } from "@tensorflow/tfjs-core";
-import { RecomputedCalls } from "./recomputed-calls.js";
 import { recordedAttributes } from "./recorded-attributes.js";
 import { RecordedTensors } from "./recorded-tensors.js";
 import { SequenceIndex } from "./sequence-index.js";
@@ -55,7 +52,7 @@ const ownGradient = "customGrad";
 export const optimizerStepMark = "optimizerStep";
 
 /**
- * Records all that {@link TraceRecorder} does, but for the blocks that a program checkpoints by hand, of which plans know nothing.
+ * Records all that {@link TraceRecorder} does, but for which module runs and for the blocks that a program checkpoints by hand, of which plans of passes know nothing.
  *
  * @internal
  */
@@ -64,21 +61,11 @@ export class OpRecorder implements DispatchMode {
   protected readonly builder: TraceBuilder;
   private gradientsTaken: FasterGradients | undefined;
   private readonly tensors: RecordedTensors;
-  /** Trace indices by op sequence, tape node sequence (the module call), scope sequence (scope, module call). */
-  private readonly opRows = new SequenceIndex();
-  private readonly callOfNodes = new SequenceIndex();
+  /** Trace indices by op sequence and by scope sequence. */
+  protected readonly opRows: SequenceIndex = new SequenceIndex();
   private readonly scopeRows = new SequenceIndex();
-  private readonly callOfScopes = new SequenceIndex();
-  private readonly callOfOps: number[] = [];
-  /** By call: the one that was active before it. */
-  private readonly callsBefore: number[] = [];
-  private call = -1;
-  private phase: number = Phase.forward;
+  protected phase: number = Phase.forward;
   private gradientsDepth = 0;
-  /** Module calls that run inside a gradient function. */
-  private recomputations = 0;
-  /** Module calls whose ops are replayed. */
-  private readonly recomputed: RecomputedCalls;
   /** What has been added to a gradient. */
   private readonly addends = new WeakSet<Tensor>();
   private inputRows: number[] = [];
@@ -92,10 +79,6 @@ export class OpRecorder implements DispatchMode {
   constructor(options: TraceRecorderOptions = {}) {
     this.builder = new TraceBuilder({ ...tracedHeader(), ...options.header });
     this.tensors = new RecordedTensors(this.builder);
-    this.recomputed = new RecomputedCalls({
-      enter: (call) => this.builder.enterModule(call, Phase.recompute),
-      exit: (call) => this.builder.exitModule(call, Phase.recompute),
-    });
     this.seesOutside = options.outside ?? true;
     this.sourceLine = options.sourceLine;
   }
@@ -108,23 +91,6 @@ export class OpRecorder implements DispatchMode {
     return fasterGradients === undefined ? trace : trace.withHeader({ ...trace.header, fasterGradients });
   }
 
-  /** The innermost module call that runs, or -1. */
-  get activeCall(): number {
-    return this.call;
-  }
-
-  /** Makes a module known and returns its index in the trace. */
-  module(module: Module): number {
-    return this.builder.module(module);
-  }
-
-  /** Which parameters and buffers `module` owns, those of the modules in it included; their storages get that category. */
-  moduleWeights(module: number, parameters: readonly Tensor[], buffers: readonly Tensor[] = []): void {
-    for (const tensor of parameters) this.tensors.know(tensor, Category.parameter);
-    for (const tensor of buffers) this.tensors.know(tensor, Category.buffer);
-    this.builder.moduleWeights(module, this.rowsOf(parameters), this.rowsOf(buffers));
-  }
-
   /** The storage of `tensor` is of this category; for a variable also every storage that it is assigned later. */
   categorizeTensor(tensor: Tensor, category: number): void {
     this.tensors.know(tensor, category);
@@ -135,56 +101,11 @@ export class OpRecorder implements DispatchMode {
     this.tensors.hold(storage);
   }
 
-  /**
-   * A call of `module` begins, inside `parent` (left out: the active call). Returns its index in the trace. While a gradient function runs,
-   * a forward call is a recomputation.
-   */
-  enterCall(module: number, inputs: readonly Tensor[], parent: number = this.call): number {
-    const call = this.builder.call(module, parent, inputs.length > 0);
-    this.recomputed.callMade(call, parent);
-    this.callsBefore[call] = this.call;
-    this.call = call;
-    const phase = this.forwardPhase();
-    if (phase === Phase.recompute) this.recomputations++;
-    this.builder.enterModule(call, phase, this.rowsOf(inputs));
-    return call;
-  }
-
-  exitCall(call: number, outputs: readonly Tensor[]): void {
-    this.call = this.callsBefore[call];
-    const phase = this.forwardPhase();
-    if (phase === Phase.recompute) this.recomputations--;
-    this.builder.exitModule(call, phase, this.rowsOf(outputs));
-  }
-
-  /** The backward pass reaches a forward call: `gradients` of its outputs. */
-  enterBackward(call: number, gradients: readonly Tensor[]): void {
-    this.builder.enterModule(call, Phase.backward, this.rowsOf(gradients));
-  }
-
-  exitBackward(call: number, gradients: readonly Tensor[]): void {
-    this.builder.exitModule(call, Phase.backward, this.rowsOf(gradients));
-  }
-
-  /** The module call around a tape node's forward op, or -1. */
-  callOfNode(node: TapeNode): number {
-    return this.callOfNodes.get(node.sequence);
-  }
-
   mark(name: string): void {
     this.builder.mark(name);
   }
 
-  recomputationStarting(ops: readonly number[], _block?: CheckpointedBlock): void {
-    this.recomputed.start(ops.map((sequence) => this.callOfRow(this.opRows.get(sequence))));
-  }
-
-  recomputationOver(_block?: CheckpointedBlock): void {
-    this.recomputed.end();
-  }
-
   opStarting(op: OpCall): void {
-    if (op.repeats !== undefined) this.recomputed.reach(this.callOfRow(this.opRows.get(op.repeats)));
     // Inputs never seen before exist before the op, so their allocation is told before its own.
     const { inputTensors } = op;
     const rows = new Array<number>(inputTensors.length);
@@ -200,12 +121,11 @@ export class OpRecorder implements DispatchMode {
     for (let i = 0; i < outputs.length; i++) outputRows[i] = this.tensors.row(outputs[i], this.phase);
     // One that is replayed in a gradient function repeats what it repeats anywhere.
     const node = op.repeats === undefined ? op.differentiates : undefined;
-    const call = this.callOf(op);
     const row = this.builder.op({
       name: op.kernel,
       phase,
       flags: this.flagsOf(op, inputRows, outputRows),
-      stack: this.builder.stackOfCall(call),
+      stack: this.stackOf(op),
       scope: op.scope === undefined ? -1 : this.scopeRows.get(op.scope.sequence),
       forwardOp: node?.op === undefined ? -1 : this.opRows.get(node.op.sequence),
       forwardScope: node?.scope === undefined ? -1 : this.scopeRows.get(node.scope.sequence),
@@ -216,8 +136,6 @@ export class OpRecorder implements DispatchMode {
     });
     if (this.sourceLine !== undefined) this.lineOfOps[row] = this.line;
     this.opRows.set(op.sequence, row);
-    this.callOfOps[row] = call;
-    if (op.phase === Phase.forward) this.recomputed.countOp(call);
     if (op.accumulatesFrom !== undefined) this.accumulated(op);
   }
 
@@ -237,7 +155,6 @@ export class OpRecorder implements DispatchMode {
     const parent = scope.parent === undefined ? -1 : this.scopeRows.get(scope.parent.sequence);
     const row = this.scope(scope.name, parent);
     this.scopeRows.set(scope.sequence, row);
-    this.callOfScopes.set(scope.sequence, this.call);
     this.builder.enterScope(row, scope.name === ownGradient ? this.rowsOf(scope.inputs) : undefined);
   }
 
@@ -258,14 +175,6 @@ export class OpRecorder implements DispatchMode {
           this.tensors.row(tensor, this.phase),
         );
     }
-  }
-
-  tapeNodeAdded(node: TapeNode): void {
-    const { op, scope } = node;
-    const row = op === undefined ? -1 : this.opRows.get(op.sequence);
-    const call =
-      row >= 0 ? this.callOfOps[row] : scope === undefined ? this.call : this.callOfScopes.get(scope.sequence);
-    this.callOfNodes.set(node.sequence, call);
   }
 
   phaseChanged(phase: number): void {
@@ -340,21 +249,9 @@ export class OpRecorder implements DispatchMode {
     return this.sourceLine?.();
   }
 
-  private forwardPhase(): number {
-    return this.phase === Phase.backward || this.phase === Phase.recompute ? Phase.recompute : Phase.forward;
-  }
-
-  private callOf(op: OpDone): number {
-    if (op.phase === Phase.outside) return -1;
-    if (op.repeats !== undefined) return this.callOfRow(this.opRows.get(op.repeats));
-    // What a gradient function runs in a module call of its own is that call's.
-    if (this.recomputations > 0) return this.call;
-    const node = op.differentiates ?? op.accumulatesFrom;
-    return node === undefined ? this.call : this.callOfNode(node);
-  }
-
-  private callOfRow(row: number): number {
-    return row < 0 ? -1 : this.callOfOps[row];
+  /** The stack of module calls around an op, as an index in the trace. */
+  protected stackOf(_op: OpDone): number {
+    return 0;
   }
 
   private flagsOf(op: OpDone, inputRows: readonly number[], outputRows: readonly number[]): number {
@@ -370,6 +267,11 @@ export class OpRecorder implements DispatchMode {
     return tensors.map((tensor) => this.tensors.row(tensor, this.phase));
   }
 
+  /** Whether data that JavaScript makes now may be what the program is given: outside of module calls. */
+  protected isOutsideCalls(): boolean {
+    return true;
+  }
+
   private freshCategory(origin: StorageOrigin): number {
     if (origin === "save") return Category.activation;
     if (origin === "op") {
@@ -377,6 +279,6 @@ export class OpRecorder implements DispatchMode {
       return this.phase === Phase.outside ? Category.other : Category.temporary;
     }
     if (this.phase !== Phase.forward) return Category.temporary;
-    return this.call < 0 && this.gradientsDepth === 0 ? Category.input : Category.other;
+    return this.isOutsideCalls() && this.gradientsDepth === 0 ? Category.input : Category.other;
   }
 }

@@ -1,6 +1,9 @@
-import type { CheckpointedBlock } from "@remat/dispatch-hook";
+import type { CheckpointedBlock, GradientScope, OpCall, OpDone, TapeNode } from "@remat/dispatch-hook";
+import { Category, type Module, Phase } from "@remat/trace";
 import type { Tensor } from "@tensorflow/tfjs-core";
 import { OpRecorder } from "./op-recorder.js";
+import { RecomputedCalls } from "./recomputed-calls.js";
+import { SequenceIndex } from "./sequence-index.js";
 
 export type { TraceRecorderOptions } from "./op-recorder.js";
 
@@ -22,6 +25,91 @@ export class TraceRecorder extends OpRecorder {
   /** Of blocks that are checkpointed by hand, and of those that run, innermost last. */
   private readonly blockRows = new WeakMap<CheckpointedBlock, number>();
   private readonly runningBlocks: number[] = [];
+  /** The call of a module around each tape node, each scope, each op. */
+  private readonly callOfNodes = new SequenceIndex();
+  private readonly callOfScopes = new SequenceIndex();
+  private readonly callOfOps: number[] = [];
+  /** By call: the one that was active before it. */
+  private readonly callsBefore: number[] = [];
+  private call = -1;
+  /** Module calls that run inside a gradient function. */
+  private recomputations = 0;
+  /** Module calls whose ops are replayed. */
+  private readonly recomputed = new RecomputedCalls({
+    enter: (call) => this.builder.enterModule(call, Phase.recompute),
+    exit: (call) => this.builder.exitModule(call, Phase.recompute),
+  });
+
+  /** The innermost module call that runs, or -1. */
+  get activeCall(): number {
+    return this.call;
+  }
+
+  /** Makes a module known and returns its index in the trace. */
+  module(module: Module): number {
+    return this.builder.module(module);
+  }
+
+  /** Which parameters and buffers `module` owns, those of the modules in it included; their storages get that category. */
+  moduleWeights(module: number, parameters: readonly Tensor[], buffers: readonly Tensor[] = []): void {
+    for (const tensor of parameters) this.categorizeTensor(tensor, Category.parameter);
+    for (const tensor of buffers) this.categorizeTensor(tensor, Category.buffer);
+    this.builder.moduleWeights(module, this.rowsOf(parameters), this.rowsOf(buffers));
+  }
+
+  /**
+   * A call of `module` begins, inside `parent` (left out: the active call). Returns its index in the trace. While a gradient function runs,
+   * a forward call is a recomputation.
+   */
+  enterCall(module: number, inputs: readonly Tensor[], parent: number = this.call): number {
+    const call = this.builder.call(module, parent, inputs.length > 0);
+    this.recomputed.callMade(call, parent);
+    this.callsBefore[call] = this.call;
+    this.call = call;
+    const phase = this.forwardPhase();
+    if (phase === Phase.recompute) this.recomputations++;
+    this.builder.enterModule(call, phase, this.rowsOf(inputs));
+    return call;
+  }
+
+  exitCall(call: number, outputs: readonly Tensor[]): void {
+    this.call = this.callsBefore[call];
+    const phase = this.forwardPhase();
+    if (phase === Phase.recompute) this.recomputations--;
+    this.builder.exitModule(call, phase, this.rowsOf(outputs));
+  }
+
+  /** The backward pass reaches a forward call: `gradients` of its outputs. */
+  enterBackward(call: number, gradients: readonly Tensor[]): void {
+    this.builder.enterModule(call, Phase.backward, this.rowsOf(gradients));
+  }
+
+  exitBackward(call: number, gradients: readonly Tensor[]): void {
+    this.builder.exitModule(call, Phase.backward, this.rowsOf(gradients));
+  }
+
+  /** The module call around a tape node's forward op, or -1. */
+  callOfNode(node: TapeNode): number {
+    return this.callOfNodes.get(node.sequence);
+  }
+
+  override opStarting(op: OpCall): void {
+    if (op.repeats !== undefined) this.recomputed.reach(this.callOfRow(this.opRows.get(op.repeats)));
+    super.opStarting(op);
+  }
+
+  override scopeEntered(scope: GradientScope): void {
+    this.callOfScopes.set(scope.sequence, this.call);
+    super.scopeEntered(scope);
+  }
+
+  tapeNodeAdded(node: TapeNode): void {
+    const { op, scope } = node;
+    const row = op === undefined ? -1 : this.opRows.get(op.sequence);
+    const call =
+      row >= 0 ? this.callOfOps[row] : scope === undefined ? this.call : this.callOfScopes.get(scope.sequence);
+    this.callOfNodes.set(node.sequence, call);
+  }
 
   blockEntered(block: CheckpointedBlock): void {
     const row = this.scope(block.name, this.runningBlocks.at(-1) ?? -1, "replayed");
@@ -37,15 +125,44 @@ export class TraceRecorder extends OpRecorder {
     this.builder.exitScope(row, this.rowsOf(results));
   }
 
-  override recomputationStarting(ops: readonly number[], block: CheckpointedBlock | undefined): void {
+  recomputationStarting(ops: readonly number[], block?: CheckpointedBlock): void {
     const row = block && this.blockRows.get(block);
     if (row !== undefined) this.builder.enterScope(row);
-    super.recomputationStarting(ops);
+    this.recomputed.start(ops.map((sequence) => this.callOfRow(this.opRows.get(sequence))));
   }
 
-  override recomputationOver(block: CheckpointedBlock | undefined): void {
-    super.recomputationOver();
+  recomputationOver(block?: CheckpointedBlock): void {
+    this.recomputed.end();
     const row = block && this.blockRows.get(block);
     if (row !== undefined) this.builder.exitScope(row);
+  }
+
+  protected override stackOf(op: OpDone): number {
+    const call = this.callOf(op);
+    // The row that the op is about to get.
+    this.callOfOps[this.builder.opCount] = call;
+    if (op.phase === Phase.forward) this.recomputed.countOp(call);
+    return this.builder.stackOfCall(call);
+  }
+
+  protected override isOutsideCalls(): boolean {
+    return this.call < 0;
+  }
+
+  private forwardPhase(): number {
+    return this.phase === Phase.backward || this.phase === Phase.recompute ? Phase.recompute : Phase.forward;
+  }
+
+  private callOf(op: OpDone): number {
+    if (op.phase === Phase.outside) return -1;
+    if (op.repeats !== undefined) return this.callOfRow(this.opRows.get(op.repeats));
+    // What a gradient function runs in a module call of its own is that call's.
+    if (this.recomputations > 0) return this.call;
+    const node = op.differentiates ?? op.accumulatesFrom;
+    return node === undefined ? this.call : this.callOfNode(node);
+  }
+
+  private callOfRow(row: number): number {
+    return row < 0 ? -1 : this.callOfOps[row];
   }
 }
