@@ -1,6 +1,7 @@
 import type { EstimateMode } from "@remat/runtime-estimator";
 import type { PricedStepOptions } from "@remat/sac-estimator";
 import { RuntimeSource, type Trace, withNotes } from "@remat/trace";
+import type { ReadRunOptions } from "./importers/importer.js";
 import { loadModel } from "./load-model.js";
 import { loadTrace } from "./load-trace.js";
 import type { ModelOptions } from "./model-options.js";
@@ -17,18 +18,23 @@ export interface PricedModel {
 /** Takes a training step, with each op's time. */
 export type TakeStep = (mode: EstimateMode, exported: unknown, options: PricedStepOptions) => Promise<Trace>;
 
+export interface PriceModelOptions {
+  /** Left out: `tracePricedStep` of `@remat/sac-estimator`. */
+  readonly takeStep?: TakeStep | undefined;
+  /** What becomes of a trace that is damaged in its midst: what only shows it keeps what comes before, and says so; what plans or checks a step refuses a part of it. Left out: it is refused. */
+  readonly damaged?: ReadRunOptions["damaged"];
+}
+
 /**
  * Returns the trace of MODEL with each op's time: by the roofline of a device, or measured on a real backend, for which the step is then taken. What
  * was measured before stays unless a device was asked for.
- *
- * @param takeStep left out: `tracePricedStep` of `@remat/sac-estimator`
  */
 export async function priceModel(
   source: ModelSource,
   options: ModelOptions,
   pricing: Pricing,
   progress: Progress,
-  takeStep?: TakeStep,
+  { takeStep, damaged }: PriceModelOptions = {},
 ): Promise<PricedModel> {
   const { mode, device, isAsked } = pricing;
   const isTimed = mode === "operator-level-benchmark";
@@ -53,7 +59,7 @@ export async function priceModel(
     return { trace, pricedFor };
   }
   const request = isTimed ? { ...options.request, backend: undefined } : options.request;
-  const trace = await loadTrace(source, { ...options, request }, progress);
+  const trace = await loadTrace(source, { ...options, request }, progress, damaged && { damaged });
   if (!isTimed && !isAsked && trace.ops.runtimeSource.includes(RuntimeSource.measured))
     return { trace, pricedFor: "what was measured" };
   const priced = await priceStep(trace, mode, { device, onProgress: onTimed });

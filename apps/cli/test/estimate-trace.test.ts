@@ -58,7 +58,7 @@ describe("remat estimate TRACE", () => {
     expect(stderr).toContain("memoryGBps");
   });
 
-  it("reads a trace that breaks off, and says so; refuses one that is corrupt, naming line and field", async () => {
+  it("reads a trace that breaks off, or is damaged in its midst, and says so; what plans it refuses that, naming line and field", async () => {
     const whole = join(folder, "whole.remat.jsonl");
     await remat("estimate", mlp, "--trace", whole);
     const text = readFileSync(whole, "utf8");
@@ -68,8 +68,18 @@ describe("remat estimate TRACE", () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(/note: the trace breaks off after line \d+/);
     const corrupt = join(folder, "corrupt.remat.jsonl");
-    writeFileSync(corrupt, text.replace('"t":"op"', '"t":"pp"'));
-    const refused = await remat("estimate", corrupt);
+    const middle = text.indexOf('"t":"op"', text.length / 2);
+    writeFileSync(corrupt, `${text.slice(0, middle)}"t":"pp"${text.slice(middle + 8)}`);
+    const note = /the trace breaks off after line \d+ \(.*field 't': .*\): all figures are of what comes before/;
+    for (const command of ["estimate", "memory"]) {
+      const kept = await remat(command, corrupt);
+      expect(kept.code, command).toBe(0);
+      expect(kept.stdout, command).toMatch(note);
+    }
+    const report = await remat("report", corrupt, "-o", join(folder, "corrupt.html"));
+    expect(report.code).toBe(0);
+    expect(report.stderr).toMatch(note);
+    const refused = await remat("plan", corrupt, "--budget", "80%");
     expect(refused.code).toBe(1);
     expect(refused.stderr).toMatch(/^remat: .*corrupt\.remat\.jsonl line \d+, field 't': .*\n$/);
   });

@@ -65,7 +65,10 @@ export async function estimate(model: string, options: CommandOptions, io: Conso
     const takeStep: TakeStep = async (...step) => (await estimates.estimateStep(...step)).trace!;
     const source = modelSource(model);
     const isPrediction = modelOptions.request.predict === true;
-    const priced = await priceModel(source, modelOptions, pricing, progress, isPrediction ? undefined : takeStep);
+    const priced = await priceModel(source, modelOptions, pricing, progress, {
+      damaged: "keep",
+      ...(!isPrediction && { takeStep }),
+    });
     const { trace, pricedFor } = priced;
     const top = options["top"] === undefined ? {} : { limit: parseCount("top", options["top"]) };
     if (trace.header.step?.predict === true) {

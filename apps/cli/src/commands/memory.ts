@@ -99,7 +99,7 @@ export async function memory(model: string, options: CommandOptions, io: Console
       shown.write(format.write(graphsDocument(summary, units), shapeOf(io)));
       return;
     }
-    const { trace } = await priceModel(source, modelOptions, pricing, progress);
+    const { trace } = await priceModel(source, modelOptions, pricing, progress, { damaged: "keep" });
     if (tracePath !== undefined) await writeTraceFile(trace, tracePath, io);
     if (codePath !== undefined && sharding !== undefined)
       await writeFor("--fsdp-code", codePath, fullyShardCode(trace, sharding), io);

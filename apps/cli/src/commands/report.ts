@@ -206,7 +206,7 @@ async function loadRun(
   // What was recorded cannot be built otherwise; options that say how to build a model are for the other side then.
   const isForOther = options["compare"] !== undefined && model.gives === "run";
   const price = async (each: ModelOptions): Promise<Trace> =>
-    (await priceModel(model, each, parsePricing(options), progress)).trace;
+    (await priceModel(model, each, parsePricing(options), progress, { damaged: "keep" })).trace;
   if (isForOther) return { trace: await price(optionsForRecorded(parsed)) };
   if (plan !== undefined)
     return { trace: await price(withGradientsOf(isOf(model, "model") ? plan : undefined, parsed)) };
