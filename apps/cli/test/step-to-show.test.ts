@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { heldPeak } from "@remat/memory";
 import { extractReport } from "@remat/report";
+import { formatBytes, formatPercent } from "@remat/reporting";
+import { readPlan } from "@remat/trace";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { buildShell } from "../../report/build-shell.js";
 import { openTarget } from "../src/terminal/open-target.js";
@@ -72,6 +74,34 @@ describe("report and terminal show of a model what remat plan plans", () => {
     expect(meta.plans!.recommended[0].peakBytes).toBe(planned.recommended.noCost.peakBytes);
     expect(meta.plans!.recordedPeakBytes).toBe(stock.peakBytes);
     expect(meta.plans!.whyNotDrawn).toContain("remat plan -o plan.json");
+  });
+
+  it("of a plan over that step, too, what it holds against the one peak that every command tells", async () => {
+    const of = [...step, "--size", "tiny"];
+    const path = join(folder, "plan.json");
+    const planned = await json("plan", uNet, ...of, "--max-overhead", "5%", "--iterations", "200", "-o", path);
+    const { peakBytes } = await json("memory", uNet, ...of);
+    const { meta, trace, overlays } = await reportOf(uNet, ...of, "--compare", path, "--iterations", "20");
+    expect([heldPeak(trace).peakBytes, meta.summary.peak?.totalBytes]).toEqual([peakBytes, peakBytes]);
+    const less = formatPercent(1 - planned.peakBytes / peakBytes);
+    const told = `${formatBytes(planned.peakBytes)} at the peak, ${less} less`;
+    expect(meta.answers[0]).toMatchObject({ question: "What does plan.json do?", answer: told, isGood: true });
+    // Drawn over ops that are others.
+    const [overlay] = meta.overlays;
+    expect([overlay.key, overlay.peakBytes]).toEqual(["plan", planned.peakBytes]);
+    expect(Math.max(...overlays[0])).toBeLessThanOrEqual(planned.peakBytes);
+    expect(overlays[0]).toHaveLength(trace.ops.count);
+    // Of the plan alone the same.
+    const alone = await reportOf(path);
+    expect(alone.meta.answers[0].answer).toBe(told);
+    const plan = readPlan(readFileSync(path, "utf8"));
+    const opened = await openTarget(
+      { request: { batch: 16, backend: "tensorflow", size: "tiny" }, data: undefined },
+      { canStop: false, isComparing: false, plan },
+    )(uNet, { signal: new AbortController().signal, onProgress: () => {} });
+    if (opened.kind !== "trace") throw new Error("expected a trace");
+    expect(heldPeak(opened.trace).peakBytes).toBe(peakBytes);
+    expect(opened.atHand?.planned?.ops.count).toBe(plan.ops.length);
   });
 
   it("as it is beside another run", async () => {

@@ -51,6 +51,7 @@ export {
 } from "./compare-view.js";
 export { describeCosts, formatCount } from "./describe-costs.js";
 export { describeMaker, describeShape } from "./describe-held.js";
+export { describeProof } from "./describe-proof.js";
 export { type AllocatorSummary, allocatorDocument, allocatorFacts } from "./documents/allocator-document.js";
 export { checkDocument } from "./documents/check-document.js";
 export {

@@ -26,7 +26,7 @@ import {
   planOrders,
 } from "../plan/plan-options.js";
 import { nothingToRecompute, tooDear, tooMuch } from "../plan/refuse.js";
-import { type Shown, showPlan } from "../plan/show-plan.js";
+import { type FoundPlan, type Shown, showPlan } from "../plan/show-plan.js";
 import { writePolicyFile } from "../plan/write-policy-file.js";
 import { type PricedModel, priceModel } from "../price-model.js";
 import { type Pricing, parsePricing, pricingOptions } from "../pricing-options.js";
@@ -195,7 +195,7 @@ async function planModel(
     return planForTorch(trace, name, { ...beforeTorch, write: (text) => void beside.write(text) });
   }
   progress.show(`planning ${name}`, true);
-  const found = await findPlan(trace, budgetOfStock(asked, stock), name, io, progress);
+  const found = besideStock(await findPlan(trace, budgetOfStock(asked, stock), name, io, progress), stock);
   // What is planned is held against the same step.
   const predictReleased = () =>
     predictEarlyRelease(trace, { source, options: { checkpointing: "free", ...options } }, progress);
@@ -278,6 +278,17 @@ function budgetOfStock(asked: PlanOptions, stock: Trace): PlanOptions {
   const { budget, method } = asked;
   if (budget === undefined || method.budgetOf !== "step") return asked;
   return { ...asked, budget: { bytes: bytesOfBudget(budget, heldPeak(stock).peakBytes) } };
+}
+
+/** A plan is held against the step that its user takes, whatever gradients it has itself. */
+function besideStock<Found extends FoundPlan | { readonly infeasible: InfeasibleBudget }>(
+  found: Found,
+  stock: Trace,
+): Found {
+  if (!("plan" in found) || found.isByModule === true) return found;
+  const { plan } = found;
+  const recordedPeakBytes = heldPeak(stock).peakBytes;
+  return { ...found, plan: { ...plan, predicted: { ...plan.predicted, recordedPeakBytes } } };
 }
 
 /** What was found that holds least, though it is too much for the budget. */

@@ -9,9 +9,7 @@ import type { ConsoleIo } from "../console-io.js";
 import { unitsOption } from "../format-option.js";
 import { loadTrace, optionsForRecorded } from "../load-trace.js";
 import { type ModelOptions, parseModelOptions, predictOption, recordOptions, stepOptions } from "../model-options.js";
-import { isOf } from "../model-source.js";
 import { writeFor } from "../output.js";
-import { withGradientsOf } from "../plan/gradients-of-plan.js";
 import { parseTimeMs } from "../plan/plan-options.js";
 import { type ShownStep, stepToShow } from "../plan/step-to-show.js";
 import { priceModel } from "../price-model.js";
@@ -130,7 +128,7 @@ export async function report(model: string | undefined, options: CommandOptions,
           ...given,
           pricing: parsePricing(options),
           planned: stepPlanned,
-          ...(plan && { command: commandToFollow(given, trace, { plan: plan.plan, path: planPath }) }),
+          ...(plan && { command: commandToFollow(given, stepPlanned ?? trace, { plan: plan.plan, path: planPath }) }),
         },
         progress,
       ));
@@ -208,10 +206,8 @@ async function loadRun(
   const price = async (each: ModelOptions): Promise<Trace> =>
     (await priceModel(model, each, parsePricing(options), progress, { damaged: "keep" })).trace;
   if (isForOther) return { trace: await price(optionsForRecorded(parsed)) };
-  if (plan !== undefined)
-    return { trace: await price(withGradientsOf(isOf(model, "model") ? plan : undefined, parsed)) };
-  if (options["compare"] !== undefined) return { trace: await price(parsed) };
-  return stepToShow(model, parsed, { trace: (each) => loadTrace(model, each, progress), price });
+  if (options["compare"] !== undefined && plan === undefined) return { trace: await price(parsed) };
+  return stepToShow(model, parsed, { trace: (each) => loadTrace(model, each, progress), price }, plan);
 }
 
 /** The sharding plan, by what was typed. */

@@ -5,7 +5,6 @@ import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { parseModelOptions, predictOption, recordOptions, stepOptions } from "../model-options.js";
 import { importerOf, isOf, modelSource } from "../model-source.js";
-import { withGradientsOf } from "../plan/gradients-of-plan.js";
 import { deviceOption, type Pricing, parsePricing } from "../pricing-options.js";
 import { Progress } from "../progress.js";
 import { tellTruncation } from "../tell-truncation.js";
@@ -60,9 +59,11 @@ export async function ui(targets: readonly string[], options: CommandOptions, io
   const pricing = parsePricing(options);
   const { device } = pricing;
   const isAscii = options["ascii"] === true ? true : undefined;
-  const open = openTarget(withGradientsOf(planAmong(targets), parseModelOptions(options)), {
+  const plan = planAmong(targets);
+  const open = openTarget(parseModelOptions(options), {
     canStop: options["once"] !== true,
-    isComparing: targets.length > 1,
+    isComparing: targets.length > 1 && plan === undefined,
+    plan,
     typed: { options, pricing },
   });
   if (options["once"] === true)

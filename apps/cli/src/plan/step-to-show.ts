@@ -1,9 +1,9 @@
 import { heldPeak, tellsLifetimes } from "@remat/memory";
 import { formatBytes } from "@remat/text-table";
-import { type Trace, withNotes } from "@remat/trace";
+import { type Plan, type Trace, withNotes } from "@remat/trace";
 import type { ModelOptions } from "../model-options.js";
 import { isOf, type ModelSource } from "../model-source.js";
-import { withGradientsOfPlans } from "./gradients-of-plan.js";
+import { withGradientsOf, withGradientsOfPlans } from "./gradients-of-plan.js";
 
 /** What a step of a model is taken for. */
 export interface StepsToShow {
@@ -20,17 +20,27 @@ export interface ShownStep {
 }
 
 /**
- * Returns what report and terminal show of SOURCE by itself. They show a model's step with the gradients that plans are followed with,
+ * Returns what report and terminal show of SOURCE by itself, or with a plan for it. They show a model's step with the gradients that plans are followed with,
  * as `remat plan` plans it, and draw plans over it; where that holds something else at its peak than the user's own step does, the latter. A note says which where they differ.
  */
-export async function stepToShow(source: ModelSource, options: ModelOptions, steps: StepsToShow): Promise<ShownStep> {
+export async function stepToShow(
+  source: ModelSource,
+  options: ModelOptions,
+  steps: StepsToShow,
+  plan?: Plan,
+): Promise<ShownStep> {
   const { trace, price = trace } = steps;
   const { request } = options;
-  const isPlannedOtherwise = isOf(source, "model") && request.predict !== true && request.fasterGradients === undefined;
+  const withGradients = plan === undefined ? withGradientsOfPlans(options) : withGradientsOf(plan, options);
+  const isPlannedOtherwise =
+    isOf(source, "model") &&
+    request.predict !== true &&
+    request.fasterGradients === undefined &&
+    withGradients.request.fasterGradients !== undefined;
   if (!isPlannedOtherwise) return { trace: await price(options) };
   const stock = await trace(options);
   if (!tellsLifetimes(stock) || stock.header.step?.predict === true) return { trace: await price(options) };
-  const planned = await price(withGradientsOfPlans(options));
+  const planned = await price(withGradients);
   const stockBytes = heldPeak(stock).peakBytes;
   const plannedBytes = heldPeak(planned).peakBytes;
   if (plannedBytes !== stockBytes)

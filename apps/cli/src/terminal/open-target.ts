@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
 import { type DeviceToFit, whereRecorded } from "@remat/reporting";
 import type { Opened, OpenOptions, OpenTarget } from "@remat/terminal";
-import { RematError, Trace, type TraceParts } from "@remat/trace";
+import { type Plan, RematError, Trace, type TraceParts } from "@remat/trace";
 import { loadTrace, optionsForRecorded } from "../load-trace.js";
 import type { ModelOptions } from "../model-options.js";
 import { importerOf, isOf, type ModelSource, modelSource } from "../model-source.js";
@@ -17,6 +17,8 @@ export interface OpenTargetOptions {
   readonly canStop: boolean;
   /** Whether there are several targets: what says how to take a step is then for those that are models. */
   readonly isComparing: boolean;
+  /** A plan that is looked at beside the step. */
+  readonly plan?: Plan | undefined;
   /** What was typed besides the target, which what is to be typed next goes on with; left out: nothing is named to type. */
   readonly typed?: Pick<TypedTarget, "options" | "pricing"> | undefined;
 }
@@ -25,17 +27,20 @@ export interface OpenTargetOptions {
  * Opens what the terminal app is given: traces are read as far as they can be, models are traced; with `canStop` in a thread of their own, so
  * that the app goes on meanwhile.
  */
-export function openTarget(options: ModelOptions, { canStop, isComparing, typed }: OpenTargetOptions): OpenTarget {
+export function openTarget(
+  options: ModelOptions,
+  { canStop, isComparing, plan, typed }: OpenTargetOptions,
+): OpenTarget {
   const optionsOf = (source: ModelSource) =>
-    isComparing && isOf(source, "run") ? optionsForRecorded(options) : options;
+    (isComparing || plan !== undefined) && isOf(source, "run") ? optionsForRecorded(options) : options;
   return async (target, opening): Promise<Opened> => {
     const source = modelSource(target);
     const { name: title, path } = source;
     if (isOf(source, "plan")) {
-      const plan = importerOf(source).read(path);
-      return { kind: "plan", title, path, plan, following: commandOfSubject(plan.subject, target)?.command };
+      const read = importerOf(source).read(path);
+      return { kind: "plan", title, path, plan: read, following: commandOfSubject(read.subject, target)?.command };
     }
-    const step = await stepOf(source, optionsOf(source), { canStop, isComparing }, opening);
+    const step = await stepOf(source, optionsOf(source), { canStop, isComparing, plan }, opening);
     return {
       kind: "trace",
       ...{ title, path, trace: step.trace, isModel: isOf(source, "model") },
@@ -68,13 +73,14 @@ function stepAtHand(step: OpenedStep, typed: TypedTarget | undefined): AtHand {
 async function stepOf(
   source: ModelSource,
   options: ModelOptions,
-  { canStop, isComparing }: OpenTargetOptions,
+  { canStop, isComparing, plan }: OpenTargetOptions,
   { signal, onProgress }: OpenOptions,
 ): Promise<OpenedStep> {
-  if (canStop && isOf(source, "model")) return traceInThread({ source, options, isComparing }, { signal, onProgress });
+  if (canStop && isOf(source, "model"))
+    return traceInThread({ source, options, isComparing, plan }, { signal, onProgress });
   const trace = (each: ModelOptions): Promise<Trace> =>
     loadTrace(source, each, { show: onProgress }, { damaged: "keep", signal });
-  return isComparing ? { trace: await trace(options) } : stepToShow(source, options, { trace });
+  return isComparing ? { trace: await trace(options) } : stepToShow(source, options, { trace }, plan);
 }
 
 /** Tracing a model runs its code, which nobody can interrupt; a thread can be ended. */

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from "node:worker_threads";
-import { RematError } from "@remat/trace";
+import { type Plan, RematError } from "@remat/trace";
 import { loadTrace } from "../load-trace.js";
 import type { ModelOptions } from "../model-options.js";
 import type { ModelSource } from "../model-source.js";
@@ -12,6 +12,8 @@ export interface TracingRequest {
   readonly options: ModelOptions;
   /** Whether it is looked at beside another run, and so as it is. */
   readonly isComparing: boolean;
+  /** A plan that is looked at beside it. */
+  readonly plan?: Plan | undefined;
 }
 
 /** What it tells. */
@@ -29,7 +31,7 @@ export type TracingReport =
 if (parentPort !== null) {
   const port = parentPort;
   const tell = (report: TracingReport): void => port.postMessage(report);
-  const { source, options, isComparing } = workerData as TracingRequest;
+  const { source, options, isComparing, plan } = workerData as TracingRequest;
   const began = performance.now();
   let modules = 0;
   let lastMs = 0;
@@ -46,7 +48,7 @@ if (parentPort !== null) {
     const load = (each: ModelOptions) => loadTrace(source, each, progress);
     const { trace, planned }: ShownStep = isComparing
       ? { trace: await load(options) }
-      : await stepToShow(source, options, { trace: load });
+      : await stepToShow(source, options, { trace: load }, plan);
     const isTraining = !isComparing && trace.header.step?.predict !== true;
     const released = isTraining ? await predictReleased(trace, { source, options }, progress) : undefined;
     tell({

@@ -8,7 +8,7 @@ import type { Trace } from "@remat/trace";
 export function alignHighest(
   trace: Trace,
   other: Trace,
-  timeline: MemoryTimeline = memoryTimeline(other),
+  timeline: Pick<MemoryTimeline, "totalBytes" | "highestBytes"> = memoryTimeline(other),
 ): Float64Array {
   const match = matchOps(trace, other);
   const highest = new Float64Array(trace.ops.count).fill(Number.NaN);

@@ -49,7 +49,7 @@ import {
 } from "@remat/trace";
 import type { FollowedColumns, ReportData } from "../data/report-file.js";
 import type { Comparison, FsdpFindings, LeakFindings, Overlay, PlanFindings, ReportMeta } from "../data/report-meta.js";
-import { alignHighest } from "./align-runs.js";
+import { alignHighest, matchOps } from "./align-runs.js";
 import { type FindPlansOptions, findPlans, followedPlan } from "./find-plans.js";
 
 export interface MakeReportOptions {
@@ -124,14 +124,16 @@ export async function makeReport(trace: Trace, options: MakeReportOptions): Prom
     );
   }
   if (options.plan !== undefined) {
-    const { overlay, memory, columns } = givenPlan(trace, options.plan);
+    const { overlay, memory, columns, highestBytes } = givenPlan(trace, options.plan, options.planned);
     followed.push({ plan: followedPlan(options.plan.name, options.plan.plan), columns });
-    if (columns.sequence.length === 0) overlays.push([overlay, memory.highestBytes]);
-    const mismatch = findPlanMismatch(options.plan.plan, trace);
+    if (columns.sequence.length === 0) overlays.push([overlay, highestBytes]);
+    const mismatch = findPlanMismatch(options.plan.plan, options.planned ?? trace);
     outcomes.push(
       answerPlan({
         ...options.plan,
         memory,
+        // The step that is shown, which is the user's own.
+        beforeBytes: summary.peak?.totalBytes,
         deviceMemoryBytes,
         mismatch: mismatch && describePlanMismatch(mismatch),
       }),
@@ -225,31 +227,59 @@ function describeSearch({ planTimeMs = 8000, planIterations }: MakeReportOptions
   return `simulated annealing over the whole step for ${effort}, seed 0; every plan was simulated to the byte`;
 }
 
+/** What is shown of a plan that was given. */
+interface GivenPlan {
+  readonly overlay: Overlay;
+  readonly memory: PlanMemory;
+  readonly columns: FollowedColumns;
+  /** By op that is shown: the most that is held under the plan. */
+  readonly highestBytes: Float64Array;
+}
+
 function givenPlan(
   trace: Trace,
   { name, plan }: NonNullable<MakeReportOptions["plan"]>,
-): { readonly overlay: Overlay; readonly memory: PlanMemory; readonly columns: FollowedColumns } {
-  if (plan.ops.length !== trace.ops.count || plan.subject.kind !== "trace")
+  planned: Trace = trace,
+): GivenPlan {
+  if (plan.ops.length !== planned.ops.count || plan.subject.kind !== "trace")
     throw new RematError(
       "REPORT_PLAN_MISMATCH",
-      `${name}: the plan is for ${plan.subject.kind === "trace" ? `a run of ${plan.ops.length} ops` : "a graph"}, the run has ${trace.ops.count}. Name the run that it was made for, with the same batch and loss.`,
+      `${name}: the plan is for ${plan.subject.kind === "trace" ? `a run of ${plan.ops.length} ops` : "a graph"}, the run has ${planned.ops.count}. Name the run that it was made for, with the same batch and loss.`,
     );
-  const memory = holdPlan(trace, plan);
+  const memory = holdPlan(planned, plan);
+  const overlay: Overlay = {
+    key: "plan",
+    label: name,
+    kind: "plan",
+    peakBytes: plan.predicted.peakBytes,
+    note: `predicted: ${formatPercent(plan.predicted.overhead)} more time than the plain step`,
+    isGiven: true,
+  };
+  const fates = planFates(planned, plan);
+  if (planned !== trace) {
+    const match = matchOps(trace, planned);
+    return {
+      overlay: { ...overlay, note: `${overlay.note}; it runs other ops: the most held at the matching ones` },
+      memory,
+      columns: {
+        sequence: new Int32Array(0),
+        fates: Uint8Array.from(match, (op) => fates[op] ?? 0),
+      },
+      highestBytes: alignHighest(trace, planned, {
+        totalBytes: memory.highestBytes,
+        highestBytes: memory.highestBytes,
+      }),
+    };
+  }
   const graph = sequenceGraphOfTrace(trace);
   const { nodes } = sequenceOfPlan(plan, graph);
   // A plan that was made for another backend, or by hand, may free otherwise than after the last use.
   const isFollowed = accountSequence(graph, nodes)?.peakBytes === memory.peakBytes;
   return {
-    overlay: {
-      key: "plan",
-      label: name,
-      kind: "plan",
-      peakBytes: plan.predicted.peakBytes,
-      note: `predicted: ${formatPercent(plan.predicted.overhead)} more time than the plain step`,
-      isGiven: true,
-    },
+    overlay,
     memory,
-    columns: { sequence: isFollowed ? nodes : new Int32Array(0), fates: planFates(trace, plan) },
+    columns: { sequence: isFollowed ? nodes : new Int32Array(0), fates },
+    highestBytes: memory.highestBytes,
   };
 }
 

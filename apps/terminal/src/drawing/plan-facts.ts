@@ -1,4 +1,4 @@
-import { type DeviceToFit, formatBytes, formatMs, formatPercent } from "@remat/reporting";
+import { type DeviceToFit, describeProof, formatBytes, formatMs, formatPercent } from "@remat/reporting";
 import type { Plan } from "@remat/trace";
 import { barText, type Glyphs } from "../text/glyphs.js";
 import type { Line } from "../text/line.js";
@@ -7,6 +7,8 @@ import type { Line } from "../text/line.js";
 export interface PlanGiven {
   /** What the step is to fit; left out: that is told elsewhere. */
   readonly device?: DeviceToFit;
+  /** What the step holds as it is; left out: as the plan has it. */
+  readonly recordedBytes?: number | undefined;
   /** What to type to have it followed. */
   readonly following?: string | undefined;
 }
@@ -15,7 +17,7 @@ export interface PlanGiven {
 export function planFacts(plan: Plan, width: number, glyphs: Glyphs, given: PlanGiven = {}): readonly Line[] {
   const { predicted, origin, subject, steps } = plan;
   const recomputed = steps.filter(({ isRecomputed }) => isRecomputed).length;
-  const recorded = predicted.recordedPeakBytes ?? predicted.plain.peakBytes;
+  const recorded = given.recordedBytes ?? predicted.recordedPeakBytes ?? predicted.plain.peakBytes;
   const cost = subject.kind === "trace" ? formatMs(predicted.cost) : `cost ${predicted.cost}`;
   const bar = barText(recorded > 0 ? predicted.peakBytes / recorded : 0, Math.max(8, Math.min(40, width - 12)), glyphs);
   return [
@@ -27,12 +29,7 @@ export function planFacts(plan: Plan, width: number, glyphs: Glyphs, given: Plan
     fact("budget", formatBytes(origin.budgetBytes)),
     fact("step", `${cost}, ${formatPercent(predicted.overhead)} overhead`),
     fact("work", `${recomputed} of ${steps.length} steps are recomputations`),
-    fact(
-      "proof",
-      predicted.gap <= 1e-6
-        ? "nothing within the budget is faster"
-        : `at most ${formatPercent(predicted.gap)} from the fastest there can be`,
-    ),
+    fact("proof", describeProof(plan)),
     fact("method", `${origin.method}, ${origin.order} order`),
   ];
 }

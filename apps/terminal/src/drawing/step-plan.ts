@@ -1,3 +1,4 @@
+import { heldPeak } from "@remat/memory";
 import { formatBytes, summarizePlan } from "@remat/reporting";
 import { wrapText } from "@remat/text-table";
 import { describePlanMismatch, findPlanMismatch, type Plan, type Trace } from "@remat/trace";
@@ -47,7 +48,9 @@ export function stepPlanLines(
     ];
   const mismatch = findMismatch(document, plan);
   return [
-    ...planFacts(plan, width, glyphs),
+    ...planFacts(plan, width, glyphs, {
+      recordedBytes: mismatch === undefined ? heldPeakOf(document.trace) : undefined,
+    }),
     ...onOneDevice.flatMap((text) => wrapped(text, "warning")),
     ...(mismatch === undefined ? [] : wrapped(mismatch, "warning")),
     // Of another trace it has its file.
@@ -59,6 +62,8 @@ export function stepPlanLines(
 
 /** The step that plans are made of. */
 const stepOf = (document: TraceDocument): Trace => document.planned() ?? document.trace;
+
+const heldPeakOf = rememberLast((trace: Trace) => heldPeak(trace).peakBytes);
 
 const summaryOf = rememberLast((plan: Plan, trace: Trace) =>
   // Of freeing alone nothing is shown here.

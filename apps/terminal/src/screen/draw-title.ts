@@ -25,7 +25,7 @@ const wholeTabs: readonly TabStyle[] = [
 ];
 const shortTabs: TabStyle = { hasAppName: false, isRoomy: false, isShort: true };
 /** Of the name of what is shown, where it is cut. */
-const fewestColumns = 16;
+const fewestColumns = 22;
 
 /**
  * Draws the lines above a view: its tab among the others, the verdict, and what is shown for which device. That stands behind the tabs; where these

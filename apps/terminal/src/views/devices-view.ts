@@ -281,13 +281,12 @@ function drawDevices(scene: Scene, own: DevicesState): Drawn {
   const half = isWide ? Math.floor(width / 2) - 1 : width;
   const effect = textOnly(...effectLines(scene.run.opened, scene.document, half, glyphs));
   const { planning, outcome, stepPlan } = own;
-  const isPlanned = (planning ?? outcome ?? stepPlan ?? scene.plan) !== undefined;
   const step = { progress: planning?.text, outcome, plan: stepPlan ?? scene.plan };
   const plan = textOnly(...stepPlanLines(scene.document, step, isWide ? width - half - 2 : width, glyphs));
   const both = isWide
     ? besideEachOther(effect, plan, { width: half, gap: 2 }, glyphs)
-    : // Nobody can scroll here, so that what was asked for comes first.
-      stack(...(isPlanned ? [plan, textOnly([]), effect] : [effect, textOnly([]), plan]));
+    : // Nobody can scroll here, so that what is asked for comes first.
+      stack(plan, textOnly([]), effect);
   const drawn = stack(settings, both);
   return { lines: drawn.lines.slice(0, height), regions: drawn.regions };
 }

@@ -77,6 +77,8 @@ export interface PlanOutcome {
   readonly plan: Plan;
   /** What the step holds under it; left out: the trace is not at hand. */
   readonly memory?: PlanMemory;
+  /** What the step holds as it is; left out: as the plan has it. */
+  readonly beforeBytes?: number | undefined;
   /** Of its peak, what its steps do not list; left out: nobody has looked. */
   readonly unlistedBytes?: number | undefined;
   readonly deviceMemoryBytes?: number | undefined;
@@ -88,7 +90,16 @@ export interface PlanOutcome {
 
 /** Returns what a plan does to the step that it was made for, as the plan itself predicts. */
 export function answerPlan(
-  { name, plan, memory, unlistedBytes = 0, device, deviceMemoryBytes = device?.memoryBytes, mismatch }: PlanOutcome,
+  {
+    name,
+    plan,
+    memory,
+    beforeBytes,
+    unlistedBytes = 0,
+    device,
+    deviceMemoryBytes = device?.memoryBytes,
+    mismatch,
+  }: PlanOutcome,
   units?: SizeUnit,
 ): Answer {
   const size = sizeFormat(units);
@@ -101,7 +112,7 @@ export function answerPlan(
       question: `What does ${name} do?`,
       peakBytes: predicted.peakBytes,
       bytesByCategory: memory?.bytesByCategory,
-      beforeBytes: predicted.recordedPeakBytes ?? predicted.plain.peakBytes,
+      beforeBytes: beforeBytes ?? predicted.recordedPeakBytes ?? predicted.plain.peakBytes,
       overhead: predicted.overhead,
       deviceMemoryBytes,
       reasons: [

@@ -1,5 +1,6 @@
 import { traceNotes } from "@remat/trace";
 import { labelCategory } from "../category-colours.js";
+import { describeProof } from "../describe-proof.js";
 import { formatMs, formatOverhead, formatPercent } from "../format-quantity.js";
 import type { DocumentPart, DocumentRecords, OutputDocument } from "../formats/output-document.js";
 import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
@@ -169,18 +170,14 @@ function describePlan(
   size: SizeFormat,
 ): readonly string[] {
   const { header } = trace;
-  const { origin, predicted } = plan;
+  const { origin } = plan;
   const effort = [
     ...(origin.iterations === undefined ? [] : [`${origin.iterations} iterations`]),
     ...(origin.seed === undefined ? [] : [`seed ${origin.seed}`]),
   ];
-  const bound =
-    predicted.gap === 0
-      ? "proven optimal for this order"
-      : `no plan takes less than ${formatMs(predicted.lowerBound)}: gap ${formatOverhead(predicted.gap)}`;
   return [
     `${header.model ?? "model"}: ${header.framework}${header.frameworkVersion === undefined ? "" : ` ${header.frameworkVersion}`}, ${header.mode}${header.backend === undefined ? "" : ` ${header.backend} backend`}, priced for ${pricedFor ?? header.device}; ${trace.ops.count} ops`,
-    `budget ${size(origin.budgetBytes)}, method ${origin.method}${effort.length === 0 ? "" : `, ${effort.join(", ")}`}; ${bound}`,
+    `budget ${size(origin.budgetBytes)}, method ${origin.method}${effort.length === 0 ? "" : `, ${effort.join(", ")}`}; ${describeProof(plan)}`,
     ...(elsewhere.size === 0
       ? []
       : [
