@@ -22,7 +22,7 @@ export function parseSharding(value: unknown): ShardingPlan {
   const isFile = given.endsWith(".json") && !/(^|,)\s*(world|checkpoint)=/.test(given);
   return isFile
     ? asUsage(() => readShardingPlan(readText("fsdp", given)), `${given}: `)
-    : asUsage(() => parseShardingPlan(given, { checkpointFile: (path) => checkpointOf(path, "fsdp") }));
+    : asUsage(() => parseShardingPlan(given, { checkpointFile: (path) => checkpointOf(path, "checkpoint=") }));
 }
 
 /**
@@ -62,7 +62,7 @@ function readText(option: string, path: string): string {
     return readFileSync(path, "utf8");
   } catch (error) {
     throw new UsageError(
-      `--${option} ${quote(path)}: cannot be read (${(error as Error).message}). Expected a file as JSON, or text: ${option === "fsdp" ? "world=8" : "layers.*"}.`,
+      `${option.endsWith("=") ? option : `--${option} `}${quote(path)}: cannot be read (${(error as Error).message}). Expected a file as JSON, or text: ${option === "fsdp" ? "world=8" : "layers.*"}.`,
     );
   }
 }

@@ -1,5 +1,8 @@
-import { withOptimizer } from "@remat/mem-tracker/fsdp";
+import { readFileSync } from "node:fs";
+import { gunzipSync } from "node:zlib";
+import { parseShardingPlan, simulateFsdp, withOptimizer } from "@remat/mem-tracker/fsdp";
 import { heldPeak } from "@remat/memory";
+import { readPyTorchTrace } from "@remat/pytorch";
 import { deviceSpec, priceTrace, stepMs } from "@remat/runtime-estimator";
 import { describe, expect, it, test } from "vitest";
 import { fitUnitBatch, stepsOfRuns, unitsOf } from "../src/index.js";
@@ -22,6 +25,27 @@ describe("two recorded batches", () => {
       }
     },
   );
+
+  test("tell a third in the other dtype that they were recorded in, too", async () => {
+    const file = new URL("fixtures/net-in-two-dtypes.json.gz", import.meta.url);
+    const byBatch = JSON.parse(gunzipSync(readFileSync(file)).toString()) as Record<string, unknown>;
+    const runs = Object.entries(byBatch).map(([batch, run]) => ({
+      name: `batch ${batch}`,
+      size: Number(batch),
+      trace: readPyTorchTrace(run),
+    }));
+    const { stepAt } = stepsOfRuns(runs.slice(0, 2));
+    for (const { size, trace } of runs) {
+      const scaled = await stepAt(size, undefined);
+      const [ours, recorded] = [scaled, trace].map((each) => priceTrace(each, deviceSpec("a100")));
+      for (const plan of ["world=4,bf16", "world=4"]) {
+        const [a, b] = [ours, recorded].map((each) => simulateFsdp(each, parseShardingPlan(plan)).trace);
+        expect(heldPeak(a).peakBytes).toBe(heldPeak(b).peakBytes);
+      }
+      const [inLow, recordedInLow] = [ours, recorded].map((each) => each.recordedIn.get("bfloat16")!);
+      expect(stepMs(inLow)).toBeCloseTo(stepMs(recordedInLow), 9);
+    }
+  });
 
   test("are not two lengths", () => {
     expect(() => stepsOfRuns(sizedRuns("lstm_length").slice(0, 2))).toThrow(/differ in side 1|a batch is its first/);

@@ -1,4 +1,4 @@
-import { RuntimeSource, type Trace } from "@remat/trace";
+import { RuntimeSource, Trace } from "@remat/trace";
 import { deviceSpecs } from "./device-specs/device-specs.js";
 import { priceTrace } from "./price-trace.js";
 
@@ -10,7 +10,7 @@ export interface CostedRun {
 
 /**
  * Returns a step at another size than it was recorded at with what its ops cost there: FLOPs and bytes of each lie on a line through the smallest and the
- * largest run, and so does its time where it was measured in both, never below zero. Where it was not, the step is to be priced.
+ * largest run, in each dtype in which the step was recorded, and so does its time where it was measured in both, never below zero. Where it was not, the step is to be priced.
  *
  * @param trace the step at `size`, with the ops of the runs in their order
  * @example
@@ -26,11 +26,19 @@ export function extrapolateCosts(trace: Trace, size: number, runs: readonly Cost
     from.map((value, op) => Math.max(0, value + share * (to[op] - value)));
   const isMeasured = (run: CostedRun): boolean => run.trace.ops.runtimeSource.includes(RuntimeSource.measured);
   const measured = isMeasured(low) && isMeasured(high);
-  return trace.withRuntimes({
+  const costed = trace.withRuntimes({
     runtimeMs: measured ? onLine(low.trace.ops.runtimeMs, high.trace.ops.runtimeMs) : new Float64Array(trace.ops.count),
     runtimeSource: measured ? high.trace.ops.runtimeSource : new Uint8Array(trace.ops.count).fill(RuntimeSource.none),
     flops: onLine(a.flops, b.flops),
     bytesRead: onLine(a.bytesRead, b.bytesRead),
     bytesWritten: onLine(a.bytesWritten, b.bytesWritten),
   });
+  const recordedIn = Array.from(trace.recordedIn, ([dtype, run]) => {
+    const others = runs.flatMap((each) => {
+      const other = each.trace.recordedIn.get(dtype);
+      return other === undefined ? [] : [{ size: each.size, trace: other }];
+    });
+    return [dtype, extrapolateCosts(run, size, others)] as const;
+  });
+  return new Trace({ ...costed, recordedIn: new Map(recordedIn) });
 }

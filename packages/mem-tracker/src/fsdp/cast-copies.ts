@@ -129,7 +129,14 @@ export class CastCopies {
     const wanted = this.casts.inputs.get(module);
     if (wanted === undefined) return;
     const call = trace.moduleEvents.call[eventRow];
-    for (const tensor of row(trace.moduleEvents.tensors, eventRow)) {
+    const seen = row(trace.moduleEvents.tensors, eventRow);
+    const isSeen = new Set(Array.from(seen, (tensor) => trace.tensors.storage[tensor]));
+    const byKeyword = new Set<number>();
+    for (const tensor of this.casts.readFromOutside.get(call) ?? []) {
+      const storage = trace.tensors.storage[tensor];
+      if (!isSeen.has(storage)) byKeyword.add(this.roles.firstTensor[storage]);
+    }
+    for (const tensor of [...seen, ...byKeyword]) {
       const storage = trace.tensors.storage[tensor];
       if (!wanted.has(storage)) continue;
       const dtype = this.casts.castsUp.has(module) ? trace.tensorDtype(tensor) : this.casts.lowDtype;

@@ -17,6 +17,8 @@ export interface CastStorages {
   readonly explicit: ReadonlyMap<number, readonly { readonly storage: number; readonly dtype: string }[]>;
   /** By sharded module that computes in another dtype than others: what it is given in theirs, and casts. */
   readonly inputs: ReadonlyMap<number, ReadonlySet<number>>;
+  /** By call of such a module: tensors from outside that its ops read, given to it as hooks see or by keyword. */
+  readonly readFromOutside: ReadonlyMap<number, ReadonlySet<number>>;
   /** Of these modules, those that cast to the wider dtype. */
   readonly castsUp: ReadonlySet<number>;
   /** By sharded module: gradients that its backward pass makes in another dtype than that of the input they are of, to which autograd casts them. */
@@ -69,10 +71,10 @@ export function castStorages(
     const flow = flowThrough(trace, new DtypeFlow(trace, lowDtype, roles, scope, narrowed));
     const { twoDtypes, byOp } = flow;
     const { isLow } = flow.dtypes;
-    const { explicit, inputs, gradients } = flow.units;
+    const { explicit, inputs, gradients, readFromOutside } = flow.units;
     if (flow.refused.size === 0 || pass === mostPasses) {
       const castsUp = scope.mixed?.castsUp ?? new Set<number>();
-      return { isLow, lowDtype, explicit, inputs, gradients, twoDtypes, byOp, castsUp };
+      return { isLow, lowDtype, explicit, inputs, readFromOutside, gradients, twoDtypes, byOp, castsUp };
     }
     for (const storage of flow.refused) narrowed.add(storage);
   }

@@ -29,6 +29,7 @@ export function checkpointedUnits(
   const root = rootModule(trace);
   const found = new Map<string, CheckpointedUnit>();
   for (const { modules, save = [], scope, parts } of checkpoint) {
+    const missing = new Set(scope === undefined ? save : []);
     const named =
       scope === undefined
         ? matchModules(trace, root, modules.length === 0 ? usualWrap(trace) : modules, policiesByName)
@@ -50,14 +51,29 @@ export function checkpointedUnits(
         throw planError(`${fqn} cannot be checkpointed: ${reason}.`);
       }
       const saved = savedPlaces(trace, ops, save);
+      for (const rule of missing) if (savedPlaces(trace, ops, [rule]).length > 0) missing.delete(rule);
       // A layer without activations is as it was.
       if (scope?.mode === "activations" && saved.length === ops.length) continue;
       if (save.length > 0 && saved.length === 0 && scope === undefined && !save.includes("nothing_saveable"))
         throw planError(`nothing of ${fqn} is saved by ${save.join("+")}: its ops are ${opsIn(trace, ops)}.`);
       found.set(fqn, { fqn, saved });
     }
+    const unknown = [...missing].find((rule) => !policiesByName.includes(rule));
+    if (unknown !== undefined && named.length > 0)
+      throw planError(
+        `save=${unknown} is no op of ${named
+          .slice(0, 3)
+          .map((module) => trace.modules[module].fqn)
+          .join(", ")}: their ops are ${opsIn(trace, running.opsOf(trace.modules[named[0]].fqn) ?? [])}. Leave it out.`,
+      );
   }
-  return [...found.values()];
+  return withoutInner([...found.values()]);
+}
+
+/** Of what is inside a module that saves some of its ops those are saved all the same, whatever else is checkpointed there: the outer policy sees them run. */
+function withoutInner(units: readonly CheckpointedUnit[]): readonly CheckpointedUnit[] {
+  const selective = units.filter(({ saved }) => saved.length > 0).map(({ fqn }) => `${fqn}.`);
+  return units.filter(({ fqn }) => !selective.some((around) => fqn.startsWith(around)));
 }
 
 function partsOf(

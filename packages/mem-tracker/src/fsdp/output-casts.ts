@@ -24,6 +24,7 @@ export function outputCasts(trace: Trace, root: number, low: string, output: str
     lowDtype: low,
     explicit,
     inputs: none,
+    readFromOutside: none,
     castsUp: new Set(),
     gradients: none,
     twoDtypes: -1,

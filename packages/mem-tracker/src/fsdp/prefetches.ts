@@ -37,6 +37,7 @@ export function prefetchesOf(
     return map;
   };
   const kept = new Set(matchModules(trace, root, plan.keptShardedInBackward ?? []));
+  for (const module of kept) requireUnit(trace, units, module, "keep its parameters sharded in the backward pass");
   return {
     forward: byState(prefetchedUnits(trace, plan, root, units, "forward")),
     backward: byState(prefetchedUnits(trace, plan, root, units, "backward")),
@@ -79,14 +80,7 @@ function prefetched(
     });
     return found;
   }
-  const unitOf = (module: number): number => {
-    const unit = units.findIndex(({ modules }) => modules.includes(module));
-    if (unit < 0)
-      throw planError(
-        `${trace.modules[module].fqn} is not sharded by itself, so it cannot be prefetched or prefetch others: expected one of ${units.map(({ modules }) => trace.modules[modules[0]].fqn).join(", ")}.`,
-      );
-    return unit;
-  };
+  const unitOf = (module: number): number => requireUnit(trace, units, module, "be prefetched or prefetch others");
   for (const [from, to] of Object.entries(prefetch))
     for (const module of matchModules(trace, root, [from])) {
       const unit = unitOf(module);
@@ -96,6 +90,16 @@ function prefetched(
       found.set(unit, targets);
     }
   return found;
+}
+
+/** Returns the unit of a module. @throws RematError `SHARDING_PLAN` for one that is not sharded by itself */
+function requireUnit(trace: Trace, units: readonly ShardedUnit[], module: number, what: string): number {
+  const unit = units.findIndex(({ modules }) => modules.includes(module));
+  if (unit < 0)
+    throw planError(
+      `${trace.modules[module].fqn} is not sharded by itself, so it cannot ${what}: expected one of ${units.map(({ modules }) => trace.modules[modules[0]].fqn).join(", ")}.`,
+    );
+  return unit;
 }
 
 /** Units in the order in which they first run. */

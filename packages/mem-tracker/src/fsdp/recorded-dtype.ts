@@ -3,7 +3,7 @@ import { rootModule } from "./match-modules.js";
 import { isOutputRead } from "./output-casts.js";
 import { type OwnCast, ownCastsIn } from "./own-casts.js";
 import { type ShardedUnit, shardedUnits } from "./sharded-units.js";
-import { isFloatDtype, type ShardingPlan } from "./sharding-plan.js";
+import { elementBytes, type GroupPolicy, isFloatDtype, type ShardingPlan } from "./sharding-plan.js";
 import { usualWrap } from "./usual-wrap.js";
 
 /** The step as it was recorded in the dtype that a plan computes in, with the plan as it is told of that run. */
@@ -20,13 +20,14 @@ interface PassedOver {
 }
 
 /**
- * Returns the step as it was recorded in the dtype that all groups of the plan compute in; why that is passed over where the plan says what only a run in the parameters' own dtype can be told: groups of several
+ * Returns the step as it was recorded in the dtype that all groups of the plan compute in, or in one that takes as much; why that is passed over where the plan says what only a run in the parameters' own dtype can be told: groups of several
  * dtypes, parameters that are left as they are, what is cast; undefined where there is no such recording.
  *
  * @throws RematError `SHARDING_PLAN` for groups that cannot be
  */
-export function recordedForPlan(trace: Trace, plan: ShardingPlan): RecordedForPlan | PassedOver | undefined {
-  if (trace.recordedIn.size === 0 || plan.strategy !== undefined) return undefined;
+export function recordedForPlan(trace: Trace, given: ShardingPlan): RecordedForPlan | PassedOver | undefined {
+  if (trace.recordedIn.size === 0 || given.strategy !== undefined) return undefined;
+  const plan = inRecordedDtype(trace, given);
   const groups = [plan, ...(plan.groups ?? [])];
   const dtype = groups.map(({ mixedPrecision }) => mixedPrecision?.param).find((param) => trace.recordedIn.has(param!));
   const storedDtype = plan.storedDtype ?? weightsDtype(trace);
@@ -54,6 +55,26 @@ export function recordedForPlan(trace: Trace, plan: ShardingPlan): RecordedForPl
   const run = trace.recordedIn.get(dtype)!.withHeader(trace.header);
   const mixedPrecision = { ...plan.mixedPrecision, param: dtype };
   return { dtype, trace: run, plan: { ...plan, mixedPrecision, storedDtype } };
+}
+
+/** In a plan whose lower dtype was not recorded, one that was and takes as many bytes: `float16` is told by a run in `bfloat16`. */
+function inRecordedDtype(trace: Trace, plan: ShardingPlan): ShardingPlan {
+  const all = [plan, ...(plan.groups ?? [])].flatMap(({ mixedPrecision }) => mixedPrecision?.param ?? []);
+  const own = weightsDtype(trace);
+  const [asked, ...others] = [...new Set(all)].filter((dtype) => isFloatDtype(dtype) && dtype !== own);
+  if (asked === undefined || others.length > 0 || trace.recordedIn.has(asked)) return plan;
+  const alike = [...trace.recordedIn.keys()].find((dtype) => elementBytes(dtype) === elementBytes(asked));
+  if (alike === undefined) return plan;
+  const renamed = <T extends GroupPolicy>(policy: T): T => {
+    const { mixedPrecision } = policy;
+    if (mixedPrecision === undefined) return policy;
+    const dtypes = (["param", "reduce", "output"] as const).filter((each) => mixedPrecision[each] === asked);
+    return {
+      ...policy,
+      mixedPrecision: { ...mixedPrecision, ...Object.fromEntries(dtypes.map((each) => [each, alike])) },
+    };
+  };
+  return { ...renamed(plan), ...(plan.groups && { groups: plan.groups.map(renamed) }) };
 }
 
 function passedOver(dtype: string, own: string, reasons: readonly string[], ownCasts: readonly OwnCast[]): string {

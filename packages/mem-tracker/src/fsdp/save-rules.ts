@@ -88,12 +88,25 @@ function parseRule(rule: string): SaveRule {
   const [, op, sign, number] = /^([\w.]+)(?:([#%])(\d+))?$/.exec(rule) ?? [];
   if (op === undefined || (sign === "%" && Number(number) === 0))
     throw planError(`cannot save ${JSON.stringify(rule)}: expected ${expected}.`);
-  const isMeant = (name: string): boolean => name === op || shortName(name) === op || name.startsWith(`${op}.`);
+  // Attention is one kernel on a CPU, where rules may have been recorded, and others on CUDA.
+  const isAttention = attentionOnCpu.test(op);
+  const isMeant = (name: string): boolean =>
+    name === op ||
+    shortName(name) === op ||
+    name.startsWith(`${op}.`) ||
+    (isAttention && attentions.includes(shortName(name)));
   if (sign === "#") return (name, ordinal) => isMeant(name) && ordinal === Number(number);
   // Of every second the first is saved, as TorchTitan does.
   if (sign === "%") return (name, ordinal) => isMeant(name) && ordinal % Number(number) === 0;
   return isMeant;
 }
+
+const attentionOnCpu = /^(?:aten\.)?_scaled_dot_product_flash_attention_for_cpu(?:\.|$)/;
+const attentions: readonly string[] = [
+  "_scaled_dot_product_flash_attention",
+  "_scaled_dot_product_efficient_attention",
+  "_scaled_dot_product_cudnn_attention",
+];
 
 const expected = `ops by name (mm, aten.mm.default), mm#0 for the first of a call, mm%2 for every second, or ${Object.keys(namedPolicies).join(", ")}`;
 

@@ -174,7 +174,20 @@ describe("a run that was recorded in bfloat16, too", () => {
     expect(notes).not.toContain("also_in");
   });
 
-  it.each(["world=4,fp16", "world=4,ddp", "world=4"])("has nothing to do with %s", (text) => {
+  it("is taken for fp16, which takes as much", () => {
+    for (const more of ["", ",wrap=model.layers.0(param=float32,output=float16)"])
+      expect(peakOf(trace, `world=4,fp16${more}`)).toBe(
+        peakOf(trace, `world=4,bf16${more.replace("float16", "bfloat16")}`),
+      );
+  });
+
+  it("shows what is given by keyword, which FSDP casts", () => {
+    // Turns, which the layers of a Llama are given so.
+    const { assumptions } = simulated(trace, "world=4,wrap=model.layers.*(bf16,output=float32)");
+    expect(assumptions.join("\n")).not.toContain("PyTorch will refuse");
+  });
+
+  it.each(["world=4,ddp", "world=4"])("has nothing to do with %s", (text) => {
     const { trace: rank } = simulated(trace, text);
     expect(heldPeak(rank).peakBytes).toBe(peakOf(wide, text));
     expect(rank.header.notes!.join("\n")).not.toContain("this is of the one in");

@@ -39,6 +39,10 @@ describe("simulateFsdp refuses", () => {
     ["wrap=layers.*(reshard", /"\(" is not closed in "world=4,wrap=layers\.\*\(reshard"/],
     ["wrap='layers.*", /a quote ' is not closed/],
     ["wrap=layers.0)", /"\)" closes nothing/],
+    [
+      "wrap=layers.*,no-unshard-in-backward=layers.0.attention",
+      /layers\.0\.attention is not sharded by itself, so it cannot keep its parameters sharded in the backward pass: expected one of/,
+    ],
     ["offloda", /unknown item "offloda": nearest to offload/],
     ["wrap=layers.[4-6]", /no module is called "layers\.\[4-6\]"/],
   ])("what cannot be, or is said twice: %s", (items, message) => {

@@ -33,7 +33,7 @@ export interface Extrapolation {
   readonly irregular: readonly number[];
   /** By how much these are off in the runs at most, all together, in bytes. */
   readonly residualBytes: number;
-  /** Returns the step at another size: its storages and tensors, not what ops take or their arguments. */
+  /** Returns the step at another size, in each dtype in which all runs were recorded: its storages and tensors, not what ops take or their arguments. */
   traceAt(size: number): Trace;
   peakAt(size: number): HeldPeak;
 }
@@ -71,6 +71,7 @@ export function extrapolateRuns(runs: readonly SizedRun[], sizes?: readonly numb
   const fitted = sorted.slice(0, 3);
   const model = new SizeModel(fitted);
   const peakAt = (size: number): HeldPeak => heldPeak(model.traceAt(size));
+  const inOthers = inOtherDtypes(sorted);
   const checked = sorted
     .filter((run) => !fitted.includes(run))
     .map(({ name, size, trace }) => ({
@@ -89,9 +90,37 @@ export function extrapolateRuns(runs: readonly SizedRun[], sizes?: readonly numb
     degrees: model.degrees,
     irregular: model.irregular,
     residualBytes: model.residualBytes,
-    traceAt: (size) => model.traceAt(size),
+    traceAt: (size) =>
+      new Trace({
+        ...model.traceAt(size),
+        recordedIn: new Map(Array.from(inOthers, ([dtype, { traceAt }]) => [dtype, traceAt(size)])),
+      }),
     peakAt,
   };
+}
+
+/** By dtype in which all runs were recorded, too: the same of those. Left out where sizes there do not follow. */
+function inOtherDtypes(runs: readonly (SizedRun & { readonly size: number })[]): ReadonlyMap<string, Extrapolation> {
+  const found = new Map<string, Extrapolation>();
+  for (const dtype of runs[0].trace.recordedIn.keys()) {
+    const others = runs.flatMap(({ name, trace }) => {
+      const other = trace.recordedIn.get(dtype);
+      return other === undefined ? [] : [{ name: `${name} in ${dtype}`, trace: other }];
+    });
+    if (others.length < runs.length) continue;
+    try {
+      found.set(
+        dtype,
+        extrapolateRuns(
+          others,
+          runs.map(({ size }) => size),
+        ),
+      );
+    } catch (error) {
+      if (!(error instanceof RematError)) throw error;
+    }
+  }
+  return found;
 }
 
 /** The sizes of everything, as polynomials. */

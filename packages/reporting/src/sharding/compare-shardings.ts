@@ -38,7 +38,7 @@ export interface ShardingOutcome {
   readonly peakBytes: number;
   /** At the peak. */
   readonly bytesByCategory: Readonly<Partial<Record<CategoryName, number>>>;
-  /** What other devices hold at most, by name: the host under offload. */
+  /** What other devices hold at most, whenever that is, by name: the host under offload. */
   readonly elsewhere: ReadonlyMap<string, number>;
   /** In a step. */
   readonly communication: Communication;
@@ -132,7 +132,11 @@ export function compareShardings(
     memoryBytes,
     best:
       fitting.length === 0
-        ? least(compared, ({ communication, peakBytes }) => [peakBytes, receivedBytes(communication)])
+        ? least(compared, ({ communication, peakBytes, time }) => [
+            peakBytes,
+            receivedBytes(communication),
+            time?.stepMs ?? 0,
+          ])
         : least(fitting, ({ communication, peakBytes, time }) => [
             isTimed && time !== undefined ? time.stepMs : receivedBytes(communication),
             peakBytes,
@@ -202,10 +206,14 @@ const nothingSent: Communication = { allGatherBytes: 0, reduceScatterBytes: 0, a
 function outcomeOf(name: string, simulation: FsdpSimulation, options: CompareShardingsOptions): ShardingOutcome {
   const { trace, plan, communication, assumptions } = simulation;
   const { peakBytes, bytesByCategory } = heldPeak(trace);
-  const elsewhere = heldElsewhere(trace);
+  const elsewhere = mostElsewhere(trace);
   const sharded = plan.strategy === undefined && { sharded: shardedParameters(simulation) };
   const time = timeOf(simulation, options);
   return { name, plan, peakBytes, bytesByCategory, elsewhere, communication, time, assumptions, ...sharded };
+}
+
+function mostElsewhere(trace: Trace): ReadonlyMap<string, number> {
+  return new Map(Array.from(heldElsewhere(trace).keys(), (device) => [device, heldPeak(trace, device).peakBytes]));
 }
 
 function shardedParameters({ plan, groups }: FsdpSimulation): ShardedParameters {
@@ -252,9 +260,11 @@ export function receivedBytes({ allGatherBytes, reduceScatterBytes, allReduceByt
   return allGatherBytes + reduceScatterBytes + allReduceBytes;
 }
 
-function least<T>(items: readonly T[], of: (item: T) => readonly [number, number]): T {
+/** By the first number of each, of equal ones by the next. */
+function least<T>(items: readonly T[], of: (item: T) => readonly number[]): T {
   return items.reduce((best, item) => {
     const [a, b] = [of(item), of(best)];
-    return a[0] < b[0] || (a[0] === b[0] && a[1] < b[1]) ? item : best;
+    const place = a.findIndex((value, i) => value !== b[i]);
+    return place >= 0 && a[place] < b[place] ? item : best;
   });
 }
