@@ -58,6 +58,14 @@ it("refuses what is of the plan of --fsdp where there is none", async () => {
   expect(stderr).toContain("--fsdp-code is of the plan of --fsdp, and none is given");
 });
 
+it("writes no code of a plan that PyTorch refuses", async () => {
+  const tied = path("../../../packages/mem-tracker/test/fixtures/in-two-dtypes-gpt2.json.gz");
+  const file = join(folder, "tied.py");
+  const { code, stderr } = await remat("memory", tied, "--fsdp", "world=4,wrap=transformer.wte", "--fsdp-code", file);
+  expect({ code, isThere: existsSync(file) }).toEqual({ code: 1, isThere: false });
+  expect(stderr).toContain("share a parameter");
+});
+
 it.each([
   ["memory", ["--fsdp", "world=8"]],
   ["plan", ["--fsdp", "world=8", "--budget", "1GB"]],

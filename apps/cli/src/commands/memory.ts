@@ -101,6 +101,8 @@ export async function memory(model: string, options: CommandOptions, io: Console
     }
     const { trace } = await priceModel(source, modelOptions, pricing, progress, { damaged: "keep" });
     if (tracePath !== undefined) await writeTraceFile(trace, tracePath, io);
+    // A plan that PyTorch would refuse has no code.
+    const simulation = sharding && simulateFsdp(trace, sharding);
     if (codePath !== undefined && sharding !== undefined)
       await writeFor("--fsdp-code", codePath, fullyShardCode(trace, sharding), io);
     if (options["regions"] === true) {
@@ -122,7 +124,7 @@ export async function memory(model: string, options: CommandOptions, io: Console
       forwardOnly: trace.header.step?.predict === true || trace.header.allocator !== undefined,
       ...(allocator && { allocator }),
       ...(snapshotPath !== undefined && { snapshot: await readSnapshot(snapshotPath) }),
-      simulation: sharding && simulateFsdp(trace, sharding),
+      simulation,
     });
     const document = memoryDocument(summary, {
       units,
