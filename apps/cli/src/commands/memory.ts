@@ -101,8 +101,6 @@ export async function memory(model: string, options: CommandOptions, io: Console
     }
     const { trace } = await priceModel(source, modelOptions, pricing, progress, { damaged: "keep" });
     if (tracePath !== undefined) await writeTraceFile(trace, tracePath, io);
-    // A plan that PyTorch would refuse has no code.
-    const simulation = sharding && simulateFsdp(trace, sharding);
     if (codePath !== undefined && sharding !== undefined)
       await writeFor("--fsdp-code", codePath, fullyShardCode(trace, sharding), io);
     if (options["regions"] === true) {
@@ -124,7 +122,7 @@ export async function memory(model: string, options: CommandOptions, io: Console
       forwardOnly: trace.header.step?.predict === true || trace.header.allocator !== undefined,
       ...(allocator && { allocator }),
       ...(snapshotPath !== undefined && { snapshot: await readSnapshot(snapshotPath) }),
-      simulation,
+      simulation: sharding && simulateFsdp(trace, sharding),
     });
     const document = memoryDocument(summary, {
       units,

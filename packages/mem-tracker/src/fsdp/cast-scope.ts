@@ -16,6 +16,8 @@ export interface CastScope {
 /** Sharded modules of which only some compute in the lower dtype. */
 export interface MixedUnits {
   readonly isLow: ReadonlyMap<number, boolean>;
+  /** By call of one: tensors from outside that its ops read, given to it as hooks see or by keyword. */
+  readonly readFromOutside: ReadonlyMap<number, ReadonlySet<number>>;
   /** Storages of the parameters that are gathered in the lower dtype. */
   readonly lowParameters: ReadonlySet<number>;
   /** Those of which a plan says that they compute in the parameters' own dtype, to which they cast what they are given. */

@@ -71,9 +71,10 @@ export function castStorages(
     const flow = flowThrough(trace, new DtypeFlow(trace, lowDtype, roles, scope, narrowed));
     const { twoDtypes, byOp } = flow;
     const { isLow } = flow.dtypes;
-    const { explicit, inputs, gradients, readFromOutside } = flow.units;
+    const { explicit, inputs, gradients } = flow.units;
     if (flow.refused.size === 0 || pass === mostPasses) {
-      const castsUp = scope.mixed?.castsUp ?? new Set<number>();
+      const { castsUp = new Set<number>(), readFromOutside = new Map<number, ReadonlySet<number>>() } =
+        scope.mixed ?? {};
       return { isLow, lowDtype, explicit, inputs, readFromOutside, gradients, twoDtypes, byOp, castsUp };
     }
     for (const storage of flow.refused) narrowed.add(storage);
@@ -88,8 +89,6 @@ function flowThrough(trace: Trace, flow: DtypeFlow): DtypeFlow {
     else if (kind[event] === EventKind.exitModule) flow.units.exit(subject[event], event);
     else if (kind[event] === EventKind.categorize && value[event] === Category.buffer)
       flow.becomeBuffer(subject[event]);
-    else if (kind[event] === EventKind.categorize && value[event] === Category.parameter)
-      flow.parameters.add(subject[event]);
   }
   return flow;
 }
@@ -100,8 +99,6 @@ class DtypeFlow {
   readonly units: UnitCasts;
   twoDtypes = -1;
   readonly byOp = new Map<number, Map<number, boolean>>();
-  /** Storages of parameters so far. */
-  readonly parameters = new Set<number>();
   /** By innermost call: what its forward ops have cast, and whether to the lower dtype. */
   private readonly readIn = new Map<number, Map<number, boolean>>();
   /** 1: made in the wider dtype by what is handed on in the lower one. */
@@ -353,7 +350,7 @@ class DtypeFlow {
   /** Whether the model's code may have cast a tensor: not a parameter that a plan leaves as it is, nor what modules of two precisions hand on, which is as the plan says. */
   private mayBeCast(storage: number): boolean {
     const { trace, scope, dtypes } = this;
-    if (this.parameters.has(storage) || trace.storages.category[storage] === Category.parameter) return false;
+    if (trace.storages.category[storage] === Category.parameter) return false;
     if (scope.mixed === undefined) return true;
     const made = dtypes.madeIn[storage];
     const unit =

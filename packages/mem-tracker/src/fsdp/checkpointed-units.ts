@@ -1,4 +1,4 @@
-import type { CheckpointedUnit } from "@remat/memory/checkpointing";
+import { type CheckpointedUnit, standsInside } from "@remat/memory/checkpointing";
 import type { Trace } from "@remat/trace";
 import { matchModules, rootModule } from "./match-modules.js";
 import { modulesInScope } from "./remat-scope.js";
@@ -72,8 +72,8 @@ export function checkpointedUnits(
 
 /** Of what is inside a module that saves some of its ops those are saved all the same, whatever else is checkpointed there: the outer policy sees them run. */
 function withoutInner(units: readonly CheckpointedUnit[]): readonly CheckpointedUnit[] {
-  const selective = units.filter(({ saved }) => saved.length > 0).map(({ fqn }) => `${fqn}.`);
-  return units.filter(({ fqn }) => !selective.some((around) => fqn.startsWith(around)));
+  const selective = units.filter(({ saved }) => saved.length > 0);
+  return units.filter(({ fqn }) => !selective.some((around) => standsInside(fqn, around.fqn)));
 }
 
 function partsOf(

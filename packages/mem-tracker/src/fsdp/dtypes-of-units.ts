@@ -1,4 +1,5 @@
-import { bytesPerElement, type Trace } from "@remat/trace";
+import { bytesPerElement, Phase, type Trace } from "@remat/trace";
+import { getOrInsert } from "../get-or-insert.js";
 import type { MixedUnits } from "./cast-scope.js";
 import { matchModules } from "./match-modules.js";
 import type { ParameterGroup } from "./parameter-groups.js";
@@ -29,17 +30,46 @@ export function castModulesOf(
 }
 
 /** Tells which of the sharded modules compute in another dtype, where not all do: of the root only what it has parameters for. */
-export function mixedUnits(units: readonly ShardedUnit[], groups: readonly ParameterGroup[]): MixedUnits | undefined {
+export function mixedUnits(
+  trace: Trace,
+  units: readonly ShardedUnit[],
+  groups: readonly ParameterGroup[],
+): MixedUnits | undefined {
   const own = ownDtypeOf(groups);
   const isCast = ({ policy: { mixedPrecision } }: { readonly policy: GroupPolicy }): boolean =>
     mixedPrecision?.param !== undefined && mixedPrecision.param !== own;
   if (units.every(isCast) || !units.some(isCast)) return undefined;
   const saysOwn = ({ policy }: ShardedUnit): boolean => policy.mixedPrecision?.param === own;
   return {
+    readFromOutside: readFromOutside(trace, new Set(units.flatMap(({ modules }) => modules))),
     castsUp: new Set(own === undefined ? [] : units.filter(saysOwn).flatMap(({ modules }) => modules)),
     isLow: new Map(units.flatMap((unit) => unit.modules.map((module) => [module, isCast(unit)] as const))),
     lowParameters: new Set(groups.filter(isCast).flatMap(({ parameters }) => parameters.map(({ storage }) => storage))),
   };
+}
+
+/** What is given to a module but for its weights: what ops in a call of it read that no op of the call made. */
+function readFromOutside(trace: Trace, sharded: ReadonlySet<number>): ReadonlyMap<number, ReadonlySet<number>> {
+  const read = new Map<number, Set<number>>();
+  const maker = new Int32Array(trace.storages.count).fill(-1);
+  for (let op = 0; op < trace.ops.count; op++) {
+    if (trace.ops.phase[op] === Phase.forward)
+      for (const call of trace.opCalls(op)) {
+        if (!sharded.has(trace.calls.module[call])) continue;
+        for (const tensor of trace.opInputs(op)) {
+          const storage = trace.tensors.storage[tensor];
+          if (maker[storage] >= 0 && !trace.opCalls(maker[storage]).includes(call))
+            getOrInsert(read, call, () => new Set<number>()).add(tensor);
+        }
+      }
+    // Not what an op writes to, as an update does to weights.
+    const inputs = new Set(Array.from(trace.opInputs(op), (tensor) => trace.tensors.storage[tensor]));
+    for (const tensor of trace.opOutputs(op)) {
+      const storage = trace.tensors.storage[tensor];
+      if (maker[storage] < 0 && !inputs.has(storage)) maker[storage] = op;
+    }
+  }
+  return read;
 }
 
 /**

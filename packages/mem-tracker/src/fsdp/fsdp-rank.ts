@@ -341,7 +341,6 @@ export class FsdpRank {
     } else this.reshard(state);
   }
 
-  /** Left to itself `fully_shard` does not reshard the root, which the backward pass begins with. */
   private postForwardRanks({ group }: GroupState): number {
     return Number(group.policy.reshardAfterForward);
   }

@@ -2,6 +2,7 @@ import type { CheckpointedUnit } from "@remat/memory/checkpointing";
 import type { Trace } from "@remat/trace";
 import { CheckpointedRun, refuseParts } from "./checkpointed-run.js";
 import { matchModules, rootModule } from "./match-modules.js";
+import { parameterGroups } from "./parameter-groups.js";
 import { prefetchedUnits } from "./prefetches.js";
 import { type ShardedUnit, shardedUnits } from "./sharded-units.js";
 import { checkShardingPlan, type GroupPolicy, planError, type ShardingPlan } from "./sharding-plan.js";
@@ -37,6 +38,8 @@ export function fullyShardCode(trace: Trace, given: ShardingPlan): string {
   const plan = { ...given, wrap: given.wrap ?? usualWrap(trace) };
   const root = rootModule(trace);
   const units = shardedUnits(trace, plan, root);
+  // What PyTorch refuses to group has no code.
+  parameterGroups(trace, plan, root, units);
   const at = (module: number): string =>
     module === root ? "model" : `model.get_submodule(${text(withoutRoot(trace, root, trace.modules[module].fqn))})`;
   const ofUnit = ({ modules }: ShardedUnit): string =>

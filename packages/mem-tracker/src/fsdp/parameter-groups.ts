@@ -110,7 +110,7 @@ export function ignoredParameters(
   );
 }
 
-/** Returns whether a group is resharded after its forward pass, or to how many ranks; the root's is not unless it is said. */
+/** Returns whether a group is resharded after its forward pass, or to how many ranks. Left to itself `fully_shard` does not reshard the root, which the backward pass begins with. */
 export function reshardsAfterForward(
   { policy, modules }: Pick<ParameterGroup, "policy" | "modules">,
   root: number,

@@ -78,7 +78,7 @@ export class RankSimulator {
     requireParameters(this.groups);
     // A run in the lower dtype shows what is cast.
     const isLow = plan.storedDtype !== undefined;
-    this.mixed = isLow ? undefined : mixedUnits(units, this.groups);
+    this.mixed = isLow ? undefined : mixedUnits(trace, units, this.groups);
     const { first, last } = endsOfUnits(trace, units);
     const scope = {
       root: this.root,

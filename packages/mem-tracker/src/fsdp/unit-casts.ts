@@ -10,8 +10,6 @@ export class UnitCasts {
   readonly explicit: Map<number, { storage: number; dtype: string }[]> = new Map();
   readonly inputs: Map<number, Set<number>> = new Map();
   readonly gradients: Map<number, Map<number, string>> = new Map();
-  /** By call of a sharded module, where only some compute in the lower dtype: tensors from outside that its ops read. */
-  readonly readFromOutside: ReadonlyMap<number, ReadonlySet<number>>;
   /** Modules whose inputs are in the lower dtype before they cast any. */
   private readonly givenLow = new Map<number, boolean>();
   private readonly oneFloat: boolean;
@@ -24,7 +22,6 @@ export class UnitCasts {
     private readonly ofParameters: StorageRoles["gradients"],
   ) {
     this.oneFloat = trace.header.framework === "tfjs";
-    this.readFromOutside = scope.mixed === undefined ? new Map() : readFromOutside(trace, scope.mixed);
   }
 
   enter(eventRow: number): void {
@@ -34,7 +31,7 @@ export class UnitCasts {
     if (phase[eventRow] !== Phase.forward) return;
     if (scope.mixed !== undefined) {
       // Hooks see no keyword arguments, which FSDP casts, too.
-      const given = [...row(tensors, eventRow), ...(this.readFromOutside.get(call[eventRow]) ?? [])];
+      const given = [...row(tensors, eventRow), ...(scope.mixed.readFromOutside.get(call[eventRow]) ?? [])];
       if (scope.units.has(module)) this.enterUnit(call[eventRow], given, scope.mixed);
       return;
     }
@@ -124,28 +121,4 @@ export class UnitCasts {
     }
     return low;
   }
-}
-
-/** What is given to a module but for its weights: what ops in a call of it read that no op of the call made. */
-function readFromOutside(trace: Trace, { isLow }: MixedUnits): ReadonlyMap<number, ReadonlySet<number>> {
-  const read = new Map<number, Set<number>>();
-  const maker = new Int32Array(trace.storages.count).fill(-1);
-  for (let op = 0; op < trace.ops.count; op++) {
-    if (trace.ops.phase[op] === Phase.forward)
-      for (const call of trace.opCalls(op)) {
-        if (!isLow.has(trace.calls.module[call])) continue;
-        for (const tensor of trace.opInputs(op)) {
-          const storage = trace.tensors.storage[tensor];
-          if (maker[storage] >= 0 && !trace.opCalls(maker[storage]).includes(call))
-            getOrInsert(read, call, () => new Set<number>()).add(tensor);
-        }
-      }
-    // Not what an op writes to, as an update does to weights.
-    const inputs = new Set(Array.from(trace.opInputs(op), (tensor) => trace.tensors.storage[tensor]));
-    for (const tensor of trace.opOutputs(op)) {
-      const storage = trace.tensors.storage[tensor];
-      if (maker[storage] < 0 && !inputs.has(storage)) maker[storage] = op;
-    }
-  }
-  return read;
 }
