@@ -71,7 +71,7 @@ export function extrapolateRuns(runs: readonly SizedRun[], sizes?: readonly numb
   const fitted = sorted.slice(0, 3);
   const model = new SizeModel(fitted);
   const peakAt = (size: number): HeldPeak => heldPeak(model.traceAt(size));
-  const inOthers = inOtherDtypes(sorted);
+  let inOthers: ReadonlyMap<string, Extrapolation> | undefined;
   const checked = sorted
     .filter((run) => !fitted.includes(run))
     .map(({ name, size, trace }) => ({
@@ -93,7 +93,9 @@ export function extrapolateRuns(runs: readonly SizedRun[], sizes?: readonly numb
     traceAt: (size) =>
       new Trace({
         ...model.traceAt(size),
-        recordedIn: new Map(Array.from(inOthers, ([dtype, { traceAt }]) => [dtype, traceAt(size)])),
+        recordedIn: new Map(
+          Array.from((inOthers ??= inOtherDtypes(sorted)), ([dtype, { traceAt }]) => [dtype, traceAt(size)]),
+        ),
       }),
     peakAt,
   };

@@ -10,7 +10,7 @@ import {
   shardRanks,
   simulateFsdp,
 } from "@remat/mem-tracker/fsdp";
-import { heldElsewhere, heldPeak, holdPlan } from "@remat/memory";
+import { HeldMemory, heldPeak, holdPlan } from "@remat/memory";
 import { priceTrace, stepMs } from "@remat/runtime-estimator";
 import {
   type CategoryName,
@@ -205,15 +205,18 @@ const nothingSent: Communication = { allGatherBytes: 0, reduceScatterBytes: 0, a
 
 function outcomeOf(name: string, simulation: FsdpSimulation, options: CompareShardingsOptions): ShardingOutcome {
   const { trace, plan, communication, assumptions } = simulation;
-  const { peakBytes, bytesByCategory } = heldPeak(trace);
-  const elsewhere = mostElsewhere(trace);
+  const held = new HeldMemory();
+  held.take(trace);
+  const { peakBytes, bytesByCategory } = held.peak(trace.header.device);
+  const { devices, present } = held.storages;
+  const elsewhere = new Map(
+    Array.from(present, (device) => devices[device])
+      .filter((device) => device !== trace.header.device)
+      .map((device) => [device, held.peak(device).peakBytes]),
+  );
   const sharded = plan.strategy === undefined && { sharded: shardedParameters(simulation) };
   const time = timeOf(simulation, options);
   return { name, plan, peakBytes, bytesByCategory, elsewhere, communication, time, assumptions, ...sharded };
-}
-
-function mostElsewhere(trace: Trace): ReadonlyMap<string, number> {
-  return new Map(Array.from(heldElsewhere(trace).keys(), (device) => [device, heldPeak(trace, device).peakBytes]));
 }
 
 function shardedParameters({ plan, groups }: FsdpSimulation): ShardedParameters {

@@ -34,11 +34,11 @@ const rounds = 10;
  */
 export async function waysToFit(trace: Trace, options: WaysToFitOptions): Promise<readonly WayToFit[]> {
   const { memoryBytes, earlyReleasePeakBytes, batch, planned = trace, onProgress } = options;
-  if (heldPeak(trace).peakBytes <= memoryBytes) return [];
+  const { peakBytes } = heldPeak(trace);
+  if (peakBytes <= memoryBytes) return [];
   // Early release and plans are of the step without what it recomputes by itself, and what they come to cannot be told of it.
   const canPlan = countReplayedOps(trace) === 0;
   if (canPlan && trace.header.framework === "tfjs") {
-    const { peakBytes } = heldPeak(trace);
     const unrecomputed = unrecomputedPeakBytes(planned);
     const free = freeWay({ peakBytes, earlyReleasePeakBytes, unrecomputedPeakBytes: unrecomputed });
     if (free !== undefined && free.peakBytes <= memoryBytes) return [free];
@@ -50,10 +50,10 @@ export async function waysToFit(trace: Trace, options: WaysToFitOptions): Promis
   }
   if (batch !== undefined) {
     onProgress?.("looking for a batch that fits");
-    ways.push(await largestBatch(batch.samples, heldPeak(trace).peakBytes, memoryBytes, batch.peakOf));
+    ways.push(await largestBatch(batch.samples, peakBytes, memoryBytes, batch.peakOf));
   }
   onProgress?.("sharding the weights");
-  ways.push(fewestRanks(trace, memoryBytes), largerDevice(heldPeak(trace).peakBytes));
+  ways.push(fewestRanks(trace, memoryBytes), largerDevice(peakBytes));
   return ways.filter((way) => way !== undefined);
 }
 
