@@ -21,7 +21,7 @@ export function parseSharding(value: unknown): ShardingPlan {
   // A plan as text may end with the name of a file, too, checkpoint=policy.json.
   const isFile = given.endsWith(".json") && !/(^|,)\s*(world|checkpoint)=/.test(given);
   return isFile
-    ? asUsage(() => readShardingPlan(readText("fsdp", given)), `${given}: `)
+    ? asUsage(() => readShardingPlan(readText("--fsdp ", given)), `${given}: `)
     : asUsage(() => parseShardingPlan(given, { checkpointFile: (path) => checkpointOf(path, "checkpoint=") }));
 }
 
@@ -32,11 +32,11 @@ export function parseSharding(value: unknown): ShardingPlan {
  */
 export function parseCheckpointed(value: unknown): readonly CheckpointedModules[] {
   const given = parseText("checkpoint", value);
-  return given.endsWith(".json") ? checkpointOf(given, "checkpoint") : asUsage(() => parseCheckpoint(given));
+  return given.endsWith(".json") ? checkpointOf(given, "--checkpoint ") : asUsage(() => parseCheckpoint(given));
 }
 
-function checkpointOf(path: string, option: string): readonly CheckpointedModules[] {
-  return asUsage(() => readCheckpoint(readText(option, path)), `${path}: `);
+function checkpointOf(path: string, said: string): readonly CheckpointedModules[] {
+  return asUsage(() => readCheckpoint(readText(said, path)), `${path}: `);
 }
 
 /**
@@ -57,12 +57,13 @@ function asUsage<T>(parse: () => T, place = ""): T {
   }
 }
 
-function readText(option: string, path: string): string {
+/** @param said what stands before the path, as it is typed */
+function readText(said: string, path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {
     throw new UsageError(
-      `${option.endsWith("=") ? option : `--${option} `}${quote(path)}: cannot be read (${(error as Error).message}). Expected a file as JSON, or text: ${option === "fsdp" ? "world=8" : "layers.*"}.`,
+      `${said}${quote(path)}: cannot be read (${(error as Error).message}). Expected a file as JSON, or text: ${said === "--fsdp " ? "world=8" : "layers.*"}.`,
     );
   }
 }
