@@ -757,6 +757,10 @@ describe.runIf(browserPath !== "")("the page", () => {
       "0s",
     );
     await page.emulateMedia({ media: "print" });
+    // Paper is wider than the window: what is drawn is first drawn anew, in the frame after the one that lays it out.
+    await page.evaluate(async () => {
+      for (let i = 0; i < 3; i++) await new Promise((resolve) => requestAnimationFrame(resolve));
+    });
     // What is drawn is light at once: nothing waits for another frame.
     const lightness = (kind: string): Promise<number> =>
       page.evaluate((event) => {
