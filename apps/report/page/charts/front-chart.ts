@@ -1,9 +1,10 @@
 import { formatBytes, formatChosenPercent, formatPercent } from "@remat/reporting";
-import { scaleLinear } from "d3-scale";
+import { ticks } from "d3-array";
 import { curveStepAfter, line } from "d3-shape";
 import type { PlanFindings } from "../../src/data/report-meta.js";
 import { s } from "../dom.js";
 import { byteTicks } from "./byte-axis.js";
+import { linearScale } from "./linear-scale.js";
 
 const margin = { left: 52, right: 16, top: 30, bottom: 40 } as const;
 
@@ -12,8 +13,8 @@ export function frontChart(plans: PlanFindings, width: number, height: number): 
   const points = [...plans.front, ...plans.recommended].sort((a, b) => a.peakBytes - b.peakBytes);
   const most = Math.max(plans.recordedPeakBytes, ...points.map(({ peakBytes }) => peakBytes)) * 1.05;
   const dearest = Math.max(0.05, ...points.map(({ overhead }) => overhead)) * 1.1;
-  const x = scaleLinear([0, most], [margin.left, width - margin.right]);
-  const y = scaleLinear([0, dearest], [height - margin.bottom, margin.top]);
+  const x = linearScale([0, most], [margin.left, width - margin.right]);
+  const y = linearScale([0, dearest], [height - margin.bottom, margin.top]);
   const curve = line<{ peakBytes: number; overhead: number }>(
     (point) => x(point.peakBytes),
     (point) => y(point.overhead),
@@ -29,16 +30,10 @@ export function frontChart(plans: PlanFindings, width: number, height: number): 
       "aria-label":
         "Plans of the whole step: peak memory against extra time. The table of recommended plans has the figures.",
     },
-    ...y
-      .ticks(5)
-      .flatMap((tick) => [
-        s("line", { class: "grid", x1: x(0), x2: width - margin.right, y1: y(tick), y2: y(tick) }),
-        s(
-          "text",
-          { class: "tick", x: margin.left - 8, y: y(tick) + 4, "text-anchor": "end" },
-          formatChosenPercent(tick),
-        ),
-      ]),
+    ...ticks(0, dearest, 5).flatMap((tick) => [
+      s("line", { class: "grid", x1: x(0), x2: width - margin.right, y1: y(tick), y2: y(tick) }),
+      s("text", { class: "tick", x: margin.left - 8, y: y(tick) + 4, "text-anchor": "end" }, formatChosenPercent(tick)),
+    ]),
     ...byteTicks(most, width < 420 ? 3 : 5).map(([bytes, label]) =>
       s("text", { class: "tick", x: x(bytes), y: height - margin.bottom + 17, "text-anchor": "middle" }, label),
     ),

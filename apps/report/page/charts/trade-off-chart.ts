@@ -1,7 +1,7 @@
 import { formatChosenPercent, type TradeOffPoint, type TradeOffView } from "@remat/reporting";
-import { scaleLinear } from "d3-scale";
 import { curveStepBefore, line } from "d3-shape";
 import { s } from "../dom.js";
+import { linearScale } from "./linear-scale.js";
 
 export interface TradeOffChartOptions {
   readonly width: number;
@@ -17,8 +17,8 @@ const margin = { left: 52, right: 14, top: 24, bottom: 40 } as const;
 export function tradeOffChart(view: TradeOffView, options: TradeOffChartOptions): SVGSVGElement {
   const { width, height } = options;
   // Points are of what is freed; what is kept runs the other way.
-  const x = scaleLinear([0, 1], [width - margin.right, margin.left]);
-  const y = scaleLinear([0, 1], [height - margin.bottom, margin.top]);
+  const x = linearScale([0, 1], [width - margin.right, margin.left]);
+  const y = linearScale([0, 1], [height - margin.bottom, margin.top]);
   const breaks = view.pieces.map(({ from }) => from).slice(1);
   return s(
     "svg",
@@ -110,8 +110,8 @@ function describe({ points, pieces }: TradeOffView): string {
 
 /** Draws a small curve for one of many modules, side by side on the same axes. */
 export function tradeOffMultiple(view: TradeOffView, width: number, height: number): SVGSVGElement {
-  const x = scaleLinear([0, 1], [width - 2, 2]);
-  const y = scaleLinear([0, 1], [height - 2, 2]);
+  const x = linearScale([0, 1], [width - 2, 2]);
+  const y = linearScale([0, 1], [height - 2, 2]);
   return s(
     "svg",
     { class: "trade-off-multiple", width, height, viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" },
