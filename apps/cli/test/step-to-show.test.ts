@@ -2,9 +2,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { heldPeak } from "@remat/memory";
+import { accountSequence, heldPeak, sequenceGraphOfTrace } from "@remat/memory";
 import { extractReport } from "@remat/report";
-import { formatBytes, formatPercent } from "@remat/reporting";
+import { AlignedOps, formatBytes, formatPercent, heldTree } from "@remat/reporting";
 import { readPlan } from "@remat/trace";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { buildShell } from "../../report/build-shell.js";
@@ -65,7 +65,7 @@ describe("report and terminal show of a model what remat plan plans", () => {
   });
 
   it("else the user's own step, and says so", async () => {
-    const { meta, trace } = await reportOf(uNet, ...step, "--size", "tiny", "--iterations", "200");
+    const { meta, trace, planned: run } = await reportOf(uNet, ...step, "--size", "tiny", "--iterations", "200");
     const stock = await json("memory", uNet, ...step, "--size", "tiny");
     expect(heldPeak(trace).peakBytes).toBe(stock.peakBytes);
     expect(trace.header.fasterGradients).toBeUndefined();
@@ -73,7 +73,9 @@ describe("report and terminal show of a model what remat plan plans", () => {
     const planned = await json("plan", uNet, ...step, "--size", "tiny", "--iterations", "200", "--pareto", "4");
     expect(meta.plans!.recommended[0].peakBytes).toBe(planned.recommended.noCost.peakBytes);
     expect(meta.plans!.recordedPeakBytes).toBe(stock.peakBytes);
-    expect(meta.plans!.whyNotDrawn).toContain("remat plan -o plan.json");
+    // Plans are drawn by ops that match.
+    expect([run!.trace.ops.count, meta.hasPlannedStep]).toEqual([planned.opCount, true]);
+    expect(run!.match).toHaveLength(trace.ops.count);
   });
 
   it("of a plan over that step, too, what it holds against the one peak that every command tells", async () => {
@@ -81,16 +83,32 @@ describe("report and terminal show of a model what remat plan plans", () => {
     const path = join(folder, "plan.json");
     const planned = await json("plan", uNet, ...of, "--max-overhead", "5%", "--iterations", "200", "-o", path);
     const { peakBytes } = await json("memory", uNet, ...of);
-    const { meta, trace, overlays } = await reportOf(uNet, ...of, "--compare", path, "--iterations", "20");
+    const {
+      meta,
+      trace,
+      overlays,
+      followed,
+      planned: run,
+    } = await reportOf(uNet, ...of, "--compare", path, "--iterations", "20");
     expect([heldPeak(trace).peakBytes, meta.summary.peak?.totalBytes]).toEqual([peakBytes, peakBytes]);
     const less = formatPercent(1 - planned.peakBytes / peakBytes);
     const told = `${formatBytes(planned.peakBytes)} at the peak, ${less} less`;
     expect(meta.answers[0]).toMatchObject({ question: "What does plan.json do?", answer: told, isGood: true });
-    // Drawn over ops that are others.
-    const [overlay] = meta.overlays;
-    expect([overlay.key, overlay.peakBytes]).toEqual(["plan", planned.peakBytes]);
-    expect(Math.max(...overlays[0])).toBeLessThanOrEqual(planned.peakBytes);
-    expect(overlays[0]).toHaveLength(trace.ops.count);
+    // Followed op by op, and drawn by ops that match.
+    expect(overlays).toEqual([]);
+    const { sequence } = followed.at(-1)!;
+    const account = accountSequence(sequenceGraphOfTrace(run!.trace), sequence)!;
+    expect(account.peakBytes).toBe(planned.peakBytes);
+    const aligned = new AlignedOps(run!.match, run!.trace.ops.count);
+    const shown = aligned.carry(account);
+    expect([shown.count, shown.highestBytes.length]).toEqual([trace.ops.count, trace.ops.count]);
+    expect(Math.max(...shown.highestBytes)).toBe(Math.max(...account.highestBytes));
+    expect(shown.highestBytes[shown.peakOp]).toBe(Math.max(...shown.highestBytes));
+    const tree = aligned.carryTree(heldTree(run!.trace, account.heldAt(-1)));
+    expect(tree.held.totalBytes).toBe(planned.peakBytes);
+    for (const [place, op] of tree.held.maker.entries())
+      if (op >= 0 && run!.match[op] === account.heldAt(-1).maker[place])
+        expect(trace.opName(op)).toBe(tree.texts[tree.kernel[place]].replace(" (scratch)", ""));
     // Of the plan alone the same.
     const alone = await reportOf(path);
     expect(alone.meta.answers[0].answer).toBe(told);

@@ -13,7 +13,6 @@ import { deviceSpec } from "@remat/runtime-estimator";
 import { findPlanMismatch, Phase, readPlan, writePlan } from "@remat/trace";
 import { describe, expect, it } from "vitest";
 import { makeReport, planAsTrace } from "../src/index.js";
-import { alignHighest, matchOps } from "../src/make/align-runs.js";
 import { goldenTrace, savesTrace, stepTrace } from "./traces.js";
 
 const runs = {
@@ -65,23 +64,6 @@ describe.each(Object.keys(runs) as (keyof typeof runs)[])("a plan for %s", (name
 });
 
 describe("another run", () => {
-  it("that is the same lies on the first", () => {
-    expect(alignHighest(runs.adam, runs.adam)).toEqual(memoryTimeline(runs.adam).highestBytes);
-  });
-
-  it("with more ops lines up with the ops that both have", () => {
-    const plain = goldenTrace("mem_02_transformer_adam");
-    const checkpointed = goldenTrace("mem_02_transformer_ac_adam");
-    const match = matchOps(plain, checkpointed);
-    const both = match.filter((op) => op >= 0);
-    expect(both.length).toBeGreaterThan(plain.ops.count * 0.9);
-    for (let i = 1; i < both.length; i++) expect(both[i]).toBeGreaterThan(both[i - 1]);
-    for (const [op, found] of match.entries())
-      if (found >= 0) expect(checkpointed.opName(found)).toBe(plain.opName(op));
-    const highest = alignHighest(plain, checkpointed);
-    expect(Math.max(...highest)).toBe(Math.max(...memoryTimeline(checkpointed).highestBytes));
-  });
-
   it("is compared in numbers, and a measured one said to be so", async () => {
     const plain = goldenTrace("mem_02_transformer_adam");
     const other = goldenTrace("mem_02_transformer_ac_adam");

@@ -3,6 +3,7 @@ import { loadKerasModel } from "@remat/keras-loader";
 import type { Trace } from "@remat/trace";
 import { TraceBuilder } from "@remat/trace";
 import { traceFakeStep } from "@remat/tracer";
+import { stepToPlan } from "@remat/tracer/step";
 
 const examples = new URL("../../../examples/", import.meta.url);
 
@@ -28,6 +29,16 @@ export async function transformer(): Promise<Trace> {
     loss: "sum",
     optimizer: "none",
   });
+}
+
+/** A step of a small U-Net, with tfjs's own gradients and with those that plans are followed with, whose ops and peak are others. */
+export async function uNetAndPlanned(): Promise<{ readonly trace: Trace; readonly planned: Trace }> {
+  const module = (await import(new URL("u-net/model.js", examples).href)) as { default: unknown };
+  const request = { name: "u-net", size: "tiny", batch: 4, backend: "tensorflow" } as const;
+  return {
+    trace: await traceFakeStep(module.default, request),
+    planned: await traceFakeStep(module.default, { ...request, ...stepToPlan }),
+  };
 }
 
 /** Names as an attacker would write them: escape sequences, line ends, text that turns round. */

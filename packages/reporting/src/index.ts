@@ -1,4 +1,5 @@
 export { formatBytes } from "@remat/text-table";
+export { AlignedOps, alignHighest, type HeldByOp, matchOps } from "./align-runs.js";
 export { type Answer, type AnswerFirstOptions, answerFirst } from "./answers/answer-first.js";
 export {
   answerFollowing,

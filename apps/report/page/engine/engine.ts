@@ -11,6 +11,7 @@ import {
 } from "@remat/memory";
 import { accountCheckpoints, CheckpointableSteps } from "@remat/memory/checkpointing";
 import {
+  AlignedOps,
   categoryBands,
   type HeldTree,
   heldTree,
@@ -47,6 +48,8 @@ import { wellFormed } from "./well-formed.js";
 export class Engine implements EngineMethods {
   private data: ReportData | undefined;
   private overview: Overview | undefined;
+  /** Ops of the step as plans run it, beside those that are shown. */
+  private aligned: AlignedOps | undefined;
   private timeline: MemoryTimeline | undefined;
   private stats: Map<string, SACStats> | undefined;
   private graph: TraceSequenceGraph | undefined;
@@ -61,6 +64,7 @@ export class Engine implements EngineMethods {
     const data = decodeReport(await decodeBlock(text));
     const { trace, meta, overlays } = data;
     this.data = data;
+    this.aligned = data.planned && new AlignedOps(data.planned.match, data.planned.trace.ops.count);
     if (tellsLifetimes(trace)) this.timeline = memoryTimeline(trace);
     this.overview = {
       meta,
@@ -87,19 +91,26 @@ export class Engine implements EngineMethods {
 
   async plan(index: number): Promise<PlanAnswer> {
     const account = this.accountOf(index);
+    const { aligned } = this;
+    const shown = account && (aligned?.carry(account) ?? account);
+    const fates = this.data?.followed[index]?.fates ?? new Uint8Array(0);
     return {
       // Columns of its own, which go to the page.
-      bands: account && categoryBands(account),
-      peakOp: account?.peakOp ?? -1,
-      fates: this.data?.followed[index]?.fates ?? new Uint8Array(0),
-      recomputations: account?.recomputations ?? new Uint16Array(this.trace.ops.count),
+      bands: shown && categoryBands(shown),
+      peakOp: shown?.peakOp ?? -1,
+      fates: aligned?.carryFates(fates) ?? fates,
+      recomputations: shown?.recomputations ?? new Uint16Array(this.trace.ops.count),
     };
   }
 
   async held(op: number, plan: number): Promise<HeldTree> {
     const { trace } = this;
     const account = plan < 0 ? undefined : this.accountOf(plan);
-    if (account !== undefined) return heldTree(this.account?.trace ?? trace, account.heldAt(op));
+    if (account !== undefined) {
+      const { aligned } = this;
+      const tree = heldTree(this.account?.trace ?? trace, account.heldAt(aligned?.opOf(op, account) ?? op));
+      return aligned?.carryTree(tree) ?? tree;
+    }
     return heldTree(trace, op < 0 ? storagesAtPeak(trace, this.timeline?.peak) : storagesAfterOp(trace, op));
   }
 
@@ -165,7 +176,7 @@ export class Engine implements EngineMethods {
       return { of: accountCheckpoints((this.steps ??= new CheckpointableSteps(trace)), policy), trace };
     const sequence = this.data?.followed[index]?.sequence;
     if (sequence === undefined || sequence.length === 0) return { of: undefined, trace };
-    this.graph ??= sequenceGraphOfTrace(trace);
+    this.graph ??= sequenceGraphOfTrace(this.data?.planned?.trace ?? trace);
     return { of: accountSequence(this.graph, sequence), trace: this.graph.trace };
   }
 

@@ -31,7 +31,6 @@ export function budgetLine({ store, overview }: PageContext): {
   const { meta } = overview;
   const { plans, followed } = meta;
   const given = followed.find(({ name }) => name !== "");
-  const whyNotDrawn = plans?.whyNotDrawn;
   if (plans === undefined && given === undefined) return { controls: false, line: false, place: () => {} };
   const recordedPeakBytes = plans?.recordedPeakBytes ?? meta.summary.peak?.totalBytes ?? 0;
   const smallestBytes = Math.min(recordedPeakBytes, ...(plans?.front ?? []).map(({ peakBytes }) => peakBytes));
@@ -144,10 +143,7 @@ export function budgetLine({ store, overview }: PageContext): {
     const isGiven = given !== undefined && budget < 0 && plan !== "recorded";
     const sentences =
       within !== undefined && budget < recordedPeakBytes
-        ? [
-            ...describePlanWithin(within, { recordedPeakBytes }),
-            ...(within.point === undefined || whyNotDrawn === undefined ? [] : [`Not drawn: ${whyNotDrawn}.`]),
-          ]
+        ? describePlanWithin(within, { recordedPeakBytes })
         : isGiven
           ? [
               `Under ${given.name}.`,
@@ -158,8 +154,7 @@ export function budgetLine({ store, overview }: PageContext): {
             : [];
     outcome.textContent = sentences.join(" ");
     const shownPlan = isGiven ? given : (within?.point ?? undefined);
-    const isListed = shownPlan !== undefined && shownPlan.recomputations > 0;
-    listed.hidden = !isListed || (whyNotDrawn !== undefined && !isGiven);
+    listed.hidden = shownPlan === undefined || shownPlan.recomputations === 0;
     listed.textContent = `Show ${(shownPlan?.recomputations ?? 0).toLocaleString("en")} recomputations`;
     outcome.classList.toggle("bad", within !== undefined && within.point === undefined);
     line.setAttribute("aria-valuetext", [label.textContent, ...sentences].join(". "));

@@ -101,6 +101,12 @@ export class TimelineModel {
     return this.context.plan.shown.answer?.bands ?? this.bands;
   }
 
+  /** What early release comes to, where that is not what is shown. */
+  get freedEarly(): Float64Array | undefined {
+    const { freedEarly, plan } = this.context.plan.shown;
+    return plan?.recomputations === 0 ? undefined : freedEarly;
+  }
+
   /** The op of its peak. */
   get shownPeak(): number {
     const { answer } = this.context.plan.shown;
@@ -126,10 +132,9 @@ export class TimelineModel {
   }
 
   scene(): TimelineScene {
-    const { axis, byCategory, context, shownBands: bands, shownPeak: peak, width } = this;
+    const { axis, byCategory, context, freedEarly, shownBands: bands, shownPeak: peak, width } = this;
     const where = this.stretch();
     const { axis: kind, op } = context.store.state;
-    const { freedEarly, plan } = context.plan.shown;
     const sample = axis.sample(bands, where, Math.floor(this.plotWidth), kind);
     this.drawn = sample;
     const overlays = this.shownOverlays();
@@ -159,7 +164,7 @@ export class TimelineModel {
                 dash: [4, 3],
                 bytes: axis.sampleColumn(byCategory.highestBytes, where, sample.count, kind),
               },
-              ...(freedEarly === undefined || plan?.recomputations === 0
+              ...(freedEarly === undefined
                 ? []
                 : [
                     {

@@ -144,13 +144,14 @@ function followBands(model: TimelineModel, onChange: () => void): void {
 function legendParts(model: TimelineModel): readonly HTMLElement[] {
   const { by, bands, within } = model.shownBands;
   const isPlan = model.shownBands !== model.bands;
+  const others = model.context.overview.meta.hasPlannedStep ? ", whose step has other ops, at those that match" : "";
   const whose = by === "module" ? `By the module that made what is held, parts of ${within || "the model"}. ` : "";
   return [
     bandLegend(bands.map(({ label, colour }) => ({ label, colour })).reverse()),
     h(
       "span",
       { class: "note" },
-      `${whose}${isPlan ? `Under the plan; dashed: as recorded${model.context.plan.shown.freedEarly === undefined ? "" : "; dotted: early release, which recomputes nothing"}. ` : ""}The line is the most held within each op. Drag to zoom, or hold Ctrl and turn the wheel.`,
+      `${whose}${isPlan ? `Under the plan${others}; dashed: as recorded${model.freedEarly === undefined ? "" : "; dotted: early release, which recomputes nothing"}. ` : ""}The line is the most held within each op. Drag to zoom, or hold Ctrl and turn the wheel.`,
     ),
   ];
 }

@@ -14,6 +14,15 @@ export interface ReportData {
   readonly overlays: readonly Float64Array[];
   /** By `meta.followed`. */
   readonly followed: readonly FollowedColumns[];
+  /** The step as plans run it, where its ops are others: what `followed` is of. */
+  readonly planned: PlannedStep | undefined;
+}
+
+/** A step that is not shown, but planned. */
+export interface PlannedStep {
+  readonly trace: Trace;
+  /** By op that is shown: see `matchOps`. */
+  readonly match: Int32Array;
 }
 
 /** A plan in columns: what its memory is computed from, and what it does with ops. */
@@ -24,10 +33,14 @@ export interface FollowedColumns {
   readonly fates: Uint8Array;
 }
 
+/** Before the names of columns of the step as plans run it. */
+const plannedPrefix = "planned.";
+
 interface Head {
   readonly format: typeof reportFormat;
   readonly meta: ReportMeta;
   readonly trace: TraceRest;
+  readonly planned?: TraceRest;
   readonly columns: readonly PackedColumn[];
 }
 
@@ -35,14 +48,21 @@ interface Head {
  * Encodes data as bytes, to be compressed: the length of a JSON text as 4 bytes (little-endian), the text in UTF-8, then the bytes of each column that
  * its `columns` names, one after the other.
  */
-export function encodeReport({ meta, trace, overlays, followed }: ReportData): Uint8Array {
+export function encodeReport({ meta, trace, overlays, followed, planned }: ReportData): Uint8Array {
   const { columns, rest } = columnsOfTrace(trace);
   const all = new Map<string, ColumnArray>(columns);
   for (const [i, overlay] of overlays.entries()) all.set(`overlay.${i}`, overlay);
   for (const [i, { sequence, fates }] of followed.entries())
     all.set(`followed.${i}.sequence`, sequence).set(`followed.${i}.fates`, fates);
+  const other = planned && columnsOfTrace(planned.trace);
+  for (const [name, values] of other?.columns ?? []) all.set(plannedPrefix + name, values);
+  if (planned !== undefined) all.set("match", planned.match);
   const packed = Array.from(all, ([name, values]) => packColumn(name, values));
-  const head: Head = { format: reportFormat, meta, trace: rest, columns: packed.map(({ column }) => column) };
+  const head: Head = {
+    ...{ format: reportFormat, meta, trace: rest },
+    ...(other && { planned: other.rest }),
+    columns: packed.map(({ column }) => column),
+  };
   const json = new TextEncoder().encode(JSON.stringify(head));
   const out = new Uint8Array(packed.reduce((sum, { bytes }) => sum + bytes.length, 4 + json.length));
   new DataView(out.buffer).setUint32(0, json.length, true);
@@ -63,10 +83,13 @@ export function encodeReport({ meta, trace, overlays, followed }: ReportData): U
 export function decodeReport(bytes: Uint8Array): ReportData {
   const head = readHead(bytes);
   const columns = new Map<string, ColumnArray>();
+  const planned = new Map<string, ColumnArray>();
   let at = 4 + new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
   for (const column of head.columns) {
     const length = column.planes * column.count;
-    columns.set(column.name, unpackColumn(column, bytes.subarray(at, at + length)));
+    const values = unpackColumn(column, bytes.subarray(at, at + length));
+    if (column.name.startsWith(plannedPrefix)) planned.set(column.name.slice(plannedPrefix.length), values);
+    else columns.set(column.name, values);
     at += length;
   }
   const overlays = head.meta.overlays.map((_, i) => columns.get(`overlay.${i}`) as Float64Array);
@@ -79,6 +102,10 @@ export function decodeReport(bytes: Uint8Array): ReportData {
     trace: traceOfColumns({ columns, rest: head.trace }),
     overlays,
     followed,
+    planned: head.planned && {
+      trace: traceOfColumns({ columns: planned, rest: head.planned }),
+      match: columns.get("match") as Int32Array,
+    },
   };
 }
 

@@ -35,8 +35,6 @@ export interface FollowedPlan extends PlanChoice {
 export interface PlanFindings {
   /** Whether they are policies for `torch.utils.checkpoint`. */
   readonly isForTorch: boolean;
-  /** Why what the step holds under them is not drawn; undefined where it is. */
-  readonly whyNotDrawn: string | undefined;
   /** Of the trace as it was recorded, and of running every op once, everything freed after its last use. */
   readonly recordedPeakBytes: number;
   readonly plainPeakBytes: number;
@@ -85,6 +83,8 @@ export interface ReportMeta {
   readonly noPlans: string | undefined;
   /** Of {@link ReportData.followed}: the front of {@link plans}, and last the plan that was given. */
   readonly followed: readonly FollowedPlan[];
+  /** Whether {@link ReportData.planned} is another step than the one that is shown. */
+  readonly hasPlannedStep: boolean;
   readonly comparison: Comparison | undefined;
   readonly fsdp: FsdpFindings | undefined;
   /** Undefined of a run that was not recorded. */

@@ -26,7 +26,7 @@ export interface FindPlansOptions {
   readonly timeMs: number;
   /** Look at so many schedules instead of for a time: the same answer on every machine. */
   readonly iterations?: number;
-  /** The step as plans are made of it, where its ops are others: then the plans are told of, but not drawn. */
+  /** The step as plans are made of it, where its ops are others. */
   readonly planned?: Trace;
   /** Searches in another way than one after the other. */
   readonly planCheckpointing?: MethodRequest["planCheckpointing"];
@@ -62,31 +62,23 @@ export async function findPlans(trace: Trace, options: FindPlansOptions): Promis
   return {
     findings: {
       isForTorch: false,
-      whyNotDrawn:
-        planned &&
-        "it runs other ops than the step shown here: remat plan -o plan.json writes it, and remat report plan.json draws it",
       recordedPeakBytes,
       plainPeakBytes: recommended.noCost.plan.predicted.plain.peakBytes,
       front: kept.map((point) => ({ ...followedPlan("", point.plan), gap: point.gap })),
       recommended: recommendedOf(chosen.map(withGap), recordedPeakBytes),
     },
     reason: undefined,
-    followed: planned === undefined ? drawn(trace, kept) : kept.map(() => notDrawn(trace)),
+    followed: columnsOf(planned ?? trace, kept),
   };
 }
 
-function drawn(trace: Trace, points: readonly CheckpointingPoint[]): readonly FollowedColumns[] {
+function columnsOf(trace: Trace, points: readonly CheckpointingPoint[]): readonly FollowedColumns[] {
   const graph = planningGraphOfTrace(trace);
   return points.map(({ plan }) => ({
     sequence: sequenceOfPlan(plan, graph).nodes,
     fates: planFates(trace, plan),
   }));
 }
-
-const notDrawn = ({ ops }: Trace): FollowedColumns => ({
-  sequence: new Int32Array(0),
-  fates: new Uint8Array(ops.count),
-});
 
 /** What somebody should know of who is ready to give no time, a little or more. */
 const allowedOverheads = [0, 0.05, 0.2] as const;
@@ -121,7 +113,6 @@ function findTorchPlans(trace: Trace, { timeMs, iterations }: FindPlansOptions):
   return {
     findings: {
       isForTorch: true,
-      whyNotDrawn: undefined,
       recordedPeakBytes,
       plainPeakBytes: recordedPeakBytes,
       front: kept.map(({ policy, peakBytes, stepMs, overhead, gap, recomputations }) => ({

@@ -14,6 +14,7 @@ import {
 } from "@remat/memory";
 import {
   type Answer,
+  alignHighest,
   answerFirst,
   answerFollowing,
   answerOutcome,
@@ -27,6 +28,7 @@ import {
   leadWith,
   leaksFacts,
   leaksRows,
+  matchOps,
   moduleTreeView,
   openLargest,
   type PlanCommand,
@@ -49,7 +51,6 @@ import {
 } from "@remat/trace";
 import type { FollowedColumns, ReportData } from "../data/report-file.js";
 import type { Comparison, FsdpFindings, LeakFindings, Overlay, PlanFindings, ReportMeta } from "../data/report-meta.js";
-import { alignHighest, matchOps } from "./align-runs.js";
 import { type FindPlansOptions, findPlans, followedPlan } from "./find-plans.js";
 
 export interface MakeReportOptions {
@@ -139,6 +140,10 @@ export async function makeReport(trace: Trace, options: MakeReportOptions): Prom
       }),
     );
   }
+  const planned =
+    options.planned === undefined || followed.length === 0
+      ? undefined
+      : { trace: options.planned, match: matchOps(trace, options.planned) };
   let comparison: Comparison | undefined;
   if (options.compare !== undefined) {
     onProgress?.("comparing");
@@ -179,6 +184,7 @@ export async function makeReport(trace: Trace, options: MakeReportOptions): Prom
       plans: found.findings,
       noPlans: found.reason,
       followed: followed.map(({ plan }) => plan),
+      hasPlannedStep: planned !== undefined,
       comparison,
       fsdp,
       leaks: trace.header.mode === "real" ? findLeaks(trace) : undefined,
@@ -188,6 +194,7 @@ export async function makeReport(trace: Trace, options: MakeReportOptions): Prom
     trace,
     overlays: overlays.map(([, highest]) => highest),
     followed: followed.map(({ columns }) => columns),
+    planned,
   };
 }
 
@@ -256,30 +263,17 @@ function givenPlan(
     isGiven: true,
   };
   const fates = planFates(planned, plan);
-  if (planned !== trace) {
-    const match = matchOps(trace, planned);
-    return {
-      overlay: { ...overlay, note: `${overlay.note}; it runs other ops: the most held at the matching ones` },
-      memory,
-      columns: {
-        sequence: new Int32Array(0),
-        fates: Uint8Array.from(match, (op) => fates[op] ?? 0),
-      },
-      highestBytes: alignHighest(trace, planned, {
-        totalBytes: memory.highestBytes,
-        highestBytes: memory.highestBytes,
-      }),
-    };
-  }
-  const graph = sequenceGraphOfTrace(trace);
+  const graph = sequenceGraphOfTrace(planned);
   const { nodes } = sequenceOfPlan(plan, graph);
   // A plan that was made for another backend, or by hand, may free otherwise than after the last use.
   const isFollowed = accountSequence(graph, nodes)?.peakBytes === memory.peakBytes;
+  const { highestBytes } = memory;
   return {
     overlay,
     memory,
     columns: { sequence: isFollowed ? nodes : new Int32Array(0), fates },
-    highestBytes: memory.highestBytes,
+    highestBytes:
+      planned === trace ? highestBytes : alignHighest(trace, planned, { totalBytes: highestBytes, highestBytes }),
   };
 }
 

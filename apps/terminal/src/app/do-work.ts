@@ -1,6 +1,6 @@
 import { accountSequence, type SequenceAccount, sequenceGraphOfTrace, sequenceOfPlan } from "@remat/memory";
 import { accountCheckpoints, CheckpointableSteps } from "@remat/memory/checkpointing";
-import { checkpointFates, planFates, planFrontier } from "@remat/reporting";
+import { AlignedOps, checkpointFates, matchOps, planFates, planFrontier } from "@remat/reporting";
 import { Phase, type Trace } from "@remat/trace";
 import { rememberLast } from "../document/memoize.js";
 import type { FoundPlan, PlanColumns } from "../document/step-plans.js";
@@ -63,6 +63,10 @@ const frontPoints = 24;
 
 const graphOf = rememberLast((trace: Trace) => sequenceGraphOfTrace(trace));
 
+/** Ops of the step that plans run beside those that are shown; undefined where they are the same. */
+const alignedOf = (trace: Trace, planned: Trace): AlignedOps | undefined =>
+  planned === trace ? undefined : new AlignedOps(matchOps(trace, planned), planned.ops.count);
+
 const stepsOf = rememberLast((trace: Trace) => new CheckpointableSteps(trace));
 
 /** Policies for PyTorch to choose from. */
@@ -108,13 +112,16 @@ async function planFront(
       gap: plan.predicted.gap,
       plan,
     }));
-    const graph = planned === trace ? graphOf(trace) : undefined;
-    const plans = planFrontier(all).map(
-      ({ peakBytes, stepMs, overhead, gap, plan }): FoundPlan => ({
+    const graph = graphOf(planned);
+    const aligned = alignedOf(trace, planned);
+    const plans = planFrontier(all).map(({ peakBytes, stepMs, overhead, gap, plan }): FoundPlan => {
+      const fates = planFates(planned, plan);
+      return {
         ...{ peakBytes, stepMs, overhead, gap },
-        ...(graph && { sequence: sequenceOfPlan(plan, graph).nodes, fates: planFates(trace, plan) }),
-      }),
-    );
+        sequence: sequenceOfPlan(plan, graph).nodes,
+        fates: aligned?.carryFates(fates) ?? fates,
+      };
+    });
     return { kind: "frontFound", trace, plans, reason: undefined };
   } catch (error) {
     return none((error as Error).message);
@@ -122,13 +129,14 @@ async function planFront(
 }
 
 /** Tells what the step holds that follows a plan that was found. */
-function holdFoundPlan({ trace, plan }: Extract<ViewWork, { kind: "holdPlan" }>): ViewAnswer {
+function holdFoundPlan({ trace, planned = trace, plan }: Extract<ViewWork, { kind: "holdPlan" }>): ViewAnswer {
   const { policy, sequence } = plan;
   const account =
     policy === undefined
-      ? sequence && accountSequence(graphOf(trace), sequence)
+      ? sequence && accountSequence(graphOf(planned), sequence)
       : accountCheckpoints(stepsOf(trace), policy);
-  return { kind: "planHeld", trace, peakBytes: plan.peakBytes, memory: account && columnsOf(account) };
+  const memory = account && (alignedOf(trace, planned)?.carry(account) ?? columnsOf(account));
+  return { kind: "planHeld", trace, peakBytes: plan.peakBytes, memory };
 }
 
 function columnsOf({

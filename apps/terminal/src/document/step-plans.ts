@@ -1,21 +1,24 @@
-import type { SequenceAccount } from "@remat/memory";
-import { categoryBands, chooseWithin, type MemoryBands, type PlanChoice, type PlanWithin } from "@remat/reporting";
+import {
+  categoryBands,
+  chooseWithin,
+  type HeldByOp,
+  type MemoryBands,
+  type PlanChoice,
+  type PlanWithin,
+} from "@remat/reporting";
 import type { Trace } from "@remat/trace";
 import { rememberLast } from "./memoize.js";
 
 /** A plan of the whole step, as it is followed here. */
 export interface FoundPlan extends PlanChoice {
-  /** Nodes of `sequenceGraphOfTrace` in the order in which they run; of PyTorch, where modules are checkpointed, undefined. */
+  /** Nodes of `sequenceGraphOfTrace`, of the step as plans run it, in the order in which they run; of PyTorch, where modules are checkpointed, undefined. */
   readonly sequence?: Int32Array;
-  /** By op: see `planFates`. Left out where the plan runs other ops than the step that is shown, over which it cannot be drawn. */
-  readonly fates?: Uint8Array;
+  /** By op that is shown: see `planFates`. */
+  readonly fates: Uint8Array;
 }
 
 /** What a step holds under a plan, by op. */
-export type PlanColumns = Pick<
-  SequenceAccount,
-  "count" | "totalBytes" | "highestBytes" | "bytesByCategory" | "peakOp" | "recomputations"
->;
+export type PlanColumns = HeldByOp;
 
 /** Plans of a step to choose from, as far as they have been looked for. */
 export interface PlansState {
@@ -66,11 +69,8 @@ export function heldPlan(trace: Trace, own: BudgetedPlans, recordedPeakBytes: nu
   const { held } = own.plans;
   if (held === undefined || (own.budgetBytes ?? recordedPeakBytes) >= recordedPeakBytes) return undefined;
   if (planOfBudget(own, trace)?.point !== held.plan) return undefined;
-  const {
-    memory,
-    plan: { fates },
-  } = held;
-  return fates && { memory, fates, highestBytes: memory.highestBytes };
+  const { memory, plan } = held;
+  return { memory, fates: plan.fates, highestBytes: memory.highestBytes };
 }
 
 const bandsOf = rememberLast((memory: PlanColumns): MemoryBands => categoryBands(memory));

@@ -1,6 +1,6 @@
 import { describePlanWithin, formatBytes, labelCategory, planFateLabels, planFateNames } from "@remat/reporting";
 import { wrapText } from "@remat/text-table";
-import { phaseNames, type Trace } from "@remat/trace";
+import { phaseNames } from "@remat/trace";
 import { type BudgetedPlans, type PlanColumns, planBands, planOfBudget } from "../document/step-plans.js";
 import type { TraceDocument } from "../document/trace-document.js";
 import { fitText } from "../text/fit-text.js";
@@ -17,11 +17,12 @@ export function withBudgetLine(line: Line, { horizontal }: Glyphs): Line {
 
 /** Tells what a budget comes to: that plans are looked for, the plan within it, or that there is none. */
 export function budgetFactsOf(
-  trace: Trace,
+  document: TraceDocument,
   own: BudgetedPlans,
   recordedPeakBytes: number,
   width: number,
 ): readonly Line[] {
+  const { trace } = document;
   const { budgetBytes, plans } = own;
   if (budgetBytes === undefined) return [];
   const head = `budget ${formatBytes(budgetBytes)}: `;
@@ -31,10 +32,11 @@ export function budgetFactsOf(
   if (plans.front?.trace !== trace) return told(plans.progress ?? "looking for plans", "faint");
   if (plans.front.reason !== undefined) return told(plans.front.reason, "bad");
   const within = planOfBudget(own, trace)!;
-  const isDrawn = within.point === undefined || within.point.fates !== undefined;
   const text = [
     ...describePlanWithin(within, { recordedPeakBytes }),
-    ...(isDrawn ? [] : ["It runs other ops than the step shown here, over which it is not drawn."]),
+    ...(document.planned() === undefined || within.point === undefined
+      ? []
+      : ["Its step has other ops: it is drawn at those that match."]),
   ].join(" ");
   return told(text, within.point === undefined ? "bad" : undefined);
 }

@@ -16,7 +16,7 @@ export function askForPlan<Own extends BudgetedPlans>(document: TraceDocument, o
     };
   }
   const point = planOfBudget(own, trace)?.point;
-  if (point?.fates === undefined || point === plans.wanted || point === plans.held?.plan) return { own };
+  if (point === undefined || point === plans.wanted || point === plans.held?.plan) return { own };
   return {
     own: { ...own, plans: { ...plans, wanted: point } },
     requests: [{ kind: "work", work: { kind: "holdPlan", trace, planned: document.planned(), plan: point } }],

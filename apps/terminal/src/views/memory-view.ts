@@ -296,7 +296,7 @@ function drawMemory(scene: Scene, own: MemoryState): Drawn {
       ...(row === budgetRow ? withBudgetLine(line, glyphs) : line),
     ];
   });
-  const budgetLines = budgetFactsOf(document.trace, own, peakBytes, width);
+  const budgetLines = budgetFactsOf(document, own, peakBytes, width);
   return stack(
     textOnly(fitLine(title, width, glyphs), [{ text: " ".repeat(axisWidth) }, { text: marks.join(""), style: "bad" }]),
     {

@@ -5,8 +5,8 @@ import { CheckpointedSteps } from "@remat/memory/checkpointing";
 import { readPyTorchTrace } from "@remat/pytorch";
 import { chooseWithin, formatBytes } from "@remat/reporting";
 import { describe, expect, it } from "vitest";
-import { transformer } from "../traces.js";
-import { appOf, own, screenText, tooWide } from "./make-app.js";
+import { transformer, uNetAndPlanned } from "../traces.js";
+import { appOf, makeApp, own, screenText, tooWide } from "./make-app.js";
 
 const trace = await transformer();
 const saves = new URL("../../../../packages/mem-tracker/test/fixtures/plain-tf.json.gz", import.meta.url);
@@ -46,6 +46,28 @@ describe("a budget of the step", () => {
     press("x");
     expect(own(app).memory.budgetBytes).toBeUndefined();
     expect(screenText(app).join("\n")).toContain(`peak ${formatBytes(recorded)}`);
+  });
+
+  it("shows at the ops that match what a step with other ops holds under its plan", async () => {
+    const { trace, planned } = await uNetAndPlanned();
+    const { app, press } = makeApp({ view: "memory", size: { columns: 100, rows: 40 } });
+    app.show("u-net", "/folder/model.js", trace, true, { planned });
+    press("down");
+    await app.runner.works.finish();
+    const { front } = own(app).memory.plans;
+    expect(front?.reason).toBeUndefined();
+    press("down");
+    await app.runner.works.finish();
+    const { held } = own(app).memory.plans;
+    const account = accountSequence(sequenceGraphOfTrace(app.document.planned()!), held!.plan.sequence!)!;
+    expect(account.peakBytes).toBe(held!.plan.peakBytes);
+    const { memory } = held!;
+    expect([memory.count, held!.plan.fates.length]).toEqual([trace.ops.count, trace.ops.count]);
+    expect(memory.highestBytes[memory.peakOp]).toBe(account.peakBytes);
+    const text = screenText(app).join(" ").replaceAll(/\s+/g, " ");
+    expect(text).toContain(`peak ${formatBytes(account.peakBytes)} at op ${memory.peakOp}`);
+    expect(text).toContain("Its step has other ops: it is drawn at those that match.");
+    expect(tooWide(app)).toEqual([]);
   });
 
   it("of PyTorch is one of what torch.utils.checkpoint can follow", async () => {

@@ -1,7 +1,5 @@
 import { heldPeak, storagesAfterOp, storagesAtPeak } from "@remat/memory";
-import { readPyTorchTrace } from "@remat/pytorch";
-import { goldenFiles, readGolden } from "@remat/testkit";
-import { Category, Phase, type Trace, TraceBuilder } from "@remat/trace";
+import { Category, Phase, TraceBuilder } from "@remat/trace";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { namePattern } from "../../src/held-tree/name-pattern.js";
@@ -15,14 +13,9 @@ import {
   openAll,
   openLargest,
 } from "../../src/index.js";
+import { goldenTrace } from "../golden-trace.js";
 
 const goldens = ["mem_02_transformer_adam", "mem_vit_adam", "fsdp_tf_ws4_reshard1", "sac_f5_weird"];
-
-function goldenTrace(name: string): Trace {
-  const file = goldenFiles().find((golden) => golden.name === name);
-  if (file === undefined) throw new Error(`no golden file ${name}`);
-  return readPyTorchTrace(readGolden(file));
-}
 
 /** The tree as somebody reads it. */
 function drawn(tree: HeldTree, open: ReadonlySet<number> = openAll(tree)): string[] {
