@@ -331,20 +331,13 @@ export default ({ tf }) => {
 describe("remat fit RUN", () => {
   it("shards a run, and writes the calls of fully_shard", async () => {
     const path = join(folder, "shard.py");
-    const { code, rows } = await answer(
-      recorded,
-      "--devices",
-      "a100",
-      "--ranks",
-      "8",
-      "--precision",
-      "bf16",
-      "--ways",
-      "stock,offload",
-      "--apply",
-      path,
-    );
-    expect(code).toBe(0);
+    const asked = ["--devices", "a100", "--precision", "bf16", "--ways", "stock,offload", "--ranks", "8"];
+    const { code, rows, command } = await answer(recorded, ...asked, "--apply", path);
+    expect([code, command]).toEqual([0, null]);
+    // Who has not written them yet is told how.
+    const told = await answer(recorded, ...asked);
+    expect(told.command).toBe(["remat", "fit", recorded, ...asked, "--apply", "shard.py"].join(" "));
+    expect(told.rows).toEqual(rows);
     expect(rows).toHaveLength(2);
     const { stdout } = await remat("memory", recorded, "--fsdp", "world=8,bf16", "--format", "json");
     expect(rows.find(({ configuration }) => configuration.way === "stock")?.peakBytes).toBe(

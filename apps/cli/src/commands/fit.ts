@@ -14,7 +14,7 @@ import { budgetNotFound } from "@remat/memory";
 import { writeDocument } from "@remat/reporting";
 import { formatBudget, formatExactBytes } from "@remat/text-table";
 import { RematError } from "@remat/trace";
-import type { Command, CommandOptions } from "../command.js";
+import { type Command, type CommandOptions, optionKey, optionName } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { appliedText } from "../fit/applied-text.js";
 import { backendOfSteps } from "../fit/backend-of-steps.js";
@@ -31,7 +31,7 @@ import { interruptedCode, interruptible } from "../plan/interruptible.js";
 import { here } from "../pricing-options.js";
 import { Progress } from "../progress.js";
 import { parseText, UsageError } from "../usage-error.js";
-import { typed } from "../verdict/next-command.js";
+import { quoted, typed } from "../verdict/next-command.js";
 
 /** `remat fit`. */
 export const fitCommand: Command = {
@@ -124,7 +124,7 @@ export async function fit(targets: readonly string[], options: CommandOptions, i
     }
     const document = fitDocument(summary, {
       ...shownAs,
-      command: best && commandFor(best, targets, { options: { ...options, backend }, job }),
+      command: best && commandFor(best, targets, { options: { ...options, ...(backend && { backend }) }, job }),
     });
     shown.write(format.write(document, shapeOf(io)));
     if (isInterrupted && found.left > 0) return interruptedCode;
@@ -220,14 +220,38 @@ function nothingFits(
   );
 }
 
+/** What of a search is not said again by a command that writes what it found. */
+const saidOnce: ReadonlySet<string> = new Set(["watch", "matrix", "html", "store", "parquet", "label", "apply"]);
+
+/** What writes what PyTorch needs to train a recorded run as the best row says; undefined where it needs nothing. */
+function commandToApply(
+  { sharding, policy }: RankedRow,
+  targets: readonly string[],
+  options: CommandOptions,
+): string | undefined {
+  if (sharding === undefined && (policy ?? []).length === 0) return undefined;
+  const again = [...fitGridOptions, ...fitStepOptions].flatMap((option) => {
+    const name = optionName(option);
+    const value = saidOnce.has(name) ? undefined : options[optionKey(option)];
+    if (value === undefined || value === false || value === option.default) return [];
+    return [value].flat().flatMap((each) => (each === true ? [`--${name}`] : [`--${name}`, String(each)]));
+  });
+  return ["remat", "fit", ...targets, ...again, "--apply", sharding === undefined ? "policy.json" : "shard.py"]
+    .map(quoted)
+    .join(" ");
+}
+
 /** What runs, or plans, a step as the best row says. */
 function commandFor(
-  { configuration: { way, optimizer }, batch, memoryBytes, sharding, peakBytes, overhead }: RankedRow,
+  row: RankedRow,
   targets: readonly string[],
   { options, job }: { readonly options: CommandOptions; readonly job: FitJob },
 ): string | undefined {
   const [source] = job.sources;
-  if (!isOf(source, "model") || sharding !== undefined) return undefined;
+  if (!isOf(source, "model")) return options["apply"] === undefined ? commandToApply(row, targets, options) : undefined;
+  const { configuration, batch, memoryBytes, sharding, peakBytes, overhead } = row;
+  if (sharding !== undefined) return undefined;
+  const { way, optimizer } = configuration;
   const given = { target: targets[0], source, options: { ...options, batch: String(batch), optimizer } };
   const { memory, reserve } = options;
   // `run` holds all that the process has resident to it.
