@@ -2,8 +2,8 @@ import type { IdleMemory } from "@remat/memory";
 import { type Trace, truncationNote } from "@remat/trace";
 import { labelCategory } from "../category-colours.js";
 import { formatOverhead, formatWholePercent } from "../format-quantity.js";
-import type { HeldGroup, HeldTree } from "../held-tree/held-tree.js";
-import { countModules } from "../held-tree/name-pattern.js";
+import type { HeldTree } from "../held-tree/held-tree.js";
+import { type HeldRow, heldRow } from "../held-tree/held-tree-rows.js";
 import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
 import { describeLeast } from "../verdict/describe-verdict.js";
 import { whereRecorded } from "../verdict/device-to-fit.js";
@@ -37,8 +37,8 @@ export interface AnswerFirstOptions {
   readonly units?: SizeUnit;
 }
 
-/** Groups that are named of what holds a peak. */
-const groupsTold = 3;
+/** Groups and storages that are named of what holds a peak. */
+const partsTold = 3;
 
 /**
  * Returns the answers to what everybody asks first: does it fit, what holds the peak, what is free to gain, what to type.
@@ -121,27 +121,27 @@ function answerHolders({ verdict, tree, units }: AnswerFirstOptions): Answer {
   return {
     ...asked("holders"),
     answer: names.map((name, i) => (i === 0 ? name : lowerFirst(name))).join(", ") || "Nothing",
-    reasons: tree === undefined ? [] : largestGroups(tree).map((group) => describeGroup(group, total, size)),
+    reasons: tree === undefined ? [] : largestParts(tree).map((row) => describePart(row, total, size)),
   };
 }
 
-/** The largest of what categories consist of, by bytes. */
-function largestGroups({ groups, roots }: HeldTree): readonly HeldGroup[] {
-  return roots
-    .flatMap((root) => groups[root].parts)
-    .flatMap((part) => (part >= 0 ? [groups[part]] : []))
+/** The largest of what categories consist of, by bytes: groups, and storages by themselves. */
+function largestParts(tree: HeldTree): readonly HeldRow[] {
+  return tree.roots
+    .flatMap((root) => tree.groups[root].parts.map((part) => heldRow(tree, part, 1, root)))
     .sort((a, b) => b.bytes - a.bytes)
-    .slice(0, groupsTold);
+    .filter(({ share }, i) => i === 0 || share >= worthSaying)
+    .slice(0, partsTold);
 }
 
-function describeGroup(
-  { bytes, from, to, eachBytes, label, category, modules, moduleKind }: HeldGroup,
+function describePart(
+  { bytes, count, eachBytes, label, category, makers }: HeldRow,
   total: number,
   size: (bytes: number) => string,
 ): string {
-  const count = to - from;
-  const what = eachBytes === undefined ? `${size(bytes)} in ${count} storages` : `${count} × ${size(eachBytes)}`;
-  const who = modules > 1 ? ` by ${countModules(modules, moduleKind)}` : "";
+  const each = eachBytes === undefined ? `${size(bytes)} in ${count} storages` : `${count} × ${size(eachBytes)}`;
+  const what = count === 1 ? size(bytes) : each;
+  const who = makers === "" ? "" : ` by ${makers}`;
   return `${formatWholePercent(bytes / total)} ${labelCategory(category).toLowerCase()}${who}: ${what}, ${label}.`;
 }
 

@@ -57,6 +57,29 @@ const text = (answers: readonly Answer[]): string[] =>
     [question, answer, ...reasons, ...(command === undefined ? [] : [`$ ${command}`])].join(" | "),
   );
 
+it("names storages by themselves among what holds the peak, where nobody made modules of them", () => {
+  const b = new TraceBuilder({ framework: "tfjs", device: "cpu", mode: "real", allocationUnitBytes: 1 });
+  for (const [name, bytes] of [
+    ["MatMul", 4000],
+    ["Relu", 3600],
+    ["Tanh", 8],
+  ] as const)
+    b.op({
+      name,
+      outputs: [
+        b.tensor({ storage: b.allocate(bytes, "cpu", Category.activation), dtype: "float32", shape: [bytes / 4] }),
+      ],
+    });
+  b.allocate(40, "cpu", Category.optimizerState);
+  const trace = b.build();
+  const tree = heldTree(trace, storagesAtPeak(trace));
+  const [, holders] = answerFirst(trace, { verdict: undefined, tree, idle: undefined });
+  expect(holders.reasons).toEqual([
+    "52 % activations: 3.906 KiB, op 0 MatMul · float32 [1000].",
+    "47 % activations: 3.516 KiB, op 1 Relu · float32 [900].",
+  ]);
+});
+
 it("answers of a step that fits: room, holders, what is free and why, what to type", () => {
   const commandFor = () => "remat run net.js --early-release";
   const answers = answersTo(step(), { device: device(40_000), earlyReleasePeakBytes: 20_000, commandFor });
