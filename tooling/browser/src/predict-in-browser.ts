@@ -29,7 +29,7 @@ export type Way = "stock" | "early release" | "plan";
 
 const plans = { webgl: new Map<unknown, Plan>(), webgpu: new Map<unknown, Plan>() };
 
-/** A plan for less than early release holds; the same for both steps, that which is taken and that which is not. */
+/** A plan for less than early release holds; the same for both steps, that which is taken and that which is not, and in every page. */
 async function planFor(backend: "webgl" | "webgpu", exported: unknown): Promise<Plan> {
   const known = plans[backend].get(exported);
   if (known !== undefined) return known;
@@ -37,7 +37,8 @@ async function planFor(backend: "webgl" | "webgpu", exported: unknown): Promise<
     await traceFakeStep(exported, { ...options, ...stepToPlan, backend }),
     deviceSpec(defaultDeviceHere),
   );
-  const planWithin = (budgetBytes: number) => planCheckpointing(trace, { budgetBytes, timeMs: 2_000, boundTimeMs: 0 });
+  const planWithin = (budgetBytes: number) =>
+    planCheckpointing(trace, { budgetBytes, iterations: 500, boundTimeMs: 0 });
   let { point, infeasible } = await planWithin(Math.floor(0.9 * unrecomputedPeakBytes(trace)));
   if (infeasible !== undefined) ({ point, infeasible } = await planWithin(infeasible.smallestFoundBytes));
   if (point === undefined) throw new Error(`no plan: ${JSON.stringify(infeasible)}`);

@@ -24,7 +24,7 @@ export interface TraceSequenceGraph extends SequenceGraph {
    * saves is on the data that it was saved of.
    */
   readonly trace: Trace;
-  /** The op that each node is in the plain order, or -1 for a storage that no op makes. */
+  /** The op that each node is in the plain order, or -1 for a storage that no op makes, and for the release of what the op before holds without reading it. */
   readonly opOfNode: Int32Array;
   /** What running a node again runs: its op, and the in-place ops that finish what it makes. */
   readonly replayOps: Rows;
@@ -189,27 +189,37 @@ class TraceSequence {
       settledFor[storage] = node;
       if (outputOf[storage] === node) made.push(storage);
     }
-    if (goesWith !== undefined) for (const storage of goesWith) this.read(storage, node);
-    if (this.unread.length > 0) {
-      for (const storage of this.unread) this.read(storage, node);
-      this.unread = [];
-    }
-    for (const storage of row(graph.reads, n)) this.read(storage, node);
-    const finishing = inPlace.finishedBy.get(op);
-    if (finishing !== undefined)
-      for (const writer of finishing) for (const storage of inPlace.otherReads(writer)) this.read(storage, node);
-    this.addNode(op, made);
-    this.workspaceBytes.push(lifetimes.scratchBytes[op]);
-    this.isFinishing.push(inPlace.isMerged[op]);
     const canRepeat =
       this.isReplayable(op) &&
       inPlace.isWriter[op] === 0 &&
       inPlace.isPinned[op] === 0 &&
       made.every((storage) => this.isResult[storage] === 0 && lifetimes.isSurvivor[storage] === 0);
+    const passing = [...(goesWith ?? []), ...this.unread.splice(0)];
+    if (!canRepeat) for (const storage of passing) this.read(storage, node);
+    for (const storage of row(graph.reads, n)) this.read(storage, node);
+    const finishing = inPlace.finishedBy.get(op);
+    if (finishing !== undefined)
+      for (const writer of finishing) for (const storage of inPlace.otherReads(writer)) this.read(storage, node);
+    const held = passing.filter((storage) => settledFor[storage] !== node && this.valueOfStorage[storage] >= 0);
+    this.addNode(op, made);
+    this.workspaceBytes.push(lifetimes.scratchBytes[op]);
+    this.isFinishing.push(inPlace.isMerged[op]);
     this.repeatable.push(canRepeat ? 1 : 0);
     this.offloadable.push(this.canOffload(op, made) && inPlace.isWriter[op] === 0 && finishing === undefined ? 1 : 0);
     this.replayOps.push(op);
     if (finishing !== undefined) for (const writer of finishing) this.replayOps.push(writer);
+    this.replayOps.endRow();
+    if (canRepeat && held.length > 0) this.addRelease(held);
+  }
+
+  /** What is held while an op runs that does not read it goes after its first run: when the op runs again, it need not be there. */
+  private addRelease(storages: readonly number[]): void {
+    for (const storage of storages) this.inputs.push(this.valueOfStorage[storage]);
+    this.addNode(-1, []);
+    this.workspaceBytes.push(0);
+    this.repeatable.push(0);
+    this.offloadable.push(0);
+    this.isFinishing.push(0);
     this.replayOps.endRow();
   }
 

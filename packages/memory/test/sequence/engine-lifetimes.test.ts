@@ -1,6 +1,15 @@
-import { Category, gradientsEndMark, gradientsStartMark, OpFlag, Phase, type Trace, TraceBuilder } from "@remat/trace";
+import {
+  Category,
+  gradientsEndMark,
+  gradientsStartMark,
+  OpFlag,
+  Phase,
+  row,
+  type Trace,
+  TraceBuilder,
+} from "@remat/trace";
 import { expect, test } from "vitest";
-import { sequenceGraphOfTrace } from "../../src/index.js";
+import { holdSequence, sequenceGraphOfTrace, valuesFreedAfter } from "../../src/index.js";
 import { engineLifetimes } from "../../src/sequence/engine-lifetimes.js";
 
 /** A step with one pass, with or without the marks around it, as an engine records it. */
@@ -106,4 +115,59 @@ test("what is made outside of the pass, or outlives it, is never recomputed; wha
   expect(again.map((v) => graph.opOfNode[v])).toEqual([1, 2]);
   expect(graph.baseBytes).toBe(400 + 40);
   expect([...graph.storageOfValue]).not.toContain(names["found"]);
+});
+
+test("what the engine holds while an op runs that does not read it need not be there when that op runs again", () => {
+  const b = new TraceBuilder({ framework: "tfjs", device: "cpu", mode: "fake", allocationUnitBytes: 1, model: "m" });
+  const storages: number[] = [];
+  const make = (category: number = Category.activation): number => {
+    storages.push(b.allocate(40, "cpu", category));
+    return b.tensor({ storage: storages.at(-1)!, dtype: "float32", shape: [10] });
+  };
+  const op = (name: string, phase: number, inputs: number[], outputs: number[], flags = 0) =>
+    b.op({ name, phase, inputs, outputs, flags, runtimeMs: 1 });
+  const x = make(Category.parameter);
+  b.mark(gradientsStartMark);
+  const noise = make();
+  op("RandomUniform", Phase.forward, [], [noise], OpFlag.random);
+  const mask = make();
+  op("Floor", Phase.forward, [noise], [mask]);
+  const dropped = make();
+  op("Multiply", Phase.forward, [x, mask], [dropped]);
+  // The end of a tidy around the three.
+  b.free(storages[1]);
+  const y = make();
+  op("Tanh", Phase.forward, [dropped], [y]);
+  const dx = make(Category.temporary);
+  op("TanhGrad", Phase.backward, [y, dropped], [dx]);
+  for (const storage of storages.slice(2, 5)) b.free(storage);
+  b.mark(gradientsEndMark);
+  const graph = sequenceGraphOfTrace(b.build());
+  const opsAndReads = Array.from(graph.opOfNode, (made, node) => [
+    made,
+    Array.from(row(graph.inputs, node), (value) => graph.storageOfValue[value]),
+  ]);
+  expect(opsAndReads).toEqual([
+    [0, []],
+    [1, [1]],
+    [2, [2]],
+    // Its first run is over.
+    [-1, [1]],
+    [3, [3]],
+    [4, [4, 3]],
+  ]);
+  // Held to there: the first run of the product, and what is recomputed before the user's code goes on.
+  const plain = Int32Array.from({ length: graph.nodeCount }, (_, node) => node);
+  expect(valuesFreedAfter(graph, plain).map((values) => values.map((value) => graph.storageOfValue[value]))).toEqual([
+    [],
+    [],
+    [2],
+    [1],
+    [],
+    [3, 4],
+  ]);
+  // Where the product runs again, noise that cannot be made again is not held for it.
+  const again = Int32Array.of(0, 1, 2, 3, 4, 2, 5);
+  expect(valuesFreedAfter(graph, again)[3].map((value) => graph.storageOfValue[value])).toEqual([1]);
+  expect(holdSequence(graph, again)?.peakBytes).toBe(160);
 });

@@ -40,10 +40,11 @@ export function planningGraphOfTrace(trace: Trace, options: PlanningGraphOfTrace
     producer,
     recomputable: graph.repeatable,
     consumers: transposeRows(inputs, valueCount),
-    nodeName: (v) =>
-      opOfNode[v] >= 0
-        ? `${trace.opName(opOfNode[v])}#${opOfNode[v]}`
-        : `storage#${storageOfValue[outputs.values[outputs.start[v]]]}`,
+    nodeName(v) {
+      if (opOfNode[v] >= 0) return `${trace.opName(opOfNode[v])}#${opOfNode[v]}`;
+      const [value] = row(outputs, v);
+      return value === undefined ? `release#${v}` : `storage#${storageOfValue[value]}`;
+    },
   };
   const { linkBytesPerSecond } = options;
   if (linkBytesPerSecond === undefined) return planning;

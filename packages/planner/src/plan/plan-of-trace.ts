@@ -92,15 +92,15 @@ function stepsOf(
   for (let p = 0; p < sequence.length; p++) {
     const v = sequence[p];
     if (v < 0) reloadAfter(steps[steps.length - 1], valueAs[outputs.values[outputs.start[~v]]]);
-    else if (opOfNode[v] < 0) continue;
     else if (runs[v] === 1)
       for (const op of row(replayOps, v)) {
         // What finishes it in place may have its first run yet to come.
         if (op < nextOp) steps.push({ op, isRecomputed: true, free: [] });
       }
+    // None of what no op makes.
     else while (nextOp <= opOfNode[v]) steps.push({ op: nextOp++, isRecomputed: false, free: [] });
     if (v >= 0) runs[v] = 1;
-    freeAfter(steps[steps.length - 1], freed[p], offloaded.get(p), (w) => valueAs[w]);
+    if (freed[p].length > 0) freeAfter(steps[steps.length - 1], freed[p], offloaded.get(p), (w) => valueAs[w]);
   }
   while (nextOp < trace.ops.count) steps.push({ op: nextOp++, isRecomputed: false, free: [] });
   return steps;
