@@ -30,21 +30,22 @@ const fxGoldens = goldenFiles().filter(({ name }) => name.startsWith("fx_"));
 describe("remat memory of a compiled model", () => {
   it.each(fxGoldens.map(({ name }) => name))("tells what torch's memory estimator tells of %s", async (name) => {
     const golden = readGolden(fxGoldens.find((file) => file.name === name)!);
-    const pairs: Pair[] = [golden["graphs"].default, golden["graphs"].min_cut];
-    write({
-      name,
-      storages: golden["storages"],
-      graphs: pairs.map(({ forward, backward }) => ({ forward: nodesOf(forward), backward: nodesOf(backward) })),
-    });
-    const { code, stdout, stderr } = await remat("memory", path, "--format", "json");
-    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    const { peakBytes, graphs } = JSON.parse(stdout);
-    const expected = pairs.flatMap(({ forward, backward, interactions }) => [
-      Math.max(...forward.profile),
-      interactions.fixed.bwd_baseline_memory + Math.max(...backward.profile),
-    ]);
-    expect(graphs.map((graph: { peakBytes: number }) => graph.peakBytes)).toEqual(expected);
-    expect(peakBytes).toBe(Math.max(...expected));
+    for (const { forward, backward, interactions } of [golden["graphs"].default, golden["graphs"].min_cut] as Pair[]) {
+      write({
+        name,
+        storages: golden["storages"],
+        graphs: [{ forward: nodesOf(forward), backward: nodesOf(backward) }],
+      });
+      const { code, stdout, stderr } = await remat("memory", path, "--format", "json");
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+      const { peakBytes, graphs } = JSON.parse(stdout);
+      const expected = [
+        Math.max(...forward.profile),
+        interactions.fixed.bwd_baseline_memory + Math.max(...backward.profile),
+      ];
+      expect(graphs.map((graph: { peakBytes: number }) => graph.peakBytes)).toEqual(expected);
+      expect(peakBytes).toBeGreaterThanOrEqual(Math.max(...expected));
+    }
   });
 
   const node = (n: string, op: string, inputs: string[], out: number[]) => ({ n, op, in: inputs, out });
@@ -73,7 +74,7 @@ describe("remat memory of a compiled model", () => {
   });
 
   it.each([
-    ["another schema", { ...small, schema: "fx-graphs/7" }, "expected schema fx-graphs/1"],
+    ["another schema", { ...small, schema: "fx-graphs/7" }, "expected schema fx-graphs/2"],
     ["no graphs", { ...small, graphs: [] }, "it holds no graph"],
     ["an op that fx has not", { ...small, graphs: [{ forward: [node("a", "call", [], [])] }] }, 'unknown op "call"'],
     ["bytes below 0", { ...small, storages: [[-1, "cpu"]] }, "storage 0: expected bytes and a device"],
@@ -86,12 +87,12 @@ describe("remat memory of a compiled model", () => {
     expect(stderr).toContain(said);
   });
 
-  it("is for remat memory alone", async () => {
+  it("is for remat memory and remat plan alone", async () => {
     write(small);
-    for (const command of ["plan", "estimate", "report"])
-      expect(await remat(command, path, ...(command === "plan" ? ["--budget", "50%"] : []))).toMatchObject({
+    for (const command of ["estimate", "report"])
+      expect(await remat(command, path)).toMatchObject({
         code: 1,
-        stderr: expect.stringContaining("Only remat memory reads these"),
+        stderr: expect.stringContaining("Only remat memory and remat plan read these"),
       });
   });
 });

@@ -15,7 +15,14 @@ export {
 } from "./cuda-snapshot-file.js";
 export { pyTorchDevice } from "./pytorch-device.js";
 export { cudaAllocatorFramework, readCudaSnapshot } from "./read-cuda-snapshot.js";
-export { type FxGraphs, type FxNode, fxGraphsSchema, readFxGraphs } from "./read-fx-graphs.js";
+export {
+  type FxGraphPair,
+  type FxGraphs,
+  type FxNode,
+  type FxPartition,
+  fxGraphsSchemas,
+  readFxGraphs,
+} from "./read-fx-graphs.js";
 export { readPyTorchTrace } from "./read-pytorch-trace.js";
 export {
   checkpointableModules,

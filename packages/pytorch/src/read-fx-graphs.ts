@@ -8,17 +8,43 @@ export interface FxNode {
   readonly inputs: readonly string[];
   /** Places of the storages that its results lie on. */
   readonly outputs: readonly number[];
+  /** Of a placeholder: whether what it stands for stays from step to step, as weights and buffers do. */
+  readonly isStatic?: true;
+  /** What its results span, where that is not what their storages take: of views. */
+  readonly bytes?: number;
+  /** As `torch.utils.flop_counter` counts them, and of which dtype the result is; left out where it does not. */
+  readonly flops?: number;
+  readonly dtype?: string;
+  /** Whether the partitioner takes it for one that is fused with what makes or reads its tensors. */
+  readonly isFusible?: true;
 }
 
-/** What `torch.compile` made of a model: pairs of a forward graph and its backward graph, if it has one, over one table of storages. */
+/** A forward graph and its backward graph, if it has one. */
+export interface FxGraphPair {
+  readonly forward: readonly FxNode[];
+  readonly backward: readonly FxNode[] | undefined;
+}
+
+/** The graphs under one value of `torch._functorch.config.activation_memory_budget`; undefined: of a file that does not tell. */
+export interface FxPartition {
+  readonly budget: number | undefined;
+  readonly graphs: readonly FxGraphPair[];
+}
+
+/** What `torch.compile` made of a model: pairs of graphs over one table of storages. */
 export interface FxGraphs {
   readonly name: string;
   readonly storages: readonly { readonly bytes: number; readonly device: string }[];
-  readonly graphs: readonly { readonly forward: readonly FxNode[]; readonly backward: readonly FxNode[] | undefined }[];
+  /** The storages of what the model returned; undefined: of a file that does not tell. */
+  readonly results: readonly number[] | undefined;
+  /** Those of the first partition. */
+  readonly graphs: readonly FxGraphPair[];
+  /** By falling budget. */
+  readonly partitions: readonly FxPartition[];
 }
 
-/** The schema of what `remat.export_graphs` writes. */
-export const fxGraphsSchema = "fx-graphs/1";
+/** The schemas of what `remat.export_graphs` writes, and wrote. */
+export const fxGraphsSchemas = ["fx-graphs/2", "fx-graphs/1"] as const;
 
 const kindOfOp: Readonly<Record<string, FxNode["kind"]>> = {
   placeholder: "placeholder",
@@ -38,23 +64,65 @@ const kindOfOp: Readonly<Record<string, FxNode["kind"]>> = {
  */
 export function readFxGraphs(value: unknown): FxGraphs {
   const file = asFields(value, "the file");
-  if (file["schema"] !== fxGraphsSchema)
-    throw damaged(`expected schema ${fxGraphsSchema}, found ${JSON.stringify(file["schema"]) ?? "none"}`);
+  const { schema } = file;
+  if (!fxGraphsSchemas.some((known) => known === schema))
+    throw damaged(`expected schema ${fxGraphsSchemas[0]}, found ${JSON.stringify(schema) ?? "none"}`);
   const storages = asItems(file["storages"], "storages").map((item, i) => {
     const [bytes, device] = asItems(item, `storage ${i}`);
     if (!(typeof bytes === "number" && bytes >= 0 && Number.isFinite(bytes)) || typeof device !== "string")
       throw damaged(`storage ${i}: expected bytes and a device, found ${JSON.stringify(item)}`);
     return { bytes, device };
   });
-  const graphs = asItems(file["graphs"], "graphs").map((item, g) => {
-    const { forward, backward } = asFields(item, `graph ${g}`);
+  const partitions =
+    schema === "fx-graphs/1"
+      ? [{ budget: undefined, graphs: readPairs(file["graphs"], "graphs") }]
+      : readPartitions(file["partitions"]);
+  return {
+    name: typeof file["name"] === "string" ? file["name"] : "graph",
+    storages,
+    results: readResults(file["results"], storages.length),
+    graphs: partitions[0].graphs,
+    partitions,
+  };
+}
+
+function readResults(value: unknown, storageCount: number): number[] | undefined {
+  if (value === undefined) return undefined;
+  return asItems(value, "results").map((storage, i) => {
+    if (!(Number.isInteger(storage) && (storage as number) >= 0 && (storage as number) < storageCount))
+      throw damaged(`item ${i} of results: expected one of ${storageCount} storages, found ${JSON.stringify(storage)}`);
+    return storage as number;
+  });
+}
+
+function readPartitions(value: unknown): FxPartition[] {
+  const partitions = asItems(value, "partitions").map((item, i) => {
+    const { budget, graphs } = asFields(item, `partition ${i}`);
+    if (!(typeof budget === "number" && budget >= 0 && budget <= 1))
+      throw damaged(`partition ${i}: expected a 'budget' from 0 to 1, found ${JSON.stringify(budget) ?? "none"}`);
+    return { budget, graphs: readPairs(graphs, `graphs of partition ${i}`) };
+  });
+  if (partitions.length === 0) throw damaged("it holds no partition");
+  const [{ graphs }, ...others] = partitions;
+  const short = others.findIndex((other) => other.graphs.length !== graphs.length);
+  if (short >= 0)
+    throw damaged(
+      `partition ${short + 1}: expected ${graphs.length} graphs, as the first has, found ${others[short].graphs.length}`,
+    );
+  return partitions.sort((a, b) => b.budget - a.budget);
+}
+
+function readPairs(value: unknown, where: string): FxGraphPair[] {
+  const pairs = asItems(value, where).map((item, g) => {
+    const graph = where === "graphs" ? `graph ${g}` : `graph ${g} of ${where.replace(/^graphs of /, "")}`;
+    const { forward, backward } = asFields(item, graph);
     return {
-      forward: readNodes(forward, `forward graph ${g}`),
-      backward: backward === null || backward === undefined ? undefined : readNodes(backward, `backward graph ${g}`),
+      forward: readNodes(forward, `forward ${graph}`),
+      backward: backward === null || backward === undefined ? undefined : readNodes(backward, `backward ${graph}`),
     };
   });
-  if (graphs.length === 0) throw damaged("it holds no graph");
-  return { name: typeof file["name"] === "string" ? file["name"] : "graph", storages, graphs };
+  if (pairs.length === 0) throw damaged(where === "graphs" ? "it holds no graph" : `${where}: there is none`);
+  return pairs;
 }
 
 function readNodes(value: unknown, where: string): FxNode[] {
@@ -63,11 +131,22 @@ function readNodes(value: unknown, where: string): FxNode[] {
     const kind = kindOfOp[String(node["op"])];
     if (kind === undefined) throw damaged(`node ${n} of ${where}: unknown op ${JSON.stringify(node["op"])}`);
     if (typeof node["n"] !== "string") throw damaged(`node ${n} of ${where}: expected a name as 'n'`);
+    const { static: isStatic, fusible, bytes, flops, dtype } = node;
+    for (const [field, count] of Object.entries({ bytes, flops }))
+      if (count !== undefined && !(typeof count === "number" && count >= 0 && Number.isFinite(count)))
+        throw damaged(`node ${n} of ${where}: expected '${field}' from 0 up, found ${JSON.stringify(count)}`);
+    if (dtype !== undefined && typeof dtype !== "string")
+      throw damaged(`node ${n} of ${where}: expected a name as 'dtype', found ${JSON.stringify(dtype)}`);
     return {
       name: node["n"],
       kind,
       inputs: asItems(node["in"], `inputs of node ${n} of ${where}`).map(String),
       outputs: asItems(node["out"], `outputs of node ${n} of ${where}`).map(Number),
+      ...(isStatic === true && { isStatic }),
+      ...(fusible === true && { isFusible: fusible }),
+      ...(bytes !== undefined && { bytes: bytes as number }),
+      ...(flops !== undefined && { flops: flops as number }),
+      ...(dtype !== undefined && { dtype }),
     };
   });
 }

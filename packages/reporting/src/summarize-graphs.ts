@@ -1,27 +1,22 @@
 import {
   buildGraph,
   buildMemoryProfile,
+  busiestDevice,
+  type CompiledPass,
+  type CompiledRecord,
   type Graph,
-  type GraphNodeRecord,
-  type GraphRecord,
   getFwdBwdInteractions,
+  holdCompiledStep,
   NodeKind,
 } from "@remat/memory/graph";
 
-/** Graphs of a compiled model, each forward graph with its backward graph, over one table of storages. */
-export interface CompiledGraphs {
+/** Graphs of a compiled model, by its name. */
+export interface CompiledGraphs extends CompiledRecord {
   readonly name: string;
-  readonly storages: GraphRecord["storages"];
-  readonly graphs: readonly {
-    readonly forward: readonly GraphNodeRecord[];
-    readonly backward: readonly GraphNodeRecord[] | undefined;
-  }[];
 }
 
 /** What one graph holds, in bytes. */
-export interface GraphSummary {
-  readonly graph: number;
-  readonly pass: "forward" | "backward";
+export interface GraphSummary extends CompiledPass {
   /** Nodes that compute. */
   readonly nodes: number;
   /** Before its first node: arguments and constants, and of a backward graph what lives all through it. */
@@ -35,20 +30,22 @@ export interface GraphSummary {
 export interface GraphsSummary {
   readonly name: string;
   readonly device: string;
+  /** Of a step through all of them. */
   readonly peakBytes: number;
+  /** What forward graphs make, and their backward graphs take. */
+  readonly savedBytes: number;
   readonly graphs: readonly GraphSummary[];
 }
 
 /**
  * Returns what the graphs of a compiled model hold on the device that holds most, as torch's `_inductor/fx_passes/memory_estimator.py` estimates it: in the order in which their nodes
- * stand, before Inductor fuses and reorders them.
+ * stand, before Inductor fuses and reorders them; and what a step through all of them does.
  *
  * @throws RematError `GRAPH_NODE`, `GRAPH_STORAGE`, `GRAPH_PAIR`
  */
-export function summarizeGraphs({ name, storages, graphs }: CompiledGraphs): GraphsSummary {
-  const held = new Map<string, number>();
-  for (const { bytes, device } of storages) held.set(device, (held.get(device) ?? 0) + bytes);
-  const device = [...held].sort(([, a], [, b]) => b - a).at(0)?.[0] ?? "cpu";
+export function summarizeGraphs(compiled: CompiledGraphs): GraphsSummary {
+  const { name, storages, graphs } = compiled;
+  const device = busiestDevice(storages);
   const summaries = graphs.flatMap(({ forward, backward }, graph) => {
     const first = buildGraph({ storages, nodes: forward, device });
     const summary = summarize(first, graph, "forward");
@@ -57,13 +54,14 @@ export function summarizeGraphs({ name, storages, graphs }: CompiledGraphs): Gra
     const { backwardBaselineBytes, doNotDelete } = getFwdBwdInteractions(first, second);
     return [summary, summarize(second, graph, "backward", backwardBaselineBytes, new Set(doNotDelete))];
   });
-  return { name, device, peakBytes: Math.max(...summaries.map(({ peakBytes }) => peakBytes)), graphs: summaries };
+  const { peakBytes, savedBytes } = holdCompiledStep(compiled);
+  return { name, device, peakBytes, savedBytes, graphs: summaries };
 }
 
 function summarize(
   graph: Graph,
   place: number,
-  pass: "forward" | "backward",
+  pass: CompiledPass["pass"],
   baselineBytes = 0,
   kept: ReadonlySet<number> = new Set(),
 ): GraphSummary {

@@ -3,39 +3,54 @@
 from __future__ import annotations
 
 import contextlib
+import copy
+import warnings
 
 import torch
 
 from .files import write_file
 
-SCHEMA = "fx-graphs/1"
+SCHEMA = "fx-graphs/2"
 
 
-def export_graphs(model, path, *args, decompose=True, **kwargs):
-    """Compiles `model(*args, **kwargs)` and writes its forward and backward graphs to `path`, as `remat memory` reads them.
+def export_graphs(model, path, *args, budgets=None, decompose=True, **kwargs):
+    """Compiles `model(*args, **kwargs)` and writes its forward and backward graphs to `path`, as `remat memory` and `remat plan` read them.
 
     >>> remat.export_graphs(model, "graphs.json", x)
+    >>> remat.export_graphs(model, "graphs.json.gz", x, budgets=(0.9, 0.7, 0.5, 0.3))
 
-    `model`: a module or a function of tensors; where it breaks into several graphs, all are written. `decompose`: as Inductor does, into its own ops. Partitioned
-    as Inductor does, with `torch._functorch.config.activation_memory_budget` as it is set. Nothing is compiled to machine code, and no backward pass is run. One that ends in .gz is compressed.
+    `model`: a module or a function of tensors; where it breaks into several graphs, all are written. `decompose`: as Inductor does, into its own ops, after its passes over forward and
+    backward together, which have dropout save a seed in place of a mask; else as the backend `aot_eager` does. `budgets`: values of `torch._functorch.config.activation_memory_budget`, from 0 to 1, with
+    each of which the model is partitioned, and with 1, that is as `torch.compile` does by itself; left out: with that which is set. Nothing is compiled to machine code, and no backward
+    pass is run. A path that ends in .gz is compressed.
     """
     from functorch.compile import min_cut_rematerialization_partition
     from torch._dynamo.backends.common import aot_autograd
+    from torch._functorch import config
     from torch._functorch.aot_autograd import make_boxed_func
 
-    graphs = _Graphs()
+    graphs = _Graphs([config.activation_memory_budget] if budgets is None else _checked(budgets))
 
     def partition(joint, inputs, **given):
-        forward, backward = min_cut_rematerialization_partition(joint, inputs, **given)
-        graphs.add(forward, backward)
-        return forward, backward
+        if decompose:
+            joint = _as_inductor_has_it(joint, inputs)
+        static = given.get("static_lifetime_input_indices") or ()
+        pairs = []
+        for budget in graphs.budgets:
+            with config.patch(activation_memory_budget=budget):
+                pairs.append(min_cut_rematerialization_partition(_copied(joint), inputs, **given))
+        graphs.add(pairs, static)
+        return pairs[0]
 
-    def compiled(graph, _inputs):
+    def forward(graph, _inputs):
+        return make_boxed_func(graphs.watched(graph))
+
+    def backward(graph, _inputs):
         return make_boxed_func(graph.forward)
 
     def inference(graph, inputs):
-        graphs.add(graph, None)
-        return compiled(graph, inputs)
+        graphs.add([(graph, None)] * len(graphs.budgets))
+        return forward(graph, inputs)
 
     decompositions = {}
     if decompose:
@@ -43,20 +58,47 @@ def export_graphs(model, path, *args, decompose=True, **kwargs):
 
         decompositions = select_decomp_table()
     backend = aot_autograd(
-        fw_compiler=compiled, bw_compiler=compiled, inference_compiler=inference, partition_fn=partition, decompositions=decompositions
+        fw_compiler=forward, bw_compiler=backward, inference_compiler=inference, partition_fn=partition, decompositions=decompositions
     )
     with _without_caches():
-        torch.compile(model, backend=backend, dynamic=False)(*args, **kwargs)
-    if not graphs.pairs:
+        results = torch.compile(model, backend=backend, dynamic=False)(*args, **kwargs)
+    if not graphs.pairs[0]:
         raise ValueError("remat: nothing of the model was compiled, so there is no graph to export; TORCH_LOGS=graph_breaks tells why")
+    graphs.join()
     content = {
         "schema": SCHEMA,
         "source": f"torch {torch.__version__}",
         "name": type(model).__name__ if isinstance(model, torch.nn.Module) else getattr(model, "__name__", "graph"),
         "storages": graphs.storages,
-        "graphs": graphs.pairs,
+        "results": graphs.handed_to_caller(results),
+        "partitions": [{"budget": budget, "graphs": pairs} for budget, pairs in zip(graphs.budgets, graphs.pairs)],
     }
     write_file(path, content)
+
+
+def _as_inductor_has_it(joint, inputs):
+    """Forward and backward after the passes that Inductor has before it partitions them."""
+    from torch._guards import detect_fake_mode
+    from torch._inductor.fx_passes.joint_graph import joint_graph_passes
+    from torch._inductor.virtualized import V
+
+    with V.set_fake_mode(detect_fake_mode(inputs)):
+        return joint_graph_passes(joint)
+
+
+def _copied(joint):
+    """Partitioning changes the graph that it is given. The values in a copy are the same, and so are their storages."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        return torch.fx.GraphModule(joint, copy.deepcopy(joint.graph))
+
+
+def _checked(budgets):
+    """From 1 down, each once."""
+    for budget in budgets:
+        if isinstance(budget, bool) or not isinstance(budget, (int, float)) or not 0 <= budget <= 1:
+            raise ValueError(f"remat: expected budgets to be numbers from 0 to 1, as activation_memory_budget is, found {budget!r}")
+    return sorted({1.0, *map(float, budgets)}, reverse=True)
 
 
 @contextlib.contextmanager
@@ -71,25 +113,100 @@ def _without_caches():
 
 
 class _Graphs:
-    """Nodes with the storages that their results lie on: one table of those for all graphs, so that forward and backward graphs meet in it."""
+    """Nodes with the storages that their results lie on, and what their kernels cost: one table of storages for all graphs, so that forward and backward graphs meet in it."""
 
-    def __init__(self):
-        self.storages, self.pairs = [], []
-        self._numbers, self._kept = {}, []
+    def __init__(self, budgets):
+        from torch._functorch.partitioners import get_default_op_list
 
-    def add(self, forward, backward):
-        self.pairs.append({"forward": self._nodes(forward), "backward": None if backward is None else self._nodes(backward)})
+        self.budgets, self.storages, self.pairs = budgets, [], [[] for _ in budgets]
+        self._numbers, self._kept, self._op_types = {}, [], get_default_op_list()
+        self._real, self._same = {}, {}
+        self._gradients = []
+
+    def add(self, pairs, static=()):
+        """Adds of one graph the forward and backward graph that each budget gives. `static`: places among its inputs of what stays: weights and buffers."""
+        for written, (forward, backward) in zip(self.pairs, pairs):
+            nodes = self._nodes(forward)
+            given = {node["n"]: node for node in nodes if node["op"] == "placeholder"}
+            # AOTAutograd numbers inputs from 1.
+            for place in static:
+                if f"primals_{place + 1}" in given:
+                    given[f"primals_{place + 1}"]["static"] = True
+            written.append({"forward": nodes, "backward": None if backward is None else self._nodes(backward)})
+        forward, backward = pairs[0]
+        if backward is not None:
+            self._gradients.append(self._gradients_of(forward, backward))
+
+    def watched(self, graph):
+        """The graph as a function that tells by what it is given and gives which storages of several graphs are one: what one hands to the next, weights of both."""
+        given = [_value(node) for node in graph.graph.find_nodes(op="placeholder")]
+        handed = [_value(node) for node in graph.graph.find_nodes(op="output")[0].args[0]]
+
+        def run(*args):
+            self._meet(given, args)
+            results = graph.forward(*args)
+            self._meet(handed, results)
+            return results
+
+        return run
+
+    def join(self):
+        """Gives one number to storages that are one: those that met in a run, and the gradient that a graph hands to the one that made its input."""
+        for later, (_, of_inputs, _) in enumerate(self._gradients):
+            for given, gradient in of_inputs.items():
+                for of_outputs, _, tangents in self._gradients[:later]:
+                    if self._numbered(given) in map(self._numbered, of_outputs):
+                        same = [each for each in tangents if self.storages[each] == self.storages[gradient] and each not in self._same]
+                        self._same.update({each: gradient for each in same[:1]})
+        for pairs in self.pairs:
+            for pair in pairs:
+                for node in [*pair["forward"], *(pair["backward"] or ())]:
+                    node["out"] = sorted({self._numbered(storage) for storage in node["out"]})
+
+    def handed_to_caller(self, results):
+        """The storages of what the model returned."""
+        numbers = (self._real.get(each.untyped_storage()._cdata) for each in _tensors(results))
+        return sorted({self._numbered(number) for number in numbers if number is not None})
+
+    def _numbered(self, storage):
+        return self._same.get(storage, storage)
+
+    def _gradients_of(self, forward, backward):
+        """Storages of what a forward graph hands out; by those of its inputs those of their gradients; those of the gradients of its outputs."""
+        inputs, results = [[_value(node) for node in graph.graph.find_nodes(op="placeholder")] for graph in (forward, backward)]
+        handed, gradients = [[_value(node) for node in graph.graph.find_nodes(op="output")[0].args[0]] for graph in (forward, backward)]
+        of_outputs = [self._number(each) for each in handed if isinstance(each, torch.Tensor)]
+        pairs = [pair for pair in zip(inputs, gradients) if all(isinstance(each, torch.Tensor) for each in pair)]
+        of_inputs = {self._number(given): self._number(gradient) for given, gradient in pairs}
+        taken = [self._number(each) for each in results if isinstance(each, torch.Tensor)]
+        return of_outputs, of_inputs, [each for each in taken if each not in of_outputs]
+
+    def _meet(self, fakes, reals):
+        for fake, real in zip(fakes, reals):
+            if not (isinstance(fake, torch.Tensor) and isinstance(real, torch.Tensor)):
+                continue
+            number, storage = self._number(fake), real.untyped_storage()
+            self._kept.append(storage)
+            met = self._real.setdefault(storage._cdata, number)
+            if met != number and self.storages[met] == self.storages[number]:
+                self._same[number] = met
 
     def _nodes(self, module):
-        return [
-            {"n": node.name, "op": node.op, "in": [one.name for one in node.all_input_nodes], "out": self._storages_of(node.meta.get("val"))}
-            for node in module.graph.nodes
-        ]
+        return [self._node(node) for node in module.graph.nodes]
 
-    def _storages_of(self, value):
-        from torch.utils._pytree import tree_leaves
-
-        return sorted({self._number(leaf) for leaf in tree_leaves(value) if isinstance(leaf, torch.Tensor)})
+    def _node(self, node):
+        tensors = _tensors(node.meta.get("val"))
+        told = {"n": node.name, "op": node.op, "in": [one.name for one in node.all_input_nodes], "out": sorted({self._number(each) for each in tensors})}
+        held = sum(_spanned_bytes(each) for each in tensors)
+        if held != sum(self.storages[storage][0] for storage in told["out"]):
+            told["bytes"] = held
+        if node.op == "call_function":
+            flops = _flops(node)
+            if flops:
+                told.update(flops=flops, dtype=str(tensors[0].dtype).removeprefix("torch."))
+            elif self._op_types.is_fusible(node):
+                told["fusible"] = True
+        return told
 
     def _number(self, tensor):
         storage = tensor.untyped_storage()
@@ -100,3 +217,43 @@ class _Graphs:
             self._numbers[key] = len(self.storages)
             self.storages.append([int(storage.nbytes()), str(tensor.device)])
         return self._numbers[key]
+
+
+def _value(node):
+    """On fake tensors; None for what is no node."""
+    return node.meta.get("val") if isinstance(node, torch.fx.Node) else None
+
+
+def _tensors(value):
+    from torch.utils._pytree import tree_leaves
+
+    return [leaf for leaf in tree_leaves(value) if isinstance(leaf, torch.Tensor)]
+
+
+def _spanned_bytes(tensor):
+    """What is read of memory by who reads all of a tensor: a dimension that is expanded is there once."""
+    count = tensor.element_size()
+    for size, stride in zip(tensor.shape, tensor.stride()):
+        count *= int(size) if stride != 0 else 1
+    return count
+
+
+def _flops(node):
+    """As `torch.utils.flop_counter` counts them, from the shapes; None for an op that it does not count."""
+    from torch.utils.flop_counter import flop_registry
+
+    formula = flop_registry.get(_counted_as(node.target))
+    if formula is None:
+        return None
+    args, kwargs = torch.fx.map_arg((node.args, node.kwargs), lambda one: one.meta.get("val"))
+    return int(formula(*args, **kwargs, out_val=node.meta["val"]))
+
+
+def _counted_as(target):
+    """The op whose formula counts: attention on the CPU, which has none, takes the same arguments as that of CUDA."""
+    packet = getattr(target, "overloadpacket", target)
+    aten = torch.ops.aten
+    return {
+        aten._scaled_dot_product_flash_attention_for_cpu: aten._scaled_dot_product_flash_attention,
+        aten._scaled_dot_product_flash_attention_for_cpu_backward: aten._scaled_dot_product_flash_attention_backward,
+    }.get(packet, packet)

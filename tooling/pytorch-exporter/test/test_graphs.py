@@ -39,9 +39,9 @@ def exported(model, *args):
     seen = []
     add = _Graphs.add
 
-    def keep(graphs, forward, backward):
-        seen.append((forward.graph, backward and backward.graph))
-        add(graphs, forward, backward)
+    def keep(graphs, pairs, *static):
+        seen.append([graph and graph.graph for graph in pairs[0]])
+        add(graphs, pairs, *static)
 
     with tempfile.TemporaryDirectory() as folder, mock.patch.object(_Graphs, "add", keep):
         remat.export_graphs(model, f"{folder}/graphs.json", *args)
@@ -56,8 +56,10 @@ def exported(model, *args):
 class CompiledGraphs(unittest.TestCase):
     def check(self, model, *args, graphs):
         told, seen, answer = exported(model, *args)
-        self.assertEqual(len(told["graphs"]), graphs)
-        for pair, (forward, backward) in zip(told["graphs"], seen):
+        [partition] = told["partitions"]
+        self.assertEqual(partition["budget"], 1)
+        self.assertEqual(len(partition["graphs"]), graphs)
+        for pair, (forward, backward) in zip(partition["graphs"], seen):
             self.assertEqual([node["n"] for node in pair["forward"]], [node.name for node in forward.nodes])
             self.assertEqual(pair["backward"] is None, backward is None)
         if answer is None:
@@ -77,6 +79,34 @@ class CompiledGraphs(unittest.TestCase):
 
     def test_a_function_without_gradients(self):
         self.check(lambda x: (x * 2).relu().sum(), torch.randn(64, 64), graphs=1)
+
+    def test_budgets_are_from_1_down_each_once_and_checked(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "graphs.json"
+            remat.export_graphs(nn.Linear(8, 8), path, torch.randn(4, 8), budgets=[0, 0.5, 0.5])
+            self.assertEqual([one["budget"] for one in json.loads(path.read_text())["partitions"]], [1, 0.5, 0])
+            for wrong in (1.5, -1, "70%", True):
+                with self.assertRaisesRegex(ValueError, "numbers from 0 to 1"):
+                    remat.export_graphs(nn.Linear(8, 8), path, torch.randn(4, 8), budgets=[wrong])
+
+    def test_the_setting_of_the_program_stays_and_holds_where_no_budget_is_given(self):
+        with tempfile.TemporaryDirectory() as folder, torch._functorch.config.patch(activation_memory_budget=0.25):
+            path = Path(folder) / "graphs.json"
+            remat.export_graphs(nn.Linear(8, 8), path, torch.randn(4, 8))
+            self.assertEqual([one["budget"] for one in json.loads(path.read_text())["partitions"]], [0.25])
+            remat.export_graphs(nn.Linear(8, 8), path, torch.randn(4, 8), budgets=[0.5])
+            self.assertEqual(torch._functorch.config.activation_memory_budget, 0.25)
+
+    def test_a_layer_tells_its_weights_its_flops_and_what_it_returns(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "graphs.json"
+            remat.export_graphs(nn.Linear(8, 16), path, torch.randn(4, 8))
+            told = json.loads(path.read_text())
+        [[pair]] = [one["graphs"] for one in told["partitions"]]
+        stays = [told["storages"][node["out"][0]][0] for node in pair["forward"] if node.get("static")]
+        self.assertEqual(sorted(stays), [4 * 16, 4 * 8 * 16])
+        self.assertEqual([node["flops"] for node in pair["forward"] if "flops" in node], [2 * 4 * 8 * 16])
+        self.assertEqual([told["storages"][storage][0] for storage in told["results"]], [4 * 4 * 16])
 
     def test_what_is_not_compiled_is_told(self):
         with tempfile.TemporaryDirectory() as folder, self.assertRaisesRegex(ValueError, "nothing of the model was compiled"):

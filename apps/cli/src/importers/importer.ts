@@ -1,4 +1,4 @@
-import type { CompiledGraphs } from "@remat/reporting";
+import type { FxGraphs } from "@remat/pytorch";
 import type { Plan, Trace } from "@remat/trace";
 import type { FileHead } from "./file-head.js";
 
@@ -69,7 +69,7 @@ export interface GraphImporter extends ImporterFacts {
 /** Of the graphs of a compiled model, which hold memory and are no run. */
 export interface CompiledImporter extends ImporterFacts {
   readonly gives: "compiled";
-  read(path: string): Promise<CompiledGraphs>;
+  read(path: string): Promise<FxGraphs>;
 }
 
 /** Of a plan, which can be shown. */

@@ -1,5 +1,13 @@
 export { buildGraph, type GraphNodeRecord, type GraphRecord } from "./build-graph.js";
 export { buildMemoryProfile, peakOfProfile } from "./build-memory-profile.js";
+export {
+  busiestDevice,
+  type CompiledNodeRecord,
+  type CompiledPass,
+  type CompiledRecord,
+  type CompiledStepMemory,
+  holdCompiledStep,
+} from "./compiled-step.js";
 export { type FwdBwdInteractions, getFwdBwdInteractions, getPeakMemory } from "./forward-backward.js";
 export {
   acceleratorOnly,

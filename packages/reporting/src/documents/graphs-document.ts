@@ -6,7 +6,7 @@ const columns: readonly (keyof GraphSummary)[] = ["graph", "pass", "nodes", "giv
 
 /** Returns what the graphs of a compiled model hold: a row for each, which are its records, too, in bytes. */
 export function graphsDocument(summary: GraphsSummary, units: SizeUnit = "auto"): OutputDocument {
-  const { name, device, peakBytes, graphs } = summary;
+  const { name, device, peakBytes, savedBytes, graphs } = summary;
   const size = sizeFormat(units);
   return {
     parts: () => [
@@ -14,7 +14,7 @@ export function graphsDocument(summary: GraphsSummary, units: SizeUnit = "auto")
         kind: "text",
         lines: [
           `${name}: compiled, ${graphs.length} graph${graphs.length === 1 ? "" : "s"}, on ${device}`,
-          `peak ${size(peakBytes)}, before Inductor fuses and reorders`,
+          `peak of a step ${size(peakBytes)}, before Inductor fuses and reorders; saved for the backward pass ${size(savedBytes)}`,
         ],
       },
       {

@@ -1,0 +1,203 @@
+import { row } from "@remat/trace";
+import { forEachLife, LifeSums } from "../sequence/hold-sequence.js";
+import { buildGraph, type GraphNodeRecord, type GraphRecord } from "./build-graph.js";
+import { countedBytes, type Graph, isGiven, NodeKind } from "./graph.js";
+import { GraphAliasTracker } from "./graph-alias-tracker.js";
+import { RowsWriter } from "./rows-writer.js";
+
+/** A node of a compiled graph. */
+export interface CompiledNodeRecord extends GraphNodeRecord {
+  /** Of a placeholder: whether what it stands for stays from step to step, as weights and buffers do. */
+  readonly isStatic?: boolean;
+}
+
+/** Graphs that a model is compiled into, over one table of storages: one forward graph after the other, each with its backward graph if it has one. */
+export interface CompiledRecord {
+  readonly storages: GraphRecord["storages"];
+  readonly graphs: readonly {
+    readonly forward: readonly CompiledNodeRecord[];
+    readonly backward: readonly CompiledNodeRecord[] | undefined;
+  }[];
+  /** The storages of what the model returns; left out: all that forward graphs hand out and their backward graphs do not take. */
+  readonly results?: readonly number[] | undefined;
+}
+
+/** A graph of a compiled model. */
+export interface CompiledPass {
+  readonly graph: number;
+  readonly pass: "forward" | "backward";
+}
+
+/** What a step through all graphs of a compiled model holds, in bytes. */
+export interface CompiledStepMemory {
+  readonly peakBytes: number;
+  /** Where the peak is reached: the node after whose allocations; undefined at the begin or the end of a graph. */
+  readonly peakAt: CompiledPass & { readonly node: string | undefined };
+  /** What forward graphs make, and their backward graphs take. */
+  readonly savedBytes: number;
+  /** Weights and buffers: of a file that does not tell them, 0. */
+  readonly staticBytes: number;
+  /** What else the caller gives: inputs. */
+  readonly inputBytes: number;
+}
+
+/** Returns the device on which storages take most. */
+export function busiestDevice(storages: CompiledRecord["storages"]): string {
+  const held = new Map<string, number>();
+  for (const { bytes, device } of storages) held.set(device, (held.get(device) ?? 0) + bytes);
+  return [...held].sort(([, a], [, b]) => b - a).at(0)?.[0] ?? "cpu";
+}
+
+/**
+ * Returns what a training step through the graphs of a compiled model holds on the device that holds most: the forward graphs run one after the other, then the backward graphs from the last to the first. Within a graph
+ * the rules are those of `buildMemoryProfile` and `getFwdBwdInteractions`. What the caller gives is there all the time, what the model returns and gradients of weights to the end of the step, what one graph hands
+ * to another until its last reader. With one forward and one backward graph it is what `getPeakMemory` returns, but that weights are there in the backward pass, too, where that does not read them.
+ *
+ * @throws RematError `GRAPH_NODE`, `GRAPH_STORAGE`
+ * @example
+ * holdCompiledStep(readFxGraphs(file)).savedBytes;
+ */
+export function holdCompiledStep({ storages, graphs, results }: CompiledRecord): CompiledStepMemory {
+  const device = busiestDevice(storages);
+  const pairs = graphs.map(({ forward, backward }) => ({
+    forward: buildGraph({ storages, nodes: forward, device }),
+    backward: backward && buildGraph({ storages, nodes: backward, device }),
+  }));
+  const bytes = countedBytes(pairs[0].forward, {});
+  const script = new StepScript(bytes);
+  const given = givenStorages(pairs.map(({ forward }) => forward));
+  script.step({ graph: 0, pass: "forward" }, undefined, given, []);
+  script.keep(given);
+
+  const saved = new Set<number>();
+  const takenByBackward = pairs.map(({ backward }) => new Set(backward && storagesOf(backward, isGiven)));
+  pairs.forEach(({ forward }, graph) => {
+    const handed = handedOut(forward);
+    script.run({ graph, pass: "forward" }, forward, handed);
+    const isTaken = (storage: number): boolean => takenByBackward[graph].has(storage);
+    script.keep([...handed].filter((storage) => results?.includes(storage) ?? !isTaken(storage)));
+    for (const storage of handed) if (isTaken(storage) && !given.has(storage)) saved.add(storage);
+  });
+  for (let graph = pairs.length - 1; graph >= 0; graph--) {
+    const { forward, backward } = pairs[graph];
+    if (backward === undefined) continue;
+    const fromForward = handedOut(forward);
+    // Gradients of outputs are held by whoever runs the backward graph.
+    const tangents = [...takenByBackward[graph]].filter((storage) => !fromForward.has(storage));
+    const gradients = handedOut(backward);
+    script.run({ graph, pass: "backward" }, backward, [...tangents, ...gradients]);
+    const isTaken = (storage: number): boolean => takenByBackward.slice(0, graph).some((taken) => taken.has(storage));
+    script.keep([...gradients].filter((storage) => !isTaken(storage)));
+  }
+
+  const staticStorages = new Set<number>();
+  for (const { forward } of graphs)
+    for (const node of forward) if (node.isStatic === true) node.outputs?.forEach((s) => staticStorages.add(s));
+  const sum = (of: Iterable<number>): number => [...of].reduce((total, storage) => total + bytes[storage], 0);
+  const givenBytes = sum(given);
+  const staticBytes = sum([...given].filter((storage) => staticStorages.has(storage)));
+  return { ...script.peak(), savedBytes: sum(saved), staticBytes, inputBytes: givenBytes - staticBytes };
+}
+
+/** What is given from outside: constants, and arguments of forward graphs that none before them makes. */
+function givenStorages(forwards: readonly Graph[]): Set<number> {
+  const given = new Set<number>();
+  const made = new Set<number>();
+  for (const forward of forwards) {
+    for (const storage of storagesOf(forward, isGiven)) if (!made.has(storage)) given.add(storage);
+    for (const storage of storagesOf(forward, (kind) => kind === NodeKind.compute)) made.add(storage);
+  }
+  return given;
+}
+
+/** The storages on which results of nodes of some kinds lie. */
+function storagesOf({ nodeCount, kinds, outputs }: Graph, isMeant: (kind: number) => boolean): Set<number> {
+  const storages = new Set<number>();
+  for (let n = 0; n < nodeCount; n++)
+    if (isMeant(kinds[n]))
+      for (let i = outputs.start[n]; i < outputs.start[n + 1]; i++) storages.add(outputs.values[i]);
+  return storages;
+}
+
+/** The storages that the output node reads. */
+function handedOut({ nodeCount, kinds, reads }: Graph): Set<number> {
+  const storages = new Set<number>();
+  for (let n = 0; n < nodeCount; n++)
+    if (kinds[n] === NodeKind.output)
+      for (let i = reads.start[n]; i < reads.start[n + 1]; i++) storages.add(reads.values[i]);
+  return storages;
+}
+
+/** Writes the graphs of a step one after the other as one sequence. A value of it is a storage in one life: what a backward graph recomputes is another value than what the forward graph made. */
+class StepScript {
+  private readonly outputs = new RowsWriter();
+  private readonly inputs = new RowsWriter();
+  private readonly places: CompiledStepMemory["peakAt"][] = [];
+  /** The latest value of each storage, or -1. */
+  private readonly valueOf: Int32Array;
+  private readonly bytes: number[] = [];
+  private readonly kept = new Set<number>();
+
+  constructor(private readonly storageBytes: Float64Array) {
+    this.valueOf = new Int32Array(storageBytes.length).fill(-1);
+  }
+
+  /** A step that allocates storages anew, and reads others. */
+  step(pass: CompiledPass, node: string | undefined, allocated: Iterable<number>, read: Iterable<number>): void {
+    for (const storage of allocated) {
+      this.valueOf[storage] = this.bytes.length;
+      this.outputs.push(this.bytes.length);
+      this.bytes.push(this.storageBytes[storage]);
+    }
+    for (const storage of read) this.inputs.push(this.valueOf[storage]);
+    this.outputs.endRow();
+    this.inputs.endRow();
+    this.places.push({ ...pass, node });
+  }
+
+  /** The nodes of a graph. What nothing in it reads, and `held`, stays until its end. */
+  run(pass: CompiledPass, graph: Graph, held: Iterable<number>): void {
+    const given = storagesOf(graph, isGiven);
+    this.step(
+      pass,
+      undefined,
+      [...given].filter((storage) => this.valueOf[storage] < 0),
+      [],
+    );
+    const { freshAllocations, storageToLastUser } = new GraphAliasTracker(graph);
+    const unread = new Set<number>();
+    for (let n = 0; n < graph.nodeCount; n++) {
+      if (graph.kinds[n] !== NodeKind.compute) continue;
+      const allocated = row(freshAllocations, n);
+      for (const storage of allocated) if (storageToLastUser[storage] < 0) unread.add(storage);
+      this.step(pass, graph.nodeName(n), allocated, row(graph.reads, n));
+    }
+    this.step(pass, undefined, [], new Set([...held, ...unread]));
+  }
+
+  /** Has storages as they are now stay to the end of the step. */
+  keep(storages: Iterable<number>): void {
+    for (const storage of storages) this.kept.add(this.valueOf[storage]);
+  }
+
+  peak(): Pick<CompiledStepMemory, "peakBytes" | "peakAt"> {
+    const nodes = Int32Array.from(this.places.keys());
+    const valueCount = this.bytes.length;
+    const result = new Uint8Array(valueCount);
+    for (const value of this.kept) result[value] = 1;
+    const graph = {
+      nodeCount: nodes.length,
+      valueCount,
+      workspaceBytes: new Float64Array(nodes.length),
+      outputs: this.outputs.rows(),
+      inputs: this.inputs.rows(),
+      bytes: Float64Array.from(this.bytes),
+      result,
+      baseBytes: 0,
+    };
+    const sums = new LifeSums(graph, nodes.length);
+    forEachLife(graph, nodes, sums.add);
+    const { peakBytes, peakStep } = sums.memory(nodes);
+    return { peakBytes, peakAt: this.places[peakStep] };
+  }
+}
