@@ -29,7 +29,7 @@ export async function loadTrace(
   if (isOf(source, "compiled"))
     throw new RematError(
       "MODEL_COMPILED",
-      `${path}: graphs of a compiled model, which hold neither it nor a run. Only remat memory reads these; name a model or a trace.`,
+      `${path}: graphs of a compiled model, which hold neither it nor a run. Only remat memory and remat plan read these; name a model or a trace.`,
     );
   throw new RematError(
     "MODEL_PLAN",

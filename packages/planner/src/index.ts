@@ -20,6 +20,7 @@ export {
   planExecutors,
   tfjsExecutor,
   torchCheckpointExecutor,
+  torchCompileExecutor,
 } from "./executors/executors.js";
 export {
   type CheckpointUnits,
@@ -31,6 +32,15 @@ export {
   type TorchCheckpointsOptions,
 } from "./executors/torch-checkpoint/plan-torch-checkpoints.js";
 export { type TorchFrontOptions, type TorchFrontPoint, torchFront } from "./executors/torch-checkpoint/torch-front.js";
+export type { CompiledNode } from "./executors/torch-compile/fused-kernels.js";
+export {
+  type CompiledBudget,
+  type CompiledModel,
+  type CompiledPartition,
+  planTorchCompile,
+  type TorchCompileAnswer,
+  type TorchCompileOptions,
+} from "./executors/torch-compile/plan-torch-compile.js";
 export {
   type PlanningGraph,
   type PlanningNode,

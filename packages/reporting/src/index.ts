@@ -61,6 +61,12 @@ export {
   type CheckpointsUnit,
   checkpointsDocument,
 } from "./documents/checkpoints-document.js";
+export {
+  activationBudgetLine,
+  type CompiledPlanPoint,
+  type CompiledPlanSummary,
+  compiledPlanDocument,
+} from "./documents/compiled-plan-document.js";
 export { extrapolationDocument } from "./documents/extrapolation-document.js";
 export {
   type GraphPlanDocumentOptions,

@@ -14,6 +14,7 @@ import { isOf, modelSource } from "../model-source.js";
 import { planFileOf } from "../numbered-path.js";
 import { shownBeside, writeFor } from "../output.js";
 import { findPlan } from "../plan/find-plan.js";
+import { planCompiled, refuseCompiledExecutor } from "../plan/plan-compiled.js";
 import { parseRanksAsked, planForRanks } from "../plan/plan-for-ranks.js";
 import { isForTorch, planForTorch } from "../plan/plan-for-torch.js";
 import { planGraph } from "../plan/plan-graph.js";
@@ -127,8 +128,9 @@ export const planCommand: Command = {
     "remat plan ./my-model.js --optimizer adam --max-overhead 5% -o plan.json",
     "remat plan run.json --fsdp world=8,bf16 --budget 40GB --device h100",
     "remat plan graph.json --budget 0.8 --order free --format json",
+    "remat plan graphs.json.gz --budget 70%",
   ],
-  takes: ["model", "run", "graph"],
+  takes: ["model", "run", "graph", "compiled"],
   run: ([model], options, io) => plan(model, options, io),
 };
 
@@ -147,6 +149,8 @@ export async function plan(model: string, options: CommandOptions, io: ConsoleIo
     const began = performance.now();
     const source = modelSource(model);
     const given = { target: model, source, options };
+    if (isOf(source, "compiled")) return await planCompiled(given, asked, shown, io, progress);
+    refuseCompiledExecutor(asked, source.name);
     if (isOf(source, "graph")) await planGraph(given, began, asked, shown, io, progress);
     else await planModel(given, asked, shown, io, progress);
   } finally {

@@ -266,7 +266,7 @@ function parseExecutor(options: CommandOptions): PlanExecutor | undefined {
     planExecutors.map((one) => one.name),
   );
   const chosen = planExecutors.find((one) => one.name === name) as PlanExecutor;
-  if (chosen.framework !== undefined && given.length > 0)
+  if (chosen.plans === "step" && chosen.framework !== undefined && given.length > 0)
     throw new UsageError(
       `--executor ${name} plans modules, and follows no plan op by op: leave out --${given[0].replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}; what it checkpoints is written by --pytorch-policy.`,
     );

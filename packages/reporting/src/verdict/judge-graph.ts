@@ -4,8 +4,12 @@ import type { Facts } from "./fact-lines.js";
 
 /** What is known of a graph's memory and of a schedule for it. */
 export interface GraphMemory {
-  /** Of running every node once in the given order. */
+  /** Without a plan: of running every node once in the given order. */
   readonly inOrderPeakBytes: number;
+  /** What that is called; left out: "in order". */
+  readonly inOrder?: string;
+  /** What more of it a plan costs is called; left out: "cost". */
+  readonly cost?: string;
   /** What may be held; left out: no budget was asked for. */
   readonly budgetBytes?: number | undefined;
   /** The schedule that was found: within the budget, or where nothing is the smallest. Its cost beyond that of every node once, as a fraction; left out: not told. */
@@ -14,15 +18,15 @@ export interface GraphMemory {
 
 /** Returns whether a graph fits its budget, as it is and as it was planned, with what to type next. */
 export function judgeGraph(
-  { inOrderPeakBytes, budgetBytes, planned }: GraphMemory,
+  { inOrderPeakBytes, inOrder: called = "in order", cost: more = "cost", budgetBytes, planned }: GraphMemory,
   { command, units }: { readonly command?: string | undefined; readonly units?: SizeUnit } = {},
 ): Facts & { readonly fits?: boolean } {
   const size = sizeFormat(units);
-  const inOrder = `peak ${size(inOrderPeakBytes)} in order`;
+  const inOrder = `peak ${size(inOrderPeakBytes)} ${called}`;
   const { peakBytes, overhead } = planned;
   const share = inOrderPeakBytes > 0 ? ` (${formatPercent(peakBytes / inOrderPeakBytes)})` : "";
   const cost =
-    overhead === undefined ? "" : overhead === 0 ? " at no cost" : ` for ${formatOverhead(overhead)} more cost`;
+    overhead === undefined ? "" : overhead <= 0 ? " at no cost" : ` for ${formatOverhead(overhead)} more ${more}`;
   const isOver = budgetBytes !== undefined && inOrderPeakBytes > budgetBytes;
   return {
     facts: [

@@ -1,0 +1,165 @@
+import {
+  type CompiledBudget,
+  type CompiledModel,
+  InfeasibleBudgetError,
+  planMethods,
+  planTorchCompile,
+  type TorchCompileAnswer,
+  torchCompileExecutor,
+} from "@remat/planner";
+import {
+  activationBudgetLine,
+  type CompiledPlanPoint,
+  type CompiledPlanSummary,
+  compiledPlanDocument,
+  formatTypedPercent,
+  judgeGraph,
+} from "@remat/reporting";
+import { formatBytes, formatTypedBytes } from "@remat/text-table";
+import type { RematError } from "@remat/trace";
+import { type CommandOptions, optionKey } from "../command.js";
+import type { ConsoleIo } from "../console-io.js";
+import { importerOf, isOf } from "../model-source.js";
+import { shownBeside, writeFor } from "../output.js";
+import { parsePricing } from "../pricing-options.js";
+import type { Progress } from "../progress.js";
+import { UsageError } from "../usage-error.js";
+import type { Given } from "../verdict/next-command.js";
+import { withFactsFirst } from "../verdict/show-verdict.js";
+import type { PlanOptions } from "./plan-options.js";
+import type { Shown } from "./show-plan.js";
+
+/** The schema of what `-o` writes. */
+const planSchema = "torch-compile-plan/1";
+
+/** What is allowed to be dearer, where it is not said. */
+const usualOverhead = 0.05;
+
+/** What is said of steps, searches and plans of other executors. */
+const optionsOfOthers = [
+  ...["batch", "size", "loss", "optimizer", "data", "layers", "backend", "unit", "group", "checkpointing", "steps"],
+  ...["predict", "mode", "trace", "module-budget", "iterations", "workers", "whole-modules", "link", "module"],
+  ...["checkpoint", "fsdp-units", "fsdp", "fsdp-code", "network", "pytorch-policy", "order", "method", "world-size"],
+];
+
+/** What is meant where nobody says it. */
+const usual: Readonly<Record<string, unknown>> = { order: "fixed", method: planMethods[0].name, worldSize: 1 };
+
+/** Refuses an executor for compiled models where what is planned is none. */
+export function refuseCompiledExecutor({ executor }: PlanOptions, name: string): void {
+  if (executor?.plans !== "compiled") return;
+  throw new UsageError(
+    `--executor ${executor.name} is for graphs of a compiled model, and ${name} is none. Write such a file by remat.export_graphs(model, "graphs.json.gz", ..., budgets=(0.9, 0.7, 0.5, 0.3, 0.1)) in Python, or leave it out.`,
+  );
+}
+
+/** Plans a compiled model, for `remat plan`: which of the budgets for activations that were recorded it is to be compiled with. A budget that none keeps to is an error. */
+export async function planCompiled(
+  given: Given,
+  asked: PlanOptions,
+  { format, units }: Shown,
+  io: ConsoleIo,
+  progress: Progress,
+): Promise<void> {
+  const { source, options } = given;
+  if (!isOf(source, "compiled")) throw new UsageError("expected graphs of a compiled model.");
+  refuseOthers(source.name, asked, options);
+  const { device } = parsePricing(options);
+  const beside = shownBeside(io, { "-o": asked.output });
+  progress.show(`planning ${source.name}`, true);
+  const model: CompiledModel = await importerOf(source).read(source.path);
+  const { budget, paretoPoints } = asked;
+  const isUsual = budget === undefined && asked.maxOverhead === undefined;
+  const maxOverhead = isUsual ? usualOverhead : asked.maxOverhead;
+  const answer = planTorchCompile(model, device, {
+    ...(budget !== undefined && { budget }),
+    ...(maxOverhead !== undefined && { maxOverhead }),
+  });
+  const { found, stock, least, budgetBytes } = answer;
+  const notes = isUsual ? ["no budget was given: what is planned holds least for at most 5 % overhead"] : [];
+  const summary = summaryOf(model, answer, { pricedFor: device.name, paretoPoints, notes });
+  const document = compiledPlanDocument(summary, units);
+  const command = found && activationBudgetLine(found.activationMemoryBudget);
+  const facts = judgeGraph(
+    {
+      inOrderPeakBytes: stock.peakBytes,
+      inOrder: "as it is compiled",
+      cost: "time",
+      budgetBytes,
+      planned: found ?? least,
+    },
+    { units, command },
+  );
+  progress.clear();
+  if (found !== undefined && asked.output !== undefined) {
+    const plan = { schema: planSchema, ...(document.value() as object) };
+    await writeFor("-o", asked.output, `${JSON.stringify(plan, undefined, 2)}\n`, io);
+  }
+  beside.write(withFactsFirst(document, facts, format, io));
+  if (found === undefined) throw notFound(answer, model.name, maxOverhead);
+}
+
+function refuseOthers(name: string, { executor }: PlanOptions, options: CommandOptions): void {
+  if (options["executor"] !== undefined && executor !== torchCompileExecutor)
+    throw new UsageError(
+      `--executor ${executor?.name} follows plans of training steps; ${name} holds graphs of a compiled model, which --executor ${torchCompileExecutor.name} is for. Leave it out.`,
+    );
+  for (const option of optionsOfOthers) {
+    const key = optionKey({ flags: `--${option}` });
+    if (options[key] !== undefined && options[key] !== usual[key])
+      throw new UsageError(
+        `--${option} means nothing for ${name}: of a compiled model only activation_memory_budget is planned. Leave it out.`,
+      );
+  }
+}
+
+function summaryOf(
+  { name }: CompiledModel,
+  { found, stock, least, budgetBytes, points, tradeOffs }: TorchCompileAnswer,
+  {
+    pricedFor,
+    paretoPoints,
+    notes,
+  }: { readonly pricedFor: string; readonly paretoPoints: number; readonly notes: readonly string[] },
+): CompiledPlanSummary {
+  const shown = new Map<CompiledBudget, CompiledPlanPoint>();
+  const asPoint = (one: CompiledBudget): CompiledPlanPoint => {
+    const { activationMemoryBudget, savedBytes, peakBytes, stepMs, overhead } = one;
+    const point = shown.get(one) ?? { activationMemoryBudget, savedBytes, peakBytes, stepMs, overhead };
+    shown.set(one, point);
+    return point;
+  };
+  const isFront = paretoPoints > 0;
+  const cheapest = (maxOverhead: number): CompiledPlanPoint =>
+    asPoint(tradeOffs.findLast(({ overhead }) => overhead <= maxOverhead) ?? stock);
+  return {
+    ...{ name, pricedFor, budgetBytes, notes },
+    staticBytes: stock.staticBytes,
+    inputBytes: stock.inputBytes,
+    ...(found && { planned: asPoint(found) }),
+    stock: asPoint(stock),
+    least: asPoint(least),
+    points: (isFront ? spread(tradeOffs, paretoPoints) : points).map(asPoint),
+    ...(isFront && { recommended: new Map([0, usualOverhead, 0.2].map((most) => [most, cheapest(most)])) }),
+  };
+}
+
+/** Of points by falling peak as many as are asked for, the first and the last among them. */
+function spread(points: readonly CompiledBudget[], count: number): readonly CompiledBudget[] {
+  if (points.length <= count) return points;
+  return Array.from({ length: count }, (_, i) => points[Math.round((i * (points.length - 1)) / (count - 1))]);
+}
+
+function notFound(
+  { budgetBytes, least, points, stock }: TorchCompileAnswer,
+  name: string,
+  maxOverhead: number | undefined,
+): RematError {
+  const { peakBytes, activationMemoryBudget } = least;
+  const within = budgetBytes === undefined ? "" : ` within ${formatBytes(budgetBytes)}`;
+  const dear = maxOverhead === undefined ? "" : ` for at most ${formatTypedPercent(maxOverhead)} more time`;
+  return new InfeasibleBudgetError(
+    peakBytes,
+    `${name}: none of the ${points.length} values of activation_memory_budget that were recorded holds the step${within}${dear}; the least is ${formatTypedBytes(peakBytes)}, at ${activationMemoryBudget}, of which ${formatBytes(stock.staticBytes + stock.inputBytes)} are weights, buffers and inputs, which no value frees. Give a larger budget, or record more values by remat.export_graphs(..., budgets=...) in Python.`,
+  );
+}

@@ -1,0 +1,112 @@
+import { type Budget, bytesOfBudget } from "@remat/memory";
+import { type CompiledRecord, type CompiledStepMemory, holdCompiledStep } from "@remat/memory/graph";
+import { rooflineMs } from "@remat/runtime-estimator";
+import { type DeviceSpec, RematError } from "@remat/trace";
+import { type CompiledNode, fusedKernels } from "./fused-kernels.js";
+
+/** The graphs that a model is compiled into under one value of `activation_memory_budget`. */
+export interface CompiledPartition {
+  /** From 0 to 1; undefined where it is not known. */
+  readonly budget: number | undefined;
+  readonly graphs: readonly {
+    readonly forward: readonly CompiledNode[];
+    readonly backward: readonly CompiledNode[] | undefined;
+  }[];
+}
+
+/** A model that was partitioned for several budgets. */
+export interface CompiledModel {
+  readonly name: string;
+  readonly storages: CompiledRecord["storages"];
+  readonly results?: CompiledRecord["results"];
+  readonly partitions: readonly CompiledPartition[];
+}
+
+/** What a step of a compiled model holds and takes under a budget for activations. */
+export interface CompiledBudget extends CompiledStepMemory {
+  readonly activationMemoryBudget: number;
+  readonly stepMs: number;
+  /** Time beyond stock's, as a fraction of it. */
+  readonly overhead: number;
+}
+
+export interface TorchCompileOptions {
+  /** What the step may hold; a fraction is one of what it holds at the largest budget for activations. */
+  readonly budget?: Budget;
+  /** Of the overhead of what is returned. Without a budget: what holds least for that. */
+  readonly maxOverhead?: number;
+}
+
+/** What was found for a compiled model. */
+export interface TorchCompileAnswer {
+  /** The quickest within the budget and the overhead; undefined where none of the recorded ones is. */
+  readonly found: CompiledBudget | undefined;
+  /** At the largest budget for activations, which torch.compile has by itself if it is 1. */
+  readonly stock: CompiledBudget;
+  readonly least: CompiledBudget;
+  readonly budgetBytes: number | undefined;
+  /** All that are recorded, by falling budget for activations. */
+  readonly points: readonly CompiledBudget[];
+  /** Those with nothing as good in both memory and time, by falling peak. */
+  readonly tradeOffs: readonly CompiledBudget[];
+}
+
+/**
+ * Plans a compiled model: with which `torch._functorch.config.activation_memory_budget` its partitioner is to decide what is saved for the backward pass, the one thing that can be chosen of it. What the step holds
+ * under each that was recorded follows from its graphs, what it takes from the roofline of a device.
+ *
+ * @throws RematError `COMPILED_BUDGETS` where fewer than two budgets were recorded, `COMPILED_BACKWARD` where there is no backward graph; `GRAPH_NODE`, `GRAPH_STORAGE` for damaged graphs
+ * @example
+ * const { found } = planTorchCompile(readFxGraphs(file), deviceSpec("a100"), { budget: { fraction: 0.7 } });
+ * found?.activationMemoryBudget; // 0.5
+ */
+export function planTorchCompile(
+  model: CompiledModel,
+  device: DeviceSpec,
+  { budget, maxOverhead }: TorchCompileOptions = {},
+): TorchCompileAnswer {
+  const points = recordedBudgets(model, device);
+  const [stock] = points;
+  const budgetBytes = budget === undefined ? undefined : bytesOfBudget(budget, stock.peakBytes);
+  const byTime = points.toSorted((a, b) => a.stepMs - b.stepMs || a.peakBytes - b.peakBytes);
+  const byPeak = points.toSorted((a, b) => a.peakBytes - b.peakBytes || a.stepMs - b.stepMs);
+  const isQuick = ({ overhead }: CompiledBudget): boolean => maxOverhead === undefined || overhead <= maxOverhead;
+  const best = budgetBytes === undefined ? byPeak.find(isQuick) : byTime.find((one) => one.peakBytes <= budgetBytes);
+  return {
+    found: best !== undefined && isQuick(best) ? best : undefined,
+    stock,
+    least: byPeak[0],
+    budgetBytes,
+    points,
+    tradeOffs: byTime.filter((one, i) => byTime.slice(0, i).every(({ peakBytes }) => peakBytes > one.peakBytes)),
+  };
+}
+
+function recordedBudgets({ name, storages, results, partitions }: CompiledModel, device: DeviceSpec): CompiledBudget[] {
+  const told = partitions.flatMap(({ budget, graphs }) => (budget === undefined ? [] : [{ budget, graphs }]));
+  if (told.length < 2)
+    throw new RematError(
+      "COMPILED_BUDGETS",
+      `${name}: graphs of ${told.length === 1 ? `one activation_memory_budget, ${told[0].budget}` : "an activation_memory_budget that is not told"}, expected those of several to choose from. Write them by remat.export_graphs(..., budgets=(0.9, 0.7, 0.5, 0.3, 0.1)) in Python.`,
+    );
+  if (!told[0].graphs.some(({ backward }) => backward !== undefined))
+    throw new RematError(
+      "COMPILED_BACKWARD",
+      `${name}: no backward graph, so nothing is saved for one. Export a model in training, with weights that require gradients.`,
+    );
+  const measured = told.map(({ budget, graphs }) => ({
+    ...holdCompiledStep({ storages, graphs, results }),
+    activationMemoryBudget: budget,
+    stepMs: stepMs(storages, graphs, device),
+  }));
+  const [stock] = measured;
+  return measured.map((one) => ({ ...one, overhead: stock.stepMs > 0 ? one.stepMs / stock.stepMs - 1 : 0 }));
+}
+
+function stepMs(storages: CompiledModel["storages"], graphs: CompiledPartition["graphs"], device: DeviceSpec): number {
+  let sumMs = 0;
+  for (const { forward, backward = [] } of graphs)
+    for (const nodes of [forward, backward])
+      for (const cost of fusedKernels(nodes, storages)) sumMs += rooflineMs(cost, device);
+  return sumMs;
+}

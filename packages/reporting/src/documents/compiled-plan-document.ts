@@ -1,0 +1,121 @@
+import { formatMs, formatOverhead, formatPercent } from "../format-quantity.js";
+import type { DocumentPart, OutputDocument } from "../formats/output-document.js";
+import { type SizeUnit, sizeFormat } from "../size-unit.js";
+
+/** What a step of a compiled model holds and takes under a budget for activations. */
+export interface CompiledPlanPoint {
+  /** `torch._functorch.config.activation_memory_budget`, from 0 to 1. */
+  readonly activationMemoryBudget: number;
+  readonly savedBytes: number;
+  readonly peakBytes: number;
+  readonly stepMs: number;
+  /** Time beyond stock's, as a fraction of it. */
+  readonly overhead: number;
+}
+
+/** A plan for a compiled model. */
+export interface CompiledPlanSummary {
+  readonly name: string;
+  /** What its kernels were priced for, in words. */
+  readonly pricedFor: string;
+  readonly budgetBytes: number | undefined;
+  /** What of the peak weights and buffers take, and inputs, whatever is planned. */
+  readonly staticBytes: number;
+  readonly inputBytes: number;
+  /** Left out where nothing keeps to the budget. */
+  readonly planned?: CompiledPlanPoint;
+  readonly stock: CompiledPlanPoint;
+  readonly least: CompiledPlanPoint;
+  /** Those to show, by falling budget for activations. */
+  readonly points: readonly CompiledPlanPoint[];
+  /** By the overhead that is allowed, as a fraction, what holds least for it; left out: not asked for. */
+  readonly recommended?: ReadonlyMap<number, CompiledPlanPoint>;
+  readonly notes?: readonly string[];
+}
+
+/** Returns what to write in Python before a model is compiled. @example `activationBudgetLine(0.7)` */
+export function activationBudgetLine(activationMemoryBudget: number): string {
+  return `torch._functorch.config.activation_memory_budget = ${activationMemoryBudget}`;
+}
+
+/** Returns what a plan for a compiled model tells: what the step saves, holds and takes under each budget for activations that was recorded, a row of its records, too, and the line of Python that sets the one that was chosen. */
+export function compiledPlanDocument(summary: CompiledPlanSummary, units?: SizeUnit): OutputDocument {
+  const size = sizeFormat(units);
+  const { name, pricedFor, budgetBytes, staticBytes, inputBytes, planned, stock, least, points } = summary;
+  const { recommended, notes = [] } = summary;
+  const budget = budgetBytes === undefined ? "no budget" : `budget ${size(budgetBytes)}`;
+  const cells = (point: CompiledPlanPoint): string[] => [
+    String(point.activationMemoryBudget),
+    size(point.savedBytes),
+    size(point.peakBytes),
+    formatPercent(point.peakBytes / stock.peakBytes),
+    formatMs(point.stepMs),
+    formatOverhead(point.overhead),
+  ];
+  const headers = ["activation_memory_budget", "Saved for backward", "Peak", "Of stock", "Step", "Overhead"];
+  const whatIs = (point: CompiledPlanPoint): string =>
+    Object.entries({ stock, planned, least })
+      .flatMap(([word, one]) => (one === point ? [word] : []))
+      .join(", ");
+  const code = planned && activationBudgetLine(planned.activationMemoryBudget);
+  return {
+    parts: () => [
+      {
+        kind: "text",
+        lines: [
+          `${name}: for torch.compile, priced for ${pricedFor}`,
+          `${budget}; peaks are before Inductor fuses, of which ${size(staticBytes)} are weights and buffers, and ${size(inputBytes)} inputs`,
+          ...notes.map((note) => `note: ${note}`),
+        ],
+      },
+      {
+        kind: "table",
+        headers: [...headers, "Is"],
+        worth: [9, 6, 8, 5, 4, 7, 3],
+        rows: points.map((point) => [...cells(point), whatIs(point)]),
+      },
+      ...recommendedParts(recommended, headers, cells),
+      ...(code === undefined
+        ? []
+        : [{ kind: "text" as const, lines: ["Before the model is compiled:", "", `    ${code}`] }]),
+    ],
+    records: () => ({
+      columns: ["activationMemoryBudget", "savedBytes", "peakBytes", "stepMs", "overhead"],
+      rows: points.map((p) => [p.activationMemoryBudget, p.savedBytes, p.peakBytes, p.stepMs, p.overhead]),
+    }),
+    value: () => ({
+      ...planned,
+      name,
+      executor: "torch-compile",
+      pricedFor,
+      budgetBytes,
+      staticBytes,
+      inputBytes,
+      code,
+      stock,
+      least,
+      points,
+      ...(recommended && { recommended: [...recommended].map(([maxOverhead, point]) => ({ maxOverhead, ...point })) }),
+      notes,
+    }),
+  };
+}
+
+function recommendedParts(
+  recommended: CompiledPlanSummary["recommended"],
+  headers: readonly string[],
+  cells: (point: CompiledPlanPoint) => string[],
+): DocumentPart[] {
+  if (recommended === undefined) return [];
+  return [
+    {
+      kind: "table",
+      title: "Recommended",
+      headers: ["Overhead allowed", ...headers],
+      rows: [...recommended].map(([maxOverhead, point]) => [
+        maxOverhead === 0 ? "none" : `at most ${formatPercent(maxOverhead)}`,
+        ...cells(point),
+      ]),
+    },
+  ];
+}
