@@ -31,7 +31,6 @@ const small = (name: string) => [
 ];
 const transformer = small("transformer");
 const rules: readonly (readonly [string, string])[] = [
-  ["transformer", "layers.*"],
   ["transformer", "layers.*(save=dots_saveable)"],
   ["transformer", "layers.1(save=BatchMatMul%2),layers.0"],
   ["transformer", 'RematScope(mode="larger_than", output_size_threshold=4096)'],

@@ -108,7 +108,7 @@ describe("one training step", () => {
         expect({ ops, distinct: only(ops).length }).toEqual({ ops, distinct: 1 });
         expect(steps).toBe(1);
       }),
-      { numRuns: 12 },
+      { numRuns: 6 },
     );
   }, 300_000);
 
