@@ -92,8 +92,31 @@ def llama():
     return LlamaForCausalLM(LlamaConfig(use_cache=False, max_position_embeddings=64, **sizes)), (torch.randint(0, 500, (4, 64)),)
 
 
+class WithLabels(nn.Module):
+    """Returns loss and logits."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, x):
+        return self.model(input_ids=x, labels=x)
+
+
+def gpt2_with_labels():
+    model, args = gpt2()
+    return WithLabels(model), args
+
+
+def bert_with_labels():
+    from transformers import BertConfig, BertForMaskedLM
+
+    sizes = {"vocab_size": 500, "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 128}
+    return WithLabels(BertForMaskedLM(BertConfig(max_position_embeddings=64, **sizes))), (torch.randint(0, 500, (4, 64)),)
+
+
 CASES = [layers, transformer, images, broken, broken_and_all_returned]
-PUBLIC_CASES = [gpt2, llama]
+PUBLIC_CASES = [gpt2, llama, gpt2_with_labels, bert_with_labels]
 
 
 class Tracker(MemTracker):

@@ -51,7 +51,7 @@ export function busiestDevice(storages: CompiledRecord["storages"]): string {
 /**
  * Returns what a training step through the graphs of a compiled model holds on the device that holds most: the forward graphs run one after the other, then the backward graphs from the last to the first. Within a graph
  * the rules are those of `buildMemoryProfile` and `getFwdBwdInteractions`. What the caller gives is there all the time, what the model returns and gradients of weights to the end of the step, what one graph hands
- * to another until its last reader. With one forward and one backward graph it is what `getPeakMemory` returns, but that weights are there in the backward pass, too, where that does not read them.
+ * to another until its last reader, as are gradients of outputs, but that of the loss. With one forward and one backward graph it is what `getPeakMemory` returns, but that weights are there in the backward pass, too, where that does not read them.
  *
  * @throws RematError `GRAPH_NODE`, `GRAPH_STORAGE`
  * @example
@@ -78,14 +78,13 @@ export function holdCompiledStep({ storages, graphs, results }: CompiledRecord):
     script.keep([...handed].filter((storage) => results?.includes(storage) ?? !isTaken(storage)));
     for (const storage of handed) if (isTaken(storage) && !given.has(storage)) saved.add(storage);
   });
+  const held = new Set(heldGradients(pairs, bytes));
   for (let graph = pairs.length - 1; graph >= 0; graph--) {
-    const { forward, backward } = pairs[graph];
+    const { backward } = pairs[graph];
     if (backward === undefined) continue;
-    const fromForward = handedOut(forward);
-    // Gradients of outputs are held by whoever runs the backward graph.
-    const tangents = [...takenByBackward[graph]].filter((storage) => !fromForward.has(storage));
     const gradients = handedOut(backward);
-    script.run({ graph, pass: "backward" }, backward, [...tangents, ...gradients]);
+    script.run({ graph, pass: "backward" }, backward, gradients);
+    script.keep([...takenByBackward[graph]].filter((storage) => held.has(storage)));
     const isTaken = (storage: number): boolean => takenByBackward.slice(0, graph).some((taken) => taken.has(storage));
     script.keep([...gradients].filter((storage) => !isTaken(storage)));
   }
@@ -108,6 +107,27 @@ function givenStorages(forwards: readonly Graph[]): Set<number> {
     for (const storage of storagesOf(forward, (kind) => kind === NodeKind.compute)) made.add(storage);
   }
   return given;
+}
+
+/** A number: what a loss is. */
+const scalarBytes = 8;
+
+/**
+ * Returns the gradients of outputs that are held all through the backward pass, by who calls for it. A step that returns a number begins at that, and gradients of what else it returns are zeros, made for the graph that reads them;
+ * of one that returns none, any may be the caller's. Those that one graph hands to another are neither's.
+ */
+function heldGradients(
+  pairs: readonly { readonly forward: Graph; readonly backward: Graph | undefined }[],
+  bytes: Float64Array,
+): number[] {
+  const handedOn = new Set(pairs.flatMap(({ backward }) => (backward === undefined ? [] : [...handedOut(backward)])));
+  const given = pairs.flatMap(({ forward, backward }) => {
+    if (backward === undefined) return [];
+    const fromForward = handedOut(forward);
+    return [...storagesOf(backward, isGiven)].filter((storage) => !fromForward.has(storage) && !handedOn.has(storage));
+  });
+  const scalars = given.filter((storage) => bytes[storage] > 0 && bytes[storage] <= scalarBytes);
+  return scalars.length > 0 ? scalars : given;
 }
 
 /** The storages on which results of nodes of some kinds lie. */
