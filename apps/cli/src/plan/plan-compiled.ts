@@ -12,11 +12,12 @@ import {
   type CompiledPlanPoint,
   type CompiledPlanSummary,
   compiledPlanDocument,
+  formatOverhead,
   formatTypedPercent,
   judgeGraph,
 } from "@remat/reporting";
 import { formatBytes, formatTypedBytes } from "@remat/text-table";
-import type { RematError } from "@remat/trace";
+import { RematError } from "@remat/trace";
 import { type CommandOptions, optionKey } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { importerOf, isOf } from "../model-source.js";
@@ -76,6 +77,7 @@ export async function planCompiled(
     ...(maxOverhead !== undefined && { maxOverhead }),
   });
   const { found, stock, least, budgetBytes } = answer;
+  const tooDear = found === undefined ? quickestWithin(answer) : undefined;
   const notes = isUsual ? ["no budget was given: what is planned holds least for at most 5 % overhead"] : [];
   const summary = summaryOf(model, answer, { pricedFor: device.name, paretoPoints, notes });
   const document = compiledPlanDocument(summary, units);
@@ -86,7 +88,7 @@ export async function planCompiled(
       inOrder: "as it is compiled",
       cost: "time",
       budgetBytes,
-      planned: found ?? least,
+      planned: found ?? tooDear ?? least,
     },
     { units, command },
   );
@@ -96,7 +98,7 @@ export async function planCompiled(
     await writeFor("-o", asked.output, `${JSON.stringify(plan, undefined, 2)}\n`, io);
   }
   beside.write(withFactsFirst(document, facts, format, io));
-  if (found === undefined) throw notFound(answer, model.name, maxOverhead);
+  if (found === undefined) throw notFound(answer, { name: model.name, maxOverhead, tooDear });
 }
 
 function refuseOthers(name: string, { executor }: PlanOptions, options: CommandOptions): void {
@@ -150,16 +152,36 @@ function spread(points: readonly CompiledBudget[], count: number): readonly Comp
   return Array.from({ length: count }, (_, i) => points[Math.round((i * (points.length - 1)) / (count - 1))]);
 }
 
+/** What would be planned if it might take longer. */
+function quickestWithin({ points, budgetBytes }: TorchCompileAnswer): CompiledBudget | undefined {
+  if (budgetBytes === undefined) return undefined;
+  return points.filter(({ peakBytes }) => peakBytes <= budgetBytes).toSorted((a, b) => a.stepMs - b.stepMs)[0];
+}
+
 function notFound(
   { budgetBytes, least, points, stock }: TorchCompileAnswer,
-  name: string,
-  maxOverhead: number | undefined,
+  {
+    name,
+    maxOverhead,
+    tooDear,
+  }: {
+    readonly name: string;
+    readonly maxOverhead: number | undefined;
+    readonly tooDear: CompiledBudget | undefined;
+  },
 ): RematError {
-  const { peakBytes, activationMemoryBudget } = least;
   const within = budgetBytes === undefined ? "" : ` within ${formatBytes(budgetBytes)}`;
   const dear = maxOverhead === undefined ? "" : ` for at most ${formatTypedPercent(maxOverhead)} more time`;
+  const none = `${name}: none of the ${points.length} values of activation_memory_budget that were recorded holds the step${within}${dear}`;
+  if (tooDear !== undefined)
+    return new RematError(
+      "OVERHEAD",
+      `${none}; the quickest that does, ${tooDear.activationMemoryBudget}, takes ${formatOverhead(tooDear.overhead)} more. Give a larger --budget or --max-overhead.`,
+    );
+  const { peakBytes, activationMemoryBudget } = least;
+  const fixedBytes = stock.staticBytes + stock.inputBytes;
   return new InfeasibleBudgetError(
     peakBytes,
-    `${name}: none of the ${points.length} values of activation_memory_budget that were recorded holds the step${within}${dear}; the least is ${formatTypedBytes(peakBytes)}, at ${activationMemoryBudget}, of which ${formatBytes(stock.staticBytes + stock.inputBytes)} are weights, buffers and inputs, which no value frees. Give a larger budget, or record more values by remat.export_graphs(..., budgets=...) in Python.`,
+    `${none}; the least is ${formatTypedBytes(peakBytes)}, at ${activationMemoryBudget}, of which ${formatBytes(fixedBytes)} are weights, buffers and inputs, which no value frees. Give a larger budget, or record more values by remat.export_graphs(..., budgets=...) in Python.`,
   );
 }
