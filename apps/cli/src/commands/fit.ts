@@ -220,8 +220,11 @@ function nothingFits(
   );
 }
 
-/** What of a search is not said again by a command that writes what it found. */
-const saidOnce: ReadonlySet<string> = new Set(["watch", "matrix", "html", "store", "parquet", "label", "apply"]);
+/** What a command that writes what a search found does not say again: who searches, and what else is written or shown. */
+const saidOnce: ReadonlySet<string> = new Set([
+  ...["engine", "serve", "workers"],
+  ...["watch", "matrix", "html", "store", "parquet", "label", "apply"],
+]);
 
 /** What writes what PyTorch needs to train a recorded run as the best row says; undefined where it needs nothing. */
 function commandToApply(
