@@ -134,21 +134,46 @@ class _Graphs:
                     given[f"primals_{place + 1}"]["static"] = True
             written.append({"forward": nodes, "backward": None if backward is None else self._nodes(backward)})
         forward, backward = pairs[0]
-        if backward is not None:
-            self._gradients.append(self._gradients_of(forward, backward))
+        self._gradients.append(([], {}, []) if backward is None else self._gradients_of(forward, backward))
 
     def watched(self, graph):
-        """The graph as a function that tells by what it is given and gives which storages of several graphs are one: what one hands to the next, weights of both."""
+        """The graph that was added last as a function that tells by what it is given and gives which storages of several graphs are one: what one hands to the next, weights of both. Each run
+        beyond the first adds it once more, as layers do that share one graph."""
         given = [_value(node) for node in graph.graph.find_nodes(op="placeholder")]
         handed = [_value(node) for node in graph.graph.find_nodes(op="output")[0].args[0]]
+        place, has_run = len(self.pairs[0]) - 1, False
 
         def run(*args):
-            self._meet(given, args)
+            nonlocal has_run
+            numbers = self._added_again(place) if has_run else {}
+            has_run = True
+            self._meet(given, args, numbers)
             results = graph.forward(*args)
-            self._meet(handed, results)
+            self._meet(handed, results, numbers)
             return results
 
         return run
+
+    def _added_again(self, place):
+        """Adds the graph at a place once more, on storages of its own but for constants; gives their numbers by those of the first."""
+        numbers = {}
+
+        def number(storage):
+            if storage not in numbers:
+                numbers[storage] = len(self.storages)
+                self.storages.append(self.storages[storage])
+            return numbers[storage]
+
+        def again(nodes):
+            numbers.update({storage: storage for node in nodes if node["op"] == "get_attr" for storage in node["out"]})
+            return [{**node, "out": [number(storage) for storage in node["out"]]} for node in nodes]
+
+        for pairs in self.pairs:
+            pairs.append({part: nodes and again(nodes) for part, nodes in pairs[place].items()})
+        of_outputs, of_inputs, taken = self._gradients[place]
+        of_inputs = {number(given): number(gradient) for given, gradient in of_inputs.items()}
+        self._gradients.append(([*map(number, of_outputs)], of_inputs, [*map(number, taken)]))
+        return numbers
 
     def join(self):
         """Gives one number to storages that are one: those that met in a run, and the gradient that a graph hands to the one that made its input."""
@@ -181,11 +206,12 @@ class _Graphs:
         taken = [self._number(each) for each in results if isinstance(each, torch.Tensor)]
         return of_outputs, of_inputs, [each for each in taken if each not in of_outputs]
 
-    def _meet(self, fakes, reals):
+    def _meet(self, fakes, reals, numbers):
         for fake, real in zip(fakes, reals):
             if not (isinstance(fake, torch.Tensor) and isinstance(real, torch.Tensor)):
                 continue
             number, storage = self._number(fake), real.untyped_storage()
+            number = numbers.get(number, number)
             self._kept.append(storage)
             met = self._real.setdefault(storage._cdata, number)
             if met != number and self.storages[met] == self.storages[number]:

@@ -58,6 +58,41 @@ class Broken(nn.Module):
         return (loss, logits) if self.returns_all else loss
 
 
+class Block(nn.Module):
+    """Two graphs, which all blocks of a model have in common."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Linear(64, 256), nn.Linear(256, 64)
+
+    def forward(self, x):
+        hidden = nn.functional.gelu(self.first(x))
+        torch._dynamo.graph_break()
+        return x + self.second(hidden)
+
+
+class Classifier(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(64, 10)
+
+    def forward(self, x):
+        return nn.functional.cross_entropy(self.linear(x), torch.zeros(len(x), dtype=torch.long))
+
+
+class Blocks(nn.Module):
+    """Blocks that run in a loop that is not compiled, since they break: those but the first, whose input has no gradient, run the same graphs."""
+
+    def __init__(self, blocks):
+        super().__init__()
+        self.blocks, self.classifier = nn.ModuleList(blocks), Classifier()
+
+    def forward(self, x):
+        for block in self.blocks:
+            x = block(x)
+        return self.classifier(x)
+
+
 def layers():
     return nn.Sequential(*(layer for _ in range(5) for layer in (nn.Linear(64, 64), nn.GELU(), nn.Dropout(0.1)))), (torch.randn(128, 64),)
 
@@ -76,6 +111,10 @@ def broken():
 
 def broken_and_all_returned():
     return Broken(returns_all=True), (torch.randn(256, 32),)
+
+
+def blocks_with_graphs_in_common():
+    return Blocks([Block() for _ in range(4)]), (torch.randn(128, 64, requires_grad=True),)
 
 
 def gpt2():

@@ -11,14 +11,15 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
 
-from compiled_cases import BUDGETS, broken, exported, images, layers, measured, model_bytes, transformer
+from compiled_cases import BUDGETS, blocks_with_graphs_in_common, broken, exported, images, layers, measured, model_bytes, transformer
 
 CLI = os.environ.get("REMAT_CLI")
 
 
 @unittest.skipUnless(CLI, "the command line is not built")
 class CompiledSteps(unittest.TestCase):
-    def check(self, case, decompose):
+    def told_and_measured(self, case, decompose):
+        """Points as the command line tells them and as PyTorch has them."""
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "graphs.json"
             path.write_text(json.dumps(exported(case, decompose)))
@@ -28,7 +29,10 @@ class CompiledSteps(unittest.TestCase):
         unread = model_bytes(case) - told["staticBytes"]
         self.assertEqual(unread, 0)
         points = [{"budget": one["activationMemoryBudget"], "savedBytes": one["savedBytes"], "peakBytes": one["peakBytes"]} for one in told["points"]]
-        self.assertEqual(points, [measured(case, decompose, budget) for budget in BUDGETS])
+        return points, [measured(case, decompose, budget) for budget in BUDGETS]
+
+    def check(self, case, decompose):
+        self.assertEqual(*self.told_and_measured(case, decompose))
 
     def test_layers_with_dropout_as_inductor_partitions(self):
         self.check(layers, decompose=True)
@@ -41,6 +45,11 @@ class CompiledSteps(unittest.TestCase):
 
     def test_several_graphs(self):
         self.check(broken, decompose=True)
+
+    def test_graphs_that_run_several_times(self):
+        told, found = self.told_and_measured(blocks_with_graphs_in_common, decompose=False)
+        self.assertEqual([one["savedBytes"] for one in told], [one["savedBytes"] for one in found])
+        self.assertEqual(told[0], found[0])
 
 
 if __name__ == "__main__":
