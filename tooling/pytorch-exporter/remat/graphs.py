@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import warnings
+from collections.abc import Iterable
 
 import torch
 
@@ -20,7 +21,7 @@ def export_graphs(model, path, *args, budgets=None, decompose=True, **kwargs):
     >>> remat.export_graphs(model, "graphs.json.gz", x, budgets=(0.9, 0.7, 0.5, 0.3))
 
     `model`: a module or a function of tensors; where it breaks into several graphs, all are written. `decompose`: as Inductor does, into its own ops, after its passes over forward and
-    backward together, which have dropout save a seed in place of a mask; else as the backend `aot_eager` does. `budgets`: values of `torch._functorch.config.activation_memory_budget`, from 0 to 1, with
+    backward together, which have dropout save a seed in place of a mask; else as the backend `aot_eager` does. `budgets`: a value or several of `torch._functorch.config.activation_memory_budget`, from 0 to 1, with
     each of which the model is partitioned, and with 1, that is as `torch.compile` does by itself; left out: with that which is set. Nothing is compiled to machine code, and no backward
     pass is run. A path that ends in .gz is compressed.
     """
@@ -95,6 +96,7 @@ def _copied(joint):
 
 def _checked(budgets):
     """From 1 down, each once."""
+    budgets = [*budgets] if isinstance(budgets, Iterable) else [budgets]
     for budget in budgets:
         if isinstance(budget, bool) or not isinstance(budget, (int, float)) or not 0 <= budget <= 1:
             raise ValueError(f"remat: expected budgets to be numbers from 0 to 1, as activation_memory_budget is, found {budget!r}")

@@ -85,6 +85,10 @@ class CompiledGraphs(unittest.TestCase):
             path = Path(folder) / "graphs.json"
             remat.export_graphs(nn.Linear(8, 8), path, torch.randn(4, 8), budgets=[0, 0.5, 0.5])
             self.assertEqual([one["budget"] for one in json.loads(path.read_text())["partitions"]], [1, 0.5, 0])
+            remat.export_graphs(nn.Linear(8, 8), path, torch.randn(4, 8), budgets=(share / 4 for share in range(4)))
+            self.assertEqual([one["budget"] for one in json.loads(path.read_text())["partitions"]], [1, 0.75, 0.5, 0.25, 0])
+            remat.export_graphs(nn.Linear(8, 8), path, torch.randn(4, 8), budgets=0.5)
+            self.assertEqual([one["budget"] for one in json.loads(path.read_text())["partitions"]], [1, 0.5])
             for wrong in (1.5, -1, "70%", True):
                 with self.assertRaisesRegex(ValueError, "numbers from 0 to 1"):
                     remat.export_graphs(nn.Linear(8, 8), path, torch.randn(4, 8), budgets=[wrong])
