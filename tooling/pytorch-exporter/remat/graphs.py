@@ -21,8 +21,8 @@ def export_graphs(model, path, *args, budgets=None, decompose=True, **kwargs):
     >>> remat.export_graphs(model, "graphs.json.gz", x, budgets=(0.9, 0.7, 0.5, 0.3))
 
     `model`: a module or a function of tensors; where it breaks into several graphs, all are written. `decompose`: as Inductor does, into its own ops, after its passes over forward and
-    backward together, which have dropout save a seed in place of a mask; else as the backend `aot_eager` does. `budgets`: a value or several of `torch._functorch.config.activation_memory_budget`, from 0 to 1, with
-    each of which the model is partitioned, and with 1, that is as `torch.compile` does by itself; left out: with that which is set. Nothing is compiled to machine code, and no backward
+    backward together, which have dropout save a seed in place of a mask; else as the backend `aot_eager` does. `budgets`: a value or several of `torch._functorch.config.activation_memory_budget`, from 0 to 1,
+    with each of which the model is partitioned, and with 1, that is as `torch.compile` does by itself; left out: with that which is set. Nothing is compiled to machine code, and no backward
     pass is run. A path that ends in .gz is compressed.
     """
     from functorch.compile import min_cut_rematerialization_partition
@@ -35,6 +35,7 @@ def export_graphs(model, path, *args, budgets=None, decompose=True, **kwargs):
     def partition(joint, inputs, **given):
         if decompose:
             joint = _as_inductor_has_it(joint, inputs)
+        graphs.sets_its_own |= any(_sets_its_own_budget(node) for node in joint.graph.nodes)
         static = given.get("static_lifetime_input_indices") or ()
         pairs = []
         for budget in graphs.budgets:
@@ -65,6 +66,8 @@ def export_graphs(model, path, *args, budgets=None, decompose=True, **kwargs):
         results = torch.compile(model, backend=backend, dynamic=False)(*args, **kwargs)
     if not graphs.pairs[0]:
         raise ValueError("remat: nothing of the model was compiled, so there is no graph to export; TORCH_LOGS=graph_breaks tells why")
+    if graphs.sets_its_own and len(graphs.budgets) > 1:
+        warnings.warn("remat: the model sets the budget of graphs by itself (region_activation_memory_budget), so activation_memory_budget changes nothing there", stacklevel=2)
     graphs.join()
     content = {
         "schema": SCHEMA,
@@ -85,6 +88,12 @@ def _as_inductor_has_it(joint, inputs):
 
     with V.set_fake_mode(detect_fake_mode(inputs)):
         return joint_graph_passes(joint)
+
+
+def _sets_its_own_budget(node):
+    """Whether the partitioner takes the budget from the node and not from its setting: of `torch.autograd.graph.region_activation_memory_budget`, or of older versions."""
+    custom = node.meta.get("custom")
+    return "memory_budget" in node.meta or (isinstance(custom, dict) and "_region_activation_memory_budget" in custom)
 
 
 def _copied(joint):
@@ -121,6 +130,7 @@ class _Graphs:
         from torch._functorch.partitioners import get_default_op_list
 
         self.budgets, self.storages, self.pairs = budgets, [], [[] for _ in budgets]
+        self.sets_its_own = False
         self._numbers, self._kept, self._op_types = {}, [], get_default_op_list()
         self._real, self._same = {}, {}
         self._gradients = []

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import warnings
 from pathlib import Path
 from unittest import mock
 
@@ -100,6 +101,22 @@ class CompiledGraphs(unittest.TestCase):
             self.assertEqual([one["budget"] for one in json.loads(path.read_text())["partitions"]], [0.25])
             remat.export_graphs(nn.Linear(8, 8), path, torch.randn(4, 8), budgets=[0.5])
             self.assertEqual(torch._functorch.config.activation_memory_budget, 0.25)
+
+    @unittest.skipUnless(hasattr(torch.autograd.graph, "region_activation_memory_budget"), "torch has no budgets of regions")
+    def test_a_budget_that_the_model_sets_is_told(self):
+        layer = nn.Sequential(nn.Linear(8, 8), nn.GELU())
+
+        def within(x):
+            with torch.autograd.graph.region_activation_memory_budget(0.5):
+                return layer(x)
+
+        with tempfile.TemporaryDirectory() as folder:
+            with self.assertWarnsRegex(UserWarning, "sets the budget of graphs by itself"):
+                remat.export_graphs(within, f"{folder}/graphs.json", torch.randn(4, 8), budgets=[0.5])
+            with warnings.catch_warnings(record=True) as others:
+                warnings.simplefilter("always")
+                remat.export_graphs(layer, f"{folder}/graphs.json", torch.randn(4, 8), budgets=[0.5])
+        self.assertFalse([one for one in others if "by itself" in str(one.message)])
 
     def test_a_layer_tells_its_weights_its_flops_and_what_it_returns(self):
         with tempfile.TemporaryDirectory() as folder:
