@@ -37,6 +37,8 @@ export interface FxGraphs {
   readonly storages: readonly { readonly bytes: number; readonly device: string }[];
   /** The storages of what the model returned; undefined: of a file that does not tell. */
   readonly results: readonly number[] | undefined;
+  /** The storages of gradients that are added to one that is there; undefined: of a file that does not tell. */
+  readonly added: readonly number[] | undefined;
   /** Those of the first partition. */
   readonly graphs: readonly FxGraphPair[];
   /** By falling budget. */
@@ -80,17 +82,20 @@ export function readFxGraphs(value: unknown): FxGraphs {
   return {
     name: typeof file["name"] === "string" ? file["name"] : "graph",
     storages,
-    results: readResults(file["results"], storages.length),
+    results: readPlaces(file["results"], "results", storages.length),
+    added: readPlaces(file["added"], "added", storages.length),
     graphs: partitions[0].graphs,
     partitions,
   };
 }
 
-function readResults(value: unknown, storageCount: number): number[] | undefined {
+function readPlaces(value: unknown, where: string, storageCount: number): number[] | undefined {
   if (value === undefined) return undefined;
-  return asItems(value, "results").map((storage, i) => {
+  return asItems(value, where).map((storage, i) => {
     if (!(Number.isInteger(storage) && (storage as number) >= 0 && (storage as number) < storageCount))
-      throw damaged(`item ${i} of results: expected one of ${storageCount} storages, found ${JSON.stringify(storage)}`);
+      throw damaged(
+        `item ${i} of ${where}: expected one of ${storageCount} storages, found ${JSON.stringify(storage)}`,
+      );
     return storage as number;
   });
 }

@@ -82,6 +82,7 @@ describe("readFxGraphs", () => {
     ["bytes that are a number", withNode({ bytes: "8" }), "expected 'bytes' from 0 up"],
     ["a dtype by name", withNode({ dtype: 32 }), "expected a name as 'dtype'"],
     ["results that are there", { ...file, results: [2] }, "item 0 of results: expected one of 2 storages, found 2"],
+    ["gradients that are there", { ...file, added: [-1] }, "item 0 of added: expected one of 2 storages, found -1"],
   ])("expects %s", (_, damaged, said) => {
     expect(() => readFxGraphs(damaged)).toThrow(said);
   });

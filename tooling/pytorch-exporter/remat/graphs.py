@@ -75,6 +75,7 @@ def export_graphs(model, path, *args, budgets=None, decompose=True, **kwargs):
         "name": type(model).__name__ if isinstance(model, torch.nn.Module) else getattr(model, "__name__", "graph"),
         "storages": graphs.storages,
         "results": graphs.handed_to_caller(results),
+        "added": graphs.added,
         "partitions": [{"budget": budget, "graphs": pairs} for budget, pairs in zip(graphs.budgets, graphs.pairs)],
     }
     write_file(path, content)
@@ -130,7 +131,7 @@ class _Graphs:
         from torch._functorch.partitioners import get_default_op_list
 
         self.budgets, self.storages, self.pairs = budgets, [], [[] for _ in budgets]
-        self.sets_its_own = False
+        self.sets_its_own, self.added = False, []
         self._numbers, self._kept, self._op_types = {}, [], get_default_op_list()
         self._real, self._same = {}, {}
         self._gradients = []
@@ -188,13 +189,20 @@ class _Graphs:
         return numbers
 
     def join(self):
-        """Gives one number to storages that are one: those that met in a run, and the gradient that a graph hands to the one that made its input."""
-        for later, (_, of_inputs, _) in enumerate(self._gradients):
+        """Gives one number to storages that are one: those that met in a run, and the gradient that a graph hands to the one that made its input. Backward passes run from the last graph to the
+        first, and to the gradient that one gives of a tensor autograd adds those that others give of it after that."""
+        first, added = {}, []
+        for later, (_, of_inputs, _) in reversed([*enumerate(self._gradients)]):
             for given, gradient in of_inputs.items():
+                if self._numbered(given) in first:
+                    added.append(gradient)
+                    continue
+                first[self._numbered(given)] = gradient
                 for of_outputs, _, tangents in self._gradients[:later]:
                     if self._numbered(given) in map(self._numbered, of_outputs):
                         same = [each for each in tangents if self.storages[each] == self.storages[gradient] and each not in self._same]
-                        self._same.update({each: gradient for each in same[:1]})
+                        self._same.update({each: self._numbered(gradient) for each in same[:1]})
+        self.added = sorted({*map(self._numbered, added)} - {*map(self._numbered, first.values())})
         for pairs in self.pairs:
             for pair in pairs:
                 for node in [*pair["forward"], *(pair["backward"] or ())]:

@@ -117,6 +117,10 @@ def blocks_with_graphs_in_common():
     return Blocks([Block() for _ in range(4)]), (torch.randn(128, 64, requires_grad=True),)
 
 
+def block_that_runs_twice():
+    return Blocks([Block()] * 2), (torch.randn(128, 64, requires_grad=True),)
+
+
 def gpt2():
     from transformers import GPT2Config, GPT2LMHeadModel
 

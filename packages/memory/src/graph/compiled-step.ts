@@ -20,6 +20,8 @@ export interface CompiledRecord {
   }[];
   /** The storages of what the model returns; left out: all that forward graphs hand out and their backward graphs do not take. */
   readonly results?: readonly number[] | undefined;
+  /** The storages of gradients that are added to one that is there, and go with their graph; left out: none. */
+  readonly added?: readonly number[] | undefined;
 }
 
 /** A graph of a compiled model. */
@@ -57,7 +59,7 @@ export function busiestDevice(storages: CompiledRecord["storages"]): string {
  * @example
  * holdCompiledStep(readFxGraphs(file)).savedBytes;
  */
-export function holdCompiledStep({ storages, graphs, results }: CompiledRecord): CompiledStepMemory {
+export function holdCompiledStep({ storages, graphs, results, added }: CompiledRecord): CompiledStepMemory {
   const device = busiestDevice(storages);
   const pairs = graphs.map(({ forward, backward }) => ({
     forward: buildGraph({ storages, nodes: forward, device }),
@@ -86,7 +88,7 @@ export function holdCompiledStep({ storages, graphs, results }: CompiledRecord):
     script.run({ graph, pass: "backward" }, backward, gradients);
     script.keep([...takenByBackward[graph]].filter((storage) => held.has(storage)));
     const isTaken = (storage: number): boolean => takenByBackward.slice(0, graph).some((taken) => taken.has(storage));
-    script.keep([...gradients].filter((storage) => !isTaken(storage)));
+    script.keep([...gradients].filter((storage) => !isTaken(storage) && added?.includes(storage) !== true));
   }
 
   const staticStorages = new Set<number>();

@@ -91,6 +91,20 @@ describe("a step through several graphs", () => {
     expect(held.peakAt).toEqual({ graph: 1, pass: "forward", node: "c" });
   });
 
+  it("has a gradient that is added to another go with its graph", () => {
+    const passes = [6, 5].map((gradient) => ({
+      forward: [node("primals_1", [], [0]), node("output", ["primals_1"], [])],
+      backward: [
+        ...[node("primals_1", [], [0]), node("a", ["primals_1"], [gradient])],
+        ...[node("b", ["a"], [4]), node("output", ["a"], [])],
+      ],
+    }));
+    const bytes = (added?: number[]): number => holdCompiledStep({ storages, graphs: passes, added }).peakBytes;
+    expect(bytes()).toBe(1 + 32 + 64 + 16);
+    expect(bytes([6])).toBe(1 + 32 + 64 + 16);
+    expect(bytes([5])).toBe(1 + 64 + 16);
+  });
+
   it("has what is recomputed in the backward pass live twice, not in between", () => {
     const forward = [
       ...[node("primals_1", [], [0]), node("a", ["primals_1"], [6]), node("b", ["a"], [5]), node("c", ["b"], [1])],

@@ -19,6 +19,7 @@ export interface CompiledModel {
   readonly name: string;
   readonly storages: CompiledRecord["storages"];
   readonly results?: CompiledRecord["results"];
+  readonly added?: CompiledRecord["added"];
   readonly partitions: readonly CompiledPartition[];
 }
 
@@ -82,7 +83,10 @@ export function planTorchCompile(
   };
 }
 
-function recordedBudgets({ name, storages, results, partitions }: CompiledModel, device: DeviceSpec): CompiledBudget[] {
+function recordedBudgets(
+  { name, storages, results, added, partitions }: CompiledModel,
+  device: DeviceSpec,
+): CompiledBudget[] {
   const told = partitions.flatMap(({ budget, graphs }) => (budget === undefined ? [] : [{ budget, graphs }]));
   if (told.length < 2)
     throw new RematError(
@@ -95,7 +99,7 @@ function recordedBudgets({ name, storages, results, partitions }: CompiledModel,
       `${name}: no backward graph, so nothing is saved for one. Export a model in training, with weights that require gradients.`,
     );
   const measured = told.map(({ budget, graphs }) => ({
-    ...holdCompiledStep({ storages, graphs, results }),
+    ...holdCompiledStep({ storages, graphs, results, added }),
     activationMemoryBudget: budget,
     stepMs: stepMs(storages, graphs, device),
   }));
