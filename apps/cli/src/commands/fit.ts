@@ -30,6 +30,7 @@ import { checkFor, shownBeside, writeFor } from "../output.js";
 import { interruptedCode, interruptible } from "../plan/interruptible.js";
 import { here } from "../pricing-options.js";
 import { Progress } from "../progress.js";
+import { typedTarget } from "../standard-input.js";
 import { parseText, UsageError } from "../usage-error.js";
 import { quoted, typed } from "../verdict/next-command.js";
 
@@ -239,7 +240,14 @@ function commandToApply(
     if (value === undefined || value === false || value === option.default) return [];
     return [value].flat().flatMap((each) => (each === true ? [`--${name}`] : [`--${name}`, String(each)]));
   });
-  return ["remat", "fit", ...targets, ...again, "--apply", sharding === undefined ? "policy.json" : "shard.py"]
+  return [
+    "remat",
+    "fit",
+    ...targets.map(typedTarget),
+    ...again,
+    "--apply",
+    sharding === undefined ? "policy.json" : "shard.py",
+  ]
     .map(quoted)
     .join(" ");
 }
