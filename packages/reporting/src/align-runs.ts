@@ -18,7 +18,8 @@ export class AlignedOps {
   /** By op of this run: one more than the last op of the other that it stands for; it stands for those since the op before it. */
   private readonly ends: Int32Array;
   private readonly match: Int32Array;
-  private readonly otherCount: number;
+  /** By op of the other run: the op of this one that stands for it. */
+  private readonly standingFor: Int32Array;
 
   /**
    * @param match by op of this run: see {@link matchOps}
@@ -26,7 +27,6 @@ export class AlignedOps {
    */
   constructor(match: Int32Array, otherCount: number) {
     this.match = match;
-    this.otherCount = otherCount;
     this.ends = new Int32Array(match.length);
     const { ends } = this;
     const last = ends.length - 1;
@@ -41,6 +41,8 @@ export class AlignedOps {
     for (const [op, found] of match.entries()) if (found >= 0) spread(op, found + 1);
     if (from < last) spread(last, otherCount);
     else ends[last] = otherCount;
+    this.standingFor = new Int32Array(otherCount);
+    for (let op = 0, at = 0; op < ends.length; op++) while (at < ends[op]) this.standingFor[at++] = op;
   }
 
   /** Returns by op of this run the most that the other held since the op before; NaN before its first op. */
@@ -61,7 +63,7 @@ export class AlignedOps {
       totalBytes: at(totalBytes),
       highestBytes: this.highest(other).map((bytes, op) => (bytes >= 0 ? bytes : totalBytes[places[op]])),
       bytesByCategory: new Map(Array.from(bytesByCategory, ([category, column]) => [category, at(column)])),
-      peakOp: peakOp < 0 ? -1 : this.standingFor()[peakOp],
+      peakOp: peakOp < 0 ? -1 : this.standingFor[peakOp],
       recomputations: Uint16Array.from(this.match, (op) => recomputations[op] ?? 0),
     };
   }
@@ -78,8 +80,8 @@ export class AlignedOps {
 
   /** Returns a tree of what the other run holds that names ops of this one. */
   carryTree(tree: HeldTree): HeldTree {
-    const standing = this.standingFor();
-    const named = (ops: Int32Array): Int32Array => ops.map((op) => (op < 0 ? -1 : (standing[op] ?? this.ends.length)));
+    const named = (ops: Int32Array): Int32Array =>
+      ops.map((op) => (op < 0 ? -1 : (this.standingFor[op] ?? this.ends.length)));
     const { held, lastOp, freedBefore } = tree;
     return {
       ...tree,
@@ -100,13 +102,6 @@ export class AlignedOps {
     let place = end - 1;
     for (let at = end - 2; at >= (this.ends[op - 1] ?? 0); at--) if (highestBytes[at] > highestBytes[place]) place = at;
     return place;
-  }
-
-  /** By op of the other run: the op of this one that stands for it. */
-  private standingFor(): Int32Array {
-    const standing = new Int32Array(this.otherCount);
-    for (let op = 0, at = 0; op < this.ends.length; op++) while (at < this.ends[op]) standing[at++] = op;
-    return standing;
   }
 }
 

@@ -125,9 +125,9 @@ export async function makeReport(trace: Trace, options: MakeReportOptions): Prom
     );
   }
   if (options.plan !== undefined) {
-    const { overlay, memory, columns, highestBytes } = givenPlan(trace, options.plan, options.planned);
+    const { memory, columns, overlay } = givenPlan(trace, options.plan, options.planned);
     followed.push({ plan: followedPlan(options.plan.name, options.plan.plan), columns });
-    if (columns.sequence.length === 0) overlays.push([overlay, highestBytes]);
+    if (overlay !== undefined) overlays.push(overlay);
     const mismatch = findPlanMismatch(options.plan.plan, options.planned ?? trace);
     outcomes.push(
       answerPlan({
@@ -236,11 +236,10 @@ function describeSearch({ planTimeMs = 8000, planIterations }: MakeReportOptions
 
 /** What is shown of a plan that was given. */
 interface GivenPlan {
-  readonly overlay: Overlay;
   readonly memory: PlanMemory;
   readonly columns: FollowedColumns;
-  /** By op that is shown: the most that is held under the plan. */
-  readonly highestBytes: Float64Array;
+  /** The most that is held under the plan by op that is shown, where it cannot be followed op by op. */
+  readonly overlay: readonly [Overlay, Float64Array] | undefined;
 }
 
 function givenPlan(
@@ -254,6 +253,12 @@ function givenPlan(
       `${name}: the plan is for ${plan.subject.kind === "trace" ? `a run of ${plan.ops.length} ops` : "a graph"}, the run has ${planned.ops.count}. Name the run that it was made for, with the same batch and loss.`,
     );
   const memory = holdPlan(planned, plan);
+  const fates = planFates(planned, plan);
+  const graph = sequenceGraphOfTrace(planned);
+  const { nodes } = sequenceOfPlan(plan, graph);
+  // A plan that was made for another backend, or by hand, may free otherwise than after the last use.
+  const isFollowed = accountSequence(graph, nodes)?.peakBytes === memory.peakBytes;
+  if (isFollowed) return { memory, columns: { sequence: nodes, fates }, overlay: undefined };
   const overlay: Overlay = {
     key: "plan",
     label: name,
@@ -262,19 +267,10 @@ function givenPlan(
     note: `predicted: ${formatPercent(plan.predicted.overhead)} more time than the plain step`,
     isGiven: true,
   };
-  const fates = planFates(planned, plan);
-  const graph = sequenceGraphOfTrace(planned);
-  const { nodes } = sequenceOfPlan(plan, graph);
-  // A plan that was made for another backend, or by hand, may free otherwise than after the last use.
-  const isFollowed = accountSequence(graph, nodes)?.peakBytes === memory.peakBytes;
   const { highestBytes } = memory;
-  return {
-    overlay,
-    memory,
-    columns: { sequence: isFollowed ? nodes : new Int32Array(0), fates },
-    highestBytes:
-      planned === trace ? highestBytes : alignHighest(trace, planned, { totalBytes: highestBytes, highestBytes }),
-  };
+  const shownBytes =
+    planned === trace ? highestBytes : alignHighest(trace, planned, { totalBytes: highestBytes, highestBytes });
+  return { memory, columns: { sequence: new Int32Array(0), fates }, overlay: [overlay, shownBytes] };
 }
 
 function compareRuns(

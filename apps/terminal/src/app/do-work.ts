@@ -64,8 +64,9 @@ const frontPoints = 24;
 const graphOf = rememberLast((trace: Trace) => sequenceGraphOfTrace(trace));
 
 /** Ops of the step that plans run beside those that are shown; undefined where they are the same. */
-const alignedOf = (trace: Trace, planned: Trace): AlignedOps | undefined =>
-  planned === trace ? undefined : new AlignedOps(matchOps(trace, planned), planned.ops.count);
+const alignedOf = rememberLast((trace: Trace, planned: Trace): AlignedOps | undefined =>
+  planned === trace ? undefined : new AlignedOps(matchOps(trace, planned), planned.ops.count),
+);
 
 const stepsOf = rememberLast((trace: Trace) => new CheckpointableSteps(trace));
 

@@ -134,14 +134,14 @@ class TraceSequence {
         else {
           // The graph hands the caller's back; this one is gone by the end.
           this.isResult[storage] = 0;
-          this.addSource(storage);
+          this.addWithoutOp([storage]);
           if (lifetimes.heldUntil[storage] < 0) goWith(freedAfter, storage);
         }
       } else if (graph.kinds[n] === NodeKind.compute) {
         if (op >= 0) this.addOp(n, op, inPlace, goesWith.get(op));
         else if (lifetimes.isFound[storage] === 1) this.baseStorages.push(storage);
         else {
-          this.addSource(storage);
+          this.addWithoutOp([storage]);
           // Its node is its only reader where no op reads it; it is there while the next op runs.
           if (row(graph.reads, n).length > 0) this.unread.push(storage);
         }
@@ -170,8 +170,8 @@ class TraceSequence {
     };
   }
 
-  private addSource(storage: number): void {
-    this.addNode(-1, [storage]);
+  private addWithoutOp(made: readonly number[]): void {
+    this.addNode(-1, made);
     this.workspaceBytes.push(0);
     this.repeatable.push(0);
     this.offloadable.push(0);
@@ -215,12 +215,7 @@ class TraceSequence {
   /** What is held while an op runs that does not read it goes after its first run: when the op runs again, it need not be there. */
   private addRelease(storages: readonly number[]): void {
     for (const storage of storages) this.inputs.push(this.valueOfStorage[storage]);
-    this.addNode(-1, []);
-    this.workspaceBytes.push(0);
-    this.repeatable.push(0);
-    this.offloadable.push(0);
-    this.isFinishing.push(0);
-    this.replayOps.endRow();
+    this.addWithoutOp([]);
   }
 
   private canOffload(op: number, made: readonly number[]): boolean {

@@ -7,7 +7,7 @@ export interface PlanningGraph extends SequenceGraph {
   readonly cost: Float64Array;
   /** 0 for a node that must run exactly once: its values cannot be recomputed. */
   readonly recomputable: Uint8Array;
-  /** 1 for a node that stands for what user code makes between ops: it runs once, and as late as it can. None if left out. */
+  /** 1 for a node that stands for what user code makes, or lets go, between ops: it runs once, and as late as it can. None if left out. */
   readonly isSource?: Uint8Array;
   /** What moving values to host memory and from it costs. Left out where nothing can be offloaded. */
   readonly transfers?: TransferCosts;
