@@ -176,11 +176,15 @@ export async function report(model: string | undefined, options: CommandOptions,
 
 /** Folders of this machine are nobody else's business; what was typed as a relative path is told as it was typed. */
 function withoutFolders(verdict: Verdict, paths: readonly string[]): Verdict {
-  if (verdict.command === undefined) return verdict;
-  const command = paths
-    .filter((path) => isAbsolute(path))
-    .reduce((text, path) => text.replaceAll(path, basename(path)), verdict.command);
-  return { ...verdict, command };
+  const folderless = (text: string): string =>
+    paths.filter((path) => isAbsolute(path)).reduce((told, path) => told.replaceAll(path, basename(path)), text);
+  const { command, facts, sentence } = verdict;
+  return {
+    ...verdict,
+    command: command && folderless(command),
+    facts: facts.map(folderless),
+    sentence: folderless(sentence),
+  };
 }
 
 /** Of a step of a model, or of any for which a device was asked for: what a program ran on, its plan does not say. */
