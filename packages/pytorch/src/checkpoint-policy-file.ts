@@ -13,6 +13,8 @@ export interface CheckpointedModule {
   readonly save: readonly { readonly op: string; readonly ordinal: number }[];
   /** Where it is there, only these parts of each call are recomputed: places among the ops that it dispatches, from the first to the one after the last. */
   readonly parts?: readonly (readonly [begin: number, end: number])[];
+  /** How many ops a call dispatched when it was recorded, among which the places of parts are; left out where calls differ. */
+  readonly ops?: number;
 }
 
 /** Which modules of a model run under `torch.utils.checkpoint`. */
@@ -54,7 +56,10 @@ export function toCheckpointPolicyFile(
         type: modules[module].kind,
         parameters: weightShapes(trace, module),
         save: opsAt(trace, call, saved),
-        ...(parts.has(fqn) && { parts: parts.get(fqn)!.toSorted((a, b) => a[0] - b[0]) }),
+        ...(parts.has(fqn) && {
+          parts: parts.get(fqn)!.toSorted((a, b) => a[0] - b[0]),
+          ...opsOfEachCall(trace, module),
+        }),
       },
     ];
   });
@@ -89,6 +94,16 @@ function weightShapes(trace: Trace, module: number): number[][] {
   const { weights } = trace;
   const at = weights.module.lastIndexOf(module);
   return at < 0 ? [] : Array.from(row(weights.parameters, at), (tensor) => [...trace.tensorShape(tensor)]);
+}
+
+function opsOfEachCall(trace: Trace, module: number): Pick<CheckpointedModule, "ops"> {
+  const counts = new Map<number, number>();
+  for (let op = 0; op < trace.ops.count; op++)
+    if (trace.ops.phase[op] === Phase.forward)
+      for (const call of trace.opCalls(op))
+        if (trace.calls.module[call] === module) counts.set(call, (counts.get(call) ?? 0) + 1);
+  const [ops, ...others] = new Set(counts.values());
+  return ops === undefined || others.length > 0 ? {} : { ops };
 }
 
 function opsAt(trace: Trace, call: number, places: readonly number[]): { op: string; ordinal: number }[] {

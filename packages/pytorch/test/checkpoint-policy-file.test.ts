@@ -38,6 +38,7 @@ test("a policy names the class and the weights of each module, and saved ops by 
           [0, 1],
           [1, 3],
         ],
+        ops: 3,
       },
     },
   });

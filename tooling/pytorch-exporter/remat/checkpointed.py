@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections import defaultdict
 from typing import NamedTuple
 
@@ -19,6 +20,8 @@ class Unit(NamedTuple):
 
     save: list
     parts: list
+    ops: int | None
+    """How many ops a call dispatches, among which the places of parts are; None where nobody knows."""
 
 
 def is_checkpointed(module) -> bool:
@@ -123,9 +126,9 @@ def _run_checkpointed(module, plain, args, kwargs):
 
     # Tensors are arguments of their own, so that a call inside another one that is checkpointed leaves them to that; and one that is given
     # several times, as attention's queries and keys, is the same one when the call runs again.
-    saved, parts = module.__dict__["_remat_unit"]
+    saved, parts, _ = module.__dict__["_remat_unit"]
     if parts:
-        return _run_in_parts(module, plain, args, kwargs, parts)
+        return _run_in_parts(module, plain, args, kwargs)
     leaves, spec = tree_flatten((args, kwargs))
     own, places, fixed = [], [], []
     for leaf in leaves:
@@ -136,6 +139,12 @@ def _run_checkpointed(module, plain, args, kwargs):
     is_compiling = torch.compiler.is_compiling()
 
     def run(*tensors):
+        if is_compiling:
+            return run_module(tensors)
+        with PartsOfCall.inside_checkpoint():
+            return run_module(tensors)
+
+    def run_module(tensors):
         given = [leaf if place is None else tensors[place] for leaf, place in zip(caches.given(), places)]
         args, kwargs = tree_unflatten(given, spec)
         # Compiled code counts by itself.
@@ -150,17 +159,27 @@ def _run_checkpointed(module, plain, args, kwargs):
 
     # Without contexts where none are needed, since torch.compile takes no others than its own.
     given = {"context_fn": module._remat_contexts if is_compiling else selective} if saved else {}
-    out = checkpoint(run, *own, use_reentrant=False, **given)
+    with contextlib.nullcontext() if is_compiling else PartsOfCall.around_checkpoint():
+        out = checkpoint(run, *own, use_reentrant=False, **given)
     caches.end_first_run()
     return out
 
 
-def _run_in_parts(module, plain, args, kwargs, parts):
+def _run_in_parts(module, plain, args, kwargs):
     # Compiled code decides by itself what it recomputes.
     if torch.compiler.is_compiling():
         return plain(module, *args, **kwargs)
-    with PartsOfCall(parts):
-        return plain(module, *args, **kwargs)
+    unit = module.__dict__["_remat_unit"]
+    with PartsOfCall(unit.parts) as dispatched:
+        out = plain(module, *args, **kwargs)
+    if unit.ops not in (None, dispatched.count):
+        warnings.warn(
+            f"remat: the policy names places among the {unit.ops} ops of a {type(module).__name__}, which dispatches {dispatched.count} here, as it may on another device or with other inputs. "
+            "Results are right all the same; what it holds and takes is not what was planned. Record the step on the device that it is to run on, and plan it.",
+            stacklevel=2,
+        )
+        module.__dict__["_remat_unit"] = unit._replace(ops=None)
+    return out
 
 
 def _place_among(tensors, tensor):

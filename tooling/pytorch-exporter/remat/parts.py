@@ -15,6 +15,32 @@ from .queries import QUERIES
 class PartsOfCall(TorchDispatchMode):
     """Has the ops of one module call run again that stand in `parts`, pairs of places among its ops: the first, and the one after the last."""
 
+    #: How many modules run under `torch.utils.checkpoint` now, and whether what is dispatched is not theirs, but of `torch.utils.checkpoint` itself, which has no places.
+    _depth = 0
+    _is_between = False
+
+    @classmethod
+    @contextlib.contextmanager
+    def around_checkpoint(cls):
+        """For a call of `torch.utils.checkpoint`, which makes tensors to hold the arguments by."""
+        before, cls._is_between = cls._is_between, True
+        try:
+            yield
+        finally:
+            cls._is_between = before
+
+    @classmethod
+    @contextlib.contextmanager
+    def inside_checkpoint(cls):
+        """For what runs under it."""
+        before, cls._is_between = cls._is_between, False
+        cls._depth += 1
+        try:
+            yield
+        finally:
+            cls._depth -= 1
+            cls._is_between = before
+
     def __init__(self, parts):
         super().__init__()
         self._begins = {begin: end for begin, end in parts}
@@ -23,6 +49,11 @@ class PartsOfCall(TorchDispatchMode):
         self._part = None
         self._hooks = None
 
+    @property
+    def count(self):
+        """How many ops were dispatched until now."""
+        return self._place
+
     def __exit__(self, *error):
         self._leave()
         return super().__exit__(*error)
@@ -30,13 +61,15 @@ class PartsOfCall(TorchDispatchMode):
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         op = _op_of(func)
         kwargs = kwargs or {}
-        if op.is_query:
+        if op.is_query or self._is_between:
             return func(*args, **kwargs)
         place = self._place
         self._place += 1
         if place == self._end:
+            self._require_outside(place)
             self._leave()
         if place in self._begins and self._part is None:
+            self._require_outside(place)
             self._end = self._begins[place]
             self._part = _Part()
             self._hooks = saved_tensors_hooks(self._part.pack, _unpack)
@@ -44,6 +77,17 @@ class PartsOfCall(TorchDispatchMode):
         if self._part is None:
             return func(*args, **kwargs)
         return self._part.run(op, func, args, kwargs)
+
+    def __enter__(self):
+        self._outside = self._depth
+        return super().__enter__()
+
+    def _require_outside(self, place):
+        if self._depth != self._outside:
+            raise RuntimeError(
+                f"remat: op {place} of a module, where a part of it that runs again begins or ends, is inside of another module under torch.utils.checkpoint. The policy is of other ops: "
+                "of another device, whose kernels are others, or of a model that was changed since. Record the step on the device that it is to run on, and plan it."
+            )
 
     def _leave(self):
         if self._part is not None:

@@ -55,7 +55,7 @@ def _unit(fqn, module, unit, policy):
     if "forward" in module.__dict__:
         raise ValueError(f"the forward of module {fqn!r} was replaced by another library, which would hide the policy's; apply the policy first")
     if isinstance(unit, list):  # remat-pytorch-policy/1, which tells nothing of the module
-        return Unit([entry for entry in unit if entry["policy"].endswith("_SAVE")], [])
+        return Unit([entry for entry in unit if entry["policy"].endswith("_SAVE")], [], None)
     shapes = [list(parameter.shape) for parameter in module.parameters()]
     # Sharding makes a subclass of a module's class.
     names = [one.__name__ for one in type(module).__mro__]
@@ -70,7 +70,7 @@ def _unit(fqn, module, unit, policy):
     made, here = (_release(version) for version in (policy["torch"], torch.__version__))
     if (unit["save"] or unit.get("parts")) and made != here:
         raise ValueError(f"the policy tells ops of PyTorch {made} one from the other, and this is {here}. Record the step with this PyTorch, and plan it.")
-    return Unit([{**entry, "policy": "MUST_SAVE"} for entry in unit["save"]], [tuple(part) for part in unit.get("parts", [])])
+    return Unit([{**entry, "policy": "MUST_SAVE"} for entry in unit["save"]], [tuple(part) for part in unit.get("parts", [])], unit.get("ops"))
 
 
 def _release(version):

@@ -4,7 +4,9 @@ import copy
 import random
 import sys
 import unittest
+import warnings
 from pathlib import Path
+from unittest import mock
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
 
@@ -14,7 +16,8 @@ from small_models import Convolutions, Transformer, convolution_step, transforme
 from torch import nn
 
 import remat
-from remat.parts import PartsOfCall
+from remat.parts import PartsOfCall, _Part
+from remat.queries import QUERIES
 
 
 def policy_of(model, parts):
@@ -22,7 +25,7 @@ def policy_of(model, parts):
     modules = {}
     for name, pairs in parts.items():
         module = model.get_submodule(name)
-        modules[name] = {"type": type(module).__name__, "parameters": [list(p.shape) for p in module.parameters()], "save": [], "parts": pairs}
+        modules[name] = {"type": type(module).__name__, "parameters": [list(p.shape) for p in module.parameters()], "save": []} | ({"parts": pairs} if pairs else {})
     return {"format": "remat-pytorch-policy/3", "model": "m", "torch": torch.__version__, "modules": modules}
 
 
@@ -68,6 +71,25 @@ def functions_step():
 def pairs_of(rng, count):
     bounds = sorted(rng.sample(range(count), rng.choice([2, 3, 5, 8])))
     return [list(pair) for pair in zip(bounds, bounds[1:]) if rng.random() < 0.8] or [[bounds[0], bounds[1]]]
+
+
+def places_of(name):
+    """The first place of a module of the transformer among the ops of the whole, and the one after its last."""
+    model, _, _ = transformer_step()
+    count, found = 0, []
+
+    class Counting(torch.utils._python_dispatch.TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            nonlocal count
+            count += str(func).rsplit(".", 1)[0] not in QUERIES
+            return func(*args, **(kwargs or {}))
+
+    model.get_submodule(name).register_forward_pre_hook(lambda *_: found.append(count))
+    model.get_submodule(name).register_forward_hook(lambda *_: found.append(count))
+    x = torch.randint(0, 100, (4, 32))
+    with Counting():
+        model(x)
+    return found
 
 
 class PartsTest(unittest.TestCase):
@@ -120,6 +142,62 @@ class PartsTest(unittest.TestCase):
         self.assertEqual(again.count("aten.bernoulli_.float"), 1)
         # Nothing saved follows from what only the next part reads.
         self.assertLess(again.count("aten.bmm.default") - 2 * 3 * 2, first.count("aten.bmm.default"))
+
+    def test_places_are_those_of_the_program_whatever_is_checkpointed_before_them(self):
+        first, end = places_of("layers.2")
+
+        def ran_in_part(saved):
+            torch.manual_seed(0)
+            model, _, step = transformer_step()
+            policy = policy_of(model, {"": [[first, end]]})
+            policy["modules"] |= {name: policy_of(model, {name: None})["modules"][name] | {"save": save} for name, save in saved.items()}
+            remat.apply(model, policy)
+            ran = []
+            run = _Part.run
+
+            def run_and_tell(part, op, func, args, kwargs):
+                ran.append(str(func))
+                return run(part, op, func, args, kwargs)
+
+            with mock.patch.object(_Part, "run", run_and_tell):
+                step()
+            return ran
+
+        alone = ran_in_part({})
+        self.assertEqual(len(alone), end - first)
+        some = [{"op": "aten.addmm.default", "ordinal": 0, "policy": "MUST_SAVE"}]
+        for saved in ({"layers.0": []}, {"layers.0": some}, {"layers.0.norm1": [], "layers.0": []}, {"embeddings": [], "layers.0": [], "layers.1": some}):
+            with self.subTest(saved=saved):
+                self.assertEqual(ran_in_part(saved), alone)
+
+    def test_a_part_that_begins_or_ends_in_a_checkpointed_module_is_an_error(self):
+        first, end = places_of("layers.2")
+        for part in ([first + 3, end], [first - 3, end - 3], [first + 3, end - 3]):
+            torch.manual_seed(0)
+            model, _, step = transformer_step()
+            policy = policy_of(model, {"": [part]})
+            policy["modules"] |= policy_of(model, {"layers.2": None})["modules"]
+            remat.apply(model, policy)
+            with self.subTest(part=part), self.assertRaisesRegex(RuntimeError, r"op \d+ of a module, where a part .* under torch.utils.checkpoint. The policy is of other ops"):
+                step()
+
+    def test_other_ops_than_those_that_were_recorded_are_told_of_once(self):
+        model, _, step = transformer_step()
+        policy = policy_of(model, {"": [[3, 20]]})
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for ops in (None, places_of("head")[1]):
+                policy["modules"][""]["ops"] = ops
+                undo = remat.apply(model, policy)
+                step()
+                undo()
+        policy["modules"][""]["ops"] = 7
+        remat.apply(model, policy)
+        with self.assertWarnsRegex(UserWarning, r"the 7 ops of a Transformer, which dispatches \d+ here"):
+            step()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            step()
 
     def test_a_graph_that_is_kept_has_the_same_gradients_again(self):
         model = Functions()
