@@ -42,6 +42,10 @@ export function wrongInTables(file: Fields): string | undefined {
     return "field 'config': expected a 'device' and a version 'torch'";
   if (!isIndex(config["min_allocate"]) || config["min_allocate"] === 0)
     return `field 'config': expected 'min_allocate' to be bytes above 0, found ${JSON.stringify(config["min_allocate"])}`;
+  if (config["besides"] !== undefined && !isIndex(config["besides"]))
+    return `field 'config': expected 'besides' to be bytes, found ${JSON.stringify(config["besides"])}`;
+  if (config["host_ms"] !== undefined && !(typeof config["host_ms"] === "number" && config["host_ms"] >= 0))
+    return `field 'config': expected 'host_ms' to be milliseconds, found ${JSON.stringify(config["host_ms"])}`;
   const { lines = [] } = file;
   if (!Array.isArray(lines) || !lines.every(isText)) return "field 'lines': expected a list of source lines";
   for (const [table, [what, is]] of Object.entries(tables)) {

@@ -42,6 +42,8 @@ export interface OracleEvent {
   /** What the op took in milliseconds where it was timed, the median of so many runs. */
   readonly ms?: number;
   readonly runs?: number;
+  /** What the op held while it ran, in bytes, beyond what it was given and returned. */
+  readonly ws?: number;
   // modules and hooks
   readonly m?: number | null;
   readonly leaf?: number;
@@ -69,6 +71,10 @@ export interface OracleConfig {
   readonly mode?: "fake" | "real";
   /** Whose kernels stood in for those of the device, where they did. */
   readonly kernels?: string;
+  /** What the host took to give a device beside it all ops of the step, in milliseconds, where they were timed there. */
+  readonly host_ms?: number;
+  /** What was allocated on the device from the start and no storage of the file is, in bytes. */
+  readonly besides?: number;
   readonly torch: string;
   readonly numpy?: string;
 }

@@ -118,6 +118,7 @@ class TraceReader {
       mode: config.mode === "real" ? "real" : "fake",
       allocationUnitBytes: config.min_allocate,
       model: file.case,
+      ...(config.host_ms !== undefined && { hostMs: config.host_ms }),
       libraries: { torch: config.torch, ...(config.numpy !== undefined && { numpy: config.numpy }) },
       notes: this.notes,
     });
@@ -137,6 +138,12 @@ class TraceReader {
       this.list(file.input, Category.input);
     }
     if (file.config.kernels === "cuda") this.notes.push("attention and dropout are the kernels that CUDA has");
+    if (config.besides !== undefined) {
+      this.builder.allocate(config.besides, config.device, Category.other);
+      this.notes.push(
+        `of what is held, ${config.besides} bytes are in no tensor of the step: what CUDA's libraries keep, as cuBLAS its workspaces, and tensors that the step does not touch`,
+      );
+    }
     if (file.error) this.notes.push(`the run raised ${file.error.type}: ${file.error.msg}`);
   }
 
@@ -253,6 +260,10 @@ class TraceReader {
         this.value(value, Category.other, seen),
       ]),
     );
+    if (event.ws !== undefined && !Number.isSafeInteger(event.ws))
+      throw new Error(`expected bytes in 'ws', found ${JSON.stringify(event.ws)}`);
+    if (event.ws !== undefined)
+      this.builder.free(this.builder.allocate(event.ws, this.file.config.device, Category.temporary));
     this.builder.op({
       name,
       phase,

@@ -364,6 +364,28 @@ describe("what autograd saves", () => {
     ]);
   });
 
+  test("comes beside what kernels hold while they run, and what is held without a tensor", () => {
+    const of = (config: object, event: object) => {
+      const { config: before, ...rest } = file([{ e: "op", f: 0, a: [], o: null, ...event }]);
+      return readPyTorchTrace({ ...rest, config: { ...before, ...config } });
+    };
+    const trace = of({ besides: 512, host_ms: 2.5 }, { ws: 64 });
+    expect(describeTrace(trace)).toEqual([
+      "+s0 512 B other",
+      "+s1 4 B input",
+      "+s2 8 B input",
+      "+s3 64 B temporary",
+      "-s3",
+      "op 0 aten.relu.default() =  forward",
+    ]);
+    expect(trace.header.hostMs).toBe(2.5);
+    expect(trace.header.notes).toEqual([expect.stringMatching("^of what is held, 512 bytes are in no tensor")]);
+    expect(of({}, {}).header).not.toHaveProperty("hostMs");
+    expect(() => of({ besides: -1 }, {})).toThrow("expected 'besides' to be bytes, found -1");
+    expect(() => of({ host_ms: "2" }, {})).toThrow(`expected 'host_ms' to be milliseconds, found "2"`);
+    expect(() => of({}, { ws: "64" })).toThrow("expected bytes in 'ws', found \"64\"");
+  });
+
   test("cannot be given back before it was saved", () => {
     expect(() =>
       readPyTorchTrace(

@@ -23,6 +23,8 @@ export function readHeader(r: TraceRecord): TraceHeader {
       "fasterGradients",
       `expected "equal" or "reordered", found ${excerpt(r["fasterGradients"])}`,
     );
+  if (r["hostMs"] !== undefined && !(number(r, "hostMs") >= 0))
+    throw new TraceFieldError("hostMs", `expected at least 0, found ${excerpt(r["hostMs"])}`);
   const libraries = r["libraries"] === undefined ? {} : r["libraries"];
   if (
     typeof libraries !== "object" ||

@@ -2,13 +2,13 @@ import type { MemoryFailure } from "./memory-failure.js";
 import type { StepSettings } from "./step-settings.js";
 import { EventKind } from "./vocabulary.js";
 
-/** What a trace says about itself: the first record of a file. */
 /**
  * Gradients that take fewer kernels than those of TensorFlow.js itself: `equal` ones give the same to the bit, and `reordered` ones add in another order
  * where no other way is shorter.
  */
 export type FasterGradients = "equal" | "reordered";
 
+/** What a trace says about itself: the first record of a file. */
 export interface TraceHeader {
   readonly framework: "tfjs" | "pytorch" | (string & {});
   readonly frameworkVersion?: string;
@@ -28,6 +28,8 @@ export interface TraceHeader {
   readonly step?: StepSettings;
   /** tfjs: the gradients that were taken, if others than its own. */
   readonly fasterGradients?: FasterGradients;
+  /** Of a step whose ops were timed on a device that works beside the host: what the host took to give it all of them, in milliseconds. */
+  readonly hostMs?: number;
   /** Versions of what was involved, by package name. */
   readonly libraries?: Readonly<Record<string, string>>;
   /** Of a run that ended in the midst of this step for lack of memory: how. */

@@ -17,7 +17,7 @@ from .exporting import export_step
 from .models import as_one_model
 from .planner import BudgetNotMet, plan_step, planner_command
 from .policy import apply, remove
-from .recording import record, record_step
+from .recording import record, record_timed_step
 from .restoring import as_before
 
 _MIB = 2**20
@@ -76,16 +76,16 @@ def fit(model, step, budget, *, inputs=None, planner=None, seconds=10, repeats=3
     of = {"model": whole, "inputs": inputs, "allocation_unit": unit}
     with tempfile.TemporaryDirectory() as folder:
         recorded, policy_path = Path(folder) / "step.json.gz", Path(folder) / "policy.json"
-        fits_as_it_is = True
+        fits_as_it_is, is_timed = True, False
         try:
             with as_before(whole) as optimizers, _training(whole):
-                record_step(step, recorded, optimizer=optimizers, repeats=repeats, **of)
+                _, is_timed = record_timed_step(step, recorded, optimizer=optimizers, repeats=repeats, name=None, **of)
         except torch.OutOfMemoryError:
             fits_as_it_is = False
             export_step(step, recorded, **of)
         limit, asked = None, budget
         for _ in range(_ATTEMPTS):
-            planned = plan_step(command, recorded, policy_path, asked, device=_gpu_name(device), seconds=seconds, whole_modules=is_sharded)
+            planned = plan_step(command, recorded, policy_path, asked, device=None if is_timed else _gpu_name(device), seconds=seconds, whole_modules=is_sharded)
             limit = limit or planned["budgetBytes"]
             policy = json.loads(policy_path.read_text())
             apply(whole, policy)

@@ -17,6 +17,8 @@ from torch.utils._python_dispatch import TorchDispatchMode, is_traceable_wrapper
 
 from .backward_hooks import in_backward, on_first_gradient, on_last_gradient
 from .checkpointed_regions import watch_regions
+from .clocks import CudaClock, HostClock, wait_for_cuda
+from .cuda_memory import CudaMemory
 from .files import write_file
 from .models import as_one_model, as_optimizers
 from .queries import QUERIES
@@ -45,33 +47,46 @@ def record_step(step, path, model=None, optimizer=None, inputs=None, *, repeats=
 
     It runs once to warm up, `repeats` times by itself, whose median is what the step takes, and `repeats` times with a clock at each op, of which medians are
     taken, too. Medians leave out what disturbs now one op and now another, so that they are raised in proportion to what all ops of a run take; what Python takes between ops is
-    shared out among them. Where one thread computes, its own time is taken, which other programs on the machine disturb least. On a GPU, whose ops run beside the program, no times are told: give `remat plan` its
-    name by `--device`. Returns what the step takes by itself, in milliseconds.
+    shared out among them. Where one thread computes, its own time is taken, which other programs on the machine disturb least. On CUDA ops are timed where they run, by events on their stream. On other
+    devices that work beside the program no times are told: give `remat plan` its name by `--device`. Returns what the step takes by itself, in milliseconds.
     """
+    return record_timed_step(step, path, model, optimizer, inputs, repeats=repeats, name=name, allocation_unit=allocation_unit)[0]
+
+
+def record_timed_step(step, path, model, optimizer, inputs, *, repeats, name, allocation_unit):
+    """As `record_step`; returns besides whether the times of ops are told."""
     step()
-    clock = time.thread_time if torch.get_num_threads() == 1 else time.perf_counter
-    walls, alone, runs = [], [], []
+    whole = as_one_model(model)
+    is_beside = torch.cuda.is_initialized() and (whole is None or any(parameter.is_cuda for parameter in whole.parameters()))
+    now = time.thread_time if torch.get_num_threads() == 1 and not is_beside else time.perf_counter
+    walls, alone, hosts, runs = [], [], [], []
     for _ in range(repeats):
-        began, began_alone = time.perf_counter(), clock()
+        wait_for_cuda()
+        began, began_alone = time.perf_counter(), now()
         step()
-        if torch.cuda.is_initialized():
-            torch.cuda.synchronize()
+        hosts.append((time.perf_counter() - began) * 1e3)
+        wait_for_cuda()
         walls.append((time.perf_counter() - began) * 1e3)
-        alone.append((clock() - began_alone) * 1e3)
+        alone.append((now() - began_alone) * 1e3)
     for _ in range(repeats):
-        recorder = Recorder(model, optimizer, inputs)
-        recorder.clock = clock
+        recorder = Recorder(whole, optimizer, inputs)
+        recorder.clock = CudaClock() if is_beside else HostClock(now)
         with recorder:
             step()
+        recorder.clock.finish()
         runs.append(recorder)
     ops = [[event for event in run.events if event["e"] == "op"] for run in runs]
     names = [[run.funcs[event["f"]]["name"] for event in of] for run, of in zip(runs, ops)]
     last = runs[-1]
-    if last._device().startswith("cpu") and all(of == names[-1] for of in names):
+    if is_beside:
+        # Where the device lets it wait, when too much is in its queue, that is counted, too.
+        last.host_ms = min(hosts)
+    is_timed = last._device().split(":")[0] == ("cuda" if is_beside else "cpu") and all(of == names[-1] for of in names)
+    if is_timed:
         medians = [statistics.median(event["ms"] for event in same) for same in zip(*ops)]
-        whole = statistics.median(alone)
-        of_ops = min(whole, statistics.median(sum(event["ms"] for event in of) for of in ops))
-        share, rest = of_ops / max(sum(medians), 1e-9), (whole - of_ops) / max(1, len(medians))
+        of_step = statistics.median(alone)
+        of_ops = min(of_step, statistics.median(sum(event["ms"] for event in of) for of in ops))
+        share, rest = of_ops / max(sum(medians), 1e-9), (of_step - of_ops) / max(1, len(medians))
         for event, ms in zip(ops[-1], medians):
             event["ms"] = round(ms * share + rest, 6)
             event["runs"] = repeats
@@ -79,7 +94,7 @@ def record_step(step, path, model=None, optimizer=None, inputs=None, *, repeats=
         for event in ops[-1]:
             del event["ms"]
     write_file(path, last.content(name, allocation_unit))
-    return statistics.median(walls)
+    return statistics.median(walls), is_timed
 
 
 class Recorder(TorchDispatchMode):
@@ -90,7 +105,10 @@ class Recorder(TorchDispatchMode):
         self.kernels = None
         super().__init__()
         self.model, self.optimizers, self.inputs = as_one_model(model), as_optimizers(optimizer), inputs
-        self.clock = None  # in seconds, where ops are timed
+        self.clock = None  # where ops are timed
+        self.host_ms = None  # what the host takes for all ops, where they run beside it
+        self._cuda = None  # CudaMemory, where the step runs on CUDA
+        self._made = set()  # storages that an op returned before anything else was known of them
         self.first, self.events = [], []  # what was there before, what happened
         self.funcs, self.fqns, self.storages, self.tensors, self.lines = [], [], [], [], []
         self._func_ids, self._fqn_ids, self._tensor_ids, self._line_ids = {}, {}, {}, {}
@@ -132,6 +150,8 @@ class Recorder(TorchDispatchMode):
         self._own(register_optimizer_step_post_hook(self._after_optimizer).remove)
         self._watch_resizes()
         watch_regions(self, self._own)
+        if self._device().startswith("cuda") and not self._is_fake and torch.cuda.is_initialized():
+            self._cuda = CudaMemory()
         self._stack.enter_context(saved_tensors_hooks(self._pack, self._unpack))
         return super().__enter__()
 
@@ -175,6 +195,8 @@ class Recorder(TorchDispatchMode):
                 "min_allocate": allocation_unit,
                 "torch": torch.__version__,
                 **({"kernels": self.kernels} if self.kernels else {}),
+                **({"host_ms": round(self.host_ms, 6)} if self.host_ms is not None else {}),
+                **({"besides": besides} if (besides := self._besides()) else {}),
             },
             "module_tree": [] if model is None else [self._describe(module) for module in model.modules()],
             "funcs": self.funcs,
@@ -185,10 +207,17 @@ class Recorder(TorchDispatchMode):
             "events": self.first + self.events,
         }
 
+    def _besides(self):
+        """What was allocated on CUDA from the start and is in no storage that was seen, in bytes: workspaces that cuBLAS keeps, and whatever the step does not touch."""
+        if self._cuda is None:
+            return 0
+        seen = (storage["bytes"] for number, storage in enumerate(self.storages) if number not in self._made and storage["dev"] == f"cuda:{self._cuda.device}")
+        return max(0, self._cuda.before - sum(seen))
+
     def peak_bytes(self, allocation_unit=512):
         """What the recorded step held at most, on the device that holds most."""
         device = self._device()
-        held = peak = 0
+        held = peak = self._besides()
         sizes = {}
 
         def resize(storage, size):
@@ -209,6 +238,7 @@ class Recorder(TorchDispatchMode):
                 for storage in event["s"] if kind == "ref" else self._storages_in(event["o"]):
                     if storage not in sizes:
                         resize(storage, self.storages[storage]["bytes"])
+                peak = max(peak, held + event.get("ws", 0))
         return peak
 
     def _storages_in(self, encoded):
@@ -253,13 +283,14 @@ class Recorder(TorchDispatchMode):
             event["bw"] = 1
             if self._running:
                 event["ac"] = 1
-        if self.clock is None:
-            out = func(*args, **kwargs)
-        else:
-            began = self.clock()
-            out = func(*args, **kwargs)
-            event["ms"] = (self.clock() - began) * 1e3
+        if self._cuda is not None:
+            self._cuda.begin_op()
+        out = func(*args, **kwargs) if self.clock is None else self.clock.time(event, func, args, kwargs)
+        if self._cuda is not None and (scratch := self._cuda.end_op()) > 0:
+            event["ws"] = scratch
+        known = len(self.storages)
         event["o"] = self._encode(out)
+        self._made.update(range(known, len(self.storages)))
         self.events.append(event)
         self._refer(out)
         return out
@@ -493,6 +524,9 @@ class Recorder(TorchDispatchMode):
             return value
         if isinstance(value, float):
             return value if math.isfinite(value) else f"float:{value!r}"
+        if isinstance(value, (torch.UntypedStorage, torch.TypedStorage)):
+            # Its text is all that it holds.
+            return f"str:storage of {value.nbytes()} bytes"
         if isinstance(value, torch.SymInt):
             return int(value)
         return f"str:{value}"

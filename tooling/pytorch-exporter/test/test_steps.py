@@ -111,6 +111,12 @@ class Saves(Folder):
                 self.assertFalse(alone & made & {s for t in tensors_in(event["a"]) for s in storages_of(file, t)})
                 made |= {s for t in tensors_in(event["o"]) for s in storages_of(file, t)}
 
+    def test_a_storage_that_an_op_is_given_is_told_by_its_size(self):
+        with remat.record(self.folder / "step.json"):
+            torch.empty(0).set_(torch.zeros(1 << 16).untyped_storage())
+        given = [event["a"] for event in self.read("step.json")["events"] if event["e"] == "op"][-1]
+        self.assertIn("str:storage of 262144 bytes", given)
+
     def test_recorded_times_add_up_to_a_step(self):
         model, optimizer, step = transformer_step()
         remat.record_step(step, self.folder / "step.json", model, optimizer, repeats=3)

@@ -1,7 +1,7 @@
 import { type CategoryName, categoryNames, EventKind, opEventPositions, type Trace } from "@remat/trace";
 import { allocatedSizes } from "../allocators/device-units.js";
 import type { HeldStorages } from "../held/held-storages.js";
-import { makerOfStorage } from "../held/maker-of-storage.js";
+import { makerOfStorage, scratchOps } from "../held/maker-of-storage.js";
 import { readMemoryEvents } from "../held/memory-events.js";
 import type { SequenceAccount } from "../sequence/account-sequence.js";
 import type { CheckpointObserver } from "./checkpoint-observer.js";
@@ -88,7 +88,7 @@ class CheckpointedAccount implements SequenceAccount {
       },
     });
     steps.simulate(this.policy, held);
-    const { maker, isInner } = (this.known ??= makersOf(trace));
+    const { maker, scratchOf } = (this.known ??= makersOf(trace));
     const byCategory: Partial<Record<CategoryName, number>> = {};
     for (const [storage, category] of live) {
       const name = categoryNames[category];
@@ -105,8 +105,8 @@ class CheckpointedAccount implements SequenceAccount {
       storage: Int32Array.from(live, ([storage]) => storage),
       bytes: Float64Array.from(live, ([storage]) => sizes[storage]),
       category: Uint8Array.from(live, ([, category]) => category),
-      maker: Int32Array.from(live, ([storage]) => maker[storage]),
-      isScratch: Uint8Array.from(live, ([storage]) => isInner[storage]),
+      maker: Int32Array.from(live, ([storage]) => Math.max(maker[storage], scratchOf[storage])),
+      isScratch: Uint8Array.from(live, ([storage]) => (scratchOf[storage] >= 0 ? 1 : 0)),
     };
   }
 }
@@ -191,28 +191,18 @@ class HeldInstances implements CheckpointObserver {
   }
 }
 
-/** By storage: the op that makes it or, of what lives inside of one op only, that op; -1 for none. */
+/** By storage: the op that makes it, and the one inside of which alone it lives; -1 for none. */
 interface Makers {
   readonly maker: Int32Array;
-  readonly isInner: Uint8Array;
+  readonly scratchOf: Int32Array;
 }
 
 function makersOf(trace: Trace): Makers {
   const maker = new Int32Array(trace.storages.count).fill(-1);
-  const isInner = new Uint8Array(trace.storages.count);
-  const before = new Int32Array(trace.storages.count).fill(-1);
   let next = 0;
   readMemoryEvents(trace, {
     op: (op) => (next = op + 1),
-    allocate(storage) {
-      before[storage] = next;
-      maker[storage] = makerOfStorage(trace, storage, next);
-    },
-    free(storage) {
-      if (before[storage] !== next || next >= trace.ops.count) return;
-      isInner[storage] = 1;
-      maker[storage] = next;
-    },
+    allocate: (storage) => (maker[storage] = makerOfStorage(trace, storage, next)),
   });
-  return { maker, isInner };
+  return { maker, scratchOf: scratchOps(trace) };
 }

@@ -150,10 +150,11 @@ function storagesOf(trace: StepScript["trace"], tensors: Int32Array): number[] {
   return [...new Set(Array.from(tensors).flatMap((tensor) => [...trace.tensorStorages(tensor)]))];
 }
 
-function boundariesOf({ act, subject, count, maker, trace }: StepScript): Int32Array {
+function boundariesOf({ act, subject, count, maker, scratchOf, trace }: StepScript): Int32Array {
   const boundary = new Int32Array(trace.ops.count).fill(-1);
   for (let at = 0; at < count; at++) {
-    const op = act[at] === Act.op ? subject[at] : act[at] === Act.make ? maker[subject[at]] : -1;
+    const item = subject[at];
+    const op = act[at] === Act.op ? item : act[at] === Act.make ? Math.max(maker[item], scratchOf[item]) : -1;
     if (op >= 0 && boundary[op] < 0) boundary[op] = at;
   }
   return boundary;

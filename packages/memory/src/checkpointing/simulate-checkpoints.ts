@@ -12,7 +12,10 @@ export interface SimulatedCheckpoints {
   readonly excess: number;
   /** What runs again takes. */
   readonly recomputeMs: number;
-  /** What checkpointing itself takes: hooks, frames, dispatch modes; 0 where the times of ops are those of a device, whose host is ahead of it. */
+  /**
+   * What checkpointing itself takes: hooks, frames, dispatch modes; 0 where the times of ops are from a device's figures, which have nothing of the host. Of a step that was timed on a
+   * device beside the host, what it takes beyond what runs again: below 0 where that finds the device idle.
+   */
   readonly bookkeepingMs: number;
 }
 
@@ -54,6 +57,9 @@ export class CheckpointSimulator {
   private above = 0;
   private recomputeMs = 0;
   private bookkeepingMs = 0;
+  /** Where ops run on a device beside the host: when each of the two is done with all until now. */
+  private hostMs = 0;
+  private deviceMs = 0;
   /** By instance of a storage. */
   private references: number[] = [];
   private sizes: number[] = [];
@@ -67,12 +73,17 @@ export class CheckpointSimulator {
   private modes!: CallModes;
   private readonly observer: CheckpointObserver | undefined;
   private readonly countsBookkeeping: boolean;
+  /** What the host takes to give an op to a device beside it, and the whole step without checkpointing; undefined where there is none. */
+  private readonly beside: { readonly launchMs: number; readonly plainMs: number } | undefined;
 
   constructor(script: StepScript, units: CheckpointableUnits, observer?: CheckpointObserver) {
     this.script = script;
     this.observer = observer;
-    this.countsBookkeeping = countsBookkeeping(script.trace);
     this.units = units;
+    this.countsBookkeeping = countsBookkeeping(script.trace);
+    const { header, ops } = script.trace;
+    if (this.countsBookkeeping && header.hostMs !== undefined && ops.count > 0)
+      this.beside = besides(header.hostMs / ops.count, units.runtimeMs);
     this.current = new Int32Array(script.bytes.length);
     this.referred = new Int32Array(script.bytes.length);
     const saves = script.trace.saves.count;
@@ -84,7 +95,7 @@ export class CheckpointSimulator {
   run(modes: CallModes, aboveBytes: number = Number.POSITIVE_INFINITY): SimulatedCheckpoints {
     this.modes = modes;
     this.above = aboveBytes;
-    this.held = this.peak = this.excess = this.recomputeMs = this.bookkeepingMs = 0;
+    this.held = this.peak = this.excess = this.recomputeMs = this.bookkeepingMs = this.hostMs = this.deviceMs = 0;
     this.references = [];
     this.sizes = [];
     this.current.fill(-1);
@@ -93,8 +104,10 @@ export class CheckpointSimulator {
     this.savedAs.fill(-1);
     this.isUnsaved.fill(0);
     this.step();
-    const { peak: peakBytes, excess, recomputeMs } = this;
-    return { peakBytes, excess, recomputeMs, bookkeepingMs: this.countsBookkeeping ? this.bookkeepingMs : 0 };
+    const { peak: peakBytes, excess, recomputeMs, beside } = this;
+    let bookkeepingMs = this.countsBookkeeping ? this.bookkeepingMs : 0;
+    if (beside !== undefined) bookkeepingMs = Math.max(this.hostMs, this.deviceMs) - beside.plainMs - recomputeMs;
+    return { peakBytes, excess, recomputeMs, bookkeepingMs };
   }
 
   private step(): void {
@@ -102,7 +115,7 @@ export class CheckpointSimulator {
     const { parts } = this.modes;
     let frame: Frame | undefined;
     let next = 0;
-    this.bookkeepingMs += this.modes.countedOps * bookkeeping.countMs;
+    this.spend(this.modes.countedOps * bookkeeping.countMs);
     for (let at = 0; at < count; at++) {
       const item = subject[at];
       if (frame?.part?.end === at) frame = this.leavePart(frame);
@@ -120,6 +133,7 @@ export class CheckpointSimulator {
           break;
         case Act.op:
           if (frame?.isSelective) this.cache(frame, item);
+          this.launch(item);
           this.observer?.ran(item, this.current, false);
           break;
         case Act.save:
@@ -130,7 +144,7 @@ export class CheckpointSimulator {
             this.frameOf[item] = frame;
             frame.alive++;
             frame.last = at;
-            this.bookkeepingMs += bookkeeping.saveMs;
+            this.spend(bookkeeping.saveMs);
           } else this.save(item, savedStorage[item]);
           break;
         case Act.unpack:
@@ -196,7 +210,7 @@ export class CheckpointSimulator {
 
   /** Keeps what a selective frame saves of an op. */
   private cache(frame: Frame, op: number): void {
-    this.bookkeepingMs += bookkeeping.dispatchMs;
+    this.spend(bookkeeping.dispatchMs);
     if (this.modes.isSaved[op] === 0) return;
     for (const storage of this.units.madeBy(op)) frame.cached.set(storage, this.hold(this.current[storage]));
   }
@@ -253,7 +267,7 @@ export class CheckpointSimulator {
   /** Runs the ops of a frame again, and keeps what is yet to be asked for. */
   private rerun(frame: Frame, set: (storage: number, instance: number) => void): void {
     const { script, units, modes } = this;
-    const { act, subject, savedStorage } = script;
+    const { act, subject, savedStorage, scratchOf } = script;
     /** Instances that the code of the module refers to while it runs, by storage. */
     const local = new Map<number, number>();
     const end = Math.min(frame.last, script.exit[frame.call]);
@@ -262,6 +276,7 @@ export class CheckpointSimulator {
       const item = subject[at];
       switch (act[at]) {
         case Act.make: {
+          if (frame.isSelective && modes.isSaved[scratchOf[item]] === 1) break;
           const cached = frame.cached.get(item);
           frame.cached.delete(item);
           const instance = cached ?? this.make(item);
@@ -276,15 +291,16 @@ export class CheckpointSimulator {
           break;
         }
         case Act.op:
-          if (frame.isSelective) this.bookkeepingMs += bookkeeping.dispatchMs;
+          if (frame.isSelective) this.spend(bookkeeping.dispatchMs);
           if (frame.isSelective && modes.isSaved[item] === 1) break;
           this.recomputeMs += units.runtimeMs[item];
+          this.launch(item);
           this.observer?.ran(item, this.current, true);
           break;
         case Act.save:
           if (this.frameOf[item] !== frame || this.isUnsaved[item] === 1) break;
           this.save(item, savedStorage[item]);
-          this.bookkeepingMs += bookkeeping.saveMs;
+          this.spend(bookkeeping.saveMs);
           break;
         case Act.exit:
           this.observer?.exited(item, this.current, true);
@@ -308,22 +324,26 @@ export class CheckpointSimulator {
 
   /** Runs the ops of a part again that something saved follows from; each result stays until its last use, and what is saved until it is asked for. */
   private rerunPart(frame: Frame, part: CallPart, set: (storage: number, instance: number) => void): void {
-    const { act, subject, maker } = this.script;
+    const { act, subject, maker, scratchOf } = this.script;
     for (const call of part.active) this.observer?.entered(call, this.current, true);
     for (let at = part.begin; at < part.end; at++) {
       const item = subject[at];
       switch (act[at]) {
         case Act.make: {
-          if (!part.rerun.has(maker[item])) break;
+          if (!part.rerun.has(Math.max(maker[item], scratchOf[item]))) break;
           set(item, this.make(item));
           for (const save of part.savesOf.get(item) ?? [])
             if (this.frameOf[save] === frame && this.isUnsaved[save] === 0) this.save(save, item);
           break;
         }
+        case Act.unrefer:
+          if (part.rerun.has(scratchOf[item])) this.release(this.current[item]);
+          break;
         case Act.op:
           if (!part.rerun.has(item)) break;
           this.recomputeMs += this.units.runtimeMs[item];
-          this.bookkeepingMs += bookkeeping.rerunMs;
+          this.spend(bookkeeping.rerunMs);
+          this.launch(item);
           this.observer?.ran(item, this.current, true);
           for (const storage of part.lastUses.get(item) ?? []) this.release(this.current[storage]);
           break;
@@ -345,7 +365,20 @@ export class CheckpointSimulator {
   }
 
   private countFrame({ isSelective }: Frame): void {
-    this.bookkeepingMs += bookkeeping.frameMs + (isSelective ? bookkeeping.selectiveFrameMs : 0);
+    this.spend(bookkeeping.frameMs + (isSelective ? bookkeeping.selectiveFrameMs : 0));
+  }
+
+  /** The host takes so long for what checkpointing does by itself. */
+  private spend(ms: number): void {
+    this.bookkeepingMs += ms;
+    this.hostMs += ms;
+  }
+
+  /** The host gives an op to the device, which runs it after all before it. */
+  private launch(op: number): void {
+    if (this.beside === undefined) return;
+    this.hostMs += this.beside.launchMs;
+    this.deviceMs = Math.max(this.deviceMs, this.hostMs) + this.units.runtimeMs[op];
   }
 
   private make(storage: number): number {
@@ -369,6 +402,16 @@ export class CheckpointSimulator {
       this.observer?.released(instance);
     }
   }
+}
+
+function besides(launchMs: number, runtimeMs: Float64Array): { readonly launchMs: number; readonly plainMs: number } {
+  let hostMs = 0;
+  let plainMs = 0;
+  for (const ms of runtimeMs) {
+    hostMs += launchMs;
+    plainMs = Math.max(plainMs, hostMs) + ms;
+  }
+  return { launchMs, plainMs };
 }
 
 function newFrame(

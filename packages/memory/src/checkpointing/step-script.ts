@@ -1,5 +1,6 @@
 import { EventKind, Phase, RematError, type Trace } from "@remat/trace";
 import { allocatedSizes } from "../allocators/device-units.js";
+import { scratchOps } from "../held/maker-of-storage.js";
 import { readMemoryEvents } from "../held/memory-events.js";
 
 /** What happens at a place of a {@link StepScript}, and to what: an op, a storage, a save or a module call. @internal */
@@ -33,6 +34,8 @@ export interface StepScript {
   readonly savedStorage: Int32Array;
   /** By storage: the op that makes it, or -1. */
   readonly maker: Int32Array;
+  /** By storage: the op inside of which alone it lives, or -1. */
+  readonly scratchOf: Int32Array;
   /** By module call: the places of its forward pass, `enter` and `exit`; -1 where it has none. */
   readonly enter: Int32Array;
   readonly exit: Int32Array;
@@ -97,6 +100,7 @@ function scriptOf(trace: Trace, isWhole: boolean): StepScript {
     bytes: sizesOnDevice(trace),
     savedStorage: saves.storage,
     maker,
+    scratchOf: scratchOps(trace),
     enter,
     exit,
   };

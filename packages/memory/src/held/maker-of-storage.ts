@@ -1,8 +1,25 @@
 import type { Trace } from "@remat/trace";
+import { readMemoryEvents } from "./memory-events.js";
 
 /** Returns the op that made a storage, given the one that came next when it was allocated; -1 where that did not, as it was there, or JavaScript made it. @internal */
 export function makerOfStorage(trace: Trace, storage: number, nextOp: number): number {
   if (nextOp >= trace.ops.count) return -1;
   for (const tensor of trace.opOutputs(nextOp)) if (trace.tensorStorages(tensor).includes(storage)) return nextOp;
   return -1;
+}
+
+/** Returns, by storage, the op inside of which alone it lives, its scratch; -1 for others. @internal */
+export function scratchOps(trace: Trace): Int32Array {
+  const { ops, storages } = trace;
+  const scratchOf = new Int32Array(storages.count).fill(-1);
+  const bornBefore = new Int32Array(storages.count).fill(-1);
+  let next = 0;
+  readMemoryEvents(trace, {
+    op: (op) => (next = op + 1),
+    allocate: (storage) => (bornBefore[storage] = next),
+    free(storage) {
+      if (bornBefore[storage] === next && next < ops.count) scratchOf[storage] = next;
+    },
+  });
+  return scratchOf;
 }

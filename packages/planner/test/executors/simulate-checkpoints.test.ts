@@ -1,4 +1,4 @@
-import { heldPeak, memoryTimeline, readMemoryEvents } from "@remat/memory";
+import { countLifetimes, heldPeak, memoryTimeline, readMemoryEvents } from "@remat/memory";
 import {
   accountCheckpoints,
   type CheckpointableUnits,
@@ -13,6 +13,94 @@ import { readPyTorchTrace } from "@remat/pytorch";
 import { Phase, type Trace } from "@remat/trace";
 import { describe, expect, test } from "vitest";
 import { type RecordedPolicy, recordedCases } from "./recorded-steps.js";
+
+/** Steps on CUDA, whose kernels hold scratch, some of them: it goes with an op, which takes a millisecond here, and the others none. */
+const scratchBytes = 98_317;
+const casesWithScratch = recordedCases.slice(0, 6).map((one, i) => {
+  const step = one.step as unknown as RecordedOps;
+  const events = step.events.map((event, at) =>
+    event.f === undefined ? event : (at + i) % 5 === 0 ? { ...event, ws: scratchBytes, ms: 1 } : { ...event, ms: 0 },
+  );
+  return { ...one, step: { ...one.step, events } };
+});
+
+describe.each(casesWithScratch.map((one) => [one.step.case, one] as const))(
+  "scratch in model %s",
+  (_, { step, policies }) => {
+    const trace = readPyTorchTrace(step);
+    const steps = new CheckpointedSteps(trace);
+    const script = stepScript(trace);
+    const units = checkpointableUnits(script);
+    const simulator = new CheckpointSimulator(script, units);
+
+    test("is held whenever its op runs, and only then", () => {
+      for (const recorded of policies) {
+        if (recorded.refused) continue;
+        const policy = policyOf(trace, units, recorded);
+        const { peakBytes } = simulator.run(callModes(units, policy, trace.ops.count));
+        const under = steps.under(policy, "");
+        expect(heldPeak(under).peakBytes, JSON.stringify(recorded)).toBe(peakBytes);
+        expect(accountCheckpoints(steps, policy).peakBytes).toBe(peakBytes);
+        const runs = under.ops.runtimeMs.filter((ms) => ms === 1).length;
+        const pieces = Array.from(under.storages.bytes).filter((bytes) => bytes === scratchBytes).length;
+        expect([pieces, countLifetimes(under).frees >= pieces]).toEqual([runs, true]);
+      }
+    });
+
+    test("adds to the peak what is held beside it", () => {
+      const plain = steps.under([], "");
+      const without = readPyTorchTrace({
+        ...step,
+        events: step.events.map((event) => ({ ...event, ws: undefined })),
+      });
+      const most = memoryTimeline(without).totalBytes.reduce(
+        (most, bytes, op) => Math.max(most, bytes + (trace.ops.runtimeMs[op] === 1 ? scratchBytes : 0)),
+        0,
+      );
+      expect(heldPeak(plain).peakBytes).toBeGreaterThanOrEqual(most);
+      expect(heldPeak(plain).peakBytes).toBeLessThanOrEqual(heldPeak(without).peakBytes + scratchBytes);
+    });
+  },
+);
+
+test("the host's work hides behind that of a device beside it, as far as it is ahead", () => {
+  const { step, policies } = recordedCases.find((one) =>
+    one.policies.some((policy) => !policy.refused && isOfWholeModules(policy)),
+  )!;
+  const recorded = policies.find((policy) => !policy.refused && isOfWholeModules(policy))!;
+  const { config, events } = step as unknown as RecordedOps & { readonly config: object };
+  const timed = { ...step, events: events.map((event) => (event.f === undefined ? event : { ...event, ms: 1 })) };
+  const onHost = readPyTorchTrace(timed);
+  const opCount = onHost.ops.count;
+  const beside = (hostMs: number): Trace => readPyTorchTrace({ ...timed, config: { ...config, host_ms: hostMs } });
+  const extra = (trace: Trace): readonly [recomputeMs: number, wholeMs: number] => {
+    const script = stepScript(trace);
+    const units = checkpointableUnits(script);
+    const policy = policyOf(trace, units, recorded);
+    const { recomputeMs, bookkeepingMs } = new CheckpointSimulator(script, units).run(
+      callModes(units, policy, opCount),
+    );
+    return [recomputeMs, recomputeMs + bookkeepingMs];
+  };
+  const [recomputeMs, serialMs] = extra(onHost);
+  const bookkeepingMs = serialMs - recomputeMs;
+  expect(Math.min(recomputeMs, bookkeepingMs)).toBeGreaterThan(1);
+  const [ofDevice, aheadMs] = extra(beside(opCount * 1e-3));
+  expect(ofDevice).toBe(recomputeMs);
+  // Only what comes before the device has anything to do: to enter the first module.
+  expect(aheadMs - recomputeMs).toBeGreaterThanOrEqual(0);
+  expect(aheadMs - recomputeMs).toBeLessThan(0.2);
+  expect(extra(beside(opCount))[1]).toBeGreaterThan(aheadMs);
+  // The device waits for the host: what runs again takes what the host takes for it.
+  const [, behindMs] = extra(beside(opCount * 3));
+  expect(Math.abs(behindMs - (3 * recomputeMs + bookkeepingMs))).toBeLessThan(2);
+});
+
+/** Modules alone, each as a whole. */
+function isOfWholeModules({ units, parts }: RecordedPolicy): boolean {
+  const saves = Object.values(units);
+  return parts === undefined && saves.length > 0 && saves.every((save) => save.length === 0);
+}
 
 describe.each(recordedCases.map((one) => [one.step.case, one] as const))("model %s", (_, { step, plain, policies }) => {
   const trace = readPyTorchTrace(step);

@@ -1,0 +1,26 @@
+"""What the allocator of CUDA was asked for on the current device, beyond the tensors that a recorder sees."""
+
+from __future__ import annotations
+
+import torch
+
+
+class CudaMemory:
+    """Sets back the peaks of `torch.cuda.max_memory_allocated` at each op."""
+
+    def __init__(self):
+        self.device = torch.cuda.current_device()
+        #: In bytes, when this was made.
+        self.before = self._requested()["current"]
+
+    def begin_op(self):
+        torch.cuda.reset_peak_memory_stats(self.device)
+        self._at_begin = self._requested()["current"]
+
+    def end_op(self) -> int:
+        """What the op held while it ran, in bytes, beyond what it was given and returns: a workspace, a copy of what it was given."""
+        requested = self._requested()
+        return max(0, requested["peak"] - max(requested["current"], self._at_begin))
+
+    def _requested(self):
+        return torch.cuda.memory_stats_as_nested_dict(self.device)["requested_bytes"]["all"]
