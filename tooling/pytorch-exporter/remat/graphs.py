@@ -72,7 +72,7 @@ def export_graphs(model, path, *args, budgets=None, decompose=True, **kwargs):
     content = {
         "schema": SCHEMA,
         "source": f"torch {torch.__version__}",
-        "name": type(model).__name__ if isinstance(model, torch.nn.Module) else getattr(model, "__name__", "graph"),
+        "name": _name_of(model),
         "storages": graphs.storages,
         "results": graphs.handed_to_caller(results),
         "added": graphs.added,
@@ -303,3 +303,10 @@ def _counted_as(target):
         aten._scaled_dot_product_flash_attention_for_cpu: aten._scaled_dot_product_flash_attention,
         aten._scaled_dot_product_flash_attention_for_cpu_backward: aten._scaled_dot_product_flash_attention_backward,
     }.get(packet, packet)
+
+
+def _name_of(model):
+    if not isinstance(model, torch.nn.Module):
+        return getattr(model, "__name__", "graph")
+    # What torch.compile returns goes by what it wraps.
+    return type(getattr(model, "_orig_mod", model)).__name__

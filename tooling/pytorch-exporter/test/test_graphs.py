@@ -118,6 +118,10 @@ class CompiledGraphs(unittest.TestCase):
                 remat.export_graphs(layer, f"{folder}/graphs.json", torch.randn(4, 8), budgets=[0.5])
         self.assertFalse([one for one in others if "by itself" in str(one.message)])
 
+    def test_a_model_goes_by_its_name_when_it_is_compiled_before(self):
+        names = [exported(model, torch.randn(4, 32))[0]["name"] for model in (TwoGraphs(), torch.compile(TwoGraphs()))]
+        self.assertEqual(names, ["TwoGraphs", "TwoGraphs"])
+
     def test_a_layer_tells_its_weights_its_flops_and_what_it_returns(self):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "graphs.json"
