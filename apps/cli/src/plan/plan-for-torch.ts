@@ -1,5 +1,5 @@
 import { budgetNotFound, heldPeak } from "@remat/memory";
-import { CheckpointedSteps, type CheckpointPolicy } from "@remat/memory/checkpointing";
+import { CheckpointedSteps, type CheckpointPolicy, hostShare } from "@remat/memory/checkpointing";
 import {
   executorOf,
   planTorchCheckpoints,
@@ -75,7 +75,7 @@ export async function planForTorch(trace: Trace, name: string, request: TorchReq
   progress.clear();
   if (found !== undefined && isWritten)
     await writeFor("--pytorch-policy", pyTorchPolicy, writeCheckpointPolicyFile(file), io);
-  const summary = summaryOf(name, answer, file, request.pricedFor);
+  const summary = { ...summaryOf(name, answer, file, request.pricedFor), host: hostShare(trace) };
   write(withVerdictFirst(checkpointsDocument(summary, shown.units), verdict, shown.format, io));
   if (found === undefined)
     throw notFound(name, { budgetBytes, maxOverhead, least, fixedBytes: fixedBytesOf(trace, least) });

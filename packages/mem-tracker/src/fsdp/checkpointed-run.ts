@@ -57,7 +57,7 @@ export class CheckpointedRun {
   }
 
   /**
-   * What checkpointing takes by itself in the run under `checkpoint`, in milliseconds, beside its ops; 0 where those have the times of a device's figures.
+   * What checkpointing takes by itself in the run under `checkpoint`, in milliseconds, beside its ops; 0 where nobody knows how long the host takes.
    *
    * @throws as {@link under}
    */

@@ -21,12 +21,32 @@ export const bookkeeping = {
   rerunMs: 0.01,
 } as const;
 
+/** What the host is taken to need for giving a device one op of a PyTorch program, in milliseconds, where nobody measured it. */
+const typicalLaunchMs = 0.02;
+
+/** How the host and a device beside it share a step's time. */
+export interface HostShare {
+  /** Who says so: `measured` with the ops, `assumed` of a device's figures, `unknown` where those are of less than a host takes. */
+  readonly known: "measured" | "assumed" | "unknown";
+  /** Whether what checkpointing takes by itself is part of the step's time. */
+  readonly countsBookkeeping: boolean;
+  /** What the host takes to give the device an op, in milliseconds; undefined where the host itself runs the ops. */
+  readonly launchMs: number | undefined;
+}
+
 /**
- * Tells whether what checkpointing takes by itself is part of a step's time: where that was measured. The times that a device's figures give are of its kernels alone,
- * and have nothing of what the host does meanwhile, with checkpointing or without.
- *
- * @internal
+ * Tells what of the host's work is part of a step's time. Where ops were timed that was measured, too. The times that a device's figures give are of its kernels alone: a step of which these
+ * take longer than a host needs to give them is as long as they are, and checkpointing costs what it takes of the host as far as that falls behind; of a smaller one, in which the device waits for the
+ * host anyway, nobody knows how long it is, and its kernels alone count.
  */
-export function countsBookkeeping({ ops }: Trace): boolean {
-  return ops.runtimeSource.includes(RuntimeSource.measured);
+export function hostShare({ ops, header }: Trace): HostShare {
+  if (ops.count > 0 && ops.runtimeSource.includes(RuntimeSource.measured)) {
+    const launchMs = header.hostMs === undefined ? undefined : header.hostMs / ops.count;
+    return { known: "measured", countsBookkeeping: true, launchMs };
+  }
+  const kernelMs = ops.runtimeMs.reduce((sum, ms) => sum + (ms > 0 ? ms : 0), 0);
+  const countsBookkeeping = kernelMs > typicalLaunchMs * ops.count;
+  return countsBookkeeping
+    ? { known: "assumed", countsBookkeeping, launchMs: typicalLaunchMs }
+    : { known: "unknown", countsBookkeeping, launchMs: undefined };
 }

@@ -25,7 +25,7 @@ export class CheckpointableSteps {
     this.units = checkpointableUnits(this.script);
   }
 
-  /** What checkpointing takes by itself under `policy`, beside its ops, which runtimes are of; 0 where those are a device's. */
+  /** What checkpointing takes by itself under `policy`, beside its ops, which runtimes are of; 0 where nobody knows how long the host takes. */
   bookkeepingMs(policy: CheckpointPolicy): number {
     return this.run(policy).bookkeepingMs;
   }

@@ -1,4 +1,5 @@
 export { accountCheckpoints } from "./account-checkpoints.js";
+export { type HostShare, hostShare } from "./bookkeeping.js";
 export { type CallModes, callModes } from "./call-modes.js";
 export type { CallPart } from "./call-parts.js";
 export type { CheckpointedUnit, CheckpointPolicy } from "./checkpoint-policy.js";

@@ -1,4 +1,4 @@
-import { bookkeeping, countsBookkeeping } from "./bookkeeping.js";
+import { bookkeeping, hostShare } from "./bookkeeping.js";
 import type { CallModes } from "./call-modes.js";
 import type { CallPart } from "./call-parts.js";
 import type { CheckpointObserver } from "./checkpoint-observer.js";
@@ -13,7 +13,7 @@ export interface SimulatedCheckpoints {
   /** What runs again takes. */
   readonly recomputeMs: number;
   /**
-   * What checkpointing itself takes: hooks, frames, dispatch modes; 0 where the times of ops are from a device's figures, which have nothing of the host. Of a step that was timed on a
+   * What checkpointing itself takes: hooks, frames, dispatch modes; 0 where nobody knows how long the host takes. Of a step on a
    * device beside the host, what it takes beyond what runs again: below 0 where that finds the device idle.
    */
   readonly bookkeepingMs: number;
@@ -80,10 +80,9 @@ export class CheckpointSimulator {
     this.script = script;
     this.observer = observer;
     this.units = units;
-    this.countsBookkeeping = countsBookkeeping(script.trace);
-    const { header, ops } = script.trace;
-    if (this.countsBookkeeping && header.hostMs !== undefined && ops.count > 0)
-      this.beside = besides(header.hostMs / ops.count, units.runtimeMs);
+    const { countsBookkeeping, launchMs } = hostShare(script.trace);
+    this.countsBookkeeping = countsBookkeeping;
+    this.beside = launchMs === undefined ? undefined : besides(launchMs, units.runtimeMs);
     this.current = new Int32Array(script.bytes.length);
     this.referred = new Int32Array(script.bytes.length);
     const saves = script.trace.saves.count;

@@ -1,3 +1,4 @@
+import type { HostShare } from "@remat/memory/checkpointing";
 import { formatMs, formatOverhead, formatPercent } from "../format-quantity.js";
 import type { DocumentPart, OutputDocument } from "../formats/output-document.js";
 import { type SizeUnit, sizeFormat } from "../size-unit.js";
@@ -27,6 +28,8 @@ export interface CheckpointsSummary {
   /** What ops were priced for, in words. */
   readonly pricedFor: string;
   readonly stepMs: number;
+  /** How much of the host's time is in these times. */
+  readonly host: HostShare;
   readonly budgetBytes: number | undefined;
   /** The step without checkpointing. */
   readonly plain: CheckpointsPoint;
@@ -48,7 +51,7 @@ export interface CheckpointsSummary {
  */
 export function checkpointsDocument(summary: CheckpointsSummary, units?: SizeUnit): OutputDocument {
   const size = sizeFormat(units);
-  const { name, pricedFor, stepMs, budgetBytes, plain, planned, least, byHand, refused, notes = [] } = summary;
+  const { name, pricedFor, stepMs, host, budgetBytes, plain, planned, least, byHand, refused, notes = [] } = summary;
   const points = [plain, ...(planned ? [planned] : []), ...byHand, least];
   const row = (point: CheckpointsPoint) => [
     point.name,
@@ -64,7 +67,7 @@ export function checkpointsDocument(summary: CheckpointsSummary, units?: SizeUni
         kind: "text",
         lines: [
           `${name}: for torch.utils.checkpoint, priced for ${pricedFor}`,
-          `${budget}; simulated by the rules of PyTorch, the time of its hooks included`,
+          `${budget}; simulated by the rules of PyTorch, ${timesOf(host)}`,
           ...notes.map((note) => `note: ${note}`),
         ],
       },
@@ -100,6 +103,14 @@ export function checkpointsDocument(summary: CheckpointsSummary, units?: SizeUni
       notes,
     }),
   };
+}
+
+function timesOf({ known, launchMs }: HostShare): string {
+  if (known === "unknown") return "times of the device's kernels alone, for which it would wait for the host";
+  const hooks = "the time of its hooks included";
+  if (launchMs === undefined) return hooks;
+  const perOp = `${known === "measured" ? "" : "taken to be "}${formatMs(launchMs)} an op`;
+  return `${hooks} as far as the device waits for the host (${perOp})`;
 }
 
 function unitParts({ units, planned }: CheckpointsSummary): DocumentPart[] {
