@@ -449,6 +449,7 @@ class Recorder(TorchDispatchMode):
 
     def _ref(self, tensor, category, into=None):
         if not self._ended and tensor is not None:
+            self._is_fake = self._is_fake or type(tensor).__name__ == "FakeTensor"
             (self.events if into is None else into).append({"e": "ref", "s": self._storages(tensor), "r": category})
 
     def _storages(self, tensor):

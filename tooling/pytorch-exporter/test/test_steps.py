@@ -5,6 +5,7 @@ import json
 import sys
 import unittest
 from pathlib import Path
+from unittest import mock
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
 
@@ -12,10 +13,14 @@ import torch
 import torch.nn.functional as F
 from recorded_files import CATEGORIES, CLI, Folder, held_at_most, ops_of, remat_cli, storages_of, tensors_in
 from small_models import Convolutions, Transformer, convolution_step, transformer_step
+from torch import nn
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils.checkpoint import checkpoint
 from write_fixtures import peak_of
 
 import remat
+from remat.recording import Recorder
+
 
 class Record(Folder):
     def test_the_peak_is_that_of_torchs_tracker(self):
@@ -93,6 +98,46 @@ class Record(Folder):
             with remat.record(self.folder / "step.json", compiled):
                 pass
 
+    def test_the_allocator_of_cuda_is_asked_of_real_steps_alone(self):
+        with FakeTensorMode():
+            weight = nn.Parameter(torch.empty(4, 4, device="cuda:0"), requires_grad=False)
+            model = nn.ParameterList([weight])
+        with mock.patch("torch.cuda.is_initialized", return_value=True), mock.patch("remat.recording.CudaMemory") as memory:
+            with remat.record(self.folder / "fake.json", model):
+                weight * 2
+            memory.assert_not_called()
+        config = self.read("fake.json")["config"]
+        self.assertEqual((config["device"], config["mode"], config.get("besides")), ("cuda:0", "fake", None))
+
+    def test_what_the_allocator_of_cuda_holds_besides_tensors_is_told(self):
+        class Memory:
+            device, before = 0, 1000
+            scratch = [64, 0]
+
+            def begin_op(self):
+                pass
+
+            def end_op(self):
+                return self.scratch.pop(0)
+
+        model = nn.Linear(4, 4)
+        with mock.patch("remat.recording.CudaMemory", Memory), mock.patch("torch.cuda.is_initialized", return_value=True):
+            recorder = Recorder(model)
+            recorder._storage = lambda storage, _, kept=recorder._storage: kept(storage, "cuda:0")
+            with recorder:
+                model.weight.detach().mul(2).add(1)
+        told = recorder.content("m", 1)
+        self.assertEqual(told["config"]["besides"], 1000 - 4 * (4 * 4 + 4))
+        self.assertEqual([event.get("ws") for event in told["events"] if event["e"] == "op"], [64, None])
+        # Weights, what else there was, and both results; the scratch of the first beside its result is less.
+        self.assertEqual(recorder.peak_bytes(1), 1000 + 64 + 64)
+
+    def test_a_storage_that_an_op_is_given_is_told_by_its_size(self):
+        with remat.record(self.folder / "step.json"):
+            torch.empty(0).set_(torch.zeros(1 << 16).untyped_storage())
+        given = [event["a"] for event in self.read("step.json")["events"] if event["e"] == "op"][-1]
+        self.assertIn("str:storage of 262144 bytes", given)
+
 
 class Saves(Folder):
     def test_what_autograd_saves_is_told_until_it_is_given_back(self):
@@ -110,12 +155,6 @@ class Saves(Folder):
             elif event["e"] == "op" and not event.get("bw") and not event.get("opt"):
                 self.assertFalse(alone & made & {s for t in tensors_in(event["a"]) for s in storages_of(file, t)})
                 made |= {s for t in tensors_in(event["o"]) for s in storages_of(file, t)}
-
-    def test_a_storage_that_an_op_is_given_is_told_by_its_size(self):
-        with remat.record(self.folder / "step.json"):
-            torch.empty(0).set_(torch.zeros(1 << 16).untyped_storage())
-        given = [event["a"] for event in self.read("step.json")["events"] if event["e"] == "op"][-1]
-        self.assertIn("str:storage of 262144 bytes", given)
 
     def test_recorded_times_add_up_to_a_step(self):
         model, optimizer, step = transformer_step()
