@@ -12,7 +12,7 @@ from torch.nn.modules.batchnorm import _NormBase
 
 from .backward_hooks import in_backward
 from .caches import GivenCaches
-from .parts import PartsOfCall
+from .parts import PartsOfCall, around_checkpoint, inside_checkpoint
 
 
 class Unit(NamedTuple):
@@ -141,7 +141,7 @@ def _run_checkpointed(module, plain, args, kwargs):
     def run(*tensors):
         if is_compiling:
             return run_module(tensors)
-        with PartsOfCall.inside_checkpoint():
+        with inside_checkpoint():
             return run_module(tensors)
 
     def run_module(tensors):
@@ -159,7 +159,7 @@ def _run_checkpointed(module, plain, args, kwargs):
 
     # Without contexts where none are needed, since torch.compile takes no others than its own.
     given = {"context_fn": module._remat_contexts if is_compiling else selective} if saved else {}
-    with contextlib.nullcontext() if is_compiling else PartsOfCall.around_checkpoint():
+    with contextlib.nullcontext() if is_compiling else around_checkpoint():
         out = checkpoint(run, *own, use_reentrant=False, **given)
     caches.end_first_run()
     return out

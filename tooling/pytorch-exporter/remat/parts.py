@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 import weakref
 
 import torch
@@ -12,34 +13,40 @@ from torch.utils._python_dispatch import TorchDispatchMode, is_traceable_wrapper
 
 from .queries import QUERIES
 
+class _Checkpointed(threading.local):
+    """Of a thread: how many modules run under `torch.utils.checkpoint` now, and whether what is dispatched is not theirs, but of `torch.utils.checkpoint` itself."""
+
+    depth = 0
+    is_between = False
+
+
+_checkpointed = _Checkpointed()
+
+
+@contextlib.contextmanager
+def around_checkpoint():
+    """For a call of `torch.utils.checkpoint`, which makes tensors to hold the arguments by: these ops have no places."""
+    before, _checkpointed.is_between = _checkpointed.is_between, True
+    try:
+        yield
+    finally:
+        _checkpointed.is_between = before
+
+
+@contextlib.contextmanager
+def inside_checkpoint():
+    """For what runs under `torch.utils.checkpoint`: the program's ops."""
+    before, _checkpointed.is_between = _checkpointed.is_between, False
+    _checkpointed.depth += 1
+    try:
+        yield
+    finally:
+        _checkpointed.depth -= 1
+        _checkpointed.is_between = before
+
+
 class PartsOfCall(TorchDispatchMode):
     """Has the ops of one module call run again that stand in `parts`, pairs of places among its ops: the first, and the one after the last."""
-
-    #: How many modules run under `torch.utils.checkpoint` now, and whether what is dispatched is not theirs, but of `torch.utils.checkpoint` itself, which has no places.
-    _depth = 0
-    _is_between = False
-
-    @classmethod
-    @contextlib.contextmanager
-    def around_checkpoint(cls):
-        """For a call of `torch.utils.checkpoint`, which makes tensors to hold the arguments by."""
-        before, cls._is_between = cls._is_between, True
-        try:
-            yield
-        finally:
-            cls._is_between = before
-
-    @classmethod
-    @contextlib.contextmanager
-    def inside_checkpoint(cls):
-        """For what runs under it."""
-        before, cls._is_between = cls._is_between, False
-        cls._depth += 1
-        try:
-            yield
-        finally:
-            cls._depth -= 1
-            cls._is_between = before
 
     def __init__(self, parts):
         super().__init__()
@@ -61,7 +68,7 @@ class PartsOfCall(TorchDispatchMode):
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         op = _op_of(func)
         kwargs = kwargs or {}
-        if op.is_query or self._is_between:
+        if op.is_query or _checkpointed.is_between:
             return func(*args, **kwargs)
         place = self._place
         self._place += 1
@@ -79,11 +86,11 @@ class PartsOfCall(TorchDispatchMode):
         return self._part.run(op, func, args, kwargs)
 
     def __enter__(self):
-        self._outside = self._depth
+        self._outside = _checkpointed.depth
         return super().__enter__()
 
     def _require_outside(self, place):
-        if self._depth != self._outside:
+        if _checkpointed.depth != self._outside:
             raise RuntimeError(
                 f"remat: op {place} of a module, where a part of it that runs again begins or ends, is inside of another module under torch.utils.checkpoint. The policy is of other ops: "
                 "of another device, whose kernels are others, or of a model that was changed since. Record the step on the device that it is to run on, and plan it."

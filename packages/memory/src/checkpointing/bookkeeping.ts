@@ -26,10 +26,11 @@ const typicalLaunchMs = 0.02;
 
 /** How the host and a device beside it share a step's time. */
 export interface HostShare {
-  /** Who says so: `measured` with the ops, `assumed` of a device's figures, `unknown` where those are of less than a host takes. */
+  /**
+   * Whether the host's time was `measured` with the ops, is `assumed` beside a device's figures, or is `unknown`, since those are of less than a host takes: then what checkpointing takes of
+   * it is no part of the step's time.
+   */
   readonly known: "measured" | "assumed" | "unknown";
-  /** Whether what checkpointing takes by itself is part of the step's time. */
-  readonly countsBookkeeping: boolean;
   /** What the host takes to give the device an op, in milliseconds; undefined where the host itself runs the ops. */
   readonly launchMs: number | undefined;
 }
@@ -42,11 +43,10 @@ export interface HostShare {
 export function hostShare({ ops, header }: Trace): HostShare {
   if (ops.count > 0 && ops.runtimeSource.includes(RuntimeSource.measured)) {
     const launchMs = header.hostMs === undefined ? undefined : header.hostMs / ops.count;
-    return { known: "measured", countsBookkeeping: true, launchMs };
+    return { known: "measured", launchMs };
   }
   const kernelMs = ops.runtimeMs.reduce((sum, ms) => sum + (ms > 0 ? ms : 0), 0);
-  const countsBookkeeping = kernelMs > typicalLaunchMs * ops.count;
-  return countsBookkeeping
-    ? { known: "assumed", countsBookkeeping, launchMs: typicalLaunchMs }
-    : { known: "unknown", countsBookkeeping, launchMs: undefined };
+  return kernelMs > typicalLaunchMs * ops.count
+    ? { known: "assumed", launchMs: typicalLaunchMs }
+    : { known: "unknown", launchMs: undefined };
 }

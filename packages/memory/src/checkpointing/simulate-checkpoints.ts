@@ -80,8 +80,8 @@ export class CheckpointSimulator {
     this.script = script;
     this.observer = observer;
     this.units = units;
-    const { countsBookkeeping, launchMs } = hostShare(script.trace);
-    this.countsBookkeeping = countsBookkeeping;
+    const { known, launchMs } = hostShare(script.trace);
+    this.countsBookkeeping = known !== "unknown";
     this.beside = launchMs === undefined ? undefined : besides(launchMs, units.runtimeMs);
     this.current = new Int32Array(script.bytes.length);
     this.referred = new Int32Array(script.bytes.length);
