@@ -3,7 +3,7 @@
 // and exits with 1 if one differs; `pnpm api --update` keeps the new ones.
 import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { checkApi, entryPoints, reportsFolder } from "./src/api-report.js";
+import { checkApi, entryPoints, readDeclarations, reportsFolder } from "./src/api-report.js";
 import { buildPackages } from "./src/build-packages.js";
 import { publishedPackages } from "./src/workspace.js";
 
@@ -11,11 +11,13 @@ const update = process.argv.includes("--update");
 await buildPackages();
 await mkdir(reportsFolder, { recursive: true });
 const expected = new Set();
+const packages = publishedPackages();
+const declarations = readDeclarations(packages);
 let failed = 0;
-for (const item of publishedPackages())
+for (const item of packages)
   for (const entry of entryPoints(item)) {
     expected.add(`${entry.name}.api.md`);
-    const difference = await checkApi(item, entry, { update }).catch((error) => error.message);
+    const difference = await checkApi(item, entry, { update, declarations }).catch((error) => error.message);
     if (difference !== undefined) failed++;
     console.log(
       difference === undefined ? `ok      etc/${entry.name}.api.md` : `not ok  etc/${entry.name}.api.md: ${difference}`,

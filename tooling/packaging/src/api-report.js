@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Extractor, ExtractorConfig, ExtractorLogLevel } from "@microsoft/api-extractor";
+import { CompilerState, Extractor, ExtractorConfig, ExtractorLogLevel } from "@microsoft/api-extractor";
 import { importedEntries, root } from "./workspace.js";
 
 const silent = { logLevel: ExtractorLogLevel.None, addToApiReportFile: false };
@@ -22,54 +22,90 @@ export function entryPoints(item) {
 }
 
 /**
+ * Reads the built declarations of all entry points into one program of the compiler, since they are of each other, and all of the same libraries.
+ *
+ * @param {readonly import("./workspace.js").Package[]} packages
+ * @returns {CompilerState}
+ * @throws where a package has not been built
+ */
+export function readDeclarations(packages) {
+  const files = packages.flatMap((item) => entryPoints(item).map((entry) => ({ item, types: typesOf(item, entry) })));
+  const [{ item, types }, ...others] = files;
+  return CompilerState.create(extractorConfig(item, types, tmpdir()), {
+    additionalEntryPoints: others.map((other) => other.types),
+  });
+}
+
+/**
+ * @param {import("./workspace.js").Package} item
+ * @param {{ types: string }} entry
+ */
+function typesOf(item, entry) {
+  const types = join(item.folder, entry.types);
+  if (!existsSync(types)) throw new Error(`${types} is not there: build first`);
+  return types;
+}
+
+/**
+ * @param {import("./workspace.js").Package} item
+ * @param {string} types the built declarations of an entry point
+ * @param {string} reportFolder
+ */
+function extractorConfig(item, types, reportFolder) {
+  return ExtractorConfig.prepare({
+    configObject: {
+      projectFolder: item.folder,
+      mainEntryPointFilePath: types,
+      newlineKind: "lf",
+      compiler: {
+        overrideTsconfig: {
+          compilerOptions: {
+            target: "ES2022",
+            lib: ["ES2023", "DOM"],
+            module: "NodeNext",
+            moduleResolution: "NodeNext",
+            strict: true,
+            skipLibCheck: true,
+            types: [],
+          },
+          files: [types],
+        },
+      },
+      apiReport: {
+        enabled: true,
+        reportFileName: "report.api.md",
+        reportFolder,
+        reportTempFolder: join(reportFolder, "temp"),
+      },
+      docModel: { enabled: false },
+      dtsRollup: { enabled: false },
+      tsdocMetadata: { enabled: false },
+      messages: {
+        compilerMessageReporting: { default: silent },
+        extractorMessageReporting: { default: silent, "ae-forgotten-export": noted },
+        tsdocMessageReporting: { default: silent },
+      },
+    },
+    configObjectFullPath: undefined,
+    packageJsonFullPath: join(item.folder, "package.json"),
+  });
+}
+
+/**
  * The public API of an entry point as text, from its built declarations.
  *
  * @param {import("./workspace.js").Package} item
  * @param {{ name: string, types: string }} entry
+ * @param {CompilerState} compilerState of {@link readDeclarations}
  */
-export async function apiReport(item, entry) {
-  const types = join(item.folder, entry.types);
-  if (!existsSync(types)) throw new Error(`${types} is not there: build first`);
+export async function apiReport(item, entry, compilerState) {
   const folder = await mkdtemp(join(tmpdir(), "remat-api-"));
   try {
-    const config = ExtractorConfig.prepare({
-      configObject: {
-        projectFolder: item.folder,
-        mainEntryPointFilePath: types,
-        newlineKind: "lf",
-        compiler: {
-          overrideTsconfig: {
-            compilerOptions: {
-              target: "ES2022",
-              lib: ["ES2023", "DOM"],
-              module: "NodeNext",
-              moduleResolution: "NodeNext",
-              strict: true,
-              skipLibCheck: true,
-              types: [],
-            },
-            files: [types],
-          },
-        },
-        apiReport: {
-          enabled: true,
-          reportFileName: "report.api.md",
-          reportFolder: folder,
-          reportTempFolder: join(folder, "temp"),
-        },
-        docModel: { enabled: false },
-        dtsRollup: { enabled: false },
-        tsdocMetadata: { enabled: false },
-        messages: {
-          compilerMessageReporting: { default: silent },
-          extractorMessageReporting: { default: silent, "ae-forgotten-export": noted },
-          tsdocMessageReporting: { default: silent },
-        },
-      },
-      configObjectFullPath: undefined,
-      packageJsonFullPath: join(item.folder, "package.json"),
+    Extractor.invoke(extractorConfig(item, typesOf(item, entry), folder), {
+      localBuild: true,
+      compilerState,
+      messageCallback: (message) => void (message.handled = true),
     });
-    Extractor.invoke(config, { localBuild: true, messageCallback: (message) => void (message.handled = true) });
     const report = await readFile(join(folder, "report.api.md"), "utf8");
     return report.replace(
       /^## API Report File for .*$/m,
@@ -88,13 +124,13 @@ export const reportsFolder = join(root, "etc");
  *
  * @param {import("./workspace.js").Package} item
  * @param {{ name: string, types: string }} entry
- * @param {{ update: boolean }} options
+ * @param {{ update: boolean, declarations: CompilerState }} options
  * @returns {Promise<string | undefined>} what differs
  */
-export async function checkApi(item, entry, { update }) {
+export async function checkApi(item, entry, { update, declarations }) {
   const path = join(reportsFolder, `${entry.name}.api.md`);
   const kept = await readFile(path, "utf8").catch(() => undefined);
-  const report = await apiReport(item, entry);
+  const report = await apiReport(item, entry, declarations);
   if (report === kept) return undefined;
   if (update) {
     await writeFile(path, report);
