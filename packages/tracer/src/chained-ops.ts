@@ -56,11 +56,15 @@ const others: Readonly<Record<string, Op>> = {
   },
 };
 
+let areAdded = false;
+
 /**
  * Gives tensors the methods that `@tensorflow/tfjs` gives them (`x.matMul(w)`) where they have none: code that is handed `tf` counts on them, and so do
  * tfjs-layers' own initializers (`orthogonal`).
  */
 export function addChainedOps(): void {
+  if (areAdded) return;
+  areAdded = true;
   const prototype = tfCore.Tensor.prototype as unknown as Record<string, Op | undefined>;
   const ops = { ...tfCore.image, ...tfCore } as unknown as Readonly<Record<string, (...args: unknown[]) => unknown>>;
   const add = (name: string, method: Op): void => {

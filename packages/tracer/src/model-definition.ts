@@ -59,8 +59,12 @@ export type ModelFactory = (context: ModelContext) => ModelDefinition | Promise<
 /** Returns `tf` for model code, made of the two packages that this one imports; tensors have the methods that `@tensorflow/tfjs` gives them. */
 export function tfNamespace(): TfNamespace {
   addChainedOps();
-  return { ...tfCore, ...tfLayers } as TfNamespace;
+  both ??= { ...tfCore, ...tfLayers };
+  return { ...both } as TfNamespace;
 }
+
+/** Kept, since to read all that modules export takes some milliseconds. */
+let both: object | undefined;
 
 /**
  * Checks what a module exports (a factory, a definition, or a LayersModel) and calls it. A note says where its model is of another copy of tfjs-layers, of which no layers are told.
