@@ -28,7 +28,8 @@ export async function tryPages(pages, stock, folder, tell = () => {}) {
     layouts.map(async (layout) => ({ layout, wrong: await compilePages(pages, layout, tsc) })),
   );
   const found = new Map();
-  const queue = pages.slice();
+  // The longest first: to bundle a page by each bundler, and open it.
+  const queue = pages.toSorted((a, b) => Number(b.web !== undefined) - Number(a.web !== undefined));
   const work = async () => {
     for (let page = queue.shift(); page !== undefined; page = queue.shift()) {
       const start = performance.now();
