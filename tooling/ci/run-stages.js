@@ -48,6 +48,22 @@ function testStage(name, command, more) {
   };
 }
 
+/**
+ * A stage that runs tfjs-core's specs on a backend, as they are and in each of these modes.
+ *
+ * @param {"cpu" | "native"} backend
+ * @param {readonly string[]} modes
+ * @returns {import("./src/run-stage.js").Stage}
+ */
+function specsStage(backend, modes) {
+  return {
+    name: `specs on ${backend}`,
+    command: ["pnpm", "specs", "--backend", backend, ...modes.flatMap((mode) => ["--mode", mode])],
+    env: () => nativeApp("tfjs-node-gpu"),
+    count: okLines,
+  };
+}
+
 /** A machine that has never had this project: an empty home, in which all caches are, and nothing else but PATH. */
 const freshMachine = () => ({ HOME: mkdtempSync(join(folder, "home-")), CI: "true", NO_COLOR: "1" });
 
@@ -96,23 +112,19 @@ const parts = [
     ),
   ],
   [
+    { name: "packages", command: ["pnpm", "packages"], count: okLines },
     {
       name: "fuzz",
-      command: ["pnpm", "fuzz", "--minutes", "2", "--seed", String(seedOfSources(cwd))],
+      command: ["pnpm", "fuzz", "--minutes", "1", "--seed", String(seedOfSources(cwd))],
       env: () => nativeApp("tfjs-node-gpu"),
       timeoutMs: 1_500_000,
       count: okLines,
     },
-    {
-      name: "specs",
-      command: ["pnpm", "specs", "--backend", "cpu", "--backend", "native"],
-      env: () => nativeApp("tfjs-node-gpu"),
-      count: okLines,
-    },
-    { name: "packages", command: ["pnpm", "packages"], count: okLines },
+    // What a recorded trace is told tells the mode that observes nothing new.
+    specsStage("cpu", ["record", "release-early", "evict-everything", "tight-budget", "own-plan", "other-plan"]),
+    // What a policy decides is decided on cpu; here is what native's kernels and buffers make of it.
+    specsStage("native", ["record", "release-early", "evict-everything", "own-plan"]),
     { name: "goldens", command: ["pnpm", "goldens"], count: countGoldens },
-    { name: "api", command: ["pnpm", "api"], count: okLines },
-    { name: "size", command: ["pnpm", "size"], count: okLines },
     {
       name: "demo where nothing is cached",
       // The first command of the README.
@@ -122,6 +134,8 @@ const parts = [
       count: countOne,
     },
     { name: "demo on the native backend", command: ["pnpm", "demo"], count: countOne },
+    { name: "api", command: ["pnpm", "api"], count: okLines },
+    { name: "size", command: ["pnpm", "size"], count: okLines },
   ],
 ];
 
