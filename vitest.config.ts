@@ -5,7 +5,7 @@ export default defineConfig({
   resolve: { conditions: ["@remat/source"] },
   ssr: { resolve: { conditions: ["@remat/source"], externalConditions: ["@remat/source"] } },
   test: {
-    projects: ["{packages,apps,tooling}/*/vitest.config.ts", "examples/vitest.config.ts"],
+    projects: ["{packages,apps,tooling}/*/vitest.config.ts", "examples/vitest.config.ts", "vitest.alone.config.ts"],
     maxWorkers: "100%",
   },
 });

@@ -1,3 +1,3 @@
 import { project } from "../../tooling/testkit/vitest/project.ts";
 
-export default project("mem-tracker", { isPure: true });
+export default project("mem-tracker", { sharesProcess: true });

@@ -1,3 +1,3 @@
 import { project } from "../../tooling/testkit/vitest/project.ts";
 
-export default project("memory", { isPure: true });
+export default project("memory", { sharesProcess: true });

@@ -1,3 +1,3 @@
 import { project } from "../../tooling/testkit/vitest/project.ts";
 
-export default project("planner", { isPure: true });
+export default project("planner", { sharesProcess: true });

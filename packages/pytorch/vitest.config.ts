@@ -1,3 +1,3 @@
 import { project } from "../../tooling/testkit/vitest/project.ts";
 
-export default project("pytorch", { isPure: true });
+export default project("pytorch", { sharesProcess: true });

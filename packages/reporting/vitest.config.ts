@@ -1,3 +1,3 @@
 import { project } from "../../tooling/testkit/vitest/project.ts";
 
-export default project("reporting", { isPure: true });
+export default project("reporting", { sharesProcess: true });

@@ -1,3 +1,3 @@
 import { project } from "../../tooling/testkit/vitest/project.ts";
 
-export default project("sac-core", { isPure: true });
+export default project("sac-core", { sharesProcess: true });

@@ -1,3 +1,3 @@
 import { project } from "../../tooling/testkit/vitest/project.ts";
 
-export default project("text-table", { isPure: true });
+export default project("text-table", { sharesProcess: true });

@@ -1,3 +1,3 @@
 import { project } from "../../tooling/testkit/vitest/project.ts";
 
-export default project("trace", { isPure: true });
+export default project("trace", { sharesProcess: true });

@@ -1,15 +1,12 @@
-import { mkdirSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Metafile, Plugin } from "esbuild";
+import type { Plugin } from "esbuild";
 import { bundleForNode } from "./bundle-for-node.js";
 
 const programs = ["run/planning", "run/executor", "run/stock", "doctor/probe"];
 const source = (program: string): string => fileURLToPath(new URL(`../src/${program}-process.ts`, import.meta.url));
-/** Below the package, so that tfjs is found from there. */
-const folder = fileURLToPath(new URL(`../node_modules/.remat-test/${process.pid}`, import.meta.url));
-
 /** The solver reads a file beside it, so it stays where the planner has it. */
 const solverOutside: Plugin = {
   name: "solver-outside",
@@ -20,17 +17,19 @@ const solverOutside: Plugin = {
 };
 
 /**
- * The programs of `remat run` and `remat doctor` as files that Node can start. tfjs stays outside, so that there is one engine with the user's
- * model.
+ * The programs of `remat run` and `remat doctor` as files that Node can start, in a new folder below the package, so that tfjs is found from there. It stays outside, so that there
+ * is one engine with the user's model. `metafile.json` tells what is in each.
+ *
+ * @returns the folder
  */
-export async function bundleProcesses(): Promise<{ readonly folder: string; readonly metafile: Metafile }> {
+export async function bundleProcesses(): Promise<string> {
+  const folder = fileURLToPath(new URL(`../node_modules/.remat-test/${process.pid}`, import.meta.url));
   mkdirSync(folder, { recursive: true });
   const { metafile } = await bundleForNode({
     entryPoints: programs.map((program) => ({ in: source(program), out: `${basename(program)}-process` })),
     outdir: folder,
     plugins: [solverOutside],
   });
-  return { folder, metafile };
+  writeFileSync(join(folder, "metafile.json"), JSON.stringify(metafile));
+  return folder;
 }
-
-export const bundledPath = (name: string): string => join(folder, `${name}-process.mjs`);

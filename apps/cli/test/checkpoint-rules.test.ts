@@ -3,20 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { readPlan } from "@remat/trace";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { bundledPath, bundleProcesses } from "./bundle-processes.js";
+import { afterAll, describe, expect, it, vi } from "vitest";
 import { remat } from "./run.js";
-
-vi.mock("../src/run/process-paths.js", () => ({ pathOfProcess: bundledPath }));
 
 const examples = fileURLToPath(new URL("../../../examples/", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "remat-checkpoint-rules-"));
-let bundles: Awaited<ReturnType<typeof bundleProcesses>>;
-beforeAll(async () => {
-  bundles = await bundleProcesses();
-});
 afterAll(() => {
-  for (const each of [folder, bundles.folder]) rmSync(each, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true });
 });
 vi.setConfig({ testTimeout: 120_000 });
 

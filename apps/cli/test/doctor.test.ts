@@ -4,23 +4,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type BackendName, type BroughtBackend, backendPackages } from "@remat/backends/node";
 import { withFacts, writeDocument } from "@remat/reporting";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { doctor } from "../src/commands/doctor.js";
 import { backendFix } from "../src/doctor/backend-fix.js";
 import { examinationDocument } from "../src/doctor/examination-document.js";
 import { examinationFacts } from "../src/doctor/examination-facts.js";
 import type { Examination } from "../src/doctor/examine.js";
 import { type BackendProbe, probeBackend } from "../src/doctor/probe-backend.js";
-import { bundledPath, bundleProcesses } from "./bundle-processes.js";
 import { remat } from "./run.js";
-
-vi.mock("../src/run/process-paths.js", () => ({ pathOfProcess: (name: string) => bundledPath(name) }));
-
-let bundles: Awaited<ReturnType<typeof bundleProcesses>>;
-beforeAll(async () => {
-  bundles = await bundleProcesses();
-});
-afterAll(() => rmSync(bundles.folder, { recursive: true, force: true }));
 
 let folder: string;
 beforeEach(() => {

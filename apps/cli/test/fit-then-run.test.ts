@@ -1,22 +1,17 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { bundledPath, bundleProcesses } from "./bundle-processes.js";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { twoLayers } from "./fixtures/two-layers.js";
 import { remat } from "./run.js";
-
-vi.mock("../src/run/process-paths.js", () => ({ pathOfProcess: bundledPath }));
 
 const nativeApp = process.env.NATIVE_APP;
 
 let model: string;
-let bundles: Awaited<ReturnType<typeof bundleProcesses>>;
 let folder: string;
 const cacheBefore = process.env["REMAT_CACHE_DIR"];
 
 beforeAll(async () => {
-  bundles = await bundleProcesses();
   folder = mkdtempSync(join(tmpdir(), "remat-fit-run-"));
   process.env["REMAT_CACHE_DIR"] = folder;
   model = join(folder, "model.json");
@@ -29,7 +24,7 @@ beforeAll(async () => {
 afterAll(() => {
   if (cacheBefore === undefined) delete process.env["REMAT_CACHE_DIR"];
   else process.env["REMAT_CACHE_DIR"] = cacheBefore;
-  for (const each of [folder, bundles.folder]) rmSync(each, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true });
 });
 
 interface Row {

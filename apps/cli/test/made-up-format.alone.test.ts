@@ -5,7 +5,8 @@ import { fileURLToPath } from "node:url";
 import type { DocumentPart, OutputFormat } from "@remat/reporting";
 import { goldenFiles } from "@remat/testkit";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
-import { bundledPath, bundleProcesses } from "./bundle-processes.js";
+import { bundleProcesses } from "./bundle-processes.js";
+import { bundledPath } from "./bundled-path.js";
 import { remat } from "./run.js";
 
 /** A format that nobody has asked for: what it is called, and how it writes a document, is all that has to be said. */
@@ -31,21 +32,21 @@ type Registry = { readonly outputFormats: readonly OutputFormat[] };
 vi.mock("../../../packages/reporting/src/formats/output-formats.js", async (original) => ({
   outputFormats: [...(await original<Registry>()).outputFormats, outlineFormat],
 }));
-vi.mock("../src/run/process-paths.js", () => ({ pathOfProcess: bundledPath }));
+vi.mock("../src/run/process-paths.js", () => ({ pathOfProcess: (name: string) => bundledPath(processes, name) }));
 
 const transformer = goldenFiles().find(({ name }) => name === "mem_tf_b2_adam")!.path;
 const model = fileURLToPath(new URL("../../../examples/transformer/model.js", import.meta.url));
 
-let bundles: Awaited<ReturnType<typeof bundleProcesses>>;
+let processes: string;
 let folder: string;
 beforeAll(async () => {
-  bundles = await bundleProcesses();
+  processes = await bundleProcesses();
   folder = mkdtempSync(join(tmpdir(), "remat-format-"));
   vi.stubEnv("REMAT_CACHE_DIR", folder);
 });
 afterAll(() => {
   vi.unstubAllEnvs();
-  for (const each of [folder, bundles.folder]) rmSync(each, { recursive: true, force: true });
+  for (const each of [folder, processes]) rmSync(each, { recursive: true, force: true });
 });
 
 const outlined = async (...args: string[]): Promise<string> => {

@@ -6,22 +6,17 @@ import { deviceSpec } from "@remat/runtime-estimator";
 import { offloads, readPlan } from "@remat/trace";
 import "@tensorflow/tfjs-backend-cpu";
 import * as tf from "@tensorflow/tfjs-core";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { bundledPath, bundleProcesses } from "./bundle-processes.js";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { remat } from "./run.js";
-
-vi.mock("../src/run/process-paths.js", () => ({ pathOfProcess: bundledPath }));
 
 const model = fileURLToPath(new URL("../../../examples/u-net/model.js", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "remat-offload-"));
 const planPath = join(folder, "plan.json");
-let bundles: Awaited<ReturnType<typeof bundleProcesses>>;
 beforeAll(async () => {
   await tf.setBackend("cpu");
-  bundles = await bundleProcesses();
 });
 afterAll(() => {
-  for (const each of [folder, bundles.folder]) rmSync(each, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true });
 });
 
 describe("a step over a link", () => {

@@ -7,17 +7,14 @@ import { readPlan } from "@remat/trace";
 import "@tensorflow/tfjs-backend-cpu";
 import "@tensorflow/tfjs-backend-wasm";
 import * as tf from "@tensorflow/tfjs-core";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ModelSource, modelSource } from "../src/model-source.js";
 import { surroundingsOf } from "../src/run/execution.js";
 import { runSteps } from "../src/run/run-steps.js";
 import type { Execution, StepJob } from "../src/run/step-job.js";
 import { stepOfPlan } from "../src/run/step-of-plan.js";
-import { bundledPath, bundleProcesses } from "./bundle-processes.js";
 import { twoLayers } from "./fixtures/two-layers.js";
 import { remat } from "./run.js";
-
-vi.mock("../src/run/process-paths.js", () => ({ pathOfProcess: bundledPath }));
 
 const examples = fileURLToPath(new URL("../../../examples/", import.meta.url));
 /** Half a minute each: asked for by whoever changes how plans are followed. */
@@ -34,16 +31,14 @@ const kerasNames = ["mobilenet_v1.model.json"];
 
 const folder = mkdtempSync(join(tmpdir(), "remat-plan-then-run-"));
 const cacheBefore = process.env["REMAT_CACHE_DIR"];
-let bundles: Awaited<ReturnType<typeof bundleProcesses>>;
 beforeAll(async () => {
   await tf.setBackend("cpu");
-  bundles = await bundleProcesses();
   process.env["REMAT_CACHE_DIR"] = folder;
 });
 afterAll(() => {
   if (cacheBefore === undefined) delete process.env["REMAT_CACHE_DIR"];
   else process.env["REMAT_CACHE_DIR"] = cacheBefore;
-  for (const each of [folder, bundles.folder]) rmSync(each, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true });
 });
 
 /** The Keras file of that name with images of 32 × 32 pixels, on which it trains within seconds; global pooling is at its end. */

@@ -1,13 +1,11 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { bundledPath, bundleProcesses } from "./bundle-processes.js";
+import type { Metafile } from "esbuild";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { twoLayers } from "./fixtures/two-layers.js";
 import { remat, rematIn } from "./run.js";
-
-vi.mock("../src/run/process-paths.js", () => ({ pathOfProcess: bundledPath }));
 
 const example = (path: string): string => fileURLToPath(new URL(`../../../examples/${path}`, import.meta.url));
 const fixture = (name: string): string => fileURLToPath(new URL(`fixtures/${name}`, import.meta.url));
@@ -15,12 +13,10 @@ const fixture = (name: string): string => fileURLToPath(new URL(`fixtures/${name
 /** Where the native backend is there: the folder of a package that has tfjs-node with its addon. */
 const nativeApp = process.env.NATIVE_APP;
 
-let bundles: Awaited<ReturnType<typeof bundleProcesses>>;
 let folder: string;
 const cacheBefore = process.env["REMAT_CACHE_DIR"];
 
 beforeAll(async () => {
-  bundles = await bundleProcesses();
   folder = mkdtempSync(join(tmpdir(), "remat-run-"));
   // Times of ops are kept between runs, but not between those of tests and those of people.
   process.env["REMAT_CACHE_DIR"] = folder;
@@ -32,7 +28,7 @@ beforeAll(async () => {
 afterAll(() => {
   if (cacheBefore === undefined) delete process.env["REMAT_CACHE_DIR"];
   else process.env["REMAT_CACHE_DIR"] = cacheBefore;
-  for (const each of [folder, bundles.folder]) rmSync(each, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true });
 });
 
 function keras(activation: string): string {
@@ -256,8 +252,9 @@ describe("remat run MODEL without a native backend", () => {
 });
 
 it("runs stock in a process that has no part of the hook", () => {
+  const metafile = JSON.parse(readFileSync(join(inject("processes"), "metafile.json"), "utf8")) as Metafile;
   const inputs = (name: string) => {
-    const [, output] = Object.entries(bundles.metafile.outputs).find(([path]) => path.endsWith(`${name}-process.mjs`))!;
+    const [, output] = Object.entries(metafile.outputs).find(([path]) => path.endsWith(`${name}-process.mjs`))!;
     return Object.keys(output.inputs);
   };
   const hook = /packages\/(dispatch-hook|checkpoint|mod-tracker|tracer\/src\/trace-step)/;

@@ -7,31 +7,26 @@ import { heldPeak } from "@remat/memory";
 import { formatBytes, summarizeSac } from "@remat/reporting";
 import { SACEstimator } from "@remat/sac-estimator";
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { loadModel } from "../src/load-model.js";
 import { parseModelOptions } from "../src/model-options.js";
 import { isOf, modelSource } from "../src/model-source.js";
 import { openTarget } from "../src/terminal/open-target.js";
-import { bundledPath, bundleProcesses } from "./bundle-processes.js";
 import { twoLayers } from "./fixtures/two-layers.js";
 import { remat } from "./run.js";
-
-vi.mock("../src/run/process-paths.js", () => ({ pathOfProcess: bundledPath }));
 
 const example = (path: string): string => fileURLToPath(new URL(`../../../examples/${path}`, import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "remat-same-step-"));
 const softmax = join(folder, "softmax.model.json");
 const cacheBefore = process.env["REMAT_CACHE_DIR"];
-let bundles: Awaited<ReturnType<typeof bundleProcesses>>;
 beforeAll(async () => {
-  bundles = await bundleProcesses();
   writeFileSync(softmax, JSON.stringify(twoLayers("softmax")));
   process.env["REMAT_CACHE_DIR"] = folder;
 });
 afterAll(() => {
   if (cacheBefore === undefined) delete process.env["REMAT_CACHE_DIR"];
   else process.env["REMAT_CACHE_DIR"] = cacheBefore;
-  for (const each of [folder, bundles.folder]) rmSync(each, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true });
 });
 
 async function json(...args: readonly string[]) {

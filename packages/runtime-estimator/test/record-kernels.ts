@@ -10,8 +10,12 @@ export interface RecordedCall extends OpCall {
 
 /** The pure JavaScript backend, without its advice to install another. */
 export async function useCpu(): Promise<void> {
-  tf.env().set("IS_TEST", true);
   await tf.setBackend("cpu");
+  const isTest = tf.env().getBool("IS_TEST");
+  tf.env().set("IS_TEST", true);
+  // It gives it as it takes its first values.
+  tf.zeros([1]).dispose();
+  tf.env().set("IS_TEST", isTest);
 }
 
 /** Runs `body` on the cpu backend and returns the registered kernels that it ran. */

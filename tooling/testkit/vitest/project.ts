@@ -9,17 +9,33 @@ export interface ProjectOptions {
   readonly globalSetup?: string;
   /** Take `@remat/*` as built, instead of from their sources. */
   readonly isBuilt?: boolean;
+  /** File that runs before each test file, from the project's folder. */
+  readonly setupFile?: string;
   /**
-   * Whether its files share a process and its modules: of packages that are pure, where no file leaves anything behind that another sees. Half of their time went into importing
-   * the same sources file by file.
+   * Whether its files share a process and its modules, which most of the time of short ones went into importing, file by file. What a file changes of them it changes back; one that
+   * mocks modules or needs a process that is new is called `*.alone.test.ts`, and runs in the project `alone`.
    */
-  readonly isPure?: boolean;
+  readonly sharesProcess?: boolean;
+  /** Whether a file fails that leaves tfjs's engine, which others share, hooked or in a scope. */
+  readonly leavesEngine?: boolean;
+  /** Whether it is of all packages' files that are called `*.alone.test.ts`, and of no other. */
+  readonly isAlone?: boolean;
 }
+
+/** How files end that have a process of their own. */
+const alone = ".alone.test.ts";
 
 /** Returns the vitest configuration of the package, app or tool `name`: all that projects have in common is said here. */
 export function project(
   name: string,
-  { globalSetup, isBuilt = false, isPure = false }: ProjectOptions = {},
+  {
+    globalSetup,
+    setupFile,
+    isBuilt = false,
+    sharesProcess = false,
+    leavesEngine = false,
+    isAlone = false,
+  }: ProjectOptions = {},
 ): UserWorkspaceConfig {
   const conditions = ["@remat/source"];
   const { REMAT_TFJS: tfjs } = process.env;
@@ -30,15 +46,24 @@ export function project(
     }),
     test: {
       name,
-      include: ["test/**/*.test.ts"],
-      setupFiles: [fileURLToPath(new URL("seed.ts", import.meta.url))],
-      ...(isPure && { isolate: false }),
+      include: isAlone ? [`{packages,apps,tooling}/*/test/**/*${alone}`] : ["test/**/*.test.ts"],
+      exclude: ["**/node_modules/**", ...(isAlone ? [] : [`**/*${alone}`])],
+      setupFiles: [
+        beside("seed.ts"),
+        ...(leavesEngine ? [beside("leave-engine.ts")] : []),
+        ...(setupFile === undefined ? [] : [setupFile]),
+      ],
+      isolate: !sharesProcess,
+      // Traces are made of much that lives a little longer than the garbage of other programs: room for it saves a tenth of all that tests take.
+      execArgv: ["--max-semi-space-size=64"],
       ...(globalSetup !== undefined && { globalSetup }),
       testTimeout: 120_000,
       hookTimeout: 120_000,
     },
   });
 }
+
+const beside = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
 
 /** Makes imports of TensorFlow.js those of the release that is installed in `folder`, in tests and in the sources that they test. */
 function otherTfjs(folder: string): { find: RegExp; replacement: string }[] {

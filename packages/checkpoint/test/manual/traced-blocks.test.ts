@@ -20,7 +20,11 @@ import {
   saveNamed,
 } from "../../src/index.js";
 
+const ends: (() => void)[] = [];
+const checkpointUntilOver = (...given: Parameters<typeof checkpointLayers>) =>
+  void ends.push(checkpointLayers(...given));
 afterEach(() => {
+  for (const end of ends.splice(0)) end();
   endCheckpointing();
   tf.disposeVariables();
 });
@@ -56,7 +60,7 @@ function flatModel(): tf.LayersModel {
 
 /** Takes steps of a model whose layers that match `pattern` are blocks. */
 function trained(model: tf.LayersModel, shape: number[], pattern: string, tracker: ModTracker): () => void {
-  checkpointLayers(model, pattern);
+  checkpointUntilOver(model, pattern);
   tracker.track(model, { name: model.name });
   const optimizer = tf.train.adam(0.01);
   tracker.trackOptimizer(optimizer);
@@ -216,7 +220,7 @@ describe("in a trace", () => {
   test("blocks are functions where what is recomputed is free: it is that of a model without blocks", async () => {
     const build = (blocks: boolean) => () => {
       const model = flatModel();
-      if (blocks) checkpointLayers(model, "block_*");
+      if (blocks) checkpointUntilOver(model, "block_*");
       return { model, inputs: inputs(), targets: tf.ones([24, 2]) };
     };
     const options = { optimizer: "adam", backend: "cpu" } as const;
@@ -304,7 +308,7 @@ describe("blocks one after the other", () => {
         model.add(tf.layers.activation({ name: `block_${i}_tanh`, activation: "tanh" }));
         model.add(tf.layers.activation({ name: `block_${i}_sigmoid`, activation: "sigmoid" }));
       }
-      if (policy !== undefined) checkpointLayers(model, "block_*", { policy });
+      if (policy !== undefined) checkpointUntilOver(model, "block_*", { policy });
       return { model, inputs: tf.zeros([64, 16]) };
     };
     try {
