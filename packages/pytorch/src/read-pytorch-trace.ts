@@ -31,7 +31,7 @@ import { TensorTable } from "./tensor-table.js";
  * - **Other dtypes** in which the step was recorded, too, are traces of their own, in `recordedIn`.
  * - **Checkpointed regions** are scopes, entered in the forward pass and again when they are recomputed; lines of the program are those of ops.
  * - **Memory**: `ref` becomes a change of category, `del` a free, `resize` a resize; marks keep their names, and the start of new statistics
- *   is `resetModStatsMark`. FSDP's hooks are `fsdpHook` events, each at the moment at which the tracker looks at memory.
+ *   is `resetModStatsMark`, and a module call that replaces its own state is told by `stateReplacedMark`. FSDP's hooks are `fsdpHook` events, each at the moment at which the tracker looks at memory.
  *
  * @throws RematError `PYTORCH_SCHEMA` for another schema, `PYTORCH_FILE` for a file that is damaged, naming the event
  * @example

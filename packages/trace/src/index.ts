@@ -104,6 +104,7 @@ export {
   SavedAs,
   type SavedAsName,
   savedAsNames,
+  stateReplacedMark,
   updateEndMark,
   updateStartMark,
 } from "./vocabulary.js";

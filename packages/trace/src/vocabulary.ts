@@ -97,6 +97,9 @@ export const updateEndMark = "updateEnd";
 /** The mark between two iterations at which statistics by module start anew (PyTorch's `MemTracker.reset_mod_stats`). */
 export const resetModStatsMark = "resetModStats";
 
+/** The mark inside the call of a module that gives its own weights or buffers other storages as it runs: a second run of it would start from others. */
+export const stateReplacedMark = "stateReplaced";
+
 const nameOf = <T extends Record<string, number>>(table: T): readonly (keyof T)[] => {
   const names: (keyof T)[] = [];
   for (const [name, value] of Object.entries(table)) names[value] = name;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 from torch.autograd.graph import _get_grad_fn_or_grad_acc
+from torch.utils._python_dispatch import _disable_current_modes
 
 
 def in_backward() -> bool:
@@ -28,7 +29,9 @@ def on_last_gradient(tensors, tell, call):
 
     As `register_multi_grad_hook`, which fails where `autograd.grad` asks for gradients of leaves, and holds gradients until all are there.
     """
-    nodes = [_get_grad_fn_or_grad_acc(tensor) for tensor in tensors]
+    # The node of a leaf is found by an op, which is none of the program's.
+    with _disable_current_modes():
+        nodes = [_get_grad_fn_or_grad_acc(tensor) for tensor in tensors]
     passes = {}  # by backward pass: what was told of each gradient that came; None once all have
 
     def hook_of(place):

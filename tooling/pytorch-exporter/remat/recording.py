@@ -26,6 +26,8 @@ from .source_lines import line_of_program
 from .tensors import needing_gradient, tensors_in, untyped_storages
 
 SCHEMA = "mem-oracle/1"
+#: Told inside the call of a module that has given its own weights or buffers other storages by its end: it cannot run twice.
+STATE_REPLACED = "stateReplaced"
 
 
 @contextlib.contextmanager
@@ -121,6 +123,8 @@ class Recorder(TorchDispatchMode):
         self._is_saving = False
         self._names = weakref.WeakKeyDictionary()
         self._told = set()  # modules whose weights were told
+        self._hooked = weakref.WeakSet()  # modules that have hooks of their own before their forward pass, which are no part of it
+        self._states = []  # of each module that runs now: the module, and the storages that its own weights and buffers are on
         self._running = []  # modules whose forward pass is recomputed in the backward pass
         self._in_optimizer = False
         self._stack = contextlib.ExitStack()
@@ -134,6 +138,9 @@ class Recorder(TorchDispatchMode):
             root = type(self.model).__name__
             for fqn, module in self.model.named_modules():
                 self._names[module] = f"{root}.{fqn}" if fqn else root
+                if module._forward_pre_hooks:
+                    self._hooked.add(module)
+                    self._own(module.register_forward_pre_hook(self._before_forward).remove)
             self._tell_weights(self.model, self.first)
             for parameter in self.model.parameters():
                 if parameter.grad is not None:
@@ -144,7 +151,7 @@ class Recorder(TorchDispatchMode):
             self._tell_state(optimizer, self.first)
         for tensor in tensors_in(self.inputs):
             self._ref(tensor, "Inputs", self.first)
-        self._own(register_module_forward_pre_hook(self._before_forward).remove)
+        self._own(register_module_forward_pre_hook(self._before_any_forward).remove)
         self._own(register_module_forward_hook(self._after_forward, always_call=True).remove)
         self._own(register_optimizer_step_pre_hook(self._before_optimizer).remove)
         self._own(register_optimizer_step_post_hook(self._after_optimizer).remove)
@@ -364,12 +371,17 @@ class Recorder(TorchDispatchMode):
 
     # Modules
 
+    def _before_any_forward(self, module, inputs):
+        if module not in self._hooked:
+            self._before_forward(module, inputs)
+
     def _before_forward(self, module, inputs):
         fqn = self._names.setdefault(module, type(module).__name__)
         recomputes = in_backward()
         if recomputes:
             self._running.append(fqn)
         self._module_event("pre_fw", fqn, self._encode_all(inputs), module)
+        self._states.append((module, _own_state(module)))
         needing = [] if recomputes else needing_gradient(inputs)
         if needing:
             self._own(on_last_gradient(needing, self._encode_given, lambda told: self._module_event("post_bw", fqn, told)))
@@ -378,6 +390,8 @@ class Recorder(TorchDispatchMode):
         fqn = self._names.get(module)
         if fqn is None:
             return
+        if self._has_replaced_state(module) and not in_backward():
+            self._tell({"e": "mark", "name": STATE_REPLACED})
         self._module_event("post_fw", fqn, self._encode_all(outputs))
         if in_backward():
             if self._running:
@@ -387,6 +401,14 @@ class Recorder(TorchDispatchMode):
         if needing:
             ends_with_pass = not needing_gradient(inputs)
             self._own(on_first_gradient(needing, lambda grad: self._begin_backward(fqn, grad, ends_with_pass)))
+
+    def _has_replaced_state(self, module):
+        while self._states:
+            # Those of calls that raised are left over.
+            began, state = self._states.pop()
+            if began is module:
+                return state != _own_state(module)
+        return False
 
     def _begin_backward(self, fqn, grad, ends_with_pass):
         self._module_event("pre_bw", fqn, [self._encode_given(grad)])
@@ -531,6 +553,12 @@ class Recorder(TorchDispatchMode):
         if isinstance(value, torch.SymInt):
             return int(value)
         return f"str:{value}"
+
+
+def _own_state(module):
+    """The storages that a module's own weights and buffers are on; not of sharded ones, whose weights come and go."""
+    own = [*module._parameters.values(), *module._buffers.values()]
+    return [one.untyped_storage()._cdata for one in own if one is not None and one.layout == torch.strided and not is_traceable_wrapper_subclass(one)]
 
 
 class _Saved:

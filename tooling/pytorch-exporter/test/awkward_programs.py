@@ -157,3 +157,79 @@ def sampling_step():
         optimizer.zero_grad()
 
     return policy, optimizer, step
+
+
+class _Centred(nn.Module):
+    """Keeps a mean of what it saw by replacing its buffer."""
+
+    def __init__(self, dim):
+        super().__init__()
+        self.inner = nn.Linear(dim, dim)
+        self.register_buffer("mean", torch.zeros(dim))
+
+    def forward(self, x):
+        x = F.gelu(self.inner(x))
+        self.mean = 0.9 * self.mean + 0.1 * x.detach().mean((0, 1))
+        return torch.sigmoid(x) * x - self.mean
+
+
+class _Moved(nn.Module):
+    """Is given what its parent writes into afterwards, and saves none of it."""
+
+    def __init__(self, dim):
+        super().__init__()
+        self.inner = nn.Sequential(nn.Linear(dim, 4 * dim), nn.GELU(), nn.Linear(4 * dim, dim))
+
+    def forward(self, x, offset):
+        return F.silu(self.inner(x) + offset)
+
+
+class _States(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        of = nn.utils.parametrizations.spectral_norm
+        self.spectral = nn.Sequential(of(nn.Linear(dim, 4 * dim)), nn.ReLU(), of(nn.Linear(4 * dim, dim)))
+        self.centred = _Centred(dim)
+        self.moved = _Moved(dim)
+        self.register_buffer("offset", torch.ones(dim))
+
+    def forward(self, x):
+        x = self.moved(self.centred(self.spectral(x)), self.offset)
+        torch.add(self.offset, 0.1, out=self.offset)
+        return x
+
+
+def states_step():
+    """Modules that count in buffers as they run: spectral norms by `out=`, others by a buffer in place of the last one, or of another module."""
+    model = nn.Sequential(nn.Linear(16, 16), _States(16), _States(16))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    x = torch.randn(8, 32, 16)
+
+    def step():
+        model(x).square().mean().backward()
+        # By hand, after all that may run again.
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter -= 0.01 * parameter.grad
+        optimizer.step()
+        optimizer.zero_grad()
+
+    return model, optimizer, step
+
+
+def hooks_step():
+    """Hooks that compute before and after a module's forward pass, as weight_norm has them: they are no part of it."""
+    model = nn.Sequential(*(nn.Sequential(nn.Linear(16, 64), nn.GELU(), nn.Linear(64, 16)) for _ in range(3)))
+    for block in model:
+        block.register_forward_pre_hook(lambda _, given: (torch.tanh(given[0]) * given[0],))
+        block.register_forward_hook(lambda _, given, out: out + torch.sigmoid(given[0]))
+        block[2].register_forward_pre_hook(lambda _, given: (torch.sigmoid(given[0]) * given[0],))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    x = torch.randn(8, 32, 16)
+
+    def step():
+        model(x).square().mean().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+    return model, optimizer, step

@@ -123,6 +123,42 @@ class Programs(Folder):
                 self.assertLess(abs(peak - plan["peakBytes"]), 0.005 * plan["peakBytes"])
 
 
+    def test_hooks_of_the_program_are_outside_of_the_module_and_ours_add_no_op(self):
+        class Product(nn.Module):
+            def forward(self, x, weight):
+                return x @ weight
+
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.weight, self.product = nn.Parameter(torch.randn(4, 4)), Product()
+                self.product.register_forward_pre_hook(lambda _, args: (args[0].sin(), args[1]))
+                self.product.register_forward_hook(lambda _, args, out: out.cos())
+
+            def forward(self, x):
+                return self.product(x, self.weight)
+
+        def build():
+            model, x = Model(), torch.randn(2, 4)
+            return model, None, lambda: model(x).sum().backward()
+
+        file = self.record(build)
+        inside, found = False, []
+        for event in file["events"]:
+            if event["e"] in ("pre_fw", "post_fw") and file["fqns"][event["m"]].endswith("product"):
+                inside = event["e"] == "pre_fw"
+            elif event["e"] == "op" and inside:
+                found.append(file["funcs"][event["f"]]["name"])
+        self.assertEqual(found, ["aten.mm.default"])
+
+    def test_modules_that_replace_their_state_are_told(self):
+        file = self.record(programs.states_step)
+        at = [i for i, event in enumerate(file["events"]) if event["e"] == "mark"]
+        self.assertEqual([file["events"][i]["name"] for i in at], ["stateReplaced"] * 2)
+        ends = [next(event for event in file["events"][i:] if event["e"] == "post_fw") for i in at]
+        self.assertEqual([file["fqns"][event["m"]] for event in ends], ["Sequential.1.centred", "Sequential.2.centred"])
+
+
 def _is_drawn_high():
     """What fake tensors cannot tell."""
     return bool((torch.rand(2) > 0.5).all())

@@ -26,8 +26,8 @@ export interface CallPart {
 export interface CallPartRules {
   readonly opsOf: readonly (readonly number[])[];
   madeBy(op: number): readonly number[];
-  /** By storage: the last op of the forward pass that writes into it in place. */
-  readonly lastWritten: ReadonlyMap<number, number>;
+  /** The last op that writes into a storage while a call may have to run again; -1 for none. */
+  lastWrite(storage: number, call: number): number;
   /** Whether running statistics are all that an op counts up in a storage. */
   isCounting(op: number, storage: number): boolean;
   /** Why nothing in a call can run again. */
@@ -77,7 +77,7 @@ export class CallParts {
     }
     if (savesOf.size === 0) return "it saves nothing that it makes";
     const { rerun, lastUses } = followBack(script, ops, made, savesOf);
-    const reason = this.whyNot(rerun, made);
+    const reason = this.whyNot(call, rerun, made);
     if (reason !== undefined) return reason;
     const isRead = new Set([...rerun].flatMap((op) => storagesOf(trace, trace.opInputs(op))));
     const unread = args.filter((storage) => !isRead.has(storage));
@@ -95,14 +95,14 @@ export class CallParts {
   }
 
   /** What is given to an op that runs again has to be as it was; what writes into it by the way does not run again. */
-  private whyNot(rerun: ReadonlySet<number>, made: ReadonlySet<number>): string | undefined {
+  private whyNot(call: number, rerun: ReadonlySet<number>, made: ReadonlySet<number>): string | undefined {
     const { trace } = this.script;
-    const { lastWritten, isCounting } = this.rules;
+    const { rules } = this;
     for (const op of rerun) {
       if (trace.ops.flags[op] & OpFlag.effectful) return `${trace.opName(op)} does more than compute`;
       for (const storage of storagesOf(trace, trace.opInputs(op))) {
-        const written = made.has(storage) ? undefined : lastWritten.get(storage);
-        if (written !== undefined && written >= op && !isCounting(written, storage))
+        const written = made.has(storage) ? -1 : rules.lastWrite(storage, call);
+        if (written >= op && !rules.isCounting(written, storage))
           return `${trace.opName(written)} writes into what it is given`;
       }
     }

@@ -1,4 +1,4 @@
-import { Category, OpFlag, Phase, type Trace } from "@remat/trace";
+import { Category, EventKind, OpFlag, Phase, stateReplacedMark, type Trace } from "@remat/trace";
 import { type CallPart, CallParts } from "./call-parts.js";
 import { Act, type StepScript } from "./step-script.js";
 
@@ -36,7 +36,13 @@ export function checkpointableUnits(script: StepScript): CheckpointableUnits {
   const { calls, modules, ops } = trace;
   const ranges = readRanges(script);
   const isResaved = savedAgain(script, ranges.callsOfSave);
-  const lastWritten = lastWrites(trace);
+  const replacing = callsThatReplaceState(trace);
+  const written = writtenStorages(script);
+  const writes = writesInForward(trace, written);
+  const lastReads = lastReadsOf(script, ranges.callsOfSave);
+  /** What is written after the last time that a call may run again is as good as unwritten. */
+  const lastWrite = (storage: number, call: number): number =>
+    (writes.get(storage) ?? []).findLast((op) => op <= (lastReads.get(call) ?? -1)) ?? -1;
   const args: number[][] = [];
   const callsOf = new Map<string, number[]>();
   const refused = new Map<string, string>();
@@ -44,8 +50,8 @@ export function checkpointableUnits(script: StepScript): CheckpointableUnits {
     const { fqn } = modules[calls.module[call]];
     callsOf.set(fqn, [...(callsOf.get(fqn) ?? []), call]);
     args.push(argsOf(script, call, ranges.opsOf[call]));
-    const of = { args: args[call], saves: ranges.saves[call], lastWritten, isResaved: isResaved.has(call) };
-    const reason = whyNot(script, call, ranges.opsOf[call], of);
+    const of = { saves: ranges.saves[call], written, lastWrite, isResaved: isResaved.has(call) };
+    const reason = replacing.has(call) ? replacesState : whyNot(script, call, ranges.opsOf[call], of);
     if (reason !== undefined) refused.set(fqn, reason);
   }
   const runtimeMs = ops.runtimeMs.map((ms) => (ms > 0 ? ms : 0));
@@ -57,9 +63,10 @@ export function checkpointableUnits(script: StepScript): CheckpointableUnits {
   const parts = new CallParts(script, {
     opsOf: ranges.opsOf,
     madeBy,
-    lastWritten,
+    lastWrite,
     isCounting: (op, storage) => isCounting(trace, op, storage),
-    refusal: (call) => (isResaved.has(call) ? "its gradient has a gradient of its own" : undefined),
+    refusal: (call) =>
+      replacing.has(call) ? replacesState : isResaved.has(call) ? "its gradient has a gradient of its own" : undefined,
   });
   return {
     fqns: [...callsOf.keys()].filter((fqn) => !refused.has(fqn)),
@@ -67,7 +74,7 @@ export function checkpointableUnits(script: StepScript): CheckpointableUnits {
     args,
     opsOf: ranges.opsOf,
     runtimeMs,
-    isWritten: Uint8Array.from({ length: maker.length }, (_, storage) => (lastWritten.has(storage) ? 1 : 0)),
+    isWritten: Uint8Array.from({ length: maker.length }, (_, storage) => (writes.has(storage) ? 1 : 0)),
     madeBy,
     refused,
     partOf: (call, begin, end) => parts.of(call, begin, end),
@@ -147,37 +154,100 @@ function whyNot(
   call: number,
   opsInside: readonly number[],
   {
-    args,
     saves,
-    lastWritten,
+    written,
+    lastWrite,
     isResaved,
-  }: { args: readonly number[]; saves: number; lastWritten: ReadonlyMap<number, number>; isResaved: boolean },
+  }: {
+    readonly saves: number;
+    readonly written: WrittenStorages;
+    lastWrite(storage: number, call: number): number;
+    readonly isResaved: boolean;
+  },
 ): string | undefined {
   if (enter[call] < 0 || exit[call] < 0) return "its forward pass does not begin and end";
   if (saves === 0) return "it saves nothing for the backward pass";
   if (isResaved) return "its gradient has a gradient of its own";
   const inside = new Set(opsInside);
-  const changed = args.find((storage) => (lastWritten.get(storage) ?? -1) > opsInside[0]);
-  if (changed !== undefined) return `${trace.opName(lastWritten.get(changed)!)} writes into what it is given`;
+  const isForeign = (storage: number): boolean => !inside.has(maker[storage]);
   for (const op of opsInside) {
     if (trace.ops.flags[op] & OpFlag.effectful) return `${trace.opName(op)} does more than compute`;
-    if ((trace.ops.flags[op] & OpFlag.inPlace) === 0) continue;
-    const [written] = trace.opOutputs(op);
-    if (written === undefined) continue;
-    for (const storage of trace.tensorStorages(written))
-      if (!inside.has(maker[storage]) && !isCounting(trace, op, storage))
+    for (const storage of written(op))
+      if (isForeign(storage) && !isCounting(trace, op, storage))
         return `${trace.opName(op)} writes into what was made outside`;
+    for (const tensor of trace.opInputs(op))
+      for (const storage of trace.tensorStorages(tensor)) {
+        const last = lastWrite(storage, call);
+        if (last > opsInside[0] && isForeign(storage) && !isCounting(trace, last, storage))
+          return `${trace.opName(last)} writes into what it is given`;
+      }
   }
   return undefined;
 }
 
-/** By storage: the last op of the forward pass that writes into it in place. */
-function lastWrites(trace: Trace): Map<number, number> {
+const replacesState = "it replaces its own weights or buffers as it runs";
+
+/** The calls during which a module replaces its own state, those around it included. */
+function callsThatReplaceState(trace: Trace): ReadonlySet<number> {
+  const { events, moduleEvents, strings } = trace;
+  const active = new Set<number>();
+  const found = new Set<number>();
+  for (let event = 0; event < events.count; event++) {
+    const item = events.subject[event];
+    switch (events.kind[event]) {
+      case EventKind.enterModule:
+        if (moduleEvents.phase[item] === Phase.forward) active.add(moduleEvents.call[item]);
+        break;
+      case EventKind.exitModule:
+        if (moduleEvents.phase[item] === Phase.forward) active.delete(moduleEvents.call[item]);
+        break;
+      case EventKind.mark:
+        if (strings[item] === stateReplacedMark) for (const call of active) found.add(call);
+        break;
+    }
+  }
+  return found;
+}
+
+/** What an op writes into that was there before it, by op. */
+type WrittenStorages = (op: number) => readonly number[];
+
+/** Of an op that is given the tensor for its result (`aten.div.out`, `aten.topk.values`), those results that it did not make. */
+function writtenStorages({ trace, maker }: StepScript): WrittenStorages {
+  return (op) => {
+    const isInPlace = (trace.ops.flags[op] & OpFlag.inPlace) !== 0;
+    if (!isInPlace && !namesOfResults.test(trace.opName(op))) return [];
+    const outputs = Array.from(trace.opOutputs(op)).flatMap((tensor) => [...trace.tensorStorages(tensor)]);
+    return isInPlace ? outputs : outputs.filter((storage) => maker[storage] !== op);
+  };
+}
+
+const namesOfResults = /[._](out|values|values_stable|max|min|grad_input)$/;
+
+/** By storage: the ops outside of backward passes that write into it. */
+function writesInForward(trace: Trace, written: WrittenStorages): Map<number, number[]> {
+  const writes = new Map<number, number[]>();
+  for (let op = 0; op < trace.ops.count; op++) {
+    if (trace.ops.phase[op] !== Phase.forward) continue;
+    for (const storage of written(op)) {
+      const before = writes.get(storage);
+      if (before === undefined) writes.set(storage, [op]);
+      else before.push(op);
+    }
+  }
+  return writes;
+}
+
+/** By call: the op before which the backward pass reads for the last time what was saved in it. */
+function lastReadsOf(
+  { act, subject, count }: StepScript,
+  callsOfSave: Ranges["callsOfSave"],
+): ReadonlyMap<number, number> {
   const last = new Map<number, number>();
-  for (let op = 0; op < trace.ops.count; op++)
-    if (trace.ops.phase[op] === Phase.forward && trace.ops.flags[op] & OpFlag.inPlace)
-      for (const tensor of trace.opOutputs(op))
-        for (const storage of trace.tensorStorages(tensor)) last.set(storage, op);
+  let op = 0;
+  for (let at = 0; at < count; at++)
+    if (act[at] === Act.op) op = subject[at];
+    else if (act[at] === Act.unpack) for (const call of callsOfSave.get(subject[at]) ?? []) last.set(call, op);
   return last;
 }
 

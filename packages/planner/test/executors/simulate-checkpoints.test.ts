@@ -174,6 +174,23 @@ describe.each(recordedCases.map((one) => [one.step.case, one] as const))("model 
 
 const replays = ({ ops }: Trace): number => ops.phase.filter((phase) => phase === Phase.recompute).length;
 
+interface RecordedEvent {
+  readonly e: string;
+  readonly f?: number;
+  readonly m?: number;
+  readonly bw?: 1;
+  readonly o?: unknown;
+  readonly [key: string]: unknown;
+}
+
+interface RecordedStep {
+  readonly fqns: readonly string[];
+  readonly funcs: readonly { readonly name: string }[];
+  readonly storages: readonly object[];
+  readonly tensors: readonly object[];
+  readonly events: readonly RecordedEvent[];
+}
+
 interface RecordedOps {
   readonly funcs: readonly { readonly name: string }[];
   readonly events: readonly { readonly f?: number }[];
@@ -196,6 +213,60 @@ test("refuses parts that begin between what makes a tensor and what draws number
     expect(units.partOf(call, place - 1, ops.length)).toMatchObject({ call });
     expect(units.partOf(call, place, ops.length)).toBe(`${draws} writes into what it is given`);
   }
+});
+
+describe("modules that change what they start from", () => {
+  const { step } = recordedCases.find((one) => {
+    const { refused, callsOf } = checkpointableUnits(stepScript(readPyTorchTrace(one.step)));
+    return refused.size < callsOf.size - 2;
+  })!;
+  const plain = step as unknown as RecordedStep;
+  const plainly = checkpointableUnits(stepScript(readPyTorchTrace(step)));
+  const root = plain.fqns[0];
+  const [inner] = plainly.fqns.filter((fqn) => fqn !== root);
+  const buffer = { before: { e: "ref", s: [plain.storages.length], r: "Buffer" }, tensor: `%${plain.tensors.length}` };
+  const withEvents = (events: readonly RecordedEvent[]) =>
+    checkpointableUnits(
+      stepScript(
+        readPyTorchTrace({
+          ...plain,
+          funcs: [...plain.funcs, { name: "aten.add.out" }],
+          storages: [...plain.storages, { bytes: 16, dev: "cpu" }],
+          tensors: [...plain.tensors, { s: plain.storages.length, dt: "float32", sh: [4], st: [1] }],
+          events: [buffer.before, ...events],
+        }),
+      ),
+    );
+  const end = plain.events.findIndex((event) => event.e === "post_fw" && plain.fqns[event.m!] === inner);
+  const start = plain.events.findIndex((event) => event.e === "pre_fw" && plain.fqns[event.m!] === inner) + 1;
+  const bodyAt = plain.events.findIndex((event, at) => at > start && event.e === "hook_done") + 1;
+  const insert = (at: number, ...added: RecordedEvent[]) => plain.events.toSpliced(at, 0, ...added);
+  const writes = { e: "op", f: plain.funcs.length, a: [buffer.tensor, 1], k: {}, o: buffer.tensor };
+
+  test("do not run again, nor do those around them, where they replace it", () => {
+    const { refused, partOf, callsOf } = withEvents(insert(end, { e: "mark", name: "stateReplaced" }));
+    expect([...refused.keys()].filter((fqn) => !plainly.refused.has(fqn)).sort()).toEqual(
+      plainly.fqns.filter((fqn) => fqn === inner || inner.startsWith(`${fqn}.`) || fqn === root).sort(),
+    );
+    const reason = "it replaces its own weights or buffers as it runs";
+    expect([refused.get(inner), partOf(callsOf.get(root)![0], 0, 1000)]).toEqual([reason, reason]);
+  });
+
+  test("do not where an op is given what it writes its result into", () => {
+    expect(withEvents(insert(end, writes)).refused.get(inner)).toBe("aten.add.out writes into what was made outside");
+  });
+
+  test("do not where what they read is written into before they may run again, whoever made it", () => {
+    const first = plain.events.find((event) => event.e === "op")!;
+    const from = insert(bodyAt, { ...first, a: [buffer.tensor] });
+    const afterwards = from.findIndex((event) => event.bw === 1);
+    expect(withEvents(from).refused.has(inner)).toBe(false);
+    expect(withEvents(from.toSpliced(afterwards, 0, writes)).refused.get(inner)).toBe(
+      "aten.add.out writes into what it is given",
+    );
+    // By hand, as a program may update weights.
+    expect(withEvents([...from, writes]).refused.has(inner)).toBe(false);
+  });
 });
 
 function readsOfFreed(trace: Trace): string[] {
