@@ -147,7 +147,7 @@ class _Saved:
 
 
 class _Entry:
-    """An op with what it was given: from outside with the version that was there, of what was made here which storages it reads and writes."""
+    """An op with what it was given: from outside with the version and the storage that it had, of what was made here which storages it reads and writes."""
 
     __slots__ = ("op", "func", "args", "kwargs", "outs", "given", "reads", "touches")
 
@@ -160,7 +160,12 @@ class _Entry:
         """Raises where what an op was given is no longer what it was."""
         if self.op.statistics:
             return
-        for tensor, version in self.given:
+        for tensor, version, storage in self.given:
+            if storage is not None and tensor.untyped_storage()._cdata != storage._cdata:
+                raise RuntimeError(
+                    f"remat: {self.func} is to run again, and a tensor {list(tensor.shape)} that it was given was given other data since, by `.data = …`. "
+                    "Plan it without parts of modules: remat plan --whole-modules."
+                )
             if tensor._version != version:
                 raise RuntimeError(
                     f"remat: {self.func} is to run again, and a tensor {list(tensor.shape)} that it was given was written into since: version {tensor._version}, "
@@ -284,7 +289,7 @@ class _Part:
             if value is None:
                 # Itself, since what is written into it later counts up the version of no other.
                 if not given.is_inference():
-                    entry.given.append((given, given._version))
+                    entry.given.append((given, given._version, given.untyped_storage() if _is_plain(given) else None))
                 return given
             entry.reads.add(self._values[value][0])
             key = (self._values[value][0], given.dtype, given.shape, given.stride(), given.storage_offset())

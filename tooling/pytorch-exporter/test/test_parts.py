@@ -240,6 +240,9 @@ class PartsTest(unittest.TestCase):
         self.assertTrue(all(torch.equal(a, b) for a, b in zip(*results)))
 
     def test_what_was_written_into_or_freed_since_is_an_error(self):
+        def replace_data(weight):
+            weight.data = weight.data + 1
+
         class Shifted(nn.Module):
             def __init__(self):
                 super().__init__()
@@ -248,7 +251,7 @@ class PartsTest(unittest.TestCase):
             def forward(self, x):
                 return torch.sigmoid(x + self.shift).sum()
 
-        for change, message in ((lambda w: w.mul_(2), "was written into since"), (lambda w: w.untyped_storage().resize_(0), "was freed since")):
+        for change, message in ((lambda w: w.mul_(2), "was written into since"), (lambda w: w.untyped_storage().resize_(0), "was freed since"), (replace_data, "other data since")):
             model = Shifted()
             remat.apply(model, policy_of(model, {"": [[0, 2]]}))
             loss = model(torch.randn(2, 8, 16))
