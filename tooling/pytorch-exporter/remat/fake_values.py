@@ -39,6 +39,9 @@ _STAND_INS = {"aten._grouped_mm.default": _grouped_mm}
 # Fake tensors have no idea of how many elements a sparse one has.
 _COUNTING = {"aten._to_sparse", "aten._to_sparse_csr", "aten._to_sparse_csc", "aten._to_sparse_bsr", "aten._to_sparse_bsc", "aten._coalesce"}
 
+# A kernel alone knows how much it keeps for the backward pass.
+_WITH_WORKSPACE = {"aten.mkldnn_rnn_layer"}
+
 
 class FakeValues(TorchDispatchMode):
     """Computes what follows from no weight and no random number beside the fake tensors, so that it can be read; the rest is as the user assumes.
@@ -142,6 +145,8 @@ class FakeValues(TorchDispatchMode):
     # What a program reads
 
     def _read(self, func, fake_args, fake_kwargs, args, kwargs, is_known):
+        if str(func).rsplit(".", 1)[0] in _WITH_WORKSPACE:
+            self._warn_of(_line(), f"runs {func}, which keeps a workspace for the backward pass on a CPU that fake tensors do not tell of: a real step holds more. Record it by record_step.")
         is_item = func is torch.ops.aten._local_scalar_dense.default
         try:
             # Fake tensors remember the values of some numbers.

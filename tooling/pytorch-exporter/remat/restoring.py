@@ -8,6 +8,7 @@ import random
 
 import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 
 @contextlib.contextmanager
@@ -27,6 +28,7 @@ def as_before(model, *, values=True):
         if values:
             stack.callback(_restore_generators())
             stack.callback(_restore_tensors([*model.parameters(), *model.buffers()]))
+        stack.callback(_restore_references(model))
         stack.callback(_restore_gradients(model, values))
         stack.callback(register_optimizer_step_pre_hook(meet).remove)
         yield met
@@ -49,6 +51,25 @@ def _restore_tensors(tensors):
         with torch.no_grad():
             for tensor, before in zip(tensors, copies):
                 tensor.copy_(before)
+
+    return restore
+
+
+def _restore_references(model):
+    """The tensors that are a model's weights and buffers, and the storages that these are on: steps may replace both. Sharded weights come and go by themselves."""
+
+    def plain(named):
+        return {name: one for name, one in named.items() if one is not None and not is_traceable_wrapper_subclass(one)}
+
+    own = [(of, plain(of)) for module in model.modules() for of in (module._parameters, module._buffers)]
+    data = [(tensor, tensor.data) for _, named in own for tensor in named.values()]
+
+    def restore():
+        for of, named in own:
+            of.update(named)
+        for tensor, before in data:
+            if tensor.device != before.device or tensor.data_ptr() != before.data_ptr():
+                tensor.data = before
 
     return restore
 

@@ -21,6 +21,7 @@ from torch import nn
 from torch._subclasses.fake_tensor import FakeTensor
 
 import remat
+from remat.restoring import as_before
 
 
 def phase_of(op):
@@ -359,6 +360,46 @@ class Export(Folder):
             assert model[0].grad.shape == (2, 8, 16) and rows.grad.shape == (6, 8)
 
         self.export(step, model)
+
+    def test_workspaces_that_fake_tensors_do_not_tell_of_are_told_of_once(self):
+        model, x = nn.LSTM(4, 8, 2), torch.randn(3, 2, 4)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            remat.export_step(lambda: model(x)[0].sum().backward(), self.folder / "step.json", model=model)
+        [text] = {str(one.message) for one in told if str(one.message).startswith("remat: ")}
+        self.assertRegex(text, r"test_programs\.py:\d+ .* runs aten\.mkldnn_rnn_layer\.default, which keeps a workspace")
+
+    def test_what_a_step_replaces_is_as_before_when_it_was_recorded(self):
+        class Replacing(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.weight = nn.Parameter(torch.randn(4, 4))
+                self.register_buffer("mean", torch.zeros(4))
+                self.register_buffer("last", torch.ones(4))
+
+            def forward(self, x):
+                y = x @ self.weight
+                self.mean = 0.9 * self.mean + y.detach().mean(0)
+                self.last.data = self.mean * 2
+                return (y - self.mean).sum()
+
+        model, x = Replacing(), torch.randn(3, 4)
+        optimizer = torch.optim.Adam(model.parameters())
+
+        def step():
+            model(x).backward()
+            optimizer.step()
+            optimizer.zero_grad()
+
+        before = {name: (id(value), value.clone()) for name, value in [*model.named_parameters(), *model.named_buffers()]}
+        last_at = model.last.data_ptr()
+        remat.export_step(step, self.folder / "step.json", model=model, optimizer=optimizer)
+        with as_before(model):
+            step()
+        for name, value in [*model.named_parameters(), *model.named_buffers()]:
+            self.assertEqual(id(value), before[name][0])
+            self.assertTrue(torch.equal(value, before[name][1]))
+        self.assertEqual((type(model.last.data), model.last.data_ptr()), (torch.Tensor, last_at))
 
     def test_an_export_leaves_what_was_built_on_the_cpu_as_it_was(self):
         def build():
