@@ -53,4 +53,5 @@ def untyped_storages(tensor) -> list[torch.UntypedStorage]:
 
 
 def needing_gradient(value) -> list[torch.Tensor]:
-    return [tensor for tensor in tensors_in(value) if tensor.requires_grad]
+    # Without gradients, as in the forward pass of an autograd function, nothing of what is made of them comes back to them.
+    return [tensor for tensor in tensors_in(value) if tensor.requires_grad] if torch.is_grad_enabled() else []

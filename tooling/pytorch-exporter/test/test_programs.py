@@ -152,6 +152,38 @@ class Programs(Folder):
                 found.append(file["funcs"][event["f"]]["name"])
         self.assertEqual(found, ["aten.mm.default"])
 
+    def test_modules_inside_an_autograd_function_are_recorded(self):
+        """As programs checkpoint that do so by a function of their own, which runs modules without gradients on views of what wants one."""
+        layer = nn.Linear(4, 4)
+
+        class Again(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x)
+                return layer(x.view(2, 4))
+
+            @staticmethod
+            def backward(ctx, gradient):
+                with torch.enable_grad():
+                    x = ctx.saved_tensors[0].detach().requires_grad_()
+                    return torch.autograd.grad(layer(x), x, gradient)[0]
+
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.weight, self.layer = nn.Parameter(torch.randn(2, 4)), layer
+
+            def forward(self):
+                return Again.apply(self.weight)
+
+        def build():
+            model = Model()
+            return model, None, lambda: model().sum().backward()
+
+        file = self.record(build)
+        calls = [(event["e"], event.get("bw")) for event in file["events"] if event["e"].endswith("_fw") and file["fqns"][event["m"]] == "Model.layer"]
+        self.assertEqual(calls, [("pre_fw", None), ("post_fw", None), ("pre_fw", 1), ("post_fw", 1)])
+
     def test_modules_that_replace_their_state_are_told(self):
         file = self.record(programs.states_step)
         at = [i for i, event in enumerate(file["events"]) if event["e"] == "mark"]
