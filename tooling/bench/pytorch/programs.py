@@ -1,7 +1,7 @@
 """Programs in a folder: recorded, planned for 70 % of what they hold, and followed. Prints a Markdown table. Run by `pnpm bench:pytorch --programs FOLDER`.
 
 A program is a Python file with `build()`, which returns `(model, step)` or `(model, optimizer, step)`, as `remat.export` takes it; or one of the public ones of `public_programs.py`
-whose repository lies in the folder.
+and `public_models.py` whose repository lies in the folder.
 """
 
 import contextlib
@@ -19,6 +19,7 @@ sys.path[:0] = [str(Path(__file__).parent), str(exporter), str(exporter / "test"
 import torch
 from bench import MIB, plan
 from missing_ops import define_missing_torchvision_ops
+from public_models import MODELS
 from public_programs import PUBLIC
 
 import remat
@@ -82,7 +83,7 @@ if __name__ == "__main__":
     warnings.simplefilter("ignore")
     print("| program | holds | planned for 70 %, or the least there is | measured | modules | bit-equal |\n|---|---|---|---|---|---|")
     root = Path(sys.argv[1])
-    public = {name: functools.partial(build, root) for name, (repository, build) in PUBLIC.items() if (root / repository).is_dir()}
+    public = {name: functools.partial(build, root) for name, (repository, build) in {**PUBLIC, **MODELS}.items() if (root / repository).is_dir()}
     own = {path.stem: program_in(path) for path in sorted(root.glob("*.py"))}
     for name, build in {**public, **own}.items():
         if build is not None:

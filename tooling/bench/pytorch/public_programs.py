@@ -25,12 +25,12 @@ def definitions(path, **constants):
 
 
 def _imports_missing(node):
-    """What only draws or downloads."""
+    """What only draws, logs or downloads."""
     names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-    return any(name.split(".")[0] in ("matplotlib", "requests", "tarfile", "gymnasium") for name in names)
+    return any(name == "torch.utils.tensorboard" or name.split(".")[0] in ("matplotlib", "requests", "tarfile", "gymnasium") for name in names)
 
 
-def _trained(model, optimizer, loss_of):
+def trained(model, optimizer, loss_of):
     def step():
         optimizer.zero_grad()
         loss_of().backward()
@@ -65,7 +65,7 @@ def mingpt(root):
     model = GPT(config)
     optimizer = model.configure_optimizers(CfgNode(weight_decay=0.1, learning_rate=1e-3, betas=(0.9, 0.95)))
     x, y = torch.randint(0, 256, (8, 128)), torch.randint(0, 256, (8, 128))
-    return _trained(model, optimizer, lambda: model(x, y)[1])
+    return trained(model, optimizer, lambda: model(x, y)[1])
 
 
 def vae(root):
@@ -76,25 +76,25 @@ def vae(root):
         recon, mu, logvar = model(x)
         return of.loss_function(recon, x, mu, logvar)
 
-    return _trained(model, optim.Adam(model.parameters(), lr=1e-3), loss_of)
+    return trained(model, optim.Adam(model.parameters(), lr=1e-3), loss_of)
 
 
 def super_resolution(root):
     model = definitions(root / "examples/super_resolution/model.py").Net(upscale_factor=3)
     x, y = torch.rand(4, 1, 85, 85), torch.rand(4, 1, 255, 255)
-    return _trained(model, optim.Adam(model.parameters(), lr=1e-2), lambda: F.mse_loss(model(x), y))
+    return trained(model, optim.Adam(model.parameters(), lr=1e-2), lambda: F.mse_loss(model(x), y))
 
 
 def mnist(root):
     model = definitions(root / "examples/mnist/main.py").Net()
     x, y = torch.rand(64, 1, 28, 28), torch.randint(0, 10, (64,))
-    return _trained(model, optim.Adadelta(model.parameters(), lr=1.0), lambda: F.nll_loss(model(x), y))
+    return trained(model, optim.Adadelta(model.parameters(), lr=1.0), lambda: F.nll_loss(model(x), y))
 
 
 def mnist_rnn(root):
     model = definitions(root / "examples/mnist_rnn/main.py").Net()
     x, y = torch.rand(64, 1, 28, 28), torch.randint(0, 10, (64,))
-    return _trained(model, optim.Adadelta(model.parameters(), lr=0.1), lambda: F.nll_loss(model(x), y))
+    return trained(model, optim.Adadelta(model.parameters(), lr=0.1), lambda: F.nll_loss(model(x), y))
 
 
 def time_sequence(root):
@@ -115,33 +115,33 @@ def word_transformer(root):
     model = definitions(root / "examples/word_language_model/model.py").TransformerModel(1000, 200, 2, 200, 2, 0.2)
     x = torch.randint(0, 1000, (36, 20))
     y = torch.randint(0, 1000, (35 * 20,))
-    return _trained(model, optim.SGD(model.parameters(), lr=1.0), lambda: F.nll_loss(model(x[:-1]).view(-1, 1000), y))
+    return trained(model, optim.SGD(model.parameters(), lr=1.0), lambda: F.nll_loss(model(x[:-1]).view(-1, 1000), y))
 
 
 def word_lstm(root):
     model = definitions(root / "examples/word_language_model/model.py").RNNModel("LSTM", 1000, 200, 200, 2, 0.2, True)
     x, y = torch.randint(0, 1000, (35, 20)), torch.randint(0, 1000, (35 * 20,))
-    return _trained(model, optim.SGD(model.parameters(), lr=1.0), lambda: F.nll_loss(model(x, model.init_hidden(20))[0], y))
+    return trained(model, optim.SGD(model.parameters(), lr=1.0), lambda: F.nll_loss(model(x, model.init_hidden(20))[0], y))
 
 
 def fast_neural_style(root):
     model = definitions(root / "examples/fast_neural_style/neural_style/transformer_net.py").TransformerNet()
     x = torch.rand(2, 3, 96, 96)
-    return _trained(model, optim.Adam(model.parameters(), lr=1e-3), lambda: F.mse_loss(model(x), x))
+    return trained(model, optim.Adam(model.parameters(), lr=1e-3), lambda: F.mse_loss(model(x), x))
 
 
 def gat(root):
     model = definitions(root / "examples/gat/main.py").GAT(in_features=128, n_hidden=64, n_heads=8, num_classes=7)
     x, adjacency = torch.rand(300, 128), (torch.rand(300, 300) < 0.05).float().fill_diagonal_(1)
     y = torch.randint(0, 7, (300,))
-    return _trained(model, optim.Adam(model.parameters(), lr=5e-3), lambda: F.nll_loss(model(x, adjacency), y))
+    return trained(model, optim.Adam(model.parameters(), lr=5e-3), lambda: F.nll_loss(model(x, adjacency), y))
 
 
 def gcn(root):
     model = definitions(root / "examples/gcn/main.py").GCN(128, 16, 7)
     x, adjacency = torch.rand(300, 128), (torch.rand(300, 300) < 0.05).float().fill_diagonal_(1).to_sparse()
     y = torch.randint(0, 7, (300,))
-    return _trained(model, optim.Adam(model.parameters(), lr=1e-2), lambda: F.nll_loss(model(x, adjacency), y))
+    return trained(model, optim.Adam(model.parameters(), lr=1e-2), lambda: F.nll_loss(model(x, adjacency), y))
 
 
 def dcgan(root):
@@ -167,7 +167,7 @@ def dcgan(root):
 def siamese(root):
     model = definitions(root / "examples/siamese_network/main.py").SiameseNetwork()
     a, b, y = torch.rand(8, 1, 28, 28), torch.rand(8, 1, 28, 28), torch.rand(8).round()
-    return _trained(model, optim.Adadelta(model.parameters(), lr=1.0), lambda: F.binary_cross_entropy(model(a, b).squeeze(), y))
+    return trained(model, optim.Adadelta(model.parameters(), lr=1.0), lambda: F.binary_cross_entropy(model(a, b).squeeze(), y))
 
 
 PUBLIC = {
