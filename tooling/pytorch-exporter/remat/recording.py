@@ -26,7 +26,7 @@ from .source_lines import line_of_program
 from .tensors import needing_gradient, tensors_in, untyped_storages
 
 SCHEMA = "mem-oracle/1"
-#: Told inside the call of a module that has given its own weights or buffers other storages by its end: it cannot run twice.
+#: Told inside the call of a module that has given its weights or buffers other storages by its end: it cannot run twice.
 STATE_REPLACED = "stateReplaced"
 
 
@@ -123,8 +123,9 @@ class Recorder(TorchDispatchMode):
         self._is_saving = False
         self._names = weakref.WeakKeyDictionary()
         self._told = set()  # modules whose weights were told
+        self._tree = None  # what modules there are, with their weights
         self._hooked = weakref.WeakSet()  # modules that have hooks of their own before their forward pass, which are no part of it
-        self._states = []  # of each module that runs now: the module, and the storages that its own weights and buffers are on
+        self._states = []  # of each module that runs now: the module, and the storages that its weights and buffers are on
         self._running = []  # modules whose forward pass is recomputed in the backward pass
         self._in_optimizer = False
         self._stack = contextlib.ExitStack()
@@ -142,6 +143,9 @@ class Recorder(TorchDispatchMode):
                     self._hooked.add(module)
                     self._own(module.register_forward_pre_hook(self._before_forward).remove)
             self._tell_weights(self.model, self.first)
+            # As it is before the step, which may give weights other data.
+            if not any(torch.nn.parameter.is_lazy(one) for one in [*self.model.parameters(), *self.model.buffers()]):
+                self._tree = [self._describe(module) for module in self.model.modules()]
             for parameter in self.model.parameters():
                 if parameter.grad is not None:
                     self._ref(parameter.grad, "Gradient", self.first)
@@ -205,7 +209,7 @@ class Recorder(TorchDispatchMode):
                 **({"host_ms": round(self.host_ms, 6)} if self.host_ms is not None else {}),
                 **({"besides": besides} if (besides := self._besides()) else {}),
             },
-            "module_tree": [] if model is None else [self._describe(module) for module in model.modules()],
+            "module_tree": [] if model is None else self._tree or [self._describe(module) for module in model.modules()],
             "funcs": self.funcs,
             "fqns": self.fqns,
             "storages": self.storages,
@@ -381,7 +385,7 @@ class Recorder(TorchDispatchMode):
         if recomputes:
             self._running.append(fqn)
         self._module_event("pre_fw", fqn, self._encode_all(inputs), module)
-        self._states.append((module, _own_state(module)))
+        self._states.append((module, _state_of(module)))
         needing = [] if recomputes else needing_gradient(inputs)
         if needing:
             self._own(on_last_gradient(needing, self._encode_given, lambda told: self._module_event("post_bw", fqn, told)))
@@ -407,7 +411,8 @@ class Recorder(TorchDispatchMode):
             # Those of calls that raised are left over.
             began, state = self._states.pop()
             if began is module:
-                return state != _own_state(module)
+                now = _state_of(module)
+                return any(now.get(name, before) != before for name, before in state.items())
         return False
 
     def _begin_backward(self, fqn, grad, ends_with_pass):
@@ -555,10 +560,10 @@ class Recorder(TorchDispatchMode):
         return f"str:{value}"
 
 
-def _own_state(module):
-    """The storages that a module's own weights and buffers are on; not of sharded ones, whose weights come and go."""
-    own = [*module._parameters.values(), *module._buffers.values()]
-    return [one.untyped_storage()._cdata for one in own if one is not None and one.layout == torch.strided and not is_traceable_wrapper_subclass(one)]
+def _state_of(module):
+    """By name, the storages that the weights and buffers in a module are on; not of sharded ones, whose weights come and go."""
+    named = [*module.named_parameters(), *module.named_buffers()]
+    return {name: one.untyped_storage()._cdata for name, one in named if one.layout == torch.strided and not is_traceable_wrapper_subclass(one)}
 
 
 class _Saved:

@@ -184,12 +184,33 @@ class Programs(Folder):
         calls = [(event["e"], event.get("bw")) for event in file["events"] if event["e"].endswith("_fw") and file["fqns"][event["m"]] == "Model.layer"]
         self.assertEqual(calls, [("pre_fw", None), ("post_fw", None), ("pre_fw", 1), ("post_fw", 1)])
 
+    def test_the_weights_of_a_module_are_those_that_it_had_before_the_step(self):
+        class Replacing(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.weight, self.scale = nn.Parameter(torch.randn(4, 4)), nn.Parameter(torch.ones(4), requires_grad=False)
+
+            def forward(self, x):
+                self.scale.data = self.scale.data * 0.9
+                return x @ self.weight * self.scale
+
+        def build():
+            model, x = Replacing(), torch.randn(2, 4)
+            return model, None, lambda: model(x).sum().backward()
+
+        file = self.record(build)
+        owned = {s for event in file["events"] if event["e"] == "ref" and event["r"] == "Parameter" for s in event["s"]}
+        [module] = file["module_tree"]
+        self.assertEqual([file["tensors"][tensor]["sh"] for _, tensor in module["params"]], [[4, 4], [4]])
+        self.assertLessEqual({file["tensors"][tensor]["s"] for _, tensor in module["params"]}, owned)
+
     def test_modules_that_replace_their_state_are_told(self):
         file = self.record(programs.states_step)
         at = [i for i, event in enumerate(file["events"]) if event["e"] == "mark"]
-        self.assertEqual([file["events"][i]["name"] for i in at], ["stateReplaced"] * 2)
+        self.assertEqual({file["events"][i]["name"] for i in at}, {"stateReplaced"})
         ends = [next(event for event in file["events"][i:] if event["e"] == "post_fw") for i in at]
-        self.assertEqual([file["fqns"][event["m"]] for event in ends], ["Sequential.1.centred", "Sequential.2.centred"])
+        # And those around them.
+        self.assertEqual([file["fqns"][event["m"]] for event in ends], ["Sequential.1.centred", "Sequential.1", "Sequential.2.centred", "Sequential.2", "Sequential"])
 
 
 def _is_drawn_high():
