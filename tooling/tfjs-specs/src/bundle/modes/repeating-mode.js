@@ -1,5 +1,8 @@
 import { getBackend } from "@tensorflow/tfjs-core";
 
+/** Not the backends that specs make up. */
+const withExecutor = new Set(["cpu", "tensorflow", "webgl", "webgpu"]);
+
 /**
  * A mode that runs specs several times, in another way each time; what came of the last time counts.
  *
@@ -17,6 +20,6 @@ export class RepeatingMode {
 
   /** Budgets and plans are refused before there is a backend, and on backends whose data cannot go. */
   around(spec) {
-    return ["cpu", "tensorflow"].includes(getBackend()) ? this.run(spec) : spec();
+    return withExecutor.has(getBackend()) ? this.run(spec) : spec();
   }
 }
