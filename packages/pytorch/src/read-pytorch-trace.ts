@@ -260,10 +260,10 @@ class TraceReader {
         this.value(value, Category.other, seen),
       ]),
     );
-    if (event.ws !== undefined && !Number.isSafeInteger(event.ws))
-      throw new Error(`expected bytes in 'ws', found ${JSON.stringify(event.ws)}`);
-    if (event.ws !== undefined)
+    if (event.ws !== undefined) {
+      if (!Number.isSafeInteger(event.ws)) throw new Error(`expected bytes in 'ws', found ${JSON.stringify(event.ws)}`);
       this.builder.free(this.builder.allocate(event.ws, this.file.config.device, Category.temporary));
+    }
     this.builder.op({
       name,
       phase,
