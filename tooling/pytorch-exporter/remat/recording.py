@@ -476,10 +476,10 @@ class Recorder(TorchDispatchMode):
 
     def _ref(self, tensor, category, into=None):
         if not self._ended and tensor is not None:
-            self._is_fake = self._is_fake or type(tensor).__name__ == "FakeTensor"
             (self.events if into is None else into).append({"e": "ref", "s": self._storages(tensor), "r": category})
 
     def _storages(self, tensor):
+        self._is_fake = self._is_fake or type(tensor).__name__ == "FakeTensor"
         return [self._storage(storage, tensor.device) for storage in untyped_storages(tensor)]
 
     def _given(self, tensor):
@@ -505,7 +505,6 @@ class Recorder(TorchDispatchMode):
         self._tell({"e": "del", "s": number})
 
     def _tensor(self, tensor, given=False):
-        self._is_fake = self._is_fake or type(tensor).__name__ == "FakeTensor"
         storages = self._given(tensor) if given else self._storages(tensor)
         plain = not is_traceable_wrapper_subclass(tensor) and tensor.layout == torch.strided
         stride = [int(n) for n in tensor.stride()] if plain else None
