@@ -14,10 +14,18 @@ from torch.utils._python_dispatch import TorchDispatchMode, is_traceable_wrapper
 from .queries import QUERIES
 
 class _Checkpointed(threading.local):
-    """Of a thread: how many modules run under `torch.utils.checkpoint` now, and whether what is dispatched is not theirs, but of `torch.utils.checkpoint` itself."""
+    """Of a thread: how many modules run under `torch.utils.checkpoint` now, whether what is dispatched is not theirs, but of `torch.utils.checkpoint` itself, and the calls that have parts."""
 
     depth = 0
     is_between = False
+
+    def __init__(self):
+        self.calls = []
+
+    def leave_ended_parts(self):
+        """Before a module runs whose saved tensors are its own: no op tells those parts yet that they have ended."""
+        for call in reversed(self.calls):
+            call.leave_if_ended()
 
 
 _checkpointed = _Checkpointed()
@@ -26,6 +34,7 @@ _checkpointed = _Checkpointed()
 @contextlib.contextmanager
 def around_checkpoint():
     """For a call of `torch.utils.checkpoint`, which makes tensors to hold the arguments by: these ops have no places."""
+    _checkpointed.leave_ended_parts()
     before, _checkpointed.is_between = _checkpointed.is_between, True
     try:
         yield
@@ -61,8 +70,15 @@ class PartsOfCall(TorchDispatchMode):
         """How many ops were dispatched until now."""
         return self._place
 
+    def __enter__(self):
+        _checkpointed.leave_ended_parts()
+        _checkpointed.calls.append(self)
+        self._outside = _checkpointed.depth
+        return super().__enter__()
+
     def __exit__(self, *error):
         self._leave()
+        _checkpointed.calls.remove(self)
         return super().__exit__(*error)
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
@@ -70,12 +86,12 @@ class PartsOfCall(TorchDispatchMode):
         kwargs = kwargs or {}
         if op.is_query or _checkpointed.is_between:
             return func(*args, **kwargs)
+        self.leave_if_ended()
         place = self._place
         self._place += 1
-        if place == self._end:
-            self._require_outside(place)
-            self._leave()
         if place in self._begins and self._part is None:
+            # Those of modules around this one are told of the op after it.
+            _checkpointed.leave_ended_parts()
             self._require_outside(place)
             self._end = self._begins[place]
             self._part = _Part()
@@ -85,9 +101,11 @@ class PartsOfCall(TorchDispatchMode):
             return func(*args, **kwargs)
         return self._part.run(op, func, args, kwargs)
 
-    def __enter__(self):
-        self._outside = _checkpointed.depth
-        return super().__enter__()
+    def leave_if_ended(self):
+        """Where the part that runs has had its last op."""
+        if self._part is not None and self._place == self._end:
+            self._require_outside(self._place)
+            self._leave()
 
     def _require_outside(self, place):
         if _checkpointed.depth != self._outside:

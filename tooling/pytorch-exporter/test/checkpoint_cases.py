@@ -165,6 +165,22 @@ def random_parts(rng, model, counts, units):
     return parts
 
 
+def parts_beside(rng, places):
+    """A part of a module and, where its last op was, another module that runs again, as a whole or in parts; or one begins in it after its first ops."""
+    inner = rng.choice(sorted(name for name in places if name))
+    outer = rng.choice(sorted(name for name in places if _is_around(name, inner) and name != inner))
+    first, end = (place - places[outer][0] for place in places[inner])
+    before = rng.choice([0, 0, rng.randrange(end - first)])
+    if first + before == 0:
+        return {}, {}
+    pairs = [[max(0, first + before - rng.randint(1, 8)), first + before], [end, end + rng.randint(1, 4)]]
+    if end + places[outer][0] >= places[outer][1] or rng.random() < 0.5:
+        pairs.pop()
+    if before == 0 and rng.random() < 0.6:
+        return {inner: []}, {outer: pairs}
+    return {}, {outer: pairs, inner: [[before, rng.randint(before + 1, end - first)]]}
+
+
 def _is_around(name, other):
     return name in ("", other) or other.startswith(f"{name}.")
 
@@ -185,6 +201,18 @@ def op_counts(file):
             for one in active:
                 one[1] += 1
     return {fqn: count for fqn, [count, *others] in ((fqn, sorted(of)) for fqn, of in counts.items()) if not others}
+
+
+def op_places(file):
+    """By module that is called once, where its ops are among those of the whole: the first, and the one after the last."""
+    root = file["module_tree"][0]["fqn"]
+    count, places = 0, {}
+    for event in file["events"]:
+        if event["e"] in ("pre_fw", "post_fw") and not event.get("bw"):
+            places.setdefault(file["fqns"][event["m"]].removeprefix(root).removeprefix("."), []).append(count)
+        elif event["e"] == "op" and not event.get("bw") and not event.get("opt") and file["funcs"][event["f"]]["name"] != "aten.detach.default":
+            count += 1
+    return {fqn: tuple(of) for fqn, of in places.items() if len(of) == 2 and of[0] < of[1]}
 
 
 def savable(step_file):
@@ -248,7 +276,7 @@ def measured_peak(seed, units, parts):
 def case(seed, policies):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "step.json"
-        remat.export(lambda: build(seed), path, name=f"random {seed}", allocation_unit=1)
+        remat.export(lambda: build(seed), path, name=f"random {seed}", allocation_unit=1, also_in=None)
         file = json.loads(path.read_text())
     rng = random.Random(1000 + seed)
     ops = savable(file)
@@ -256,9 +284,12 @@ def case(seed, policies):
         model, _, _ = build(seed)
     answers = []
     counts = op_counts(file)
-    for place in range(2 * policies):
+    places = op_places(file)
+    for place in range(3 * policies):
         units = random_policy(rng, model, ops) if place < policies or rng.random() < 0.3 else {}
         parts = random_parts(rng, model, counts, units) if place >= policies else {}
+        if place >= 2 * policies:
+            units, parts = parts_beside(rng, places)
         if place >= policies and not parts:
             continue
         answer = {"units": units, **({"parts": parts} if parts else {})}

@@ -170,6 +170,24 @@ class PartsTest(unittest.TestCase):
             with self.subTest(saved=saved):
                 self.assertEqual(ran_in_part(saved), alone)
 
+    def test_a_part_ends_before_what_begins_there(self):
+        first, end = places_of("layers.2")
+        stock = state_after(transformer_step, {})
+        for outer, inner in ((first, None), (first, [[0, 6]]), (first + 4, [[4, 9]]), (first + 4, [[5, 9]])):
+            for begin in (3, first - 5):
+                ran = []
+
+                def make():
+                    made = transformer_step()
+                    made[0].layers[2].norm1.register_forward_hook(lambda *_: ran.append(1))
+                    return made
+
+                with self.subTest(outer=outer, inner=inner, begin=begin):
+                    after = state_after(make, {"": [[begin, outer], [end, end + 2]], "layers.2": inner})
+                    self.assertTrue(all(torch.equal(a, b) for a, b in zip(stock, after, strict=True)))
+                    # A module that runs again as a whole does so in both steps.
+                    self.assertEqual(len(ran), 4 if inner is None else 2)
+
     def test_a_part_that_begins_or_ends_in_a_checkpointed_module_is_an_error(self):
         first, end = places_of("layers.2")
         for part in ([first + 3, end], [first - 3, end - 3], [first + 3, end - 3]):

@@ -9,6 +9,8 @@ export interface CallModes {
   readonly isSaved: Uint8Array;
   /** The parts of calls that run again, in their order. */
   readonly parts: readonly CallPart[];
+  /** The calls that are to run in parts, found or not. */
+  readonly callsInParts: ReadonlySet<number>;
   /** The ops of calls that have parts, each of which is told from the others as it runs. */
   readonly countedOps: number;
 }
@@ -18,21 +20,20 @@ export function callModes(units: CheckpointableUnits, policy: CheckpointPolicy, 
   const mode = new Uint8Array(units.args.length);
   const isSaved = new Uint8Array(opCount);
   const parts: CallPart[] = [];
-  const counted = new Set<number>();
+  const callsInParts = new Set<number>();
   for (const { fqn, saved, ops: part } of policy)
     for (const call of units.callsOf.get(fqn) ?? []) {
       const ops = units.opsOf[call];
       if (part !== undefined) {
+        callsInParts.add(call);
         const found = units.partOf(call, ...part);
-        if (typeof found === "string") continue;
-        parts.push(found);
-        counted.add(call);
+        if (typeof found !== "string") parts.push(found);
         continue;
       }
       mode[call] = saved.length > 0 ? 2 : 1;
       for (const place of saved) if (place < ops.length) isSaved[ops[place]] = 1;
     }
   parts.sort((a, b) => a.begin - b.begin);
-  const countedOps = [...counted].reduce((sum, call) => sum + units.opsOf[call].length, 0);
-  return { mode, isSaved, parts, countedOps };
+  const countedOps = [...callsInParts].reduce((sum, call) => sum + units.opsOf[call].length, 0);
+  return { mode, isSaved, parts, callsInParts, countedOps };
 }

@@ -7,6 +7,8 @@ export interface CallPart {
   /** Places of the script at which it begins and ends: where the op before which that is makes its results. */
   readonly begin: number;
   readonly end: number;
+  /** The place of its last op: from there on it ends where another call that runs again begins. */
+  readonly lastOp: number;
   /** The storages that its ops read and that were made before it began, and of these what no op that runs again reads. */
   readonly args: readonly number[];
   readonly unread: readonly number[];
@@ -67,6 +69,7 @@ export class CallParts {
     if (ops.length === 0) return "it has no ops there";
     const begin = this.boundary[ops[0]];
     const end = beyond < all.length ? this.boundary[all[beyond]] : exit[call];
+    const lastOp = this.boundary[ops.at(-1)!];
     const made = new Set(ops.flatMap((op) => rules.madeBy(op)));
     const args = this.argsOf(ops, made);
     const savesOf = new Map<number, number[]>();
@@ -81,7 +84,8 @@ export class CallParts {
     if (reason !== undefined) return reason;
     const isRead = new Set([...rerun].flatMap((op) => storagesOf(trace, trace.opInputs(op))));
     const unread = args.filter((storage) => !isRead.has(storage));
-    return { call, begin, end, args, unread, made, rerun, lastUses, savesOf, active: this.activeAt(call, begin) };
+    const active = this.activeAt(call, begin);
+    return { call, begin, end, lastOp, args, unread, made, rerun, lastUses, savesOf, active };
   }
 
   private argsOf(ops: readonly number[], made: ReadonlySet<number>): number[] {

@@ -155,6 +155,8 @@ export class CheckpointSimulator {
           break;
         case Act.enter:
           this.observer?.entered(item, this.current, false);
+          if (frame?.part !== undefined && at > frame.part.lastOp && this.runsAgain(item))
+            frame = this.leavePart(frame);
           if (this.modes.mode[item] > 0 && frame?.part === undefined) frame = this.enter(item, frame, at);
           break;
         case Act.exit:
@@ -171,6 +173,10 @@ export class CheckpointSimulator {
       }
       if (this.held > this.above) this.excess += this.held - this.above;
     }
+  }
+
+  private runsAgain(call: number): boolean {
+    return this.modes.mode[call] > 0 || this.modes.callsInParts.has(call);
   }
 
   private enter(call: number, outer: Frame | undefined, at: number): Frame {
