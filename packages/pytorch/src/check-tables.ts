@@ -1,3 +1,5 @@
+import { checkpointingTimesWanted, isCheckpointingTimes } from "@remat/trace";
+
 type Fields = Readonly<Record<string, unknown>>;
 
 const isObject = (value: unknown): value is Fields => typeof value === "object" && value !== null;
@@ -46,6 +48,8 @@ export function wrongInTables(file: Fields): string | undefined {
     return `field 'config': expected 'besides' to be bytes, found ${JSON.stringify(config["besides"])}`;
   if (config["host_ms"] !== undefined && !(typeof config["host_ms"] === "number" && config["host_ms"] >= 0))
     return `field 'config': expected 'host_ms' to be milliseconds, found ${JSON.stringify(config["host_ms"])}`;
+  if (config["checkpoint_ms"] !== undefined && !isCheckpointingTimes(config["checkpoint_ms"]))
+    return `field 'config': expected 'checkpoint_ms' to be ${checkpointingTimesWanted}, found ${JSON.stringify(config["checkpoint_ms"])}`;
   const { lines = [] } = file;
   if (!Array.isArray(lines) || !lines.every(isText)) return "field 'lines': expected a list of source lines";
   for (const [table, [what, is]] of Object.entries(tables)) {

@@ -1,4 +1,4 @@
-import { RematError } from "@remat/trace";
+import { type CheckpointingTimes, RematError } from "@remat/trace";
 import { wrongInTables } from "./check-tables.js";
 
 /** `"%3"` is tensor 3 of the file; `"str:…"` anything that is not JSON; `"obj:…"` an object of TorchScript; `"float:inf"`. */
@@ -73,6 +73,8 @@ export interface OracleConfig {
   readonly kernels?: string;
   /** What the host took to give a device beside it all ops of the step, in milliseconds, where they were timed there. */
   readonly host_ms?: number;
+  /** What checkpointing takes on that machine beside the ops that it has run again, in milliseconds, where ops were timed. */
+  readonly checkpoint_ms?: CheckpointingTimes;
   /** What was allocated on the device from the start and no storage of the file is, in bytes. */
   readonly besides?: number;
   readonly torch: string;

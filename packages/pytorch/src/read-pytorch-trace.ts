@@ -119,6 +119,7 @@ class TraceReader {
       allocationUnitBytes: config.min_allocate,
       model: file.case,
       ...(config.host_ms !== undefined && { hostMs: config.host_ms }),
+      ...(config.checkpoint_ms !== undefined && { checkpointingMs: config.checkpoint_ms }),
       libraries: { torch: config.torch, ...(config.numpy !== undefined && { numpy: config.numpy }) },
       notes: this.notes,
     });

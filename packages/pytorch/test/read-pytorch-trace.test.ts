@@ -388,7 +388,8 @@ describe("what autograd saves", () => {
       const { config: before, ...rest } = file([{ e: "op", f: 0, a: [], o: null, ...event }]);
       return readPyTorchTrace({ ...rest, config: { ...before, ...config } });
     };
-    const trace = of({ besides: 512, host_ms: 2.5 }, { ws: 64 });
+    const checkpointing = { frame: 0.2, selective: 0.1, save: 0.01, dispatch: 0.02, count: 0, rerun: 0.01 };
+    const trace = of({ besides: 512, host_ms: 2.5, checkpoint_ms: checkpointing }, { ws: 64 });
     expect(describeTrace(trace)).toEqual([
       "+s0 512 B other",
       "+s1 4 B input",
@@ -397,11 +398,14 @@ describe("what autograd saves", () => {
       "-s3",
       "op 0 aten.relu.default() =  forward",
     ]);
-    expect(trace.header.hostMs).toBe(2.5);
+    expect(trace.header).toMatchObject({ hostMs: 2.5, checkpointingMs: checkpointing });
     expect(trace.header.notes).toEqual([expect.stringMatching("^of what is held, 512 bytes are in no tensor")]);
-    expect(of({}, {}).header).not.toHaveProperty("hostMs");
+    for (const name of ["hostMs", "checkpointingMs"]) expect(of({}, {}).header).not.toHaveProperty(name);
     expect(() => of({ besides: -1 }, {})).toThrow("expected 'besides' to be bytes, found -1");
     expect(() => of({ host_ms: "2" }, {})).toThrow(`expected 'host_ms' to be milliseconds, found "2"`);
+    expect(() => of({ checkpoint_ms: { ...checkpointing, save: -1 } }, {})).toThrow(
+      "expected 'checkpoint_ms' to be milliseconds of frame, selective, save, dispatch, count, rerun, found {",
+    );
     expect(() => of({}, { ws: "64" })).toThrow("expected bytes in 'ws', found \"64\"");
   });
 

@@ -56,6 +56,7 @@ export type { TensorType } from "./tensor-type.js";
 export {
   type CallColumns,
   type CheckpointForm,
+  type CheckpointingTimes,
   type EventColumns,
   type FasterGradients,
   type Module,
@@ -76,7 +77,7 @@ export {
 export { type OpRecord, type TensorRecord, TraceBuilder } from "./trace-builder.js";
 export { type CopiedOp, TraceCopy } from "./trace-copy.js";
 export { encodeProgress, TraceEncoder } from "./trace-encoder.js";
-export { isFasterGradients } from "./trace-header.js";
+export { checkpointingTimesWanted, isCheckpointingTimes, isFasterGradients } from "./trace-header.js";
 export { traceNotes, truncationNote, withNotes } from "./trace-notes.js";
 export { transposeRows } from "./transpose-rows.js";
 export {

@@ -1,6 +1,6 @@
 import { checkFailure } from "./memory-failure.js";
 import { list, number, type TraceRecord, text } from "./record-fields.js";
-import type { FasterGradients, TraceHeader } from "./trace.js";
+import type { CheckpointingTimes, FasterGradients, TraceHeader } from "./trace.js";
 import { excerpt, TraceFieldError } from "./trace-field-error.js";
 
 /**
@@ -25,6 +25,11 @@ export function readHeader(r: TraceRecord): TraceHeader {
     );
   if (r["hostMs"] !== undefined && !(number(r, "hostMs") >= 0))
     throw new TraceFieldError("hostMs", `expected at least 0, found ${excerpt(r["hostMs"])}`);
+  if (r["checkpointingMs"] !== undefined && !isCheckpointingTimes(r["checkpointingMs"]))
+    throw new TraceFieldError(
+      "checkpointingMs",
+      `expected ${checkpointingTimesWanted}, found ${excerpt(r["checkpointingMs"])}`,
+    );
   const libraries = r["libraries"] === undefined ? {} : r["libraries"];
   if (
     typeof libraries !== "object" ||
@@ -45,6 +50,24 @@ export function readHeader(r: TraceRecord): TraceHeader {
 /** @internal */
 export const isFasterGradients = (value: unknown): value is FasterGradients =>
   value === "equal" || value === "reordered";
+
+const checkpointingTimes = [
+  "frame",
+  "selective",
+  "save",
+  "dispatch",
+  "count",
+  "rerun",
+] as const satisfies readonly (keyof CheckpointingTimes)[];
+
+/** @internal */
+export const checkpointingTimesWanted: string = `milliseconds of ${checkpointingTimes.join(", ")}`;
+
+/** @internal */
+export function isCheckpointingTimes(value: unknown): value is CheckpointingTimes {
+  const times = Object(value) as Readonly<Record<string, unknown>>;
+  return checkpointingTimes.every((name) => typeof times[name] === "number" && times[name] >= 0);
+}
 
 function isAllocator(value: unknown): boolean {
   const { settings, reservedPeakBytes } = Object(value) as Readonly<Record<string, unknown>>;

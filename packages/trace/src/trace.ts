@@ -8,6 +8,24 @@ import { EventKind } from "./vocabulary.js";
  */
 export type FasterGradients = "equal" | "reordered";
 
+/**
+ * What `torch.utils.checkpoint` takes by itself, beside the ops that it has run again, in milliseconds: hooks, frames and dispatch modes are Python's, whatever the device computes.
+ */
+export interface CheckpointingTimes {
+  /** To enter a checkpointed call, and to begin to run it again. */
+  readonly frame: number;
+  /** The same of selective checkpointing, besides. */
+  readonly selective: number;
+  /** For each tensor that is not saved, and for each that is saved by running again. */
+  readonly save: number;
+  /** For each op under the dispatch modes of selective checkpointing, in either pass. */
+  readonly dispatch: number;
+  /** For each op of a call that has parts: to tell it from the others, and to keep it. */
+  readonly count: number;
+  /** For each op of a part that runs again. */
+  readonly rerun: number;
+}
+
 /** What a trace says about itself: the first record of a file. */
 export interface TraceHeader {
   readonly framework: "tfjs" | "pytorch" | (string & {});
@@ -30,6 +48,8 @@ export interface TraceHeader {
   readonly fasterGradients?: FasterGradients;
   /** Of a step whose ops were timed on a device that works beside the host: what the host took to give it all of them, in milliseconds. */
   readonly hostMs?: number;
+  /** PyTorch: what checkpointing takes on the machine that timed the ops, where that was measured. */
+  readonly checkpointingMs?: CheckpointingTimes;
   /** Versions of what was involved, by package name. */
   readonly libraries?: Readonly<Record<string, string>>;
   /** Of a run that ended in the midst of this step for lack of memory: how. */

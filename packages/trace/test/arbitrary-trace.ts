@@ -47,6 +47,8 @@ const jsonArbitrary = fc
   // As JSON has it, which knows no -0.
   .map((value) => JSON.parse(JSON.stringify(value)) as Record<string, unknown>);
 
+const msArbitrary = fc.double({ min: 0, max: 1e9, noNaN: true }).map((x) => x + 0);
+
 const headerArbitrary: fc.Arbitrary<TraceHeader> = fc.record(
   {
     framework: nameArbitrary,
@@ -57,6 +59,15 @@ const headerArbitrary: fc.Arbitrary<TraceHeader> = fc.record(
     deviceMemoryBytes: fc.integer({ min: 1 }),
     allocationUnitBytes: fc.constantFrom(1, 512),
     model: nameArbitrary,
+    hostMs: msArbitrary,
+    checkpointingMs: fc.record({
+      frame: msArbitrary,
+      selective: msArbitrary,
+      save: msArbitrary,
+      dispatch: msArbitrary,
+      count: msArbitrary,
+      rerun: msArbitrary,
+    }),
     libraries: fc.dictionary(fieldArbitrary, nameArbitrary, { maxKeys: 3 }),
     failure: fc.record(
       {

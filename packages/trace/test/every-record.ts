@@ -12,6 +12,8 @@ export function everyRecord(): string[] {
     deviceMemoryBytes: 2 ** 36,
     allocationUnitBytes: 512,
     model: "net",
+    hostMs: 12.5,
+    checkpointingMs: { frame: 0.1, selective: 0.08, save: 0.009, dispatch: 0.015, count: 0.02, rerun: 0.01 },
     libraries: { torch: "2.13" },
     failure: {
       cause: "kernel",

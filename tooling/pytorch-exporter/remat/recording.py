@@ -16,6 +16,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook, register_op
 from torch.utils._python_dispatch import TorchDispatchMode, is_traceable_wrapper_subclass
 
 from .backward_hooks import in_backward, on_first_gradient, on_last_gradient
+from .bookkeeping import measure_bookkeeping
 from .checkpointed_regions import watch_regions
 from .clocks import CudaClock, HostClock, wait_for_cuda
 from .cuda_memory import CudaMemory
@@ -85,6 +86,7 @@ def record_timed_step(step, path, model, optimizer, inputs, *, repeats, name, al
         last.host_ms = min(hosts)
     is_timed = last._device().split(":")[0] == ("cuda" if is_beside else "cpu") and all(of == names[-1] for of in names)
     if is_timed:
+        last.checkpoint_ms = measure_bookkeeping(last._device(), now)
         medians = [statistics.median(event["ms"] for event in same) for same in zip(*ops)]
         of_step = statistics.median(alone)
         of_ops = min(of_step, statistics.median(sum(event["ms"] for event in of) for of in ops))
@@ -109,6 +111,7 @@ class Recorder(TorchDispatchMode):
         self.model, self.optimizers, self.inputs = as_one_model(model), as_optimizers(optimizer), inputs
         self.clock = None  # where ops are timed
         self.host_ms = None  # what the host takes for all ops, where they run beside it
+        self.checkpoint_ms = None  # what checkpointing takes of the host, where ops are timed
         self._cuda = None  # CudaMemory, where the step runs on CUDA
         self._made = set()  # storages that an op returned before anything else was known of them
         self.first, self.events = [], []  # what was there before, what happened
@@ -207,6 +210,7 @@ class Recorder(TorchDispatchMode):
                 "torch": torch.__version__,
                 **({"kernels": self.kernels} if self.kernels else {}),
                 **({"host_ms": round(self.host_ms, 6)} if self.host_ms is not None else {}),
+                **({"checkpoint_ms": self.checkpoint_ms} if self.checkpoint_ms is not None else {}),
                 **({"besides": besides} if (besides := self._besides()) else {}),
             },
             "module_tree": [] if model is None else self._tree or [self._describe(module) for module in model.modules()],

@@ -1,25 +1,19 @@
-import { RuntimeSource, type Trace } from "@remat/trace";
+import { type CheckpointingTimes, RuntimeSource, type Trace } from "@remat/trace";
 
-/**
- * What `torch.utils.checkpoint` takes by itself, in milliseconds: it runs in Python, whatever the device computes. Measured with PyTorch 2.13 on one
- * core of a server (modules of 1, 10 and 20 layers of 4 units, whose ops take next to nothing).
- *
- * @internal
- */
-export const bookkeeping = {
-  /** To enter a checkpointed call, and to begin to run it again. */
-  frameMs: 0.1,
-  /** The same of selective checkpointing, besides. */
-  selectiveFrameMs: 0.08,
-  /** For each tensor that is not saved, and for each that is saved by running again. */
-  saveMs: 0.009,
-  /** For each op under the dispatch modes of selective checkpointing, in either pass. */
-  dispatchMs: 0.015,
-  /** For each op of a call that has parts: to tell it from the others, and to keep it. */
-  countMs: 0.02,
-  /** For each op of a part that runs again. */
-  rerunMs: 0.01,
-} as const;
+/** What checkpointing takes where it was not measured: of PyTorch 2.13 on one core of a server (modules of 1, 10 and 20 layers of 4 units, whose ops take next to nothing). */
+const typicalTimes: CheckpointingTimes = {
+  frame: 0.1,
+  selective: 0.08,
+  save: 0.009,
+  dispatch: 0.015,
+  count: 0.02,
+  rerun: 0.01,
+};
+
+/** What checkpointing itself takes in a step, beside what runs again: on the machine that timed its ops, or a typical one. @internal */
+export function bookkeepingOf({ header }: Trace): CheckpointingTimes {
+  return header.checkpointingMs ?? typicalTimes;
+}
 
 /** What the host is taken to need for giving a device one op of a PyTorch program, in milliseconds, where nobody measured it. */
 const typicalLaunchMs = 0.02;

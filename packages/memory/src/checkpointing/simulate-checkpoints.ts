@@ -1,4 +1,5 @@
-import { bookkeeping, hostShare } from "./bookkeeping.js";
+import type { CheckpointingTimes } from "@remat/trace";
+import { bookkeepingOf, hostShare } from "./bookkeeping.js";
 import type { CallModes } from "./call-modes.js";
 import type { CallPart } from "./call-parts.js";
 import type { CheckpointObserver } from "./checkpoint-observer.js";
@@ -73,6 +74,7 @@ export class CheckpointSimulator {
   private modes!: CallModes;
   private readonly observer: CheckpointObserver | undefined;
   private readonly countsBookkeeping: boolean;
+  private readonly bookkeeping: CheckpointingTimes;
   /** What the host takes to give an op to a device beside it, and the whole step without checkpointing; undefined where there is none. */
   private readonly beside: { readonly launchMs: number; readonly plainMs: number } | undefined;
 
@@ -81,6 +83,7 @@ export class CheckpointSimulator {
     this.observer = observer;
     this.units = units;
     const { known, launchMs } = hostShare(script.trace);
+    this.bookkeeping = bookkeepingOf(script.trace);
     this.countsBookkeeping = known !== "unknown";
     this.beside = launchMs === undefined ? undefined : besides(launchMs, units.runtimeMs);
     this.current = new Int32Array(script.bytes.length);
@@ -114,7 +117,7 @@ export class CheckpointSimulator {
     const { parts } = this.modes;
     let frame: Frame | undefined;
     let next = 0;
-    this.spend(this.modes.countedOps * bookkeeping.countMs);
+    this.spend(this.modes.countedOps * this.bookkeeping.count);
     for (let at = 0; at < count; at++) {
       const item = subject[at];
       if (frame?.part?.end === at) frame = this.leavePart(frame);
@@ -143,7 +146,7 @@ export class CheckpointSimulator {
             this.frameOf[item] = frame;
             frame.alive++;
             frame.last = at;
-            this.spend(bookkeeping.saveMs);
+            this.spend(this.bookkeeping.save);
           } else this.save(item, savedStorage[item]);
           break;
         case Act.unpack:
@@ -215,7 +218,7 @@ export class CheckpointSimulator {
 
   /** Keeps what a selective frame saves of an op. */
   private cache(frame: Frame, op: number): void {
-    this.spend(bookkeeping.dispatchMs);
+    this.spend(this.bookkeeping.dispatch);
     if (this.modes.isSaved[op] === 0) return;
     for (const storage of this.units.madeBy(op)) frame.cached.set(storage, this.hold(this.current[storage]));
   }
@@ -296,7 +299,7 @@ export class CheckpointSimulator {
           break;
         }
         case Act.op:
-          if (frame.isSelective) this.spend(bookkeeping.dispatchMs);
+          if (frame.isSelective) this.spend(this.bookkeeping.dispatch);
           if (frame.isSelective && modes.isSaved[item] === 1) break;
           this.recomputeMs += units.runtimeMs[item];
           this.launch(item);
@@ -305,7 +308,7 @@ export class CheckpointSimulator {
         case Act.save:
           if (this.frameOf[item] !== frame || this.isUnsaved[item] === 1) break;
           this.save(item, savedStorage[item]);
-          this.spend(bookkeeping.saveMs);
+          this.spend(this.bookkeeping.save);
           break;
         case Act.exit:
           this.observer?.exited(item, this.current, true);
@@ -347,7 +350,7 @@ export class CheckpointSimulator {
         case Act.op:
           if (!part.rerun.has(item)) break;
           this.recomputeMs += this.units.runtimeMs[item];
-          this.spend(bookkeeping.rerunMs);
+          this.spend(this.bookkeeping.rerun);
           this.launch(item);
           this.observer?.ran(item, this.current, true);
           for (const storage of part.lastUses.get(item) ?? []) this.release(this.current[storage]);
@@ -370,7 +373,7 @@ export class CheckpointSimulator {
   }
 
   private countFrame({ isSelective }: Frame): void {
-    this.spend(bookkeeping.frameMs + (isSelective ? bookkeeping.selectiveFrameMs : 0));
+    this.spend(this.bookkeeping.frame + (isSelective ? this.bookkeeping.selective : 0));
   }
 
   /** The host takes so long for what checkpointing does by itself. */
