@@ -49,17 +49,23 @@ def tracked_peak(tracker):
 
 
 def times_of(name, begins, rounds):
-    """What the median step takes beyond stock's, side by side, as a share of it: time of the processor, which other programs disturb least. Stock's step, which all are
-    compared with, is taken before and after the others of a round."""
-    steps = [begun(name, begin)[2] for begin in [None, *begins]]
-    took = [[] for _ in steps]
+    """What a step takes beyond stock's, as a share of it, by the median of rounds: each beside stock's steps before and after it, since what else a machine does comes and goes. Time of the processor, which other
+    programs disturb least."""
+    stock, *steps = [begun(name, begin)[2] for begin in [None, *begins]]
+    shares = [[] for _ in steps]
     gc.collect()
     gc.disable()
+    before = _time_of(stock)
     for _ in range(rounds):
-        for place in [*range(len(steps)), 0]:
-            began = time.process_time()
-            steps[place]()
-            took[place].append(time.process_time() - began)
+        for step, of in zip(steps, shares):
+            took, after = _time_of(step), _time_of(stock)
+            of.append(2 * took / (before + after) - 1)
+            before = after
     gc.enable()
-    stock, *others = [statistics.median(of) for of in took]
-    return [of / stock - 1 for of in others]
+    return [statistics.median(of) for of in shares]
+
+
+def _time_of(step):
+    began = time.process_time()
+    step()
+    return time.process_time() - began
