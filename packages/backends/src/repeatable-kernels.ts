@@ -1,4 +1,4 @@
-import { randomKernels } from "@remat/kernels";
+import { pictureKernels, randomKernels } from "@remat/kernels";
 import { RematError } from "@remat/trace";
 import * as core from "@tensorflow/tfjs-core";
 import { backends, findBackend } from "./find-backend.js";
@@ -17,7 +17,7 @@ for (const { name } of backends) rememberKernels(name);
  */
 export function isRepeatable(kernel: string, backend: string): boolean {
   if (declared.has(kernel)) return true;
-  if (randomKernels.has(kernel) || !ownKernelNames.has(kernel)) return false;
+  if (randomKernels.has(kernel) || pictureKernels.has(kernel) || !ownKernelNames.has(kernel)) return false;
   return isOwnKernel(kernel, backend) || findBackend(backend).isProvided?.(kernel) === true || isFake(backend);
 }
 

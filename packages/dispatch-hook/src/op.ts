@@ -100,28 +100,31 @@ export class Op implements OpDone {
 export const blankOp = (): Op =>
   new Op("", noTensors as KernelInputs, undefined, "", Phase.outside, undefined, undefined, undefined, undefined, -1);
 
+type NamedInputs = Readonly<Record<string, Tensor | readonly Tensor[] | undefined>>;
+
 /** Calls `look` with each tensor of a kernel's inputs in argument order: those of an op's `inputTensors`, without a list of them. */
 export function forEachInput(inputs: KernelInputs, look: (tensor: Tensor) => void): void {
   if (Array.isArray(inputs)) {
     for (const tensor of inputs as readonly Tensor[]) look(tensor);
     return;
   }
-  const named = inputs as Readonly<Record<string, Tensor | readonly Tensor[] | undefined>>;
+  const named = inputs as NamedInputs;
   for (const name in named) {
     const input = named[name];
     if (Array.isArray(input)) for (const tensor of input as readonly Tensor[]) look(tensor);
-    else if (input != null) look(input as Tensor);
+    else if (isTensor(input)) look(input);
   }
 }
 
 /** The tensors of a kernel's inputs in argument order; optional ones (a bias) may be missing, ragged kernels take lists among them. */
 function presentInputs(inputs: KernelInputs): readonly Tensor[] {
   if (Array.isArray(inputs)) return inputs as Tensor[];
-  const named = inputs as Readonly<Record<string, Tensor | readonly Tensor[] | undefined>>;
+  const named = inputs as NamedInputs;
   let count = 0;
   for (const name in named) {
     const input = named[name];
-    if (input != null) count += Array.isArray(input) ? input.length : 1;
+    if (Array.isArray(input)) count += input.length;
+    else if (isTensor(input)) count++;
   }
   // Of its length from the beginning: an array that grows by `push` takes room for seventeen.
   const tensors = new Array<Tensor>(count);
@@ -129,7 +132,12 @@ function presentInputs(inputs: KernelInputs): readonly Tensor[] {
   for (const name in named) {
     const input = named[name];
     if (Array.isArray(input)) for (const tensor of input as readonly Tensor[]) tensors[at++] = tensor;
-    else if (input != null) tensors[at++] = input as Tensor;
+    else if (isTensor(input)) tensors[at++] = input;
   }
   return tensors;
+}
+
+/** `FromPixels` is given a picture. */
+function isTensor(input: Tensor | readonly Tensor[] | undefined): input is Tensor {
+  return input != null && (input as Tensor).dataId !== undefined;
 }

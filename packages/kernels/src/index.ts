@@ -5,7 +5,7 @@ export { type Conv2D, conv2DInfo } from "./convolution.js";
 export { type StridedSlice, stridedSliceInfo } from "./indexing.js";
 export type { AB, Infer, InferTable, X } from "./infer.js";
 export type { KernelCall } from "./kernel-call.js";
-export { isElementwise, randomKernels } from "./kernel-properties.js";
+export { isElementwise, pictureKernels, randomKernels } from "./kernel-properties.js";
 export { commonTraits, type KernelTraits } from "./kernel-traits.js";
 export { plainRule } from "./plain-rule.js";
 export { reduced } from "./reductions.js";

@@ -1,5 +1,5 @@
 import { findBackend, isRepeatable, javascriptResidency } from "@remat/backends";
-import { type KernelInputs, type OpDone, type Storage, storagesOf } from "@remat/dispatch-hook";
+import { forEachInput, type KernelInputs, type OpDone, type Storage, storagesOf } from "@remat/dispatch-hook";
 import { constantOf, evictData } from "@remat/dispatch-hook/residency";
 import type { DataId, TensorInfo } from "@tensorflow/tfjs-core";
 import { borderOf } from "./border-of.js";
@@ -109,16 +109,12 @@ export class Ledger {
   lock(inputs: KernelInputs, areNoted: boolean): readonly StoredData[] {
     const { locked } = this;
     locked.length = 0;
-    const named = inputs as Readonly<Record<string, TensorInfo | readonly TensorInfo[] | undefined>>;
-    // Of a list, too, to whose prototype somebody may have added.
-    for (const name of Object.keys(named)) {
-      const input = named[name];
-      if (input == null) continue;
-      if (!Array.isArray(input)) this.lockInput(input as TensorInfo, areNoted);
-      else for (const each of input as readonly TensorInfo[]) this.lockInput(each, areNoted);
-    }
+    forEachInput(inputs, areNoted ? this.lockNoted : this.lockUnnoted);
     return locked;
   }
+
+  private readonly lockNoted = (input: TensorInfo): void => this.lockInput(input, true);
+  private readonly lockUnnoted = (input: TensorInfo): void => this.lockInput(input, false);
 
   private lockInput(input: TensorInfo, isNoted: boolean): void {
     const data = this.data.get(input.dataId) ?? (isNoted || this.isFill(input) ? this.noteSource(input) : undefined);

@@ -1,6 +1,5 @@
-import type { KernelInputs } from "@remat/dispatch-hook";
+import { forEachInput, type KernelInputs } from "@remat/dispatch-hook";
 import { formatBytes } from "@remat/text-table";
-import type { TensorInfo } from "@tensorflow/tfjs-core";
 
 /**
  * Knows what is about to run, and puts it into words for who has no room for it: not before, since that is asked of every op.
@@ -42,9 +41,8 @@ export class ComingWork {
 
 /** Says for a person which op it is. @internal */
 export function describeOp(kernel: string, inputs: KernelInputs): string {
-  const shapes = Object.values(inputs as Record<string, TensorInfo | undefined>)
-    .flat()
-    .flatMap((input) => (input == null ? [] : `[${input.shape.join(",")}]`));
+  const shapes: string[] = [];
+  forEachInput(inputs, ({ shape }) => shapes.push(`[${shape.join(",")}]`));
   return `${kernel} of ${shapes.join(", ") || "nothing"}`;
 }
 

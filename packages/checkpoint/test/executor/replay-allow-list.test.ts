@@ -86,6 +86,36 @@ describe("a kernel that a user registered", () => {
     expect(isRepeatable("Tanh", "cpu")).toBe(true);
   });
 
+  test("may be given a picture, which is no tensor", () => {
+    tf.registerKernel({
+      kernelName: "FromPixels",
+      backendName: "cpu",
+      kernelFunc: ({ inputs, attrs, backend }) => {
+        const { width, height, data } = inputs["pixels"] as unknown as tf.PixelData;
+        const channels = (attrs as unknown as { numChannels: number }).numChannels;
+        const values = Float32Array.from({ length: width * height * channels }, (_, i) => data[i]);
+        return (backend as unknown as Cpu).makeTensorInfo([height, width, channels], "int32", values);
+      },
+    });
+    kept.push(() => tf.unregisterKernel("FromPixels", "cpu"));
+    const camera = { width: 8, height: 2, data: Uint8Array.from({ length: 64 }, (_, i) => i) };
+    const gradient = (): number[] => {
+      const net = (w: tf.Tensor): tf.Tensor => {
+        const picture = tf.sin(tf.cast(tf.browser.fromPixels(camera, 4), "float32"));
+        return tf.sum(tf.square(tf.sin(tf.mul(w, picture))));
+      };
+      return tf.tidy(() => [
+        ...tf
+          .grad(net)(tf.linspace(-1, 1, 4))
+          .dataSync(),
+      ]);
+    };
+    const stock = gradient();
+    const policy = new EvictingPolicy();
+    expect(evicting(gradient, policy)).toEqual(stock);
+    expect(policy.evictions).toBeGreaterThan(0);
+  });
+
   test("is held in a checkpointed function", () => {
     const through = (block: (t: tf.Tensor) => tf.Tensor) => {
       state = 1;
