@@ -158,7 +158,7 @@ export class CheckpointSimulator {
           break;
         case Act.enter:
           this.observer?.entered(item, this.current, false);
-          if (frame?.part !== undefined && at > frame.part.lastOp && this.runsAgain(item))
+          if (frame?.part !== undefined && at > frame.part.lastOp && this.isCheckpointed(item))
             frame = this.leavePart(frame);
           if (this.modes.mode[item] > 0 && frame?.part === undefined) frame = this.enter(item, frame, at);
           break;
@@ -178,7 +178,7 @@ export class CheckpointSimulator {
     }
   }
 
-  private runsAgain(call: number): boolean {
+  private isCheckpointed(call: number): boolean {
     return this.modes.mode[call] > 0 || this.modes.callsInParts.has(call);
   }
 
