@@ -2,6 +2,7 @@ import { allKernels } from "@remat/kernels";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import type * as leaks from "../src/leaks-in-browser.js";
+import type * as pictures from "../src/pictures-in-browser.js";
 import type * as replays from "../src/replay-kernels.js";
 import { type ServedPage, servePage } from "../src/serve-page.js";
 import type * as program from "../src/train-in-browser.js";
@@ -41,7 +42,7 @@ describe.runIf(browserPath !== "")("in a browser", () => {
   beforeAll(async () => {
     served = await servePage(
       browserPath,
-      'export * from "./train-in-browser.js"; export * from "./leaks-in-browser.js"; export * from "./replay-kernels.js";',
+      'export * from "./train-in-browser.js"; export * from "./leaks-in-browser.js"; export * from "./pictures-in-browser.js"; export * from "./replay-kernels.js";',
     );
     ({ page } = served);
   });
@@ -120,6 +121,27 @@ describe.runIf(browserPath !== "")("in a browser", () => {
     // A plan may do with freeing what is read no more in another order.
     if (name === "a budget without a plan") expect(trained.recomputedOps).toBeGreaterThan(0);
     if (name === "a budget with a plan") expect(trained.plan).toBe("planned");
+    expect(served.faults).toEqual([]);
+  });
+
+  test.each([
+    ["webgl", 75],
+    ["webgpu", 55],
+  ] as const)("a step looks on %s at what a camera shows, and recomputes the rest", async (backend, percent) => {
+    const trainOn = (way: Parameters<typeof pictures.trainOnPictures>[1]) =>
+      page.evaluate(([backend, way]) => (globalThis as unknown as typeof pictures).trainOnPictures(backend, way), [
+        backend,
+        way,
+      ] as const);
+    const { losses } = await trainOn("stock");
+    expect(losses[3]).not.toBe(losses[0]);
+    expect((await trainOn("early release")).losses).toEqual(losses);
+    const within = await trainOn(percent);
+    expect(within.losses).toEqual(losses);
+    expect(within.recomputedOps).toBeGreaterThan(0);
+    expect(
+      await page.evaluate((backend) => (globalThis as unknown as typeof pictures).recordPictures(backend), backend),
+    ).toEqual([1, 0]);
     expect(served.faults).toEqual([]);
   });
 
