@@ -45,7 +45,7 @@ def measure_bookkeeping(device, now):
 
 def _time(way, x, count, now):
     """What the forward and the backward pass take, in milliseconds."""
-    wait_for_cuda()
+    wait_for_cuda(x.device)
     began = now()
     y = way(x, count)
     between = now()

@@ -8,10 +8,10 @@ import torch
 _CYCLES_BEFORE = 200_000
 
 
-def wait_for_cuda():
-    """Until the GPU has done all that it was given; at once where there is none."""
-    if torch.cuda.is_initialized():
-        torch.cuda.synchronize()
+def wait_for_cuda(device=None):
+    """Until a GPU has done all that it was given: the current one where none is named. At once where there is none, and for other devices."""
+    if torch.cuda.is_initialized() and (device is None or device.type == "cuda"):
+        torch.cuda.synchronize(device)
 
 
 class HostClock:
@@ -47,6 +47,6 @@ class CudaClock:
 
     def finish(self):
         """Waits for the ops, and tells each what it took."""
-        wait_for_cuda()
         for event, began, ended in self._marks:
+            ended.synchronize()
             event["ms"] = began.elapsed_time(ended)

@@ -13,6 +13,7 @@ from pathlib import Path
 import torch
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
+from .clocks import wait_for_cuda
 from .exporting import export_step
 from .models import as_one_model
 from .planner import BudgetNotMet, plan_step, planner_command
@@ -163,10 +164,10 @@ def _measure_overheads(model, policy, step, device, repeats):
     def timed():
         # What a first step does once is no part of those that follow.
         step()
-        _wait_for(device)
+        wait_for_cuda(device)
         began = time.perf_counter()
         step()
-        _wait_for(device)
+        wait_for_cuda(device)
         return time.perf_counter() - began
 
     overheads = []
@@ -179,11 +180,6 @@ def _measure_overheads(model, policy, step, device, repeats):
                 apply(model, policy)
             overheads.append(timed() / plain - 1)
     return tuple(overheads)
-
-
-def _wait_for(device):
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
 
 
 def _gpu_name(device):

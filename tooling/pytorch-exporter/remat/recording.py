@@ -60,15 +60,16 @@ def record_timed_step(step, path, model, optimizer, inputs, *, repeats, name, al
     """As `record_step`; returns besides whether the times of ops are told."""
     step()
     whole = as_one_model(model)
-    is_beside = torch.cuda.is_initialized() and (whole is None or any(parameter.is_cuda for parameter in whole.parameters()))
+    device = None if whole is None else next((parameter.device for parameter in whole.parameters() if parameter.is_cuda), None)
+    is_beside = torch.cuda.is_initialized() and (whole is None or device is not None)
     now = time.thread_time if torch.get_num_threads() == 1 and not is_beside else time.perf_counter
     walls, alone, hosts, runs = [], [], [], []
     for _ in range(repeats):
-        wait_for_cuda()
+        wait_for_cuda(device)
         began, began_alone = time.perf_counter(), now()
         step()
         hosts.append((time.perf_counter() - began) * 1e3)
-        wait_for_cuda()
+        wait_for_cuda(device)
         walls.append((time.perf_counter() - began) * 1e3)
         alone.append((now() - began_alone) * 1e3)
     for _ in range(repeats):
