@@ -44,7 +44,8 @@ class Bookkeeping(Folder):
         ways = {"plain": way(0, 1), "full": way(4, 2 + 6), "selective": way(10, 2 + 6 + 14), "parts": way(0, 1 + 3 + 5)}
         with mock.patch.dict(bookkeeping._WAYS, ways):
             told = measure_bookkeeping("cpu", lambda: seconds[0])
-        self.assertEqual(told, {"frame": 2.0, "selective": 3.0, "save": 3.0, "dispatch": 7.0, "count": 5.0, "rerun": 0.0})
+        in_a_loop = {"frame": 2.0, "selective": 3.0, "save": 3.0, "dispatch": 7.0, "count": 5.0, "rerun": 0.0}
+        self.assertEqual(told, {name: 2 * ms for name, ms in in_a_loop.items()})
 
 
 if __name__ == "__main__":
