@@ -12,6 +12,7 @@ import { BudgetError } from "../budget-error.js";
 import type { Policy } from "../executor/executor.js";
 import type { Ledger } from "../executor/ledger.js";
 import type { Recipe, StoredBuffer } from "../executor/stored-data.js";
+import { unknownScratchBytes } from "../update/rehearsal-backend.js";
 import { ComingWork } from "./coming-work.js";
 import { Victims } from "./victims.js";
 
@@ -201,7 +202,7 @@ export class OnlinePolicy implements Policy {
     const current = coming.describe();
     const room = formatTypedBytes(needed);
     const advice = coming.isOfUpdate
-      ? `It has room within ${room}, and no budget below that does, with a plan or without, since nothing can be evicted in an update. Allow that or more, or hold less besides.`
+      ? `It has room within ${room}, and ${nothingLessDoes()}, with a plan or without, since nothing can be evicted in an update. Allow that or more, or hold less besides.`
       : `It has room within ${room}; an op that comes later may need more. Allow that or more, give a plan made ahead, which may need less, or take a smaller batch.`;
     throw new BudgetError(
       `${current} needs ${formatBytes(bytes)} beside ${formatBytes(meter.liveBytes)} that cannot be evicted now (weights, gradients, what it reads, and what nothing can recompute): a budget of ${formatBytes(budgetBytes)} does not do. ${advice}`,
@@ -210,3 +211,7 @@ export class OnlinePolicy implements Policy {
     );
   }
 }
+
+/** What kernels of some backends hold while they run is allowed for, since nobody knows it. */
+const nothingLessDoes = (): string =>
+  unknownScratchBytes(1) === 0 ? "no budget below that does" : "none much below that does";
