@@ -4,4 +4,5 @@ export default project("cli", {
   globalSetup: "test/setup.ts",
   setupFile: "test/bundled-processes.ts",
   sharesProcess: true,
+  leavesEngine: true,
 });
