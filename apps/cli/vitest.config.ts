@@ -4,5 +4,4 @@ export default project("cli", {
   globalSetup: "test/setup.ts",
   setupFile: "test/bundled-processes.ts",
   sharesProcess: true,
-  leavesEngine: true,
 });

@@ -1,3 +1,3 @@
 import { project } from "../../tooling/testkit/vitest/project.ts";
 
-export default project("dispatch-hook", { sharesProcess: true, leavesEngine: true });
+export default project("dispatch-hook", { sharesProcess: true });

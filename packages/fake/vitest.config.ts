@@ -1,3 +1,3 @@
 import { project } from "../../tooling/testkit/vitest/project.ts";
 
-export default project("fake", { sharesProcess: true, leavesEngine: true });
+export default project("fake", { sharesProcess: true });

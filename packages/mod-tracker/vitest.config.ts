@@ -1,3 +1,3 @@
 import { project } from "../../tooling/testkit/vitest/project.ts";
 
-export default project("mod-tracker", { sharesProcess: true, leavesEngine: true });
+export default project("mod-tracker", { sharesProcess: true });

@@ -13,11 +13,9 @@ export interface ProjectOptions {
   readonly setupFile?: string;
   /**
    * Whether its files share a process and its modules, which most of the time of short ones went into importing, file by file. What a file changes of them it changes back; one that
-   * mocks modules or needs a process that is new is called `*.alone.test.ts`, and runs in the project `alone`.
+   * mocks modules or needs a process that is new is called `*.alone.test.ts`, and runs in the project `alone`. A file fails that leaves tfjs's engine hooked or in a scope.
    */
   readonly sharesProcess?: boolean;
-  /** Whether a file fails that leaves tfjs's engine, which others share, hooked or in a scope. */
-  readonly leavesEngine?: boolean;
   /** Whether it is of all packages' files that are called `*.alone.test.ts`, and of no other. */
   readonly isAlone?: boolean;
 }
@@ -28,14 +26,7 @@ const alone = ".alone.test.ts";
 /** Returns the vitest configuration of the package, app or tool `name`: all that projects have in common is said here. */
 export function project(
   name: string,
-  {
-    globalSetup,
-    setupFile,
-    isBuilt = false,
-    sharesProcess = false,
-    leavesEngine = false,
-    isAlone = false,
-  }: ProjectOptions = {},
+  { globalSetup, setupFile, isBuilt = false, sharesProcess = false, isAlone = false }: ProjectOptions = {},
 ): UserWorkspaceConfig {
   const conditions = ["@remat/source"];
   const { REMAT_TFJS: tfjs } = process.env;
@@ -50,7 +41,7 @@ export function project(
       exclude: ["**/node_modules/**", ...(isAlone ? [] : [`**/*${alone}`])],
       setupFiles: [
         beside("seed.ts"),
-        ...(leavesEngine ? [beside("leave-engine.ts")] : []),
+        ...(sharesProcess ? [beside("leave-engine.ts")] : []),
         ...(setupFile === undefined ? [] : [setupFile]),
       ],
       isolate: !sharesProcess,
