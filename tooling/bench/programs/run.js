@@ -1,16 +1,21 @@
-// Public programs as fetched, in every way: `pnpm bench:programs FOLDER [NAME]… [--way WAY]… [--write]`; see README.md here.
+// Public programs as fetched, in every way: `pnpm bench:programs FOLDER [NAME]… [--way WAY]… [--rounds N] [--write]`; see README.md here.
 // `--write` puts the table of all of them into the README of the repository.
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { formatTable } from "@remat/text-table";
 import { putTable } from "../src/put-table.js";
+import { medianRun } from "./src/median-run.js";
 import { programsTable } from "./src/programs-table.js";
 import { publicPrograms } from "./src/public-programs.js";
 import { runPublicProgram, ways } from "./src/run-public-program.js";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { way: { type: "string", multiple: true }, write: { type: "boolean" } },
+  options: {
+    way: { type: "string", multiple: true },
+    rounds: { type: "string", default: "1" },
+    write: { type: "boolean" },
+  },
 });
 const [folder, ...names] = positionals;
 const nativeApp = process.env.NATIVE_APP;
@@ -30,22 +35,23 @@ const measured = [];
 let different = 0;
 for (const program of publicPrograms) {
   if (names.length > 0 && !names.some((name) => program.name.includes(name))) continue;
-  let stock;
-  /** @type {Record<string, any>} */
-  const runs = {};
+  // What slows the machine for a minute slows all ways alike.
+  /** @type {Record<string, any[]>} */
+  const rounds = Object.fromEntries(wantedWays.map((way) => [way, []]));
+  for (let round = 0; round < Number(values.rounds); round++)
+    for (const way of wantedWays)
+      rounds[way].push(await runPublicProgram(program, way, { folder: resolve(folder), nativeApp }));
+  const runs = Object.fromEntries(wantedWays.map((way) => [way, medianRun(rounds[way])]));
   measured.push({ name: program.name, runs });
-  for (const way of wantedWays) {
-    const run = await runPublicProgram(program, way, { folder: resolve(folder), nativeApp });
-    stock ??= run;
-    runs[way] = run;
-    const isEqual = run.weights !== undefined && run.weights === stock.weights;
+  for (const [way, run] of Object.entries(runs)) {
+    const isEqual = run.weights !== undefined && run.weights === runs["stock"].weights;
     if (!isEqual) different++;
     const { executed } = run;
     rows.push([
       way === "stock" ? program.name : "",
       way,
       run.weights === undefined ? "died" : isEqual ? "equal" : "different",
-      run.stepMs?.toFixed(0) ?? "",
+      run.stepMs?.toFixed(1) ?? "",
       run.firstStepMs?.toFixed(0) ?? "",
       mb(executed?.peakBytes),
       mb(run.residentBytes),
