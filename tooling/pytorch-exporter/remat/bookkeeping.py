@@ -18,6 +18,7 @@ _FEW, _MANY, _TIMES = 1, 33, 15
 _IN_A_PROGRAM = 2
 
 
+@torch.enable_grad()
 def measure_bookkeeping(device, now):
     """What checkpointing takes in a program on this machine, in milliseconds, by what it is taken for: to begin a call or to begin it again (`frame`; of selective checkpointing `selective` more), for each tensor
     that is not saved or is saved by running again (`save`), for each op under the modes of selective checkpointing (`dispatch`), for each op of a module that has parts (`count`) and of a part that

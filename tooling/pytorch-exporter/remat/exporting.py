@@ -17,7 +17,7 @@ from .devices import cpu_for_cuda, replaced
 from .fake_values import FakeValues, line_in
 from .files import write_file
 from .models import as_one_model
-from .recording import Recorder
+from .recorder import Recorder
 from .restoring import as_before
 from .tensors import forget_stand_ins
 

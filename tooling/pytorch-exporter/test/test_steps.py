@@ -19,7 +19,7 @@ from torch.utils.checkpoint import checkpoint
 from write_fixtures import peak_of
 
 import remat
-from remat.recording import Recorder
+from remat.recorder import Recorder
 
 
 class Record(Folder):
@@ -102,7 +102,7 @@ class Record(Folder):
         with FakeTensorMode():
             weight = nn.Parameter(torch.empty(4, 4, device="cuda:0"), requires_grad=False)
             model = nn.ParameterList([weight])
-        with mock.patch("torch.cuda.is_initialized", return_value=True), mock.patch("remat.recording.CudaMemory") as memory:
+        with mock.patch("torch.cuda.is_initialized", return_value=True), mock.patch("remat.recorder.CudaMemory") as memory:
             with remat.record(self.folder / "fake.json", model):
                 weight * 2
             memory.assert_not_called()
@@ -121,9 +121,9 @@ class Record(Folder):
                 return self.scratch.pop(0)
 
         model = nn.Linear(4, 4)
-        with mock.patch("remat.recording.CudaMemory", Memory), mock.patch("torch.cuda.is_initialized", return_value=True):
+        with mock.patch("remat.recorder.CudaMemory", Memory), mock.patch("torch.cuda.is_initialized", return_value=True):
             recorder = Recorder(model)
-            recorder._storage = lambda storage, _, kept=recorder._storage: kept(storage, "cuda:0")
+            recorder.tables.storage = lambda storage, _, kept=recorder.tables.storage: kept(storage, "cuda:0")
             with recorder:
                 model.weight.detach().mul(2).add(1)
         told = recorder.content("m", 1)

@@ -1,0 +1,412 @@
+"""Sees what a training step does: ops, modules, saved tensors, and when each storage comes and goes."""
+
+from __future__ import annotations
+
+import contextlib
+import weakref
+from collections import defaultdict
+
+import torch
+from torch.autograd.graph import saved_tensors_hooks
+from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+from torch.utils._python_dispatch import TorchDispatchMode, is_traceable_wrapper_subclass
+
+from .backward_hooks import in_backward, on_first_gradient, on_last_gradient
+from .checkpointed_regions import watch_regions
+from .cuda_memory import CudaMemory
+from .models import as_one_model, as_optimizers
+from .queries import QUERIES
+from .step_tables import StepTables
+from .tensors import needing_gradient, tensors_in
+
+SCHEMA = "mem-oracle/1"
+#: Told inside the call of a module that has given its weights or buffers other storages by its end: it cannot run twice.
+STATE_REPLACED = "stateReplaced"
+
+
+class Recorder(TorchDispatchMode):
+    """Sees every op, module call, saved tensor and storage between `__enter__` and `__exit__`."""
+
+    def __init__(self, model=None, optimizer=None, inputs=None):
+        #: Whose stand in for those of the device.
+        self.kernels = None
+        super().__init__()
+        self.model, self.optimizers, self.inputs = as_one_model(model), as_optimizers(optimizer), inputs
+        self.clock = None  # where ops are timed
+        self.host_ms = None  # what the host takes for all ops, where they run beside it
+        self.checkpoint_ms = None  # what checkpointing takes of the host, where ops are timed
+        self._cuda = None  # CudaMemory, where the step runs on CUDA
+        self._made = set()  # storages that an op returned before anything else was known of them
+        self.first, self.events = [], []  # what was there before, what happened
+        self.tables = StepTables(self._was_there, on_freed=lambda storage: self._tell({"e": "del", "s": storage}))
+        self._regions = 0
+        self._referring = {}  # address of a tensor that an op returned -> weak reference to it
+        self._references = defaultdict(int)  # storage -> how many of those there are, saved ones not counted
+        self._saves = 0
+        self._saved = defaultdict(int)  # storage -> how often it is saved now
+        self._is_saving = False
+        self._names = weakref.WeakKeyDictionary()
+        self._told = set()  # modules whose weights were told
+        self._tree = None  # what modules there are, with their weights
+        self._hooked = weakref.WeakSet()  # modules that have hooks of their own before their forward pass, which are no part of it
+        self._states = []  # of each module that runs now: the module, and the storages that its weights and buffers are on
+        self._running = []  # modules whose forward pass is recomputed in the backward pass
+        self._in_optimizer = False
+        self._stack = contextlib.ExitStack()
+        self._ended = False
+
+    # Life cycle
+
+    def __enter__(self):
+        if self.model is not None:
+            root = type(self.model).__name__
+            for fqn, module in self.model.named_modules():
+                self._names[module] = f"{root}.{fqn}" if fqn else root
+                if module._forward_pre_hooks:
+                    self._hooked.add(module)
+                    self._own(module.register_forward_pre_hook(self._before_forward).remove)
+            self._tell_weights(self.model, self.first)
+            # As it is before the step, which may give weights other data.
+            if not any(torch.nn.parameter.is_lazy(one) for one in [*self.model.parameters(), *self.model.buffers()]):
+                self._tree = [self._describe(module) for module in self.model.modules()]
+            for parameter in self.model.parameters():
+                if parameter.grad is not None:
+                    self._ref(parameter.grad, "Gradient", self.first)
+                if parameter.requires_grad:
+                    self._own(parameter.register_post_accumulate_grad_hook(lambda p: self._ref(p.grad, "Gradient")).remove)
+        for optimizer in self.optimizers:
+            self._tell_state(optimizer, self.first)
+        for tensor in tensors_in(self.inputs):
+            self._ref(tensor, "Inputs", self.first)
+        self._own(register_module_forward_pre_hook(self._before_any_forward).remove)
+        self._own(register_module_forward_hook(self._after_forward, always_call=True).remove)
+        self._own(register_optimizer_step_pre_hook(self._before_optimizer).remove)
+        self._own(register_optimizer_step_post_hook(self._after_optimizer).remove)
+        self._watch_resizes()
+        watch_regions(self, self._own)
+        if self.tables.device().startswith("cuda") and not self.tables.is_fake and torch.cuda.is_initialized():
+            self._cuda = CudaMemory()
+        self._stack.enter_context(saved_tensors_hooks(self._pack, self._unpack))
+        return super().__enter__()
+
+    def __exit__(self, *error):
+        try:
+            return super().__exit__(*error)
+        finally:
+            self._stack.close()
+            self._ended = True
+
+    def _own(self, undo):
+        self._stack.callback(undo)
+
+    def _watch_resizes(self):
+        """Sharded models free a storage by giving it no bytes, which is no op."""
+        resize = torch.UntypedStorage.resize_
+
+        def resize_and_tell(storage, size):
+            if not self.tables.knows(storage) and not self._ended:
+                # It was there before, with what it held until now.
+                self._was_there(self.tables.storage(storage, storage.device))
+            resize(storage, size)
+            self._tell({"e": "resize", "s": self.tables.storage(storage, storage.device), "n": int(size)})
+
+        torch.UntypedStorage.resize_ = resize_and_tell
+        self._own(lambda: setattr(torch.UntypedStorage, "resize_", resize))
+
+    def _was_there(self, storage):
+        self.first.append({"e": "ref", "s": [storage], "r": "Other"})
+
+    def content(self, name, allocation_unit):
+        """What a file of the step says."""
+        model = self.model
+        return {
+            "schema": SCHEMA,
+            "source": f"remat, torch {torch.__version__}",
+            "case": name or ("step" if model is None else type(model).__name__),
+            "config": {
+                "device": self.tables.device(),
+                "mode": "fake" if self.tables.is_fake else "real",
+                "tflops": {},
+                "dram_gbps": 0,
+                "min_allocate": allocation_unit,
+                "torch": torch.__version__,
+                **({"kernels": self.kernels} if self.kernels else {}),
+                **({"host_ms": round(self.host_ms, 6)} if self.host_ms is not None else {}),
+                **({"checkpoint_ms": self.checkpoint_ms} if self.checkpoint_ms is not None else {}),
+                **({"besides": besides} if (besides := self._besides()) else {}),
+            },
+            "module_tree": [] if model is None else self._tree or [self._describe(module) for module in model.modules()],
+            "funcs": self.tables.funcs,
+            "fqns": self.tables.fqns,
+            "storages": self.tables.storages,
+            "tensors": self.tables.tensors,
+            "lines": self.tables.lines,
+            "events": self.first + self.events,
+        }
+
+    def _besides(self):
+        """What was allocated on CUDA from the start and is in no storage that was seen, in bytes: workspaces that cuBLAS keeps, and whatever the step does not touch."""
+        if self._cuda is None:
+            return 0
+        seen = (storage["bytes"] for number, storage in enumerate(self.tables.storages) if number not in self._made and storage["dev"] == f"cuda:{self._cuda.device}")
+        return max(0, self._cuda.before - sum(seen))
+
+    def peak_bytes(self, allocation_unit=512):
+        """What the recorded step held at most, on the device that holds most."""
+        device = self.tables.device()
+        held = peak = self._besides()
+        sizes = {}
+
+        def resize(storage, size):
+            nonlocal held, peak
+            if self.tables.storages[storage]["dev"] == device:
+                size = -(-size // allocation_unit) * allocation_unit
+                held += size - sizes.get(storage, 0)
+                sizes[storage] = size
+                peak = max(peak, held)
+
+        for event in self.first + self.events:
+            kind = event["e"]
+            if kind == "del":
+                resize(event["s"], 0)
+            elif kind == "resize":
+                resize(event["s"], event["n"])
+            elif kind in ("ref", "op"):
+                for storage in event["s"] if kind == "ref" else self.tables.storages_in(event["o"]):
+                    if storage not in sizes:
+                        resize(storage, self.tables.storages[storage]["bytes"])
+                peak = max(peak, held + event.get("ws", 0))
+        return peak
+
+    def _describe(self, module):
+        return {
+            "fqn": self._names[module],
+            "type": type(module).__name__,
+            "n_children": sum(1 for _ in module.children()),
+            "params": [[k, self.tables.tensor(p)] for k, p in module.named_parameters(recurse=False)],
+            "buffers": [[k, self.tables.tensor(b)] for k, b in module.named_buffers(recurse=False)],
+        }
+
+    # Ops
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        name = str(func)
+        if name.rsplit(".", 1)[0] in QUERIES:
+            out = func(*args, **kwargs)
+            if not self._is_saving:
+                self._refer(out)
+            return out
+        event = {"e": "op", "f": self.tables.func(name), "a": self.tables.encode(args, given=True), **self.tables.line()}
+        if kwargs:
+            event["k"] = {key: self.tables.encode(value, given=True) for key, value in kwargs.items()}
+        if self._in_optimizer:
+            event["opt"] = 1
+        elif in_backward():
+            event["bw"] = 1
+            if self._running:
+                event["ac"] = 1
+        if self._cuda is not None:
+            self._cuda.begin_op()
+        out = func(*args, **kwargs) if self.clock is None else self.clock.time(event, func, args, kwargs)
+        if self._cuda is not None and (scratch := self._cuda.end_op()) > 0:
+            event["ws"] = scratch
+        known = len(self.tables.storages)
+        event["o"] = self.tables.encode(out)
+        self._made.update(range(known, len(self.tables.storages)))
+        self.events.append(event)
+        self._refer(out)
+        return out
+
+    # What autograd saves: when it does, when the backward pass reads it, when it is given back; and when nothing else holds its storage any more
+
+    def _pack(self, tensor):
+        number = self._saves
+        self._saves += 1
+        storages = self.tables.storages_given(tensor)
+        self.events.append({"e": "pack", "s": storages})
+        for storage in storages:
+            self._saved[storage] += 1
+        self._is_saving = True
+        try:
+            # A tensor of its own, so that it can be seen when all others on the storage are gone.
+            return _Saved(tensor.detach(), number, storages, self)
+        finally:
+            self._is_saving = False
+
+    def _unpack(self, saved):
+        self._tell({"e": "unpack", "n": saved.number})
+        return saved.tensor
+
+    # Checkpointed regions
+
+    def begin_region(self, name, is_reentrant, given):
+        number = self._regions
+        self._regions += 1
+        form = {"re": 1} if is_reentrant else {}
+        self._tell({"e": "region", "n": number, "name": name, "x": self._encode_all(given), **form, **self.tables.line()})
+        return number
+
+    def begin_again(self, number):
+        self._tell({"e": "region", "n": number, "bw": 1})
+
+    def end_region(self, number, returned):
+        told = {} if returned is None else {"x": self._encode_all(returned)}
+        self._tell({"e": "region_end", "n": number, **told})
+
+    def save_by_policy(self, value):
+        """What a policy saves is held until it is used, as what autograd saves is."""
+        return self._pack(value) if isinstance(value, torch.Tensor) and not self._ended else None
+
+    def _refer(self, out):
+        if self._ended:
+            return
+        for tensor in tensors_in(out):
+            address = id(tensor)
+            known = self._referring.get(address)
+            if known is not None and known() is tensor:
+                continue
+            for number in self.tables.storages_of(tensor):
+                self._references[number] += 1
+                self._referring[address] = weakref.ref(tensor, lambda _, n=number, a=address: self._unreferred(n, a))
+
+    def _unreferred(self, number, address):
+        self._references[number] -= 1
+        self._referring.pop(address, None)
+        if self._references[number] == 0 and self._saved[number] > 0:
+            self._tell({"e": "saved_only", "s": number})
+
+    def _unsaved(self, saved):
+        self._tell({"e": "unsave", "n": saved.number})
+        for storage in saved.storages:
+            self._saved[storage] -= 1
+
+    def _tell(self, event):
+        if not self._ended:
+            self.events.append(event)
+
+    # Modules
+
+    def _before_any_forward(self, module, inputs):
+        if module not in self._hooked:
+            self._before_forward(module, inputs)
+
+    def _before_forward(self, module, inputs):
+        fqn = self._names.setdefault(module, type(module).__name__)
+        recomputes = in_backward()
+        if recomputes:
+            self._running.append(fqn)
+        self._module_event("pre_fw", fqn, self._encode_all(inputs), module)
+        self._states.append((module, _state_of(module)))
+        needing = [] if recomputes else needing_gradient(inputs)
+        if needing:
+            self._own(on_last_gradient(needing, self._encode_given, lambda told: self._module_event("post_bw", fqn, told)))
+
+    def _after_forward(self, module, inputs, outputs):
+        fqn = self._names.get(module)
+        if fqn is None:
+            return
+        if self._has_replaced_state(module) and not in_backward():
+            self._tell({"e": "mark", "name": STATE_REPLACED})
+        self._module_event("post_fw", fqn, self._encode_all(outputs))
+        if in_backward():
+            if self._running:
+                self._running.pop()
+            return
+        needing = needing_gradient(outputs)
+        if needing:
+            ends_with_pass = not needing_gradient(inputs)
+            self._own(on_first_gradient(needing, lambda grad: self._begin_backward(fqn, grad, ends_with_pass)))
+
+    def _has_replaced_state(self, module):
+        while self._states:
+            # Those of calls that raised are left over.
+            began, state = self._states.pop()
+            if began is module:
+                now = _state_of(module)
+                return any(now.get(name, before) != before for name, before in state.items())
+        return False
+
+    def _begin_backward(self, fqn, grad, ends_with_pass):
+        self._module_event("pre_bw", fqn, [self._encode_given(grad)])
+        # Nothing asks for the gradient of its inputs: its backward pass ends with the whole.
+        if ends_with_pass:
+            torch.autograd.Variable._execution_engine.queue_callback(lambda: self._module_event("post_bw", fqn, []))
+
+    def _encode_all(self, value):
+        return [self._encode_given(tensor) for tensor in tensors_in(value)]
+
+    def _encode_given(self, tensor):
+        return None if self._ended else self.tables.encode(tensor, given=True)
+
+    def _module_event(self, kind, fqn, encoded, module=None):
+        if self._ended:
+            return
+        event = {"e": kind, "m": self.tables.fqn(fqn), "x": encoded}
+        if kind.endswith("fw") and in_backward():
+            event["bw"] = 1
+        self.events.append(event)
+        if module is not None and fqn not in self._told:
+            self._told.add(fqn)
+            self._tell_weights(module, self.events)
+        self.events.append({"e": "hook_done"})
+
+    def _tell_weights(self, module, into):
+        for parameter in module.parameters():
+            self._ref(parameter, "Parameter", into)
+        for buffer in module.buffers():
+            self._ref(buffer, "Buffer", into)
+
+    # Optimizers
+
+    def _before_optimizer(self, optimizer, args, kwargs):
+        self._in_optimizer = True
+        # What an optimizer calls to have the loss again is no part of its own work.
+        args = [args[0], *(self._outside_optimizer(arg) if callable(arg) else arg for arg in args[1:])]
+        return tuple(args), {key: self._outside_optimizer(arg) if callable(arg) else arg for key, arg in kwargs.items()}
+
+    def _outside_optimizer(self, closure):
+        def outside(*args, **kwargs):
+            self._in_optimizer = False
+            try:
+                return closure(*args, **kwargs)
+            finally:
+                self._in_optimizer = True
+
+        return outside
+
+    def _after_optimizer(self, optimizer, args, kwargs):
+        self._in_optimizer = False
+        self._tell_state(optimizer, self.events)
+
+    def _tell_state(self, optimizer, into):
+        for state in optimizer.state.values():
+            for tensor in tensors_in(state):
+                self._ref(tensor, "Optstate", into)
+
+    # Weights, gradients, state, inputs
+
+    def _ref(self, tensor, category, into=None):
+        if not self._ended and tensor is not None:
+            (self.events if into is None else into).append({"e": "ref", "s": self.tables.storages_of(tensor), "r": category})
+
+
+def _state_of(module):
+    """By name, the storages that the weights and buffers in a module are on; not of sharded ones, whose weights come and go."""
+    named = [*module.named_parameters(), *module.named_buffers()]
+    return {name: one.untyped_storage()._cdata for name, one in named if one.layout == torch.strided and not is_traceable_wrapper_subclass(one)}
+
+
+class _Saved:
+    """What autograd holds of a tensor while a step is recorded."""
+
+    __slots__ = ("tensor", "number", "storages", "recorder")
+
+    def __init__(self, tensor, number, storages, recorder):
+        self.tensor, self.number, self.storages, self.recorder = tensor, number, storages, recorder
+
+    def __del__(self):
+        self.recorder._unsaved(self)
+
+

@@ -1,0 +1,112 @@
+"""What a recorded step refers to by number: storages, tensors, ops, modules' names, lines of the program."""
+
+from __future__ import annotations
+
+import math
+import weakref
+from collections import defaultdict
+
+import torch
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
+
+from .source_lines import line_of_program
+from .tensors import untyped_storages
+
+
+class StepTables:
+    """Gives out the numbers. `on_given(number)` is told of a storage that no op made, `on_freed(number)` of one that is gone."""
+
+    def __init__(self, on_given, on_freed):
+        self.funcs, self.fqns, self.storages, self.tensors, self.lines = [], [], [], [], []
+        self._numbers = {name: {} for name in ("funcs", "fqns", "tensors", "lines")}  # of each table but that of storages, its rows' numbers
+        self._live = {}  # address of a storage -> (weak reference to it, its number); an address is used again
+        self._on_given, self._on_freed = on_given, on_freed
+        self.is_fake = False
+
+    def device(self):
+        """The device that holds most."""
+        held = defaultdict(int)
+        for storage in self.storages:
+            held[storage["dev"]] += storage["bytes"]
+        return max(held, key=held.get, default="cpu")
+
+    def knows(self, storage):
+        known = self._live.get(storage._cdata)
+        return known is not None and known[0]() is storage
+
+    def storage(self, storage, device):
+        if self.knows(storage):
+            return self._live[storage._cdata][1]
+        number = len(self.storages)
+        self.storages.append({"bytes": int(storage.nbytes()), "dev": str(device)})
+        self._live[storage._cdata] = (weakref.ref(storage, lambda _: self._on_freed(number)), number)
+        return number
+
+    def storages_of(self, tensor):
+        self.is_fake = self.is_fake or type(tensor).__name__ == "FakeTensor"
+        return [self.storage(storage, tensor.device) for storage in untyped_storages(tensor)]
+
+    def storages_given(self, tensor):
+        """The storages of a tensor that no op returned just now: one that is new was there before."""
+        count = len(self.storages)
+        storages = self.storages_of(tensor)
+        for storage in storages:
+            if storage >= count:
+                self._on_given(storage)
+        return storages
+
+    def tensor(self, tensor, given=False):
+        storages = self.storages_given(tensor) if given else self.storages_of(tensor)
+        plain = not is_traceable_wrapper_subclass(tensor) and tensor.layout == torch.strided
+        stride = [int(n) for n in tensor.stride()] if plain else None
+        offset = int(tensor.storage_offset()) if plain else 0
+        shape = [int(n) for n in tensor.shape]
+        dtype = str(tensor.dtype).removeprefix("torch.")
+        entry = {"s": storages[0] if len(storages) == 1 else storages, "dt": dtype, "sh": shape, "st": stride} | ({"off": offset} if offset else {})
+        key = (tuple(storages), dtype, tuple(shape), None if stride is None else tuple(stride), offset)
+        return self._number("tensors", key, entry)
+
+    def func(self, name):
+        return self._number("funcs", name, {"name": name})
+
+    def fqn(self, fqn):
+        return self._number("fqns", fqn, fqn)
+
+    def line(self):
+        """What an event says of the program's line that runs now, if it is known."""
+        line = line_of_program()
+        return {} if line is None else {"l": self._number("lines", line, line)}
+
+    def _number(self, table, key, row):
+        numbers, rows = self._numbers[table], getattr(self, table)
+        number = numbers.setdefault(key, len(rows))
+        if number == len(rows):
+            rows.append(row)
+        return number
+
+    def encode(self, value, given=False):
+        """`value` as JSON: a tensor is "%" and its number, what is no JSON "str:" and its text."""
+        if isinstance(value, torch.Tensor):
+            return f"%{self.tensor(value, given)}"
+        if isinstance(value, (list, tuple)):
+            return [self.encode(item, given) for item in value]
+        if isinstance(value, dict):
+            return {str(key): self.encode(item, given) for key, item in value.items()}
+        if value is None or isinstance(value, (bool, int, str)):
+            return value
+        if isinstance(value, float):
+            return value if math.isfinite(value) else f"float:{value!r}"
+        if isinstance(value, (torch.UntypedStorage, torch.TypedStorage)):
+            # Its text is all that it holds.
+            return f"str:storage of {value.nbytes()} bytes"
+        if isinstance(value, torch.SymInt):
+            return int(value)
+        return f"str:{value}"
+
+    def storages_in(self, encoded):
+        """The storages of all tensors in what `encode` has returned."""
+        if isinstance(encoded, str) and encoded.startswith("%"):
+            storages = self.tensors[int(encoded[1:])]["s"]
+            return storages if isinstance(storages, list) else [storages]
+        items = encoded.values() if isinstance(encoded, dict) else encoded if isinstance(encoded, list) else ()
+        return [storage for item in items for storage in self.storages_in(item)]
