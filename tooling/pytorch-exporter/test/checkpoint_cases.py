@@ -185,74 +185,57 @@ def _is_around(name, other):
     return name in ("", other) or other.startswith(f"{name}.")
 
 
-def op_counts(file):
-    """By module that runs, how many ops a call of it has; not of those whose calls differ."""
-    root = file["module_tree"][0]["fqn"]
-    active, counts = [], {}
+def forward_ops(file):
+    """The events of the forward pass: its modules, and its ops but those that PyTorch makes by itself."""
     for event in file["events"]:
-        if event["e"] in ("pre_fw", "post_fw") and not event.get("bw"):
-            fqn = file["fqns"][event["m"]].removeprefix(root).removeprefix(".")
-            if event["e"] == "pre_fw":
-                active.append([fqn, 0])
-            else:
-                fqn, count = active.pop()
-                counts.setdefault(fqn, set()).add(count)
-        elif event["e"] == "op" and not event.get("bw") and not event.get("opt") and file["funcs"][event["f"]]["name"] != "aten.detach.default":
-            for one in active:
-                one[1] += 1
-    return {fqn: count for fqn, [count, *others] in ((fqn, sorted(of)) for fqn, of in counts.items()) if not others}
+        if event.get("bw") or event.get("opt"):
+            continue
+        if event["e"] in ("pre_fw", "post_fw") or event["e"] == "op" and name_of(file, event) != "aten.detach.default":
+            yield event
 
 
-def op_places(file):
-    """By module that is called once, where its ops are among those of the whole: the first, and the one after the last."""
+def name_of(file, event):
+    return file["funcs"][event["f"]]["name"]
+
+
+def module_of(file, event):
     root = file["module_tree"][0]["fqn"]
-    count, places = 0, {}
-    for event in file["events"]:
-        if event["e"] in ("pre_fw", "post_fw") and not event.get("bw"):
-            places.setdefault(file["fqns"][event["m"]].removeprefix(root).removeprefix("."), []).append(count)
-        elif event["e"] == "op" and not event.get("bw") and not event.get("opt") and file["funcs"][event["f"]]["name"] != "aten.detach.default":
+    return file["fqns"][event["m"]].removeprefix(root).removeprefix(".")
+
+
+def call_places(file):
+    """By module, of each of its calls, where its ops are among those of the whole: the first, and the one after the last."""
+    count, began, places = 0, {}, {}
+    for event in forward_ops(file):
+        if event["e"] == "op":
             count += 1
-    return {fqn: tuple(of) for fqn, of in places.items() if len(of) == 2 and of[0] < of[1]}
+        elif event["e"] == "pre_fw":
+            began[module_of(file, event)] = count
+        else:
+            fqn = module_of(file, event)
+            places.setdefault(fqn, []).append((began.pop(fqn), count))
+    return places
 
 
-def savable(step_file):
-    """By module, the ops whose results selective checkpointing can save, with their place among the module's ops."""
-    file = step_file
-    root = file["module_tree"][0]["fqn"]
-    active, found, counts, done = [], {}, {}, set()
-    storages_written = set()
-    per_op = []
-    for event in file["events"]:
-        if event["e"] in ("pre_fw", "post_fw") and not event.get("bw"):
-            fqn = file["fqns"][event["m"]].removeprefix(root).removeprefix(".")
-            if event["e"] == "pre_fw":
-                active.append(fqn)
-                if fqn not in found:
-                    found[fqn], counts[fqn] = [], {}
-                else:
-                    done.add(fqn)
-            else:
-                active.remove(fqn)
-        if event["e"] != "op" or event.get("bw") or event.get("opt"):
-            continue
-        name = file["funcs"][event["f"]]["name"]
-        if name == "aten.detach.default":
-            continue
-        inputs = {s for t in tensors_in([event.get("a"), event.get("k", {})]) for s in storages_of(file, t)}
-        outputs = {s for t in tensors_in(event["o"]) for s in storages_of(file, t)}
-        if name.split(".")[1].endswith("_"):
-            storages_written |= outputs
-        for fqn in active:
-            if fqn in done:
-                continue
-            ordinal = counts[fqn].get(name, 0)
-            counts[fqn][name] = ordinal + 1
-            found[fqn].append((name, ordinal, outputs, not (outputs & inputs) and len(outputs) > 0))
+def savable(file):
+    """By module that is called once, the ops whose results selective checkpointing can save, with their place among the module's ops of the name."""
+    once = {fqn: calls[0] for fqn, calls in call_places(file).items() if len(calls) == 1}
+    ops = [event for event in forward_ops(file) if event["e"] == "op"]
+    inputs, outputs = ([storages_in(file, of(event)) for event in ops] for of in (lambda op: [op.get("a"), op.get("k", {})], lambda op: op["o"]))
+    names = [name_of(file, event) for event in ops]
+    written = set().union(*(made for name, made in zip(names, outputs) if name.split(".")[1].endswith("_")))
     return {
-        fqn: [{"op": name, "ordinal": ordinal} for name, ordinal, outputs, fresh in entries if fresh and not (outputs & storages_written)]
-        for fqn, entries in found.items()
-        if fqn not in done
+        fqn: [
+            {"op": names[place], "ordinal": names[first:place].count(names[place])}
+            for place in range(first, end)
+            if outputs[place] and not outputs[place] & (inputs[place] | written)
+        ]
+        for fqn, (first, end) in once.items()
     }
+
+
+def storages_in(file, encoded):
+    return {storage for tensor in tensors_in(encoded) for storage in storages_of(file, tensor)}
 
 
 def policy_of(model, units, parts):
@@ -282,14 +265,17 @@ def case(seed, policies):
     ops = savable(file)
     with FakeTensorMode():
         model, _, _ = build(seed)
+    calls = call_places(file)
+    # Of modules whose calls all have as many ops, how many.
+    counts = {fqn: sizes.pop() for fqn, sizes in ((fqn, {end - first for first, end in of}) for fqn, of in calls.items()) if len(sizes) == 1}
+    once = {fqn: of[0] for fqn, of in calls.items() if len(of) == 1 and of[0][0] < of[0][1]}
+    drawn = [(random_policy(rng, model, ops), {}) for _ in range(policies)]
+    for _ in range(policies):
+        units = random_policy(rng, model, ops) if rng.random() < 0.3 else {}
+        drawn.append((units, random_parts(rng, model, counts, units)))
+    drawn += [parts_beside(rng, once) for _ in range(policies)]
     answers = []
-    counts = op_counts(file)
-    places = op_places(file)
-    for place in range(3 * policies):
-        units = random_policy(rng, model, ops) if place < policies or rng.random() < 0.3 else {}
-        parts = random_parts(rng, model, counts, units) if place >= policies else {}
-        if place >= 2 * policies:
-            units, parts = parts_beside(rng, places)
+    for place, (units, parts) in enumerate(drawn):
         if place >= policies and not parts:
             continue
         answer = {"units": units, **({"parts": parts} if parts else {})}
