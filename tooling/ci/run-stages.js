@@ -101,12 +101,12 @@ const parts = [
     }),
   ],
   [
-    // Where there is no GPU the two compute alike: what asks the addon itself, and what users do, is enough.
+    // Where there is no GPU the two compute alike: what asks the addon itself is enough.
     testStage(
       "native tests on tfjs-node",
       [
         ...["pnpm", "test", "--testNamePattern=tensorflow"],
-        ...nativeTests(cwd, ["packages/backends", "packages/checkpoint/test/users", "packages/native-backend"]),
+        ...nativeTests(cwd, ["packages/backends", "packages/native-backend"]),
       ],
       { env: () => nativeApp("tfjs-node") },
     ),

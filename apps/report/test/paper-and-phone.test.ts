@@ -1,3 +1,4 @@
+/// <reference lib="dom" />
 import { answerUsualWhatIfs, stepsAtHand } from "@remat/fit";
 import { parseShardingPlan } from "@remat/mem-tracker/fsdp";
 import { planCheckpointing } from "@remat/planner";
@@ -21,23 +22,30 @@ const planned = async () => {
   return { name: "plan.json", plan: point!.plan };
 };
 
+type Planning = Omit<MakeReportOptions, "title">;
+
 /** All that `remat report` tells of a model. */
-async function exampleReport(
-  name: string,
-  batch: number,
-  planning: Partial<MakeReportOptions>,
-): Promise<readonly [Trace, Partial<MakeReportOptions>]> {
+async function exampleReport(name: string, batch: number, options: Planning): Promise<string> {
   const trace = await exampleTrace(name, { batch, optimizer: "adam" });
   const device = deviceSpec("a100");
   const whatIfs: WhatIfRow[] = [];
   const steps = stepsAtHand([{ name, trace }]);
   for await (const row of answerUsualWhatIfs({ trace, steps, device, pricedFor: device })) whatIfs.push(row);
-  return [trace, { from: "model", ...planning, verdict: judgeMemory(trace, { device }), whatIfs }];
+  const verdict = { ...judgeMemory(trace, { device })!, command };
+  return htmlOf(trace, { title: name, from: "model", ...options, verdict, whatIfs });
 }
 
+const command = "remat run examples/keras/resnet50.model.json --batch 16 --early-release";
+const htmlOf = async (trace: Trace, options: MakeReportOptions): Promise<string> =>
+  renderReport(await makeReport(trace, options));
+
+let resnet50: Promise<string> | undefined;
+/** Made once, since planning it takes a while. */
+const resnet50Html = (): Promise<string> => (resnet50 ??= exampleReport("resnet50", 16, { planIterations: 20 }));
+
 describe.runIf(browserPath !== "")("on paper", () => {
-  it.each<[string, () => Promise<readonly [Trace, Partial<MakeReportOptions>]>]>([
-    ["ResNet-50", () => exampleReport("resnet50", 16, { planIterations: 20 })],
+  it.each<[string, () => Promise<string | readonly [Trace, Planning]>]>([
+    ["ResNet-50", resnet50Html],
     ["GPT-3", () => exampleReport("gpt-3", 1, { planTimeMs: 0 })],
     ["a recorded run", async () => [transformer, { planIterations: 500 }]],
     ["a step of 900 modules", async () => [stepTrace({ layers: 900 }), { planTimeMs: 0 }]],
@@ -64,8 +72,8 @@ describe.runIf(browserPath !== "")("on paper", () => {
       },
     ],
   ])("is two pages of A4: %s", { timeout: 120_000 }, async (title, give) => {
-    const [trace, options] = await give();
-    const html = renderReport(await makeReport(trace, { title, ...options }));
+    const given = await give();
+    const html = typeof given === "string" ? given : await htmlOf(given[0], { title, ...given[1] });
     for (const viewport of [
       { width: 1280, height: 900 },
       { width: 360, height: 780 },
@@ -76,5 +84,34 @@ describe.runIf(browserPath !== "")("on paper", () => {
       expect(faults).toEqual([]);
       await page.context().close();
     }
+  });
+});
+
+describe.runIf(browserPath !== "")("on a phone", () => {
+  it("every table of the summary is whole, and a command is broken between its words only", {
+    timeout: 120_000,
+  }, async () => {
+    const { page, faults } = await openReport(await resnet50Html(), "", { viewport: { width: 360, height: 780 } });
+    await page.waitForSelector("#ops .ops-grid .body .row");
+    const cut = await page.$$eval("#summary .columns > *", (boxes) =>
+      boxes
+        .filter((box) => box.scrollWidth > box.clientWidth)
+        .map((box) => [box.querySelector("h3")?.textContent, box.scrollWidth, box.clientWidth]),
+    );
+    expect(cut).toEqual([]);
+    const words = await page.$$eval(".answers code span", (spans) =>
+      spans.map((span) => ({ text: span.textContent ?? "", height: span.getBoundingClientRect().height })),
+    );
+    expect(words.map(({ text }) => text).join(" ")).toBe(command);
+    expect(new Set(words.map(({ height }) => height)).size).toBe(1);
+    // What to type is in sight, right below whether it fits.
+    const tops = await page.$$eval(".answers > div", (boxes) =>
+      boxes.map((box) => ({ text: box.querySelector("dt")?.textContent, bottom: box.getBoundingClientRect().bottom })),
+    );
+    const order = tops.toSorted((a, b) => a.bottom - b.bottom);
+    expect(order.slice(0, 2).map(({ text }) => text)).toEqual(["Does it fit?", "What to type next"]);
+    expect(order[1].bottom).toBeLessThan(780);
+    expect(faults).toEqual([]);
+    await page.context().close();
   });
 });
