@@ -115,19 +115,19 @@ export const publicPrograms = [
     name: "abalone-node, batch 500",
     file: "tfjs-examples/abalone-node/train.js",
     writeData: (folder) => writeTable(folder, "abalone.csv", abaloneColumns, 4177),
-    passes: 150,
+    passes: 500,
   },
   {
     name: "baseball-node, pitch type, batch 100",
     file: "tfjs-examples/baseball-node/train_pitch_type.js",
     writeData: (folder) => writeTable(folder, "pitch_type_training_data.csv", pitchColumns, 7000),
-    passes: 150,
+    passes: 500,
   },
   {
     name: "baseball-node, strike zone, batch 50",
     file: "tfjs-examples/baseball-node/train_strike_zone.js",
     writeData: (folder) => writeTable(folder, "strike_zone_training_data.csv", strikeColumns, 2000),
-    passes: 150,
+    passes: 500,
   },
   {
     name: "sentiment, convolution over words, batch 128",
