@@ -83,7 +83,8 @@ export class ModuleActivity {
       add(module.params, weights.parameters);
       add(module.buffers, weights.buffers);
     }
-    this.weights.set(fqn, weights);
+    // Those of sharded models are gathered on storages of no weight in the tree.
+    if (weights.parameters.size + weights.buffers.size > 0 || storages.size === 0) this.weights.set(fqn, weights);
   }
 
   /** Opens a call of the module in `phase` and returns it; the caller tells the builder. */

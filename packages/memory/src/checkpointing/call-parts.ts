@@ -1,5 +1,6 @@
 import { OpFlag } from "@remat/trace";
-import { Act, type StepScript } from "./step-script.js";
+import { Act } from "./act.js";
+import type { StepScript } from "./step-script.js";
 
 /** A part of a module call whose ops run again as they were dispatched, without the program's own code. @internal */
 export interface CallPart {

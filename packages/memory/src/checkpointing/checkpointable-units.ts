@@ -1,13 +1,16 @@
 import { Category, EventKind, OpFlag, Phase, stateReplacedMark, type Trace } from "@remat/trace";
+import { Act } from "./act.js";
 import { type CallPart, CallParts } from "./call-parts.js";
-import { Act, type StepScript } from "./step-script.js";
+import type { StepScript } from "./step-script.js";
 
 /** What of a step `torch.utils.checkpoint` can run again, and what that needs. @internal */
 export interface CheckpointableUnits {
   /** Names of modules all of whose calls can be checkpointed, outer ones before those inside. */
   readonly fqns: readonly string[];
-  /** By module name: its calls. */
+  /** By module name: its calls, but for those that save nothing where others do, as under `torch.no_grad()`: there is nothing to run again for. */
   readonly callsOf: ReadonlyMap<string, readonly number[]>;
+  /** Calls that several backward passes read from (`retain_graph`), so that each runs them again; selective checkpointing can do so once. */
+  readonly callsReadAgain: ReadonlySet<number>;
   /** By call: the storages that its ops read and that were made before it began. */
   readonly args: readonly (readonly number[])[];
   /** By call: the forward ops in it. */
@@ -43,13 +46,15 @@ export function checkpointableUnits(script: StepScript): CheckpointableUnits {
   /** What is written after the last time that a call may run again is as good as unwritten. */
   const lastWrite = (storage: number, call: number): number =>
     (writes.get(storage) ?? []).findLast((op) => op <= (lastReads.get(call) ?? -1)) ?? -1;
+  const savesSomewhere = new Set(ranges.saves.flatMap((saves, call) => (saves > 0 ? [calls.module[call]] : [])));
   const args: number[][] = [];
   const callsOf = new Map<string, number[]>();
   const refused = new Map<string, string>();
   for (let call = 0; call < calls.count; call++) {
     const { fqn } = modules[calls.module[call]];
-    callsOf.set(fqn, [...(callsOf.get(fqn) ?? []), call]);
     args.push(argsOf(script, call, ranges.opsOf[call]));
+    if (ranges.saves[call] === 0 && savesSomewhere.has(calls.module[call])) continue;
+    callsOf.set(fqn, [...(callsOf.get(fqn) ?? []), call]);
     const of = { saves: ranges.saves[call], written, lastWrite, isResaved: isResaved.has(call) };
     const reason = replacing.has(call) ? replacesState : whyNot(script, call, ranges.opsOf[call], of);
     if (reason !== undefined) refused.set(fqn, reason);
@@ -71,6 +76,7 @@ export function checkpointableUnits(script: StepScript): CheckpointableUnits {
   return {
     fqns: [...callsOf.keys()].filter((fqn) => !refused.has(fqn)),
     callsOf,
+    callsReadAgain: readAgain(script, ranges.callsOfSave),
     args,
     opsOf: ranges.opsOf,
     runtimeMs,
@@ -119,11 +125,16 @@ function savedAgain(script: StepScript, callsOfSave: Ranges["callsOfSave"]): Rea
   const savesBefore = new Int32Array(count + 1);
   const firstRead = new Map<number, number>();
   const lastRead = new Map<number, number>();
+  const next = nextOps(script);
   let previous: number | undefined;
   for (let at = 0; at < count; at++) {
     const item = subject[at];
-    // Between two ops of the backward pass.
-    const counts = act[at] === Act.save && isInBackward(previous) && (callsOfSave.get(item) ?? []).length === 0;
+    // Between two ops of the backward pass; an op may save before it runs.
+    const counts =
+      act[at] === Act.save &&
+      isInBackward(previous) &&
+      isInBackward(next[at]) &&
+      (callsOfSave.get(item) ?? []).length === 0;
     savesBefore[at + 1] = savesBefore[at] + (counts ? 1 : 0);
     if (act[at] === Act.op) previous = item;
     if (act[at] !== Act.unpack) continue;
@@ -135,6 +146,29 @@ function savedAgain(script: StepScript, callsOfSave: Ranges["callsOfSave"]): Rea
   return new Set(
     [...firstRead].filter(([call, at]) => savesBefore[lastRead.get(call)!] > savesBefore[at]).map(([call]) => call),
   );
+}
+
+/** By place: the first op from there on. */
+function nextOps({ act, subject, count }: StepScript): (number | undefined)[] {
+  const next = new Array<number | undefined>(count);
+  for (let at = count - 1; at >= 0; at--) next[at] = act[at] === Act.op ? subject[at] : next[at + 1];
+  return next;
+}
+
+function readAgain(
+  { act, subject, count, passAt }: StepScript,
+  callsOfSave: Ranges["callsOfSave"],
+): ReadonlySet<number> {
+  const passOf = new Map<number, number>();
+  const found = new Set<number>();
+  for (let at = 0; at < count; at++) {
+    if (act[at] !== Act.unpack) continue;
+    for (const call of callsOfSave.get(subject[at]) ?? []) {
+      if ((passOf.get(call) ?? passAt[at]) !== passAt[at]) found.add(call);
+      passOf.set(call, passAt[at]);
+    }
+  }
+  return found;
 }
 
 function argsOf({ trace, maker, enter }: StepScript, call: number, opsInside: readonly number[]): number[] {

@@ -1,4 +1,6 @@
 export { accountCheckpoints } from "./account-checkpoints.js";
+export { Act } from "./act.js";
+export type { BackwardPasses } from "./backward-passes.js";
 export { type HostShare, hostShare } from "./bookkeeping.js";
 export { type CallModes, callModes } from "./call-modes.js";
 export type { CallPart } from "./call-parts.js";
@@ -8,4 +10,4 @@ export { type CheckpointableUnits, checkpointableUnits, standsInside } from "./c
 export { CheckpointedSteps } from "./checkpointed-trace.js";
 export { requirePlainStep } from "./require-plain-step.js";
 export { CheckpointSimulator, type SimulatedCheckpoints } from "./simulate-checkpoints.js";
-export { Act, type StepScript, stepScript, tellsSaves } from "./step-script.js";
+export { type StepScript, stepScript, tellsSaves } from "./step-script.js";

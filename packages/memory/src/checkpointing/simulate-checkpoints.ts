@@ -1,10 +1,11 @@
 import type { CheckpointingTimes } from "@remat/trace";
+import { Act } from "./act.js";
 import { bookkeepingOf, hostShare } from "./bookkeeping.js";
 import type { CallModes } from "./call-modes.js";
 import type { CallPart } from "./call-parts.js";
 import type { CheckpointObserver } from "./checkpoint-observer.js";
 import type { CheckpointableUnits } from "./checkpointable-units.js";
-import { Act, type StepScript } from "./step-script.js";
+import type { StepScript } from "./step-script.js";
 
 /** What a step holds and takes under `torch.utils.checkpoint`. */
 export interface SimulatedCheckpoints {
@@ -33,7 +34,8 @@ interface Frame {
   last: number;
   /** What keeps it alive: saved tensors of its own, and frames inside, whose arguments it saved. */
   alive: number;
-  isRecomputed: boolean;
+  /** The backward pass for which it was run again last; -1 for none. */
+  recomputedIn: number;
   /** What a selective frame has saved and not given out: instance by storage. */
   readonly cached: Map<number, number>;
   /** Arguments that it has recomputed for frames inside. */
@@ -71,6 +73,8 @@ export class CheckpointSimulator {
   private readonly frameOf: (Frame | undefined)[];
   private readonly savedAs: Int32Array;
   private readonly isUnsaved: Uint8Array;
+  /** The backward pass that reads now. */
+  private pass = -1;
   private modes!: CallModes;
   private readonly observer: CheckpointObserver | undefined;
   private readonly countsBookkeeping: boolean;
@@ -105,6 +109,7 @@ export class CheckpointSimulator {
     this.frameOf.fill(undefined);
     this.savedAs.fill(-1);
     this.isUnsaved.fill(0);
+    this.pass = -1;
     this.step();
     const { peak: peakBytes, excess, recomputeMs, beside } = this;
     let bookkeepingMs = this.countsBookkeeping ? this.bookkeepingMs : 0;
@@ -113,13 +118,14 @@ export class CheckpointSimulator {
   }
 
   private step(): void {
-    const { act, subject, count, savedStorage } = this.script;
+    const { act, subject, count, savedStorage, passAt, readUntil } = this.script;
     const { parts } = this.modes;
     let frame: Frame | undefined;
     let next = 0;
     this.spend(this.modes.countedOps * this.bookkeeping.count);
     for (let at = 0; at < count; at++) {
       const item = subject[at];
+      for (const save of readUntil.get(at) ?? []) this.forget(save);
       if (frame?.part?.end === at) frame = this.leavePart(frame);
       if (parts[next]?.begin === at) {
         const part = parts[next++];
@@ -150,7 +156,8 @@ export class CheckpointSimulator {
           } else this.save(item, savedStorage[item]);
           break;
         case Act.unpack:
-          if (this.frameOf[item]?.isRecomputed === false) this.recompute(this.frameOf[item]!);
+          this.pass = passAt[at];
+          this.recomputeUnlessThere(this.frameOf[item]);
           this.observer?.unpacked(item);
           break;
         case Act.unsave:
@@ -226,10 +233,7 @@ export class CheckpointSimulator {
   private unsave(save: number): void {
     if (this.isUnsaved[save] === 1) return;
     this.isUnsaved[save] = 1;
-    if (this.savedAs[save] >= 0) {
-      this.observer?.unsaved(save);
-      this.release(this.savedAs[save]);
-    }
+    this.freeSaved(save);
     const frame = this.frameOf[save];
     if (frame !== undefined && --frame.alive === 0) this.end(frame);
   }
@@ -252,10 +256,31 @@ export class CheckpointSimulator {
     outer.argsFor.delete(frame);
   }
 
+  /** What a backward pass has read that ran again is gone, though autograd keeps the graph: the next runs it again. */
+  private forget(save: number): void {
+    const frame = this.frameOf[save];
+    if (frame === undefined || frame.part !== undefined) return;
+    this.freeSaved(save);
+  }
+
+  private freeSaved(save: number): void {
+    if (this.savedAs[save] < 0) return;
+    this.observer?.unsaved(save);
+    this.release(this.savedAs[save]);
+    this.savedAs[save] = -1;
+  }
+
+  /** A part keeps what has run again as long as autograd keeps it. */
+  private recomputeUnlessThere(frame: Frame | undefined): void {
+    if (frame === undefined) return;
+    const isThere = frame.part === undefined ? frame.recomputedIn === this.pass : frame.recomputedIn >= 0;
+    if (!isThere) this.recompute(frame);
+  }
+
   private recompute(frame: Frame): void {
     const { outer, args } = frame;
-    if (outer?.isRecomputed === false) this.recompute(outer);
-    frame.isRecomputed = true;
+    this.recomputeUnlessThere(outer);
+    frame.recomputedIn = this.pass;
     this.countFrame(frame);
     const instances = outer === undefined ? frame.heldArgs : (outer.argsFor.get(frame) ?? []);
     const before: [storage: number, instance: number][] = [];
@@ -307,6 +332,7 @@ export class CheckpointSimulator {
           break;
         case Act.save:
           if (this.frameOf[item] !== frame || this.isUnsaved[item] === 1) break;
+          this.freeSaved(item);
           this.save(item, savedStorage[item]);
           this.spend(this.bookkeeping.save);
           break;
@@ -316,11 +342,11 @@ export class CheckpointSimulator {
         case Act.enter: {
           this.observer?.entered(item, this.current, true);
           const inner = frame.inner.get(item);
-          if (inner !== undefined && inner.alive > 0)
-            frame.argsFor.set(
-              inner,
-              inner.args.map((storage) => this.hold(this.current[storage])),
-            );
+          if (inner !== undefined && inner.alive > 0) {
+            const given = inner.args.map((storage) => this.hold(this.current[storage]));
+            this.releaseArgs(frame, inner);
+            frame.argsFor.set(inner, given);
+          }
           break;
         }
       }
@@ -436,7 +462,7 @@ function newFrame(
     heldArgs: [],
     last: -1,
     alive: 0,
-    isRecomputed: false,
+    recomputedIn: -1,
     cached: new Map(),
     argsFor: new Map(),
     inner: new Map(),

@@ -2,27 +2,14 @@ import { EventKind, Phase, RematError, type Trace } from "@remat/trace";
 import { allocatedSizes } from "../allocators/device-units.js";
 import { scratchOps } from "../held/maker-of-storage.js";
 import { readMemoryEvents } from "../held/memory-events.js";
-
-/** What happens at a place of a {@link StepScript}, and to what: an op, a storage, a save or a module call. @internal */
-export const Act = {
-  op: 0,
-  make: 1,
-  /** Nothing refers to a storage any longer but what autograd has saved. */
-  unrefer: 2,
-  save: 3,
-  unpack: 4,
-  unsave: 5,
-  enter: 6,
-  exit: 7,
-  /** Whatever else a trace tells, by its place among the trace's events. Only of {@link wholeScript}. */
-  event: 8,
-} as const;
+import { Act } from "./act.js";
+import { type BackwardPasses, readBackwardPasses } from "./backward-passes.js";
 
 /**
  * A step as it was recorded, as what holds its storages: who refers to them, and what autograd saves, reads and gives back. From it follows what
  * is held when some of it is not saved and runs again. @internal
  */
-export interface StepScript {
+export interface StepScript extends BackwardPasses {
   readonly trace: Trace;
   readonly count: number;
   /** {@link Act}. */
@@ -97,6 +84,7 @@ function scriptOf(trace: Trace, isWhole: boolean): StepScript {
     count: act.length,
     act: Uint8Array.from(act),
     subject: Int32Array.from(subject),
+    ...readBackwardPasses({ act, subject, phaseOf: trace.ops.phase }),
     bytes: sizesOnDevice(trace),
     savedStorage: saves.storage,
     maker,
@@ -106,10 +94,12 @@ function scriptOf(trace: Trace, isWhole: boolean): StepScript {
   };
 }
 
-/** Tells whether a trace says when autograd gives back what it saved: without that nobody knows what `torch.utils.checkpoint` would hold. */
+/**
+ * Tells whether a trace says when autograd reads and gives back what it saved: without that nobody knows what `torch.utils.checkpoint` would hold. A program may
+ * keep its graph beyond the step, so that nothing of it is given back.
+ */
 export function tellsSaves({ events }: Trace): boolean {
-  for (let event = 0; event < events.count; event++) if (events.kind[event] === EventKind.unsave) return true;
-  return false;
+  return events.kind.includes(EventKind.unpack) || events.kind.includes(EventKind.unsave);
 }
 
 /** By storage: the op that makes it, which is the first to meet it, and does so as an output. */
@@ -149,6 +139,10 @@ function lastReferences(trace: Trace, maker: Int32Array): Int32Array {
       if (kind === EventKind.unpack) isRead[saves.storage[item]] = 1;
       else if (kind === EventKind.savedOnly && isRead[item] === 0 && maker[item] >= 0) savedOnly[item] = event;
     },
+  });
+  // Of a graph that the program keeps beyond the step nothing is freed.
+  savedOnly.forEach((event, storage) => {
+    if (last[storage] < 0) last[storage] = event;
   });
   return last;
 }

@@ -14,6 +14,7 @@ export function selectiveSets(script: StepScript, units: CheckpointableUnits, fq
   const { trace, bytes } = script;
   const calls = units.callsOf.get(fqn) ?? [];
   const ops = units.opsOf[calls[0]] ?? [];
+  if (calls.some((call) => units.callsReadAgain.has(call))) return [];
   // Places mean the same ops in every call only where all calls run the same.
   if (calls.some((call) => !isSame(units.opsOf[call], ops, trace.ops.name))) return [];
   const worth = ops.flatMap((op, place) => {
