@@ -155,7 +155,7 @@ def _run_checkpointed(module, plain, args, kwargs):
 
     def selective():
         first, again = module._remat_contexts()
-        return first, _around(again, module)
+        return first, _Around(again, module)
 
     # Without contexts where none are needed, since torch.compile takes no others than its own.
     given = {"context_fn": module._remat_contexts if is_compiling else selective} if saved else {}
@@ -191,11 +191,20 @@ def _place_among(tensors, tensor):
     return len(tensors) - 1
 
 
-@contextlib.contextmanager
-def _around(again, module):
-    # Outside of `again`, which would count the ops of this.
-    with _counting_once(module), again:
-        yield
+class _Around:
+    """Around a module that runs again: once for each backward pass through its graph, all but the first of which selective checkpointing refuses by itself."""
+
+    def __init__(self, again, module):
+        self.again, self.module = again, module
+
+    def __enter__(self):
+        self.stack = contextlib.ExitStack()
+        # Outside of `again`, which would count the ops of this.
+        self.stack.enter_context(_counting_once(self.module))
+        self.stack.enter_context(self.again)
+
+    def __exit__(self, *error):
+        return self.stack.__exit__(*error)
 
 
 @contextlib.contextmanager

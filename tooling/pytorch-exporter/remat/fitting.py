@@ -15,11 +15,12 @@ from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from .clocks import wait_for_cuda
 from .exporting import export_step
-from .models import as_one_model
-from .planner import BudgetNotMet, plan_step, planner_command
-from .policy import apply, remove
+from .models import as_one_model, warn_of_compiled
+from .planner import BudgetNotMet, budget_text, plan_step, planner_command
+from .policy import apply, remove, without_policy
 from .recording import record, record_timed_step
 from .restoring import as_before
+from .tensors import needing_gradient
 
 _MIB = 2**20
 _ATTEMPTS = 4
@@ -63,13 +64,22 @@ def fit(model, step, budget, *, inputs=None, planner=None, seconds=10, repeats=3
     >>> remat.fit(model, step, budget="20GiB")
 
     `model`: of several a list, or models by name. `budget`: "20GiB", "60%" of what the step holds, a share as a float, or a number of bytes. `step` really runs, some twenty times; weights, the optimizer's state, gradients
-    and the state of random generators are as before when this returns. Where the step does not fit into the memory of its device as it is, it is recorded on
+    and the state of random generators are as before when this returns, and so are schedules, averages of weights and generators that `step` names; what else it changes, as counters and lists, is not. Where the step does not fit into the memory of its device as it is, it is recorded on
     fake tensors. `planner`: the command that plans, where it is neither `remat` nor `npx remat`; `seconds`: how long it looks. Returns what was planned and measured, and prints it.
-    `remat.remove(model)` undoes it. A step that is measured above the budget, since the device holds what was not recorded, is planned again for as much less. Where nothing keeps to the budget, `BudgetNotMet` says what holds least, and the model is as before.
+    `remat.remove(model)` undoes it. A step that is measured above the budget, since the device holds what was not recorded, is planned again for as much less. Where nothing keeps to the budget, `BudgetNotMet` says what holds least, and the model is as before, the policy included that it followed.
     """
     command = planner_command(planner)
     whole = as_one_model(model)
-    remove(whole)
+    budget_text(budget)
+    warn_of_compiled(whole, step)
+    with without_policy(whole):
+        fitted = _fit(command, whole, step, budget, inputs=inputs, seconds=seconds, repeats=repeats, verbose=verbose)
+    if verbose:
+        print(f"remat: {fitted}")
+    return fitted
+
+
+def _fit(command, whole, step, budget, *, inputs, seconds, repeats, verbose):
     device = next((parameter.device for parameter in whole.parameters()), torch.device("cpu"))
     # The weights of sharded models are freed before parts of modules run again.
     is_sharded = any(is_traceable_wrapper_subclass(one) for one in whole.parameters())
@@ -79,7 +89,7 @@ def fit(model, step, budget, *, inputs=None, planner=None, seconds=10, repeats=3
         recorded, policy_path = Path(folder) / "step.json.gz", Path(folder) / "policy.json"
         fits_as_it_is, is_timed = True, False
         try:
-            with as_before(whole) as optimizers, _training(whole):
+            with as_before(whole, step) as optimizers, _training(whole):
                 _, is_timed = record_timed_step(step, recorded, optimizer=optimizers, repeats=repeats, name=None, **of)
         except torch.OutOfMemoryError:
             fits_as_it_is = False
@@ -90,12 +100,8 @@ def fit(model, step, budget, *, inputs=None, planner=None, seconds=10, repeats=3
             limit = limit or planned["budgetBytes"]
             policy = json.loads(policy_path.read_text())
             apply(whole, policy)
-            try:
-                with as_before(whole) as optimizers:
-                    measured_bytes = _measure_peak(step, Path(folder) / "measured.json.gz", device, {**of, "optimizer": optimizers})
-            except BaseException:
-                remove(whole)
-                raise
+            with as_before(whole, step) as optimizers:
+                measured_bytes = _measure_peak(step, Path(folder) / "measured.json.gz", device, {**of, "optimizer": optimizers})
             if measured_bytes <= limit:
                 break
             remove(whole)
@@ -108,7 +114,7 @@ def fit(model, step, budget, *, inputs=None, planner=None, seconds=10, repeats=3
         else:
             raise BudgetNotMet(_not_met(planned, measured_bytes, limit))
         overheads = _measure_overheads(whole, policy, step, device, repeats) if fits_as_it_is and policy["modules"] else ()
-    fitted = Fitted(
+    return Fitted(
         name=planned["name"],
         budget=limit,
         stock_bytes=planned["plain"]["peakBytes"],
@@ -119,17 +125,20 @@ def fit(model, step, budget, *, inputs=None, planner=None, seconds=10, repeats=3
         measured_overheads=overheads,
         policy=policy,
     )
-    if verbose:
-        print(f"remat: {fitted}")
-    return fitted
 
 
 @contextlib.contextmanager
 def _training(model):
     """Raises where what runs inside is no training step of the model."""
     seen = set()
-    hooks = [module.register_forward_pre_hook(lambda *_: seen.add("forward")) for module in model.modules()]
-    hooks += [one.register_hook(lambda _: seen.add("backward")) for one in model.parameters() if one.requires_grad]
+
+    def in_forward(module, inputs, outputs):
+        seen.add("forward")
+        if "backward" not in seen:
+            for tensor in needing_gradient(outputs):
+                tensor.register_hook(lambda _: seen.add("backward"))
+
+    hooks = [module.register_forward_hook(in_forward) for module in model.modules()]
     try:
         yield
     finally:
@@ -171,7 +180,7 @@ def _measure_overheads(model, policy, step, device, repeats):
         return time.perf_counter() - began
 
     overheads = []
-    with as_before(model):
+    with as_before(model, step):
         for _ in range(repeats):
             remove(model)
             try:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
+
+from .used_by import used_by
 
 
 def as_one_model(model) -> nn.Module | None:
@@ -23,6 +26,16 @@ def as_one_model(model) -> nn.Module | None:
             of = f" ({fqn})" if fqn else ""
             raise TypeError(f"remat: the model is compiled{of}, so its ops cannot be seen; record the module that was given to torch.compile")
     return model
+
+
+def warn_of_compiled(model, step):
+    """Warns where a step runs a compiled form of the model, of whose ops nothing is seen."""
+    own = set(model.modules())
+    if any(type(one).__name__ == "OptimizedModule" and getattr(one, "_orig_mod", None) in own for one in used_by(step)):
+        warnings.warn(
+            "remat: step() runs the model by torch.compile, and is recorded, planned and measured as it runs without. For what a compiled model holds: remat.export_graphs(model, …).",
+            stacklevel=3,
+        )
 
 
 def as_optimizers(optimizer) -> list:

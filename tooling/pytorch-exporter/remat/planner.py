@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -48,17 +49,21 @@ def plan_step(command, recorded, policy, budget, *, device=None, seconds=10, who
 
     `budget`: of bytes an int, a share of what the step holds a float, or as the command takes it: "20GiB", "60%". `whole_modules`: no parts of modules.
     """
-    arguments = [*command, "plan", recorded, "--executor", "torch-checkpoint", "--budget", _budget_text(budget), "--time", f"{seconds}s"]
+    arguments = [*command, "plan", recorded, "--executor", "torch-checkpoint", "--budget", budget_text(budget), "--time", f"{seconds}s"]
     arguments += ["--pytorch-policy", policy, "--format", "json", *(("--device", device) if device else ()), *(["--whole-modules"] if whole_modules else ())]
     done = subprocess.run([os.fspath(part) for part in arguments], capture_output=True, text=True)
     if done.returncode == 0:
         return json.loads(done.stdout)
     said = done.stderr.strip().splitlines()
     reason = next((line for line in reversed(said) if line.startswith("remat: ")), said[-1] if said else f"exit code {done.returncode}")
+    reason = reason.replace("or more --time.", "or more seconds.")
     raise (BudgetNotMet if done.returncode == _NOT_FOUND else RuntimeError)(reason if reason.startswith("remat: ") else f"remat: the planner failed: {reason}")
 
 
-def _budget_text(budget):
+def budget_text(budget):
+    """A budget as the command takes it."""
     if isinstance(budget, bool) or not isinstance(budget, (int, float, str)):
         raise TypeError(f'remat: expected a budget as "20GiB", "60%", a share between 0 and 1 or a number of bytes, found {budget!r}')
+    if isinstance(budget, str) and re.fullmatch(r"\s*\d+(\.0*)?\s*", budget) and float(budget) > 1:
+        raise ValueError(f'remat: the budget {budget!r} has no unit; expected "{budget.strip()}%", "{budget.strip()}GiB" or the like, or a number of bytes as an int')
     return f"{budget}B" if isinstance(budget, int) else str(budget)

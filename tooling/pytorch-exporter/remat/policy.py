@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 
 import torch
 
@@ -20,12 +22,11 @@ def apply(model, policy):
     and leaves running statistics and caches of keys and values alone. A module becomes one of a subclass of its class, so that copies (`copy.deepcopy`, `torch.save`)
     follow the policy by themselves, with weights of their own. A policy that was made for other modules is refused, and nothing is changed then.
     """
-    if not isinstance(policy, dict):
-        with open(policy) as file:
-            policy = json.load(file)
-    if policy.get("format") not in POLICY_FORMATS:
-        raise ValueError(f"expected a policy of format {POLICY_FORMATS[-1]!r}, found {policy.get('format')!r}; write it with this version of remat")
+    policy = _checked(policy)
     modules = dict(as_one_model(model).named_modules())
+    following = next((fqn for fqn, module in modules.items() if is_checkpointed(module)), None)
+    if following is not None:
+        raise ValueError(f"module {following!r} follows a policy already; remat.remove(model) first, since what two policies come to together was not planned")
     units = {}
     for fqn, unit in policy["modules"].items():
         module = modules.get(fqn)
@@ -48,10 +49,48 @@ def remove(model):
         make_plain(module)
 
 
+@contextlib.contextmanager
+def without_policy(model):
+    """Has `model` follow no policy from here on; where what is inside raises, the one that it followed before."""
+    before = {module: module.__dict__["_remat_unit"] for module in model.modules() if is_checkpointed(module)}
+    remove(model)
+    try:
+        yield
+    except BaseException:
+        remove(model)
+        for module, unit in before.items():
+            make_checkpointed(module, unit)
+        raise
+
+
+def _checked(policy):
+    """A policy as it is given: read where that is a path, and refused where it is none."""
+    given = "the policy" if isinstance(policy, dict) else os.fspath(policy)
+    how = "expected one that `remat plan step.json --pytorch-policy policy.json` writes"
+    if not isinstance(policy, dict):
+        try:
+            with open(policy, encoding="utf-8") as file:
+                policy = json.load(file)
+        except ValueError as error:
+            raise ValueError(f"{given} is no policy: it holds no JSON ({error}); {how}") from error
+    if not isinstance(policy, dict):
+        raise ValueError(f"{given} is no policy: it holds a {type(policy).__name__}; {how}")
+    if policy.get("format") not in POLICY_FORMATS:
+        raise ValueError(f"{given}: expected a policy of format {POLICY_FORMATS[-1]!r}, found {policy.get('format')!r}; write it with this version of remat")
+    is_first = policy["format"] == POLICY_FORMATS[0]
+    lacking = [key for key in ("modules", *(() if is_first else ("torch",))) if key not in policy]
+    units = policy.get("modules", {})
+    if not isinstance(units, dict):
+        raise ValueError(f"{given}: its modules are a {type(units).__name__}, expected an object; {how}")
+    if not is_first:
+        lacking += [f"{key} of {fqn!r}" for fqn, unit in units.items() for key in ("type", "parameters", "save") if key not in unit]
+    if lacking:
+        raise ValueError(f"{given} is no whole policy: it lacks {', '.join(lacking)}; {how}")
+    return policy
+
+
 def _unit(fqn, module, unit, policy):
     """How a module is to run, once it is sure that the policy is of this module."""
-    if is_checkpointed(module):
-        raise ValueError(f"module {fqn!r} follows a policy already; undo that first")
     if "forward" in module.__dict__:
         raise ValueError(f"the forward of module {fqn!r} was replaced by another library, which would hide the policy's; apply the policy first")
     if isinstance(unit, list):  # remat-pytorch-policy/1, which tells nothing of the module

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 import random
+import sys
 
 import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
+from .used_by import used_by
+
 
 @contextlib.contextmanager
-def as_before(model, *, values=True):
+def as_before(model, step=None, *, values=True):
     """Puts back weights, gradients, optimizers' state and random generators in the end; yields the optimizers of the steps inside, a list that grows as they are met.
 
-    `values`: False where nothing is computed, so that only what refers to tensors has to be put back.
+    `step`: a function whose own generators, other modules (averages of weights) and schedules are put back, too, as far as it names them. `values`: False where nothing is computed, so that only what refers to tensors has to be put back.
     """
     with contextlib.ExitStack() as stack:
         met = []
@@ -28,6 +32,8 @@ def as_before(model, *, values=True):
         if values:
             stack.callback(_restore_generators())
             stack.callback(_restore_tensors([*model.parameters(), *model.buffers()]))
+            for restore in _restore_used(step, model):
+                stack.callback(restore)
         stack.callback(_restore_references(model))
         stack.callback(_restore_gradients(model, values))
         stack.callback(register_optimizer_step_pre_hook(meet).remove)
@@ -53,6 +59,22 @@ def _restore_tensors(tensors):
                 tensor.copy_(before)
 
     return restore
+
+
+def _restore_used(step, model):
+    """What puts back what a step changes besides the model and its optimizers."""
+    own = {id(tensor) for tensor in [*model.parameters(), *model.buffers()]}
+    for used in used_by(step):
+        if isinstance(used, torch.Generator):
+            yield functools.partial(used.set_state, used.get_state())
+        elif isinstance(used, torch.nn.Module):
+            others = [tensor for tensor in [*used.parameters(), *used.buffers()] if id(tensor) not in own]
+            own.update(map(id, others))
+            yield _restore_tensors(others)
+        elif isinstance(used, (torch.optim.lr_scheduler.LRScheduler, torch.amp.GradScaler)):
+            yield functools.partial(used.load_state_dict, copy.deepcopy(used.state_dict()))
+        elif "numpy" in sys.modules and isinstance(used, sys.modules["numpy"].random.Generator):
+            yield functools.partial(setattr, used.bit_generator, "state", used.bit_generator.state)
 
 
 def _restore_references(model):
@@ -105,10 +127,14 @@ def _restore_optimizer(optimizer, values):
 
 def _restore_generators():
     python, cpu = random.getstate(), torch.get_rng_state()
+    numpy = sys.modules.get("numpy")
+    of_numpy = None if numpy is None else numpy.random.get_state()
     gpus = torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
 
     def restore():
         random.setstate(python)
+        if numpy is not None:
+            numpy.random.set_state(of_numpy)
         torch.set_rng_state(cpu)
         for place, state in enumerate(gpus):
             torch.cuda.set_rng_state(state, place)

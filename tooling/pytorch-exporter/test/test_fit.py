@@ -3,21 +3,26 @@
 import copy
 import importlib.util
 import os
+import random
 import sys
 import unittest
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 from unittest import mock
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
 
+import numpy as np
 import torch
 from missing_ops import define_missing_torchvision_ops
 from recorded_files import CLI, Folder, held_at_most, ops_of
 from small_models import Transformer, transformer_step
+from torch import nn
 from torch._subclasses.fake_tensor import FakeTensor
 
 import remat
+from remat.models import warn_of_compiled
 from remat.planner import planner_command
 
 define_missing_torchvision_ops()
@@ -131,6 +136,108 @@ class Fit(Folder):
         self.assertTrue(all(type(a) is type(b) for a, b in zip(model.modules(), Transformer().modules())))
         with self.assertRaisesRegex(TypeError, "expected a budget"):
             remat.fit(model, step, None, planner=CLI)
+
+    def test_a_fit_that_fails_leaves_the_policy_that_was_followed(self):
+        model, _, step = transformer_step()
+        remat.fit(model, step, "80%", planner=CLI, seconds=1, verbose=False)
+        following = {name: module.__dict__["_remat_unit"] for name, module in model.named_modules() if "_remat_unit" in module.__dict__}
+        self.assertTrue(following)
+        with self.assertRaises(remat.BudgetNotMet):
+            remat.fit(model, step, "1KiB", planner=CLI, seconds=1, verbose=False)
+        with self.assertRaisesRegex(ValueError, "has no unit; expected \"70%\", \"70GiB\""):
+            remat.fit(model, step, "70", planner=CLI)
+        self.assertEqual({name: module.__dict__["_remat_unit"] for name, module in model.named_modules() if "_remat_unit" in module.__dict__}, following)
+
+    def test_what_a_step_changes_besides_the_model_is_as_before(self):
+        model, optimizer, train = transformer_step()
+        schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, total_iters=1000)
+        average = torch.optim.swa_utils.AveragedModel(model)
+        generators = [torch.Generator().manual_seed(0), np.random.default_rng(0)]
+        trainer = SimpleNamespace(parts=[schedule, generators])
+
+        def step():
+            train()
+            trainer.parts[0].step()
+            average.update_parameters(model)
+            torch.rand(1, generator=generators[0])
+            generators[1].random(), np.random.random(), random.random()
+
+        def state():
+            own, of_numpy = generators
+            told = [schedule.last_epoch, optimizer.param_groups[0]["lr"], own.get_state().tolist(), of_numpy.bit_generator.state, np.random.random(), random.random(), torch.rand(1).item()]
+            return told, [value.tolist() for value in average.state_dict().values()]
+
+        step()
+        for seed in (np.random.seed, random.seed, torch.manual_seed):
+            seed(0)
+        before = state()
+        for seed in (np.random.seed, random.seed, torch.manual_seed):
+            seed(0)
+        remat.fit(model, step, "80%", planner=CLI, seconds=1, verbose=False)
+        self.assertEqual(state(), before)
+
+    def test_steps_with_other_passes_hold_what_is_planned_and_train_to_the_same_bit(self):
+        def block():
+            return nn.Sequential(nn.Linear(64, 256), nn.GELU(), nn.Dropout(0.1), nn.Linear(256, 64))
+
+        def validates(model, x):
+            model(x).square().mean().backward()
+            with torch.no_grad():
+                model(x[:8])
+
+        def asks_an_older_one(model, x):
+            with torch.inference_mode():
+                model(x)
+            model(x).square().mean().backward()
+
+        def keeps_its_graph(model, x):
+            self.kept = model(x).square().mean()
+            self.kept.backward(retain_graph=True)
+
+        def has_two_losses(model, x):
+            y = model(x)
+            y.square().mean().backward(retain_graph=True)
+            y.abs().mean().backward()
+
+        def has_two_heads(model, x):
+            trunk = model[:2](x)
+            losses = model[2](trunk).square().mean(), model[3](trunk).abs().mean()
+            losses[0].backward(retain_graph=True)
+            losses[1].backward()
+
+        for passes in (validates, asks_an_older_one, keeps_its_graph, has_two_losses, has_two_heads):
+            with self.subTest(passes.__name__):
+                torch.manual_seed(0)
+                x = torch.randn(256, 64)
+                model = nn.Sequential(*[block() for _ in range(4)])
+                steps = []
+                for one in (model, copy.deepcopy(model)):
+                    optimizer = torch.optim.SGD(one.parameters(), lr=0.1)
+
+                    def step(one=one, optimizer=optimizer):
+                        passes(one, x)
+                        optimizer.step()
+                        optimizer.zero_grad()
+
+                    steps.append((one, step))
+                fitted = remat.fit(model, steps[0][1], "70%", planner=CLI, seconds=2, verbose=False)
+                self.assertTrue(fitted.policy["modules"])
+                self.assertLess(abs(fitted.measured_bytes / fitted.planned_bytes - 1), 0.005)
+                for _, step in steps:
+                    torch.manual_seed(1)
+                    for _ in range(2):
+                        step()
+                for a, b in zip(*(one.parameters() for one, _ in steps)):
+                    self.assertTrue(torch.equal(a, b))
+
+    def test_a_compiled_model_in_a_step_is_told_of(self):
+        model, _, _ = transformer_step()
+        compiled = torch.compile(model)
+        with self.assertWarnsRegex(UserWarning, "runs the model by torch.compile"):
+            warn_of_compiled(model, lambda: compiled(None))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            warn_of_compiled(model, lambda: model(None))
 
     def test_what_does_not_fit_into_memory_is_recorded_on_fake_tensors(self):
         model, _, step = transformer_step()

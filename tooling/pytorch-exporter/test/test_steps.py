@@ -1,6 +1,7 @@
 """Tests of the exporter against PyTorch itself; run by test.js, or by `python -m unittest` in this folder."""
 
 import copy
+import gzip
 import json
 import sys
 import unittest
@@ -19,6 +20,7 @@ from torch.utils.checkpoint import checkpoint
 from write_fixtures import peak_of
 
 import remat
+from remat.policy import POLICY_FORMATS
 from remat.recorder import Recorder
 
 
@@ -301,6 +303,22 @@ class Policy(Folder):
         with self.assertRaisesRegex(ValueError, "module 'layers.1' has type Block, and this one Linear"):
             remat.apply(other, policy)
         self.assertIs(type(other.layers[0]), type(Transformer().layers[0]))
+
+    def test_a_file_that_is_no_policy_is_refused_by_its_name(self):
+        path = self.folder / "p.json"
+        whole = {"format": POLICY_FORMATS[-1], "modules": {"norm": {"type": "LayerNorm", "parameters": [], "save": []}}, "torch": torch.__version__}
+        for content, expected in [
+            (b"", "p.json is no policy: it holds no JSON"),
+            (gzip.compress(b"{}"), "p.json is no policy: it holds no JSON"),
+            (b"[]", "p.json is no policy: it holds a list"),
+            (b"{}", "p.json: expected a policy of format"),
+            (json.dumps({"format": POLICY_FORMATS[-1]}).encode(), "p.json is no whole policy: it lacks modules, torch"),
+            (json.dumps(whole | {"modules": []}).encode(), "p.json: its modules are a list"),
+            (json.dumps(whole | {"modules": {"norm": {}}}).encode(), "lacks type of 'norm', parameters of 'norm', save of 'norm'"),
+        ]:
+            path.write_bytes(content)
+            with self.assertRaisesRegex(ValueError, f"{expected}.*"):
+                remat.apply(Transformer(), path)
 
     def test_what_does_not_fit_the_model_is_refused(self):
         with self.assertRaisesRegex(ValueError, "names module 'blocks.0', which the model has not"):

@@ -12,7 +12,7 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F
-from recorded_files import Folder
+from recorded_files import CLI, Folder
 from small_models import Transformer
 from torch import nn
 from torch.distributed._tools.fsdp2_mem_tracker import FSDPMemTracker
@@ -133,6 +133,29 @@ class Sharded(Folder):
         total = {getattr(key, "value", key): value for key, value in snapshot.items()}["Total"]
         # But for a scalar.
         self.assertLessEqual(abs(recorder.peak_bytes(1) - total), 8)
+
+
+    @unittest.skipUnless(CLI, "REMAT_CLI is not set")
+    def test_a_sharded_model_is_fitted(self):
+        dist.init_process_group("fake", store=FakeStore(), rank=0, world_size=1)
+        self.addCleanup(dist.destroy_process_group)
+        mesh = init_device_mesh("cpu", (1,))
+        model = nn.Sequential(*[nn.Sequential(nn.Linear(64, 256), nn.GELU(), nn.Linear(256, 64)) for _ in range(4)])
+        for layer in model:
+            fully_shard(layer, mesh=mesh)
+        fully_shard(model, mesh=mesh)
+        optimizer = torch.optim.Adam(model.parameters())
+        x = torch.randn(256, 64)
+
+        def step():
+            model(x).square().mean().backward()
+            optimizer.step()
+            optimizer.zero_grad()
+
+        step()
+        fitted = remat.fit(model, step, "80%", planner=CLI, seconds=1, verbose=False)
+        self.assertTrue(fitted.policy["modules"])
+        self.assertLessEqual(fitted.measured_bytes, fitted.budget)
 
 
 class Wrapped(Folder):

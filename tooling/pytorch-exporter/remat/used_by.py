@@ -1,0 +1,59 @@
+"""What a function works with: what its code names, and what that is made of."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import itertools
+import types
+
+_DEEPEST = 4
+#: Of a collection, which may be a whole dataset.
+_MOST_ITEMS = 100
+
+
+def used_by(function):
+    """Each object that a function's code names outside of it (its closure, globals, defaults, what it is a method of), with the attributes of plain objects, the items of collections, and what functions among them
+    use; none twice. What it gets in other ways is not found."""
+    seen, found = set(), []
+
+    def visit(value, depth):
+        if id(value) in seen or depth > _DEEPEST or isinstance(value, (type, types.ModuleType, str, bytes, int, float)):
+            return
+        seen.add(id(value))
+        if isinstance(value, types.FunctionType):
+            visit_all(_named(value), depth)
+        elif isinstance(value, types.MethodType):
+            visit_all((value.__self__, value.__func__), depth)
+        elif isinstance(value, functools.partial):
+            visit_all((value.func, *value.args, *value.keywords.values()), depth)
+        elif isinstance(value, dict):
+            visit_all(value.values(), depth)
+        elif isinstance(value, (list, tuple, set)):
+            visit_all(value, depth)
+        else:
+            found.append(value)
+            # What a module or an optimizer has it puts back by itself.
+            if not hasattr(value, "state_dict"):
+                visit_all(getattr(value, "__dict__", {}).values(), depth)
+
+    def visit_all(values, depth):
+        for value in itertools.islice(list(values), _MOST_ITEMS):
+            visit(value, depth + 1)
+
+    visit(function, 0)
+    return found
+
+
+def _named(function):
+    for cell in function.__closure__ or ():
+        # One that is empty is of a name that nothing was given to yet.
+        with contextlib.suppress(ValueError):
+            yield cell.cell_contents
+    yield from function.__defaults__ or ()
+    yield from (function.__kwdefaults__ or {}).values()
+    codes = [function.__code__]
+    while codes:
+        code = codes.pop()
+        yield from (function.__globals__[name] for name in code.co_names if name in function.__globals__)
+        codes += [one for one in code.co_consts if isinstance(one, types.CodeType)]
