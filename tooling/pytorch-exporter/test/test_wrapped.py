@@ -156,6 +156,7 @@ class Sharded(Folder):
         fitted = remat.fit(model, step, "80%", planner=CLI, seconds=1, verbose=False)
         self.assertTrue(fitted.policy["modules"])
         self.assertLessEqual(fitted.measured_bytes, fitted.budget)
+        self.assertLess(abs(fitted.measured_bytes / fitted.planned_bytes - 1), 0.005)
 
 
 class Wrapped(Folder):

@@ -124,8 +124,8 @@ class HeldInstances implements CheckpointObserver {
   private readonly trace: Trace;
   private readonly sizes: Float64Array;
   private readonly listener: HeldListener;
-  /** By instance that is held: its storage, and its category. */
-  private readonly live = new Map<number, readonly [storage: number, category: number]>();
+  /** By instance that is held: its storage, its category and its bytes. */
+  private readonly live = new Map<number, readonly [storage: number, category: number, bytes: number]>();
   /** By storage: the instance that autograd was given last. */
   private readonly lastSaved = new Map<number, number>();
   private readonly storageOf: number[] = [];
@@ -138,18 +138,26 @@ class HeldInstances implements CheckpointObserver {
 
   /** By number of the storage. */
   list(): (readonly [storage: number, category: number])[] {
-    return [...this.live.values()].filter(([storage]) => this.sizes[storage] > 0).sort(([a], [b]) => a - b);
+    return [...this.live.values()]
+      .filter(([, , bytes]) => bytes > 0)
+      .map(([storage, category]) => [storage, category] as const)
+      .sort(([a], [b]) => a - b);
   }
 
   made(storage: number, instance: number): void {
     this.storageOf[instance] = storage;
     this.madeCount++;
-    this.hold(instance, storage, this.trace.storages.category[storage]);
+    this.hold(instance, storage, this.trace.storages.category[storage], this.sizes[storage]);
     this.listener.made();
   }
 
   released(instance: number): void {
     this.drop(instance);
+  }
+
+  resized(instance: number, bytes: number): void {
+    const [storage, category] = this.drop(instance)!;
+    this.hold(instance, storage, category, bytes);
   }
 
   ran(op: number, _instances: Int32Array, isReplay: boolean): void {
@@ -166,8 +174,8 @@ class HeldInstances implements CheckpointObserver {
     const storage = subject[event];
     const instance = [instances[storage], this.lastSaved.get(storage) ?? -1].find((each) => this.live.has(each));
     if (instance === undefined) return;
-    this.drop(instance);
-    this.hold(instance, storage, value[event]);
+    const [, , bytes] = this.drop(instance)!;
+    this.hold(instance, storage, value[event], bytes);
   }
 
   unpacked(): void {}
@@ -175,19 +183,20 @@ class HeldInstances implements CheckpointObserver {
   entered(): void {}
   exited(): void {}
 
-  private hold(instance: number, storage: number, category: number): void {
-    this.live.set(instance, [storage, category]);
-    this.bytes += this.sizes[storage];
-    this.byCategory[category] += this.sizes[storage];
+  private hold(instance: number, storage: number, category: number, bytes: number): void {
+    this.live.set(instance, [storage, category, bytes]);
+    this.bytes += bytes;
+    this.byCategory[category] += bytes;
   }
 
-  private drop(instance: number): void {
+  private drop(instance: number): readonly [storage: number, category: number, bytes: number] | undefined {
     const held = this.live.get(instance);
-    if (held === undefined) return;
-    const [storage, category] = held;
+    if (held === undefined) return undefined;
+    const [, category, bytes] = held;
     this.live.delete(instance);
-    this.bytes -= this.sizes[storage];
-    this.byCategory[category] -= this.sizes[storage];
+    this.bytes -= bytes;
+    this.byCategory[category] -= bytes;
+    return held;
   }
 }
 

@@ -11,4 +11,6 @@ export const Act = {
   exit: 7,
   /** Whatever else a trace tells, by its place among the trace's events. Only of {@link wholeScript}. */
   event: 8,
+  /** A storage is given other bytes, or none, as those of sharded weights are. */
+  resize: 9,
 } as const;

@@ -2,6 +2,7 @@
 export interface CheckpointObserver {
   made(storage: number, instance: number): void;
   released(instance: number): void;
+  resized(instance: number, bytes: number): void;
   /** `instances`: by storage, what the op reads and has made; of what autograd has saved alone, what came before. */
   ran(op: number, instances: Int32Array, isReplay: boolean): void;
   saved(save: number, instance: number): void;

@@ -86,6 +86,10 @@ class CheckpointedWriter implements CheckpointObserver {
     this.storageOf[instance] = -1;
   }
 
+  resized(instance: number, bytes: number): void {
+    this.copy.builder.resize(this.storageOf[instance], bytes);
+  }
+
   ran(op: number, instances: Int32Array, isReplay: boolean): void {
     this.copy.op(op, {
       inputs: this.tensors(this.trace.opInputs(op), instances),

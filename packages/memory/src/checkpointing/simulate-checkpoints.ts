@@ -118,7 +118,7 @@ export class CheckpointSimulator {
   }
 
   private step(): void {
-    const { act, subject, count, savedStorage, passAt, readUntil } = this.script;
+    const { act, subject, count, savedStorage, passAt, readUntil, resizedTo } = this.script;
     const { parts } = this.modes;
     let frame: Frame | undefined;
     let next = 0;
@@ -134,6 +134,9 @@ export class CheckpointSimulator {
       switch (act[at]) {
         case Act.make:
           this.referred[item] = this.current[item] = this.make(item);
+          break;
+        case Act.resize:
+          this.resize(this.current[item], resizedTo.get(at)!);
           break;
         case Act.unrefer:
           if (this.referred[item] >= 0) this.release(this.referred[item]);
@@ -423,6 +426,14 @@ export class CheckpointSimulator {
     const instance = this.references.push(1) - 1;
     this.observer?.made(storage, instance);
     return instance;
+  }
+
+  private resize(instance: number, bytes: number): void {
+    if (instance < 0 || this.references[instance] === 0) return;
+    this.held += bytes - this.sizes[instance];
+    if (this.held > this.peak) this.peak = this.held;
+    this.sizes[instance] = bytes;
+    this.observer?.resized(instance, bytes);
   }
 
   private hold(instance: number): number {

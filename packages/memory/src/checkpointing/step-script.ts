@@ -1,5 +1,5 @@
 import { EventKind, Phase, RematError, type Trace } from "@remat/trace";
-import { allocatedSizes } from "../allocators/device-units.js";
+import { roundUpBytes, unitBytesByName } from "../allocators/device-units.js";
 import { scratchOps } from "../held/maker-of-storage.js";
 import { readMemoryEvents } from "../held/memory-events.js";
 import { Act } from "./act.js";
@@ -26,6 +26,8 @@ export interface StepScript extends BackwardPasses {
   /** By module call: the places of its forward pass, `enter` and `exit`; -1 where it has none. */
   readonly enter: Int32Array;
   readonly exit: Int32Array;
+  /** By place where a storage is resized: what it counts for from there on. */
+  readonly resizedTo: ReadonlyMap<number, number>;
 }
 
 /**
@@ -51,6 +53,8 @@ function scriptOf(trace: Trace, isWhole: boolean): StepScript {
   const subject: number[] = [];
   const enter = new Int32Array(calls.count).fill(-1);
   const exit = new Int32Array(calls.count).fill(-1);
+  const resizedTo = new Map<number, number>();
+  const sizeOnDevice = sizesOnDevice(trace);
   const push = (kind: number, item: number): void => {
     act.push(kind);
     subject.push(item);
@@ -65,6 +69,10 @@ function scriptOf(trace: Trace, isWhole: boolean): StepScript {
     allocate: (storage) => push(Act.make, storage),
     categorize: (_storage, _category, event) => tell(event),
     free: leave,
+    resize(storage, bytes) {
+      resizedTo.set(act.length, sizeOnDevice(storage, bytes));
+      push(Act.resize, storage);
+    },
     op: (op) => push(Act.op, op),
     other(kind, item, _value, event) {
       if (kind === EventKind.save) push(Act.save, item);
@@ -85,12 +93,13 @@ function scriptOf(trace: Trace, isWhole: boolean): StepScript {
     act: Uint8Array.from(act),
     subject: Int32Array.from(subject),
     ...readBackwardPasses({ act, subject, phaseOf: trace.ops.phase }),
-    bytes: sizesOnDevice(trace),
+    bytes: trace.storages.bytes.slice(0, trace.storages.count).map((bytes, storage) => sizeOnDevice(storage, bytes)),
     savedStorage: saves.storage,
     maker,
     scratchOf: scratchOps(trace),
     enter,
     exit,
+    resizedTo,
   };
 }
 
@@ -117,9 +126,14 @@ function makers(trace: Trace): Int32Array {
   return maker;
 }
 
-function sizesOnDevice(trace: Trace): Float64Array {
+/** What bytes of a storage count for on the trace's device. */
+function sizesOnDevice(trace: Trace): (storage: number, bytes: number) => number {
   const { storages, strings, header } = trace;
-  return allocatedSizes(trace).map((bytes, s) => (strings[storages.device[s]] === header.device ? bytes : 0));
+  const units = unitBytesByName(trace);
+  return (storage, bytes) => {
+    const device = storages.device[storage];
+    return strings[device] === header.device ? roundUpBytes(bytes, units[device]) : 0;
+  };
 }
 
 /** By storage, the event by which nothing but autograd refers to it; where that comes after its first reading, when it is freed. -1 for never. */
@@ -133,6 +147,8 @@ function lastReferences(trace: Trace, maker: Int32Array): Int32Array {
   const last = new Int32Array(storages.count).fill(-1);
   const isRead = new Uint8Array(storages.count);
   const savedOnly = new Int32Array(storages.count).fill(-1);
+  // Whoever resizes a storage holds it.
+  readMemoryEvents(trace, { resize: (storage) => void (isRead[storage] = 1) });
   readMemoryEvents(trace, {
     free: (storage, event) => void (last[storage] = savedOnly[storage] >= 0 ? savedOnly[storage] : event),
     other(kind, item, _value, event) {
