@@ -35,10 +35,18 @@ export function modelSource(path: string): ModelSource {
   }
   if (isDevice(stats)) throw new RematError("MODEL_UNREADABLE", `${path}: a device or a socket. ${expected()}`);
   const head = reading(path, () => readHead(full));
+  if (policyFormat.test(head.text))
+    throw new RematError(
+      "MODEL_POLICY",
+      `${path}: a checkpointing policy, which holds neither a model nor a run. remat.apply of the Python package takes it, and remat compare step.json --checkpoint ${path}; name the recorded step that it was planned for.`,
+    );
   const importer = importers.find((each) => each.recognises(full, head));
   if (importer === undefined) throw new RematError("MODEL_UNKNOWN", `${path}: ${whatIsUnknown(path)}`);
   return { gives: importer.gives, importer: importer.name, path: full, name: nameOf(full) };
 }
+
+/** What `--pytorch-policy` writes, of any version. */
+const policyFormat = /^\s*\{\s*"format":\s*"remat-pytorch-policy\//;
 
 /** Returns the file that is read of a target: of a folder the model in it, if there is one. */
 export function modelFile(path: string): string {

@@ -102,6 +102,9 @@ describe("remat estimate TRACE", () => {
 });
 
 describe("a wrong command line", () => {
+  const policy = join(folder, "policy.json");
+  writeFileSync(policy, '{\n  "format": "remat-pytorch-policy/3",\n  "modules": {}\n}\n');
+
   it.each([
     [["estimat"], 2, "unknown command 'estimat'; did you mean estimate? See remat --help."],
     [["estimate"], 2, "missing required argument 'model'. See remat estimate --help."],
@@ -114,6 +117,7 @@ describe("a wrong command line", () => {
     [["estimate", mlp, "--colour"], 2, "unknown option '--colour'; did you mean --color?"],
     [["estimate", mlp, "--device", "abacus"], 2, 'there is no device "abacus". Expected one of a100'],
     [["estimate", "nowhere.json"], 1, "nowhere.json: no such file"],
+    [["estimate", policy], 1, `${policy}: a checkpointing policy, which holds neither a model nor a run`],
     [["estimate", "/proc/self/mem"], 1, "/proc/self/mem: cannot be read (EIO"],
     [["estimate", mlp, "--module", "MLP.block"], 1, "there is no module MLP.block. Name one of"],
   ])("%j ends with one line and a next step", async (args, code, message) => {
