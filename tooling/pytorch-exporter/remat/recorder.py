@@ -293,7 +293,7 @@ class Recorder(TorchDispatchMode):
             self._before_forward(module, inputs)
 
     def _before_forward(self, module, inputs):
-        fqn = self._names.setdefault(module, type(module).__name__)
+        fqn = self._names.get(module) or self._name_beside(module)
         recomputes = in_backward()
         if recomputes:
             self._running.append(fqn)
@@ -302,6 +302,12 @@ class Recorder(TorchDispatchMode):
         needing = [] if recomputes else needing_gradient(inputs)
         if needing:
             self._own(on_last_gradient(needing, self._encode_given, lambda told: self._module_event("post_bw", fqn, told)))
+
+    def _name_beside(self, module):
+        """Of a module that is none of the model's its class, told from the model."""
+        name = type(module).__name__
+        self._names[module] = f"{name} beside" if self.model is not None and name == type(self.model).__name__ else name
+        return self._names[module]
 
     def _after_forward(self, module, inputs, outputs):
         fqn = self._names.get(module)

@@ -199,13 +199,17 @@ class Fit(Folder):
             y.square().mean().backward(retain_graph=True)
             y.abs().mean().backward()
 
+        def calls_a_loss(model, x):
+            loss = nn.CrossEntropyLoss()
+            loss(model(x), torch.zeros(256, dtype=torch.long)).backward()
+
         def has_two_heads(model, x):
             trunk = model[:2](x)
             losses = model[2](trunk).square().mean(), model[3](trunk).abs().mean()
             losses[0].backward(retain_graph=True)
             losses[1].backward()
 
-        for passes in (validates, asks_an_older_one, keeps_its_graph, has_two_losses, has_two_heads):
+        for passes in (validates, asks_an_older_one, keeps_its_graph, has_two_losses, calls_a_loss, has_two_heads):
             with self.subTest(passes.__name__):
                 torch.manual_seed(0)
                 x = torch.randn(256, 64)

@@ -46,6 +46,13 @@ export function checkpointableUnits(script: StepScript): CheckpointableUnits {
   /** What is written after the last time that a call may run again is as good as unwritten. */
   const lastWrite = (storage: number, call: number): number =>
     (writes.get(storage) ?? []).findLast((op) => op <= (lastReads.get(call) ?? -1)) ?? -1;
+  const isOfModel = modelOf(modules.map(({ fqn }) => fqn));
+  /** Why nothing in a call can run again, whatever its ops are. */
+  const refusal = (call: number): string | undefined => {
+    if (!isOfModel(modules[calls.module[call]].fqn)) return "it is no module of the model";
+    if (replacing.has(call)) return "it replaces its own weights or buffers as it runs";
+    return isResaved.has(call) ? "its gradient has a gradient of its own" : undefined;
+  };
   const savesSomewhere = new Set(ranges.saves.flatMap((saves, call) => (saves > 0 ? [calls.module[call]] : [])));
   const args: number[][] = [];
   const callsOf = new Map<string, number[]>();
@@ -55,8 +62,8 @@ export function checkpointableUnits(script: StepScript): CheckpointableUnits {
     args.push(argsOf(script, call, ranges.opsOf[call]));
     if (ranges.saves[call] === 0 && savesSomewhere.has(calls.module[call])) continue;
     callsOf.set(fqn, [...(callsOf.get(fqn) ?? []), call]);
-    const of = { saves: ranges.saves[call], written, lastWrite, isResaved: isResaved.has(call) };
-    const reason = replacing.has(call) ? replacesState : whyNot(script, call, ranges.opsOf[call], of);
+    const of = { saves: ranges.saves[call], written, lastWrite };
+    const reason = refusal(call) ?? whyNot(script, call, ranges.opsOf[call], of);
     if (reason !== undefined) refused.set(fqn, reason);
   }
   const runtimeMs = ops.runtimeMs.map((ms) => (ms > 0 ? ms : 0));
@@ -70,8 +77,7 @@ export function checkpointableUnits(script: StepScript): CheckpointableUnits {
     madeBy,
     lastWrite,
     isCounting: (op, storage) => isCounting(trace, op, storage),
-    refusal: (call) =>
-      replacing.has(call) ? replacesState : isResaved.has(call) ? "its gradient has a gradient of its own" : undefined,
+    refusal,
   });
   return {
     fqns: [...callsOf.keys()].filter((fqn) => !refused.has(fqn)),
@@ -191,17 +197,14 @@ function whyNot(
     saves,
     written,
     lastWrite,
-    isResaved,
   }: {
     readonly saves: number;
     readonly written: WrittenStorages;
     lastWrite(storage: number, call: number): number;
-    readonly isResaved: boolean;
   },
 ): string | undefined {
   if (enter[call] < 0 || exit[call] < 0) return "its forward pass does not begin and end";
   if (saves === 0) return "it saves nothing for the backward pass";
-  if (isResaved) return "its gradient has a gradient of its own";
   const inside = new Set(opsInside);
   const isForeign = (storage: number): boolean => !inside.has(maker[storage]);
   for (const op of opsInside) {
@@ -219,7 +222,13 @@ function whyNot(
   return undefined;
 }
 
-const replacesState = "it replaces its own weights or buffers as it runs";
+/** Tells the modules of the model from others that a step calls, as a loss, which have no name in it: no policy can tell of them. */
+function modelOf(fqns: readonly string[]): (fqn: string) => boolean {
+  const roots = new Set(fqns.filter((fqn) => fqn.includes(".")).map(rootOf));
+  return (fqn) => roots.size === 0 || roots.has(rootOf(fqn));
+}
+
+const rootOf = (fqn: string): string => fqn.split(".", 1)[0];
 
 /** The calls during which a module replaces its own state, those around it included. */
 function callsThatReplaceState(trace: Trace): ReadonlySet<number> {
