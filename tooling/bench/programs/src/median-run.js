@@ -1,3 +1,5 @@
+import { median } from "../../src/measure.js";
+
 /** What of a run is measured, each by itself. */
 const figures = /** @type {const} */ (["stepMs", "firstStepMs", "residentBytes", "pauseMs", "garbageBytes"]);
 
@@ -13,10 +15,4 @@ export function medianRun(runs) {
     ...runs[0],
     ...Object.fromEntries(figures.map((figure) => [figure, median(runs.map((run) => run[figure]))])),
   };
-}
-
-/** @type {(values: readonly number[]) => number} */
-function median(values) {
-  const sorted = [...values].sort((a, b) => a - b);
-  return (sorted[(sorted.length - 1) >> 1] + sorted[sorted.length >> 1]) / 2;
 }
