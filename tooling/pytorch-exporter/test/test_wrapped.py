@@ -38,9 +38,10 @@ def policy_of(model):
     return {"format": "remat-pytorch-policy/2", "model": "Transformer", "torch": torch.__version__, "modules": units}
 
 
-def shard(model):
-    mesh = init_device_mesh("cpu", (WORLD,))
-    for layer in model.layers:
+def shard(model, layers=None, world=WORLD):
+    """Shards each of `layers`, those of the model if none are given, and the model."""
+    mesh = init_device_mesh("cpu", (world,))
+    for layer in model.layers if layers is None else layers:
         fully_shard(layer, mesh=mesh)
     return fully_shard(model, mesh=mesh)
 
@@ -102,11 +103,8 @@ class Sharded(Folder):
         self.addCleanup(dist.destroy_process_group)
 
         def sharded():
-            mesh = init_device_mesh("cpu", (4,))
-            model = nn.Sequential(*[nn.Sequential(nn.Linear(64, 64), nn.ReLU()) for _ in range(6)])
-            for layer in model:
-                fully_shard(layer, mesh=mesh)
-            fully_shard(model, mesh=mesh)
+            layers = [nn.Sequential(nn.Linear(64, 64), nn.ReLU()) for _ in range(6)]
+            model = shard(nn.Sequential(*layers), layers, world=4)
             optimizer = torch.optim.Adam(model.parameters())
             x = torch.randn(32, 64)
 
@@ -134,16 +132,12 @@ class Sharded(Folder):
         # But for a scalar.
         self.assertLessEqual(abs(recorder.peak_bytes(1) - total), 8)
 
-
     @unittest.skipUnless(CLI, "REMAT_CLI is not set")
     def test_a_sharded_model_is_fitted(self):
         dist.init_process_group("fake", store=FakeStore(), rank=0, world_size=1)
         self.addCleanup(dist.destroy_process_group)
-        mesh = init_device_mesh("cpu", (1,))
-        model = nn.Sequential(*[nn.Sequential(nn.Linear(64, 256), nn.GELU(), nn.Linear(256, 64)) for _ in range(4)])
-        for layer in model:
-            fully_shard(layer, mesh=mesh)
-        fully_shard(model, mesh=mesh)
+        layers = [nn.Sequential(nn.Linear(64, 256), nn.GELU(), nn.Linear(256, 64)) for _ in range(4)]
+        model = shard(nn.Sequential(*layers), layers, world=1)
         optimizer = torch.optim.Adam(model.parameters())
         x = torch.randn(256, 64)
 
