@@ -23,6 +23,8 @@ export interface CheckpointPolicyFile {
   readonly model: string;
   /** The PyTorch that the step was recorded with. */
   readonly torch: string;
+  /** How many modules that model has; left out where the trace does not know. */
+  readonly moduleCount?: number;
   /** By name within the model, as `model.named_modules()` has it; the model itself is `""`. */
   readonly modules: Readonly<Record<string, CheckpointedModule>>;
 }
@@ -67,6 +69,7 @@ export function toCheckpointPolicyFile(
     format: checkpointPolicyFormat,
     model: header.model ?? "model",
     torch: header.frameworkVersion ?? "",
+    ...(header.moduleCount !== undefined && { moduleCount: header.moduleCount }),
     modules: Object.fromEntries(entries),
   };
 }

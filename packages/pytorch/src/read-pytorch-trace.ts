@@ -120,6 +120,7 @@ class TraceReader {
       model: file.case,
       ...(config.host_ms !== undefined && { hostMs: config.host_ms }),
       ...(config.checkpoint_ms !== undefined && { checkpointingMs: config.checkpoint_ms }),
+      ...(file.module_tree.length > 0 && { moduleCount: file.module_tree.length }),
       libraries: { torch: config.torch, ...(config.numpy !== undefined && { numpy: config.numpy }) },
       notes: this.notes,
     });

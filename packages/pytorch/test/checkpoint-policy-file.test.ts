@@ -10,6 +10,7 @@ test("a policy names the class and the weights of each module, and saved ops by 
     mode: "fake",
     allocationUnitBytes: 1,
     model: "net",
+    moduleCount: 3,
   });
   const root = b.module({ fqn: "Net", kind: "Net", leaf: false });
   const layer = b.module({ fqn: "Net.layer", kind: "Linear", leaf: true });
@@ -28,6 +29,7 @@ test("a policy names the class and the weights of each module, and saved ops by 
     format: "remat-pytorch-policy/3",
     model: "net",
     torch: "2.13.0",
+    moduleCount: 3,
     modules: {
       layer: { type: "Linear", parameters: [[2, 3]], save: [{ op: "aten.mm.default", ordinal: 1 }] },
       "": {
@@ -43,5 +45,5 @@ test("a policy names the class and the weights of each module, and saved ops by 
     },
   });
   expect(JSON.parse(writeCheckpointPolicyFile(file))).toEqual(file);
-  expect(writeCheckpointPolicyFile(file).split("\n")).toHaveLength(10);
+  expect(writeCheckpointPolicyFile(file).split("\n")).toHaveLength(11);
 });

@@ -177,6 +177,7 @@ describe.each(goldens)("$file.name", ({ golden }) => {
 
   test("knows the parameters and buffers in each module", () => {
     const tree: { fqn: string; params?: [string, unknown][]; buffers?: [string, unknown][] }[] = golden["module_tree"];
+    expect(trace.header.moduleCount).toBe(tree.length);
     for (let i = 0; i < trace.weights.count; i++) {
       const { fqn } = trace.modules[trace.weights.module[i]];
       // A memory tracker goes through the weights of each module; elsewhere the tree of modules tells.

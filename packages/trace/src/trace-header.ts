@@ -30,6 +30,8 @@ export function readHeader(r: TraceRecord): TraceHeader {
       "checkpointingMs",
       `expected ${checkpointingTimesWanted}, found ${excerpt(r["checkpointingMs"])}`,
     );
+  if (r["moduleCount"] !== undefined && !(Number.isInteger(r["moduleCount"]) && number(r, "moduleCount") >= 1))
+    throw new TraceFieldError("moduleCount", `expected an integer of at least 1, found ${excerpt(r["moduleCount"])}`);
   const libraries = r["libraries"] === undefined ? {} : r["libraries"];
   if (
     typeof libraries !== "object" ||

@@ -50,6 +50,8 @@ export interface TraceHeader {
   readonly hostMs?: number;
   /** PyTorch: what checkpointing takes on the machine that timed the ops, where that was measured. */
   readonly checkpointingMs?: CheckpointingTimes;
+  /** PyTorch: how many modules the model has, those included that the step did not call. */
+  readonly moduleCount?: number;
   /** Versions of what was involved, by package name. */
   readonly libraries?: Readonly<Record<string, string>>;
   /** Of a run that ended in the midst of this step for lack of memory: how. */

@@ -68,6 +68,7 @@ const headerArbitrary: fc.Arbitrary<TraceHeader> = fc.record(
       count: msArbitrary,
       rerun: msArbitrary,
     }),
+    moduleCount: fc.integer({ min: 1 }),
     libraries: fc.dictionary(fieldArbitrary, nameArbitrary, { maxKeys: 3 }),
     failure: fc.record(
       {

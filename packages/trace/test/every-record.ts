@@ -14,6 +14,7 @@ export function everyRecord(): string[] {
     model: "net",
     hostMs: 12.5,
     checkpointingMs: { frame: 0.1, selective: 0.08, save: 0.009, dispatch: 0.015, count: 0.02, rerun: 0.01 },
+    moduleCount: 2,
     libraries: { torch: "2.13" },
     failure: {
       cause: "kernel",

@@ -27,6 +27,9 @@ def apply(model, policy):
     following = next((fqn for fqn, module in modules.items() if is_checkpointed(module)), None)
     if following is not None:
         raise ValueError(f"module {following!r} follows a policy already; remat.remove(model) first, since what two policies come to together was not planned")
+    count = policy.get("moduleCount", len(modules))
+    if count != len(modules):
+        raise ValueError(f"the policy is of another model: that has {count} modules, and this one {len(modules)}. Record this model, and plan it.")
     units = {}
     for fqn, unit in policy["modules"].items():
         module = modules.get(fqn)

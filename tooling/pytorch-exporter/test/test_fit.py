@@ -78,6 +78,7 @@ class Fit(Folder):
         fitted = remat.fit(model, step, budget=0.8, planner=CLI, seconds=2, verbose=False)
         self.assertEqual((len(optimizer.state), model.embeddings.weight.grad), (0, None))
         self.assertEqual(fitted.budget, int(0.8 * fitted.stock_bytes))
+        self.assertEqual(fitted.policy["moduleCount"], len(list(model.modules())))
         self.assertLessEqual(fitted.measured_bytes, fitted.budget)
         self.assertLess(abs(fitted.measured_bytes / fitted.planned_bytes - 1), 0.005)
         self.assertRegex(str(fitted), r"^Transformer: .* MiB as it is, budget .* MiB; planned .* MiB, \+.*% time; measured .* MiB, [+-].*% time \([+-].*% to [+-].*%\); (\d+ modules? under torch.utils.checkpoint|\d+ parts? of \d+ modules? runs? again|\d+ modules? under torch.utils.checkpoint and \d+ parts? of \d+ other modules? runs? again)$")

@@ -298,6 +298,11 @@ class Policy(Folder):
             remat.apply(wide, policy)
         with self.assertRaisesRegex(ValueError, r"tells ops of PyTorch 1.0 one from the other, and this is 2"):
             remat.apply(Transformer(), policy | {"torch": "1.0.0"})
+        shallow = Transformer()
+        del shallow.layers[2:]
+        count = len(list(Transformer().modules()))
+        with self.assertRaisesRegex(ValueError, f"of another model: that has {count} modules, and this one {len(list(shallow.modules()))}"):
+            remat.apply(shallow, policy | {"moduleCount": count})
         other = Transformer()
         other.layers[1] = torch.nn.Linear(64, 64)
         with self.assertRaisesRegex(ValueError, "module 'layers.1' has type Block, and this one Linear"):
