@@ -5,8 +5,12 @@ import { hasKnownKernels, kernelsOfBackend } from "./kernel-tables.js";
 
 type NamedBackend = Backend & { readonly name: BackendName };
 
-/** Whether it has a table of its kernels, or runs them without its device where it has been started. */
-const isFakeableHere = (running: Backend): running is NamedBackend =>
+/**
+ * Tells whether fake mode can stand for a backend that runs here: it has a table of its kernels, or runs them without its device.
+ *
+ * @internal
+ */
+export const isFakeableHere = (running: Backend): running is NamedBackend =>
   hasKnownKernels(running) || running.withoutDevice !== undefined;
 
 const isFakeable = (backend: Backend): backend is NamedBackend => hasKnownKernels(backend);

@@ -16,7 +16,7 @@ export {
 } from "./backend.js";
 export { bestFirst } from "./best-first.js";
 export { type DataEntry, isComplexPair } from "./data-entry.js";
-export { defaultBackend, fakeableBackends, fullestBackend } from "./default-backend.js";
+export { defaultBackend, fakeableBackends, fullestBackend, isFakeableHere } from "./default-backend.js";
 export { addBackend, type BackendName, backends, findBackend } from "./find-backend.js";
 export { rememberKernels } from "./first-seen-kernels.js";
 export { javascriptResidency } from "./javascript-residency.js";

@@ -43,6 +43,8 @@ export interface ExecutedPasses {
   readonly heldBytes: number;
   /** The most bytes alive, with what kernels allocate for themselves. */
   readonly peakBytes: number;
+  /** The most bytes alive before the budget was known, in the passes that told what stock holds, and before; left out: it was known from the start. */
+  readonly measuredPeakBytes?: number | undefined;
   /** How many passes, from the first on, that is of, where nobody counts in later ones. */
   readonly countedPasses?: number | undefined;
   /** Milliseconds of all passes, and of these for recomputation. */

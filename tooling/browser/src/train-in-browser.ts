@@ -97,6 +97,55 @@ export async function trainInTooLittle(backend: string): Promise<{ readonly code
   return { code, updates };
 }
 
+/** Trains a model that is mostly weights for some steps: as stock, then within a share of what stock takes, and tells what the GPU held in each, and what stock is said to. */
+export async function trainDense(
+  backend: string,
+  budget: `${number}%`,
+  steps: number,
+): Promise<{
+  readonly stockBytes: number;
+  readonly toldBytes: number;
+  readonly gpuBytes: readonly number[];
+  readonly isEqual: boolean;
+}> {
+  await tf.setBackend(backend);
+  const x = tf.tensor(numbers(16 * 256), [16, 256]);
+  const make = () => {
+    const w = tf.tidy(() => tf.variable(tf.tensor(numbers(256 * 256), [256, 256])));
+    const optimizer = tf.train.momentum(0.1, 0.9);
+    const step = () =>
+      optimizer.minimize(() => tf.mean(tf.square(tf.matMul(x as tf.Tensor2D, w as never))) as tf.Scalar);
+    return { w, optimizer, step };
+  };
+  const end = async ({ w, optimizer }: ReturnType<typeof make>) => {
+    const values = await w.data();
+    optimizer.dispose();
+    w.dispose();
+    return values.toString();
+  };
+  const stock = make();
+  const ofStock = watchPeak();
+  for (let i = 0; i < steps; i++) stock.step();
+  ofStock.stop();
+  const expected = await end(stock);
+  const trained = make();
+  const gpuBytes: number[] = [];
+  let toldBytes = 0;
+  await withMemoryBudget(budget, async (execution) => {
+    for (let i = 0; i < steps; i++) {
+      const peak = watchPeak();
+      trained.step();
+      peak.stop();
+      gpuBytes.push(peak.found.gpuPeakBytes);
+      await execution.planned;
+    }
+    toldBytes = execution.stockPeakBytes ?? 0;
+  });
+  const values = await end(trained);
+  x.dispose();
+  return { stockBytes: ofStock.found.gpuPeakBytes, toldBytes, gpuBytes, isEqual: values === expected };
+}
+
 /** What came of training whose context was lost after its second step. */
 export interface LostTraining {
   /** Steps that came to their end. */

@@ -79,7 +79,7 @@ function describeProblem(problem: string, executed: ExecutedPasses | undefined, 
 
 /** A budget is of what is held between ops; the peak is with what kernels take for themselves. */
 function describeHeld(
-  { budgetBytes, stockPeakBytes, heldBytes, peakBytes, countedPasses }: ExecutedPasses,
+  { budgetBytes, stockPeakBytes, heldBytes, peakBytes, measuredPeakBytes = 0, countedPasses }: ExecutedPasses,
   { name, memoryBytes }: ExecutionPlace["device"],
 ): readonly string[] {
   const ofDevice = memoryBytes === undefined ? "" : ` of ${formatBytes(memoryBytes)} (${name})`;
@@ -89,12 +89,18 @@ function describeHeld(
       : `, ${formatPercent(peakBytes / stockPeakBytes)} of stock's ${formatBytes(stockPeakBytes)}`;
   const peak = `peak ${formatBytes(peakBytes)}${ofDevice}${ofStock}${countedPasses === undefined ? "" : ` in the first ${countedPasses} passes`}`;
   if (budgetBytes === undefined) return [peak];
-  const within = (bytes: number): string => (bytes <= budgetBytes ? " within" : " beyond");
-  const budget = ` a budget of ${formatBytes(budgetBytes)}`;
-  return peakBytes <= budgetBytes
-    ? [`${peak},${within(peakBytes)}${budget}`]
-    : [
-        peak,
-        `held ${formatBytes(heldBytes)}${within(heldBytes)}${budget}; the rest is what kernels take while they run`,
-      ];
+  const budget = `a budget of ${formatBytes(budgetBytes)}`;
+  const measured =
+    measuredPeakBytes > peakBytes
+      ? [`up to ${formatBytes(measuredPeakBytes)} before it was known what stock holds`]
+      : [];
+  if (peakBytes <= budgetBytes) return [`${peak}, within ${budget}`, ...measured];
+  const held = `held ${formatBytes(heldBytes)}`;
+  return [
+    peak,
+    heldBytes <= budgetBytes
+      ? `${held} within ${budget}; the rest is what kernels take while they run`
+      : `${held}, ${formatBytes(heldBytes - budgetBytes)} beyond ${budget}`,
+    ...measured,
+  ];
 }

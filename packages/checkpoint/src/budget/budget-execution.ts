@@ -42,6 +42,8 @@ export interface BudgetExecution {
   readonly heldBytes: number;
   /** The most bytes alive at any moment, which is what the budget is of: with what a kernel allocates for itself while it runs. */
   readonly peakBytes: number;
+  /** The most bytes alive while there was no budget yet, or a smaller one: of a budget that is a part of stock's peak, in the passes that showed what that is, and before. */
+  readonly measuredPeakBytes: number;
   /** Of the last forward and backward pass. */
   readonly lastStep: BudgetedStep | undefined;
   /** Settled when no plan is being made, with what came of it. Who waits for it keeps the process alive, which ends without waiting for a plan otherwise. */

@@ -18,6 +18,7 @@ import { formatBytes } from "@remat/text-table";
 import { dispose, type Tensor } from "@tensorflow/tfjs-core";
 import { askedGradients } from "../executor/asked-gradients.js";
 import { Executor } from "../executor/executor.js";
+import { KeptMemory } from "../kept-memory.js";
 import { MemoryMeter } from "../memory-meter.js";
 import { describeOp } from "../online/coming-work.js";
 import { OnlinePolicy } from "../online/online-policy.js";
@@ -46,6 +47,7 @@ const noTensors: readonly Tensor[] = [];
 export class BudgetKeeper extends Executor implements BudgetExecution {
   budgetBytes: number | undefined;
   heldBytes = 0;
+  measuredPeakBytes = 0;
   private readonly wanted: WantedRecords;
   /** The gradients that the last pass was asked for. */
   private asked = "";
@@ -77,7 +79,8 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
     const { strict: isStrict = true, planningMs = 5000, plan } = options;
     const meter = new MemoryMeter();
     const online = new OnlinePolicy(Number.POSITIVE_INFINITY, meter, isStrict, {
-      lift: () => this.lift(),
+      settle: () => this.kept?.settle(),
+      lift: (neededBytes) => this.lift(neededBytes),
       isRoomy: () => this.share?.isRoomy === true,
       roomMade: (bytes) => {
         if (this.budgetBytes !== undefined) this.kept?.trimTo(this.budgetBytes - bytes);
@@ -174,15 +177,17 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
     if (!this.isExceeded) return;
     const budgetBytes = this.budgetBytes as number;
     const { knownPeakBytes } = this.meter;
-    if (!this.lift()) this.watched.look(knownPeakBytes, budgetBytes, op);
+    if (!this.lift(knownPeakBytes)) this.watched.look(knownPeakBytes, budgetBytes, op);
     else if (this.share?.isLifted === true) this.watched.note(knownPeakBytes, budgetBytes, op);
     else this.checkBudget(op);
   }
 
-  /** Whether there is room after all, since stock, too, would take more than is known. */
-  private lift(): boolean {
-    const { share } = this;
-    if (share?.lift(this.isInPass ? this.asked : undefined) !== true) return false;
+  /** Whether there is room after all, since stock, too, would take more than is known: between passes all that is held stock would hold, too. */
+  private lift(neededBytes: number): boolean {
+    const { share, isInPass } = this;
+    if (share === undefined) return false;
+    const isRaised = !isInPass && share.raise(neededBytes);
+    if (!isRaised && !share.lift(isInPass ? this.asked : undefined)) return false;
     this.keepShare(share);
     return true;
   }
@@ -211,7 +216,7 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
     this.budgetPolicy.passComing(this.asked);
     this.mostBytes = this.peakBytes;
     this.watched.passStarting();
-    this.share?.passStarting(this.meter.liveBytes);
+    if (this.share !== undefined) this.beginShare(this.share);
     if (this.share?.wants(this.asked) === true) return this.measureStock(this.share, next);
     // A budget may be opened before the backend's library is there, which is not the budget's.
     this.resident.beginOnce(this.meter.liveBytes);
@@ -221,8 +226,17 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
     this.learnOutcome(result);
     if (this.share?.passOver() === true) this.keepShare(this.share);
     this.checkPass(result);
+    this.mostBytes = this.peakBytes;
+    this.meter.reset();
     if (this.budgetBytes !== undefined) this.resident.look(this.budgetBytes);
     return result;
+  }
+
+  /** What was held between passes stock would have held, too. */
+  private beginShare(share: StockShare): void {
+    const { meter } = this;
+    if (share.raise(meter.peakBytes) && !share.isLifted) this.keepShare(share);
+    share.passStarting(meter.liveBytes);
   }
 
   /** What lived on was recomputed at the end. */
@@ -344,6 +358,7 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
     const { budgetBytes } = this;
     const wasLifted = share.isLifted;
     this.isMeasuring = true;
+    this.kept = KeptMemory.here();
     try {
       const stock = new StockMeter(this.meter);
       const { result, trace, released } = this.observer.record({ run: next, stock });
@@ -362,6 +377,8 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
       this.keepShare(share);
       // What it has taken until now is no fault of the budget's.
       this.resident.begin(this.meter.liveBytes);
+      if (budgetBytes === undefined) this.countAnew();
+      this.measuredPeakBytes = Math.max(this.measuredPeakBytes, this.meter.peakBytes);
       this.meter.reset();
     }
   }
@@ -371,10 +388,16 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
     this.online.budgetBytes = isLifted || budgetBytes === undefined ? Number.POSITIVE_INFINITY : budgetBytes;
   }
 
+  /** What was held until now there was no budget for, or a smaller one. */
+  private countAnew(): void {
+    this.measuredPeakBytes = Math.max(this.measuredPeakBytes, this.mostBytes);
+    this.heldBytes = this.mostBytes = 0;
+  }
+
   /** The budget is larger than it was. */
   private startAnew({ budgetBytes, peakBytes }: StockShare, isTold: boolean): void {
     this.planner.planAnew();
-    this.heldBytes = this.mostBytes = 0;
+    this.countAnew();
     if (isTold) tellRaised(budgetBytes as number, peakBytes as number);
   }
 }

@@ -45,8 +45,8 @@ export class StockShare {
   private inVain = 0;
   private readonly asked = new Set<string>();
   private readonly measured: MeasuredPass[] = [];
-  /** Of these, those that have begun as the pass that runs now, and where it is in them. */
-  private alike: (MeasuredPass & { at: number })[] = [];
+  /** Of these, those that have begun as the pass that runs now: which they are, and where it is in them. */
+  private alike: (MeasuredPass & { readonly place: number; at: number })[] = [];
   /** When that began. */
   private heldBytes = 0;
 
@@ -70,14 +70,21 @@ export class StockShare {
   /** A pass has been measured. Tells whether stock takes more in it than was known. */
   add(asked: string, { trace, peakBytes, addedBytes, releasedBytes }: StockPass): boolean {
     const isLarger = this.raise(peakBytes);
-    const isKnown = this.alike.some(isOver);
-    if (!isKnown) this.measured.push({ asked, forwardOps: forwardSequenceOfTrace(trace), addedBytes, releasedBytes });
+    const known = this.alike.filter(isOver);
+    const isKnown = known.length > 0;
+    // One that is known may take more than before only because more is held when it begins.
+    const addsMore = known.every((pass) => addedBytes > pass.addedBytes);
+    if (addsMore) {
+      for (const { place } of known) this.measured[place] = { ...this.measured[place], addedBytes };
+      if (!isKnown) this.measured.push({ asked, forwardOps: forwardSequenceOfTrace(trace), addedBytes, releasedBytes });
+    }
     this.asked.add(asked);
     const { sought } = this;
-    if (isLarger) this.inVain = 0;
+    const isNews = isLarger && addsMore;
+    if (isNews) this.inVain = 0;
     if (sought === undefined || (sought.asked ?? asked) !== asked) return isLarger;
-    if (isKnown && !isLarger && --sought.knownLeft > 0) return isLarger;
-    if (!isLarger) this.inVain = isKnown ? mostInVain : this.inVain + 1;
+    if (isKnown && !isNews && --sought.knownLeft > 0) return isLarger;
+    if (!isNews) this.inVain = isKnown ? mostInVain : this.inVain + 1;
     this.sought = undefined;
     return isLarger;
   }
@@ -91,7 +98,7 @@ export class StockShare {
 
   passStarting(heldBytes: number): void {
     this.heldBytes = heldBytes;
-    this.alike = this.measured.map((pass) => ({ ...pass, at: 0 }));
+    this.alike = this.measured.map((pass, place) => ({ ...pass, place, at: 0 }));
   }
 
   /** Whether stock takes more than was known in the pass that is over, since more was held when it began. */

@@ -23,15 +23,17 @@ interface LiveBytes {
 
 /** Who knows more of the pass than its ops so far. */
 interface Outlook {
-  /** Asked before what there is no room for is refused: whether there is more room after all; the budget is larger then. */
-  lift(): boolean;
+  /** Frees what waits for kernels that are queued: asked before room is made by other means. */
+  settle(): void;
+  /** Asked before what there is no room for, and would hold `neededBytes` in all, is refused: whether there is more room after all; the budget is larger then. */
+  lift(neededBytes: number): boolean;
   /** Whether nothing will have to be evicted, so that nothing is held to recompute it. */
   isRoomy(): boolean;
   /** There is room for that many bytes more. */
   roomMade(bytes: number): void;
 }
 
-const noOutlook: Outlook = { lift: () => false, isRoomy: () => false, roomMade: () => {} };
+const noOutlook: Outlook = { settle: () => {}, lift: () => false, isRoomy: () => false, roomMade: () => {} };
 
 /**
  * Keeps live bytes within a budget without a plan: before an op runs the room for what it makes is there, by evicting what is large, has not
@@ -156,12 +158,13 @@ export class OnlinePolicy implements Policy {
 
   private makeRoom(bytes: number): void {
     const { ledger, meter } = this;
+    if (meter.liveBytes + bytes > this.budgetBytes) this.outlook.settle();
     while (meter.liveBytes + bytes > this.budgetBytes) {
       const victim = ledger === undefined ? undefined : this.victims.next(ledger, this.clock, this.scoreOf);
       if (victim !== undefined) this.evict(victim);
       else if (ledger !== undefined && this.freeOne(ledger)) continue;
       else if (this.isEnding) return;
-      else if (this.outlook.lift()) continue;
+      else if (this.outlook.lift(meter.liveBytes + bytes)) continue;
       else if (!this.isStrict) return;
       else this.fail(bytes);
     }
@@ -203,7 +206,7 @@ export class OnlinePolicy implements Policy {
     const room = formatTypedBytes(needed);
     const advice = coming.isOfUpdate
       ? `It has room within ${room}, and ${nothingLessDoes()}, with a plan or without, since nothing can be evicted in an update. Allow that or more, or hold less besides.`
-      : `It has room within ${room}; an op that comes later may need more. Allow that or more, give a plan made ahead, which may need less, or take a smaller batch.`;
+      : `It has room within ${room}; an op that comes later may need more: what the whole step needs at least, a plan made ahead tells, which may be less. Allow that or more, give such a plan, or take a smaller batch.`;
     throw new BudgetError(
       `${current} needs ${formatBytes(bytes)} beside ${formatBytes(meter.liveBytes)} that cannot be evicted now (weights, gradients, what it reads, and what nothing can recompute): a budget of ${formatBytes(budgetBytes)} does not do. ${advice}`,
       needed,

@@ -1,15 +1,15 @@
-import { type Backend, fullestBackend, hasKnownKernels } from "@remat/backends";
+import { type Backend, fullestBackend, isFakeableHere } from "@remat/backends";
 import { currentBackend } from "@remat/dispatch-hook";
 
-/** Returns the backend that a rehearsal of an update stands for: the current one, or, where its kernels are in no table, another: an update is of the same ops on every backend. @internal */
+/** Returns the backend that a rehearsal of an update stands for: the current one, or, where fake mode cannot, another: an update is of the same ops on every backend. @internal */
 export function rehearsalBackend(): Backend {
   const current = currentBackend();
-  return hasKnownKernels(current) ? current : fullestBackend();
+  return isFakeableHere(current) ? current : fullestBackend();
 }
 
-/** Where its kernels are in no table, a kernel may copy what it reads and what it makes, to lay it out otherwise: three tensors at most. */
+/** Where its kernels are not known, one may copy what it reads and what it makes, to lay it out otherwise: three tensors at most. */
 const copiesOfKernel = 3;
 
 /** Returns what is to be allowed for beyond what a rehearsal has counted, in which `largestBytes` was the largest that was made. @internal */
 export const unknownScratchBytes = (largestBytes: number): number =>
-  hasKnownKernels(currentBackend()) ? 0 : copiesOfKernel * largestBytes;
+  isFakeableHere(currentBackend()) ? 0 : copiesOfKernel * largestBytes;

@@ -9,6 +9,7 @@ import {
 import { listInTurns } from "@remat/dispatch-hook/release";
 import { fakeMode } from "@remat/fake";
 import { type Optimizer, type Tensor, tidy, type Variable, zeros } from "@tensorflow/tfjs-core";
+import { KeptMemory } from "../kept-memory.js";
 import { MemoryMeter } from "../memory-meter.js";
 import { copyOfOptimizer } from "./copy-of-optimizer.js";
 import { rehearsalBackend } from "./rehearsal-backend.js";
@@ -54,6 +55,10 @@ class CountedTurn implements DispatchMode {
     this.follower = new UpdateFollower(script, () => gradient.dispose());
   }
 
+  opStarting(): void {
+    KeptMemory.here()?.settle();
+  }
+
   opOver(op: OpDone): void {
     this.follower.opOver(op);
   }
@@ -76,6 +81,7 @@ function rehearseInTurns(
   const copy = copyOfOptimizer(optimizer as Optimizer);
   const watched: { by: DispatchMode | undefined } = { by: undefined };
   const delegate: DispatchMode = {
+    opStarting: (op) => watched.by?.opStarting?.(op),
     opOver: (op) => watched.by?.opOver?.(op),
     variableAssigned: (variable, made) => watched.by?.variableAssigned?.(variable, made),
     tensorRead: (dataId) => watched.by?.tensorRead?.(dataId),

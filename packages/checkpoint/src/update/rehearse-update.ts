@@ -10,6 +10,7 @@ import {
 } from "@remat/dispatch-hook";
 import { fakeMode } from "@remat/fake";
 import { backend, type Optimizer, type Tensor, type Variable } from "@tensorflow/tfjs-core";
+import { KeptMemory } from "../kept-memory.js";
 import type { MemoryMeter } from "../memory-meter.js";
 import { copyOfOptimizer } from "./copy-of-optimizer.js";
 import { gradientsIn } from "./gradients-in.js";
@@ -81,6 +82,9 @@ function ownBytes(): Map<Variable, number> {
   return bytes;
 }
 
+/** As an executor does before and after each op. */
+const settle = (): void => KeptMemory.here()?.settle();
+
 /** Counts what is made; gradients, and data that variables had before, stay in fake mode, and go in earnest. */
 class CountedUpdate implements DispatchMode {
   private most = 0;
@@ -116,6 +120,7 @@ class CountedUpdate implements DispatchMode {
   }
 
   opStarting(op: OpCall): void {
+    settle();
     this.meter?.opStarting(op);
   }
 
@@ -131,6 +136,7 @@ class CountedUpdate implements DispatchMode {
   }
 
   opOver(op: OpDone): void {
+    settle();
     this.follower?.opOver(op);
   }
 

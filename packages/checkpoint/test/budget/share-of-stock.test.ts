@@ -162,6 +162,14 @@ describe("a budget in percent is a part of what stock takes where", () => {
       },
     ],
     [
+      "more is held before the first step than in any",
+      () => {
+        const step = network();
+        const prepare = () => tf.tidy(() => tf.addN(times(8, tf.ones([8000]))).dataSync()[0]);
+        return [prepare, ...times(4, () => step(64))];
+      },
+    ],
+    [
       "two models are updated in turn, which takes more than their passes, by optimizers that keep slots",
       () => {
         const turn = (width: number) => {
@@ -185,6 +193,27 @@ describe("a budget in percent is a part of what stock takes where", () => {
     expect(heldBytes).toBeLessThanOrEqual(budgetBytes as number);
     expect(lastStep?.peakBytes).toBeLessThanOrEqual(budgetBytes as number);
   });
+});
+
+test("100% has room for gradients of ever more passes, which a program keeps and averages", async () => {
+  const width = 24;
+  const makeSteps = () => {
+    const w = tf.variable(tf.linspace(-1, 1, width * width).reshape([width, width]));
+    const x = tf.linspace(0, 1, 32 * width).reshape([32, width]);
+    const sgd = tf.train.sgd(1e-3);
+    const loss = () => tf.mean(tf.sigmoid(tf.matMul(x as tf.Tensor2D, w as never))) as tf.Scalar;
+    return [2, 8, 32].map((passes) => () => {
+      const kept = times(passes, loss).map((f) => tf.variableGrads(f, [w]));
+      const averaged = tf.tidy(() => tf.mean(tf.stack(kept.map(({ grads }) => grads[w.name] as tf.Tensor)), 0));
+      sgd.applyGradients({ [w.name]: averaged });
+      tf.dispose([averaged, kept] as never);
+      return (w.dataSync() as Float32Array)[0];
+    });
+  };
+  const { peakBytes, stockPeakBytes, heldBytes } = await compare(makeSteps, "100%");
+  expect((stockPeakBytes as number) / peakBytes).toBeGreaterThan(0.95);
+  expect((stockPeakBytes as number) / peakBytes).toBeLessThan(1.05);
+  expect(heldBytes).toBeLessThanOrEqual(stockPeakBytes as number);
 });
 
 test("what cannot be kept within a part of stock's peak is refused as soon as the step is known", async () => {

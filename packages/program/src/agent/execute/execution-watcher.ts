@@ -56,6 +56,7 @@ export class ExecutionWatcher implements DispatchMode {
       stockPeakBytes: "stockPeakBytes" in execution ? execution.stockPeakBytes : undefined,
       heldBytes: "heldBytes" in execution ? execution.heldBytes : peakBytes,
       peakBytes,
+      measuredPeakBytes: "measuredPeakBytes" in execution ? execution.measuredPeakBytes : undefined,
       passesMs,
       recomputedMs,
       recomputedOps,
