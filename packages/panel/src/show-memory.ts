@@ -42,6 +42,7 @@ interface Switch {
 export function showMemory(options: ShowMemoryOptions = {}): MemoryPanel {
   checkCallOptions("showMemory", options, {
     steps: [isStepCount, "a whole number from 1 to 20"],
+    parent: [(value) => value instanceof Element, "an element of the page"],
     report: [(value) => typeof value === "function", "a function that makes HTML of a trace"],
   });
   checkOptionNames("showMemory", options, ["steps", "parent", "report"]);
@@ -102,9 +103,12 @@ class Panel implements MemoryPanel {
     const end = make("button", { type: "button", "aria-label": "Close the memory panel" }, "Close");
     end.addEventListener("click", () => this.close());
     const header = make("header", {}, make("h2", {}, "Memory of training"), fold, end);
-    this.element
-      .attachShadow({ mode: "open" })
-      .append(make("style", {}, styles), make("section", { "aria-label": "Memory of training" }, header, this.body));
+    const root = this.element.attachShadow({ mode: "open" });
+    // Not an element: a page's content security policy may refuse those.
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(styles);
+    root.adoptedStyleSheets = [sheet];
+    root.append(make("section", { "aria-label": "Memory of training" }, header, this.body));
     parent.append(this.element);
     this.stopWatching = watchSteps((trace) => this.stepDone(trace));
   }

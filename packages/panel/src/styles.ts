@@ -7,7 +7,8 @@ const bands = (background: "light" | "dark"): string =>
 
 /** All of the panel's looks; in a shadow root, so that neither they nor the page's reach the other. */
 export const styles: string = `
-:host{all:initial;position:fixed;right:8px;bottom:8px;z-index:2147483000;color-scheme:light dark}
+:host{all:initial!important;position:fixed!important;right:8px!important;bottom:8px!important;z-index:2147483000!important;color-scheme:light dark!important}
+:host([hidden]){display:none!important}
 *{box-sizing:border-box}
 section{font:13px/1.4 system-ui,sans-serif;width:min(380px,calc(100vw - 16px));max-height:calc(100vh - 16px);overflow:auto;
 color:#1b1b1b;background:#fff;border:1px solid #8a8a8a;border-radius:8px;box-shadow:0 2px 12px #0004}

@@ -37,6 +37,16 @@ export function closePanel(): void {
   panel = undefined;
 }
 
+/** What `showMemory` says of wrong options. */
+export function refusedPanel(options: Parameters<typeof showMemory>[0]): string {
+  try {
+    showMemory(options).close();
+    return "";
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
 /** Trains a fresh model; whoever looks on yields a frame after each step. */
 export async function trainSteps(steps: number): Promise<Shown> {
   const before = tf.memory().numTensors;

@@ -106,4 +106,29 @@ describe.runIf(browserPath !== "")("the memory panel", () => {
     );
     expect(isPatched).toBe(false);
   });
+
+  test("has its looks where a policy forbids inline styles, and its place whatever the page's own styles say", async () => {
+    await page.addStyleTag({ content: "* { all: unset; font-size: 30px !important } div { display: none }" });
+    await page.evaluate(() => {
+      const meta = document.createElement("meta");
+      meta.httpEquiv = "Content-Security-Policy";
+      meta.content = "style-src 'self'";
+      document.head.append(meta);
+    });
+    await train(true);
+    const looks = await page.evaluate(() => {
+      const panel = [...document.querySelectorAll("remat-panel")].at(-1) as HTMLElement;
+      const section = panel.shadowRoot?.querySelector("section") as HTMLElement;
+      return [getComputedStyle(panel).position, getComputedStyle(section).fontSize];
+    });
+    expect(looks).toEqual(["fixed", "13px"]);
+    expect(served.faults).toEqual([]);
+  });
+
+  test("is refused where its place is no element of the page", async () => {
+    const message = await page.evaluate(() =>
+      (globalThis as unknown as typeof program).refusedPanel({ parent: "body" as never }),
+    );
+    expect(message).toMatch(/parent.*an element of the page/);
+  });
 });
