@@ -58,11 +58,17 @@ describe("what remat exec tells at the end", () => {
   });
 
   it("is how many passes have followed which plan, and what most was held in", () => {
-    const told = (plans: readonly string[], more: Partial<ExecutedPasses>): string =>
-      describeExecution({ ...report, executed: { ...executed, ...more } }, { device, plans })
+    const told = (files: readonly string[], more: Partial<ExecutedPasses>, peakBytes = 20 * MiB): string =>
+      describeExecution(
+        { ...report, executed: { ...executed, ...more } },
+        { device, plans: files.map((file) => ({ file, peakBytes })) },
+      )
         .facts.slice(1, -1)
         .join(" · ");
     expect(told(["plan.json"], { planPasses: [8], peakPlan: 0 })).toBe("8 passes: 8 after plan.json");
+    expect(told(["plan.json"], { planPasses: [8], peakPlan: 0 }, 15 * MiB)).toBe(
+      "8 passes: 8 after plan.json · plan.json predicts 15 MiB: of a step as it was recorded, when the program held less, or without what it holds between steps",
+    );
     expect(told(["a.json", "b.json"], { planPasses: [5, 3], peakPlan: 1 })).toBe(
       "8 passes: 5 after a.json, 3 after b.json · most held in passes after b.json",
     );

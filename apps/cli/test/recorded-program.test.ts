@@ -73,10 +73,14 @@ describe("of a recorded program", () => {
   });
 
   it("a plan is followed by exec, which tells in how many passes", async () => {
-    expect(readPlan(readFileSync(plan, "utf8")).subject.name).toBe("sequential_1");
+    const { subject, predicted } = readPlan(readFileSync(plan, "utf8"));
+    expect(subject.name).toBe("sequential_1");
     const { reports } = await runUnder({ kind: "exec", plans: [plan] }, ["node", "fit.mjs"]);
     // Six of the nine have a batch of four.
-    const { facts } = describeExecution(reports[0], { device: thisMachine(), plans: [plan] });
+    const { facts } = describeExecution(reports[0], {
+      device: thisMachine(),
+      plans: [{ file: plan, peakBytes: predicted.peakBytes }],
+    });
     expect(facts).toContain(`9 passes: 6 after ${plan}, 3 released early`);
     expect(facts).toContain(`most held in passes after ${plan}`);
   });

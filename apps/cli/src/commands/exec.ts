@@ -5,7 +5,7 @@ import { readPlan } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { parseBudgetOption } from "../plan/plan-options.js";
-import { describeExecution, unplannedPasses } from "../program/describe-execution.js";
+import { describeExecution, type GivenPlan, unplannedPasses } from "../program/describe-execution.js";
 import { describeNothing, programOf, trainingEnvironment } from "../program/program-command.js";
 import { tellFacts } from "../program/tell-facts.js";
 import { parseUpdateInBackward, updateInBackwardOption } from "../update-in-backward-option.js";
@@ -57,29 +57,28 @@ export async function execute(targets: readonly string[], options: CommandOption
 
 interface ExecOptions {
   readonly order: ExecOrder;
-  /** As they were typed. */
-  readonly plans: readonly string[];
+  readonly plans: readonly GivenPlan[];
 }
 
 function parseExecOptions(options: CommandOptions): ExecOptions {
   const budget = options["budget"] === undefined ? undefined : parseText("budget", options["budget"]);
-  const plans = options["plan"] === undefined ? [] : [options["plan"]].flat().map((path) => parseText("plan", path));
+  const files = options["plan"] === undefined ? [] : [options["plan"]].flat().map((path) => parseText("plan", path));
   const isEarly = options["earlyRelease"] === true;
   const updateInBackward = parseUpdateInBackward(options);
-  const isElse = budget !== undefined || plans.length > 0;
+  const isElse = budget !== undefined || files.length > 0;
   if (isEarly === isElse)
     throw new UsageError(
       `expected --budget, --plan or both, or --early-release alone, found ${isEarly ? "that and another" : "none of them"}.`,
     );
   if (budget !== undefined) parseBudgetOption(budget);
-  for (const path of plans) checkPlan(path);
-  return { order: { kind: "exec", budget, plans: plans.map((path) => resolve(path)), updateInBackward }, plans };
+  const plans = files.map((file) => ({ file, peakBytes: predictedBytes(file) }));
+  return { order: { kind: "exec", budget, plans: files.map((file) => resolve(file)), updateInBackward }, plans };
 }
 
-/** Before the program starts, which reads it again. */
-function checkPlan(path: string): void {
+/** Returns what a plan says that its step holds; before the program starts, which reads it again. */
+function predictedBytes(path: string): number {
   try {
-    readPlan(readFileSync(path, "utf8"));
+    return readPlan(readFileSync(path, "utf8")).predicted.peakBytes;
   } catch (cause) {
     throw new UsageError(`--plan ${path}: ${(cause as Error).message}. Expected a file that remat plan -o wrote.`);
   }

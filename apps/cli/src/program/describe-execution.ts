@@ -2,11 +2,16 @@ import type { ExecutedPasses, ResidentBytes, ThreadReport } from "@remat/program
 import { type Facts, formatBytes, formatMs, formatPercent } from "@remat/reporting";
 import type { DeviceSpec } from "@remat/trace";
 
+/** A plan that a program has run by: its file, as it was typed, and the bytes that it predicts. */
+export interface GivenPlan {
+  readonly file: string;
+  readonly peakBytes: number;
+}
+
 /** Where a program has run, by which plans, and what is typed to know more of it. */
 export interface ExecutionPlace {
   readonly device: Pick<DeviceSpec, "name" | "memoryBytes">;
-  /** Their files. */
-  readonly plans?: readonly string[];
+  readonly plans?: readonly GivenPlan[];
   readonly command?: string | undefined;
 }
 
@@ -42,27 +47,36 @@ export function unplannedPasses({ passes, executed }: Pick<ThreadReport, "passes
   return (executed?.planPasses ?? []).reduce((left, planned) => left - planned, passes);
 }
 
+/** A peak that is as much above what was predicted is the one that was predicted. */
+const slight = 0.01;
+
 /** How many have followed which plan, and, where there were several kinds, which has held most. */
 function describePasses(
   counted: string,
   passes: number,
   executed: ExecutedPasses,
-  plans: readonly string[],
+  plans: readonly GivenPlan[],
 ): readonly string[] {
   if (plans.length === 0) return [counted];
-  const { budgetBytes, planPasses, peakPlan, leftPlan } = executed;
+  const { budgetBytes, peakBytes, planPasses, peakPlan, leftPlan } = executed;
   const others = budgetBytes === undefined ? "released early" : "without a plan";
   const unplanned = unplannedPasses({ passes, executed });
   const kinds = [
-    ...planPasses.map((count, plan) => ({ plan, count, what: `after ${plans[plan]}` })),
+    ...planPasses.map((count, plan) => ({ plan, count, what: `after ${plans[plan].file}` })),
     { plan: undefined, count: unplanned, what: others },
   ].filter(({ count, plan }) => count > 0 || plan !== undefined);
+  const followed = peakPlan === undefined ? undefined : plans[peakPlan];
   const most = kinds.find(({ plan }) => plan === peakPlan);
   return [
     `${counted}: ${kinds.map(({ count, what }) => `${count} ${what}`).join(", ")}`,
     ...(most === undefined || kinds.filter(({ count }) => count > 0).length < 2
       ? []
       : [`most held in passes ${most.what}`]),
+    ...(followed === undefined || peakBytes <= (1 + slight) * followed.peakBytes
+      ? []
+      : [
+          `${followed.file} predicts ${formatBytes(followed.peakBytes)}: of a step as it was recorded, when the program held less, or without what it holds between steps`,
+        ]),
     ...(unplanned > 0 && leftPlan !== undefined
       ? [`a pass leaves its plan where ${leftPlan}; it goes on without freeing what only a plan frees`]
       : []),
