@@ -153,9 +153,8 @@ describe.runIf(browserPath !== "")("in a browser", () => {
         backend,
       );
       expect(isEqual).toBe(true);
-      // On webgpu stock holds besides what waits for kernels that are queued, however many these are.
       expect(toldBytes / stockBytes).toBeLessThan(1.02);
-      expect(toldBytes / stockBytes).toBeGreaterThan(backend === "webgl" ? 0.98 : 0.5);
+      expect(toldBytes / stockBytes).toBeGreaterThan(0.98);
       for (const bytes of gpuBytes.slice(1)) expect(bytes).toBeLessThanOrEqual(0.8 * toldBytes);
       expect(served.faults).toEqual([]);
     },
