@@ -38,6 +38,8 @@ export interface Backend {
    * `instance` is undefined where the backend is not loaded.
    */
   addsSegmentsInOrder?(instance: object | undefined): boolean;
+  /** Tells how many inputs its `AddN` may have to add them as `Add` would, one after the other from the first; 0, or left out: it adds in another order. */
+  mostAddedInOrder?(instance: object | undefined): number;
   /** What runs programs on its device; left out: none that runs there adds in another order each time. */
   readonly programs?: DevicePrograms;
   /** Returns on what an instance of it computes. */

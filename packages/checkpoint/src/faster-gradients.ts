@@ -7,12 +7,12 @@ export interface FasterGradientsOptions {
 
 /**
  * Computes gradients that are needlessly long in tfjs in fewer kernels, to the same bits, from here on; returns what ends it. What it reaches: the gradient of
- * `tile`, which tfjs computes repeat by repeat and every layer normalization runs (on native without a GPU, and wasm); that of batch normalization, without a
+ * `tile`, which tfjs computes repeat by repeat and every layer normalization runs (on native, wasm and cpu); that of batch normalization, without a
  * copy of the variance as large as the input (everywhere); the kernel `Step` in that of ReLUs, and each `Cast` and `Reshape` that changes nothing
  * (native).
  *
- * `releaseEarly`, budgets, and plans that were made for it, do so by themselves. With `reorder` the gradient of `tile` is one sum on all other backends,
- * too: on cpu, webgl, webgpu and on GPUs the order of additions cannot be kept.
+ * `releaseEarly`, budgets, and plans that were made for it, do so by themselves. With `reorder` the gradient of `tile` is one sum on webgl and webgpu,
+ * too, where the order of additions cannot be kept.
  *
  * @example
  * const stop = fasterGradients();

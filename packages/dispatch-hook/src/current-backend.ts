@@ -1,4 +1,4 @@
-import { type Backend, findBackend } from "@remat/backends";
+import { type Backend, type BackendDevice, findBackend } from "@remat/backends";
 import { getKernel } from "@tensorflow/tfjs-core";
 import { type EngineBackend, engineInternals } from "./engine-internals.js";
 
@@ -17,11 +17,30 @@ export function currentBackend(): Backend {
   return bufferBackend(backendName ?? "none", backendInstance);
 }
 
-/** Whether the current backend's `UnsortedSegmentSum` adds the rows of a segment in their order; fake mode stands for the backend that the process has. @internal */
-export function addsSegmentsInOrder(): boolean {
+/**
+ * Returns on what the current backend's instance computes; fake mode on the host.
+ *
+ * @example
+ * currentDevice().device; // "cuda:0" where tfjs-node-gpu has found a GPU
+ */
+export const currentDevice = (): BackendDevice => currentBackend().deviceOf(engineInternals().backendInstance);
+
+/** By which kernels the current backend adds many tensors to the bits that it gives who adds one after the other. @internal */
+export interface AddsInOrder {
+  /** Whether `UnsortedSegmentSum` does so with the rows of a segment. */
+  readonly segments: boolean;
+  /** How many inputs `AddN` may have for it. */
+  readonly mostInputs: number;
+}
+
+/** What adds in order on the current backend; fake mode stands for the backend that the process has. @internal */
+export function addsInOrder(): AddsInOrder {
   const { backendName = "none", backendInstance, registry } = engineInternals();
-  if (getKernel("UnsortedSegmentSum", backendName) === undefined) return false;
   const backend = bufferBackend(backendName, backendInstance);
   const instance = backendInstance?.standsFor === undefined ? backendInstance : registry[backend.name];
-  return backend.addsSegmentsInOrder?.(instance) ?? false;
+  const has = (kernel: string) => getKernel(kernel, backendName) !== undefined;
+  return {
+    segments: has("UnsortedSegmentSum") && (backend.addsSegmentsInOrder?.(instance) ?? false),
+    mostInputs: has("AddN") && has("Unpack") ? (backend.mostAddedInOrder?.(instance) ?? 0) : 0,
+  };
 }

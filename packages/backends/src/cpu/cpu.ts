@@ -12,6 +12,7 @@ export const cpu: Backend = {
   sharing: cpuSharing,
   writesTo: new Map([["TensorScatterUpdate", "tensor"]]),
   residency: javascriptResidency,
+  mostAddedInOrder: () => Number.POSITIVE_INFINITY,
   bytesOf: (entry) => requestedBytes(entry),
   deviceOf: () => ({ device: "cpu", allocationUnitBytes: 1, isAsynchronous: false }),
 };

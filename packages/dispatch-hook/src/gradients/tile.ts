@@ -1,15 +1,26 @@
-import { reshape, sum, type Tensor, transpose, unsortedSegmentSum, util, zeros } from "@tensorflow/tfjs-core";
-import { addsSegmentsInOrder } from "../current-backend.js";
+import {
+  addN,
+  reshape,
+  sum,
+  type Tensor,
+  transpose,
+  unsortedSegmentSum,
+  unstack,
+  util,
+  zeros,
+} from "@tensorflow/tfjs-core";
+import { type AddsInOrder, addsInOrder } from "../current-backend.js";
 import type { ReplacedGradient } from "./replaced-gradient.js";
 
 /**
  * tfjs cuts dy into its repeats and adds them to zeros one after the other: a `Slice` and an `Add` for each, all of them held to the end. Layer normalization
  * tiles a mean to the width of its layer. Here the repeats are moved to the front, in the order in which tfjs adds them, and are the rows of one
- * `UnsortedSegmentSum` into a single segment.
+ * `UnsortedSegmentSum` into a single segment, or the inputs of `AddN`.
  *
- * The bits are equal on backends whose kernel adds the rows of a segment one after the other to zeros, as 32-bit numbers (`addsSegmentsInOrder`). That of
- * cpu adds as 64-bit numbers, CUDA's by atomics in any order, those of webgl and webgpu in parts: there tfjs's own function runs, unless `reordered` is asked for, which
- * takes one `Sum`.
+ * The bits are equal on backends where one of these adds to zeros one after the other, as 32-bit numbers. `UnsortedSegmentSum` does so on native without a GPU and on wasm; that of
+ * cpu adds as 64-bit numbers, CUDA's by atomics in any order. `AddN` does so on cpu, and on CUDA with up to nine inputs: TensorFlow's kernel is `in1 + in2 + …` there, which nvcc compiles to a chain of
+ * `add.ftz.f32`, and that of `AddV2`, by which tfjs adds two, is a `FADD.FTZ` (read from the code for sm_80, sm_89 and sm_90 in TensorFlow 2.21). Those of webgl and webgpu may add in parts: there tfjs's own function runs, unless `reordered` is
+ * asked for, which takes one `Sum`.
  *
  * @internal
  */
@@ -19,20 +30,30 @@ export const tileGradient: ReplacedGradient = {
   isWanted: ({ fasterGradients }) => fasterGradients !== undefined,
   gradient(dy, [x], attributes, { fasterGradients }) {
     const reps = attributes?.["reps"] as readonly number[];
-    const isInOrder = addsSegmentsInOrder();
     // What has no elements, or what tfjs refuses, it shall.
     if (dy.size === 0 || x.rank === 0 || x.rank > 4 || x.dtype !== "float32") return undefined;
-    if (!isInOrder && fasterGradients !== "reordered") return undefined;
+    const inOrder = addsInOrder();
+    if (!inOrder.segments && inOrder.mostInputs < 3 && fasterGradients !== "reordered") return undefined;
     return {
       x: () => {
         const count = util.sizeFromShape(reps as number[]);
         const rows = reshape(repeatsFirst(dy, x.shape, reps), [count, x.size]);
-        const total = isInOrder ? unsortedSegmentSum(rows as never, zeros([count], "int32"), 1) : sum(rows, 0);
-        return reshape(total, x.shape);
+        return reshape(addRows(rows, inOrder), x.shape);
       },
     };
   },
 };
+
+/** Returns the sum of rows, float32[count, size], as float32[1, size] or float32[size]: in their order where something adds in it. */
+function addRows(rows: Tensor, { segments, mostInputs }: AddsInOrder): Tensor {
+  const [count, size] = rows.shape;
+  if (segments) return unsortedSegmentSum(rows as never, zeros([count], "int32"), 1);
+  if (mostInputs < 3) return sum(rows, 0);
+  const parts = unstack(rows);
+  let total: Tensor = zeros([size]);
+  while (parts.length > 0) total = addN([total, ...parts.splice(0, mostInputs - 1)]);
+  return total;
+}
 
 /** Returns `dy` with the axes along which there are repeats before those of what is repeated, without axes of length 1. */
 function repeatsFirst(dy: Tensor, shape: readonly number[], reps: readonly number[]): Tensor {

@@ -1,10 +1,11 @@
 import { spawnSync } from "node:child_process";
-import { type BackendName, selectBackend } from "@remat/backends/node";
+import { type Backend, findBackend } from "@remat/backends";
+import { type BackendName, selectBackend, usesGpuNow } from "@remat/backends/node";
 import type { FasterGradients } from "@remat/trace";
 import * as tf from "@tensorflow/tfjs";
 import type { GradFunc } from "@tensorflow/tfjs-core";
 import fc from "fast-check";
-import { afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { functionDigest } from "../../src/gradients/function-of-tfjs.js";
 import { isKnownGradient, kernelsWithKnownGradients } from "../../src/gradients/gradients-of-tfjs.js";
 import { replacedGradients } from "../../src/gradients/replace-gradient.js";
@@ -15,8 +16,17 @@ import { bitsOf, numbers, tensorOf } from "./special-values.js";
 const nativeApp = process.env.NATIVE_APP;
 const backends: readonly BackendName[] = nativeApp === undefined ? ["cpu", "wasm"] : ["cpu", "wasm", "tensorflow"];
 
-/** Where `UnsortedSegmentSum` adds in order. */
-const tilesFaster: readonly BackendName[] = ["wasm", "tensorflow"];
+/** What adds in order on a backend; of none but the three here. */
+const addsRepeats = (backend: BackendName): string =>
+  backend === "cpu" || usesGpuNow(findBackend(backend)) ? "AddN" : "UnsortedSegmentSum";
+
+/** Has a backend say that it adds so, until the test is over. */
+function addingAs(backend: BackendName, { segments, mostInputs }: { segments: boolean; mostInputs: number }): void {
+  const known: Pick<Backend, "addsSegmentsInOrder" | "mostAddedInOrder"> = findBackend(backend);
+  const { addsSegmentsInOrder, mostAddedInOrder } = known;
+  Object.assign(known, { addsSegmentsInOrder: () => segments, mostAddedInOrder: () => mostInputs });
+  onTestFinished(() => void Object.assign(known, { addsSegmentsInOrder, mostAddedInOrder }));
+}
 
 interface Run {
   readonly bits: readonly Int32Array[];
@@ -121,7 +131,7 @@ describe.each(backends)("on %s", (backend) => {
         const stock = differentiate("none", tile, [x], dy);
         const faster = differentiate("equal", tile, [x], dy);
         expect(faster.bits).toEqual(stock.bits);
-        if (tilesFaster.includes(backend) && dy.size > 0) expect(faster.kernels).toContain("UnsortedSegmentSum");
+        if (dy.size > 0) expect(faster.kernels).toContain(addsRepeats(backend));
         else expect(faster.kernels).toEqual(stock.kernels);
       }),
       // Tfjs's own adds up to thousands of slices in each.
@@ -146,13 +156,34 @@ describe.each(backends)("on %s", (backend) => {
     );
   });
 
-  test("reordered, the gradient of tile is one sum where the order cannot be kept", () => {
+  test("where nothing adds in order the gradient of tile is that of tfjs; reordered, it is one sum", () => {
+    addingAs(backend, { segments: false, mostInputs: 0 });
     const x = tf.tensor2d([[1], [2]]);
     const dy = tf.range(0, 10).reshape([2, 5]);
-    const { bits, kernels } = differentiate("reordered", (input) => tf.tile(input, [1, 5]), [x], dy);
+    const tile = (input: tf.Tensor) => tf.tile(input, [1, 5]);
+    const own = differentiate("equal", tile, [x], dy);
+    expect(own).toEqual(differentiate("none", tile, [x], dy));
+    expect(own.kernels).toContain("Add");
+    const { bits, kernels } = differentiate("reordered", tile, [x], dy);
     expect(new Float32Array(bits[0].buffer)).toEqual(Float32Array.of(10, 35));
-    expect(kernels).toContain(tilesFaster.includes(backend) ? "UnsortedSegmentSum" : "Sum");
+    expect(kernels).toContain("Sum");
     expect(kernels).not.toContain("Add");
+  });
+
+  // As on CUDA: TensorFlow's kernel for CPUs is the same expression.
+  test("nine at a time, the repeats add up to the same bits", () => {
+    if (backend === "wasm") return;
+    addingAs(backend, { segments: false, mostInputs: 9 });
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 100 }), numbers, (reps, rows, values) => {
+        const x = tensorOf([rows, 1], values);
+        const dy = tensorOf([rows, reps], values);
+        const tile = (input: tf.Tensor) => tf.tile(input, [1, reps]);
+        const { bits, kernels } = differentiate("equal", tile, [x], dy);
+        expect(bits).toEqual(differentiate("none", tile, [x], dy).bits);
+        expect(kernels.filter((kernel) => kernel === "AddN")).toHaveLength(Math.ceil(reps / 8));
+      }),
+    );
   });
 
   test("the gradient of batch normalization is that of tfjs to the bit, without tiling", () => {
