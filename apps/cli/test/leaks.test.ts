@@ -51,7 +51,7 @@ describe("remat leaks -- PROGRAM", () => {
   const thread = (number: number, leaks?: LeakReport) => ({ thread: number, leaks }) as unknown as ThreadReport;
 
   it("says nothing of growth where no TensorFlow.js was there to be watched", () => {
-    const { text, grows, isWatched } = tellLeaks(command, [], device);
+    const { text, grows, isWatched } = tellLeaks(command, [], () => device);
     expect(text).toContain("has not loaded TensorFlow.js");
     expect([grows, isWatched]).toEqual([false, false]);
   });
@@ -70,13 +70,13 @@ describe("remat leaks -- PROGRAM", () => {
       line: "work.js:4:5",
     };
     const leaking = { ...steady, makers: [{ ...maker, ...more }] } as unknown as LeakReport;
-    const told = tellLeaks(command, [thread(0, idle), thread(1, steady), thread(2, leaking)], device);
+    const told = tellLeaks(command, [thread(0, idle), thread(1, steady), thread(2, leaking)], () => device);
     const heads = told.text.split("\n").filter((line) => line.startsWith("remat: "));
     expect(heads).toHaveLength(2);
     expect(heads[0]).toMatch(/^remat: worker 2: memory grows by 1 tensor/);
     expect(heads[1]).toMatch(/^remat: worker 1: nothing grows/);
     expect([told.grows, told.isWatched]).toEqual([true, true]);
-    expect(tellLeaks(command, [thread(0, idle)], device).text).toContain("nothing grows");
+    expect(tellLeaks(command, [thread(0, idle)], () => device).text).toContain("nothing grows");
   });
 });
 

@@ -1,5 +1,5 @@
 export type { KernelAttributes, KernelInputs, KernelOutput } from "@remat/kernels";
-export { currentBackend } from "./current-backend.js";
+export { currentBackend, currentDevice } from "./current-backend.js";
 export type {
   ApplyGradients,
   CheckpointedBlock,

@@ -13,7 +13,7 @@ import { describeNoTensorFlow, programOf, trainingEnvironment } from "../program
 import { Progress } from "../progress.js";
 import { UsageError } from "../usage-error.js";
 import { withFactsFirst } from "../verdict/show-verdict.js";
-import { thisMachine } from "../verdict/this-machine.js";
+import { machineOf } from "../verdict/this-machine.js";
 
 /** `remat leaks`. */
 export const leaksCommand: Command = {
@@ -39,8 +39,9 @@ export async function findLeaks(targets: readonly string[], options: CommandOpti
   if (parseFormat(options).name !== "table")
     throw new UsageError("--format is for a trace; of a program leaks are told in lines. Leave it out.");
   const { device, isAsked } = parsePricing(options);
+  const machines = machineOf();
   return runProgram({ command, order: { kind: "leaks" }, env: trainingEnvironment() }, ({ exitCode, reports }) => {
-    const { text, grows, isWatched } = tellLeaks(command, reports, isAsked ? device : thisMachine());
+    const { text, grows, isWatched } = tellLeaks(command, reports, (on) => (isAsked ? device : machines(on)));
     io.stderr.write(text);
     // Of what was not watched nobody can say that it leaks nothing.
     return exitCode === 0 && (grows || !isWatched) ? 1 : exitCode;
@@ -91,15 +92,15 @@ function withMemory({
 export function tellLeaks(
   command: readonly string[],
   reports: readonly ThreadReport[],
-  device: { readonly name: string; readonly memoryBytes?: number },
+  deviceOf: (device: string | undefined) => { readonly name: string; readonly memoryBytes?: number },
 ): { readonly text: string; readonly grows: boolean; readonly isWatched: boolean } {
   const grows = ({ leaks }: ThreadReport): boolean => leaks !== undefined && growing(leaks).length > 0;
   const worked = reports.filter(({ leaks }) => leaks === undefined || leaks.count > 0 || leaks.periods.length > 0);
   const told = (worked.length > 0 ? worked : reports).toSorted((a, b) => Number(grows(b)) - Number(grows(a)));
-  const lines = told.flatMap(({ thread, problem, leaks }) => {
+  const lines = told.flatMap(({ thread, problem, leaks, device }) => {
     const where = thread === 0 ? "" : `worker ${thread}: `;
     if (leaks === undefined) return problem === undefined ? [] : [problem];
-    const [verdict, ...rest] = describeLeaks(leaks, { device: withMemory(device) });
+    const [verdict, ...rest] = describeLeaks(leaks, { device: withMemory(deviceOf(device)) });
     return [`${where}${verdict}`, ...rest.map((line) => `  ${line}`)];
   });
   const text = (lines.length > 0 ? lines : [describeNoTensorFlow(command)])

@@ -77,7 +77,7 @@ export async function run(model: string, options: CommandOptions, io: ConsoleIo)
   if (offloadsOnHost && wanted.kind !== "plan")
     throw new UsageError("--offload-on-host is for a --plan that offloads.");
   const top = parseCount("top", options["top"]);
-  const device = options["device"] === undefined ? thisMachine() : parsePricing(options).device;
+  const asked = options["device"] === undefined ? undefined : parsePricing(options).device;
   // Of `run`, --steps says how many to run.
   const { request: given, layers } = parseModelOptions({ ...options, steps: undefined });
   const found = modelSource(model);
@@ -132,7 +132,7 @@ export async function run(model: string, options: CommandOptions, io: ConsoleIo)
     progress.clear();
     const summary = summarizeRun(planning, measured, wanted.kind, verification);
     const verdict = judgeStep(summary.stock, {
-      device,
+      device: asked ?? thisMachine(summary.measured.moment?.device),
       units,
       outcome: { name: "measured", peakBytes: summary.measured.peakBytes },
       commandFor: () => afterRun({ target: model, source: found, options }, wanted, verify),

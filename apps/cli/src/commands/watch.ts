@@ -9,7 +9,7 @@ import { describeNothing, programOf, trainingEnvironment } from "../program/prog
 import { tellFacts } from "../program/tell-facts.js";
 import { parseChoice } from "../usage-error.js";
 import { quoted } from "../verdict/next-command.js";
-import { thisMachine } from "../verdict/this-machine.js";
+import { type Machine, machineOf } from "../verdict/this-machine.js";
 
 const themes = ["dark", "light"] as const;
 /** Where there is no terminal a line is written this often at most. */
@@ -34,37 +34,37 @@ export const watchCommand: Command = {
 interface SeenStep extends WatchedStep {
   readonly name: string;
   readonly view: StepView;
+  readonly device: string;
 }
 
 /** Runs a program that trains, as it is (`remat watch -- PROGRAM`), and shows what it holds: in a terminal as a picture, else line by line. */
 export async function watch(targets: readonly string[], options: CommandOptions, io: ConsoleIo): Promise<number> {
   const command = programOf("watch", targets);
   const theme = options["theme"] === undefined ? undefined : parseChoice("theme", options["theme"], themes);
-  const { memoryBytes } = thisMachine();
   const program = command.map(quoted).join(" ");
   const quit = new AbortController();
   const live =
     io.terminal &&
     openLiveView({
       program,
-      memoryBytes,
       theme,
       isAscii: options["ascii"] === true ? true : undefined,
       env: io.env,
       ...io.terminal,
       onQuit: () => quit.abort(),
     });
+  const machines = machineOf();
   const files = new Set<string>();
   let most: SeenStep | undefined;
   let told = Number.NEGATIVE_INFINITY;
   const look = (reports: readonly ThreadReport[]): void => {
-    for (const { watched } of reports) {
+    for (const { watched, device = "cpu" } of reports) {
       if (watched === undefined || files.has(watched.file)) continue;
       files.add(watched.file);
-      const step = readStep(watched);
+      const step = readStep(watched, device);
       if (step === undefined) continue;
       if (most === undefined || step.view.peakBytes > most.view.peakBytes) most = step;
-      live?.step(step);
+      live?.step(step, machines(device).memoryBytes);
       const now = performance.now();
       if (live !== undefined || now - told < lineEveryMs) continue;
       told = now;
@@ -90,7 +90,7 @@ export async function watch(targets: readonly string[], options: CommandOptions,
         live?.close(exitCode === 0 ? "has ended" : `ended with exit code ${exitCode}`);
         if (most === undefined && exitCode === 0)
           throw new RematError("PROGRAM_STEPS", describeNothing(command, exitCode, reports));
-        if (most !== undefined) tellFacts(describeMost(most, memoryBytes, command), io);
+        if (most !== undefined) tellFacts(describeMost(most, machines(most.device), command), io);
         return exitCode;
       },
     );
@@ -100,11 +100,11 @@ export async function watch(targets: readonly string[], options: CommandOptions,
 }
 
 /** Undefined where a newer step is there already, or the program has ended in the midst of it. */
-function readStep(watched: WatchedStep): SeenStep | undefined {
+function readStep(watched: WatchedStep, device: string): SeenStep | undefined {
   try {
     const view = viewStep(parseTrace(readFileSync(watched.file)));
     const name = [watched.model, watched.optimizer].filter((part) => part !== undefined).join(" by ");
-    return view && { ...watched, name, view };
+    return view && { ...watched, name, view, device };
   } catch {
     return undefined;
   }
@@ -121,9 +121,9 @@ function factsOf({ pass, name, view: { peakBytes, categories, peakOp, peakLine }
   ];
 }
 
-function describeMost(most: SeenStep, memoryBytes: number | undefined, program: readonly string[]) {
+function describeMost(most: SeenStep, { name, memoryBytes }: Machine, program: readonly string[]) {
   const [head, ...facts] = factsOf(most);
-  const machine = memoryBytes === undefined ? "" : `, of ${formatBytes(memoryBytes)} (this machine)`;
+  const machine = memoryBytes === undefined ? "" : `, of ${formatBytes(memoryBytes)} (${name})`;
   const command = ["remat", "record", "--", ...program].map(quoted).join(" ");
   return {
     facts: [`of the steps that were looked at ${head.replace(":", " held most:")}${machine}`, ...facts, command],

@@ -1,10 +1,10 @@
-import { execFile } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { availableParallelism, cpus, totalmem } from "node:os";
 import { join } from "node:path";
 import { type BroughtBackend, backendPackages, cacheFolder } from "@remat/backends/node";
 import { allocatorEnvironment } from "@remat/native-backend";
+import { shownGpus } from "../nvidia-smi.js";
 import { versionText } from "../version.js";
 import { type BackendProbe, probeBackend } from "./probe-backend.js";
 
@@ -41,22 +41,12 @@ export async function examine(from: string, probe: Probe = probeBackend): Promis
     processor: cpus()[0]?.model.trim() ?? "unknown",
     cores: availableParallelism(),
     memoryBytes: totalmem(),
-    gpus: await findGpus(),
+    gpus: shownGpus().map(({ name, memory }) => `${name}, ${memory}`),
     versions: packageVersions(),
     cache: { folder, native: existsSync(native) ? readdirSync(native).filter((name) => !name.startsWith(".")) : [] },
     allocator: allocatorEnvironment({ ...process.env, LD_PRELOAD: "" }),
     backends,
   };
-}
-
-function findGpus(): Promise<readonly string[]> {
-  return new Promise((resolve) => {
-    const args = ["--query-gpu=name,memory.total", "--format=csv,noheader"];
-    execFile("nvidia-smi", args, { timeout: 20_000 }, (error, stdout) => {
-      const lines = stdout.split("\n").filter((line) => line.trim() !== "");
-      resolve(error === null ? lines.map((line) => line.trim().replace(/,\s*/, ", ")) : []);
-    });
-  });
 }
 
 /** Versions of what this command runs with: its own packages and tfjs. */

@@ -10,8 +10,6 @@ import { colourDepth, type ThemeName, themeOf } from "../text/theme.js";
 export interface LiveOptions {
   /** The program that is watched, as it was typed. */
   readonly program: string;
-  /** Of the machine; left out: unknown. */
-  readonly memoryBytes?: number | undefined;
   readonly theme?: ThemeName | undefined;
   readonly isAscii?: boolean | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -23,8 +21,11 @@ export interface LiveOptions {
 
 /** A live view of a program in training. */
 export interface LiveView {
-  /** Shows a step that has been looked at. */
-  step(step: { readonly pass: number; readonly name: string; readonly stepMs: number; readonly view: StepView }): void;
+  /** Shows a step that has been looked at, on a device that has so many bytes of memory, where that is known. */
+  step(
+    step: { readonly pass: number; readonly name: string; readonly stepMs: number; readonly view: StepView },
+    memoryBytes?: number,
+  ): void;
   /** Shows what the program has written. */
   wrote(text: string): void;
   /** Gives the terminal back, and leaves the last picture on it, below what the program wrote. A second call does nothing. */
@@ -54,7 +55,7 @@ export function openLiveView(options: LiveOptions): LiveView {
   const screen = new TerminalScreen(stdout);
   let state: LiveState = {
     program: options.program,
-    memoryBytes: options.memoryBytes,
+    memoryBytes: undefined,
     steps: [],
     most: undefined,
     output: [],
@@ -94,11 +95,11 @@ export function openLiveView(options: LiveOptions): LiveView {
   screen.enter();
   draw();
   return {
-    step(step) {
+    step(step, memoryBytes) {
       steps = [...steps, step].slice(-stepsShown);
       const { most, isPaused } = state;
       const isMost = most === undefined || step.view.peakBytes > most.view.peakBytes;
-      change({ ...(isMost && { most: step }), ...(!isPaused && { steps }) });
+      change({ memoryBytes, ...(isMost && { most: step }), ...(!isPaused && { steps }) });
     },
     wrote(text) {
       written = `${written}${text}`.slice(-mostWritten);

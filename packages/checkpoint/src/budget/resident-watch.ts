@@ -1,4 +1,4 @@
-import { currentBackend } from "@remat/dispatch-hook";
+import { currentBackend, currentDevice } from "@remat/dispatch-hook";
 import { hasWarned, warnOnce } from "./warning.js";
 
 /** A process may hold this much more of the budget than tensors do, which allocators keep: with the caching allocator it is a sixth. */
@@ -31,7 +31,7 @@ const closelyWatched = 16;
 
 /**
  * Warns once in a process when its resident memory leaves a budget of live bytes by more than half of it and 64 MB: tensors keep to the budget, and
- * something below them does not give back what they free. What was there besides tensors when the watch began does not count.
+ * something below them does not give back what they free. What was there besides tensors when the watch began does not count. Tensors on a GPU are not resident.
  *
  * @internal
  */
@@ -51,7 +51,7 @@ export class ResidentWatch {
   /** `liveBytes` of what is resident are tensors, which the budget counts. */
   begin(liveBytes: number): void {
     this.hasBegun = true;
-    const resident = hasWarned(code) ? undefined : this.read();
+    const resident = hasWarned(code) || currentDevice().device !== "cpu" ? undefined : this.read();
     this.before = resident && { ...resident, besidesBytes: resident.bytes - liveBytes };
   }
 

@@ -1,3 +1,4 @@
+import { findBackend } from "@remat/backends";
 import * as tf from "@tensorflow/tfjs";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { ResidentWatch } from "../../src/budget/resident-watch.js";
@@ -40,6 +41,15 @@ describe("a watch over resident memory", () => {
             "the process has held 214 MB for tensors that keep to a budget of 100 MB: what they free is not given back to the system. Give a smaller budget if the process has to be smaller.",
           ],
     );
+  });
+
+  it("says nothing of tensors on a GPU, which are not resident", () => {
+    const device = { device: "cuda:0", allocationUnitBytes: 256, isAsynchronous: true };
+    vi.spyOn(findBackend("cpu"), "deviceOf").mockReturnValue(device);
+    const { watch, told } = watched([0, 0], [1e9, 1e9]);
+    watch.begin(0);
+    watch.look(1e6);
+    expect(told).toEqual([]);
   });
 
   it("warns once in a process", () => {

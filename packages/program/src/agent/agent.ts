@@ -1,3 +1,4 @@
+import { currentDevice } from "@remat/dispatch-hook";
 import { RematError } from "@remat/trace";
 import { version_core } from "@tensorflow/tfjs-core";
 import type { GivenOrder } from "../program-order.js";
@@ -14,7 +15,7 @@ let watching: { layersLoaded(): void; converterLoaded?(graphModel: { readonly pr
 
 /** Begins with what is ordered, in a thread that has just loaded tfjs-core. */
 export function startAgent(order: GivenOrder): void {
-  const reporter = new ThreadReporter(order.folder, version_core);
+  const reporter = new ThreadReporter(order.folder, version_core, () => currentDevice().device);
   const problem = checkVersion(version_core);
   if (problem !== undefined) {
     reporter.fail(problem);

@@ -25,6 +25,8 @@ export class ThreadReporter {
   constructor(
     readonly folder: string,
     private readonly version: string,
+    /** The device on which tensors are now. */
+    private readonly device: () => string,
   ) {}
 
   /** A path for a further file of this thread. */
@@ -71,6 +73,7 @@ export class ThreadReporter {
       startedAt: this.startedAt,
       version: this.version,
       passes: this.passes,
+      ...(this.passes > 0 && { device: this.device() }),
       recorded: this.recorded,
       ...(this.executed !== undefined && { executed: this.executed }),
       ...(this.watched !== undefined && { watched: this.watched }),

@@ -1,4 +1,4 @@
-import { currentBackend } from "@remat/dispatch-hook";
+import { currentBackend, currentDevice } from "@remat/dispatch-hook";
 import { engineInternals } from "@remat/dispatch-hook/engine";
 import type { TraceHeader } from "@remat/trace";
 import { version_core } from "@tensorflow/tfjs-core";
@@ -6,13 +6,12 @@ import { version_core } from "@tensorflow/tfjs-core";
 /** Returns what the engine says about itself now. @internal */
 export function tracedHeader(): TraceHeader {
   const { backendInstance } = engineInternals();
-  const backend = currentBackend();
-  const { device, allocationUnitBytes } = backend.deviceOf(backendInstance);
+  const { device, allocationUnitBytes } = currentDevice();
   return {
     framework: "tfjs",
     frameworkVersion: version_core,
     libraries: { "@tensorflow/tfjs-core": version_core },
-    backend: backend.name,
+    backend: currentBackend().name,
     device,
     mode: backendInstance?.standsFor === undefined ? "real" : "fake",
     allocationUnitBytes,

@@ -1,0 +1,35 @@
+import { execFileSync } from "node:child_process";
+
+/** A GPU that NVIDIA's driver shows. */
+export interface ShownGpu {
+  readonly name: string;
+  /** As it writes it: `143771 MiB`. */
+  readonly memory: string;
+}
+
+/** Runs `nvidia-smi` with options and returns what it writes; undefined where there is none, or it fails. */
+export type AskNvidiaSmi = (args: readonly string[]) => string | undefined;
+
+const askNvidiaSmi: AskNvidiaSmi = (args) => {
+  try {
+    return execFileSync("nvidia-smi", args, { encoding: "utf8", timeout: 20_000, stdio: ["ignore", "pipe", "ignore"] });
+  } catch {
+    return undefined;
+  }
+};
+
+/** Returns the GPUs that NVIDIA's driver shows; none if there is no driver. */
+export function shownGpus(ask: AskNvidiaSmi = askNvidiaSmi): readonly ShownGpu[] {
+  const lines = ask(["--query-gpu=name,memory.total", "--format=csv,noheader"])?.split("\n") ?? [];
+  return lines.flatMap((line) => {
+    const [, name, memory] = /^(.+?),\s*([^,]+)$/.exec(line.trim()) ?? [];
+    return name === undefined ? [] : [{ name, memory }];
+  });
+}
+
+/** Returns the bytes of memory that a GPU has here; undefined where that is not told, or GPUs differ: which of them a program takes is not known. */
+export function gpuMemoryBytes(ask: AskNvidiaSmi = askNvidiaSmi): number | undefined {
+  const [first, ...others] = new Set(shownGpus(ask).map(({ memory }) => memory));
+  const [, mebibytes] = /^(\d+) MiB$/.exec(first ?? "") ?? [];
+  return mebibytes === undefined || others.length > 0 ? undefined : Number(mebibytes) * 2 ** 20;
+}
