@@ -24,7 +24,6 @@ import { describeOp } from "../online/coming-work.js";
 import { OnlinePolicy } from "../online/online-policy.js";
 import { plannedGradients, plansOf } from "../plan/apply-plan.js";
 import { refuseOffloading } from "../plan/check-offloading.js";
-import { stockUpdate } from "../update/rehearse-update.js";
 import type { BudgetExecution, BudgetedStep, PlanningOutcome } from "./budget-execution.js";
 import { BudgetPolicy } from "./budget-policy.js";
 import { ExceededWatch } from "./exceeded-watch.js";
@@ -34,6 +33,7 @@ import { PassPlanner } from "./pass-planner.js";
 import { ResidentWatch } from "./resident-watch.js";
 import { StockMeter } from "./stock-meter.js";
 import { StockShare } from "./stock-share.js";
+import { StockUpdates } from "./stock-updates.js";
 import { WantedRecords } from "./wanted-records.js";
 import { warnOnce } from "./warning.js";
 
@@ -53,10 +53,7 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
   private asked = "";
   /** Whether a pass runs as in stock. */
   private isMeasuring = false;
-  /** Stock's, of the last pass that was measured, until the update after it is known. */
-  private stockPassBytes = 0;
-  /** What stock makes besides in an update, by optimizer and by the gradients that the pass before was asked for. */
-  private readonly stockTemporaries = new WeakMap<object, Map<string, number>>();
+  private readonly stockUpdates = new StockUpdates();
   /** Before the pass, or since the last one. */
   private mostBytes = 0;
   readonly resident: ResidentWatch = new ResidentWatch();
@@ -336,21 +333,10 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
     super.applyGradients(call, next);
   }
 
-  /** Stock's peak may be in the updates of the weights; when the second begins, all slots are there, and later ones may be held besides by other optimizers. */
+  /** Stock's peak may be in the updates of the weights. */
   private countUpdate(share: StockShare, call: UpdateCall): void {
-    const { stockPassBytes, meter, asked } = this;
-    let temporaries = this.stockTemporaries.get(call.optimizer);
-    if (stockPassBytes === 0) {
-      const bytes = temporaries?.get(asked);
-      if (bytes !== undefined && share.raise(meter.liveBytes + bytes)) this.keepShare(share);
-      return;
-    }
-    const { mostBytes, slotBytes } = call.isTfjs ? stockUpdate(call, meter) : { mostBytes: 0, slotBytes: 0 };
-    if (temporaries === undefined) this.stockTemporaries.set(call.optimizer, (temporaries = new Map()));
-    temporaries.set(asked, mostBytes - slotBytes);
-    share.raise(Math.max(stockPassBytes + slotBytes, meter.liveBytes + mostBytes));
-    this.stockPassBytes = 0;
-    this.keepShare(share);
+    const bytes = this.stockUpdates.comingBytes(call, this.asked, this.meter);
+    if (bytes !== undefined && share.raise(bytes)) this.keepShare(share);
   }
 
   /** The pass releases early, and is counted as if it did not. */
@@ -363,7 +349,7 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
       const stock = new StockMeter(this.meter);
       const { result, trace, released } = this.observer.record({ run: next, stock });
       const { peakBytes, addedBytes } = stock;
-      this.stockPassBytes = peakBytes;
+      this.stockUpdates.passMeasured(peakBytes);
       const releasedBytes = released.addedBytes;
       if (share.add(this.asked, { trace, peakBytes, addedBytes, releasedBytes }) && budgetBytes !== undefined)
         this.startAnew(share, wasLifted);

@@ -134,7 +134,7 @@ export const publicPrograms = [
     file: "tfjs-examples/sentiment/train.js",
     args: ["cnn"],
     writeData: writeReviews,
-    passes: 12,
+    passes: 24,
   },
   {
     name: "sentiment, bidirectional LSTM of 100 steps, batch 128",
