@@ -11,8 +11,8 @@ export interface FasterGradientsOptions {
  * copy of the variance as large as the input (everywhere); the kernel `Step` in that of ReLUs, and each `Cast` and `Reshape` that changes nothing
  * (native).
  *
- * `releaseEarly`, budgets, and plans that were made for it, do so by themselves. With `reorder` the gradient of `tile` is one sum on webgl and webgpu,
- * too, where the order of additions cannot be kept.
+ * `releaseEarly`, budgets, and plans that were made for it, do so by themselves. With `reorder` the gradient of `tile` is one sum where
+ * no one kernel adds in order: on webgl and webgpu, on CUDA, and on backends that remat does not know.
  *
  * @example
  * const stop = fasterGradients();

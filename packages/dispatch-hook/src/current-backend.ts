@@ -18,7 +18,7 @@ export function currentBackend(): Backend {
 }
 
 /**
- * Returns on what the current backend's instance computes; fake mode on the host.
+ * Returns on what the current backend's instance computes; in fake mode what the backend says without one: native the host.
  *
  * @example
  * currentDevice().device; // "cuda:0" where tfjs-node-gpu has found a GPU

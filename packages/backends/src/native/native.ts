@@ -63,7 +63,7 @@ export const native: Backend = {
   },
   // TensorFlow's kernel for CPUs goes through the rows in their order; that for GPUs adds them by atomics, in any.
   addsSegmentsInOrder: (instance) => !isOnGpu(instance),
-  // Those of CUDA add up to nine inputs in one expression, from left to right, and flush denormal numbers as that of `AddV2` does; of more they add eight to each other, then to the sum.
+  // CUDA's kernels add up to nine inputs in one expression, from left to right, and flush denormal numbers as that of `AddV2` does; of more they add eight to each other, then to the sum.
   mostAddedInOrder: (instance) => (isOnGpu(instance) ? 9 : 0),
   prepare: restoreUtil,
 };

@@ -19,8 +19,8 @@ import type { ReplacedGradient } from "./replaced-gradient.js";
  *
  * The bits are equal on backends where one of these adds to zeros one after the other, as 32-bit numbers. `UnsortedSegmentSum` does so on native without a GPU and on wasm; that of
  * cpu adds as 64-bit numbers, CUDA's by atomics in any order. `AddN` does so on cpu, and on CUDA with up to nine inputs: TensorFlow's kernel is `in1 + in2 + …` there, which nvcc compiles to a chain of
- * `add.ftz.f32`, and that of `AddV2`, by which tfjs adds two, is a `FADD.FTZ` (read from the code for sm_80, sm_89 and sm_90 in TensorFlow 2.21). Those of webgl and webgpu may add in parts: there tfjs's own function runs, unless `reordered` is
- * asked for, which takes one `Sum`.
+ * `add.ftz.f32`, and that of `AddV2`, by which tfjs adds two, is a `FADD.FTZ` (read from the code for sm_80, sm_89 and sm_90 in TensorFlow 2.21). On webgl, webgpu and backends of others they may add in parts: there tfjs's own function runs, unless `reordered` is
+ * asked for, which takes one `Sum` where that is shorter.
  *
  * @internal
  */
@@ -33,22 +33,26 @@ export const tileGradient: ReplacedGradient = {
     // What has no elements, or what tfjs refuses, it shall.
     if (dy.size === 0 || x.rank === 0 || x.rank > 4 || x.dtype !== "float32") return undefined;
     const inOrder = addsInOrder();
-    if (!inOrder.segments && inOrder.mostInputs < 3 && fasterGradients !== "reordered") return undefined;
+    const reorders = fasterGradients === "reordered";
+    if (!inOrder.segments && inOrder.mostInputs < fewestInputs && !reorders) return undefined;
     return {
       x: () => {
         const count = util.sizeFromShape(reps as number[]);
         const rows = reshape(repeatsFirst(dy, x.shape, reps), [count, x.size]);
-        return reshape(addRows(rows, inOrder), x.shape);
+        return reshape(addRows(rows, inOrder, reorders), x.shape);
       },
     };
   },
 };
 
-/** Returns the sum of rows, float32[count, size], as float32[1, size] or float32[size]: in their order where something adds in it. */
-function addRows(rows: Tensor, { segments, mostInputs }: AddsInOrder): Tensor {
+/** Of two inputs `AddN` is no shorter than `Add`. */
+const fewestInputs = 3;
+
+/** Returns the sum of rows, float32[count, size], as float32[1, size] or float32[size]: one after the other in as few kernels as do that; where none does, or one that reorders is asked for and they are more, in any order. */
+function addRows(rows: Tensor, { segments, mostInputs }: AddsInOrder, reorders: boolean): Tensor {
   const [count, size] = rows.shape;
   if (segments) return unsortedSegmentSum(rows as never, zeros([count], "int32"), 1);
-  if (mostInputs < 3) return sum(rows, 0);
+  if (mostInputs < fewestInputs || (reorders && count >= mostInputs)) return sum(rows, 0);
   const parts = unstack(rows);
   let total: Tensor = zeros([size]);
   while (parts.length > 0) total = addN([total, ...parts.splice(0, mostInputs - 1)]);
