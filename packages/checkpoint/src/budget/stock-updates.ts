@@ -3,7 +3,8 @@ import type { MemoryMeter } from "../memory-meter.js";
 import { stockUpdate } from "../update/rehearse-update.js";
 
 /**
- * Knows what stock holds in updates of the weights, in which its peak may be: when the second begins all slots are there, and later ones may be held besides by other optimizers.
+ * Knows what stock holds in updates of the weights, in which its peak may be. An update is rehearsed after a pass that was measured; later ones of its kind add its temporaries to what is
+ * alive then, slots of other optimizers among it.
  *
  * @internal
  */
@@ -25,8 +26,8 @@ export class StockUpdates {
       const bytes = known.get(asked);
       return bytes === undefined ? undefined : meter.liveBytes + bytes;
     }
-    this.passBytes = 0;
     const { mostBytes, slotBytes } = call.isTfjs ? stockUpdate(call, meter) : { mostBytes: 0, slotBytes: 0 };
+    this.passBytes = 0;
     this.temporaries.set(call.optimizer, known.set(asked, mostBytes - slotBytes));
     return Math.max(passBytes + slotBytes, meter.liveBytes + mostBytes);
   }
