@@ -48,7 +48,8 @@ describe("remat leaks -- PROGRAM", () => {
     stacks: { taken: 0, outlived: 0 },
     elapsedMs: 9,
   };
-  const thread = (number: number, leaks?: LeakReport) => ({ thread: number, leaks }) as unknown as ThreadReport;
+  const thread = (number: number, leaks?: LeakReport) =>
+    ({ thread: number, device: `cuda:${number}`, leaks }) as unknown as ThreadReport;
 
   it("says nothing of growth where no TensorFlow.js was there to be watched", () => {
     const { text, grows, isWatched } = tellLeaks(command, [], () => device);
@@ -70,7 +71,12 @@ describe("remat leaks -- PROGRAM", () => {
       line: "work.js:4:5",
     };
     const leaking = { ...steady, makers: [{ ...maker, ...more }] } as unknown as LeakReport;
-    const told = tellLeaks(command, [thread(0, idle), thread(1, steady), thread(2, leaking)], () => device);
+    const asked: (string | undefined)[] = [];
+    const told = tellLeaks(command, [thread(0, idle), thread(1, steady), thread(2, leaking)], (on) => {
+      asked.push(on);
+      return device;
+    });
+    expect(asked).toEqual(["cuda:2", "cuda:1"]);
     const heads = told.text.split("\n").filter((line) => line.startsWith("remat: "));
     expect(heads).toHaveLength(2);
     expect(heads[0]).toMatch(/^remat: worker 2: memory grows by 1 tensor/);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { gpuMemoryBytes, shownGpus } from "../src/nvidia-smi.js";
-import { machineOf, thisMachine } from "../src/verdict/this-machine.js";
+import { rememberedMachines, thisMachine } from "../src/verdict/this-machine.js";
 
 const h200 = "NVIDIA H200, 143771 MiB\n";
 const l4 = "NVIDIA L4, 23034 MiB\n";
@@ -30,7 +30,7 @@ describe("where steps are run", () => {
     expect(thisMachine()).toMatchObject({ name: "this machine", memoryBytes: expect.any(Number) });
     expect(thisMachine("webgpu:0")).toEqual({ name: "webgpu:0 of this machine" });
     expect(thisMachine("cuda:0")).toMatchObject({ name: "cuda:0 of this machine" });
-    const machines = machineOf();
+    const machines = rememberedMachines();
     expect(machines("cpu")).toBe(machines());
   });
 });

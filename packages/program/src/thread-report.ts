@@ -86,7 +86,7 @@ export interface ThreadReport {
   readonly version: string;
   /** Forward and backward passes that were seen. */
   readonly passes: number;
-  /** Where its tensors are, as a trace names it (`cpu`, `cuda:0`); left out: before its first pass. */
+  /** Where its tensors are, as a trace names it (`cpu`, `cuda:0`); left out: it has had no backend yet. */
   readonly device?: string;
   /** What has kept remat from its work here, with the next step. */
   readonly problem?: string;

@@ -55,6 +55,7 @@ describe("two models that train in turn", () => {
     expect(both.stdout).toBe(stock);
     expect(both.reports[0]).toMatchObject({
       passes: 6,
+      device: "cpu",
       executed: { planPasses: [3, 3], peakPlan: 1, peakBytes: Math.max(...promised) },
     });
     const one = await exec([combined]);

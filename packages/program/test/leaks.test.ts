@@ -43,6 +43,8 @@ async function findLeaks(list: readonly string[]): Promise<ReadonlyMap<string, F
   expect(exitCode).toBe(0);
   const threads = reports.toSorted((a, b) => a.thread - b.thread);
   expect(threads).toHaveLength(list.length);
+  const working = threads.filter(({ leaks }) => leaks !== undefined && leaks.count > 0);
+  expect(working.map(({ device }) => device)).toEqual(working.map(() => "cpu"));
   return new Map(list.map((program, i) => [program, foundIn(program, threads[i])]));
 }
 

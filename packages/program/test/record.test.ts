@@ -57,7 +57,7 @@ describe("recording a program", () => {
     expect(exitCode).toBe(0);
     expect(stdout).toBe(runStock(command));
     const [report] = reports;
-    expect(report).toMatchObject({ version: "4.22.0", passes: 9 });
+    expect(report).toMatchObject({ version: "4.22.0", passes: 9, device: "cpu" });
     // Of the first six the first makes slots, and two have a batch of two.
     expect(report.recorded).toMatchObject([{ model: "sequential_1", optimizer: "Adam", steps: 6, alike: 3 }]);
     const [trace] = traces;

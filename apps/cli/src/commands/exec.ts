@@ -11,7 +11,7 @@ import { tellFacts } from "../program/tell-facts.js";
 import { parseUpdateInBackward, updateInBackwardOption } from "../update-in-backward-option.js";
 import { parseText, UsageError } from "../usage-error.js";
 import { quoted } from "../verdict/next-command.js";
-import { machineOf } from "../verdict/this-machine.js";
+import { rememberedMachines } from "../verdict/this-machine.js";
 
 /** `remat exec`. */
 export const execCommand: Command = {
@@ -44,7 +44,7 @@ export async function execute(targets: readonly string[], options: CommandOption
   const { order, plans } = parseExecOptions(options);
   return runProgram({ command, order, env: trainingEnvironment() }, ({ exitCode, reports }) => {
     const told = reports.filter(({ passes, problem }) => passes > 0 || problem !== undefined);
-    const machines = machineOf();
+    const machines = rememberedMachines();
     for (const report of told) {
       const isNext = report === told.at(-1) && unplannedPasses(report) > 0;
       const next = isNext ? ["remat", "record", "--", ...command].map(quoted).join(" ") : undefined;

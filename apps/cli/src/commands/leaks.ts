@@ -13,7 +13,7 @@ import { describeNoTensorFlow, programOf, trainingEnvironment } from "../program
 import { Progress } from "../progress.js";
 import { UsageError } from "../usage-error.js";
 import { withFactsFirst } from "../verdict/show-verdict.js";
-import { machineOf } from "../verdict/this-machine.js";
+import { rememberedMachines } from "../verdict/this-machine.js";
 
 /** `remat leaks`. */
 export const leaksCommand: Command = {
@@ -39,7 +39,7 @@ export async function findLeaks(targets: readonly string[], options: CommandOpti
   if (parseFormat(options).name !== "table")
     throw new UsageError("--format is for a trace; of a program leaks are told in lines. Leave it out.");
   const { device, isAsked } = parsePricing(options);
-  const machines = machineOf();
+  const machines = rememberedMachines();
   return runProgram({ command, order: { kind: "leaks" }, env: trainingEnvironment() }, ({ exitCode, reports }) => {
     const { text, grows, isWatched } = tellLeaks(command, reports, (on) => (isAsked ? device : machines(on)));
     io.stderr.write(text);

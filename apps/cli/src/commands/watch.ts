@@ -9,7 +9,7 @@ import { describeNothing, programOf, trainingEnvironment } from "../program/prog
 import { tellFacts } from "../program/tell-facts.js";
 import { parseChoice } from "../usage-error.js";
 import { quoted } from "../verdict/next-command.js";
-import { type Machine, machineOf } from "../verdict/this-machine.js";
+import { type Machine, rememberedMachines } from "../verdict/this-machine.js";
 
 const themes = ["dark", "light"] as const;
 /** Where there is no terminal a line is written this often at most. */
@@ -42,6 +42,9 @@ export async function watch(targets: readonly string[], options: CommandOptions,
   const command = programOf("watch", targets);
   const theme = options["theme"] === undefined ? undefined : parseChoice("theme", options["theme"], themes);
   const program = command.map(quoted).join(" ");
+  const machines = rememberedMachines();
+  // Asked for now: while the driver is, the view could not be drawn.
+  if (io.terminal) machines("cuda:0");
   const quit = new AbortController();
   const live =
     io.terminal &&
@@ -53,18 +56,17 @@ export async function watch(targets: readonly string[], options: CommandOptions,
       ...io.terminal,
       onQuit: () => quit.abort(),
     });
-  const machines = machineOf();
   const files = new Set<string>();
   let most: SeenStep | undefined;
   let told = Number.NEGATIVE_INFINITY;
   const look = (reports: readonly ThreadReport[]): void => {
-    for (const { watched, device = "cpu" } of reports) {
+    for (const { watched } of reports) {
       if (watched === undefined || files.has(watched.file)) continue;
       files.add(watched.file);
-      const step = readStep(watched, device);
+      const step = readStep(watched);
       if (step === undefined) continue;
       if (most === undefined || step.view.peakBytes > most.view.peakBytes) most = step;
-      live?.step(step, machines(device).memoryBytes);
+      live?.step({ ...step, memoryBytes: machines(step.device).memoryBytes });
       const now = performance.now();
       if (live !== undefined || now - told < lineEveryMs) continue;
       told = now;
@@ -100,11 +102,12 @@ export async function watch(targets: readonly string[], options: CommandOptions,
 }
 
 /** Undefined where a newer step is there already, or the program has ended in the midst of it. */
-function readStep(watched: WatchedStep, device: string): SeenStep | undefined {
+function readStep(watched: WatchedStep): SeenStep | undefined {
   try {
-    const view = viewStep(parseTrace(readFileSync(watched.file)));
+    const trace = parseTrace(readFileSync(watched.file));
+    const view = viewStep(trace);
     const name = [watched.model, watched.optimizer].filter((part) => part !== undefined).join(" by ");
-    return view && { ...watched, name, view, device };
+    return view && { ...watched, name, view, device: trace.header.device };
   } catch {
     return undefined;
   }

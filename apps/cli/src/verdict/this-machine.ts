@@ -8,7 +8,7 @@ export type Machine = Pick<DeviceSpec, "name" | "memoryBytes" | "oneDnn">;
 
 /**
  * Returns the machine for steps whose tensors are on a device as a trace names it, `cpu` unless given: with the memory that a process may have there, and by what its CPU computes. That of a
- * GPU is what NVIDIA's driver tells; undefined where it tells none, or several.
+ * GPU is what NVIDIA's driver tells; undefined where it tells none, or several that differ.
  */
 export function thisMachine(device = "cpu"): Machine {
   if (deviceKind(device) !== "cpu") {
@@ -25,7 +25,7 @@ export function thisMachine(device = "cpu"): Machine {
 }
 
 /** Returns what tells the machine for a device, and asks for each once. */
-export function machineOf(): (device?: string) => Machine {
+export function rememberedMachines(): (device?: string) => Machine {
   const known = new Map<string, Machine>();
   return (device = "cpu") => {
     const machine = known.get(device) ?? thisMachine(device);

@@ -1,5 +1,4 @@
 import type { ReadStream, WriteStream } from "node:tty";
-import type { StepView } from "@remat/reporting";
 import { drawLive, type LiveState, type LiveStep } from "../screen/live-screen.js";
 import { TerminalScreen } from "../terminal/terminal-screen.js";
 import { asciiGlyphs, showsUnicode, unicodeGlyphs } from "../text/glyphs.js";
@@ -21,11 +20,8 @@ export interface LiveOptions {
 
 /** A live view of a program in training. */
 export interface LiveView {
-  /** Shows a step that has been looked at, on a device that has so many bytes of memory, where that is known. */
-  step(
-    step: { readonly pass: number; readonly name: string; readonly stepMs: number; readonly view: StepView },
-    memoryBytes?: number,
-  ): void;
+  /** Shows a step that has been looked at. */
+  step(step: LiveStep): void;
   /** Shows what the program has written. */
   wrote(text: string): void;
   /** Gives the terminal back, and leaves the last picture on it, below what the program wrote. A second call does nothing. */
@@ -55,7 +51,6 @@ export function openLiveView(options: LiveOptions): LiveView {
   const screen = new TerminalScreen(stdout);
   let state: LiveState = {
     program: options.program,
-    memoryBytes: undefined,
     steps: [],
     most: undefined,
     output: [],
@@ -95,11 +90,11 @@ export function openLiveView(options: LiveOptions): LiveView {
   screen.enter();
   draw();
   return {
-    step(step, memoryBytes) {
+    step(step) {
       steps = [...steps, step].slice(-stepsShown);
       const { most, isPaused } = state;
       const isMost = most === undefined || step.view.peakBytes > most.view.peakBytes;
-      change({ memoryBytes, ...(isMost && { most: step }), ...(!isPaused && { steps }) });
+      change({ ...(isMost && { most: step }), ...(!isPaused && { steps }) });
     },
     wrote(text) {
       written = `${written}${text}`.slice(-mostWritten);

@@ -15,14 +15,14 @@ export interface LiveStep {
   readonly name: string;
   readonly stepMs: number;
   readonly view: StepView;
+  /** Of the device on which it ran; left out: unknown. */
+  readonly memoryBytes?: number | undefined;
 }
 
 /** All that the live screen shows. */
 export interface LiveState {
   /** The program, as it was typed. */
   readonly program: string;
-  /** Of the machine. */
-  readonly memoryBytes: number | undefined;
   /** The last steps that were looked at, oldest first. */
   readonly steps: readonly LiveStep[];
   /** Of all steps that were looked at, the one that held most. */
@@ -84,8 +84,9 @@ function filled(above: readonly Line[], below: readonly Line[], height: number):
   return [...top, ...gap, ...below].slice(0, height);
 }
 
-function verdictLine({ memoryBytes, most }: LiveState, last: LiveStep): Line {
+function verdictLine({ most }: LiveState, last: LiveStep): Line {
   const held = most ?? last;
+  const { memoryBytes } = held;
   const { peakBytes } = held.view;
   return [
     { text: " peak ", style: "faint" },

@@ -6,10 +6,9 @@ import { lineWidth } from "../../src/text/line.js";
 import { evilTrace, resnet50 } from "../traces.js";
 
 const view = viewStep(await resnet50())!;
-const step = (pass: number) => ({ pass, name: "net by Adam", stepMs: 12, view });
+const step = (pass: number) => ({ pass, name: "net by Adam", stepMs: 12, view, memoryBytes: 2 ** 34 });
 const waiting: LiveState = {
   program: "node train.js",
-  memoryBytes: 2 ** 34,
   steps: [],
   most: undefined,
   output: ["loss 0.5"],

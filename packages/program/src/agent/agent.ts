@@ -1,4 +1,5 @@
 import { currentDevice } from "@remat/dispatch-hook";
+import { engineInternals } from "@remat/dispatch-hook/engine";
 import { RematError } from "@remat/trace";
 import { version_core } from "@tensorflow/tfjs-core";
 import type { GivenOrder } from "../program-order.js";
@@ -13,9 +14,12 @@ export { enginePackages } from "./engine-packages.js";
 /** What is to hear of models. */
 let watching: { layersLoaded(): void; converterLoaded?(graphModel: { readonly prototype: object }): void } | undefined;
 
+const deviceNow = (): string | undefined =>
+  engineInternals().backendInstance === undefined ? undefined : currentDevice().device;
+
 /** Begins with what is ordered, in a thread that has just loaded tfjs-core. */
 export function startAgent(order: GivenOrder): void {
-  const reporter = new ThreadReporter(order.folder, version_core, () => currentDevice().device);
+  const reporter = new ThreadReporter(order.folder, version_core, deviceNow);
   const problem = checkVersion(version_core);
   if (problem !== undefined) {
     reporter.fail(problem);

@@ -21,12 +21,13 @@ export class ThreadReporter {
   private problem: string | undefined;
   private isOver = false;
   private residentBeforePasses: number | undefined;
+  private device: string | undefined;
 
   constructor(
     readonly folder: string,
     private readonly version: string,
-    /** The device on which tensors are now. */
-    private readonly device: () => string,
+    /** The device on which tensors are now; undefined: there is no backend. */
+    private readonly deviceNow: () => string | undefined,
   ) {}
 
   /** A path for a further file of this thread. */
@@ -45,8 +46,14 @@ export class ThreadReporter {
     this.write();
   }
 
+  /** Tensors are now where the passes have them: a program may leave that at its end. */
+  noteDevice(): void {
+    this.device = this.deviceNow() ?? this.device;
+  }
+
   /** A pass that is part of no other is about to begin. */
   passStarting(): void {
+    this.noteDevice();
     this.residentBeforePasses ??= process.memoryUsage.rss();
   }
 
@@ -73,7 +80,7 @@ export class ThreadReporter {
       startedAt: this.startedAt,
       version: this.version,
       passes: this.passes,
-      ...(this.passes > 0 && { device: this.device() }),
+      ...(this.device !== undefined && { device: this.device }),
       recorded: this.recorded,
       ...(this.executed !== undefined && { executed: this.executed }),
       ...(this.watched !== undefined && { watched: this.watched }),

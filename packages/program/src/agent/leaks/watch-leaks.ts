@@ -23,6 +23,7 @@ export function watchLeaks(reporter: ThreadReporter): LeakWatching {
   onMarkedPeriod((kind) => watch.endPeriod(kind));
   const tell = (report: LeakReport): void => {
     reporter.leaks = report;
+    reporter.noteDevice();
     reporter.write();
   };
   const timer = setInterval(() => tell(watch.report()), writeEveryMs);

@@ -76,6 +76,7 @@ export class ProgramRecorder implements DispatchMode {
   gradients(call: GradientsCall, next: RunGradients): GradientsResult {
     if (this.isInPass || !call.xs.some(isVariable)) return next();
     this.reporter.passes++;
+    this.reporter.noteDevice();
     this.isUpdating = false;
     this.firstPassAt ||= performance.now();
     if (this.step?.isAssigned) this.finish(undefined);
