@@ -27,6 +27,9 @@ import { tellModule } from "./tell-module.js";
 import type { ModTrackerOptions, TrackOptions } from "./tracker-options.js";
 import { checkHooks, type UserHooks } from "./user-hooks.js";
 
+/** What a scope is called whose name is empty. */
+const unnamed = "unnamed";
+
 /**
  * Knows which module runs, forward or backward: layers of tracked models, groups of layers, and named scopes of plain functions. It is a
  * dispatch mode, and tells only while it is open. Source: `torch/distributed/_tools/mod_tracker.py`.
@@ -126,7 +129,7 @@ export class ModTracker implements DispatchMode {
 
   /**
    * Runs `fn` as the module `name`, inside the module that runs: in a scope `model`, the scope `block` has the FQN `model.block` (as has
-   * `model.block`). Where `fn` returns a promise the module runs until that is settled.
+   * `model.block`). A scope with an empty name is called `unnamed`. Where `fn` returns a promise the module runs until that is settled.
    *
    * @param inputs tensors that `fn` works on, for the trace
    *
@@ -136,7 +139,8 @@ export class ModTracker implements DispatchMode {
   scope<T>(name: string, fn: () => T, inputs: readonly Tensor[] = []): T {
     if (!isDispatching(this)) return fn();
     const around = this.innermost?.entry.fqn;
-    const fqn = around === undefined || name.startsWith(`${around}.`) ? name : `${around}.${name}`;
+    const own = name === "" ? unnamed : name;
+    const fqn = around === undefined || own.startsWith(`${around}.`) ? own : `${around}.${own}`;
     return this.forward.runModule(this.scopes.entryOf(fqn), inputs, fn);
   }
 

@@ -290,6 +290,13 @@ describe("scopes", () => {
     ]);
   });
 
+  test("have a name even if they are given an empty one", async () => {
+    const trace = await traceOf(tf.layers.dense({ name: "proj", units: 2, inputShape: [2] }), (tracker) => {
+      tracker.scope("", () => tracker.scope("", () => tf.tidy(() => void tf.tanh(tf.ones([1])))));
+    });
+    expect(trace.modules.map(({ fqn }) => fqn)).toEqual(["unnamed", "unnamed.unnamed"]);
+  });
+
   test("end when their function throws, and when its promise is settled", async () => {
     const tracker = new ModTracker();
     const parents: string[][] = [];

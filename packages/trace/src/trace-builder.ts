@@ -132,8 +132,9 @@ export class TraceBuilder {
     return id;
   }
 
-  /** A module; its calls are made by {@link call}. */
+  /** A module, whose name must not be empty; its calls are made by {@link call}. */
   module(module: Module): number {
+    if (module.fqn === "") throw new TraceFieldError("fqn", "expected the name of a module, found an empty one");
     this.modules.push(module);
     this.callsOfModule.push(0);
     return this.modules.length - 1;

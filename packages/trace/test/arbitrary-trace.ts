@@ -191,7 +191,7 @@ function takeStep(b: TraceBuilder, step: Step): void {
       if (b.storageCount > 0) b.categorize(storage(a), categoryOf(second));
       return;
     case 9:
-      b.module({ fqn: name, kind: `${name}Kind`, leaf: a % 2 === 0 });
+      b.module({ fqn: name || "net", kind: `${name}Kind`, leaf: a % 2 === 0 });
       return;
     case 10:
     case 11:

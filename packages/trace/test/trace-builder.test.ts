@@ -89,6 +89,11 @@ describe("TraceBuilder", () => {
       (b) => b.moduleWeights(0, [7]),
       "'parameters': expected an integer from 0 to 0, found 7",
     ],
+    [
+      "a module without a name",
+      (b) => b.module({ fqn: "", kind: "Net", leaf: true }),
+      "'fqn': expected the name of a module, found an empty one",
+    ],
     ["a hook that is none", (b) => b.fsdpHook(0, 0, 8), "'hook': expected an integer from 0 to 7, found 8"],
   ])("refuses %s and records nothing of it", (_, act, message) => {
     const b = builder();
