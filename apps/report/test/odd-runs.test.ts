@@ -1,4 +1,5 @@
 import { planCheckpointing } from "@remat/planner";
+import { degenerateSample } from "@remat/testkit";
 import { type Trace, TraceBuilder } from "@remat/trace";
 import { afterAll, describe, expect, it } from "vitest";
 import { makeReport, planAsTrace, renderReport } from "../src/index.js";
@@ -29,6 +30,7 @@ const runs: Readonly<Record<string, () => Trace | Promise<Trace>>> = {
   "that breaks off": () => Object.assign(stepTrace(), { truncated: { line: 12, reason: "the file ends" } }),
   "of a rank of many": () => goldenTrace("fsdp_tf_ws4_reshard1"),
   "that a plan tells": planAlone,
+  ...Object.fromEntries(degenerateSample().map(({ name, trace }) => [name, () => trace])),
 };
 
 afterAll(closeBrowser);
@@ -47,6 +49,10 @@ describe.runIf(browserPath !== "")("a run", () => {
       expect(await page.locator(`${await link.getAttribute("href")}`).isVisible()).toBe(true);
       await link.click();
     }
+    // Neither a text nor a coordinate of a chart is missing a number.
+    expect(
+      /.{0,80}(?:\bNaN\b|\bundefined\b|\bInfinity\b).{0,80}/.exec(await page.locator("#app").innerHTML()),
+    ).toBeNull();
     expect(faults).toEqual([]);
     await page.close();
   });

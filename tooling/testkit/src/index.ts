@@ -1,3 +1,4 @@
+export { degenerateSample, degenerateTraces, type NamedTrace } from "./degenerate-traces.js";
 export { describeTrace } from "./describe-trace.js";
 export { findBrowser } from "./find-browser.js";
 export { type Difference, firstDifference } from "./first-difference.js";

@@ -100,8 +100,10 @@ function reduce(scene: Scene, own: HeldState, action: ViewAction<HeldKey>): Outc
 
 function onKey(scene: Scene, own: HeldState, action: HeldKey): HeldState {
   const tree = treeOf(scene, own);
-  if (tree === undefined) return own;
   const rows = shown(scene, own);
+  if (action === "peak") return own.op < 0 ? own : { ...own, op: -1, cursor: 0, top: 0, open: undefined };
+  // If nothing is held there is no row to open.
+  if (tree === undefined || rows.ids.length === 0) return own;
   const id = rows.ids[own.cursor];
   const open = openOf(tree, own);
   switch (action) {
@@ -117,16 +119,14 @@ function onKey(scene: Scene, own: HeldState, action: HeldKey): HeldState {
       return { ...own, open: openAll(tree), cursor: Math.max(0, allRows(tree).ids.indexOf(id)) };
     case "collapseAll":
       return { ...own, open: new Set(), cursor: Math.max(0, tree.roots.indexOf(rootOf(tree, rows, own.cursor))) };
-    case "peak":
-      return own.op < 0 ? own : { ...own, op: -1, cursor: 0, top: 0, open: undefined };
   }
 }
 
 /** Opens or closes a group; of a storage goes to the very op that made it. */
 function enter(scene: Scene, own: HeldState): Outcome<HeldState> {
   const tree = treeOf(scene, own);
-  if (tree === undefined) return { own };
   const rows = shown(scene, own);
+  if (tree === undefined || rows.ids.length === 0) return { own };
   const { id, hasParts, op, label } = rowAt(tree, rows, own.cursor);
   if (hasParts) {
     const open = openOf(tree, own);
@@ -173,8 +173,13 @@ const noRows: HeldRows = { ids: new Int32Array(0), depths: new Uint8Array(0), pa
 
 const openOf = (tree: HeldTree, { open }: HeldState): ReadonlySet<number> => open ?? openFirst(tree);
 
-function treeOf({ document }: Scene, { op }: HeldState): HeldTree | undefined {
-  return document.held(op >= document.memoryTrace().ops.count ? -1 : op);
+function treeOf(scene: Scene, own: HeldState): HeldTree | undefined {
+  return scene.document.held(momentOf(scene, own));
+}
+
+/** The op after which memory is shown; -1: at the peak, which a step without that op also shows. */
+function momentOf({ document }: Scene, { op }: HeldState): number {
+  return op >= document.memoryTrace().ops.count ? -1 : op;
 }
 
 function shown(scene: Scene, own: HeldState): HeldRows {
@@ -203,15 +208,16 @@ function headOf(scene: Scene, own: HeldState): readonly Line[] {
       .lines;
   const { totalBytes, count } = tree.held;
   const trace = document.memoryTrace();
-  const at = own.op < 0 ? "at the peak" : `after op ${own.op} ${trace.opName(own.op)}`;
+  const op = momentOf(scene, own);
+  const at = op < 0 ? "at the peak" : `after op ${op} ${trace.opName(op)}`;
   const title: Line = [
     { text: `${document.name.title}  `, style: "strong" },
     { text: formatBytes(totalBytes), style: "warning" },
     { text: ` ${at}`, style: "strong" },
     { text: ` in ${count} storages`, style: "faint" },
-    ...(own.op < 0 ? [] : [{ text: "   p: at the peak", style: "faint" as const }]),
+    ...(op < 0 ? [] : [{ text: "   p: at the peak", style: "faint" as const }]),
   ];
-  if (own.op >= 0) return [fitLine(title, area.width, look.glyphs)];
+  if (op >= 0) return [fitLine(title, area.width, look.glyphs)];
   const free = answersOf(document, verdictOf(scene.run)).find(({ about }) => about === "free");
   const told =
     free === undefined
@@ -272,6 +278,7 @@ function drawHeld(scene: Scene, own: HeldState): Drawn {
 
 function exportTable(scene: Scene, own: HeldState): ViewTable {
   const tree = treeOf(scene, own);
-  const title = `Held by ${scene.document.name.title}, ${own.op < 0 ? "at the peak" : `after op ${own.op}`}`;
+  const op = momentOf(scene, own);
+  const title = `Held by ${scene.document.name.title}, ${op < 0 ? "at the peak" : `after op ${op}`}`;
   return tree === undefined ? { title, columns: ["storage", "bytes"], rows: [] } : heldTreeTable(tree, title);
 }

@@ -319,7 +319,7 @@ function exportTable(scene: Scene, own: MemoryState): ViewTable {
   const shown = bands(scene, own);
   const trace = document.memoryTrace();
   return {
-    title: `Memory of ${document.name.title}, ops ${from} to ${to - 1}`,
+    title: `Memory of ${document.name.title}, ${to > from ? `ops ${from} to ${to - 1}` : "no ops"}`,
     columns: [
       "op",
       "name",
