@@ -1,8 +1,7 @@
 import fc from "fast-check";
+import { seedOfProperties } from "./seed-of-properties.js";
 
-/**
- * Properties look at new cases on each run of a developer, and at the same ones in CI, where a change is judged and not what was there before
- * it. `FAST_CHECK_SEED` asks for a certain seed in both.
- */
-const seed = process.env.FAST_CHECK_SEED ?? (process.env.CI === "true" ? "20260101" : undefined);
-if (seed !== undefined) fc.configureGlobal({ ...fc.readConfigureGlobal(), seed: Number(seed) });
+const { FAST_CHECK_SEED: asked } = process.env;
+const { seed: _, ...settings } = fc.readConfigureGlobal();
+const seed = seedOfProperties(asked);
+fc.configureGlobal({ ...settings, ...(seed !== undefined && { seed }) });

@@ -1,0 +1,17 @@
+/** The seed of every run that asks for none, so that tests pass or fail alike on every machine. */
+const usualSeed = 20260101;
+
+/**
+ * Returns the seed of all properties of a run by what `FAST_CHECK_SEED` says: an integer, `random` for a new seed for each property, or nothing for the usual one. Undefined: fast-check
+ * draws the seed, and prints it if the property fails.
+ *
+ * @throws Error for anything else, since a typing error would hide that the usual seed ran
+ */
+export function seedOfProperties(asked: string | undefined): number | undefined {
+  if (asked === undefined || asked === "") return usualSeed;
+  if (asked === "random") return undefined;
+  const seed = Number(asked);
+  if (!Number.isInteger(seed) || seed < -(2 ** 31) || seed >= 2 ** 31)
+    throw new Error(`FAST_CHECK_SEED is ${JSON.stringify(asked)}. Set it to a 32-bit integer or to "random".`);
+  return seed;
+}
