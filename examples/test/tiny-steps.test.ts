@@ -45,7 +45,7 @@ describe.each(exampleNames)("%s, tiny, without a native backend", (name) => {
     }
     disposeExample(tf, example);
     tf.dispose([loss, gradients]);
-  }, 120_000);
+  });
 });
 
 describe("a step", () => {

@@ -56,7 +56,7 @@ describe("remat check", () => {
       expect((await remat("check", ...asked, "--max-peak", enough)).code).toBe(0);
     for (const tooLittle of [`+${more - 1}B`, `${peakBytes - 1}B`])
       expect((await remat("check", ...asked, "--max-peak", tooLittle)).code).toBe(1);
-  }, 60_000);
+  });
 
   it("fails where the baseline knows a step as another one, or does not know it", async () => {
     await remat("check", ...asked, "--update");
@@ -66,7 +66,7 @@ describe("remat check", () => {
     const unknown = await remat("check", recorded, "--baseline", baseline);
     expect(unknown.code).toBe(1);
     expect(unknown.stdout).toContain("not in the baseline");
-  }, 60_000);
+  });
 
   const network = (name: string, units: number): string => `
 export default ({ tf }) => tf.sequential({ name: "${name}", layers: [tf.layers.dense({ units: ${units}, inputShape: [4] })] });
@@ -103,7 +103,7 @@ export default ({ tf }) => tf.sequential({ name: "${name}", layers: [tf.layers.d
     writeFileSync(join(third, "memory.json"), text);
     const renamed = await check(third, "net.mjs", "--baseline", "memory.json", "--max-peak", "1GB");
     expect(renamed).toMatchObject({ code: 1, stdout: expect.stringContaining('model "quite-another", was "net"') });
-  }, 60_000);
+  });
 
   it("keeps what else the baseline knows, and writes the same where nothing changed", async () => {
     await remat("check", recorded, "--baseline", baseline, "--update");
@@ -111,7 +111,7 @@ export default ({ tf }) => tf.sequential({ name: "${name}", layers: [tf.layers.d
     expect(Object.keys(JSON.parse(first).models)).toEqual([recorded, model].map(nameOf).sort());
     await remat("check", ...asked, "--update");
     expect(readFileSync(baseline, "utf8")).toBe(first);
-  }, 60_000);
+  });
 
   it.each([
     [[model], "expected what to hold the steps against"],

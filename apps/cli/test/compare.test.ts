@@ -22,7 +22,7 @@ describe("remat compare", () => {
       const { stdout } = await remat("memory", ...tiny, ...asked, "--format", "json");
       expect(JSON.parse(stdout).peakBytes).toBe(rows[i].peakBytes);
     }
-  }, 120_000);
+  });
 
   it("takes plans from files, and says which is best and why", async () => {
     const path = join(folder, "plan.json");
@@ -31,7 +31,7 @@ describe("remat compare", () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(/^best: .* \(least time of those that fit\): .* received, .* a step$/m);
     expect(stdout).toContain("plan.json");
-  }, 60_000);
+  });
 
   it("takes what is checkpointed from a file that a plan names, and notes what was taken to be so, of which plans", async () => {
     const fixture = new URL("../../../packages/mem-tracker/test/fixtures/in-two-dtypes-gpt2.json.gz", import.meta.url);
@@ -57,7 +57,7 @@ describe("remat compare", () => {
     expect(other.assumptions.join()).toContain("since ignore= can be told only of the other");
     const text = await remat("compare", ...run);
     expect(text.stdout).toContain(`note, of ${ignoring}: Of the step as recorded in float32 and in bfloat16`);
-  }, 60_000);
+  });
 
   it.each([
     [[], "expected at least one plan: --fsdp world=8"],

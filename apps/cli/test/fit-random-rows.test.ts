@@ -117,4 +117,4 @@ it("rows hold, of random networks, what memory and plan say of the same step, to
     { numRuns: 6 },
   );
   expect([...compared.keys()].sort()).toEqual(["early-release", "recompute", "stock", "update-in-backward"]);
-}, 240_000);
+});

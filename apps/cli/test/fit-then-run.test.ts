@@ -87,7 +87,7 @@ describe.each(backends)("the largest batch of each way on %s", (backend, ways) =
         stderr: expect.stringContaining("Nothing was run"),
       });
     }
-  }, 240_000);
+  });
 });
 
 const howTo: Readonly<Record<string, (room: number) => readonly string[]>> = {
@@ -110,7 +110,7 @@ it("what fits here is of the backend that trains here, as the row's own command 
   expect(args).toEqual(expect.arrayContaining(["--backend", backend, "--memory", "4GB"]));
   const ran = await remat(...args, "--steps", "2", "--format", "json");
   expect((JSON.parse(ran.stdout) as { measured: object }).measured).toMatchObject({ peakBytes: best.peakBytes });
-}, 120_000);
+});
 
 it("a limit that a process is over before it has a model is refused before a step runs, with the least that could do", async () => {
   const step = [model, "--optimizer", "adam", "--backend", "wasm", "--batch", "4"];
@@ -123,4 +123,4 @@ it("a limit that a process is over before it has a model is refused before a ste
   };
   expect(Number(memory) - Number(reserve)).toBe(peakBytes);
   expect(Number(reserve)).toBeGreaterThan(20_000_000);
-}, 60_000);
+});

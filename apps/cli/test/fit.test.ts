@@ -100,7 +100,7 @@ describe("remat fit MODEL", () => {
         expect(stepMs).toBeGreaterThan(0);
       }
     }
-  }, 240_000);
+  });
 
   /** A small network of which a search of few changes has no plan for the largest batches that have one. */
   const network = `
@@ -145,7 +145,7 @@ export default ({ tf }) => {
     // Of the largest alone the search is too short for what is there.
     const alone = await text("--batch", `${most},${most + 1}`, "--iterations", "1", "--max-overhead", "0.1%");
     expect(alone).toMatch(/not proven/);
-  }, 240_000);
+  });
 
   it("finds with plans nothing worse than any batch by itself", async () => {
     const one = [...tiny, "--memory", "5MB", "--ways", "recompute", "--optimizer", "adam", "--max-overhead", "50%"];
@@ -157,7 +157,7 @@ export default ({ tf }) => {
     }
     expect(rates.length).toBeGreaterThan(0);
     expect(best.samplesPerSecond).toBe(Math.max(...rates));
-  }, 120_000);
+  });
 
   it("begins with what a cache has, and gives the same to the byte", async () => {
     const cache = join(folder, "cache");
@@ -170,7 +170,7 @@ export default ({ tf }) => {
     const path = join(cache, kept[0]);
     writeFileSync(path, readFileSync(path, "utf8").replace(/"stepMs":[\d.e-]+/, '"stepMs":1'));
     expect((await remat("fit", ...asked)).stdout).not.toBe(first.stdout);
-  }, 60_000);
+  });
 
   it("tells in one line that answers cannot be kept", async () => {
     const file = join(folder, "file");
@@ -179,7 +179,7 @@ export default ({ tf }) => {
     const { code, stderr } = await remat("fit", ...asked, "--cache", join(file, "cache"));
     expect(code).toBe(0);
     expect(stderr).toMatch(/^remat: --cache \S+ cannot be written \(ENOTDIR\): nothing is kept, .*\n$/);
-  }, 60_000);
+  });
 
   it("ends with 130 and the best so far where it is interrupted, and with what is whole where nothing is left", async () => {
     const asked = [...tiny, "--batch", "1..12", "--devices", "a100,l4", "--memory", "8MB", "--workers", "1"];
@@ -208,7 +208,7 @@ export default ({ tf }) => {
     );
     expect(code).toBe(130);
     expect(told).toMatch(/of 8 ways/);
-  }, 60_000);
+  });
 
   it("writes the line that keeps to the best", async () => {
     const path = join(folder, "train.js");
@@ -228,7 +228,7 @@ export default ({ tf }) => {
     expect(readFileSync(path, "utf8")).toMatch(
       /^\/\/ .*\nimport \{ withMemoryBudget \} .*\n\nawait withMemoryBudget\("\d+B", \(\) => model\.fit\(x, y, \{ batchSize: \d+ \}\)\);\n$/,
     );
-  }, 60_000);
+  });
 
   it("says where batches end before memory does, and nothing of it where they do not", async () => {
     const asked = [...tiny, "--memory", "1GB", "--ways", "stock", "--devices", "a100"];
@@ -242,7 +242,7 @@ export default ({ tf }) => {
     expect((await remat("fit", ...little)).stdout).not.toContain("the last that was asked for");
     // As one run is recorded, no other batch can be asked for.
     expect((await answer(recorded, "--devices", "a100")).best.endsRange).toBeUndefined();
-  }, 60_000);
+  });
 
   it("holds a run to the memory of a process where it was told what a process takes, else tensors alone", async () => {
     const asked = [...tiny, "--memory", "12MB", "--ways", "stock,recompute", "--batch", "1..4", "--devices", "here"];
@@ -252,7 +252,7 @@ export default ({ tf }) => {
     const reserved = await answer(...asked, "--backend", "cpu", "--reserve", "1MB");
     expect(reserved.command).toContain("--memory 12MB --reserve 1MB");
     expect(reserved.notes).toEqual([]);
-  }, 60_000);
+  });
 
   it("answers for the backend that it names, and carries it on", async () => {
     const { command, notes } = await answer(...tiny, "--memory", "12MB", "--ways", "stock", "--batch", "1..4");
@@ -261,7 +261,7 @@ export default ({ tf }) => {
     const named = await answer(...tiny, "--memory", "12MB", "--ways", "stock", "--batch", "1..4", "--backend", "wasm");
     expect(named.command).toContain("--backend wasm");
     expect(named.notes).toEqual([]);
-  }, 60_000);
+  });
 
   it("takes devices of one's own, and what they cost, by either name", async () => {
     const device = join(folder, "mine.json");
@@ -275,7 +275,7 @@ export default ({ tf }) => {
     expect(await answer(...asked, "--devices", device)).toEqual(one);
     const dearer = await answer(...asked, "--device", device, "--price", "mine=7.2");
     expect(dearer.best.costPerMillion).toBeCloseTo(2 * one.best.costPerMillion!, 12);
-  }, 60_000);
+  });
 
   it("says why ranks have no times, and tells of one rank's all the same", async () => {
     const device = join(folder, "alone.json");
@@ -292,7 +292,7 @@ export default ({ tf }) => {
     expect(
       (await remat("fit", ...asked, "--network", "per-node=8,node=450,between=50,latency=5")).stdout,
     ).not.toContain("no times");
-  }, 60_000);
+  });
 
   it.each([
     [["--batch", "4,8", "--global-batch", "16"], "TensorFlow.js updates after each"],
@@ -309,7 +309,7 @@ export default ({ tf }) => {
     const page = readFileSync(path, "utf8");
     expect(page.match(/<td [^>]*data-rank=/g)).toHaveLength(rows.length);
     expect(page).toContain("Times: roofline of each device");
-  }, 60_000);
+  });
 
   it("fails where nothing fits, saying what most of it is", async () => {
     const { code, stdout, stderr } = await remat(
@@ -325,7 +325,7 @@ export default ({ tf }) => {
     expect(code).toBe(1);
     expect(stdout).toMatch(/What does not fit[\s\S]*stock\s+4 /);
     expect(stderr).toContain("nothing was found that fits with a batch of 4 or more");
-  }, 60_000);
+  });
 });
 
 describe("remat fit RUN", () => {
@@ -346,7 +346,7 @@ describe("remat fit RUN", () => {
     expect(readFileSync(path, "utf8")).toMatch(
       /def shard\(model\):[\s\S]*MixedPrecisionPolicy\(param_dtype=torch\.bfloat16/,
     );
-  }, 120_000);
+  });
 });
 
 it("tells of a recorded run with its own optimizer, of one that it can be given, and why not of others", async () => {
@@ -363,7 +363,7 @@ it("tells of a recorded run with its own optimizer, of one that it can be given,
     { configuration: { optimizer: "sgd" }, reason: expect.stringContaining("was not recorded with sgd") },
   ]);
   expect(notes.join()).toContain("bitsandbytes.optim.AdamW8bit(model.parameters()) in place of the recorded optimizer");
-}, 60_000);
+});
 
 describe("what makes no sense", () => {
   it.each([

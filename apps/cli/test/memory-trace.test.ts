@@ -89,7 +89,7 @@ describe("remat memory TRACE", () => {
     ]);
     expect(verdict.command).toBe(`remat plan ${llama} --device v100-16gb --fsdp world=2 --budget 16GiB`);
     expect(checkpointed.verdict.fits).toBe(true);
-  }, 60_000);
+  });
 
   it.each([
     [["--units", "MB"], 2, "KiB, MiB, GiB"],

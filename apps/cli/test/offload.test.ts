@@ -49,7 +49,7 @@ describe("a step over a link", () => {
       recomputedOnTouch: 0,
     });
     expect(verification.isEqual).toBe(true);
-  }, 300_000);
+  });
 
   it.each([
     ["--link", "12"],
@@ -77,7 +77,7 @@ describe("a step over a link", () => {
     const refused = await remat("plan", model, ...effort, "--device", "cpu");
     expect(refused.code).toBe(2);
     expect(refused.stderr).toContain("--link device: nothing is known of a link between cpu and host memory");
-  }, 60_000);
+  });
 
   it("goes with no method that plans modules", async () => {
     const { code, stderr } = await remat("plan", model, "--method", "modules", "--budget", "50%", "--link", "1GB/s");

@@ -28,7 +28,7 @@ it("plans within what a rank may hold, as remat compare and remat memory show it
   const again = await remat("memory", recorded, "--fsdp", plan, "--fsdp-code", join(folder, "again.py"));
   expect(again.code).toBe(0);
   expect(readFileSync(code, "utf8")).toBe(readFileSync(join(folder, "again.py"), "utf8"));
-}, 120_000);
+});
 
 it("says what holds least where nothing keeps to the budget, and writes nothing", async () => {
   const file = join(folder, "none.py");
@@ -38,7 +38,7 @@ it("says what holds least where nothing keeps to the budget, and writes nothing"
     /none of \d+ ways to wrap, reshard and checkpoint keeps a rank within 1000 B; the smallest peak found is \d+B/,
   );
   expect(() => readFileSync(file)).toThrow("ENOENT");
-}, 60_000);
+});
 
 it.each([
   [[], "expected a budget: --budget"],

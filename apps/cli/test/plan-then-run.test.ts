@@ -113,7 +113,7 @@ describe("the step that a plan is for is taken as it was planned: peaks to the b
     300_000,
   );
 
-  it.each(kerasNames)("%s", (name) => comparePlannedWithStock(smallKeras(name), "wasm"), 300_000);
+  it.each(kerasNames)("%s", (name) => comparePlannedWithStock(smallKeras(name), "wasm"));
 
   it.each([
     ["softmax", ["--optimizer", "adam", "--batch", "16"]],

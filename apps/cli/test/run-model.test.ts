@@ -96,7 +96,7 @@ describe("remat run MODEL without a native backend", () => {
     const asTold = ["--memory", `${Number(took) + 2 ** 26 + predicted.peakBytes}B`, "--reserve", `${took}B`];
     expect(await remat("run", takingMore, ...step.slice(1), ...asTold)).toMatchObject({ code: 0 });
     expect((await remat("run", ...step, "--reserve", "1MB")).stderr).toContain("--reserve is of the --memory");
-  }, 180_000);
+  });
 
   it.each([
     ["as stock", []],

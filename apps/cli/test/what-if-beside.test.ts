@@ -44,10 +44,10 @@ beforeAll(async () => {
     logLevel: "error",
   });
   bundled = await import(/* @vite-ignore */ `${folder}/usual-what-ifs.js`);
-}, 60_000);
+});
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-it("is in a thread what it is here", { timeout: 120_000 }, async () => {
+it("is in a thread what it is here", async () => {
   const trace = priceTrace(await loadTrace(given.source, given.options, silent), given.pricing.device);
   const beside = bundled.usualWhatIfsBeside(trace, given, signal);
   expect(beside).toBeInstanceOf(Promise);
@@ -63,7 +63,7 @@ it("is in none where there is no file for one, and where the step was measured",
   expect(bundled.usualWhatIfsBeside(trace, given, signal)).toBeUndefined();
 });
 
-it("fails with what ends it, so that it is answered here", { timeout: 60_000 }, async () => {
+it("fails with what ends it, so that it is answered here", async () => {
   const trace = priceTrace(await loadTrace(given.source, given.options, silent), given.pricing.device);
   const broken = { ...given, source: { ...given.source, path: `${model}.gone` } };
   await expect(bundled.usualWhatIfsBeside(trace, broken, signal)).rejects.toThrow("no such file");

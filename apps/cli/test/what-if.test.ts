@@ -78,7 +78,7 @@ it("says of a model what remat memory says of it, whatever is asked", async () =
     ),
     { numRuns: 25 },
   );
-}, 120_000);
+});
 
 /** As other commands are told of what a row is asked with. */
 function wordsOf({ question }: WhatIfRow): readonly string[] {
@@ -130,11 +130,11 @@ async function answersOf(
   return whatIfs;
 }
 
-it("is in the report of a model what other commands say of each configuration", { timeout: 240_000 }, async () => {
+it("is in the report of a model what other commands say of each configuration", async () => {
   expect((await answersOf(model, [], ["--batch", "6"])).map(({ question }) => question)).toContain("batch=12");
 });
 
-it("is that of a model with its own batch, whose first op reads positions, too", { timeout: 240_000 }, async () => {
+it("is that of a model with its own batch, whose first op reads positions, too", async () => {
   const gpt = fileURLToPath(new URL("../../../examples/gpt-2/model.js", import.meta.url));
   const questions = (await answersOf(gpt, ["--size", "tiny"])).map(({ question }) => question);
   expect(questions).toEqual(expect.arrayContaining(["batch=1", "batch=4"]));

@@ -12,7 +12,7 @@ import { goldenTrace } from "./traces.js";
 const path = findFirefox();
 
 describe.runIf(path !== undefined)("the page in Firefox", () => {
-  it("opens, moves its budget by keys, goes to an op and back, without an error", { timeout: 180_000 }, async () => {
+  it("opens, moves its budget by keys, goes to an op and back, without an error", async () => {
     const trace = goldenTrace("mem_02_transformer_adam");
     const file = join(mkdtempSync(join(tmpdir(), "remat-report-")), "report.html");
     writeFileSync(file, renderReport(await makeReport(trace, { title: "transformer", planIterations: 2000 })));
@@ -68,7 +68,7 @@ describe.runIf(path !== undefined)("the page in Firefox", () => {
     }
   });
 
-  it("prints two pages of A4", { timeout: 180_000 }, async () => {
+  it("prints two pages of A4", async () => {
     const trace = goldenTrace("mem_02_transformer_adam");
     const file = join(mkdtempSync(join(tmpdir(), "remat-report-")), "report.html");
     writeFileSync(file, renderReport(await makeReport(trace, { title: "transformer", planIterations: 500 })));

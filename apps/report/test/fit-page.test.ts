@@ -83,7 +83,7 @@ describe.runIf(browserPath !== "")("the page of what fits", () => {
     await page.getByLabel("h100", { exact: true }).check();
     expect(await page.evaluate(shown)).toBe(expected(pruneFit(summary, pruned.slice(1))));
     expect(faults).toEqual([]);
-  }, 60_000);
+  });
 
   it("shows names as text, and can be read by anybody", async () => {
     const { page } = await openReport(html);
@@ -92,11 +92,11 @@ describe.runIf(browserPath !== "")("the page of what fits", () => {
     await page.addScriptTag({ content: axe.source });
     const { violations } = await page.evaluate(() => (globalThis as unknown as { axe: typeof axe }).axe.run());
     expect(violations.map(({ id, nodes }) => `${id}: ${nodes[0].html}`)).toEqual([]);
-  }, 60_000);
+  });
 
   it("shows all of it without JavaScript", async () => {
     const { page } = await openReport(html, "", { javaScriptEnabled: false });
     expect(await page.locator("td[data-rank]:visible").count()).toBe(summary.rows.length);
     expect(await page.textContent("body")).toContain("JavaScript is off");
-  }, 60_000);
+  });
 });

@@ -47,7 +47,7 @@ const textOf = (page: Page, selector: string): Promise<string> => page.locator(s
 const saved = async (page: Page, name: RegExp): Promise<{ readonly name: string; readonly text: string }> => {
   const click = async () => {
     const [download] = await Promise.all([
-      page.waitForEvent("download", { timeout: 25_000 }),
+      page.waitForEvent("download", { timeout: 300_000 }),
       page.getByRole("button", { name }).first().click(),
     ]);
     return download;

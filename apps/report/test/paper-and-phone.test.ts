@@ -73,7 +73,7 @@ describe.runIf(browserPath !== "")("on paper", () => {
         return [planAsTrace(planAlone.plan), { planTimeMs: 0, planAlone }];
       },
     ],
-  ])("is two pages of A4: %s", { timeout: 120_000 }, async (title, give) => {
+  ])("is two pages of A4: %s", async (title, give) => {
     const given = await give();
     const html = typeof given === "string" ? given : await htmlOf(given[0], { title, ...given[1] });
     for (const viewport of [

@@ -84,7 +84,6 @@ describe.each([
 ])("%s", (_name, iterations, graphs) => {
   test.each(["fixed", "free"] as const)(
     "with a link cost what the cheapest schedule costs, order %s",
-    { timeout: 120_000 },
     async (order) => {
       let offloaded = 0;
       for (const [i, plain] of graphs.entries()) {
@@ -106,7 +105,7 @@ describe.each([
     },
   );
 
-  test("with a link no schedule is cheaper or smaller than the bounds", { timeout: 120_000 }, async () => {
+  test("with a link no schedule is cheaper or smaller than the bounds", async () => {
     let tight = 0;
     let count = 0;
     for (const [i, plain] of graphs.entries()) {
@@ -166,7 +165,7 @@ test("a link of no speed changes no plan", async () => {
   );
 });
 
-test("with a link no plan is dearer than without, and none is missing", { timeout: 60_000 }, async () => {
+test("with a link no plan is dearer than without, and none is missing", async () => {
   await fc.assert(
     fc.asyncProperty(
       randomGraphs(14),

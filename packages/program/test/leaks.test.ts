@@ -93,7 +93,7 @@ describe("remat leaks", () => {
     const odd = unusual.map(([name]) => join("unusual", `${name}.cjs`));
     const both = await Promise.all([findLeaks(leaking), findLeaks([...clean, ...odd])]);
     found = new Map(both.flatMap((each) => [...each]));
-  }, 600_000);
+  });
 
   it.each(leaking)("names what leaks in %s, with its count, and nothing else", (program) => {
     const { leaks, text } = found.get(program)!;

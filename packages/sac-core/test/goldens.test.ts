@@ -60,14 +60,14 @@ function sampleByField(paths: readonly Path[], perField: number): readonly Path[
 }
 
 describe("a golden with one number changed does not agree", () => {
-  test.each(sac)("$name: an answer of the estimator", { timeout: 60_000 }, ({ golden }) => {
+  test.each(sac)("$name: an answer of the estimator", ({ golden }) => {
     const paths = numbersIn(golden["results"], ["results"]);
     for (const path of sampleByField(paths, 2)) {
       expect(compareSacGolden(changed(golden, path, more)), path.join(".")).toBeDefined();
     }
   });
 
-  test.each(sac)("$name: an answer noted in an event", { timeout: 60_000 }, ({ golden }) => {
+  test.each(sac)("$name: an answer noted in an event", ({ golden }) => {
     const fields = ["mem", "i", "ip", "v", "r", "start", "saved"];
     const paths = numbersIn(golden["events"], ["events"]).filter((path) => fields.includes(String(path[2])));
     for (const path of sampleByField(paths, 2))
@@ -94,7 +94,7 @@ describe("a golden with one number changed does not agree", () => {
     ).toBeDefined();
   });
 
-  test.each(pwlf)("$name", { timeout: 60_000 }, ({ golden }) => {
+  test.each(pwlf)("$name", ({ golden }) => {
     const paths = numbersIn(golden["instances"], ["instances"]).filter(
       (path) => !path.includes("seed") && path.at(-1) !== "break",
     );

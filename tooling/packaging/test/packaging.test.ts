@@ -140,7 +140,7 @@ describe("where packages are installed by npm and by pnpm", () => {
     const tarballs = new Map(packed.map(({ item, tarball }) => [item.name, tarball]));
     const stock = { packages, tarballs, versions: catalogVersions() };
     found = await tryPages(packages.map(pageOf), stock, join(folder, "installed"));
-  }, 300_000);
+  });
 
   it.each(Object.keys(variants))("%s is told apart", (name) => {
     const [, ...problems] = variants[name];

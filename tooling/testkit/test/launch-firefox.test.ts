@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 const path = findFirefox();
 
 describe.runIf(path !== undefined)("launchFirefox", () => {
-  it("opens pages that have a size of their own and WebGL 2", { timeout: 120_000 }, async () => {
+  it("opens pages that have a size of their own and WebGL 2", async () => {
     const browser = await launchFirefox(path ?? "");
     try {
       const page = await browser.newPage();

@@ -48,8 +48,9 @@ export function project(
       // Traces are made of much that lives a little longer than the garbage of other programs: room for it saves a tenth of all that tests take.
       execArgv: ["--max-semi-space-size=64"],
       ...(globalSetup !== undefined && { globalSetup }),
-      testTimeout: 120_000,
-      hookTimeout: 120_000,
+      // Ends tests that hang. How fast something is is for benchmarks, so no test has a shorter limit of its own.
+      testTimeout: 600_000,
+      hookTimeout: 600_000,
     },
   });
 }

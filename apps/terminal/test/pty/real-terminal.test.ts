@@ -134,7 +134,7 @@ describe.runIf(isThere)("remat ui in a terminal", () => {
     await restored();
   });
 
-  it("answers of a model, traced anew in a thread, what remat memory says of it", { timeout: 120_000 }, async () => {
+  it("answers of a model, traced anew in a thread, what remat memory says of it", async () => {
     const model = join(folder, "net.mjs");
     writeFileSync(
       model,

@@ -75,7 +75,7 @@ const models: readonly (readonly [name: string, exported: () => Promise<unknown>
 ];
 
 function predictsAsMeasured(backend: "cpu" | "tensorflow", select: () => Promise<unknown>): void {
-  beforeAll(select, 60_000);
+  beforeAll(select);
 
   it.each(models)("%s", async (_name, exported) => {
     for (const batch of [1, 3]) {

@@ -80,7 +80,8 @@ describe.runIf(hasRedis())("a fleet", () => {
     for (let i = 0; i < 3; i++) startWorker();
     let killed = 0;
     let stopped = 0;
-    const anyWorker = (): ChildProcess => [...workers][Math.floor(Math.random() * workers.size)];
+    let turns = 0;
+    const anyWorker = (): ChildProcess => [...workers][turns++ % workers.size];
     /** What happens once so many units are answered. */
     const blows = new Map<number, () => Promise<void>>();
     for (const done of [10, 30, 50, 70, 110, 150, 190])

@@ -38,10 +38,10 @@ test("of searches with seeds of their own the best counts, wherever they run", a
 test("progress is told from worker threads, and an abort reaches them", async () => {
   const controller = new AbortController();
   const told: number[] = [];
-  const began = performance.now();
   const { point } = await built.planner.planSchedules(planningGraphOfTrace(trace), {
     budgetFraction: 0.8,
-    timeMs: 600_000,
+    // A day: that the search ends at all is due to the abort.
+    timeMs: 86_400_000,
     boundTimeMs: 0,
     workers: 2,
     signal: controller.signal,
@@ -52,7 +52,6 @@ test("progress is told from worker threads, and an abort reaches them", async ()
     },
   });
   expect(told.length).toBeGreaterThan(0);
-  expect(performance.now() - began).toBeLessThan(300_000);
   expect(point!.schedule.peakBytes).toBeLessThanOrEqual(point!.budgetBytes);
 });
 
