@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { moduleOrders } from "../src/index.js";
 import type { RtResults } from "./compare-rt-golden.js";
 
-/** The runtime goldens have no module events, but some memory goldens are runs of the same models, several steps long, and have. */
+/** The runtime goldens tell which modules run by their ops only, so that calls next to each other look like one; but some memory goldens are runs of the same models, several steps long, and have. */
 const pairs = goldensOf("rt-oracle/1").flatMap(({ file, golden }) => {
   const name = `${file.name.replace(/^rt_/, "mem_")}_adam`;
   const run = goldensOf("mem-oracle/1").find((other) => other.file.name === name);
