@@ -78,10 +78,12 @@ describe("a golden with one number changed does not agree", () => {
       ["mod_bw_pre_order", ({ results }) => removeFrom(results, "mod_bw_pre_order", "mod_bw_post_order")],
       ["mod_fw_pre_order", ({ results }) => results.mod_fw_pre_order.reverse()],
       ["mod_fw_post_order", ({ results }) => results.mod_fw_post_order.reverse()],
-      ["mod_bw_pre_order", ({ results }) => results.mod_bw_pre_order.reverse()],
+      // Where all comparable modules begin together, the text that lists them shows it.
+      ["mod_bw_pre_order|text_depth2", ({ results }) => results.mod_bw_pre_order.reverse()],
       ["mod_bw_post_order", ({ results }) => results.mod_bw_post_order.reverse()],
     ];
-    for (const [field, change] of changes) expect(compareRtGolden(changed(golden, change))).toContain(field);
+    for (const [field, change] of changes)
+      expect(compareRtGolden(changed(golden, change))).toMatch(new RegExp(`^(${field})`));
   });
 
   test.each(runtimes)("$name: any module's runtime", ({ golden }) => {
