@@ -2,6 +2,7 @@ import { deviceKind } from "@remat/memory";
 import { EventKind, OpFlag, Phase, RematError, type Trace } from "@remat/trace";
 import { InPlaceParents } from "./in-place-parents.js";
 import { keptBytesOfOps, type OutputStorages, outputStorages } from "./output-storages.js";
+import { OutsideTensors } from "./outside-tensors.js";
 
 /**
  * What selective activation checkpointing needs to know of one module's forward pass: PyTorch's `SACStats`. Lists run over the module's ops,
@@ -23,7 +24,10 @@ export interface SACStats {
   readonly inplaceOps: Int32Array;
   /** For each of `inplaceOps` the op whose result it writes into: itself where it writes into an argument of the module. */
   readonly inplaceParents: Int32Array;
-  /** Whether no argument of the module was a tensor; random ops are then stored, as a recomputation could not be told from a first run. */
+  /**
+   * Whether no argument of the module was a tensor; random ops are then stored, as a recomputation could not be told from a first run. A function in TensorFlow.js
+   * has such arguments if it reads an input of the step, or the result of an earlier op that is not a weight.
+   */
   readonly forceStoreRandom: boolean;
 }
 
@@ -79,6 +83,7 @@ class StatsCollector {
   private readonly outputs: OutputStorages;
   private readonly bytes: Float64Array;
   private readonly parents: InPlaceParents;
+  private outside: OutsideTensors | undefined;
   /** By string of the trace: the name to print. */
   private readonly names: (string | undefined)[] = [];
   /** By op: index in the lists of the module at hand, or -1. */
@@ -154,8 +159,17 @@ class StatsCollector {
       savedAutogradOps: held.slice(0, heldCount),
       inplaceOps: inPlace.slice(0, inPlaceCount),
       inplaceParents: parents.slice(0, inPlaceCount),
-      forceStoreRandom: trace.calls.tensorInput[call] === 0,
+      forceStoreRandom: !this.takesTensor(call, first, end),
     };
+  }
+
+  /** PyTorch tells what a module was given. A function in TensorFlow.js is not told, so its ops show what it works on. */
+  private takesTensor(call: number, first: number, end: number): boolean {
+    const { trace } = this;
+    if (trace.calls.tensorInput[call] === 1) return true;
+    if (trace.header.framework !== "tfjs") return false;
+    this.outside ??= new OutsideTensors(trace);
+    return this.outside.areReadBy(first, end);
   }
 
   private parentPosition(call: number, op: number, first: number): number {

@@ -1,6 +1,6 @@
 import { readPyTorchTrace } from "@remat/pytorch";
 import { goldensOf } from "@remat/testkit";
-import { OpFlag, TraceBuilder } from "@remat/trace";
+import { Category, OpFlag, TraceBuilder } from "@remat/trace";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type SACStats, sacStats } from "../src/index.js";
@@ -101,6 +101,35 @@ test("an op with results on two accelerators is refused", () => {
       message: expect.stringMatching(/results on cuda:0 and cuda:1: expected one/),
     }),
   );
+});
+
+describe("a function in TensorFlow.js, which is not told what it is given", () => {
+  /** A scope that runs one op on a tensor, after an op outside of it. */
+  const forced = (framework: "tfjs" | "pytorch", category: number | "constant" | "result" | "weight"): boolean => {
+    const b = new TraceBuilder({ framework, device: "cpu", mode: "fake", allocationUnitBytes: 1 });
+    const tensor = (of: number = Category.other) =>
+      b.tensor({ storage: b.allocate(4, "cpu", of), dtype: "float32", shape: [1] });
+    const result = tensor();
+    b.op({ name: "Relu", outputs: [result] });
+    const given = category === "result" ? result : tensor(typeof category === "number" ? category : Category.other);
+    const module = b.module({ fqn: "net", kind: "Scope", leaf: false });
+    if (category === "weight") b.moduleWeights(module, [given]);
+    const call = b.call(module, -1, false);
+    b.enterModule(call);
+    b.op({ name: "Multinomial", stack: b.stackOfCall(call), inputs: [given], outputs: [tensor()] });
+    b.exitModule(call);
+    return sacStats(b.build()).get("net")!.forceStoreRandom;
+  };
+
+  test.each([
+    ["an input of the step", Category.input, false],
+    ["the result of an earlier op", "result", false],
+    ["a constant of its own", "constant", true],
+    ["a weight", "weight", true],
+  ] as const)("stores random ops if it works on nothing from outside: %s", (_, category, isForced) => {
+    expect(forced("tfjs", category)).toBe(isForced);
+    expect(forced("pytorch", category)).toBe(true);
+  });
 });
 
 test("a tfjs kernel keeps its name, a module without ops has empty lists", () => {
