@@ -22,7 +22,7 @@ interface InspectorSession {
 }
 interface Host {
   readonly process?: {
-    getBuiltinModule?(name: "node:inspector"): { readonly Session: new () => InspectorSession };
+    getBuiltinModule?(name: "node:inspector"): { readonly Session?: new () => InspectorSession } | undefined;
     getBuiltinModule?(name: "node:worker_threads"): { readonly isMainThread: boolean };
     memoryUsage(): { heapUsed: number; arrayBuffers: number; rss: number };
   };
@@ -44,17 +44,20 @@ interface Exchange {
 export function heapCensus(): TakeCensus | undefined {
   const { process } = globalThis as Host;
   if (process?.getBuiltinModule === undefined) return undefined;
-  const { Session } = process.getBuiltinModule("node:inspector");
+  // A Node may be built without an inspector.
+  const Session = process.getBuiltinModule("node:inspector")?.Session;
+  if (Session === undefined) return undefined;
   const { isMainThread } = process.getBuiltinModule("node:worker_threads");
   return (withArrays) => {
-    const session = new Session();
+    let session: InspectorSession | undefined;
     const exchange: Exchange = {
       prototypes: [Tensor.prototype, Object.getPrototypeOf(Uint8Array.prototype) as object],
       found: [],
     };
     const at = globalThis as unknown as Record<symbol, Exchange | undefined>;
-    at[key] = exchange;
     try {
+      at[key] = exchange;
+      session = new Session();
       session.connect();
       const tensors = objectsOf(session, exchange, 0);
       const arrays = withArrays ? objectsOf(session, exchange, 1) : [];
@@ -71,9 +74,17 @@ export function heapCensus(): TakeCensus | undefined {
       return undefined;
     } finally {
       delete at[key];
-      session.disconnect();
+      disconnect(session);
     }
   };
+}
+
+function disconnect(session: InspectorSession | undefined): void {
+  try {
+    session?.disconnect();
+  } catch {
+    // It was never connected.
+  }
 }
 
 /** Those that have one of the prototypes, once what nothing can reach is collected. */

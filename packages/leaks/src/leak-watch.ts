@@ -27,6 +27,8 @@ export interface LeakWatchOptions {
   readonly census?: TakeCensus | undefined;
   /** Milliseconds; `performance.now`, unless given. */
   readonly now?: () => number;
+  /** Called with an error of the watch itself, which is closed then. Left out: such an error is thrown where the tensor is made. */
+  readonly onError?: (error: unknown) => void;
 }
 
 /**
@@ -63,6 +65,18 @@ export class LeakWatch implements TensorWatcher {
 
   constructor(options: LeakWatchOptions = {}) {
     const { findsPeriods = true, currentSite: read = currentSite, now = () => performance.now() } = options;
+    const { onError } = options;
+    const guarded =
+      <A extends readonly unknown[]>(observe: (...args: A) => void) =>
+      (...args: A): void => {
+        try {
+          observe(...args);
+        } catch (error) {
+          if (onError === undefined) throw error;
+          this.close();
+          onError(error);
+        }
+      };
     this.now = now;
     this.startedAt = this.endedAt = this.timedAt = now();
     this.census = "census" in options ? options.census : heapCensus();
@@ -73,8 +87,16 @@ export class LeakWatch implements TensorWatcher {
     this.values = new ReadValues(siteOf);
     this.finder = findsPeriods ? new PeriodFinder() : undefined;
     if (findsPeriods)
-      this.closeSteps = openDispatchMode({ seesOutside: true, optimizerStepDone: () => this.periodOver("step") });
-    this.closeTensors = watchTensors(this);
+      this.closeSteps = openDispatchMode({
+        seesOutside: true,
+        optimizerStepDone: guarded(() => this.periodOver("step")),
+      });
+    this.closeTensors = watchTensors({
+      tensorMade: guarded((tensor: Tensor, birth: TensorBirth) => this.tensorMade(tensor, birth)),
+      scopesLeft: guarded(() => this.scopesLeft()),
+      tensorDisposed: guarded((tensor: Tensor) => this.tensorDisposed(tensor)),
+      valuesRead: guarded((values: unknown, dataId: DataId) => this.valuesRead(values, dataId)),
+    });
   }
 
   tensorMade(tensor: Tensor, birth: TensorBirth): void {

@@ -12,11 +12,20 @@ const names = /^remat-program-(\d+)-(\d+)-/;
  */
 export function makeProgramFolder(parent: string = tmpdir()): string {
   const here = namespaceId();
-  for (const name of readdirSync(parent)) {
+  for (const name of namesIn(parent)) {
     const [, namespace, pid] = names.exec(name) ?? [];
     if (namespace === here && !isRunning(Number(pid))) remove(join(parent, name));
   }
   return mkdtempSync(join(parent, `remat-program-${here}-${process.pid}-`));
+}
+
+/** A folder that can be written to need not be readable. */
+function namesIn(parent: string): readonly string[] {
+  try {
+    return readdirSync(parent);
+  } catch {
+    return [];
+  }
 }
 
 function namespaceId(): string {

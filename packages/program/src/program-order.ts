@@ -1,3 +1,5 @@
+import type { ProgramPlace } from "./outside/program-io.js";
+
 /** What is to be done with a program: record its first steps. */
 export interface RecordOrder {
   readonly kind: "record";
@@ -29,8 +31,8 @@ export interface LeaksOrder {
 
 export type ProgramOrder = RecordOrder | ExecOrder | LeaksOrder;
 
-/** An order, and the folder for what comes of it. */
-export type GivenOrder = ProgramOrder & { readonly folder: string };
+/** An order, and where the program's reports go. */
+export type GivenOrder = ProgramOrder & ProgramPlace;
 
 /** The environment variable by which a program's processes and threads know of their order. @internal */
 export const orderVariable = "REMAT_PROGRAM";
@@ -38,5 +40,11 @@ export const orderVariable = "REMAT_PROGRAM";
 /** @internal */
 export function readOrder(env: NodeJS.ProcessEnv): GivenOrder | undefined {
   const text = env[orderVariable];
-  return text === undefined ? undefined : (JSON.parse(text) as GivenOrder);
+  if (text === undefined) return undefined;
+  try {
+    return JSON.parse(text) as GivenOrder;
+  } catch {
+    // Somebody else's variable: the program runs on its own.
+    return undefined;
+  }
 }

@@ -1,15 +1,17 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
 import { readdirSync, readFileSync, rmSync } from "node:fs";
-import { constants } from "node:os";
+import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { RematError } from "@remat/trace";
+import { describeNoFolder } from "./describe-loss.js";
 import { forwardSignals } from "./forward-signals.js";
+import { Losses } from "./losses.js";
 import { countOomKills } from "./oom-kills.js";
 import { programEnvironment } from "./program-environment.js";
 import { makeProgramFolder } from "./program-folder.js";
 import type { ProgramOrder } from "./program-order.js";
-import { withFailures } from "./read-failures.js";
+import { type ProgramDeath, withFailures } from "./read-failures.js";
 import type { ThreadReport } from "./thread-report.js";
 import { watchRunner } from "./watch-runner.js";
 
@@ -29,6 +31,8 @@ export interface ProgramStart {
   readonly onOutput?: (text: string, stream: "stdout" | "stderr") => void;
   /** Told several times a second, while the program goes on, what its threads report. */
   readonly onReports?: (reports: readonly ThreadReport[]) => void;
+  /** Called once with a line that says what remat could not write or read, and what to do: as soon as that is known. */
+  readonly onLoss?: (line: string) => void;
   /** Where it is aborted the program is interrupted, as by Ctrl-C. */
   readonly interrupt?: AbortSignal;
   /** The folder of `preload.cjs`, `agent.cjs` and `watcher.cjs`; beside this file, unless given. */
@@ -43,6 +47,8 @@ export interface ProgramEnd {
   readonly exitCode: number;
   /** Of each thread in which tfjs was loaded, in the order in which it was. */
   readonly reports: readonly ThreadReport[];
+  /** What remat could not write or read, in one line; left out: reports are complete. The program itself ran as it does without remat. */
+  readonly loss?: string;
 }
 
 /**
@@ -58,21 +64,31 @@ export async function runProgram<T>(start: ProgramStart, onEnd: (end: ProgramEnd
   const { command, order, env = {}, cwd = process.cwd(), stdio = "inherit" } = start;
   const { agentFolder = fileURLToPath(new URL(".", import.meta.url)) } = start;
   const { countKills = countOomKills } = start;
-  const folder = makeProgramFolder();
+  const made = tryMakeFolder();
+  const folder = typeof made === "string" ? made : undefined;
+  const losses = folder === undefined ? undefined : new Losses(folder);
+  let loss = folder === undefined ? describeNoFolder(tmpdir(), made, order) : undefined;
+  if (loss !== undefined) start.onLoss?.(loss);
+  const around = { ...process.env, ...env };
+  // What is recorded or watched has nowhere to go without a folder: then the program runs without the agent.
+  const isAlone = folder === undefined && order.kind !== "exec";
+  const preload = join(agentFolder, "preload.cjs");
+  const given = isAlone ? around : programEnvironment(around, preload, { ...order, folder, runner: process.pid });
   try {
     const killedBefore = countKills();
     const [file, ...args] = command;
-    const around = { ...process.env, ...env };
-    const given = programEnvironment(around, join(agentFolder, "preload.cjs"), { ...order, folder });
-    const child = spawn(file, args, { cwd, env: given, stdio });
-    child.stdout?.setEncoding("utf8").on("data", (text: string) => start.onOutput?.(text, "stdout"));
-    child.stderr?.setEncoding("utf8").on("data", (text: string) => start.onOutput?.(text, "stderr"));
+    const child = startProgram(file, args, { cwd, env: given, stdio });
+    const output = (stream: "stdout" | "stderr") => (text: string) =>
+      unlessItFails(() => start.onOutput?.(text, stream));
+    child.stdout?.setEncoding("utf8").on("data", output("stdout"));
+    child.stderr?.setEncoding("utf8").on("data", output("stderr"));
     const stopWatching = child.pid === undefined ? () => {} : watchRunner(child.pid, folder, agentFolder);
     const stopForwarding = forwardSignals(child);
     const interrupt = (): void => void child.kill("SIGINT");
     start.interrupt?.addEventListener("abort", interrupt);
     const { onReports } = start;
-    const looking = onReports && setInterval(() => onReports(readReports(folder)), lookEveryMs);
+    const look = (): void => unlessItFails(() => folder !== undefined && onReports?.(readReports(folder, () => {})));
+    const looking = onReports && setInterval(look, lookEveryMs);
     const exitCode = await new Promise<number>((resolve, reject) => {
       child.on("error", (cause) => reject(notStarted(file, cause)));
       child.on("close", (code, signal) => resolve(code ?? 128 + constants.signals[signal as NodeJS.Signals]));
@@ -82,24 +98,74 @@ export async function runProgram<T>(start: ProgramStart, onEnd: (end: ProgramEnd
       stopForwarding();
       stopWatching();
     });
+    // A signal that a thread sent before its end may still be on its way.
+    await new Promise((resolve) => setImmediate(resolve));
     const killedAfter = countKills();
     const killed = killedBefore === undefined || killedAfter === undefined ? undefined : killedAfter - killedBefore;
     const memoryBytes = order.kind === "record" ? order.memoryBytes : undefined;
     const death = { exitCode, program: command, killed, memoryBytes };
-    return await onEnd({ exitCode, reports: withFailures(folder, readReports(folder), death) });
+    const reports = folder === undefined || losses === undefined ? [] : readAll(folder, death, losses);
+    if (loss === undefined) {
+      loss = losses?.describe(reports);
+      if (loss !== undefined) start.onLoss?.(loss);
+    }
+    return await onEnd({ exitCode, reports, ...(loss !== undefined && { loss }) });
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    losses?.close();
+    if (folder !== undefined) remove(folder);
   }
 }
 
-function readReports(folder: string): ThreadReport[] {
+/** Returns the folder, or why there is none. */
+function tryMakeFolder(): unknown {
+  try {
+    return makeProgramFolder();
+  } catch (cause) {
+    return cause;
+  }
+}
+
+function remove(folder: string): void {
+  try {
+    rmSync(folder, { recursive: true, force: true });
+  } catch {
+    // The next run removes what is left of this one.
+  }
+}
+
+/** While the program goes on nothing that fails here may end it: a terminal or a folder that is gone is told of at the end. */
+function unlessItFails(act: () => unknown): void {
+  try {
+    act();
+  } catch {
+    // The end has it.
+  }
+}
+
+function startProgram(file: string, args: readonly string[], options: SpawnOptions): ChildProcess {
+  try {
+    return spawn(file, args, options);
+  } catch (cause) {
+    throw notStarted(file, cause);
+  }
+}
+
+function readAll(folder: string, death: ProgramDeath, losses: Losses): readonly ThreadReport[] {
+  const note = (path: string, error: unknown): void => losses.note(path, error);
+  const reports = losses.attempt(folder, () => readReports(folder, note)) ?? [];
+  return losses.attempt(folder, () => withFailures(folder, reports, death)) ?? reports;
+}
+
+/** @throws the system's error where the folder cannot be read */
+function readReports(folder: string, failed: (path: string, error: unknown) => void): ThreadReport[] {
   return readdirSync(folder)
     .filter((name) => name.endsWith("-report.json"))
     .flatMap((name) => {
+      const path = join(folder, name);
       try {
-        return [JSON.parse(readFileSync(join(folder, name), "utf8")) as ThreadReport];
-      } catch {
-        // The thread was killed while it wrote.
+        return [JSON.parse(readFileSync(path, "utf8")) as ThreadReport];
+      } catch (error) {
+        failed(path, error);
         return [];
       }
     })
@@ -109,9 +175,9 @@ function readReports(folder: string): ThreadReport[] {
 function notStarted(file: string, cause: unknown): RematError {
   const { code, message } = cause as NodeJS.ErrnoException;
   const why = code === "ENOENT" ? "there is no such program" : message;
-  return new RematError(
-    "PROGRAM_START",
-    `${file}: cannot be started (${why}). Expected a program as you would type it, such as: node train.js`,
-    { cause },
-  );
+  const next =
+    code === "EMFILE" || code === "ENFILE"
+      ? "Allow more open files (ulimit -n)."
+      : "Expected a program as you would type it, such as: node train.js";
+  return new RematError("PROGRAM_START", `${file}: cannot be started (${why}). ${next}`, { cause });
 }

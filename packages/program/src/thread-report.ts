@@ -1,5 +1,6 @@
 import type { LeakReport } from "@remat/leaks";
 import type { MemoryFailure } from "@remat/trace";
+import type { FailedOperation } from "./outside/failed-operation.js";
 
 /** A training step of a program, recorded. */
 export interface RecordedStep {
@@ -100,4 +101,6 @@ export interface ThreadReport {
   readonly leaks?: LeakReport;
   /** Of the whole process; undefined before the first pass. */
   readonly resident?: ResidentBytes;
+  /** The first of remat's own operations in the thread that failed, such as writing a file: what came after it may be missing here. */
+  readonly lost?: FailedOperation;
 }

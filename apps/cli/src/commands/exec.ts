@@ -6,7 +6,7 @@ import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { parseBudgetOption } from "../plan/plan-options.js";
 import { describeExecution, type GivenPlan, unplannedPasses } from "../program/describe-execution.js";
-import { describeNothing, programOf, trainingEnvironment } from "../program/program-command.js";
+import { describeNothing, programOf, tellLoss, trainingEnvironment } from "../program/program-command.js";
 import { tellFacts } from "../program/tell-facts.js";
 import { parseUpdateInBackward, updateInBackwardOption } from "../update-in-backward-option.js";
 import { parseText, UsageError } from "../usage-error.js";
@@ -42,17 +42,21 @@ export const execCommand: Command = {
 export async function execute(targets: readonly string[], options: CommandOptions, io: ConsoleIo): Promise<number> {
   const command = programOf("exec", targets);
   const { order, plans } = parseExecOptions(options);
-  return runProgram({ command, order, env: trainingEnvironment() }, ({ exitCode, reports }) => {
-    const told = reports.filter(({ passes, problem }) => passes > 0 || problem !== undefined);
-    const machines = rememberedMachines();
-    for (const report of told) {
-      const isNext = report === told.at(-1) && unplannedPasses(report) > 0;
-      const next = isNext ? ["remat", "record", "--", ...command].map(quoted).join(" ") : undefined;
-      tellFacts(describeExecution(report, { device: machines(report.device), plans, command: next }), io);
-    }
-    if (told.length === 0) tellFacts({ facts: [describeNothing(command, exitCode, reports)] }, io);
-    return exitCode;
-  });
+  return runProgram(
+    { command, order, env: trainingEnvironment(), onLoss: tellLoss(io) },
+    ({ exitCode, reports, loss }) => {
+      const told = reports.filter(({ passes, problem }) => passes > 0 || problem !== undefined);
+      const machines = rememberedMachines();
+      for (const report of told) {
+        const isNext = report === told.at(-1) && unplannedPasses(report) > 0;
+        const next = isNext ? ["remat", "record", "--", ...command].map(quoted).join(" ") : undefined;
+        tellFacts(describeExecution(report, { device: machines(report.device), plans, command: next }), io);
+      }
+      if (told.length === 0 && loss === undefined)
+        tellFacts({ facts: [describeNothing(command, exitCode, reports)] }, io);
+      return exitCode;
+    },
+  );
 }
 
 interface ExecOptions {

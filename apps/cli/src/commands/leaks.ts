@@ -9,7 +9,7 @@ import { loadTrace } from "../load-trace.js";
 import { parseModelOptions } from "../model-options.js";
 import { isOf, type ModelSource, modelSource } from "../model-source.js";
 import { deviceOption, parsePricing } from "../pricing-options.js";
-import { describeNoTensorFlow, programOf, trainingEnvironment } from "../program/program-command.js";
+import { describeNoTensorFlow, programOf, tellLoss, trainingEnvironment } from "../program/program-command.js";
 import { Progress } from "../progress.js";
 import { UsageError } from "../usage-error.js";
 import { withFactsFirst } from "../verdict/show-verdict.js";
@@ -40,9 +40,10 @@ export async function findLeaks(targets: readonly string[], options: CommandOpti
     throw new UsageError("--format is for a trace; of a program leaks are told in lines. Leave it out.");
   const { device, isAsked } = parsePricing(options);
   const machines = rememberedMachines();
-  return runProgram({ command, order: { kind: "leaks" }, env: trainingEnvironment() }, ({ exitCode, reports }) => {
+  const start = { command, order: { kind: "leaks" }, env: trainingEnvironment(), onLoss: tellLoss(io) } as const;
+  return runProgram(start, ({ exitCode, reports, loss }) => {
     const { text, grows, isWatched } = tellLeaks(command, reports, (on) => (isAsked ? device : machines(on)));
-    io.stderr.write(text);
+    if (isWatched || loss === undefined) io.stderr.write(text);
     // Of what was not watched nobody can say that it leaks nothing.
     return exitCode === 0 && (grows || !isWatched) ? 1 : exitCode;
   });

@@ -10,7 +10,13 @@ import { failedPath, numberedPath, planFileOf } from "../numbered-path.js";
 import { checkFor, writeFor } from "../output.js";
 import { describeFailure } from "../program/describe-failure.js";
 import { judgeRecorded } from "../program/judge-recorded.js";
-import { describeEarlyEnd, describeNothing, programOf, trainingEnvironment } from "../program/program-command.js";
+import {
+  describeEarlyEnd,
+  describeNothing,
+  programOf,
+  tellLoss,
+  trainingEnvironment,
+} from "../program/program-command.js";
 import { defaultOutput, parseRecordOptions } from "../program/record-options.js";
 import { tellEach, tellFacts } from "../program/tell-facts.js";
 import { quoted } from "../verdict/next-command.js";
@@ -40,8 +46,10 @@ export async function record(targets: readonly string[], options: CommandOptions
   const { memoryBytes } = thisMachine();
   const order = { ...asked, ...(memoryBytes !== undefined && { memoryBytes }) };
   checkFor("--output", output);
-  return runProgram({ command, order, env: trainingEnvironment() }, async ({ exitCode, reports }) => {
+  const start = { command, order, env: trainingEnvironment(), onLoss: tellLoss(io) };
+  return runProgram(start, async ({ exitCode, reports, loss }) => {
     const steps = reports.flatMap(({ recorded = [] }) => recorded);
+    if (steps.length === 0 && loss !== undefined) return exitCode;
     // Where the program has failed, that is what counts.
     if (steps.length === 0 && exitCode === 0)
       throw new RematError("PROGRAM_STEPS", describeNothing(command, exitCode, reports));

@@ -5,7 +5,7 @@ import { openLiveView } from "@remat/terminal";
 import { parseTrace, RematError } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
-import { describeNothing, programOf, trainingEnvironment } from "../program/program-command.js";
+import { describeNothing, programOf, tellLoss, trainingEnvironment } from "../program/program-command.js";
 import { tellFacts } from "../program/tell-facts.js";
 import { parseChoice } from "../usage-error.js";
 import { quoted } from "../verdict/next-command.js";
@@ -82,15 +82,18 @@ export async function watch(targets: readonly string[], options: CommandOptions,
         env: trainingEnvironment(),
         onReports: look,
         interrupt: quit.signal,
+        // The picture would hide it.
+        onLoss: (line) => (live === undefined ? tellLoss(io)(line) : undefined),
         ...(live !== undefined && {
           stdio: ["ignore", "pipe", "pipe"] as ["ignore", "pipe", "pipe"],
           onOutput: (text) => live.wrote(text),
         }),
       },
-      ({ exitCode, reports }) => {
+      ({ exitCode, reports, loss }) => {
         look(reports);
         live?.close(exitCode === 0 ? "has ended" : `ended with exit code ${exitCode}`);
-        if (most === undefined && exitCode === 0)
+        if (live !== undefined && loss !== undefined) tellLoss(io)(loss);
+        if (most === undefined && exitCode === 0 && loss === undefined)
           throw new RematError("PROGRAM_STEPS", describeNothing(command, exitCode, reports));
         if (most !== undefined) tellFacts(describeMost(most, machines(most.device), command), io);
         return exitCode;

@@ -1,6 +1,8 @@
 import { allocatorEnvironment } from "@remat/native-backend";
 import type { ThreadReport } from "@remat/program";
+import type { ConsoleIo } from "../console-io.js";
 import { UsageError } from "../usage-error.js";
+import { tellFacts } from "./tell-facts.js";
 
 /** Returns the program that a command is to run. */
 export function programOf(command: string, program: readonly string[]): readonly string[] {
@@ -13,6 +15,12 @@ export function programOf(command: string, program: readonly string[]): readonly
 
 /** What a program gets besides the user's environment: what keeps TensorFlow's memory from growing, where it is built. */
 export const trainingEnvironment = (): Readonly<Record<string, string>> => allocatorEnvironment();
+
+/** Returns what tells in a line what remat could not write or read while a program ran. */
+export const tellLoss =
+  (io: Pick<ConsoleIo, "stderr" | "width">) =>
+  (line: string): void =>
+    tellFacts({ facts: [line] }, io);
 
 /** Tells why nothing was recorded of a program that failed, or that somebody has ended. */
 export function describeEarlyEnd(

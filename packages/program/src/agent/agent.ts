@@ -2,6 +2,7 @@ import { currentDevice } from "@remat/dispatch-hook";
 import { engineInternals } from "@remat/dispatch-hook/engine";
 import { RematError } from "@remat/trace";
 import { version_core } from "@tensorflow/tfjs-core";
+import type { ProgramIo } from "../outside/program-io.js";
 import type { GivenOrder } from "../program-order.js";
 import { executeProgram } from "./execute/execute-program.js";
 import { watchLeaks } from "./leaks/watch-leaks.js";
@@ -14,12 +15,22 @@ export { enginePackages } from "./engine-packages.js";
 /** What is to hear of models. */
 let watching: { layersLoaded(): void; converterLoaded?(graphModel: { readonly prototype: object }): void } | undefined;
 
-const deviceNow = (): string | undefined =>
-  engineInternals().backendInstance === undefined ? undefined : currentDevice().device;
+function deviceNow(): string | undefined {
+  try {
+    return engineInternals().backendInstance === undefined ? undefined : currentDevice().device;
+  } catch {
+    // A backend that the program has just removed, or that nobody knows.
+    return undefined;
+  }
+}
 
-/** Begins with what is ordered, in a thread that has just loaded tfjs-core. */
-export function startAgent(order: GivenOrder): void {
-  const reporter = new ThreadReporter(order.folder, version_core, deviceNow);
+/**
+ * Begins with what is ordered, in a thread that has just loaded tfjs-core.
+ *
+ * @throws RematError if a program cannot be executed as it was asked for: then it must not run
+ */
+export function startAgent(order: GivenOrder, io: ProgramIo): void {
+  const reporter = new ThreadReporter(io, version_core, deviceNow);
   const problem = checkVersion(version_core);
   if (problem !== undefined) {
     reporter.fail(problem);
@@ -28,9 +39,14 @@ export function startAgent(order: GivenOrder): void {
     return;
   }
   reporter.write();
-  if (order.kind === "record") watching = recordProgram(order, reporter);
-  else if (order.kind === "leaks") watching = watchLeaks(reporter);
-  else executeProgram(order, reporter);
+  try {
+    if (order.kind === "record") watching = recordProgram(order, reporter);
+    else if (order.kind === "leaks") watching = watchLeaks(reporter);
+    else executeProgram(order, reporter);
+  } catch (error) {
+    if (order.kind === "exec" && error instanceof RematError) throw error;
+    reporter.broke(error);
+  }
 }
 
 /** Is told that the program has loaded tfjs-layers, too. */

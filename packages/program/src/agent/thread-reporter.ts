@@ -1,7 +1,6 @@
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { threadId } from "node:worker_threads";
 import type { LeakReport } from "@remat/leaks";
+import type { ProgramIo } from "../outside/program-io.js";
 import type { ExecutedPasses, ProgramFailure, RecordedStep, ThreadReport, WatchedStep } from "../thread-report.js";
 
 const writeEveryMs = 1000;
@@ -24,16 +23,11 @@ export class ThreadReporter {
   private device: string | undefined;
 
   constructor(
-    readonly folder: string,
+    readonly io: ProgramIo,
     private readonly version: string,
     /** The device on which tensors are now; undefined: there is no backend. */
     private readonly deviceNow: () => string | undefined,
   ) {}
-
-  /** A path for a further file of this thread. */
-  pathFor(name: string): string {
-    return join(this.folder, `${process.pid}-${threadId}-${name}`);
-  }
 
   add(step: RecordedStep): void {
     this.recorded.push(step);
@@ -54,7 +48,7 @@ export class ThreadReporter {
   /** A pass that is part of no other is about to begin. */
   passStarting(): void {
     this.noteDevice();
-    this.residentBeforePasses ??= process.memoryUsage.rss();
+    this.residentBeforePasses ??= this.io.residentBytes()?.now;
   }
 
   /** Writes now and then, since a thread that is ended from outside does not say when. */
@@ -67,6 +61,14 @@ export class ThreadReporter {
     this.write();
   }
 
+  /** An error of remat's own, after which it watches no more: the program goes on. */
+  broke(error: unknown): void {
+    const { name, message } = error instanceof Error ? error : { name: "Error", message: String(error) };
+    this.fail(
+      `remat stopped watching the program, which went on without it (${name}: ${message}). Please report this as a bug.`,
+    );
+  }
+
   /** The thread comes to its end by itself. */
   end(): void {
     this.isOver = true;
@@ -74,6 +76,7 @@ export class ThreadReporter {
   }
 
   write(): void {
+    const resident = this.residentBeforePasses === undefined ? undefined : this.io.residentBytes();
     const report: ThreadReport = {
       pid: process.pid,
       thread: threadId,
@@ -88,10 +91,12 @@ export class ThreadReporter {
       ...(this.failure !== undefined && { failure: this.failure }),
       ...(this.isOver && { isOver: true }),
       ...(this.problem !== undefined && { problem: this.problem }),
-      ...(this.residentBeforePasses !== undefined && {
-        resident: { beforePasses: this.residentBeforePasses, most: 1024 * process.resourceUsage().maxRSS },
-      }),
+      ...(this.residentBeforePasses !== undefined &&
+        resident !== undefined && {
+          resident: { beforePasses: this.residentBeforePasses, most: resident.most },
+        }),
+      ...(this.io.failure !== undefined && { lost: this.io.failure }),
     };
-    writeFileSync(this.pathFor("report.json"), JSON.stringify(report));
+    this.io.replaceText(this.io.pathFor("report.json"), JSON.stringify(report));
   }
 }

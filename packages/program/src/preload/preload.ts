@@ -1,8 +1,12 @@
 // What every Node process and thread of the program begins with. Loads nothing until TensorFlow.js is.
 import { join } from "node:path";
+import { ProgramIo } from "../outside/program-io.js";
 import { readOrder } from "../program-order.js";
 import { sharePackages } from "./own-packages/share-packages.js";
 import { watchTensorFlow } from "./watch-tensorflow.js";
 
 const order = readOrder(process.env);
-if (order !== undefined) sharePackages(__dirname, watchTensorFlow(join(__dirname, "agent.cjs"), order));
+if (order !== undefined) {
+  const io = new ProgramIo(order);
+  sharePackages(__dirname, watchTensorFlow(join(__dirname, "agent.cjs"), order, io), io);
+}

@@ -1,5 +1,6 @@
-import Module, { createRequire } from "node:module";
+import Module from "node:module";
 import type { converterLoaded, enginePackages, layersLoaded, startAgent } from "../agent/agent.js";
+import type { ProgramIo } from "../outside/program-io.js";
 import type { GivenOrder } from "../program-order.js";
 
 /** What CommonJS loads by, an `import` of a CommonJS module included: as much of it as is patched. */
@@ -39,12 +40,17 @@ const withoutLayers = () => ({ layers: { Layer: class {} }, LayersModel: class {
  * Node. What the agent imports of tfjs are those very copies, wherever remat is installed. Source of the idea: require-in-the-middle, which patches the
  * same function.
  *
- * @returns what the agent shares with the program, once it is there
+ * @returns what the agent shares with the program; undefined if the agent is not there, or could not be loaded
  */
-export function watchTensorFlow(agentFile: string, order: GivenOrder): () => typeof enginePackages {
+export function watchTensorFlow(
+  agentFile: string,
+  order: GivenOrder,
+  io: ProgramIo,
+): () => typeof enginePackages | undefined {
   const loader = Module as unknown as CommonJs;
   const load = loader._load;
   let agent: Agent | undefined;
+  let isTried = false;
   let coreExports: object | undefined;
   let hasLayers = false;
   let hasConverter = false;
@@ -56,10 +62,11 @@ export function watchTensorFlow(agentFile: string, order: GivenOrder): () => typ
     }
     const exports = load.call(this, request, parent, isMain);
     if ((hasLayers && hasConverter) || typeof request !== "string" || !request.includes("tfjs")) return exports;
-    if (agent === undefined && isCore(exports)) {
+    if (!isTried && !io.isAway && isCore(exports)) {
+      isTried = true;
       coreExports = exports;
-      agent = createRequire(agentFile)(agentFile) as Agent;
-      agent.startAgent(order);
+      agent = io.load(agentFile) as Agent | undefined;
+      agent?.startAgent(order, io);
     }
     if (agent !== undefined && !hasLayers && isLayers(exports)) {
       hasLayers = true;
@@ -72,8 +79,5 @@ export function watchTensorFlow(agentFile: string, order: GivenOrder): () => typ
     }
     return exports;
   };
-  return () => {
-    if (agent === undefined) throw new Error("TensorFlow.js is not loaded");
-    return agent.enginePackages;
-  };
+  return () => agent?.enginePackages;
 }

@@ -1,7 +1,7 @@
 // Waits for the end of the process that runs a program, which holds the other end of standard input, and then ends the program.
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 
-const [program, folder] = process.argv.slice(2);
+const [program, folder] = process.argv.slice(2) as [string, string | undefined];
 /** How long a program may take to end by itself. */
 const patienceMs = 3000;
 const lookMs = 50;
@@ -65,7 +65,7 @@ async function endProgram(): Promise<void> {
       await new Promise((resolve) => setTimeout(resolve, lookMs));
     for (const each of family) end(each, "SIGKILL");
   }
-  rmSync(folder, { recursive: true, force: true });
+  if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
 }
 
 // What is sent to all processes of a terminal is for the program.

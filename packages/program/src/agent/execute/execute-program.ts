@@ -1,7 +1,7 @@
-import { readFileSync } from "node:fs";
 import { applyPlan, openMemoryBudget, releaseEarly } from "@remat/checkpoint";
 import { openDispatchMode } from "@remat/dispatch-hook";
 import { RematError, readPlan } from "@remat/trace";
+import { Guard } from "../../outside/guard.js";
 import type { ExecOrder } from "../../program-order.js";
 import type { ThreadReporter } from "../thread-reporter.js";
 import { EarlyReleaseWatcher } from "./early-release-watcher.js";
@@ -15,10 +15,16 @@ export function executeProgram(order: ExecOrder, reporter: ThreadReporter): void
     if (error instanceof RematError) reporter.fail(error.message);
   });
   const watcher = watcherOf(order, reporter);
-  openDispatchMode(watcher);
+  let close = (): void => {};
+  // What executes goes on: the program keeps to its budget though nobody counts.
+  const guard = new Guard((error) => {
+    close();
+    reporter.broke(error);
+  });
+  close = openDispatchMode(guard.mode(watcher));
   process.on("exit", () => {
-    reporter.executed = watcher.executed();
-    reporter.write();
+    reporter.executed = guard.run(() => watcher.executed());
+    reporter.end();
   });
 }
 
@@ -29,7 +35,9 @@ function watcherOf(
 ): ExecutionWatcher | EarlyReleaseWatcher {
   const decides = [...(budget === undefined ? [] : [`--budget ${budget}`]), ...paths.map((path) => `--plan ${path}`)];
   if (decides.length > 0) refuseOwnExecutors(decides.join(" "));
-  const plans = paths.map((path) => readPlan(readFileSync(path, "utf8")));
+  const plans = paths
+    .map((path) => reporter.io.readNeeded(path))
+    .flatMap((text) => (text === undefined ? [] : [readPlan(text)]));
   if (budget !== undefined) {
     const { execution } = openMemoryBudget(budget, plans.length === 0 ? {} : { plan: plans });
     return new ExecutionWatcher(execution, plans, reporter);

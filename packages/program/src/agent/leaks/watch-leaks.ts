@@ -1,5 +1,6 @@
 import { type LeakReport, LeakWatch, onMarkedPeriod } from "@remat/leaks";
 import { type RunningLayers, watchGraphPredictions, watchPredictions, watchRunningLayers } from "@remat/mod-tracker";
+import { Guard } from "../../outside/guard.js";
 import { SourceLines } from "../source/source-lines.js";
 import type { ThreadReporter } from "../thread-reporter.js";
 
@@ -17,28 +18,44 @@ export interface LeakWatching {
 export function watchLeaks(reporter: ThreadReporter): LeakWatching {
   const lines = new SourceLines();
   let layers: RunningLayers | undefined;
-  const watch = new LeakWatch({ currentSite: () => lines.currentSite(), runningModule: () => layers?.path });
   const closing: (() => void)[] = [];
-  const predicted = (): void => watch.periodOver("predict");
-  onMarkedPeriod((kind) => watch.endPeriod(kind));
+  const closeAll = (): void => {
+    for (const close of closing.splice(0)) close();
+  };
+  const guard = new Guard((error) => {
+    closeAll();
+    reporter.broke(error);
+  });
+  const watch = new LeakWatch({
+    currentSite: () => lines.currentSite(),
+    runningModule: () => layers?.path,
+    onError: (error) => guard.break(error),
+  });
+  const predicted = guard.wrap(() => watch.periodOver("predict"));
+  closing.push(() => watch.close(), onMarkedPeriod(guard.wrap((kind) => watch.endPeriod(kind))));
   const tell = (report: LeakReport): void => {
     reporter.leaks = report;
     reporter.noteDevice();
     reporter.write();
   };
-  const timer = setInterval(() => tell(watch.report()), writeEveryMs);
+  const timer = setInterval(
+    guard.wrap(() => tell(watch.report())),
+    writeEveryMs,
+  );
   timer.unref();
   process.on("exit", () => {
     clearInterval(timer);
-    tell(watch.report());
-    for (const close of closing) close();
-    watch.close();
+    guard.run(() => tell(watch.report()));
+    guard.run(closeAll);
+    reporter.end();
   });
   return {
-    layersLoaded() {
+    layersLoaded: guard.wrap(() => {
       layers = watchRunningLayers();
       closing.push(watchPredictions(predicted), layers.close);
-    },
-    converterLoaded: (graphModel) => void closing.push(watchGraphPredictions(graphModel, predicted)),
+    }),
+    converterLoaded: guard.wrap((graphModel: { readonly prototype: object }) => {
+      closing.push(watchGraphPredictions(graphModel, predicted));
+    }),
   };
 }

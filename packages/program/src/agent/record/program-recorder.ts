@@ -11,6 +11,7 @@ import { readMemoryError } from "@remat/memory/failure";
 import { type ModelWatch, ModTracker } from "@remat/mod-tracker";
 import type { Trace } from "@remat/trace";
 import type { Variable } from "@tensorflow/tfjs-core";
+import type { Guard } from "../../outside/guard.js";
 import type { RecordOrder } from "../../program-order.js";
 import type { RunningStep } from "../../running-step.js";
 import type { SourceLines } from "../source/source-lines.js";
@@ -68,8 +69,9 @@ export class ProgramRecorder implements DispatchMode {
     private readonly models: () => ModelWatch | undefined,
     private readonly held: HeldStorages,
     private readonly lines: SourceLines,
+    private readonly guard: Guard,
   ) {
-    this.running = new RunningTrace(reporter);
+    this.running = new RunningTrace(reporter.io);
     this.watch = order.watches && new StepWatch(reporter);
   }
 
@@ -134,6 +136,14 @@ export class ProgramRecorder implements DispatchMode {
     this.abandon();
     for (const groups of this.groups.values()) for (const [optimizer, group] of groups) this.write(optimizer, group);
     this.reporter.write();
+    this.running.close();
+  }
+
+  /** Ends at once, whatever state it is in, and writes nothing more. */
+  close(): void {
+    this.step?.close();
+    this.step = undefined;
+    this.running.close();
   }
 
   /** A step of which enough were recorded. */
@@ -215,10 +225,10 @@ export class ProgramRecorder implements DispatchMode {
       updated: (optimizer) => this.finish(optimizer),
     };
     running.begin();
-    const recorder = new StepRecorder(() => this.lines.current(), listener);
+    const recorder = this.guard.mode(new StepRecorder(() => this.lines.current(), listener));
     const closeRecorder = openDispatchMode(recorder);
     recorder.start(this.optimizers, this.held);
-    const tracker = new ModTracker({ recorder });
+    const tracker = this.guard.mode(new ModTracker({ recorder }));
     const closeTracker = openDispatchMode(tracker);
     const close = () => {
       closeTracker();
@@ -265,7 +275,8 @@ export class ProgramRecorder implements DispatchMode {
   private write(optimizer: object | undefined, group: StepGroup): void {
     if (group.isWritten || group.steps === 0) return;
     group.isWritten = true;
-    this.reporter.add(writeStep(this.reporter, group, optimizer, this.order));
+    const step = writeStep(this.reporter, group, optimizer, this.order);
+    if (step !== undefined) this.reporter.add(step);
   }
 }
 

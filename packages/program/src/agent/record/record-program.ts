@@ -1,5 +1,6 @@
 import { openDispatchMode } from "@remat/dispatch-hook";
 import { type ModelWatch, watchModels } from "@remat/mod-tracker";
+import { Guard } from "../../outside/guard.js";
 import type { RecordOrder } from "../../program-order.js";
 import { SourceLines } from "../source/source-lines.js";
 import type { ThreadReporter } from "../thread-reporter.js";
@@ -17,20 +18,39 @@ export function recordProgram(order: RecordOrder, reporter: ThreadReporter): Pro
   let watch: ModelWatch | undefined;
   const held = new HeldStorages();
   const lines = new SourceLines();
-  const recorder = new ProgramRecorder(order, reporter, () => watch, held, lines);
-  const closeHeld = openDispatchMode(held);
-  const close = openDispatchMode(recorder);
-  const end = () => {
-    recorder.end();
-    close();
+  let close = (): void => {};
+  const guard = new Guard((error) => {
+    try {
+      recorder.close();
+    } finally {
+      close();
+      reporter.broke(error);
+    }
+  });
+  const recorder = new ProgramRecorder(order, reporter, () => watch, held, lines, guard);
+  const closeHeld = openDispatchMode(guard.mode(held));
+  const closeRecorder = openDispatchMode(guard.mode(recorder));
+  close = () => {
+    closeRecorder();
     closeHeld();
     watch?.close();
-    process.off("exit", end);
+  };
+  let isOver = false;
+  const end = (): void => {
+    if (isOver) return;
+    isOver = true;
+    recorder.end();
+    close();
   };
   recorder.whenOver = end;
   reportHeapLimit(reporter);
-  process.on("uncaughtExceptionMonitor", (error) => recorder.failed(error, lines.ofError(error)));
-  process.on("exit", end);
-  process.on("exit", () => reporter.end());
-  return { layersLoaded: () => (watch = watchModels()) };
+  process.on(
+    "uncaughtExceptionMonitor",
+    guard.wrap((error) => recorder.failed(error, lines.ofError(error))),
+  );
+  process.on("exit", () => {
+    guard.run(end);
+    reporter.end();
+  });
+  return { layersLoaded: () => void guard.run(() => (watch = watchModels())) };
 }

@@ -1,34 +1,61 @@
-import { ftruncateSync, openSync, writeSync } from "node:fs";
 import { type Trace, TraceEncoder } from "@remat/trace";
+import type { ProgramIo } from "../../outside/program-io.js";
 import { type RunningStep, runningStepName, runningTraceName } from "../../running-step.js";
-import type { ThreadReporter } from "../thread-reporter.js";
+
+/** A file that stays open while steps are recorded, since it is written to at every op. */
+class OpenFile {
+  private readonly file: number | undefined;
+
+  constructor(
+    private readonly io: ProgramIo,
+    private readonly path: string | undefined,
+    flags: "a" | "w",
+  ) {
+    this.file = io.open(path, flags);
+  }
+
+  write(bytes: Uint8Array, position?: number): boolean {
+    const { io, path, file } = this;
+    return file !== undefined && path !== undefined && io.write(file, path, bytes, position);
+  }
+
+  empty(): boolean {
+    const { io, path, file } = this;
+    return file !== undefined && path !== undefined && io.empty(file, path);
+  }
+
+  close(): void {
+    if (this.file !== undefined) this.io.close(this.file);
+  }
+}
 
 /** Writes the step that is being recorded, op by op, so that it is whole to its last op however the process ends. */
 export class RunningTrace {
-  private readonly trace: number;
-  private readonly step: number;
+  private readonly trace: OpenFile;
+  private readonly step: OpenFile;
   private encoder: TraceEncoder | undefined;
   private events = 0;
   private stepBytes = 0;
+  private isClosed = false;
 
-  constructor(reporter: Pick<ThreadReporter, "pathFor">) {
-    this.trace = openSync(reporter.pathFor(runningTraceName), "a");
-    this.step = openSync(reporter.pathFor(runningStepName), "w");
+  constructor(io: ProgramIo) {
+    this.trace = new OpenFile(io, io.pathFor(runningTraceName), "a");
+    this.step = new OpenFile(io, io.pathFor(runningStepName), "w");
   }
 
   begin(): void {
-    ftruncateSync(this.trace, 0);
-    this.encoder = new TraceEncoder();
+    if (this.isClosed) return;
+    this.encoder = this.trace.empty() ? new TraceEncoder() : undefined;
     this.events = -1;
   }
 
-  /** Writes what has come since the last call. */
+  /** Writes what has come since the last call. After one that fails the rest of the step is left out: a gap would make it unreadable. */
   write(trace: Trace): void {
     if (this.encoder === undefined || trace.events.count === this.events) return;
     this.events = trace.events.count;
     let lines = "";
     for (const line of this.encoder.encode(trace)) lines += `${line}\n`;
-    writeAll(this.trace, Buffer.from(lines));
+    if (!this.trace.write(Buffer.from(lines))) this.encoder = undefined;
   }
 
   /** What has been written stays: the step has come to its end before it was over. */
@@ -40,19 +67,25 @@ export class RunningTrace {
   end(): void {
     if (this.encoder === undefined) return;
     this.encoder = undefined;
-    ftruncateSync(this.trace, 0);
+    this.trace.empty();
   }
 
   /** What was told before goes: spaces are left of it where that was longer. */
   tell(step: RunningStep): void {
+    if (this.isClosed) return;
     const told = Buffer.from(JSON.stringify(step));
     const bytes = Buffer.alloc(Math.max(told.length, this.stepBytes), " ");
     told.copy(bytes);
     this.stepBytes = told.length;
-    writeSync(this.step, bytes, 0, bytes.length, 0);
+    this.step.write(bytes, 0);
   }
-}
 
-function writeAll(file: number, bytes: Uint8Array): void {
-  for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
+  /** No step follows: the program has its descriptors back. */
+  close(): void {
+    if (this.isClosed) return;
+    this.isClosed = true;
+    this.encoder = undefined;
+    this.trace.close();
+    this.step.close();
+  }
 }

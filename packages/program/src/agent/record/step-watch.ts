@@ -1,9 +1,8 @@
-import { rmSync } from "node:fs";
-import type { Trace } from "@remat/trace";
+import { type Trace, writeTrace } from "@remat/trace";
 import { modelNames } from "../../model-names.js";
 import type { WatchedStep } from "../../thread-report.js";
 import type { ThreadReporter } from "../thread-reporter.js";
-import { nameOfOptimizer, writeNow } from "./write-step.js";
+import { nameOfOptimizer } from "./write-step.js";
 
 /** Nobody can look at more steps. */
 const leastMs = 200;
@@ -23,7 +22,7 @@ export class StepWatch {
   private dueAt = 0;
   private readonly files: string[] = [];
 
-  constructor(private readonly reporter: Pick<ThreadReporter, "pathFor" | "watched" | "write">) {}
+  constructor(private readonly reporter: Pick<ThreadReporter, "io" | "watched" | "write">) {}
 
   /** Whether the next step is to be recorded. */
   get isDue(): boolean {
@@ -35,11 +34,12 @@ export class StepWatch {
     if (!this.isDue) return;
     const begun = performance.now();
     const { reporter, files } = this;
-    const file = reporter.pathFor(`watched-${this.seen++}.remat.jsonl`);
-    writeNow(file, trace);
-    files.push(file);
-    if (files.length > 2) rmSync(files.shift()!, { force: true });
-    reporter.watched = { file, pass, model: modelNames(trace), optimizer: nameOfOptimizer(optimizer), stepMs };
+    const file = reporter.io.pathFor(`watched-${this.seen++}.remat.jsonl`);
+    if (file !== undefined && reporter.io.writeChunks(file, writeTrace(trace))) {
+      files.push(file);
+      if (files.length > 2) reporter.io.remove(files.shift()!);
+      reporter.watched = { file, pass, model: modelNames(trace), optimizer: nameOfOptimizer(optimizer), stepMs };
+    }
     reporter.write();
     const now = performance.now();
     this.dueAt = now + Math.min(longestRestMs, Math.max(leastMs, restFactor * (stepMs + now - begun)));

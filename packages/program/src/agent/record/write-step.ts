@@ -1,5 +1,4 @@
-import { closeSync, openSync, writeSync } from "node:fs";
-import { type Trace, withNotes, writeTrace } from "@remat/trace";
+import { withNotes, writeTrace } from "@remat/trace";
 import { modelNames } from "../../model-names.js";
 import type { RecordOrder } from "../../program-order.js";
 import type { RecordedStep } from "../../thread-report.js";
@@ -8,15 +7,15 @@ import type { StepGroup } from "./step-group.js";
 
 let written = 0;
 
-/** Writes the step that stands for a group to a file, at once: the thread may be about to end. */
+/** Writes the step that stands for a group to a file, at once: the thread may be about to end. Returns undefined if it cannot be written. */
 export function writeStep(
   reporter: ThreadReporter,
   group: StepGroup,
   optimizer: object | undefined,
   { memoryBytes }: Pick<RecordOrder, "memoryBytes">,
-): RecordedStep {
+): RecordedStep | undefined {
   const { trace, alike, peakBytes, mostBytes, stepMs } = group.summarize();
-  const file = reporter.pathFor(`${written++}.remat.jsonl`);
+  const file = reporter.io.pathFor(`${written++}.remat.jsonl`);
   const notes = [
     `step ${group.steps} of an unmodified program; times are medians of ${alike} steps that ran these ops`,
   ];
@@ -26,7 +25,8 @@ export function writeStep(
     ...(trace.header.device === "cpu" && memoryBytes !== undefined && { deviceMemoryBytes: memoryBytes }),
     ...(model !== undefined && { model }),
   };
-  writeNow(file, withNotes(trace.withHeader(header), notes));
+  if (file === undefined || !reporter.io.writeChunks(file, writeTrace(withNotes(trace.withHeader(header), notes))))
+    return undefined;
   return {
     file,
     model,
@@ -44,14 +44,4 @@ export function writeStep(
 export function nameOfOptimizer(optimizer: object | undefined): string | undefined {
   const name = optimizer?.constructor as { readonly className?: string; readonly name?: string } | undefined;
   return name?.className ?? name?.name;
-}
-
-/** Writes a trace to a file, at once. */
-export function writeNow(path: string, trace: Trace): void {
-  const file = openSync(path, "w");
-  try {
-    for (const chunk of writeTrace(trace)) for (let at = 0; at < chunk.length; ) at += writeSync(file, chunk, at);
-  } finally {
-    closeSync(file);
-  }
 }

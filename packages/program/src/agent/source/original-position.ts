@@ -1,7 +1,7 @@
-import { readFileSync } from "node:fs";
 import { findSourceMap, SourceMap } from "node:module";
 import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { ProgramIo } from "../../outside/program-io.js";
 
 /** A place in a file; line and column from 1. */
 export interface SourcePosition {
@@ -10,15 +10,25 @@ export interface SourcePosition {
   readonly column: number;
 }
 
+const io = new ProgramIo({});
 /** By path of what runs; undefined for what has no map. */
 const maps = new Map<string, SourceMap | undefined>();
 
 /** Returns where what runs was written: by the source map that Node knows (tsx, `--enable-source-maps`), or that the file names; else the same place. */
 export function originalPosition(path: string, line: number, column: number): SourcePosition {
+  try {
+    return mappedPosition(path, line, column) ?? { path, line, column };
+  } catch {
+    // A map that Node cannot read, or one that names a file that no path can be of.
+    maps.set(path, undefined);
+    return { path, line, column };
+  }
+}
+
+function mappedPosition(path: string, line: number, column: number): SourcePosition | undefined {
   if (!maps.has(path)) maps.set(path, findSourceMap(path) ?? mapBeside(path));
   const entry = maps.get(path)?.findEntry(line - 1, column - 1);
-  if (entry === undefined || !("originalSource" in entry) || typeof entry.originalSource !== "string")
-    return { path, line, column };
+  if (entry === undefined || !("originalSource" in entry) || typeof entry.originalSource !== "string") return undefined;
   const source = entry.originalSource;
   return {
     path: source.startsWith("file:") ? fileURLToPath(source) : resolve(dirname(path), source),
@@ -29,12 +39,12 @@ export function originalPosition(path: string, line: number, column: number): So
 
 function mapBeside(path: string): SourceMap | undefined {
   try {
-    const [, url] = [...readFileSync(path, "utf8").matchAll(/^\/\/[#@] sourceMappingURL=(\S+)\s*$/gm)].at(-1) ?? [];
+    const [, url] = [...(io.readOptional(path) ?? "").matchAll(/^\/\/[#@] sourceMappingURL=(\S+)\s*$/gm)].at(-1) ?? [];
     if (url === undefined) return undefined;
     const inline = /^data:application\/json[^,]*;base64,(.*)$/.exec(url)?.[1];
     const text =
       inline === undefined
-        ? readFileSync(resolve(dirname(path), decodeURIComponent(url)), "utf8")
+        ? (io.readOptional(resolve(dirname(path), decodeURIComponent(url))) ?? "")
         : Buffer.from(inline, "base64").toString();
     const payload = JSON.parse(text) as ConstructorParameters<typeof SourceMap>[0];
     const base = inline === undefined ? dirname(resolve(dirname(path), decodeURIComponent(url))) : dirname(path);

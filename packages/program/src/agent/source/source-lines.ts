@@ -1,7 +1,10 @@
 import { relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type SourceSite, type StackFrame, siteOfFrames } from "@remat/leaks";
+import { ProgramIo } from "../../outside/program-io.js";
 import { originalPosition } from "./original-position.js";
+
+const io = new ProgramIo({});
 
 /** Deep enough for a model that is called through layers and closures of tfjs. */
 const deepestStack = 200;
@@ -49,7 +52,8 @@ export class SourceLines {
 
 function describe(path: string, line: number, column: number): string {
   const original = originalPosition(path, line, column);
-  const inside = relative(process.cwd(), original.path);
+  const here = io.workingFolder();
+  const inside = here === undefined ? "" : relative(here, original.path);
   const shown = inside.startsWith("..") || inside === "" ? original.path : inside.replaceAll(sep, "/");
   return `${shown}:${original.line}:${original.column}`;
 }
@@ -63,7 +67,15 @@ function* framesOf(sites: readonly NodeJS.CallSite[]): Generator<StackFrame & { 
 }
 
 /** A loader may put a query behind the name. */
-const pathOf = (file: string): string => (file.startsWith("file:") ? fileURLToPath(file.replace(/[?#].*$/, "")) : file);
+function pathOf(file: string): string {
+  if (!file.startsWith("file:")) return file;
+  try {
+    return fileURLToPath(file.replace(/[?#].*$/, ""));
+  } catch {
+    // A loader may give its modules addresses of no file.
+    return file;
+  }
+}
 
 const isOfUser = (file: string): boolean =>
   !file.startsWith("node:") && !/[\\/]node_modules[\\/]/.test(file) && file !== __filename && /[\\/]/.test(file);

@@ -1,4 +1,5 @@
 import { fileURLToPath } from "node:url";
+import { ProgramIo } from "../../outside/program-io.js";
 import { moduleText } from "./module-text.js";
 import { ownVersion, packageOf } from "./own-version.js";
 import type { SharedPackages } from "./shared-package.js";
@@ -24,6 +25,7 @@ type Hook<Context, Result> = (
 /** What our URLs of the program's own packages end with. */
 const mark = "?remat-shared=";
 let shared: SharedPackages = {};
+const io = new ProgramIo({});
 
 /** Takes what is shared: called by `module.register` in the thread of the hooks, or by us in the program's. */
 export function initialize(packages: SharedPackages): void {
@@ -37,7 +39,7 @@ export const resolve: Hook<unknown, Resolved> = (specifier, context, next) => {
   const replace = (own: Resolved): Resolved =>
     own.url.startsWith("file:") &&
     !own.url.includes(mark) &&
-    ownVersion(fileURLToPath(own.url), packageOf(specifier)) === shared[specifier].version
+    ownVersion(fileURLToPath(own.url), packageOf(specifier), io) === shared[specifier].version
       ? { url: `${own.url}${mark}${specifier}`, format: "module", shortCircuit: true }
       : own;
   return resolved instanceof Promise ? resolved.then(replace) : replace(resolved);

@@ -1,15 +1,22 @@
-import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import type { ProgramIo } from "../../outside/program-io.js";
 
 /** Returns the version of the package `name` that `file` is of; nothing where its folders have no manifest of that name. */
-export function ownVersion(file: string, name: string): string | undefined {
+export function ownVersion(file: string, name: string, io: ProgramIo): string | undefined {
   for (let folder = dirname(file); folder !== dirname(folder); folder = dirname(folder)) {
-    const manifest = join(folder, "package.json");
-    if (!existsSync(manifest)) continue;
-    const found = JSON.parse(readFileSync(manifest, "utf8")) as { name?: string; version?: string };
-    if (found.name !== undefined) return found.name === name ? found.version : undefined;
+    const found = parse(io.readOptional(join(folder, "package.json")));
+    if (found?.name !== undefined) return found.name === name ? found.version : undefined;
   }
   return undefined;
+}
+
+function parse(text: string | undefined): { readonly name?: string; readonly version?: string } | undefined {
+  try {
+    return text === undefined ? undefined : (JSON.parse(text) as { name?: string; version?: string });
+  } catch {
+    // Node says what is wrong with it.
+    return undefined;
+  }
 }
 
 /** Returns the package that an entry point is of. */

@@ -1,7 +1,7 @@
-import { existsSync, readFileSync } from "node:fs";
-import Module, { createRequire, register } from "node:module";
+import Module, { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
+import type { ProgramIo } from "../../outside/program-io.js";
 import * as hooks from "./hooks.js";
 import { packageRegistry } from "./module-text.js";
 import { ownVersion, packageOf } from "./own-version.js";
@@ -21,14 +21,20 @@ interface Loader {
  * @param folder of `packages.json` and the files beside it
  * @param packagesOfAgent the packages that see tfjs, once that is loaded
  */
-export function sharePackages(folder: string, packagesOfAgent: () => Readonly<Record<string, object>>): void {
-  if (![dirname(process.argv[1] ?? ""), process.cwd()].some(hasOurs)) return;
-  const packages = JSON.parse(readFileSync(join(folder, "packages.json"), "utf8")) as SharedPackages;
+export function sharePackages(
+  folder: string,
+  packagesOfAgent: () => Readonly<Record<string, object>> | undefined,
+  io: ProgramIo,
+): void {
+  const around = [dirname(process.argv[1] ?? ""), io.workingFolder()];
+  if (!around.some((each) => each !== undefined && hasOurs(each, io))) return;
+  const packages = readPackages(io.readNeeded(join(folder, "packages.json")));
   const pureFile = join(folder, "pure-packages.cjs");
-  const ours = (specifier: string): object => {
-    const { purePackages } = createRequire(pureFile)(pureFile) as { purePackages: Readonly<Record<string, object>> };
-    return purePackages[specifier] ?? packagesOfAgent()[specifier];
-  };
+  const pure = io.load(pureFile) as { readonly purePackages: Readonly<Record<string, object>> } | undefined;
+  // The program uses its own copies then, and they refuse to work beside the agent's: it stays away.
+  if (packages === undefined || pure === undefined) return io.standBack();
+  const ours = (specifier: string): object | undefined =>
+    pure.purePackages[specifier] ?? packagesOfAgent()?.[specifier];
   Object.defineProperty(globalThis, Symbol.for(packageRegistry), { value: ours, configurable: true });
   const loader = Module as unknown as Loader;
   const load = loader._load;
@@ -37,9 +43,9 @@ export function sharePackages(folder: string, packagesOfAgent: () => Readonly<Re
       return load.call(this, request, parent, isMain);
     const file = loader._resolveFilename(request, parent);
     const { version, peers } = packages[request];
-    if (ownVersion(file, packageOf(request)) !== version) return load.call(this, request, parent, isMain);
+    if (ownVersion(file, packageOf(request), io) !== version) return load.call(this, request, parent, isMain);
     for (const peer of peers) createRequire(file)(peer);
-    return ours(request);
+    return ours(request) ?? load.call(this, request, parent, isMain);
   };
   function isOurs(file: string | undefined): boolean {
     return file !== undefined && dirname(file) === folder;
@@ -47,12 +53,21 @@ export function sharePackages(folder: string, packagesOfAgent: () => Readonly<Re
   if (loader.registerHooks !== undefined) {
     hooks.initialize(packages);
     loader.registerHooks(hooks);
-  } else register(pathToFileURL(join(folder, "hooks.mjs")).href, { data: packages });
+  } else if (!io.registerHooks(pathToFileURL(join(folder, "hooks.mjs")).href, packages)) io.standBack();
+}
+
+function readPackages(text: string | undefined): SharedPackages | undefined {
+  try {
+    return text === undefined ? undefined : (JSON.parse(text) as SharedPackages);
+  } catch {
+    // Another version of remat is being installed over this one.
+    return undefined;
+  }
 }
 
 /** Tells whether what is installed for programs of a folder holds any of ours. */
-function hasOurs(folder: string): boolean {
+function hasOurs(folder: string, io: ProgramIo): boolean {
   const modules = join(folder, "node_modules");
-  if (existsSync(join(modules, "@remat")) || existsSync(join(modules, "remat"))) return true;
-  return folder !== dirname(folder) && hasOurs(dirname(folder));
+  if (io.exists(join(modules, "@remat")) || io.exists(join(modules, "remat"))) return true;
+  return folder !== dirname(folder) && hasOurs(dirname(folder), io);
 }

@@ -1,0 +1,73 @@
+import { mkdtempSync, readdirSync, rmdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describeLoss } from "./describe-loss.js";
+import {
+  type FailedOperation,
+  lossMarkName,
+  lossSignal,
+  type OperationKind,
+  saidBy,
+} from "./outside/failed-operation.js";
+import type { ThreadReport } from "./thread-report.js";
+
+/** Collects what the runner and the program's threads could not write or read in the program's folder. The first counts. @internal */
+export class Losses {
+  private failure: FailedOperation | undefined;
+  private isSignalled = false;
+  private readonly heard = (): void => {
+    this.isSignalled = true;
+  };
+
+  constructor(private readonly folder: string) {
+    process.on(lossSignal, this.heard);
+    this.attempt(join(folder, lossMarkName), (path) => writeFileSync(path, ""));
+  }
+
+  /** Runs an operation of the runner's on a path in the folder; undefined, and noted, if it fails. */
+  attempt<T>(path: string, operation: (path: string) => T): T | undefined {
+    try {
+      return operation(path);
+    } catch (error) {
+      this.note(path, error);
+      return undefined;
+    }
+  }
+
+  note(path: string, error: unknown): void {
+    this.failure ??= { doing: "write", path, ...saidBy(error) };
+  }
+
+  /** Returns what was lost until now, in one line; undefined if nothing was. */
+  describe(reports: readonly ThreadReport[]): string | undefined {
+    const [told] = reports.flatMap(({ lost }) => lost ?? []);
+    const failure = told ?? this.marked() ?? this.failure ?? (this.isSignalled ? this.probed() : undefined);
+    return failure && describeLoss(failure);
+  }
+
+  close(): void {
+    process.off(lossSignal, this.heard);
+  }
+
+  /** What a thread has marked that could not write it. */
+  private marked(): FailedOperation | undefined {
+    const names = this.attempt(this.folder, (path) => readdirSync(path)) ?? [];
+    const marks = new RegExp(`^\\d+-\\d+-${lossMarkName}-(write|read|load)-(\\w+)$`);
+    for (const name of names) {
+      const [, doing, code] = marks.exec(name) ?? [];
+      if (doing !== undefined)
+        return { doing: doing as OperationKind, path: join(this.folder, "report"), code, message: code };
+    }
+    return undefined;
+  }
+
+  /** A thread could not even mark it: perhaps it fails here, too. */
+  private probed(): FailedOperation {
+    const path = join(this.folder, "report");
+    try {
+      rmdirSync(mkdtempSync(join(this.folder, "probe-")));
+      return { doing: "write", path, code: "ERROR", message: "a process of the program was not able to" };
+    } catch (error) {
+      return { doing: "write", path, ...saidBy(error) };
+    }
+  }
+}

@@ -1,0 +1,120 @@
+import type { DispatchMode, GradientsCall, RunGradients, UpdateCall } from "@remat/dispatch-hook";
+
+/** Methods by which a mode is told of things and answers nothing. */
+const told = [
+  "updateAfterBackward",
+  "backendChanging",
+  "opened",
+  "closing",
+  "closed",
+  "opComing",
+  "dataComing",
+  "opStarting",
+  "opDone",
+  "opOver",
+  "kernelOver",
+  "blockEntered",
+  "blockExited",
+  "recomputationStarting",
+  "recomputationOver",
+  "opFailed",
+  "storageAllocated",
+  "storageReleased",
+  "storageResized",
+  "dataUnused",
+  "scopeEntered",
+  "scopeExited",
+  "tensorsSaved",
+  "tapeNodeAdded",
+  "phaseChanged",
+  "backwardNodeEntered",
+  "backwardNodeExited",
+  "gradientsDone",
+  "variableAssigned",
+  "optimizerUpdateComing",
+  "optimizerStepDone",
+  "tensorRead",
+] as const satisfies readonly (keyof DispatchMode)[];
+
+/** A mode that only observes. */
+export type Observer = Omit<DispatchMode, "dispatch" | "valuesRead">;
+
+/** Runs what observes the program so that its errors never reach the program: after the first, nothing is observed any more. */
+export class Guard {
+  private isBroken = false;
+
+  /** @param broke is called with the first error, to close what observes */
+  constructor(private readonly broke: (error: unknown) => void) {}
+
+  /** Returns what `observe` returns; undefined if it throws, and ever after. */
+  run<T>(observe: () => T): T | undefined {
+    if (this.isBroken) return undefined;
+    try {
+      return observe();
+    } catch (error) {
+      this.break(error);
+      return undefined;
+    }
+  }
+
+  /** Wraps a callback. */
+  wrap<A extends readonly unknown[]>(observe: (...args: A) => unknown): (...args: A) => void {
+    return (...args) => void this.run(() => observe(...args));
+  }
+
+  /** Guards the methods of an observer, in place. Errors of the passes and updates that it is around go on to the program. */
+  mode<M extends Observer>(mode: M): M {
+    for (const name of told) {
+      const method = mode[name] as ((...args: unknown[]) => void) | undefined;
+      if (method !== undefined) put(mode, name, this.wrap(method.bind(mode)));
+    }
+    const gradients = mode.gradients?.bind(mode);
+    if (gradients !== undefined)
+      put(mode, "gradients", (call: GradientsCall, next: RunGradients) =>
+        this.around(next, (watched) => gradients(call, watched)),
+      );
+    const applyGradients = mode.applyGradients?.bind(mode);
+    if (applyGradients !== undefined)
+      put(mode, "applyGradients", (call: UpdateCall, next: () => void) =>
+        this.around(next, (watched) => applyGradients(call, watched)),
+      );
+    return mode;
+  }
+
+  /** Calls `observe` with a function that runs `next`, which runs whatever becomes of `observe`. */
+  private around<R>(next: () => R, observe: (watched: () => R) => R): R {
+    if (this.isBroken) return next();
+    let ran: { readonly result: R } | undefined;
+    let isRunning = false;
+    const watched = (...args: []): R => {
+      isRunning = true;
+      const result = next(...args);
+      isRunning = false;
+      ran = { result };
+      return result;
+    };
+    try {
+      return observe(watched);
+    } catch (error) {
+      // It comes from the program.
+      if (isRunning) throw error;
+      this.break(error);
+      return ran === undefined ? next() : ran.result;
+    }
+  }
+
+  /** Ends observing after an error that was caught elsewhere. */
+  break(error: unknown): void {
+    if (this.isBroken) return;
+    this.isBroken = true;
+    try {
+      this.broke(error);
+    } catch {
+      // What could not be closed lets everything through from now on.
+    }
+  }
+}
+
+function put(mode: object, name: string, value: unknown): void {
+  Object.defineProperty(mode, name, { value, configurable: true, enumerable: true, writable: true });
+}

@@ -1,0 +1,201 @@
+import {
+  closeSync,
+  existsSync,
+  ftruncateSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { createRequire, register } from "node:module";
+import { join } from "node:path";
+import { threadId } from "node:worker_threads";
+import { type FailedOperation, lossMarkName, lossSignal, type OperationKind, saidBy } from "./failed-operation.js";
+
+/** The folder that the program and its runner share, and the runner's process. */
+export interface ProgramPlace {
+  /** Left out: the runner could not make one. */
+  readonly folder?: string | undefined;
+  readonly runner?: number | undefined;
+}
+
+/**
+ * The only way in which remat's code in the user's process touches files, modules and the system. Nothing here throws: an operation that fails is noted for the runner, and
+ * the program goes on. The linter rejects `node:fs` and its like anywhere else in the code that is loaded into programs.
+ *
+ * @example
+ * const io = new ProgramIo({ folder, runner: process.ppid });
+ * if (!io.replaceText(io.pathFor("report.json"), "{}")) return; // noted in io.failure
+ */
+export class ProgramIo {
+  /** The first operation that failed in this thread. */
+  failure: FailedOperation | undefined;
+  /** Whether the agent stays away from the program. */
+  isAway = false;
+
+  constructor(private readonly place: ProgramPlace) {}
+
+  /** The agent is not to watch this thread. */
+  standBack(): void {
+    this.isAway = true;
+  }
+
+  /** Path of a file of this thread; undefined without a folder. */
+  pathFor(name: string): string | undefined {
+    return this.place.folder === undefined ? undefined : join(this.place.folder, `${process.pid}-${threadId}-${name}`);
+  }
+
+  /** Puts a whole file in the place of what was there, which stays if that fails. */
+  replaceText(path: string | undefined, text: string): boolean {
+    if (path === undefined) return false;
+    const next = `${path}.new`;
+    const isDone = this.attempt("write", path, () => {
+      writeFileSync(next, text);
+      renameSync(next, path);
+      return true;
+    });
+    if (isDone !== true) this.remove(next);
+    return isDone === true;
+  }
+
+  /** Writes a file chunk by chunk; removes it if that fails. */
+  writeChunks(path: string | undefined, chunks: Iterable<Uint8Array>): boolean {
+    const file = this.open(path, "w");
+    if (path === undefined || file === undefined) return false;
+    const isDone = this.attempt("write", path, () => {
+      for (const chunk of chunks) for (let at = 0; at < chunk.length; ) at += writeSync(file, chunk, at);
+      return true;
+    });
+    this.close(file);
+    if (isDone !== true) this.remove(path);
+    return isDone === true;
+  }
+
+  /** Opens a file to write to; undefined if that fails. */
+  open(path: string | undefined, flags: "a" | "w"): number | undefined {
+    return path === undefined ? undefined : this.attempt("write", path, () => openSync(path, flags));
+  }
+
+  /** Writes all of it, at `position` or at the end; false if that fails. */
+  write(file: number, path: string, bytes: Uint8Array, position?: number): boolean {
+    const isDone = this.attempt("write", path, () => {
+      for (let at = 0; at < bytes.length; )
+        at += writeSync(file, bytes, at, bytes.length - at, position === undefined ? null : position + at);
+      return true;
+    });
+    return isDone === true;
+  }
+
+  /** Makes an open file empty; false if that fails. */
+  empty(file: number, path: string): boolean {
+    const isDone = this.attempt("write", path, () => {
+      ftruncateSync(file, 0);
+      return true;
+    });
+    return isDone === true;
+  }
+
+  close(file: number): void {
+    try {
+      closeSync(file);
+    } catch {
+      // The program may have closed it: it closes what it did not open, too, if it likes.
+    }
+  }
+
+  /** Removes a file, or leaves it to the runner, which removes the folder. */
+  remove(path: string): void {
+    try {
+      rmSync(path, { force: true });
+    } catch {
+      // The runner removes the whole folder.
+    }
+  }
+
+  /** Text of a file without which remat cannot do its work; undefined if that fails. */
+  readNeeded(path: string): string | undefined {
+    return this.attempt("read", path, () => readFileSync(path, "utf8"));
+  }
+
+  /** Text of a file that may be missing, such as a source map; undefined without a note if it cannot be read. */
+  readOptional(path: string): string | undefined {
+    try {
+      return readFileSync(path, "utf8");
+    } catch {
+      return undefined;
+    }
+  }
+
+  exists(path: string): boolean {
+    return existsSync(path);
+  }
+
+  /** Loads a CommonJS module of remat's; undefined if that fails. */
+  load(file: string): unknown {
+    return this.attempt("load", file, () => createRequire(file)(file) as unknown);
+  }
+
+  /** Registers module hooks that run in a thread of their own; false if that fails. */
+  registerHooks(url: string, data: unknown): boolean {
+    const isDone = this.attempt("load", url, () => {
+      register(url, { data });
+      return true;
+    });
+    return isDone === true;
+  }
+
+  /** The working folder; undefined if it is gone. */
+  workingFolder(): string | undefined {
+    try {
+      return process.cwd();
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Resident memory of the process, in bytes: now, and at its highest; undefined if the system does not say. */
+  residentBytes(): { readonly now: number; readonly most: number } | undefined {
+    try {
+      return { now: process.memoryUsage.rss(), most: 1024 * process.resourceUsage().maxRSS };
+    } catch {
+      // Linux tells it in a file, for which there may be no descriptor left.
+      return undefined;
+    }
+  }
+
+  private attempt<T>(doing: OperationKind, path: string, operation: () => T): T | undefined {
+    try {
+      return operation();
+    } catch (error) {
+      this.note(doing, path, error);
+      return undefined;
+    }
+  }
+
+  /** Notes what failed, and lets the runner know even if no file can be written any more. */
+  private note(doing: OperationKind, path: string, error: unknown): void {
+    if (this.failure !== undefined) return;
+    const { code, message } = saidBy(error);
+    this.failure = { doing, path, code, message };
+    const { folder, runner } = this.place;
+    if (folder === undefined) return;
+    const mark = join(folder, `${process.pid}-${threadId}-${lossMarkName}-${doing}-${code}`);
+    // Neither needs a descriptor or room for data: a full disk and a process out of descriptors can still do them.
+    if (tries(() => linkSync(join(folder, lossMarkName), mark)) || tries(() => symlinkSync(code, mark))) return;
+    // A process that does not listen ignores this signal.
+    if (runner !== undefined) tries(() => process.kill(runner, lossSignal));
+  }
+}
+
+function tries(act: () => unknown): boolean {
+  try {
+    act();
+    return true;
+  } catch {
+    return false;
+  }
+}
