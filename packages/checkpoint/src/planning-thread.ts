@@ -74,9 +74,14 @@ export function planBeside(request: PlanningRequest): Planning {
       };
     }
   });
-  thread.postMessage(request, thread.on === undefined ? [] : buffersOf(request.trace));
   // A program that is over does not wait for a plan.
   thread.unref?.();
+  try {
+    thread.postMessage(request, thread.on === undefined ? [] : buffersOf(request.trace));
+  } catch {
+    // There is no memory left to send it, say.
+    end();
+  }
   return { planned, ref: () => thread.ref?.(), end: () => end() };
 }
 

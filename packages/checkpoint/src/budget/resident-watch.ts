@@ -20,8 +20,13 @@ export type ReadResident = () => ResidentMemory | undefined;
 const residentOfProcess: ReadResident = () => {
   const { process } = globalThis as { readonly process?: Partial<NodeJS.Process> };
   if (process?.memoryUsage === undefined || process.resourceUsage === undefined) return undefined;
-  const { rss, heapTotal } = process.memoryUsage();
-  return { bytes: rss - heapTotal, highestBytes: 1024 * process.resourceUsage().maxRSS - heapTotal };
+  try {
+    const { rss, heapTotal } = process.memoryUsage();
+    return { bytes: rss - heapTotal, highestBytes: 1024 * process.resourceUsage().maxRSS - heapTotal };
+  } catch {
+    // Linux tells it in a file, for which there may be no descriptor left.
+    return undefined;
+  }
 };
 
 const code = "RESIDENT_OVER_BUDGET";

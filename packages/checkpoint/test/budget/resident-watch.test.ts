@@ -24,6 +24,16 @@ function watched(...readings: (readonly [bytes: number, highestBytes: number] | 
 }
 
 describe("a watch over resident memory", () => {
+  it("says nothing where the system does not, as in a process that has no descriptor left", () => {
+    vi.spyOn(process, "memoryUsage").mockImplementation(() => {
+      throw Object.assign(new Error("EMFILE: too many open files, uv_resident_set_memory"), { code: "EMFILE" });
+    });
+    const watch = new ResidentWatch();
+    watch.begin(0);
+    watch.look(1);
+    expect(process.memoryUsage).toHaveBeenCalled();
+  });
+
   // 300 MB when it begins, of which 20 MB are tensors: 280 MB are not the budget's, which is 100 MB.
   it.each([
     ["as much as that", [494e6, 494e6], 0],
