@@ -49,9 +49,12 @@ export function patchBackends(session: Session): void {
   patches.patch(engine, "setBackend", (original) => (name) => {
     for (const open of modes.listeners("backendChanging")) if (modes.isInside(open)) open.mode.backendChanging(name);
     const done = original.call(engine, name);
-    // A backend that starts synchronously is in place before the promise is.
     attach();
-    done.then(attach, () => {});
     return done;
+  });
+  // A backend that starts asynchronously is in place now. Whether anybody handles a rejection of `setBackend` is the program's affair.
+  patches.patch(engine, "setupRegisteredKernels", (original) => () => {
+    attach();
+    original.call(engine);
   });
 }

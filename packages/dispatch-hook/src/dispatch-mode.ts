@@ -267,6 +267,8 @@ export interface DispatchMode {
   /** The tensors saved for one op, or for one `customGrad` (then just before its `scopeExited`). */
   tensorsSaved?(saved: readonly SavedTensor[]): void;
   tapeNodeAdded?(node: TapeNode): void;
+  /** The forward function of a pass, or its backward pass, has thrown: told from within the engine's scope, so that Node names the place of the error that it names without us. */
+  passFailed?(error: unknown): void;
   phaseChanged?(phase: number, before: number): void;
   /** The backward pass reaches `node`; `dys` are the gradients of its outputs (undefined where none arrived). */
   backwardNodeEntered?(node: TapeNode, dys: readonly (Tensor | undefined)[]): void;

@@ -90,6 +90,7 @@ export interface EngineInternals {
   makeVariable(initialValue: Tensor, trainable?: boolean, name?: string, dtype?: string): Variable;
   incRef(tensor: Tensor, backend: unknown): void;
   setBackend(name: string): Promise<boolean>;
+  setupRegisteredKernels(): void;
   disposeTensor(tensor: Tensor): void;
   removeDataId(dataId: DataId, backend: EngineBackend): void;
   read(dataId: DataId): Promise<unknown>;
@@ -109,6 +110,7 @@ const patched = [
   "trackTensor",
   "incRef",
   "setBackend",
+  "setupRegisteredKernels",
   "disposeTensor",
   "read",
   "readSync",

@@ -132,7 +132,8 @@ function runTold(
   session.starting = op;
   session.hasRunOnHost = false;
   session.hasAddedInAnyOrder = false;
-  if (modes.told.dispatch.length > 0) {
+  session.thrown = undefined;
+  if (modes.told.dispatch.length > 0 || modes.told.opFailed.length > 0) {
     wrapKernel(session, op.kernel);
     session.toDispatch = op;
   }
@@ -142,18 +143,9 @@ function runTold(
     outputs = run.call(session.engine, parameters);
     if (session.starting === op) finishOp(session, op, listOf(outputs));
     if (endsNode) leaveNode(session);
-  } catch (error) {
-    // Where the op was done already, the failure is one of saving its tensors.
-    if (session.starting === op) {
-      session.starting = undefined;
-      storages.flush("op");
-      for (const open of modes.told.opFailed) {
-        if (modes.isInside(open)) open.mode.opFailed(op, error);
-        else if (open.mode.seesOutside) open.mode.opFailed(op.outside(), error);
-      }
-    }
-    throw error;
   } finally {
+    // Not by a `catch`, which would have Node name this line as the place of the program's error. Where the op was done already, the failure is one of saving its tensors.
+    if (session.starting === op) opFailed(session, op);
     session.toDispatch = undefined;
     session.finishing = undefined;
   }
@@ -163,6 +155,18 @@ function runTold(
   for (const open of kernelOver)
     if (modes.isInside(open)) open.mode.kernelOver(op.kernel, op.inputs, op.phase, outputs);
   return outputs;
+}
+
+function opFailed(session: Session, op: Op): void {
+  const { storages, modes, thrown } = session;
+  session.starting = undefined;
+  session.thrown = undefined;
+  storages.flush("op");
+  if (thrown === undefined) return;
+  for (const open of modes.told.opFailed) {
+    if (modes.isInside(open)) open.mode.opFailed(op, thrown.error);
+    else if (open.mode.seesOutside) open.mode.opFailed(op.outside(), thrown.error);
+  }
 }
 
 /** Modes doze: one need know no more than that the op has run, and the table which data it shares. */
@@ -226,7 +230,7 @@ function runClone(session: Session, parameters: KernelParameters, run: RunKernel
   }
 }
 
-/** Puts `dispatch` in front of a registered kernel's function; done at its first use, so kernels registered late are caught too. */
+/** Puts `dispatch` in front of a registered kernel's function, and notes what it throws; done at its first use, so kernels registered late are caught too. */
 function wrapKernel(session: Session, kernel: string): void {
   const config = getKernel(kernel, session.engine.backendName as string);
   if (config === undefined || session.wrappedKernels.get(config) === config.kernelFunc) return;
@@ -234,9 +238,14 @@ function wrapKernel(session: Session, kernel: string): void {
     const op = session.toDispatch;
     if (op === undefined || op.kernel !== kernel) return original.call(config, parameters);
     session.toDispatch = undefined;
-    return dispatch(session, op, (inputs = op.inputs, attributes = op.attributes) =>
-      original.call(config, { ...parameters, inputs: inputs as never, attrs: attributes as never }),
-    );
+    try {
+      return dispatch(session, op, (inputs = op.inputs, attributes = op.attributes) =>
+        original.call(config, { ...parameters, inputs: inputs as never, attrs: attributes as never }),
+      );
+    } catch (error) {
+      session.thrown = { error };
+      throw error;
+    }
   });
   session.wrappedKernels.set(config, config.kernelFunc);
 }

@@ -68,6 +68,7 @@ const needsEveryOp: Readonly<Record<MethodName, boolean>> = {
   scopeExited: true,
   tensorsSaved: true,
   tapeNodeAdded: true,
+  passFailed: false,
   phaseChanged: false,
   backwardNodeEntered: true,
   backwardNodeExited: true,

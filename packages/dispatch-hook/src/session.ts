@@ -40,11 +40,13 @@ export class Session implements StorageListener {
   starting: Op | undefined;
   /** Whether a kernel runs that nobody watches. */
   isInUnwatched = false;
-  /** That op until its kernel function is called, where some mode dispatches. */
+  /** That op until its kernel function is called, where some mode dispatches or is told of failures. */
   toDispatch: Op | undefined;
   readonly wrappedKernels: Map<KernelConfig, KernelConfig["kernelFunc"]> = new Map();
   /** What runs in place of a kernel where it is wanted; undefined for one that was looked at and stays. */
   readonly replacements: Map<KernelConfig, KernelReplacement | undefined> = new Map();
+  /** What the kernel of `starting` has thrown. */
+  thrown: { readonly error: unknown } | undefined;
   /** The op that has run and whose saved tensors and tape node the engine now makes. */
   finishing: OpDone | undefined;
   /** Whether the kernel that runs has computed something in JavaScript that the device could have. */

@@ -9,7 +9,10 @@ import type { EngineInternals } from "./engine-internals.js";
  *
  * @internal
  */
-export function shareSaved(engine: EngineInternals, { dataId, shape, dtype }: Tensor): Tensor | undefined {
+export function shareSaved(engine: EngineInternals, x: Tensor | undefined): Tensor | undefined {
+  // What is not a tensor, the kernel refuses in its own words.
+  if (x?.dataId === undefined) return undefined;
+  const { dataId, shape, dtype } = x;
   const { backendName, backendInstance } = engine;
   if (backendInstance?.incRef === undefined || dtype === "string") return undefined;
   if (!savingCopies(bufferBackend(backendName ?? "", backendInstance))) return undefined;

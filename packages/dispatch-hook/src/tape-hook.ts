@@ -56,13 +56,24 @@ export function patchTape(session: Session): void {
     pass.awaitsBackward = false;
     session.setPhase(Phase.backward);
     return original.call(engine, nameOrFn, () => {
-      const result = fn() as GradientsResult;
+      const result = tellingFailure(session, fn) as GradientsResult;
       leaveNode(session);
       for (const open of modes.listeners("gradientsDone"))
         if (modes.isInside(open)) open.mode.gradientsDone(pass.xs, result.grads);
       return result;
     });
   });
+}
+
+function tellingFailure<T>({ modes }: Session, run: () => T): T {
+  const listeners = modes.listeners("passFailed");
+  if (listeners.length === 0) return run();
+  try {
+    return run();
+  } catch (error) {
+    for (const open of listeners) if (modes.isInside(open)) open.mode.passFailed(error);
+    throw error;
+  }
 }
 
 function runGradients(
@@ -100,7 +111,9 @@ function runGradients(
   const watched: GradientsCall = {
     ...call,
     forward: () => {
-      const y = call.forward();
+      // Called by itself, so that the program's stacks name it as they do without us.
+      const { forward } = call;
+      const y = tellingFailure(session, forward);
       if (!isInner) {
         pass.prunedTape?.forwardEnded();
         pass.prunedTape = undefined;
@@ -121,7 +134,8 @@ function runGradients(
     // Fake mode has them, and stands for backends under names of its own.
     findBackend(engine.backendName ?? "none").provideGradientKernels?.();
     const update = isInner || pass.around !== undefined ? undefined : updateInBackwardOf(session, asked);
-    return gradientsReleasingEarly(asked, () => stock(asked), update);
+    const refuse = (y: Tensor) => stock({ ...asked, forward: () => y });
+    return gradientsReleasingEarly(asked, () => stock(asked), refuse, update);
   };
   try {
     return from(chain.length - 1, watched);

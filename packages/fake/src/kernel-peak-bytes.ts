@@ -116,7 +116,8 @@ function mostElements(inputs: KernelInputs): number | undefined {
   let most = -1;
   for (const name in named) {
     const input = named[name];
-    if (input == null) return undefined;
+    // What is not a tensor the kernel refuses in its own words.
+    if (!Array.isArray(input?.shape)) return undefined;
     const { shape } = input;
     let elements = 1;
     for (let axis = 0; axis < shape.length; axis++) elements *= shape[axis];

@@ -72,11 +72,12 @@ export class ForwardCalls {
       this.leave(call, outputs);
     };
     let result: T;
+    let isDone = false;
     try {
       result = run();
-    } catch (error) {
-      end([]);
-      throw error;
+      isDone = true;
+    } finally {
+      if (!isDone) end([]);
     }
     if (!(result instanceof Promise)) {
       end(tensorsOf(result) ?? []);

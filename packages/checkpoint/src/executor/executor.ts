@@ -153,7 +153,8 @@ export class Executor implements DispatchMode {
     try {
       this.policy.passStarting(ledger);
       const forward = () => {
-        const y = call.forward();
+        const { forward: run } = call;
+        const y = run();
         // What is no tensor the engine will refuse.
         if (y instanceof Tensor) ledger.hold(y.dataId);
         return y;

@@ -14,12 +14,14 @@ import type { BackwardUpdate } from "./update-in-backward.js";
  * as `stock`, since the outer one needs its tape to the end. A gradient function may itself compute gradients: the tape around it is put back
  * (engine rule 4). Where something throws, saved tensors go as well.
  *
+ * @param refuse has the engine differentiate a tensor to which no x leads
  * @param update runs in the backward pass, where there is one: of each x when its gradient is final
  * @internal
  */
 export function gradientsReleasingEarly(
   call: GradientsCall,
   stock: () => GradientsResult,
+  refuse: (y: Tensor) => GradientsResult,
   update?: BackwardUpdate,
 ): GradientsResult {
   const engine = engineInternals();
@@ -28,26 +30,28 @@ export function gradientsReleasingEarly(
   const isRefused = call.xs.length === 0 || (call.dy != null && call.dy.dtype !== "float32");
   if (isRefused || state.gradientDepth > 0) return stock();
   const tapeAround = state.activeTape;
+  let isDone = false;
   try {
     const y = runForward(engine, call);
     const tape = state.activeTape as unknown as EngineTapeNode[];
     const path = nodesFromTo(tape, call.xs, y);
-    if (!call.allowNoGradients && path.length === 0)
-      throw new Error(
-        "Cannot compute gradient of y=f(x) with respect to x. Make sure that the f you passed encloses all operations that lead from x to y.",
-      );
+    // tfjs refuses this in its own words; nothing runs again.
+    if (!call.allowNoGradients && path.length === 0) return refuse(y);
     earlyFrees.areRunning = true;
     disposeSavedOutside(tape, path);
     earlyFrees.areRunning = false;
-    return engine.tidy("backward", () => runBackward(engine, call, y, path, update)) as GradientsResult;
-  } catch (error) {
-    for (const { saved } of state.activeTape ?? []) for (const tensor of saved ?? []) tensor.dispose();
-    throw error;
+    const result = engine.tidy("backward", () => runBackward(engine, call, y, path, update)) as GradientsResult;
+    isDone = true;
+    return result;
   } finally {
+    // Not by a `catch`, which would have Node name this line as the place of the program's error.
+    if (!isDone) for (const { saved } of state.activeTape ?? []) for (const tensor of saved ?? []) tensor.dispose();
     state.activeTape = isInsideBackward(tapeAround) ? tapeAround : null;
     earlyFrees.areRunning = false;
   }
 }
+
+const { assert } = util;
 
 /** The tapes of backward passes that wait for a gradient function in them. */
 const waitingTapes = new WeakSet<object>();
@@ -61,7 +65,7 @@ function runForward(engine: EngineInternals, call: GradientsCall): Tensor {
   } finally {
     engine.endTape();
   }
-  util.assert(y instanceof Tensor, () => "The result y returned by f() must be a tensor.");
+  assert(y instanceof Tensor, () => "The result y returned by f() must be a tensor.");
   return y;
 }
 

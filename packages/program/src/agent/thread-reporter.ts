@@ -63,7 +63,7 @@ export class ThreadReporter {
 
   /** An error of remat's own, after which it watches no more: the program goes on. */
   broke(error: unknown): void {
-    const { name, message } = error instanceof Error ? error : { name: "Error", message: String(error) };
+    const { name, message } = error instanceof Error ? error : { name: "Error", message: "" };
     this.fail(
       `remat stopped watching the program, which went on without it (${name}: ${message}). Please report this as a bug.`,
     );

@@ -26,6 +26,7 @@ const told = [
   "scopeExited",
   "tensorsSaved",
   "tapeNodeAdded",
+  "passFailed",
   "phaseChanged",
   "backwardNodeEntered",
   "backwardNodeExited",
@@ -85,21 +86,26 @@ export class Guard {
   private around<R>(next: () => R, observe: (watched: () => R) => R): R {
     if (this.isBroken) return next();
     let ran: { readonly result: R } | undefined;
-    let isRunning = false;
+    let isProgramsError = false;
     const watched = (...args: []): R => {
-      isRunning = true;
+      isProgramsError = true;
       const result = next(...args);
-      isRunning = false;
+      isProgramsError = false;
       ran = { result };
       return result;
     };
+    let isDone = false;
     try {
-      return observe(watched);
-    } catch (error) {
-      // It comes from the program.
-      if (isRunning) throw error;
-      this.break(error);
-      return ran === undefined ? next() : ran.result;
+      const result = observe(watched);
+      isDone = true;
+      return result;
+    } finally {
+      // Not by a `catch`, which would have Node name this line as the place of the program's error.
+      if (!isDone && !isProgramsError) {
+        this.break(new Error("in a pass or an update"));
+        // oxlint-disable-next-line no-unsafe-finally -- what the observer has thrown goes no further
+        return ran === undefined ? next() : ran.result;
+      }
     }
   }
 

@@ -58,7 +58,7 @@ export async function faultyAgent(): Promise<string> {
   cpSync(agent, folder, { recursive: true });
   const preload = join(folder, "preload.cjs");
   const text = readFileSync(preload, "utf8");
-  copyFileSync(fileURLToPath(new URL("fail-calls.cjs", import.meta.url)), join(folder, "fail-calls.cjs"));
+  copyFileSync(fileURLToPath(new URL("../programs/fail-calls.cjs", import.meta.url)), join(folder, "fail-calls.cjs"));
   renameSync(preload, join(folder, "preload.real.cjs"));
   const { writeFileSync } = await import("node:fs");
   writeFileSync(preload, `require("./fail-calls.cjs");\n${text}`);

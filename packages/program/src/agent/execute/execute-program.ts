@@ -2,6 +2,7 @@ import { applyPlan, openMemoryBudget, releaseEarly } from "@remat/checkpoint";
 import { openDispatchMode } from "@remat/dispatch-hook";
 import { RematError, readPlan } from "@remat/trace";
 import { Guard } from "../../outside/guard.js";
+import { beforeProcessEvents } from "../../outside/process-events.js";
 import type { ExecOrder } from "../../program-order.js";
 import type { ThreadReporter } from "../thread-reporter.js";
 import { EarlyReleaseWatcher } from "./early-release-watcher.js";
@@ -10,22 +11,25 @@ import { refuseOwnExecutors } from "./refuse-own-executors.js";
 
 /** Keeps all steps of this thread to what is ordered, and tells at its end what has come of it. */
 export function executeProgram(order: ExecOrder, reporter: ThreadReporter): void {
-  // What nobody catches ends the program; what we throw, with the next step in it, is told.
-  process.on("uncaughtExceptionMonitor", (error) => {
-    if (error instanceof RematError) reporter.fail(error.message);
-  });
-  const watcher = watcherOf(order, reporter);
+  let watcher: ExecutionWatcher | EarlyReleaseWatcher | undefined;
   let close = (): void => {};
   // What executes goes on: the program keeps to its budget though nobody counts.
   const guard = new Guard((error) => {
     close();
     reporter.broke(error);
   });
-  close = openDispatchMode(guard.mode(watcher));
-  process.on("exit", () => {
-    reporter.executed = guard.run(() => watcher.executed());
-    reporter.end();
+  beforeProcessEvents({
+    // What nobody catches ends the program; what we throw, with the next step in it, is told.
+    uncaughtExceptionMonitor(error) {
+      if (error instanceof RematError) reporter.fail(error.message);
+    },
+    exit() {
+      reporter.executed = guard.run(() => watcher?.executed());
+      reporter.end();
+    },
   });
+  watcher = watcherOf(order, reporter);
+  close = openDispatchMode(guard.mode(watcher));
 }
 
 /** What it executes is open before it is, so that it sees passes from outside. */
@@ -35,9 +39,9 @@ function watcherOf(
 ): ExecutionWatcher | EarlyReleaseWatcher {
   const decides = [...(budget === undefined ? [] : [`--budget ${budget}`]), ...paths.map((path) => `--plan ${path}`)];
   if (decides.length > 0) refuseOwnExecutors(decides.join(" "));
-  const plans = paths
-    .map((path) => reporter.io.readNeeded(path))
-    .flatMap((text) => (text === undefined ? [] : [readPlan(text)]));
+  const texts = paths.map((path) => reporter.io.readNeeded(path));
+  // Without one of them the others would stand in for it: then the program runs without plans, and it is said which could not be read.
+  const plans = texts.includes(undefined) ? [] : texts.map((text) => readPlan(text!));
   if (budget !== undefined) {
     const { execution } = openMemoryBudget(budget, plans.length === 0 ? {} : { plan: plans });
     return new ExecutionWatcher(execution, plans, reporter);

@@ -35,9 +35,6 @@ export class ExecutionWatcher implements DispatchMode {
     this.isInPass = true;
     try {
       return next();
-    } catch (error) {
-      if (error instanceof RematError) this.reporter.fail(error.message);
-      throw error;
     } finally {
       this.isInPass = false;
       this.passesMs += performance.now() - startedAt;
@@ -45,6 +42,11 @@ export class ExecutionWatcher implements DispatchMode {
       this.notePeak();
       this.reporter.passed(() => this.executed());
     }
+  }
+
+  /** It may have no room, for which the program may have a `catch`. */
+  passFailed(error: unknown): void {
+    if (error instanceof RematError) this.reporter.fail(error.message);
   }
 
   executed(): ExecutedPasses {

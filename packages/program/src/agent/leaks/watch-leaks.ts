@@ -1,6 +1,7 @@
 import { type LeakReport, LeakWatch, onMarkedPeriod } from "@remat/leaks";
 import { type RunningLayers, watchGraphPredictions, watchPredictions, watchRunningLayers } from "@remat/mod-tracker";
 import { Guard } from "../../outside/guard.js";
+import { beforeProcessEvents } from "../../outside/process-events.js";
 import { SourceLines } from "../source/source-lines.js";
 import type { ThreadReporter } from "../thread-reporter.js";
 
@@ -43,11 +44,13 @@ export function watchLeaks(reporter: ThreadReporter): LeakWatching {
     writeEveryMs,
   );
   timer.unref();
-  process.on("exit", () => {
-    clearInterval(timer);
-    guard.run(() => tell(watch.report()));
-    guard.run(closeAll);
-    reporter.end();
+  beforeProcessEvents({
+    exit() {
+      clearInterval(timer);
+      guard.run(() => tell(watch.report()));
+      guard.run(closeAll);
+      reporter.end();
+    },
   });
   return {
     layersLoaded: guard.wrap(() => {

@@ -99,18 +99,27 @@ export class ProgramRecorder implements DispatchMode {
     const step = (this.step ??= this.begin(weights));
     step.passes++;
     this.isInPass = true;
+    let isDone = false;
     try {
       const result = this.follow(step, isFirst ? () => beginPass(step, call, next) : next);
+      isDone = true;
       this.reporter.failure = undefined;
       return result;
-    } catch (error) {
-      this.failed(error, this.lines.current());
-      this.abandon();
-      throw error;
     } finally {
       this.isInPass = false;
-      if (step.recorder.opMs.length > mostOps) this.finish(undefined);
+      if (!isDone) this.guard.run(() => this.passBroken());
+      else if (step.recorder.opMs.length > mostOps) this.finish(undefined);
     }
+  }
+
+  passFailed(error: unknown): void {
+    if (this.isInPass) this.failed(error, this.lines.current());
+  }
+
+  /** What was recorded stays until the next step: what nobody catches is told once the thread ends. */
+  private passBroken(): void {
+    this.running.keep();
+    this.abandon();
   }
 
   /** Weights whose steps are recorded may get another optimizer. */
@@ -153,9 +162,6 @@ export class ProgramRecorder implements DispatchMode {
       const result = next();
       this.reporter.failure = undefined;
       return result;
-    } catch (error) {
-      this.failed(error, this.lines.current());
-      throw error;
     } finally {
       this.isInPass = false;
     }
@@ -176,15 +182,16 @@ export class ProgramRecorder implements DispatchMode {
   /** Tells an error that is one of memory, and keeps what led to it: once, since it is thrown on through all that is around it. */
   failed(error: unknown, line?: string): void {
     const { now, reporter } = this;
-    const memory = readMemoryError(String(error));
-    if (memory === undefined || reporter.failure !== undefined) return;
+    const text = textOf(error);
+    const memory = text === undefined ? undefined : readMemoryError(text);
+    if (text === undefined || memory === undefined || reporter.failure !== undefined) return;
     this.running.keep();
     // What a kernel takes besides its results is what its message is of.
     const askedBytes = Math.max(now.askedBytes ?? 0, memory.askedBytes ?? 0);
     reporter.failure = {
       ...now,
       cause: memory.cause,
-      message: String(error).replaceAll(/\s+/g, " "),
+      message: text.replaceAll(/\s+/g, " "),
       ...(askedBytes > 0 && { askedBytes }),
       ...(line !== undefined && now.line === undefined && { line }),
     };
@@ -277,6 +284,15 @@ export class ProgramRecorder implements DispatchMode {
     group.isWritten = true;
     const step = writeStep(this.reporter, group, optimizer, this.order);
     if (step !== undefined) this.reporter.add(step);
+  }
+}
+
+/** Anything can be thrown: undefined for what cannot be written as text. */
+function textOf(error: unknown): string | undefined {
+  try {
+    return String(error);
+  } catch {
+    return undefined;
   }
 }
 

@@ -1,6 +1,7 @@
 import { openDispatchMode } from "@remat/dispatch-hook";
 import { type ModelWatch, watchModels } from "@remat/mod-tracker";
 import { Guard } from "../../outside/guard.js";
+import { beforeProcessEvents } from "../../outside/process-events.js";
 import type { RecordOrder } from "../../program-order.js";
 import { SourceLines } from "../source/source-lines.js";
 import type { ThreadReporter } from "../thread-reporter.js";
@@ -44,13 +45,12 @@ export function recordProgram(order: RecordOrder, reporter: ThreadReporter): Pro
   };
   recorder.whenOver = end;
   reportHeapLimit(reporter);
-  process.on(
-    "uncaughtExceptionMonitor",
-    guard.wrap((error) => recorder.failed(error, lines.ofError(error))),
-  );
-  process.on("exit", () => {
-    guard.run(end);
-    reporter.end();
+  beforeProcessEvents({
+    uncaughtExceptionMonitor: guard.wrap((error: unknown) => recorder.failed(error, lines.ofError(error))),
+    exit() {
+      guard.run(end);
+      reporter.end();
+    },
   });
   return { layersLoaded: () => void guard.run(() => (watch = watchModels())) };
 }
