@@ -244,6 +244,60 @@ const allocationEventsRule = {
   },
 };
 
+/** The one file of what is loaded into programs that touches files, modules and the system. */
+const channel = "packages/program/src/outside/program-io.ts";
+/** What is loaded into programs and knows Node. */
+const inPrograms = /^packages\/program\/src\/(?:agent|preload|outside)\//;
+/** What is loaded into programs and runs in browsers. */
+const inProgramsAndPages =
+  /^packages\/(?:kernels|backends(?!\/src\/node\/)|dispatch-hook|fake|mod-tracker|tracer|leaks|checkpoint)\/src\//;
+/** Its files that ask Node for something, in a `try` or for what cannot fail. */
+const guarded = new Set([
+  "packages/backends/src/machine-memory.ts",
+  "packages/backends/src/native/one-dnn.ts",
+  "packages/checkpoint/src/budget/resident-watch.ts",
+  "packages/checkpoint/src/planning-thread.ts",
+  "packages/checkpoint/src/planning/collect-garbage.ts",
+  "packages/checkpoint/src/planning/planning-worker.ts",
+  "packages/dispatch-hook/src/async-context.ts",
+  "packages/leaks/src/heap-census.ts",
+  "packages/leaks/src/source-site.ts",
+]);
+/** Of Node, what fails only by a fault of ours. */
+const harmless = new Set(["module", "path", "url", "util", "perf_hooks"]);
+/** Numbers that are known from the start. */
+const constants = new Set(["isMainThread", "threadId"]);
+const systemCalls = new Set(["chdir", "cwd", "kill", "memoryUsage", "resourceUsage"]);
+
+const programIoRule = {
+  create(context) {
+    const path = pathOf(context);
+    const isProgram = inPrograms.test(path) && path !== channel;
+    const isShared = inProgramsAndPages.test(path) && !guarded.has(path);
+    if (!isProgram && !isShared) return {};
+    const message = `This runs in the user's process, where a full disk or a process out of descriptors must not end the program: ask ProgramIo of ${channel}, which notes what fails.`;
+    const report = (node) => context.report({ node, message });
+    return {
+      ...onImports((specifier, node) => {
+        if (!isBuiltin(specifier)) return;
+        const name = specifier.replace(/^node:/, "").split("/")[0];
+        if (isProgram && harmless.has(name)) return;
+        const names = node.specifiers?.map(({ imported }) => imported?.name);
+        const areConstants = names?.length > 0 && names.every((each) => constants.has(each));
+        if (name === "worker_threads" && isProgram && areConstants) return;
+        report(node);
+      }),
+      MemberExpression(node) {
+        const name = node.computed ? node.property.value : node.property.name;
+        const isOfProcess = node.object.type === "Identifier" && node.object.name === "process";
+        const asked = node.parent?.arguments?.[0]?.value;
+        const isHarmless = typeof asked === "string" && harmless.has(asked.replace(/^node:/, ""));
+        if ((name === "getBuiltinModule" && !isHarmless) || (isOfProcess && systemCalls.has(name))) report(node);
+      },
+    };
+  },
+};
+
 export default {
   meta: { name: "remat" },
   rules: {
@@ -252,6 +306,7 @@ export default {
     "doc-verb": docVerbRule,
     "per-cent": perCentRule,
     "allocation-events": allocationEventsRule,
+    "program-io": programIoRule,
     words: wordsRule,
   },
 };

@@ -71,6 +71,9 @@ describe("the linter", () => {
           new RegExp(`^${entry} may import .*not ${other}: see the table`),
         ]);
     }
+  const io = ["remat(program-io)", /in the user's process, where a full disk/] as const;
+  const loadedIntoPrograms =
+    /^packages\/(?:kernels|backends|dispatch-hook|fake|mod-tracker|tracer|leaks|checkpoint)\/src\//;
   for (const entry of entries) {
     const folder = sourceFolder(entry);
     const { pure } = importTable[entry];
@@ -80,7 +83,7 @@ describe("the linter", () => {
       'import { readFileSync } from "node:fs";\nexport const read = readFileSync;\n',
       'export const load = (): Promise<unknown> => import("worker_threads");\n',
     ])
-      add(folder, text, ...(pure ? [noNode] : []));
+      add(folder, text, ...(pure ? [noNode] : loadedIntoPrograms.test(folder) ? [io] : []));
     if (pure) {
       add(folder, 'import type { Tensor } from "@tensorflow/tfjs-core";\nexport type T = Tensor;\n', noTfjs);
       add(folder, "export const platform: unknown = process;\n", ["eslint(no-restricted-globals)", /process/]);
@@ -214,6 +217,34 @@ describe("the linter", () => {
   for (const folder of ["packages/reporting/src/", "apps/cli/src/", "apps/report/page/"]) add(folder, share, perCent);
   add("packages/sac-core/src/", share);
   add("apps/cli/src/", "export const text = (percent: string): string => `${percent} % of 100`;\n");
+  // What is loaded into programs asks Node in one place.
+  const asks = [
+    'import { readFileSync } from "node:fs";\nexport const read = readFileSync;\n',
+    'import { connect } from "net";\nexport const open = connect;\n',
+    'export { spawn } from "node:child_process";\n',
+    'import { Worker } from "node:worker_threads";\nexport const start = Worker;\n',
+    "export const here = (): string => process.cwd();\n",
+    "export const bytes = (): number => process.memoryUsage.rss();\n",
+    'export const fs = (): unknown => process.getBuiltinModule("node:fs");\n',
+  ];
+  const inPrograms = [
+    "packages/program/src/agent/",
+    "packages/program/src/agent/record/",
+    "packages/program/src/preload/",
+    "packages/program/src/outside/",
+    "packages/checkpoint/src/budget/",
+    "packages/leaks/src/",
+  ];
+  for (const text of asks) {
+    for (const folder of inPrograms) add(folder, text, io);
+    for (const folder of ["packages/program/src/", "packages/backends/src/node/", "apps/cli/src/"]) add(folder, text);
+    for (const file of ["program/src/outside/program-io.ts", "leaks/src/heap-census.ts"])
+      cases[`packages/${file}`] = { text, refused: [] };
+  }
+  add(
+    "packages/program/src/agent/",
+    'import { join } from "node:path";\nimport { threadId } from "node:worker_threads";\nexport const file: string = join("a", String(threadId));\n',
+  );
   // Other rules that the project counts on.
   add("packages/trace/src/", "export const f = (x: any): unknown => x;\n", ["typescript(no-explicit-any)", /any/]);
   add("packages/trace/test/", "export const f = (x: any): unknown => x;\n");

@@ -11,7 +11,7 @@ import { refuseOwnExecutors } from "./refuse-own-executors.js";
 
 /** Keeps all steps of this thread to what is ordered, and tells at its end what has come of it. */
 export function executeProgram(order: ExecOrder, reporter: ThreadReporter): void {
-  let watcher: ExecutionWatcher | EarlyReleaseWatcher | undefined;
+  const opened: { watcher?: ExecutionWatcher | EarlyReleaseWatcher } = {};
   let close = (): void => {};
   // What executes goes on: the program keeps to its budget though nobody counts.
   const guard = new Guard((error) => {
@@ -24,12 +24,12 @@ export function executeProgram(order: ExecOrder, reporter: ThreadReporter): void
       if (error instanceof RematError) reporter.fail(error.message);
     },
     exit() {
-      reporter.executed = guard.run(() => watcher?.executed());
+      reporter.executed = guard.run(() => opened.watcher?.executed());
       reporter.end();
     },
   });
-  watcher = watcherOf(order, reporter);
-  close = openDispatchMode(guard.mode(watcher));
+  opened.watcher = watcherOf(order, reporter);
+  close = openDispatchMode(guard.mode(opened.watcher));
 }
 
 /** What it executes is open before it is, so that it sees passes from outside. */
