@@ -48,9 +48,24 @@ export async function askTerminal(question: string): Promise<boolean> {
   }
 }
 
-/** Lets a reader that has seen enough (`remat … | head`) close the pipe: that is no failure. Other errors of `stream` are thrown. */
+/** Error codes of a stream whose reader has left: a pipe, a socket, or a stream that was closed by an earlier error. */
+const closedCodes: ReadonlySet<string> = new Set(["EPIPE", "ECONNRESET", "ERR_STREAM_DESTROYED", "EOF"]);
+
+/** Returns whether an error says that the reader of an output stream has left, as `head` does. */
+export function isClosedPipe({ code }: NodeJS.ErrnoException): boolean {
+  return code !== undefined && closedCodes.has(code);
+}
+
+/** Lets the reader of `stream` leave early (`remat … | head`). Other errors are thrown. */
 export function allowClosedPipe(stream: NodeJS.EventEmitter): void {
   stream.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code !== "EPIPE") throw error;
+    if (!isClosedPipe(error)) throw error;
   });
+}
+
+/**
+ * Ignores every error of `stream`, which is standard error. A message that nobody can read must not change the exit code, which is the answer for scripts.
+ */
+export function ignoreErrors(stream: NodeJS.EventEmitter): void {
+  stream.on("error", () => undefined);
 }

@@ -1,4 +1,5 @@
 import { writeSync } from "node:fs";
+import { isClosedPipe } from "./console-io.js";
 
 /**
  * Has the process say why it ends before the command is over, and fail: a model's code may end it, or leave it waiting for what never comes. Returns
@@ -12,8 +13,7 @@ export function tellEarlyEnd(): () => void {
   };
   const tell = (code: number): void => {
     process.exitCode = code === 0 || isIdle ? 1 : code;
-    writeSync(
-      2,
+    writeLastWords(
       isIdle
         ? "remat: the model waits for something that never comes. See that every promise in its code is settled.\n"
         : `remat: the model's code ended the process (exit code ${code}), so there is no answer. Take process.exit() out of it.\n`,
@@ -29,9 +29,20 @@ export function tellEarlyEnd(): () => void {
 
 /** Tells in one line, and then calls `end`, where what it prints cannot be written (a full disk); a reader that closes the pipe early is no failure. */
 export function tellFullOutput(stream: NodeJS.EventEmitter, end: () => void): void {
-  stream.on("error", ({ code, message }: NodeJS.ErrnoException) => {
-    if (code === "EPIPE") return;
-    writeSync(2, `remat: standard output cannot be written (${message}). Make room there, or send it elsewhere.\n`);
+  stream.on("error", (error: NodeJS.ErrnoException) => {
+    if (isClosedPipe(error)) return;
+    writeLastWords(
+      `remat: standard output cannot be written (${error.message}). Free some disk space, or send the output to another file.\n`,
+    );
     end();
   });
+}
+
+/** Writes to standard error before the process ends. If its reader has left, there is nobody to tell. */
+function writeLastWords(text: string): void {
+  try {
+    writeSync(2, text);
+  } catch {
+    // The exit code still says that the command failed.
+  }
 }

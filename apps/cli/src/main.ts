@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { runCli } from "./cli.js";
-import { allowClosedPipe, askTerminal, onInterrupt, terminalColumns } from "./console-io.js";
+import { allowClosedPipe, askTerminal, ignoreErrors, onInterrupt, terminalColumns } from "./console-io.js";
 import { tellEarlyEnd, tellFullOutput } from "./early-end.js";
 import { deepestStack } from "./model-code-error.js";
 
@@ -13,6 +13,7 @@ tellFullOutput(process.stdout, () => {
   process.exit(1);
 });
 allowClosedPipe(process.stdout);
+ignoreErrors(process.stderr);
 process.exitCode = await runCli(process.argv.slice(2), {
   stdout: process.stdout,
   stderr: process.stderr,

@@ -56,7 +56,9 @@ describe("a process that ends before its command is over", () => {
       "> /dev/full",
     );
     expect(status).toBe(1);
-    expect(lines).toEqual([expect.stringMatching(/^remat: standard output cannot be written \(.*ENOSPC.* Make room/)]);
+    expect(lines).toEqual([
+      expect.stringMatching(/^remat: standard output cannot be written \(.*ENOSPC.* Free some disk space/),
+    ]);
   });
 
   it("is silent otherwise", () => {
