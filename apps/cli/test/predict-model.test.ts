@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -7,6 +7,7 @@ import { traceFakeStep } from "@remat/tracer";
 import { afterAll, describe, expect, it } from "vitest";
 import { loadModel } from "../src/load-model.js";
 import { modelSource } from "../src/model-source.js";
+import { twoLayers } from "./fixtures/two-layers.js";
 import { remat } from "./run.js";
 
 const mobileNet = fileURLToPath(new URL("../../../examples/keras/mobilenet_v2.model.json", import.meta.url));
@@ -67,6 +68,32 @@ describe("remat estimate --predict", () => {
     const memory = await remat("memory", mobileNet, "--predict");
     expect(memory.stdout.split(" · ")[0]).toBe(stdout.split(" · ")[0]);
     expect(memory.stdout).not.toContain("--early-release");
+  });
+
+  it("does not print the limit of its search as an answer: a small model's largest batch is beyond a million samples", async () => {
+    const path = join(folder, "small.json");
+    writeFileSync(path, JSON.stringify(twoLayers("softmax")));
+    const model = await loadModel({ ...modelSource(path), gives: "model", data: undefined });
+    const peakAt = async (batch: number): Promise<number> =>
+      heldPeak(await traceFakeStep(model, { batch, predict: true })).peakBytes;
+    const found = async (memory: string) => {
+      const device = join(folder, "device.json");
+      writeFileSync(
+        device,
+        JSON.stringify({ name: "huge", memoryBytes: Number(memory), memoryGBps: 100, tflops: { float32: 1 } }),
+      );
+      const { stdout, stderr } = await remat("estimate", path, "--predict", "--format", "json", "--device", device);
+      expect(stderr).toBe("");
+      return (JSON.parse(stdout) as Estimated).verdict;
+    };
+    const { largestBatch } = await found(`${80 * 2 ** 30}`);
+    expect(largestBatch!.batch).toBeGreaterThan(2 ** 20);
+    expect(largestBatch!.peakBytes).toBe(await peakAt(largestBatch!.batch));
+    expect(await peakAt(largestBatch!.batch + 1)).toBeGreaterThan(80 * 2 ** 30);
+    const endless = await found("1e15");
+    expect(endless.largestBatch).toMatchObject({ batch: 2 ** 31 - 1, isSearchLimit: true });
+    const { stdout } = await remat("estimate", path, "--predict", "--device", join(folder, "device.json"));
+    expect(stdout).toMatch(/^peak .* · largest batch that fits at least 2,147,483,647 \(search limit\): /);
   });
 
   it("tells a trace of it as what it is", async () => {

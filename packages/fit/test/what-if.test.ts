@@ -86,7 +86,7 @@ describe("an answer is what remat fit says of the same configuration", () => {
 
   it("of the largest batch that is tried, saying so", async () => {
     const row = await answerWhatIf({ ...twoBatches, device: { name: "huge", memoryBytes: 1e18 } }, "batch=largest");
-    expect(row.question).toBe("batch=largest: 512, and larger ones were not tried");
+    expect(row.question).toBe("batch=largest: at least 65536 (search limit)");
   });
 });
 

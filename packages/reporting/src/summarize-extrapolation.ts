@@ -20,6 +20,8 @@ export interface SizeOutcome {
   readonly bytesByCategory: Readonly<Partial<Record<CategoryName, number>>>;
   /** What of that is constant, grows as a line, and as a square. */
   readonly byGrowth: readonly [constant: number, line: number, square: number];
+  /** Of `longest`: the search ended at its own limit, so larger sizes may fit. Left out if the next size does not fit. */
+  readonly isSearchLimit?: true;
 }
 
 export interface SummarizeExtrapolationOptions {
@@ -81,7 +83,10 @@ export function summarizeExtrapolation(
     };
   });
   const found = memoryBytes === undefined ? undefined : largestSize(peakAt, memoryBytes, largest);
-  const longest = found === undefined ? undefined : predicted(found.size, "longest");
+  const longest = found && {
+    ...predicted(found.size, "longest"),
+    ...(found.isSearchLimit && { isSearchLimit: true as const }),
+  };
   const asked = at ?? [2, 4, 8].map((times) => times * largest);
   const taken = new Set([...varying.sizes, ...(longest === undefined ? [] : [longest.size])]);
   const outcomes = [

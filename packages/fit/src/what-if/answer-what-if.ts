@@ -69,8 +69,8 @@ export async function answerWhatIf(present: PresentStep, text: string): Promise<
     if (truncated !== undefined) throw new RematError("WHAT_IF", truncationNote(present.trace)!);
     const { batch: wanted, ...asked } = parseWhatIf(question);
     if (wanted !== "largest") return answeredWhatIf(question, await takeStep(present, { ...asked, batch: wanted }));
-    const { batch, next } = await largestBatch(present, asked);
-    const found = `${question}: ${batch}${next === undefined ? ", and larger ones were not tried" : ""}`;
+    const { batch, endsRange } = await largestBatch(present, asked);
+    const found = `${question}: ${endsRange ? `at least ${batch} (search limit)` : batch}`;
     return answeredWhatIf(found, await takeStep(present, { ...asked, batch }));
   } catch (error) {
     if (!(error instanceof RematError)) throw error;
@@ -139,6 +139,9 @@ function msOf(trace: Trace): number | undefined {
   return msOfStep(trace) || undefined;
 }
 
+/** The batches that are looked through for the largest: up to more samples than one device is given. */
+const batchesTried: readonly number[] = Array.from({ length: 65_536 }, (_, i) => i + 1);
+
 /** The largest batch that fits the device as the step runs, as `remat fit --ways stock` has it. */
 async function largestBatch(present: PresentStep, asked: WhatIf): Promise<FitRow> {
   const { steps } = present;
@@ -162,6 +165,7 @@ async function largestBatch(present: PresentStep, asked: WhatIf): Promise<FitRow
       ...(memoryBytes !== undefined && { memoryBytes }),
       ...(asked.optimizer !== undefined && { optimizers: [asked.optimizer] }),
       ...(asked.precision !== undefined && { precisions: [asked.precision] }),
+      ...(recorded === undefined || others.length > 0 ? { batches: batchesTried } : {}),
       ways: ["stock"],
     },
     steps,

@@ -1,16 +1,18 @@
 import type { HeldPeak } from "../held/held-memory.js";
 
-/** Larger than anything that is looked for. */
-const mostSize = 2 ** 30;
+/** The limit of the search. PyTorch and TensorFlow index many tensors with signed 32-bit numbers, so larger sizes do not run anyway. */
+const mostSize = 2 ** 31 - 1;
 
 /** A size, and what a step of it holds. */
 export interface FittingSize {
   readonly size: number;
   readonly peak: HeldPeak;
+  /** The search ended here because of its own limit, and the size still fits: larger sizes may fit. Left out if the next size does not fit. */
+  readonly isSearchLimit?: true;
 }
 
 /**
- * Returns the largest size whose peak fits, where a larger one never holds less: by doubling from `from`, then by halving what is between. Undefined where 1 is too much.
+ * Returns the largest size whose peak fits, if a larger one never uses less: by doubling from `from`, then by halving what is between. Undefined if 1 is too much.
  *
  * @example
  * largestSize((size) => extrapolation.peakAt(size), 80 * 2 ** 30, 2048)?.size;
@@ -27,8 +29,10 @@ export function largestSize(
     if (peak.peakBytes > memoryBytes) tooMuch = size;
     else fits = { size, peak };
   };
-  for (let size = from; tooMuch === undefined && size <= mostSize; size *= 2) take(size);
+  for (let size = from; tooMuch === undefined && size < mostSize; size *= 2) take(size);
+  if (tooMuch === undefined) take(mostSize);
   if (fits === undefined) take(1);
-  while (fits !== undefined && tooMuch !== undefined && tooMuch - fits.size > 1) take((fits.size + tooMuch) >> 1);
-  return fits;
+  while (fits !== undefined && tooMuch !== undefined && tooMuch - fits.size > 1)
+    take(Math.floor((fits.size + tooMuch) / 2));
+  return fits === undefined || tooMuch !== undefined ? fits : { ...fits, isSearchLimit: true };
 }

@@ -86,6 +86,17 @@ describe("runs of PyTorch", () => {
     }
     expect(largestSize(peakAt, 100, 128)).toBeUndefined();
   });
+
+  test("the largest that fits is a limit of the search if nothing larger was too much", () => {
+    const peak = heldPeak(recorded("attention")[0].trace);
+    for (const sampleBytes of [0, 1, 30, 31, 32, 33, 64]) {
+      const memoryBytes = 64 * 2 ** 30;
+      const found = largestSize((size) => ({ ...peak, peakBytes: sampleBytes * size }), memoryBytes, 3);
+      const exact = Math.floor(memoryBytes / sampleBytes);
+      const limit = 2 ** 31 - 1;
+      expect([found?.size, found?.isSearchLimit]).toEqual(exact < limit ? [exact, undefined] : [limit, true]);
+    }
+  });
 });
 
 describe("what is refused", () => {

@@ -46,7 +46,7 @@ function describeExtrapolation(summary: ExtrapolationSummary, size: SizeFormat, 
       ? `${model}: what a step holds at other sizes`
       : longest === undefined
         ? `${model}: no size fits ${limit}`
-        : `${model}: the largest size that fits ${limit} is ${longest.size}, which holds ${size(longest.peakBytes)}`,
+        : `${model}: the largest size that fits ${limit} is ${longest.isSearchLimit ? `at least ${longest.size} (search limit)` : longest.size}, which uses ${size(longest.peakBytes)}`,
     `from runs at ${fitted.map((run) => run.size).join(", ")} (${side}); of ${degrees.length} storages ${degrees.filter((degree) => degree === 2).length} grow as a square, ${degrees.filter((degree) => degree === 1).length} as a line`,
     irregular.length === 0
       ? "every storage's size follows exactly in these runs: off by 0 B"
@@ -80,9 +80,9 @@ function sizesTable({ outcomes, memoryBytes }: ExtrapolationSummary, size: SizeF
       ...categories.map(labelCategory),
     ],
     worth: [100, 90, 99, ...(memoryBytes === undefined ? [] : [98]), ...categories.map((_, i) => 80 - i)],
-    rows: outcomes.map(({ size: at, origin, peakBytes, bytesByCategory }) => [
+    rows: outcomes.map(({ size: at, origin, peakBytes, bytesByCategory, isSearchLimit }) => [
       String(at),
-      origin === "longest" ? "predicted: largest that fits" : origin,
+      origin !== "longest" ? origin : isSearchLimit ? "predicted: fits, search limit" : "predicted: largest that fits",
       size(peakBytes),
       ...(memoryBytes === undefined ? [] : [peakBytes <= memoryBytes ? "yes" : "no"]),
       ...categories.map((category) => size(bytesByCategory[category] ?? 0)),

@@ -41,9 +41,10 @@ function describeReleased({ peakBytes, earlyReleasePeakBytes }: VerdictFigures):
 }
 
 function describeLargest(largest: FittingBatch | null, size: SizeFormat): string {
-  return largest === null
-    ? "not even one sample fits"
-    : `largest batch that fits ${largest.batch.toLocaleString("en")}: ${size(largest.peakBytes)}`;
+  if (largest === null) return "not even one sample fits";
+  const { batch, peakBytes, isSearchLimit } = largest;
+  const samples = batch.toLocaleString("en");
+  return `largest batch that fits ${isSearchLimit ? `at least ${samples} (search limit)` : samples}: ${size(peakBytes)}`;
 }
 
 /** Of a trace that breaks off nobody knows what comes after. */

@@ -16,10 +16,12 @@ export interface GivenStep {
   readonly recomputedOps: number;
 }
 
-/** A batch, and what it holds at its peak. */
+/** A batch, and its peak memory. */
 export interface FittingBatch {
   readonly batch: number;
   readonly peakBytes: number;
+  /** The search ended here because of its own limit, and the batch still fits: larger ones may fit. Left out if the next larger batch does not fit. */
+  readonly isSearchLimit?: true;
 }
 
 /** What no plan of a step holds less than. Bytes as allocated. */

@@ -1,8 +1,11 @@
 import type { FittingBatch } from "../verdict/verdict.js";
 import type { PeakOfBatch } from "./largest-batch.js";
 
-/** More samples than anybody puts into one batch. */
-const mostSamples = 2 ** 20;
+/** The limit of the search. A dimension of a tensor is a signed 32-bit number in TensorFlow, so a larger batch does not run anyway. */
+const mostSamples = 2 ** 31 - 1;
+
+/** How many times the largest batch that fits the next one may be: a step at a far larger one can be too large to be traced at all. */
+const longestStride = 1024;
 
 export interface BatchChoice {
   /** The batches that may be taken, the smallest first; left out: any. */
@@ -10,8 +13,10 @@ export interface BatchChoice {
 }
 
 /**
- * Returns the largest batch that fits, where a larger one never holds less: by a line through the peaks that are known, and by halving what is
- * between the largest that fits and the smallest that does not. Undefined where the smallest, one sample if nobody says otherwise, is too much.
+ * Returns the largest batch that fits, if a larger one never uses less: by a line through the known peaks, and by halving what is
+ * between the largest that fits and the smallest that does not. Undefined if the smallest batch, one sample by default, is too much.
+ *
+ * `isSearchLimit` is set if the search ended at its own limit, or at a batch beyond which the step cannot be traced on this machine. Larger batches may fit then.
  *
  * @param samples of the batch whose peak is known
  * @example
@@ -34,6 +39,8 @@ export async function largestFittingBatch(
   if (one > memoryBytes) return undefined;
   let fits: FittingBatch = { batch: smallest, peakBytes: one };
   let tooMuch: FittingBatch | undefined;
+  /** The place of the smallest batch that could not be traced. */
+  let outOfReach = Number.POSITIVE_INFINITY;
   const take = (found: FittingBatch): void => {
     if (found.peakBytes > memoryBytes) tooMuch = found;
     else if (found.batch > fits.batch) fits = found;
@@ -41,14 +48,33 @@ export async function largestFittingBatch(
   if (samples > smallest) take({ batch: samples, peakBytes });
   for (let tried = 0; ; tried++) {
     const least = placeOf(fits.batch) + 1;
-    const most = tooMuch === undefined ? places : placeOf(tooMuch.batch) - 1;
-    if (least > most) return fits;
+    const most = Math.min(outOfReach, tooMuch === undefined ? places + 1 : placeOf(tooMuch.batch)) - 1;
+    if (least > most) {
+      const isSearchLimit = outOfReach <= most + 1 || (batches === undefined && tooMuch === undefined);
+      return isSearchLimit ? { ...fits, isSearchLimit: true } : fits;
+    }
     const other = tooMuch ?? { batch: smallest, peakBytes: one };
     const slope = (fits.peakBytes - other.peakBytes) / (fits.batch - other.batch);
-    const onLine = placeOf(slope > 0 ? fits.batch + (memoryBytes - fits.peakBytes) / slope : 2 * fits.batch);
+    const farthest = longestStride * fits.batch;
+    const onLine = placeOf(
+      slope > 0 ? Math.min(farthest, fits.batch + (memoryBytes - fits.peakBytes) / slope) : 2 * fits.batch,
+    );
     // Every other time the middle, where a line is of no help.
-    const next = tried % 2 === 1 && tooMuch !== undefined ? (least - 1 + most + 1) >> 1 : onLine;
+    const isBounded = tooMuch !== undefined || outOfReach < Number.POSITIVE_INFINITY;
+    const next = tried % 2 === 1 && isBounded ? Math.floor((least - 1 + most + 1) / 2) : onLine;
     const batch = batchAt(Math.min(most, Math.max(least, next)));
-    take({ batch, peakBytes: await peakOf(batch) });
+    const bytes = await orOutOfReach(() => peakOf(batch));
+    if (bytes === undefined) outOfReach = placeOf(batch);
+    else take({ batch, peakBytes: bytes });
+  }
+}
+
+/** Undefined if JavaScript has no array of the size that a step asks for: some models fill theirs while they are traced. */
+async function orOutOfReach(peak: () => Promise<number>): Promise<number | undefined> {
+  try {
+    return await peak();
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
   }
 }

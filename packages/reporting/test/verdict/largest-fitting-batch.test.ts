@@ -58,6 +58,32 @@ describe("the largest batch that fits", () => {
     );
   });
 
+  it("is found beyond a million samples, and is a limit of the search only if nothing larger was too much", async () => {
+    const peaks = fc.record({ fixedBytes: fc.nat(2 ** 30), sampleBytes: fc.integer({ min: 0, max: 64 }) });
+    const memory = fc.integer({ min: 2 ** 30, max: 80 * 2 ** 30 });
+    await fc.assert(
+      fc.asyncProperty(peaks, memory, async ({ fixedBytes, sampleBytes }, memoryBytes) => {
+        const peakOf = (batch: number): number => fixedBytes + sampleBytes * batch;
+        const found = await largestFittingBatch(1, peakOf(1), memoryBytes, async (batch) => peakOf(batch));
+        fc.pre(peakOf(1) <= memoryBytes);
+        const limit = 2 ** 31 - 1;
+        const exact = Math.floor((memoryBytes - fixedBytes) / sampleBytes);
+        expect(found).toEqual(
+          sampleBytes > 0 && exact < limit
+            ? { batch: exact, peakBytes: peakOf(exact) }
+            : { batch: limit, peakBytes: peakOf(limit), isSearchLimit: true },
+        );
+      }),
+    );
+  });
+
+  it("ends where a step cannot be traced any more, and says that this is a limit of the search", async () => {
+    const ask = async (batch: number): Promise<number> => 10 + new ArrayBuffer(batch < 5000 ? 8 : 2 ** 53).byteLength;
+    expect(await largestFittingBatch(1, 18, 1000, ask)).toEqual({ batch: 4999, peakBytes: 18, isSearchLimit: true });
+    const fail = () => Promise.reject(new Error("a wrong model"));
+    await expect(largestFittingBatch(1, 18, 1000, fail)).rejects.toThrow("a wrong model");
+  });
+
   it("is none where one sample is too much", async () => {
     expect(await largestFittingBatch(4, 400, 99, async () => 100)).toBeUndefined();
     expect(await largestFittingBatch(1, 100, 99, async () => 0)).toBeUndefined();
