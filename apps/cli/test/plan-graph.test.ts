@@ -89,7 +89,7 @@ describe("remat plan GRAPH", () => {
     expect(answer.lowerBound).toBeLessThanOrEqual(simulated.cost);
     expect(answer.gap).toBeCloseTo((simulated.cost - answer.lowerBound) / simulated.cost, 9);
     expect(simulated.peakBytes).toBeLessThanOrEqual(0.6 * inOrderPeak);
-    expect(answer.seconds).toBeGreaterThan(0);
+    expect(answer).not.toHaveProperty("seconds");
   });
 
   it.each([
@@ -206,6 +206,7 @@ describe("remat plan GRAPH", () => {
     let interrupt = () => {};
     let stdout = "";
     let undone = false;
+    const began = performance.now();
     const code = runCli(["plan", path, "--budget", "0.5", "--order", "free", "--time", "60s", "--format", "json"], {
       stdout: { write: (text) => (stdout += text) },
       stderr: { write: () => {} },
@@ -219,7 +220,7 @@ describe("remat plan GRAPH", () => {
     expect(await code).toBe(0);
     expect(undone).toBe(true);
     const answer = JSON.parse(stdout);
-    expect(answer.seconds).toBeLessThan(30);
+    expect(performance.now() - began).toBeLessThan(30_000);
     expect(answer.peakBytes).toBeLessThanOrEqual(0.5 * inOrderPeak);
     if (answer.gap > 0) expect(answer.notes).toEqual(["interrupted: this is the best found until then"]);
   });

@@ -36,7 +36,6 @@ export interface PlanOrigin {
   readonly linkBytesPerSecond?: number;
   readonly seed?: number;
   readonly iterations?: number;
-  readonly seconds?: number;
 }
 
 /** What following a plan should give. */

@@ -97,7 +97,7 @@ function readOrigin(origin: Record<string, unknown>): Plan["origin"] {
   const order = readText("origin.order", origin["order"]);
   if (order !== "fixed" && order !== "free") throw new PlanFieldError("origin.order", "'fixed' or 'free'", order);
   return {
-    ...readOptional("origin", origin, ["linkBytesPerSecond", "seed", "iterations", "seconds"], readNumber),
+    ...readOptional("origin", origin, ["linkBytesPerSecond", "seed", "iterations"], readNumber),
     method: readText("origin.method", origin["method"]),
     budgetBytes: readNumber("origin.budgetBytes", origin["budgetBytes"]),
     order,

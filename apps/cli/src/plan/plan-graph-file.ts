@@ -120,7 +120,7 @@ function summaryOf(
   budgetBytes: number,
   schedule: Rematerialization,
 ): Omit<GraphPlanSummary, "edgeCount" | "inOrder"> {
-  const { order, peakBytes, cost, overhead, lowerBound, gap, seconds, iterations, seed } = schedule;
+  const { order, peakBytes, cost, overhead, lowerBound, gap, iterations, seed } = schedule;
   return {
     name,
     nodes: Array.from({ length: graph.nodeCount }, (_, v) => ({
@@ -136,7 +136,6 @@ function summaryOf(
     overhead,
     lowerBound,
     gap,
-    seconds,
     iterations,
     seed,
   };

@@ -20,7 +20,6 @@ export function modulePolicies(name: ModulePolicyMethod, how: string, aliases: r
     takes: new Set(["modules"]),
     async plan(trace, { budget, modules = [], timeMs }) {
       if (budget === undefined) throw new RematError("BUDGET", `the method ${name} expects a budget.`);
-      const began = performance.now();
       const { sac } = moduleStatistics(trace);
       const names = modules.length === 0 ? outermostModules(sac.keys()) : namedModules(modules, [...sac.keys()]);
       const policies: NamedPolicy[] = [];
@@ -37,7 +36,6 @@ export function modulePolicies(name: ModulePolicyMethod, how: string, aliases: r
       const plan = planOfCheckpoints(trace, planningGraphOfTrace(trace), policies, {
         budgetBytes: policies.reduce((sum, { policy }) => sum + policy.budgetBytes, 0),
         method: name,
-        seconds: (performance.now() - began) / 1000,
       });
       return { plan, trace, checkpointed: policies.map(({ fqn }) => fqn), tables: [policyTable(policies)], notes: [] };
     },

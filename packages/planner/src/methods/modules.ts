@@ -18,7 +18,6 @@ export const modulesMethod: PlanMethod = {
   takes: new Set(["modules", "sharding"]),
   async plan(trace, { budget, modules: allowed = [], worldSize = 1, fsdpUnits = [], timeMs }) {
     if (budget === undefined) throw new RematError("BUDGET", "the method modules expects a budget.");
-    const began = performance.now();
     const { modules, sac, leftOut } = moduleStatistics(trace);
     const names = modules.map(({ fqn }) => fqn);
     const allowedUnits = allowed.length === 0 ? undefined : namedModules(allowed, names);
@@ -44,8 +43,7 @@ export const modulesMethod: PlanMethod = {
           return { fqn, recomputedOps };
         }),
       );
-      const seconds = (performance.now() - began) / 1000;
-      return { tree, plan: planOfCheckpoints(held, graph, policies, { budgetBytes, method: "modules", seconds }) };
+      return { tree, plan: planOfCheckpoints(held, graph, policies, { budgetBytes, method: "modules" }) };
     };
     const { tree, plan } = await planWithin(budgetBytes, planFor);
     return {

@@ -12,14 +12,12 @@ export const rulesMethod: PlanMethod = {
   budgetOf: "step",
   takes: new Set(["checkpoint"]),
   async plan(trace, { budget, checkpoint = [] }) {
-    const began = performance.now();
     const graph = planningGraphOfTrace(trace);
     const policies = policiesOfRules(trace, checkpoint);
     const planWithin = (budgetBytes: number): Plan =>
       planOfCheckpoints(trace, graph, policies, {
         budgetBytes,
         method: "rules",
-        seconds: (performance.now() - began) / 1000,
       });
     const unbound = planWithin(Number.MAX_SAFE_INTEGER);
     const budgetBytes =

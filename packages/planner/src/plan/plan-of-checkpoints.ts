@@ -15,7 +15,6 @@ export interface PlanOfCheckpointsOptions {
   readonly budgetBytes: number;
   /** How they were made, for the plan's origin. */
   readonly method: string;
-  readonly seconds?: number;
 }
 
 /**
@@ -36,7 +35,7 @@ export function planOfCheckpoints(
   trace: Trace,
   graph: TracePlanningGraph,
   policies: readonly CheckpointedPolicy[],
-  { budgetBytes, method, seconds = 0 }: PlanOfCheckpointsOptions,
+  { budgetBytes, method }: PlanOfCheckpointsOptions,
 ): Plan {
   const sequence = checkpointSequence(graph, checkpointedCalls(trace, policies), trace);
   const plainSequence = Int32Array.from({ length: graph.nodeCount }, (_, v) => v);
@@ -54,12 +53,12 @@ export function planOfCheckpoints(
     order: "fixed",
     seed: 0,
     iterations: 0,
-    seconds,
+    seconds: 0,
     plain: { peakBytes: plain.peakBytes, cost: plain.cost },
     workingSet: { bytes: 0, node: 0 },
     isProvenInfeasible: false,
   });
-  return { ...plan, origin: { method, budgetBytes, order: "fixed", seconds } };
+  return { ...plan, origin: { method, budgetBytes, order: "fixed" } };
 }
 
 interface CheckpointedCall {

@@ -50,8 +50,8 @@ function planNode(graph: PlanningGraph, v: number): PlanNode {
 
 /** @internal */
 export function originOf(schedule: Rematerialization): Plan["origin"] {
-  const { budgetBytes, order, seed, iterations, seconds } = schedule;
-  return { method: "annealing", budgetBytes, order, seed, iterations, seconds };
+  const { budgetBytes, order, seed, iterations } = schedule;
+  return { method: "annealing", budgetBytes, order, seed, iterations };
 }
 
 /** @internal */

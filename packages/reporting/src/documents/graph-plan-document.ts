@@ -19,7 +19,6 @@ export interface GraphPlanSummary {
   readonly overhead: number;
   readonly lowerBound: number;
   readonly gap: number;
-  readonly seconds: number;
   readonly iterations: number;
   readonly seed: number;
   readonly front?: PlanFront;

@@ -229,7 +229,6 @@ export function planSummaryJson(summary: PlanSummary, options: PlanDocumentOptio
     overhead: predicted.overhead,
     lowerBoundMs: predicted.lowerBound,
     gap: predicted.gap,
-    ...(origin.seconds !== undefined && { seconds: origin.seconds }),
     // Each peak is told once, above.
     points,
     ...(elsewhere.size > 0 && { elsewhereBytes: Object.fromEntries(elsewhere) }),

@@ -98,7 +98,7 @@ describe("planDocument", () => {
   it.each(formats)("writes %s", (format) => {
     const text = writeDocument(planDocument(summary, { notes: ["a note"] }), format);
     // A moment's duration is not the same twice.
-    expect(text.replace(/"seconds": [\d.e-]+/, '"seconds": 0')).toMatchSnapshot();
+    expect(text).toMatchSnapshot();
   });
 
   it("shows a front, and sections of a method's own", () => {
@@ -134,7 +134,6 @@ describe("graphPlanDocument", () => {
     overhead: 0.25 / 7,
     lowerBound: 7.25,
     gap: 0,
-    seconds: 0.5,
     iterations: 100,
     seed: 0,
   };
