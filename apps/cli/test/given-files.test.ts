@@ -47,7 +47,7 @@ it("is known of every option whose value is a file", async () => {
     ["estimate", ["--trace"]],
     ["memory", ["--trace", "--fsdp-code"]],
     ["plan", ["--trace", "--fsdp-code", "--output", "--pytorch-policy"]],
-    ["fit", ["--html", "--store", "--parquet", "--apply"]],
+    ["fit", ["--html", "--sqlite", "--parquet", "--apply"]],
     ["compare", ["--trace"]],
     ["report", ["--output"]],
     ["record", ["--output"]],

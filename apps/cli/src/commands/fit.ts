@@ -8,7 +8,7 @@ import {
   summarizeFit,
   unitsOf,
 } from "@remat/fit";
-import { fitParquet, storeFit } from "@remat/fit/node";
+import { checkFitStore, exportFitStore, fitParquet, storeFit } from "@remat/fit/node";
 import { requireFullyShardable, torchOptimizerCode } from "@remat/mem-tracker/fsdp";
 import { budgetNotFound } from "@remat/memory";
 import { writeDocument } from "@remat/reporting";
@@ -19,7 +19,14 @@ import type { ConsoleIo } from "../console-io.js";
 import { appliedText } from "../fit/applied-text.js";
 import { backendOfSteps } from "../fit/backend-of-steps.js";
 import { findAnswers } from "../fit/find-answers.js";
-import { type FitOptions, fitGridOptions, fitStepOptions, parseFitOptions, parseWorkers } from "../fit/fit-options.js";
+import {
+  type FitOptions,
+  fitGridOptions,
+  fitStepOptions,
+  parseFitOptions,
+  parseStore,
+  parseWorkers,
+} from "../fit/fit-options.js";
 import { LiveTable } from "../fit/live-table.js";
 import { pruneInTerminal } from "../fit/prune-in-terminal.js";
 import { type FitJob, stepsOfJob } from "../fit/steps-of-job.js";
@@ -52,11 +59,18 @@ export async function fit(targets: readonly string[], options: CommandOptions, i
     await serve(targets, options, io);
     return 0;
   }
+  if (options["sqlite"] !== undefined && options["store"] === undefined)
+    throw new UsageError("--sqlite writes what the folder of --store contains. Give --store, too.");
+  if (targets.length === 0 && options["sqlite"] !== undefined) {
+    await exportStore(parseStore(options["store"]), parseText("sqlite", options["sqlite"]), io);
+    return 0;
+  }
   if (targets.length === 0) throw new UsageError("expected a MODEL, or runs of one: see remat fit --help.");
   const format = parseFormat(options);
   const units = parseUnits(options);
   const asked = parseFitOptions(options);
-  const { request, prices, workers, engine, cache, watches, prunes, apply, store, parquet, page, label } = asked;
+  const { request, prices, workers, engine, cache, watches, prunes, apply, store, sqlite, parquet, page, label } =
+    asked;
   if (watches && io.stderr.isTTY !== true)
     throw new UsageError("--watch draws on a terminal, and standard error is none. Leave it out.");
   if (prunes && io.terminal === undefined)
@@ -64,8 +78,9 @@ export async function fit(targets: readonly string[], options: CommandOptions, i
   const files = { "--apply": apply, "--parquet": parquet, "--html": page };
   const shown = shownBeside(io, files);
   // A search may take long, and would be lost.
-  for (const [option, path] of Object.entries({ ...files, "--store": store }))
+  for (const [option, path] of Object.entries({ ...files, "--sqlite": sqlite }))
     if (path !== undefined) checkFor(option, path);
+  if (store !== undefined) checkFitStore(store);
   const { request: given, ...modelFiles } = parseModelOptions({ ...options, batch: undefined, optimizer: undefined });
   const sources = targets.map((target) => modelSource(target));
   const progress = new Progress(io);
@@ -116,7 +131,8 @@ export async function fit(targets: readonly string[], options: CommandOptions, i
     const { best } = summary;
     if (apply !== undefined && best !== undefined) await writeFor("--apply", apply, await appliedText(best, steps), io);
     const search = { at: new Date().toISOString(), ...(label !== undefined && { label }) };
-    if (store !== undefined) await storeFit(store, summary, search);
+    if (store !== undefined) storeFit(store, summary, search);
+    if (store !== undefined && sqlite !== undefined) await exportFitStore(store, sqlite);
     if (parquet !== undefined) await writeFor("--parquet", parquet, await fitParquet(summary, search), io);
     if (page !== undefined) {
       const { renderFit } = await import("@remat/report");
@@ -134,6 +150,12 @@ export async function fit(targets: readonly string[], options: CommandOptions, i
   } finally {
     progress.clear();
   }
+}
+
+/** Writes (`remat fit --store fits --sqlite fits.sqlite`) what a store contains for others to query. */
+async function exportStore(folder: string, path: string, io: ConsoleIo): Promise<void> {
+  const rows = await exportFitStore(folder, path);
+  io.stderr.write(`remat: wrote ${rows} rows to ${path}\n`);
 }
 
 /** Answers (`remat fit --serve`) for a fleet until it is ended. */
@@ -224,7 +246,7 @@ function nothingFits(
 /** What a command that writes what a search found does not say again: who searches, and what else is written or shown. */
 const saidOnce: ReadonlySet<string> = new Set([
   ...["engine", "serve", "workers"],
-  ...["watch", "matrix", "html", "store", "parquet", "label", "apply"],
+  ...["watch", "matrix", "html", "store", "sqlite", "parquet", "label", "apply"],
 ]);
 
 /** What writes what PyTorch needs to train a recorded run as the best row says; undefined where it needs nothing. */

@@ -83,8 +83,12 @@ export const fitGridOptions: readonly CommandOption[] = [
   },
   { flags: "--cache <folder>", purpose: "Keep answers there, and begin with those that are there" },
   {
-    flags: "--store <file>",
-    purpose: "Also add what was found to a SQLite file, a row of its table fit for each configuration",
+    flags: "--store <folder>",
+    purpose: "Add the results to a folder, one file per search; searches can add to it at the same time",
+  },
+  {
+    flags: "--sqlite <file>",
+    purpose: "Write everything in the folder of --store as a SQLite file (no MODEL: only that)",
     writes: "text",
   },
   {
@@ -117,6 +121,7 @@ export interface FitOptions {
   readonly page: string | undefined;
   readonly apply: string | undefined;
   readonly store: string | undefined;
+  readonly sqlite: string | undefined;
   readonly parquet: string | undefined;
   readonly label: string | undefined;
 }
@@ -174,7 +179,8 @@ export function parseFitOptions(options: CommandOptions): FitOptions {
     page: given("html", (value) => parseText("html", value)),
     cache: given("cache", (value) => parseText("cache", value)),
     apply: given("apply", (value) => parseText("apply", value)),
-    store: given("store", (value) => parseText("store", value)),
+    store: given("store", parseStore),
+    sqlite: given("sqlite", (value) => parseText("sqlite", value)),
     parquet: given("parquet", (value) => parseText("parquet", value)),
     label: parseLabel(options),
   };
@@ -228,6 +234,16 @@ function parseWays(options: CommandOptions): readonly FitWayName[] | undefined {
 /** Parses how many threads are to search. */
 export function parseWorkers({ workers }: CommandOptions): number {
   return workers === undefined ? Math.min(8, availableParallelism()) : parseCount("workers", workers);
+}
+
+/** Parses where a store is. It was a SQLite file once, and somebody may still type its name. */
+export function parseStore(value: unknown): string {
+  const folder = parseText("store", value);
+  if (/\.(sqlite3?|db)$/i.test(folder))
+    throw new UsageError(
+      `--store names a folder, and ${quote(folder)} looks like a file. Give --store fits --sqlite ${folder}; if the file is there already, move it into that folder first, where it is read.`,
+    );
+  return folder;
 }
 
 function parseLabel({ store, parquet, label }: CommandOptions): string | undefined {

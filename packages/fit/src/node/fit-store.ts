@@ -1,36 +1,80 @@
-import { existsSync, readFileSync } from "node:fs";
-import { replaceFile } from "@remat/output-file";
+import { createHash } from "node:crypto";
+import { accessSync, constants, lstatSync, mkdirSync, type Stats } from "node:fs";
+import { writeNewFile } from "@remat/output-file";
 import { RematError } from "@remat/trace";
 import type { FitSummary } from "../summarize-fit.js";
-import { type StoredSearch, storedColumns, storedRows } from "./stored-rows.js";
+import { columnNames, type StoredSearch, storedRows } from "./stored-rows.js";
 
 /**
- * Adds what a search found to a SQLite file, a row of the table `fit` for each configuration: one that fits, one that does not, one that cannot be. The file is made where there is none, and
- * written as a whole.
+ * Adds the results of a search to a store: a folder with one file per search, which is written as a whole and never changed. Any number of processes can add to it at once.
+ * Each line of a file is one configuration as JSON, with the columns of the table `fit` that {@link exportFitStore} makes.
  *
- * @throws RematError `FIT_STORE` for a file that is no SQLite database, or whose table `fit` is another one
+ * @returns the path of the new file
+ * @throws RematError `FIT_STORE` if the folder cannot be written; nothing half-written is left then
  * @example
- * await storeFit("fits.sqlite", summary, { at: new Date().toISOString(), label: "main" });
+ * await storeFit("fits", summary, { at: new Date().toISOString(), label: "main" });
  */
-export async function storeFit(path: string, summary: FitSummary, search: StoredSearch): Promise<void> {
-  const { default: loadSqlite } = await import("sql.js");
-  const sqlite = await loadSqlite();
-  const db = new sqlite.Database(existsSync(path) ? readFileSync(path) : undefined);
+export function storeFit(folder: string, summary: FitSummary, search: StoredSearch): string {
+  checkFitStore(folder);
+  const lines = storedRows(summary, search).map((row) =>
+    JSON.stringify(Object.fromEntries(columnNames.map((name) => [name, row[name] ?? null]))),
+  );
+  const text = lines.map((line) => `${line}\n`).join("");
   try {
-    db.run(`CREATE TABLE IF NOT EXISTS fit (${storedColumns.join(", ")})`);
-    const names = storedColumns.map((column) => column.split(" ", 1)[0]);
-    const insert = db.prepare(`INSERT INTO fit (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})`);
-    for (const row of storedRows(summary, search)) insert.run(names.map((name) => row[name] ?? null));
-    insert.free();
-    replaceFile(path, db.export());
+    return writeNewFile(folder, storedFileName(search.at, text), text);
+  } catch (cause) {
+    throw cannotWrite(folder, cause);
+  }
+}
+
+/**
+ * Makes the folder of a store if there is none, and checks that it can be written, before a long search begins.
+ *
+ * @throws RematError `FIT_STORE` for a file, or a folder that cannot be written
+ */
+export function checkFitStore(folder: string): void {
+  try {
+    const stats = statsOf(folder);
+    if (stats?.isFile())
+      throw new RematError(
+        "FIT_STORE",
+        `${folder} is a file, and a store is a folder with one file per search. If it is a SQLite store of an earlier release, move it into a folder: mkdir fits && mv ${folder} fits/, then --store fits.`,
+      );
+    if (stats === undefined) makeFolder(folder);
+    accessSync(folder, constants.W_OK);
   } catch (cause) {
     if (cause instanceof RematError) throw cause;
-    throw new RematError(
-      "FIT_STORE",
-      `${path}: ${(cause as Error).message}. Expected a SQLite file that remat fit --store wrote, or none.`,
-      { cause },
-    );
-  } finally {
-    db.close();
+    throw cannotWrite(folder, cause);
   }
+}
+
+/** Makes the last folder of a path alone: one above it that is not there is rather a typing error. */
+function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder);
+  } catch (error) {
+    // Another search may have begun at the same time.
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
+}
+
+/** What identifies the content of a stored file in its name, so that a damaged one is noticed. @internal */
+export function contentMark(text: string | Uint8Array): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, 16);
+}
+
+function storedFileName(at: string, text: string): string {
+  return `${at.replace(/[^0-9A-Za-z]/g, "")}-${contentMark(text)}.jsonl`;
+}
+
+function statsOf(path: string): Stats | undefined {
+  return lstatSync(path, { throwIfNoEntry: false });
+}
+
+function cannotWrite(folder: string, cause: unknown): RematError {
+  return new RematError(
+    "FIT_STORE",
+    `${folder}: the store cannot be written (${(cause as Error).message}). Make room there, or name another folder with --store.`,
+    { cause },
+  );
 }

@@ -1,15 +1,16 @@
+import * as v from "valibot";
 import type { FitConfiguration } from "../fit-unit.js";
 import type { FitSummary } from "../summarize-fit.js";
 
-/** What rows of a store are asked for by, besides what was found. */
+/** What identifies a search in a store, besides its results. */
 export interface StoredSearch {
-  /** When, as ISO 8601. */
+  /** When it ended, as ISO 8601. */
   readonly at: string;
-  /** Whatever tells this search from others, such as a commit; left out: nothing. */
+  /** A name for this search, such as a commit. Left out: empty. */
   readonly label?: string;
 }
 
-/** The columns of what is stored, as SQLite declares them. @internal */
+/** The columns of a store, as SQLite declares them. @internal */
 export const storedColumns = [
   "at TEXT NOT NULL",
   "label TEXT NOT NULL",
@@ -36,8 +37,27 @@ export const storedColumns = [
   "is_best INTEGER",
 ] as const;
 
-/** A row, by the names of its columns. @internal */
+/** The names of the columns, in their order. @internal */
+export const columnNames: readonly string[] = storedColumns.map((column) => column.split(" ", 1)[0]);
+
+/** One row of a store, by the names of its columns: one configuration of one search. */
 export type StoredRow = Readonly<Record<string, string | number | null | undefined>>;
+
+const valueSchemas = {
+  TEXT: v.string(),
+  INTEGER: v.pipe(v.number(), v.safeInteger()),
+  REAL: v.pipe(v.number(), v.finite()),
+};
+
+/** A row as it may stand in a store: these columns and no others. @internal */
+export const storedRowSchema = v.strictObject(
+  Object.fromEntries(
+    storedColumns.map((column) => {
+      const [name, type, ...rest] = column.split(" ") as [string, keyof typeof valueSchemas, ...string[]];
+      return [name, rest.length > 0 ? valueSchemas[type] : v.nullish(valueSchemas[type])];
+    }),
+  ),
+);
 
 /** Returns the rows of a search: of what fits, what does not, and what cannot be. @internal */
 export function storedRows(

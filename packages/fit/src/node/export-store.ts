@@ -1,0 +1,69 @@
+import { existsSync, lstatSync, readFileSync } from "node:fs";
+import { replaceFile } from "@remat/output-file";
+import { RematError } from "@remat/trace";
+import { readStoredFiles, requireNoLog, storedFiles } from "./read-store.js";
+import { columnNames, type StoredRow, storedColumns } from "./stored-rows.js";
+
+/** In the header of SQLite files that are exports, "rmat", so that no other file is overwritten. */
+const applicationId = 0x72_6d_61_74;
+/** Where SQLite keeps that number, in big-endian order. */
+const applicationIdAt = 68;
+
+/**
+ * Writes all that a store contains as a SQLite file with one table, `fit`, for others to query. The file is replaced as a whole. If other processes add to the store meanwhile, it is written again
+ * until nothing is missing.
+ *
+ * @returns how many rows it has
+ * @throws RematError `FIT_STORE` for a store that cannot be read, and for a file that is not an export, which is left as it is
+ * @example
+ * await exportFitStore("fits", "fits.sqlite");
+ */
+export async function exportFitStore(folder: string, path: string): Promise<number> {
+  for (let names = storedFiles(folder); ; ) {
+    const rows = await readStoredFiles(folder, names);
+    requireExport(path);
+    const content = await sqliteOf(rows);
+    try {
+      replaceFile(path, content);
+    } catch (cause) {
+      throw new RematError(
+        "FIT_STORE",
+        `${path}: cannot be written (${(cause as Error).message}). Make room there, or name another file with --sqlite.`,
+        { cause },
+      );
+    }
+    const now = storedFiles(folder);
+    if (now.length === names.length && now.every((name, i) => name === names[i])) return rows.length;
+    names = now;
+  }
+}
+
+async function sqliteOf(rows: readonly StoredRow[]): Promise<Uint8Array> {
+  const { default: loadSqlite } = await import("sql.js");
+  const sqlite = await loadSqlite();
+  const db = new sqlite.Database();
+  try {
+    db.run(`PRAGMA application_id = ${applicationId}; CREATE TABLE fit (${storedColumns.join(", ")}); BEGIN`);
+    const insert = db.prepare(
+      `INSERT INTO fit (${columnNames.join(", ")}) VALUES (${columnNames.map(() => "?").join(", ")})`,
+    );
+    for (const row of rows) insert.run(columnNames.map((name) => row[name] ?? null));
+    insert.free();
+    db.run("COMMIT");
+    return db.export();
+  } finally {
+    db.close();
+  }
+}
+
+/** Refuses to overwrite what was not exported, such as a store of an earlier release with rows that are nowhere else. */
+function requireExport(path: string): void {
+  if (!existsSync(path)) return;
+  const header = lstatSync(path).isFile() ? readFileSync(path) : Buffer.alloc(0);
+  if (header.length < applicationIdAt + 4 || header.readUInt32BE(applicationIdAt) !== applicationId)
+    throw new RematError(
+      "FIT_STORE",
+      `${path} was not written by --sqlite, and would be lost. If it is a store of an earlier release, move it into the folder of --store, where it is read; else name another file.`,
+    );
+  requireNoLog(path);
+}

@@ -1,0 +1,133 @@
+import { lstatSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { RematError } from "@remat/trace";
+import { checkShape } from "./check-shape.js";
+import { contentMark } from "./fit-store.js";
+import { columnNames, type StoredRow, storedRowSchema } from "./stored-rows.js";
+
+/** Larger than any search makes: a file of hundreds of megabytes is something else. */
+const mostBytes = 256 * 2 ** 20;
+
+/** The names that `storeFit` gives: when, a mark of the content, and a number if both were taken. */
+const ownName = /-([0-9a-f]{16})(?:-\d+)?\.jsonl$/;
+
+/** What searches write, and SQLite stores of earlier releases. */
+const storedName = /\.(?:jsonl|sqlite3?|db)$/i;
+
+/** Files that a store is read from. @internal */
+export function storedFiles(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder)
+      .filter((name) => storedName.test(name))
+      .sort();
+  } catch (cause) {
+    throw new RematError(
+      "FIT_STORE",
+      `${folder}: not a store (${(cause as Error).message}). Name the folder of --store.`,
+      {
+        cause,
+      },
+    );
+  }
+}
+
+/**
+ * Returns the rows of all searches in a store, the earliest search first. SQLite stores of earlier releases that lie in the folder are read, too.
+ *
+ * @throws RematError `FIT_STORE` for a folder that cannot be read, and for a file that is damaged, by name
+ * @example
+ * (await readFitStore("fits")).filter(({ is_best }) => is_best === 1);
+ */
+export async function readFitStore(folder: string): Promise<readonly StoredRow[]> {
+  return readStoredFiles(folder, storedFiles(folder));
+}
+
+/** @internal */
+export async function readStoredFiles(folder: string, names: readonly string[]): Promise<readonly StoredRow[]> {
+  const rows: StoredRow[] = [];
+  for (const name of names) {
+    const path = join(folder, name);
+    const content = readWhole(path);
+    rows.push(...(/\.jsonl$/i.test(name) ? rowsOfLines(path, content) : await rowsOfSqlite(path, content)));
+  }
+  // Files are in the order of their names already, and rows of one search stay together.
+  return rows.sort((a, b) => (String(a["at"]) < String(b["at"]) ? -1 : String(a["at"]) > String(b["at"]) ? 1 : 0));
+}
+
+function readWhole(path: string): Buffer {
+  try {
+    const stats = lstatSync(path);
+    if (!stats.isFile()) throw new Error("not a regular file");
+    if (stats.size > mostBytes) throw new Error(`${stats.size} bytes, more than any search writes`);
+    return readFileSync(path);
+  } catch (cause) {
+    throw damaged(path, (cause as Error).message, cause);
+  }
+}
+
+function rowsOfLines(path: string, content: Buffer): readonly StoredRow[] {
+  const mark = ownName.exec(path)?.[1];
+  if (mark !== undefined && mark !== contentMark(content))
+    throw damaged(path, "its content is not what was written under this name");
+  return content
+    .toString("utf8")
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line, i) => {
+      let value: unknown;
+      try {
+        value = JSON.parse(line);
+      } catch (cause) {
+        throw damaged(path, `line ${i + 1}: ${(cause as Error).message}`, cause);
+      }
+      return checkShape(storedRowSchema, value, { code: "FIT_STORE", what: `${path}, line ${i + 1}` }) as StoredRow;
+    });
+}
+
+/** A store of an earlier release. What lies in a write-ahead log beside it would be missing, so that is refused. */
+async function rowsOfSqlite(path: string, content: Buffer): Promise<readonly StoredRow[]> {
+  requireNoLog(path);
+  const { default: loadSqlite } = await import("sql.js");
+  const sqlite = await loadSqlite();
+  const db = new sqlite.Database(content);
+  try {
+    const [found] = db.exec(`SELECT ${columnNames.join(", ")} FROM fit`);
+    return (found?.values ?? []).map((values, i) =>
+      checkShape(storedRowSchema, Object.fromEntries(columnNames.map((name, at) => [name, values[at]])), {
+        code: "FIT_STORE",
+        what: `${path}, row ${i + 1}`,
+      }),
+    ) as readonly StoredRow[];
+  } catch (cause) {
+    if (cause instanceof RematError) throw cause;
+    throw damaged(path, (cause as Error).message, cause);
+  } finally {
+    db.close();
+  }
+}
+
+/**
+ * Refuses a SQLite file that another program has open, or left without closing it: part of it is in another file.
+ *
+ * @internal
+ */
+export function requireNoLog(path: string): void {
+  for (const ending of ["-wal", "-journal"]) {
+    const size = lstatSync(`${path}${ending}`, { throwIfNoEntry: false })?.size ?? 0;
+    if (size > 0)
+      throw new RematError(
+        "FIT_STORE",
+        `${path}: part of it is in ${path}${ending}, since another program has it open or ended early. Close that program, then run: sqlite3 ${path} "PRAGMA journal_mode=DELETE"`,
+      );
+  }
+}
+
+function damaged(path: string, why: string, cause?: unknown): RematError {
+  return new RematError(
+    "FIT_STORE",
+    `${path}: cannot be read as a stored search (${why}). Move it out of the folder.`,
+    {
+      cause,
+    },
+  );
+}
