@@ -86,7 +86,7 @@ function timed(...given) {
 }
 
 function startWorker() {
-  return spawn(process.execPath, [remat, "fit", "--serve", server.url, "--workers", "1"], {
+  return spawn(process.execPath, [remat, "fit", run, "--serve", server.url, "--workers", "1"], {
     cwd: root,
     stdio: "ignore",
   });

@@ -31,7 +31,7 @@ describe.runIf(hasRedis())("remat fit --engine", () => {
           return () => undefined;
         },
       },
-      ...["fit", "--serve", redis.url, "--workers", "2"],
+      ...["fit", recorded, "--serve", redis.url, "--workers", "2"],
     );
     const alone = await remat(...sweep);
     expect(await waiting).toMatchObject({ code: 0, stdout: alone.stdout });

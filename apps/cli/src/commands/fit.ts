@@ -160,12 +160,16 @@ async function exportStore(folder: string, path: string, io: ConsoleIo): Promise
 
 /** Answers (`remat fit --serve`) for a fleet until it is ended. */
 async function serve(targets: readonly string[], options: CommandOptions, io: ConsoleIo): Promise<void> {
-  if (targets.length > 0)
+  if (targets.length === 0)
     throw new UsageError(
-      `--serve answers for whatever model is asked about, and ${targets[0]} is named. Leave it out.`,
+      "--serve answers about the files that it is given, and none is named. Name models and recorded runs.",
     );
-  const { serveFleetUnits } = await import("../fit/serve-fleet-units.js");
+  const [{ serveFleetUnits }, { GivenFiles }] = await Promise.all([
+    import("../fit/serve-fleet-units.js"),
+    import("../fit/fleet-files.js"),
+  ]);
   const worker = await serveFleetUnits(parseText("serve", options["serve"]), {
+    given: new GivenFiles(targets, parseModelOptions({ layers: options["layers"] }).layers),
     workers: parseWorkers(options),
     onAnswered: (answered) => io.stderr.write(`remat: answered ${answered}\n`),
   });

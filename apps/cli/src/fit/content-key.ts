@@ -1,44 +1,59 @@
-import { createHash } from "node:crypto";
+import { createHash, type Hash } from "node:crypto";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
-import { isOf } from "../model-source.js";
-import { versionText } from "../version.js";
-import type { FitJob } from "./steps-of-job.js";
+import { readRegularFile } from "@remat/fit/node";
+import { isOf, type ModelSource } from "../model-source.js";
+import { buildHash } from "./build-hash.js";
+
+/** Code that somebody wrote, and topologies. Weights and recorded runs are larger. */
+const mostCodeBytes = 256 * 2 ** 20;
+const mostRunBytes = 8 * 2 ** 30;
+
+/** Returns a hash of everything that answers depend on: the code that computes them, and `files`, which names the files by their hashes, and the step. */
+export function contentKey(files: object): string {
+  return createHash("sha256")
+    .update(JSON.stringify([buildHash(), files]))
+    .digest("hex");
+}
 
 /**
- * Returns what tells one job from another by content: of remat, of the options, and of the files: runs, models with the files beside them that their code imports by a relative
- * name, and the versions of the packages that it imports. What code reads as it runs is not among them.
+ * Returns the hash of a run, or of a model with the files beside it that its code imports by a relative name, and the versions of the packages that it imports. Files that the code reads while it runs are
+ * not included.
+ *
+ * @throws an Error for what is not a regular file, and what the file system throws
  */
-export function contentKey({ sources, options }: FitJob): string {
+export function hashOfSource(source: ModelSource): string {
   const hash = createHash("sha256");
-  const add = (...parts: readonly (string | Buffer)[]): void => {
-    for (const part of parts) hash.update(String(part.length)).update("\n").update(part);
-  };
-  add(versionText(), JSON.stringify(options));
-  const seen = new Set<string>();
-  const addCode = (path: string): void => {
-    if (seen.has(path)) return;
-    seen.add(path);
-    const content = readFileSync(path);
-    add(content);
-    if (!/\.[cm]?js$/.test(path)) {
-      // A Keras topology: its weights do not matter.
-      return;
-    }
-    for (const name of importedNames(content.toString())) {
-      if (name.startsWith(".")) {
-        const file = resolve(dirname(path), name);
-        if (existsSync(file) && statSync(file).isFile()) addCode(file);
-      } else add(name, versionOf(name, path));
-    }
-  };
-  for (const source of sources) {
-    if (isOf(source, "model")) addCode(source.path);
-    else add(readFileSync(source.path));
-  }
-  if (options.layers !== undefined) addCode(options.layers);
+  if (isOf(source, "model")) addCode(hash, source.path, new Set());
+  else add(hash, readRegularFile(source.path, mostRunBytes));
   return hash.digest("hex");
+}
+
+/** Returns the same of a module. */
+export function hashOfFile(path: string): string {
+  const hash = createHash("sha256");
+  addCode(hash, path, new Set());
+  return hash.digest("hex");
+}
+
+function add(hash: Hash, ...parts: readonly (string | Buffer)[]): void {
+  for (const part of parts) hash.update(String(part.length)).update("\n").update(part);
+}
+
+function addCode(hash: Hash, path: string, seen: Set<string>): void {
+  if (seen.has(path)) return;
+  seen.add(path);
+  const content = readRegularFile(path, mostCodeBytes);
+  add(hash, content);
+  // A Keras topology: its weights do not matter.
+  if (!/\.[cm]?js$/.test(path)) return;
+  for (const name of importedNames(content.toString())) {
+    if (name.startsWith(".")) {
+      const file = resolve(dirname(path), name);
+      if (existsSync(file) && statSync(file).isFile()) addCode(hash, file, seen);
+    } else add(hash, name, versionOf(name, path));
+  }
 }
 
 /** What a module names: in `import`, `export … from`, `import()`, `require()`, `new URL(…)`, and as the name of a file beside it. */

@@ -3,6 +3,7 @@ import type { FitInFleetOptions } from "@remat/fit/bullmq";
 import { type FitInWorkersOptions, type FitProgress, fitInWorkers, UnitCache } from "@remat/fit/node";
 import { contentKey } from "./content-key.js";
 import { fitWorkerFile } from "./fit-worker-file.js";
+import { fleetFilesOf } from "./fleet-files.js";
 import type { FitJob } from "./steps-of-job.js";
 
 export interface FindAnswersOptions extends Pick<FitInWorkersOptions, "signal" | "onAnswer"> {
@@ -25,13 +26,19 @@ export async function findAnswers(
   units: readonly FitUnit[],
   { job, steps, engine, workers, cache: folder, signal, onAnswer, onProgress, onNotice }: FindAnswersOptions,
 ): Promise<readonly (FitAnswer | undefined)[]> {
-  const key = folder === undefined && engine === undefined ? "" : contentKey(job);
+  const files = folder === undefined && engine === undefined ? undefined : fleetFilesOf(job);
+  const key = files === undefined ? "" : contentKey(files);
+  const onRejected = (why: string): void => onNotice(`rejected an answer, which is computed again: ${why}`);
   const given = {
     ...(signal !== undefined && { signal }),
     ...(onAnswer !== undefined && { onAnswer }),
     ...(folder !== undefined && {
-      cache: new UnitCache(folder, key, (why) =>
-        onNotice(`--cache ${folder} cannot be written (${why}): nothing is kept, and the next search looks again`),
+      cache: new UnitCache(
+        folder,
+        key,
+        (why) =>
+          onNotice(`--cache ${folder} cannot be written (${why}): nothing is kept, and the next search looks again`),
+        onRejected,
       ),
     }),
   };
@@ -48,11 +55,13 @@ export async function findAnswers(
   return inFleet(units, {
     ...given,
     url: engine,
-    files: job,
+    files,
     contentKey: key,
+    onRejected,
     onProgress(progress) {
       const { workers: processes } = progress;
-      if (processes === 0 && !isTold) onNotice("nobody takes units yet: start remat fit --serve with the same address");
+      if (processes === 0 && !isTold)
+        onNotice("nobody takes units yet: start remat fit --serve with the same address and the same files");
       isTold ||= processes === 0;
       onProgress(`${describe(progress)}; ${processes} ${processes === 1 ? "process" : "processes"}`);
     },

@@ -72,7 +72,7 @@ export const fitGridOptions: readonly CommandOption[] = [
   },
   {
     flags: "--serve <url>",
-    purpose: "With no MODEL: answer for such a fleet, with --workers threads, until it is ended",
+    purpose: "Answer for such a fleet, about the models and runs that are named, with --workers threads",
   },
   { flags: "--watch", purpose: "Draw the table so far on the terminal, while the search goes on" },
   { flags: "--matrix", purpose: "Then go through what was found as a matrix, on the terminal, and leave out by keys" },

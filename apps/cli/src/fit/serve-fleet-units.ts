@@ -4,29 +4,32 @@ import { type FleetWorker, serveFleet, type UnitAnswerer } from "@remat/fit/bull
 import { UnitThread } from "@remat/fit/node";
 import { contentKey } from "./content-key.js";
 import { fitWorkerFile } from "./fit-worker-file.js";
+import { type FleetFiles, fleetFilesOf, type GivenFiles } from "./fleet-files.js";
 import { type FitJob, stepsOfJob } from "./steps-of-job.js";
 
-/** Takes units of any model from the queue of a fleet until it is closed. */
+/** Takes units from the queue of a fleet until it is closed: those about files that this worker was given. */
 export function serveFleetUnits(
   url: string,
-  { workers, onAnswered }: { readonly workers: number; readonly onAnswered: (answered: string) => void },
+  {
+    given,
+    workers,
+    onAnswered,
+  }: { readonly given: GivenFiles; readonly workers: number; readonly onAnswered: (answered: string) => void },
 ): Promise<FleetWorker> {
   return serveFleet(url, {
     workers,
-    contentKey: (files) => keyHere(files as FitJob),
-    answerer: (files) =>
-      existsSync(fitWorkerFile) ? new UnitThread(fitWorkerFile, files) : answererHere(files as FitJob),
+    contentKey: (files) => contentKey(keyedFiles(given, files)),
+    answerer(files) {
+      const job = given.jobOf(files);
+      return existsSync(fitWorkerFile) ? new UnitThread(fitWorkerFile, job) : answererHere(job);
+    },
     onAnswered: ({ unit: { configuration } }) => onAnswered(`${configuration.device}, ${configuration.way}`),
   });
 }
 
-/** Of files that are not here nothing is the same. */
-function keyHere(job: FitJob): string {
-  try {
-    return contentKey(job);
-  } catch {
-    return "";
-  }
+/** The files as they are here, which is what their hashes are of. */
+function keyedFiles(given: GivenFiles, files: unknown): FleetFiles {
+  return fleetFilesOf(given.jobOf(files));
 }
 
 function answererHere(job: FitJob): UnitAnswerer {

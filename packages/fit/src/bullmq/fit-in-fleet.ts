@@ -3,6 +3,7 @@ import { RematError } from "@remat/trace";
 import type { Job, Queue } from "bullmq";
 import type { FitAnswer, FitUnit } from "../fit-unit.js";
 import { answersIn, type FitProgress } from "../node/fit-in-workers.js";
+import { readAnswer } from "../node/read-answer.js";
 import type { UnitCache } from "../node/unit-cache.js";
 import { connectFleet } from "./connect-fleet.js";
 import { type FleetUnit, fleetId, queueName, readFailure } from "./fleet-unit.js";
@@ -19,6 +20,8 @@ export interface FitInFleetOptions extends Pick<FleetUnit, "files" | "contentKey
   /** Ends the search early; what was found so far is the answer. */
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: FleetProgress) => void;
+  /** Called for each answer of the fleet that cannot be one, with what is wrong. The unit is asked again. */
+  readonly onRejected?: (why: string) => void;
   /** Told of each answer, and of which unit it is; of those from the cache, too. */
   readonly onAnswer?: (answer: FitAnswer, index: number) => void;
 }
@@ -27,6 +30,8 @@ export interface FitInFleetOptions extends Pick<FleetUnit, "files" | "contentKey
 const keptSeconds = 24 * 3600;
 /** How often to ask what was answered. */
 const pollMs = 200;
+/** How many wrong answers to one unit are rejected before the search ends: its workers are broken, or somebody writes to the server. */
+const mostWrong = 3;
 /** Of how many units at a time: those that were put first are answered first. */
 const polledUnits = 256;
 
@@ -41,7 +46,7 @@ const polledUnits = 256;
  */
 export async function fitInFleet(
   units: readonly FitUnit[],
-  { url, files, contentKey, cache, signal, onProgress, onAnswer }: FitInFleetOptions,
+  { url, files, contentKey, cache, signal, onProgress, onRejected, onAnswer }: FitInFleetOptions,
 ): Promise<readonly (FitAnswer | undefined)[]> {
   const answers = answersIn(cache, units, onAnswer);
   /** The places of each unit that is not answered yet, by its name: the same unit may be asked for twice. */
@@ -53,7 +58,7 @@ export async function fitInFleet(
   }
   if (open.size === 0) return answers;
   const { bullmq, client } = await connectFleet(url);
-  const queue: Queue<FleetUnit, FitAnswer> = new bullmq.Queue(queueName, { connection: client });
+  const queue: Queue<FleetUnit, unknown> = new bullmq.Queue(queueName, { connection: client });
   // A server that is away comes back.
   queue.on("error", () => undefined);
   const unitOf = (id: string): FitUnit => units[open.get(id)![0]];
@@ -73,6 +78,23 @@ export async function fitInFleet(
     }
     open.delete(id);
   };
+  const wrong = new Map<string, number>();
+  /** Undefined for what cannot be an answer: the unit is then put into the queue again, since it is not there any more. */
+  const takeAnswer = (id: string, value: unknown, unit: FitUnit): FitAnswer | undefined => {
+    try {
+      return readAnswer(value, unit);
+    } catch (error) {
+      const times = (wrong.get(id) ?? 0) + 1;
+      wrong.set(id, times);
+      if (times > mostWrong)
+        throw new RematError(
+          "FIT_FLEET",
+          `the fleet answered the same unit wrongly ${times} times: ${(error as Error).message} Look at its workers, and at who may write to its server.`,
+        );
+      onRejected?.((error as Error).message);
+      return undefined;
+    }
+  };
   const look = async (): Promise<void> => {
     const asked = [...open.keys()].slice(0, polledUnits);
     const states = await Promise.all(asked.map((id) => queue.getJobState(id)));
@@ -80,15 +102,18 @@ export async function fitInFleet(
     const lost = idsOf("unknown");
     if (lost.length > 0) await put(lost);
     for (const id of idsOf("completed", "failed")) {
-      const job: Job<FleetUnit, FitAnswer> | undefined = await queue.getJob(id);
+      const job: Job<FleetUnit, unknown> | undefined = await queue.getJob(id);
       if (job?.failedReason) {
         // Whoever asks again has it tried again.
         await job.remove().catch(() => undefined);
         throw readFailure(job.failedReason);
       }
-      if (job?.returnvalue) {
-        const unit = unitOf(id);
-        settle(id, job.returnvalue);
+      if (job === undefined) continue;
+      const unit = unitOf(id);
+      const answer = takeAnswer(id, job.returnvalue, unit);
+      if (answer === undefined) await job.remove().catch(() => undefined);
+      else {
+        settle(id, answer);
         onProgress?.({ ...count(), unit, batch: undefined });
       }
     }

@@ -1,14 +1,33 @@
 import { createHash } from "node:crypto";
 import { RematError } from "@remat/trace";
+import * as v from "valibot";
 import type { FitUnit } from "../fit-unit.js";
+import { checkShape } from "../node/check-shape.js";
+import { unitSchema } from "../node/fit-schemas.js";
 
 /** What is sent to a fleet: a unit, and the files that it is a function of. */
 export interface FleetUnit {
-  /** Which files, as a worker is told: plain data. */
+  /** The files by the hashes of their content, as plain data: a worker that was not given them refuses the job. Never a path. */
   readonly files: unknown;
   /** Of their content, so that a worker that has others refuses. */
   readonly contentKey: string;
   readonly unit: FitUnit;
+}
+
+const fleetUnitSchema = v.strictObject({
+  files: v.unknown(),
+  contentKey: v.pipe(v.string(), v.maxLength(128)),
+  unit: unitSchema,
+});
+
+/**
+ * Returns a job of the queue if it has the shape of one.
+ *
+ * @throws RematError `FIT_FLEET` naming the field that is wrong
+ * @internal
+ */
+export function readFleetUnit(data: unknown): FleetUnit {
+  return checkShape(fleetUnitSchema, data, { code: "FIT_FLEET", what: "a job of the queue" }) as FleetUnit;
 }
 
 /** The queue that units are in, on whatever server. @internal */

@@ -1,8 +1,9 @@
+import { setTimeout as wait } from "node:timers/promises";
 import { RematError } from "@remat/trace";
 import type { Worker } from "bullmq";
 import type { FitAnswer, FitUnit } from "../fit-unit.js";
 import { connectFleet } from "./connect-fleet.js";
-import { type FleetUnit, queueName, writeFailure } from "./fleet-unit.js";
+import { type FleetUnit, queueName, readFleetUnit, writeFailure } from "./fleet-unit.js";
 
 /** Answers units of certain files, one at a time, such as a `UnitThread`. */
 export interface UnitAnswerer {
@@ -11,12 +12,14 @@ export interface UnitAnswerer {
 }
 
 export interface ServeFleetOptions {
-  /** Of the content of the files as they are here. */
+  /** Returns a hash of the files that a job names, as they are here. Throws a `RematError` if the job names something that this worker was not given. */
   contentKey(files: unknown): string;
-  /** Starts what answers units of these files; it should not keep this thread busy, since the server has to hear from it. */
+  /** Starts something that answers units of these files. It should not keep this thread busy, since the server has to hear from it. */
   answerer(files: unknown): UnitAnswerer;
   /** How many units at once; 1 if not given. */
   readonly workers?: number;
+  /** After how long a unit is ended, in milliseconds; one hour if not given. */
+  readonly unitMs?: number;
   /** After how long a unit is another worker's whose worker is not heard of, in milliseconds; 10 s if not given. */
   readonly lockMs?: number;
   readonly onAnswered?: (given: FleetUnit) => void;
@@ -27,6 +30,8 @@ export interface FleetWorker {
   /** Answers the units that it is at, and takes no more. */
   close(): Promise<void>;
 }
+
+const usualUnitMs = 3600e3;
 
 /** So many workers may be lost over one unit: by chance, or since they have not the memory for it. */
 const mostLost = 10;
@@ -42,16 +47,17 @@ const mostLost = 10;
  */
 export async function serveFleet(
   url: string,
-  { contentKey, answerer, workers = 1, lockMs = 10_000, onAnswered }: ServeFleetOptions,
+  { contentKey, answerer, workers = 1, lockMs = 10_000, unitMs = usualUnitMs, onAnswered }: ServeFleetOptions,
 ): Promise<FleetWorker> {
   const { bullmq, client } = await connectFleet(url);
-  const pool = new AnswererPool(workers, answerer);
-  const worker: Worker<FleetUnit, FitAnswer> = new bullmq.Worker(
+  const pool = new AnswererPool(workers, answerer, unitMs);
+  const worker: Worker<unknown, FitAnswer> = new bullmq.Worker(
     queueName,
-    async ({ data }: { readonly data: FleetUnit }) => {
+    async ({ data }: { readonly data: unknown }) => {
       try {
-        const answer = await pool.answer(data, contentKey);
-        onAnswered?.(data);
+        const given = readFleetUnit(data);
+        const answer = await pool.answer(given, contentKey);
+        onAnswered?.(given);
         return answer;
       } catch (error) {
         // It would fail everywhere.
@@ -86,8 +92,10 @@ class AnswererPool {
   private busy = 0;
   private readonly most: number;
   private readonly start: (files: unknown) => UnitAnswerer;
+  private readonly unitMs: number;
 
-  constructor(most: number, start: (files: unknown) => UnitAnswerer) {
+  constructor(most: number, start: (files: unknown) => UnitAnswerer, unitMs: number) {
+    this.unitMs = unitMs;
     this.most = most;
     this.start = start;
   }
@@ -97,7 +105,7 @@ class AnswererPool {
     try {
       const taken = await this.take(given, keyOf);
       try {
-        const answer = await taken.answerer.answer(given.unit);
+        const answer = await this.inTime(taken.answerer.answer(given.unit));
         if (answer === undefined)
           throw new RematError("FIT_FLEET", "a worker was closed in the midst of a unit. Ask again.");
         this.free.push(taken);
@@ -111,6 +119,19 @@ class AnswererPool {
     }
   }
 
+  /** A model's code may wait for something that never comes. */
+  private async inTime<T>(answer: Promise<T>): Promise<T> {
+    const timer = new AbortController();
+    try {
+      const late = wait(this.unitMs, undefined, { signal: timer.signal, ref: false }).then(() => {
+        throw new RematError("FIT_FLEET", `a unit took longer than ${this.unitMs / 1000} s, and was ended.`);
+      });
+      return await Promise.race([answer, late]);
+    } finally {
+      timer.abort();
+    }
+  }
+
   /** The files are looked at where an answerer begins, which loads them then. */
   private async take({ files, contentKey }: FleetUnit, keyOf: (files: unknown) => string): Promise<Kept> {
     const at = this.free.findIndex((each) => each.contentKey === contentKey);
@@ -118,7 +139,7 @@ class AnswererPool {
     if (keyOf(files) !== contentKey)
       throw new RematError(
         "FIT_FLEET",
-        "a worker has other files than those that were asked about: the same model, packages and release of remat have to be at the same path on each machine.",
+        "a worker has other files or another release of remat than the one who asks. Start remat fit --serve with the same files, packages and release.",
       );
     if (this.busy + this.free.length > this.most) await this.free.shift()?.answerer.stop();
     return { contentKey, answerer: this.start(files) };

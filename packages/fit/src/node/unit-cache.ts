@@ -1,34 +1,56 @@
 import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { replaceFile } from "@remat/output-file";
 import type { FitAnswer, FitUnit } from "../fit-unit.js";
+import { readAnswer } from "./read-answer.js";
+import { readRegularFile } from "./read-regular-file.js";
 
-/** Answers that are kept between searches, a file each, by what they are answers to: the content of the model or of the runs, and all of the unit. */
+/** Far above what an answer has. */
+const mostBytes = 64 * 2 ** 20;
+
+/** Answers that are kept between searches, one file each, by what they are answers to: the content of the model or of the runs, the code that computes them, and all of the unit. */
 export class UnitCache {
   private readonly folder: string;
   private readonly contentKey: string;
   private readonly onUnwritable: (why: string) => void;
+  private readonly onRejected: (why: string) => void;
   private isTold = false;
 
-  /** `contentKey`: of what units are computed from besides themselves; another one for whatever could give another answer; `onUnwritable`: told, once, why nothing can be kept. */
-  constructor(folder: string, contentKey: string, onUnwritable: (why: string) => void) {
+  /**
+   * `contentKey`: a hash of everything that answers depend on besides the unit; `onUnwritable`: called once with the reason why nothing can be kept; `onRejected`: called for each kept answer that
+   * is damaged, or not an answer to its unit. It is computed again.
+   */
+  constructor(
+    folder: string,
+    contentKey: string,
+    onUnwritable: (why: string) => void,
+    onRejected: (why: string) => void = () => undefined,
+  ) {
     this.onUnwritable = onUnwritable;
+    this.onRejected = onRejected;
     this.folder = folder;
     this.contentKey = contentKey;
   }
 
-  /** Returns what is known of a unit; a file that is damaged is as good as none. */
+  /** Returns the answer that is kept for a unit, if it can be one; otherwise undefined. */
   get(unit: FitUnit): FitAnswer | undefined {
+    const path = this.pathOf(unit);
     try {
-      const kept = JSON.parse(readFileSync(this.pathOf(unit), "utf8")) as { key?: unknown; answer?: FitAnswer };
-      return kept.key === this.keyOf(unit) ? kept.answer : undefined;
-    } catch {
+      const kept = JSON.parse(readRegularFile(path, mostBytes).toString("utf8")) as {
+        readonly key?: unknown;
+        readonly answer?: unknown;
+      } | null;
+      if (kept?.key !== this.keyOf(unit)) throw new Error("it is the answer to another question");
+      return readAnswer(kept.answer, unit);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+      this.onRejected(`${path}: ${(error as Error).message}`);
       return undefined;
     }
   }
 
-  /** Keeps an answer; where it cannot, that is told once, and the next search looks again. */
+  /** Keeps an answer. If that fails, `onUnwritable` is called once, and the next search computes it again. */
   put(unit: FitUnit, answer: FitAnswer): void {
     try {
       mkdirSync(this.folder, { recursive: true });

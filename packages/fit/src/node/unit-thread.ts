@@ -1,6 +1,7 @@
 import { Worker } from "node:worker_threads";
 import { RematError } from "@remat/trace";
 import type { FitAnswer, FitUnit } from "../fit-unit.js";
+import { readAnswer } from "./read-answer.js";
 import type { UnitOrder, UnitReport } from "./unit-messages.js";
 
 /** So often a unit is given to a fresh thread where one died of it. */
@@ -68,7 +69,13 @@ function answerIn(thread: Worker, order: UnitOrder, onTried?: (batch: number) =>
       if (report.id !== order.id) return;
       if ("batch" in report) return onTried?.(report.batch);
       settle();
-      if ("answer" in report) return resolve(report.answer);
+      if ("answer" in report) {
+        try {
+          return resolve(readAnswer(report.answer, order.unit));
+        } catch (error) {
+          return reject(error as Error);
+        }
+      }
       const { code, message } = report.failure;
       reject(code === undefined ? new Error(message) : new RematError(code, message));
     };

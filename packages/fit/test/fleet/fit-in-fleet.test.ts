@@ -167,6 +167,65 @@ describe.runIf(hasRedis())("a fleet", () => {
     expect(await fitInFleet([unit, unit], { ...given, contentKey })).toEqual([answer, answer]);
     await working.close();
   });
+
+  it("rejects answers that cannot be one and asks again, and ends where the fleet answers nothing else", async () => {
+    redis.ask("flushall");
+    const [unit] = units;
+    const answer = await fitUnitBatch(unit, steps);
+    const wrong: readonly unknown[] = [{ kind: "fits", row: {} }, null, { ...answer, configuration: {}, row: {} }];
+    let asked = 0;
+    const lying = (answers: readonly unknown[]) =>
+      serveFleet(redis.url, {
+        contentKey: () => contentKey,
+        answerer: () => ({
+          answer: async () => answers[Math.min(asked++, answers.length - 1)] as FitAnswer,
+          stop: async () => undefined,
+        }),
+      });
+    const told: string[] = [];
+    const given = { url: redis.url, files, contentKey, onRejected: (why: string) => void told.push(why) };
+    const once = await lying([...wrong, answer]);
+    expect(await fitInFleet([unit], given)).toEqual([answer]);
+    expect(told).toEqual(wrong.map(() => expect.stringMatching(/^an answer: /)));
+    await once.close();
+    redis.ask("flushall");
+    asked = 0;
+    const always = await lying(wrong.slice(0, 1));
+    await expect(fitInFleet([unit], given)).rejects.toMatchObject({
+      code: "FIT_FLEET",
+      message: expect.stringMatching(/answered the same unit wrongly 4 times: .*field 'row\./),
+    });
+    await always.close();
+  });
+
+  it("refuses jobs that are none, and ends units that never end, while the worker goes on", async () => {
+    redis.ask("flushall");
+    const [unit] = units;
+    const answer = await fitUnitBatch(unit, steps);
+    let stopped = 0;
+    let isStuck = true;
+    const worker = await serveFleet(redis.url, {
+      contentKey: () => contentKey,
+      unitMs: 300,
+      answerer: () => ({
+        answer: () => (isStuck ? new Promise<FitAnswer>(() => undefined) : Promise.resolve(answer)),
+        stop: async () => void stopped++,
+      }),
+    });
+    const given = { url: redis.url, files, contentKey };
+    await expect(fitInFleet([{ ...unit, module: "/tmp/x.mjs" } as never], given)).rejects.toMatchObject({
+      code: "FIT_FLEET",
+      message: expect.stringContaining("field 'unit.module'"),
+    });
+    await expect(fitInFleet([unit], given)).rejects.toMatchObject({
+      code: "FIT_FLEET",
+      message: expect.stringContaining("took longer than 0.3 s"),
+    });
+    expect(stopped).toBe(1);
+    isStuck = false;
+    expect(await fitInFleet([unit], given)).toEqual([answer]);
+    await worker.close();
+  });
 });
 
 it.each(["queue:6379", "http://queue", "redis://", "redis://host/name", "redis://u:secret@host/x"])(
