@@ -14,7 +14,7 @@
  */
 export const importTable = {
   trace: { pure: true, imports: [] },
-  "text-table": { pure: true, imports: [] },
+  "text-table": { pure: true, imports: ["trace"] },
   "output-file": { pure: false, imports: [] },
   pytorch: { pure: true, imports: ["trace"] },
   kernels: { pure: false, imports: ["trace"] },
@@ -258,6 +258,7 @@ export const alsoAllowed = {
   memory: ["memory/checkpointing", "memory/failure", "memory/graph", "memory/growth", "memory/reserved"],
   planner: ["planner/sharding"],
   reporting: ["reporting/sharding"],
+  trace: ["trace/emit"],
   tracer: ["tracer/step"],
   "keras-loader": ["keras-loader/weights"],
 };

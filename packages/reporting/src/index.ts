@@ -1,4 +1,5 @@
 export { formatBytes } from "@remat/text-table";
+export { type CsvCell as Cell, writeCsv } from "@remat/trace/emit";
 export { AlignedOps, alignHighest, type HeldByOp, matchOps } from "./align-runs.js";
 export { type Answer, type AnswerFirstOptions, answerFirst } from "./answers/answer-first.js";
 export {
@@ -244,4 +245,3 @@ export {
   type WhatIfStep,
   whatIfTable,
 } from "./what-if-view.js";
-export { type Cell, writeCsv } from "./write-csv.js";

@@ -1,8 +1,8 @@
+import type { CsvCell as Cell, TerminalText } from "@remat/trace/emit";
 import type { OutputDocument } from "./formats/output-document.js";
 import type { OutputFormat } from "./formats/output-format.js";
 import { outputFormats } from "./formats/output-formats.js";
 import { writeDocument } from "./formats/write-document.js";
-import type { Cell } from "./write-csv.js";
 
 /** Those of the output formats in which views are exported, by name. */
 export const exportFormats: readonly OutputFormat[] = outputFormats
@@ -23,7 +23,7 @@ export interface ViewTable {
  * @example
  * fs.writeFileSync("modules.csv", writeViewTable(moduleTreeTable(view), "csv"));
  */
-export function writeViewTable(table: ViewTable, format: string): string {
+export function writeViewTable(table: ViewTable, format: string): TerminalText {
   return writeDocument(documentOf(table), format);
 }
 

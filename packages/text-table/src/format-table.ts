@@ -1,5 +1,5 @@
+import { displaySafe, markdown } from "@remat/trace/emit";
 import type { Cell } from "./column-type.js";
-import { displaySafe } from "./display-safe.js";
 import { layOutTable, linesOf, padText, type TableLayout, textWidth } from "./table-layout.js";
 
 /** How a table is written: reStructuredText, columns parted by tabs, or Markdown. */
@@ -17,7 +17,7 @@ export interface TableOptions {
  * - `rst`: a simple table of reStructuredText, byte for byte what Python's `tabulate(rows, headers, tablefmt="rst")` returns, as PyTorch's
  *   estimators print it. Text that reads as a number counts as one: `"0.5000"` is printed `0.5`.
  * - `plain`: cells padded to their column's width and parted by tabs, unchanged, as PyTorch's estimators print without tabulate.
- * - `markdown`: a table of GitHub's Markdown, aligned like `rst`; `|` in a cell is escaped and a line break becomes `<br>`.
+ * - `markdown`: a table of GitHub's Markdown, aligned like `rst`. A cell is text: what would be markup in it is escaped, and a line break becomes `<br>`.
  *
  * @example
  * formatTable([["addmm", 0.25], ["relu", 1]], { headers: ["op", "ms"], format: "markdown" });
@@ -83,11 +83,10 @@ function formatPlain(rows: readonly (readonly Cell[])[], headers: readonly strin
 
 function formatMarkdown(rows: readonly (readonly Cell[])[], headers: readonly string[]): string {
   if (rows.length === 0 && headers.length === 0) return "";
-  const escape = (text: string): string => text.replaceAll("|", "\\|").replaceAll(/\r\n|\r|\n/g, "<br>");
   const columns = Math.max(0, ...rows.map((row) => row.length));
   const layout = layOutTable(
-    rows.map((row) => row.map((cell) => (typeof cell === "string" ? escape(cell) : cell))),
-    headers.length === 0 ? Array<string>(columns).fill("") : headers.map(escape),
+    rows.map((row) => row.map((cell) => (typeof cell === "string" ? markdown.cell(cell) : cell))),
+    headers.length === 0 ? Array<string>(columns).fill("") : headers.map(markdown.cell),
   );
   const line = (cells: readonly string[]): string => `|${cells.map((cell) => ` ${cell} `).join("|")}|`;
   const rule = layout.widths.map((width, i) => {

@@ -1,5 +1,5 @@
+export { displaySafe, writeOut } from "@remat/trace/emit";
 export type { Cell } from "./column-type.js";
-export { displaySafe, writeOut } from "./display-safe.js";
 export { type FittableColumn, fitColumns } from "./fit-columns.js";
 export { type FitTableOptions, type FittedTable, fitTable } from "./fit-table.js";
 export {

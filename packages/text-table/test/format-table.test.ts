@@ -21,7 +21,8 @@ test("rst tables are those of Python's tabulate, byte for byte", () => {
 });
 
 test("markdown tables are those of tabulate's pipe format where nothing needs escaping", () => {
-  const piped = fixtures.filter(({ pipe }) => pipe !== undefined);
+  // An underscore at the edge of a word is markup, which tabulate leaves as it is.
+  const piped = fixtures.filter(({ pipe }) => pipe !== undefined && !/(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])/.test(pipe));
   expect(piped.length).toBeGreaterThan(250);
   for (const { rows, headers, pipe } of piped) expect(formatTable(rows, { headers, format: "markdown" })).toBe(pipe);
 });

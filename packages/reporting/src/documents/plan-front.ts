@@ -1,7 +1,7 @@
+import type { CsvCell as Cell } from "@remat/trace/emit";
 import { formatOverhead, formatPercent } from "../format-quantity.js";
 import type { DocumentRecords } from "../formats/output-document.js";
 import type { SizeFormat } from "../size-unit.js";
-import type { Cell } from "../write-csv.js";
 
 /** One point of a front between memory and time. */
 export interface FrontPoint {

@@ -1,12 +1,12 @@
 import { layerCosts } from "@remat/runtime-estimator";
 import { displaySacStats, displaySacTradeoffStats } from "@remat/sac-core";
 import { traceNotes } from "@remat/trace";
+import type { CsvCell as Cell } from "@remat/trace/emit";
 import { describeCosts } from "../describe-costs.js";
 import { formatMs, formatPercent, formatWholePercent } from "../format-quantity.js";
 import type { DocumentPart, DocumentRecords, OutputDocument } from "../formats/output-document.js";
 import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
 import { freedShares, type ModuleSacSummary, type SacSummary } from "../summarize-sac.js";
-import type { Cell } from "../write-csv.js";
 import { categoriesTable } from "./categories-table.js";
 import { sacSummaryJson } from "./sac-summary-json.js";
 

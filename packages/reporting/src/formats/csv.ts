@@ -1,4 +1,4 @@
-import { writeCsv } from "../write-csv.js";
+import { writeCsv } from "@remat/trace/emit";
 import type { OutputFormat } from "./output-format.js";
 
 /** The records of a document as CSV, see {@link writeCsv}. */

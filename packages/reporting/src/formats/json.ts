@@ -1,3 +1,4 @@
+import { terminal, writeJson } from "@remat/trace/emit";
 import type { OutputFormat } from "./output-format.js";
 
 /** All of a document, for programs. */
@@ -5,5 +6,5 @@ export const jsonFormat: OutputFormat = {
   name: "json",
   title: "JSON",
   isForFiles: true,
-  write: (document) => `${JSON.stringify(document.value(), undefined, document.isLong === true ? 0 : 2)}\n`,
+  write: (document) => terminal.join([writeJson(document.value(), document.isLong === true ? 0 : 2), terminal`\n`]),
 };

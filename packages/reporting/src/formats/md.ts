@@ -1,3 +1,4 @@
+import { markdown } from "@remat/trace/emit";
 import type { OutputFormat } from "./output-format.js";
 import { textFormat } from "./text-format.js";
 
@@ -8,6 +9,10 @@ export const mdFormat: OutputFormat = textFormat({
   isForFiles: true,
   tables: "markdown",
   isFitted: false,
-  heading: (title) => `## ${title}`,
-  listing: (text) => `\`\`\`\n${text.trimEnd()}\n\`\`\``,
+  markup: {
+    heading: (title) => markdown.heading(2, title),
+    line: markdown.line,
+    command: markdown.code,
+    listing: markdown.fence,
+  },
 });

@@ -1,5 +1,5 @@
+import type { CsvCell as Cell } from "@remat/trace/emit";
 import type { Facts } from "../verdict/fact-lines.js";
-import type { Cell } from "../write-csv.js";
 
 /** What a command or a view tells, in no format yet: a format shows of it what it can. Nothing is made before it is asked for. */
 export interface OutputDocument {

@@ -1,3 +1,4 @@
+import type { TerminalText } from "@remat/trace/emit";
 import type { OutputDocument } from "./output-document.js";
 
 /** What a document is written for. */
@@ -16,5 +17,6 @@ export interface OutputFormat {
   readonly isForFiles: boolean;
   /** Whether it is for spreadsheets: a table of plain values, which is never cut short unless somebody asks for it. */
   readonly isRecords?: boolean;
-  write(document: OutputDocument, shape?: OutputShape): string;
+  /** Returns it as text that a terminal only shows, whatever names the document holds. */
+  write(document: OutputDocument, shape?: OutputShape): TerminalText;
 }

@@ -1,5 +1,5 @@
 import type { OutputFormat } from "./output-format.js";
-import { textFormat } from "./text-format.js";
+import { plainMarkup, textFormat } from "./text-format.js";
 
 /** Columns parted by tabs. */
 export const plainFormat: OutputFormat = textFormat({
@@ -8,6 +8,5 @@ export const plainFormat: OutputFormat = textFormat({
   isForFiles: false,
   tables: "plain",
   isFitted: false,
-  heading: (title) => title,
-  listing: (text) => text,
+  markup: plainMarkup,
 });

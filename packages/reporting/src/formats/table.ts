@@ -1,5 +1,5 @@
 import type { OutputFormat } from "./output-format.js";
-import { textFormat } from "./text-format.js";
+import { plainMarkup, textFormat } from "./text-format.js";
 
 /** Grids of reStructuredText, as PyTorch's estimators print them. */
 export const tableFormat: OutputFormat = textFormat({
@@ -8,6 +8,5 @@ export const tableFormat: OutputFormat = textFormat({
   isForFiles: false,
   tables: "rst",
   isFitted: true,
-  heading: (title) => title,
-  listing: (text) => text,
+  markup: plainMarkup,
 });

@@ -1,4 +1,5 @@
 import { displaySafe, fitTable, formatTable, type TableFormat, wrapText } from "@remat/text-table";
+import { type TerminalText, terminal } from "@remat/trace/emit";
 import { type Facts, factLines } from "../verdict/fact-lines.js";
 import type { DocumentPart, TablePart } from "./output-document.js";
 import type { OutputFormat, OutputShape } from "./output-format.js";
@@ -7,13 +8,30 @@ import type { OutputFormat, OutputShape } from "./output-format.js";
 const columnGap = 2;
 const headerPadding = 2;
 
+/** How the parts of a document that are not tables are written. */
+export interface TextMarkup {
+  heading(title: string): TerminalText;
+  line(text: string): TerminalText;
+  /** A command, to be copied as it is. */
+  command(text: string): TerminalText;
+  /** A text that is laid out already. */
+  listing(text: string): TerminalText;
+}
+
+/** That of formats without markup. */
+export const plainMarkup: TextMarkup = {
+  heading: (title) => terminal`${title}`,
+  line: (text) => terminal`${text}`,
+  command: (text) => terminal`${text}`,
+  listing: terminal.listing,
+};
+
 /** In what the formats for people differ. */
 export interface TextStyle extends Pick<OutputFormat, "name" | "title" | "isForFiles"> {
   readonly tables: TableFormat;
   /** Whether lines are kept to the width that there is. */
   readonly isFitted: boolean;
-  heading(title: string): string;
-  listing(text: string): string;
+  readonly markup: TextMarkup;
 }
 
 /** Returns the format that writes the parts of a document one after the other, a line between them, in a style. */
@@ -24,38 +42,46 @@ export function textFormat(style: TextStyle): OutputFormat {
     title,
     isForFiles,
     write: (document, shape = {}) =>
-      joinParts(document.parts().map((part) => write(part, style, style.isFitted ? shape : {}))),
+      terminal.listing(
+        `${document
+          .parts()
+          .map((part) => write(part, style, style.isFitted ? shape : {}).trimEnd())
+          .join("\n\n")}\n`,
+      ),
   };
 }
 
 function write(part: DocumentPart, style: TextStyle, shape: OutputShape): string {
-  if (part.kind === "text") return wrapped(part.lines, shape);
-  if (part.kind === "facts") return factLines(safeFacts(part), shape.width).join("\n");
-  const above = part.title === undefined ? "" : `${style.heading(displaySafe(part.title))}\n\n`;
+  const { markup } = style;
+  if (part.kind === "text") return wrapped(part.lines, markup, shape);
+  if (part.kind === "facts") return writeFacts(part, markup, shape);
+  const above = part.title === undefined ? "" : `${markup.heading(part.title)}\n\n`;
   if (part.kind === "table") {
     const table = above + writeTable(part, style, shape);
     if (part.remark === undefined) return table;
     // Markdown takes a line right below a table for one of its rows.
-    return `${table}${style.tables === "markdown" ? "\n\n" : "\n"}${wrapped(part.remark.split("\n"), shape)}`;
+    return `${table}${style.tables === "markdown" ? "\n\n" : "\n"}${wrapped(part.remark.split("\n"), markup, shape)}`;
   }
-  const caption = part.caption === undefined ? "" : `${wrapped([part.caption], shape)}\n`;
-  return `${above}${caption}${style.listing(part.text(style.tables !== "plain"))}`;
+  const caption = part.caption === undefined ? "" : `${wrapped([part.caption], markup, shape)}\n`;
+  return `${above}${caption}${markup.listing(part.text(style.tables !== "plain"))}`;
 }
 
-function wrapped(lines: readonly string[], { width }: OutputShape): string {
-  const safe = lines.map(displaySafe);
-  return (width === undefined ? safe : safe.flatMap((line) => wrapText(line, width, "  "))).join("\n");
+function wrapped(lines: readonly string[], markup: TextMarkup, { width }: OutputShape): string {
+  // A line end in a name is not one of ours.
+  return lines
+    .map(displaySafe)
+    .flatMap((line) => (width === undefined ? [markup.line(line)] : wrapText(line, width, "  ")))
+    .join("\n");
 }
 
-/** A line end in a name is not one of ours. */
-const safeFacts = ({ facts, command }: Facts): Facts => ({
-  facts: facts.map(displaySafe),
-  command: command && displaySafe(command),
-});
+function writeFacts({ facts, command }: Facts, markup: TextMarkup, { width }: OutputShape): string {
+  const written = facts.map((fact) => (fact === command ? markup.command(fact) : markup.line(fact)));
+  return factLines({ facts: written, command: command && markup.command(command) }, width).join("\n");
+}
 
 function writeTable(
   { headers: given, rows: cells, worth, names, wraps }: TablePart,
-  { tables }: TextStyle,
+  { tables, markup }: TextStyle,
   { width }: OutputShape,
 ): string {
   const headers = given.map(displaySafe);
@@ -69,7 +95,7 @@ function writeTable(
   const missing = leftOut.filter((name) => name !== "").join(", ");
   return missing === ""
     ? table
-    : `${table}\n${wrapped([`(no room for ${missing}: --width ${wholeWidth} shows all)`], { width })}`;
+    : `${table}\n${wrapped([`(no room for ${missing}: --width ${wholeWidth} shows all)`], markup, { width })}`;
 }
 
 /** The last column of what is no table of figures takes several lines where it has to. */
@@ -88,12 +114,4 @@ function wrapLast(
   return rows.map((row) =>
     row.map((cell, i) => (i < last ? cell : wrapText(cell, Math.max(1, width - others)).join("\n"))),
   );
-}
-
-/** Names in any part may hold anything, which a terminal must not obey. */
-function joinParts(parts: readonly string[]): string {
-  return `${parts
-    .map((part) => part.trimEnd())
-    .join("\n\n")
-    .replace(/[^\n\t]+/g, displaySafe)}\n`;
 }

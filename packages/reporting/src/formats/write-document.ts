@@ -1,4 +1,5 @@
 import { RematError } from "@remat/trace";
+import type { TerminalText } from "@remat/trace/emit";
 import type { OutputDocument } from "./output-document.js";
 import type { OutputShape } from "./output-format.js";
 import { outputFormats } from "./output-formats.js";
@@ -10,7 +11,7 @@ import { outputFormats } from "./output-formats.js";
  * @example
  * process.stdout.write(writeDocument(sacDocument(summarizeSac(trace)), "md"));
  */
-export function writeDocument(document: OutputDocument, format: string, shape: OutputShape = {}): string {
+export function writeDocument(document: OutputDocument, format: string, shape: OutputShape = {}): TerminalText {
   const found = outputFormats.find(({ name }) => name === format);
   if (found === undefined)
     throw new RematError(

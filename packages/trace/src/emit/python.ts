@@ -1,0 +1,101 @@
+import { RematError } from "../remat-error.js";
+import { displaySafe } from "./display-safe.js";
+import { asEmitted, type PythonCode } from "./emitted.js";
+import { type CodePlace, type CodeScanner, fillCode } from "./fill-code.js";
+import { quoteText } from "./quote-text.js";
+
+/** What may fill a hole of Python: a fragment, or a value that is written as one. */
+export type PythonHole = PythonCode | number | boolean;
+
+/** Builds Python source: {@link python}. */
+export interface PythonBuilder {
+  (strings: TemplateStringsArray, ...holes: readonly PythonHole[]): PythonCode;
+  /** Returns a text as a string literal of one line, with escapes for characters that would not show. */
+  string(text: string): PythonCode;
+  /**
+   * Returns a name as an identifier.
+   *
+   * @throws RematError `EMITTED_NAME` for a text that is not one
+   */
+  identifier(name: string): PythonCode;
+  /** Returns a comment of one line; a line end in `text` is written out. */
+  comment(text: string): PythonCode;
+  /** Returns fragments with commas between them. */
+  list(fragments: readonly PythonCode[]): PythonCode;
+  /** Returns lines of code under each other, `indent` spaces in. An empty line stays empty. */
+  lines(lines: readonly PythonCode[], indent?: number): PythonCode;
+}
+
+/**
+ * Builds Python source. A hole takes a number, a boolean, or what the functions of `python` return; a bare string does not compile.
+ *
+ * @example
+ * python`model.get_submodule(${python.string(name)})`;
+ */
+export const python: PythonBuilder = /* @__PURE__ */ Object.assign(
+  (strings: TemplateStringsArray, ...holes: readonly PythonHole[]): PythonCode =>
+    asEmitted(fillCode("Python", new PythonScanner(), strings, holes.map(valueOf))),
+  {
+    string: (text: string): PythonCode =>
+      asEmitted(quoteText(text, (code) => `\\U${code.toString(16).padStart(8, "0")}`)),
+    identifier(name: string): PythonCode {
+      if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) || keywords.has(name))
+        throw new RematError("EMITTED_NAME", `${displaySafe(JSON.stringify(name))} is not an identifier of Python.`);
+      return asEmitted(name);
+    },
+    comment: (text: string): PythonCode => asEmitted(`# ${displaySafe(text)}`),
+    list(fragments: readonly PythonCode[]): PythonCode {
+      const commas = fragments.slice(1).map(() => ", ");
+      return asEmitted(fillCode("Python", new PythonScanner(), ["", ...commas, ""], fragments));
+    },
+    lines: (lines: readonly PythonCode[], indent = 0): PythonCode =>
+      asEmitted(
+        lines
+          .flatMap((line) => line.split("\n"))
+          .map((line) => (line === "" ? "" : " ".repeat(indent) + line))
+          .join("\n"),
+      ),
+  },
+);
+
+function valueOf(hole: PythonHole): string {
+  if (typeof hole === "boolean") return hole ? "True" : "False";
+  if (typeof hole !== "number") return hole;
+  return Number.isFinite(hole) ? String(hole) : `float("${String(hole).replace("Infinity", "inf")}")`;
+}
+
+const keywords: ReadonlySet<string> = new Set(
+  "False None True and as assert async await break class continue def del elif else except finally for from global if import in is lambda nonlocal not or pass raise return try while with yield".split(
+    " ",
+  ),
+);
+
+/** Reads strings and comments; the fields of an f-string count as part of the string. */
+class PythonScanner implements CodeScanner {
+  private quote = "";
+  private isComment = false;
+
+  place(): CodePlace {
+    return this.quote !== "" ? "string" : this.isComment ? "comment" : "code";
+  }
+
+  read(text: string): void {
+    for (let i = 0; i < text.length; i++) {
+      const character = text[i];
+      if (this.isComment) this.isComment = character !== "\n";
+      else if (this.quote !== "") {
+        if (character === "\\") i++;
+        else if (text.startsWith(this.quote, i)) {
+          i += this.quote.length - 1;
+          this.quote = "";
+        } else if (character === "\n" && this.quote.length === 1)
+          throw new TypeError("a string of Python goes on behind the end of its line");
+      } else if (character === "#") this.isComment = true;
+      else if (character === '"' || character === "'") {
+        const triple = character.repeat(3);
+        this.quote = text.startsWith(triple, i) ? triple : character;
+        i += this.quote.length - 1;
+      }
+    }
+  }
+}
