@@ -1,4 +1,5 @@
 import { Phase, row, type Trace } from "@remat/trace";
+import { type JsonText, json } from "@remat/trace/emit";
 
 /** Version of files that say which modules run under `torch.utils.checkpoint`; the exporter refuses versions that it does not know. */
 export const checkpointPolicyFormat = "remat-pytorch-policy/3";
@@ -80,17 +81,15 @@ export function toCheckpointPolicyFile(
  * @example
  * await fs.writeFile("policy.json", writeCheckpointPolicyFile(toCheckpointPolicyFile(trace, policy)));
  */
-export function writeCheckpointPolicyFile({ modules, ...head }: CheckpointPolicyFile): string {
-  const lines = Object.entries(modules).map(
-    ([name, module]) => `    ${JSON.stringify(name)}: ${JSON.stringify(module)}`,
-  );
-  return [
-    "{",
-    ...Object.entries(head).map(([key, value]) => `  ${JSON.stringify(key)}: ${JSON.stringify(value)},`),
-    lines.length === 0 ? '  "modules": {}' : `  "modules": {\n${lines.join(",\n")}\n  }`,
-    "}",
-    "",
-  ].join("\n");
+export function writeCheckpointPolicyFile({ modules, ...head }: CheckpointPolicyFile): JsonText {
+  const lines = Object.entries(modules).map(([name, module]) => json`    ${json.value(name)}: ${json.value(module)}`);
+  return json.lines([
+    json`{`,
+    ...Object.entries(head).map(([key, value]) => json`  ${json.value(key)}: ${json.value(value)},`),
+    lines.length === 0 ? json`  "modules": {}` : json`  "modules": {\n${json.join(lines, ",\n")}\n  }`,
+    json`}`,
+    json``,
+  ]);
 }
 
 function weightShapes(trace: Trace, module: number): number[][] {

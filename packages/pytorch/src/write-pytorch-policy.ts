@@ -1,3 +1,4 @@
+import { type JsonText, json } from "@remat/trace/emit";
 import type { PyTorchPolicy } from "./to-pytorch-policy.js";
 
 /**
@@ -6,18 +7,21 @@ import type { PyTorchPolicy } from "./to-pytorch-policy.js";
  * @example
  * await fs.writeFile("policy.json", writePyTorchPolicy(toPyTorchPolicy(plan, trace)));
  */
-export function writePyTorchPolicy({ format, model, fingerprint, modules }: PyTorchPolicy): string {
+export function writePyTorchPolicy({ format, model, fingerprint, modules }: PyTorchPolicy): JsonText {
   const lists = Object.entries(modules).map(
     ([fqn, ops]) =>
-      `    ${JSON.stringify(fqn)}: [\n${ops.map((op) => `      ${JSON.stringify(op)}`).join(",\n")}\n    ]`,
+      json`    ${json.value(fqn)}: [\n${json.join(
+        ops.map((op) => json`      ${json.value(op)}`),
+        ",\n",
+      )}\n    ]`,
   );
-  return [
-    "{",
-    `  "format": ${JSON.stringify(format)},`,
-    `  "model": ${JSON.stringify(model)},`,
-    `  "fingerprint": ${JSON.stringify(fingerprint)},`,
-    lists.length === 0 ? '  "modules": {}' : `  "modules": {\n${lists.join(",\n")}\n  }`,
-    "}",
-    "",
-  ].join("\n");
+  return json.lines([
+    json`{`,
+    json`  "format": ${json.value(format)},`,
+    json`  "model": ${json.value(model)},`,
+    json`  "fingerprint": ${json.value(fingerprint)},`,
+    lists.length === 0 ? json`  "modules": {}` : json`  "modules": {\n${json.join(lists, ",\n")}\n  }`,
+    json`}`,
+    json``,
+  ]);
 }

@@ -1,44 +1,48 @@
 import { describeConfiguration, type RankedRow, type StepsToFit } from "@remat/fit";
 import { fullyShardCode } from "@remat/mem-tracker/fsdp";
 import { toCheckpointPolicyFile, writeCheckpointPolicyFile } from "@remat/pytorch";
+import { type JavaScriptCode, type JsonText, javascript, type PythonCode, python } from "@remat/trace/emit";
 
 /**
- * Returns what the framework needs to train as a row says: of TensorFlow.js JavaScript with the budget, of ranks Python with the calls of `fully_shard`, of PyTorch on one
- * device the policy that `remat.apply` takes.
+ * Returns what the framework needs to train as a row says: for TensorFlow.js, JavaScript with the budget; for ranks, Python with the calls of `fully_shard`; for PyTorch on one
+ * device, the policy that `remat.apply` takes.
  */
-export async function appliedText(row: RankedRow, steps: StepsToFit): Promise<string> {
+export async function appliedText(row: RankedRow, steps: StepsToFit): Promise<JavaScriptCode | PythonCode | JsonText> {
   const { sharding, policy = [], configuration, batch, microBatches, peakBytes } = row;
   const passes = microBatches === 1 ? "" : ` in ${microBatches} passes`;
   const about = `${steps.name}, batch ${batch}${passes}, ${describeConfiguration(configuration)}: ${peakBytes} bytes at the peak`;
-  if (sharding === undefined && steps.framework === "tfjs") return `// ${about}\n${javaScriptOf(row)}`;
+  if (sharding === undefined && steps.framework === "tfjs")
+    return javascript.lines([javascript.comment(about), javaScriptOf(row)]);
   const trace = await steps.stepAt(batch, configuration.optimizer);
   return sharding === undefined
     ? writeCheckpointPolicyFile(toCheckpointPolicyFile(trace, policy))
-    : `# ${about}\n${fullyShardCode(trace, sharding)}`;
+    : python.lines([python.comment(about), fullyShardCode(trace, sharding)]);
 }
 
-function javaScriptOf({ configuration: { way }, batch, memoryBytes }: RankedRow): string {
-  const fit = `model.fit(x, y, { batchSize: ${batch} })`;
+function javaScriptOf({ configuration: { way }, batch, memoryBytes }: RankedRow): JavaScriptCode {
+  const fit = javascript`model.fit(x, y, { batchSize: ${batch} })`;
   switch (way) {
     case "stock":
-      return `await ${fit};\n`;
+      return javascript`await ${fit};\n`;
     case "early-release":
     case "update-in-backward":
-      return [
-        'import { releaseEarly } from "@remat/checkpoint";',
-        "",
-        `const stop = releaseEarly(${way === "update-in-backward" ? "{ updateInBackward: true }" : ""});`,
-        `await ${fit};`,
-        "stop();",
-        "",
-      ].join("\n");
+      return javascript.lines([
+        javascript`import { releaseEarly } from "@remat/checkpoint";`,
+        javascript``,
+        way === "update-in-backward"
+          ? javascript`const stop = releaseEarly({ updateInBackward: true });`
+          : javascript`const stop = releaseEarly();`,
+        javascript`await ${fit};`,
+        javascript`stop();`,
+        javascript``,
+      ]);
     case "recompute":
     case "offload":
-      return [
-        'import { withMemoryBudget } from "@remat/checkpoint";',
-        "",
-        `await withMemoryBudget("${memoryBytes}B", () => ${fit});`,
-        "",
-      ].join("\n");
+      return javascript.lines([
+        javascript`import { withMemoryBudget } from "@remat/checkpoint";`,
+        javascript``,
+        javascript`await withMemoryBudget(${javascript.string(`${memoryBytes}B`)}, () => ${fit});`,
+        javascript``,
+      ]);
   }
 }

@@ -1,5 +1,6 @@
 import type { CheckpointedUnit } from "@remat/memory/checkpointing";
 import type { Trace } from "@remat/trace";
+import { type PythonCode, python } from "@remat/trace/emit";
 import { CheckpointedRun, refuseParts } from "./checkpointed-run.js";
 import { matchModules, rootModule } from "./match-modules.js";
 import { parameterGroups } from "./parameter-groups.js";
@@ -29,7 +30,7 @@ export function requireFullyShardable(framework: string, name: string): void {
  * @example
  * fullyShardCode(trace, parseShardingPlan("world=8,bf16"));
  */
-export function fullyShardCode(trace: Trace, given: ShardingPlan): string {
+export function fullyShardCode(trace: Trace, given: ShardingPlan): PythonCode {
   requireFullyShardable(trace.header.framework, trace.header.model ?? "the model");
   checkShardingPlan(given);
   refuseParts(given.checkpoint);
@@ -40,86 +41,91 @@ export function fullyShardCode(trace: Trace, given: ShardingPlan): string {
   const units = shardedUnits(trace, plan, root);
   // What PyTorch refuses to group has no code.
   parameterGroups(trace, plan, root, units);
-  const at = (module: number): string =>
-    module === root ? "model" : `model.get_submodule(${text(withoutRoot(trace, root, trace.modules[module].fqn))})`;
-  const ofUnit = ({ modules }: ShardedUnit): string =>
-    modules.length === 1 ? at(modules[0]) : `[${modules.map(at).join(", ")}]`;
+  const at = (module: number): PythonCode =>
+    module === root
+      ? python`model`
+      : python`model.get_submodule(${python.string(withoutRoot(trace, root, trace.modules[module].fqn))})`;
+  const ofUnit = ({ modules }: ShardedUnit): PythonCode =>
+    modules.length === 1 ? at(modules[0]) : python`[${python.list(modules.map(at))}]`;
   // Inner modules before those around them, the root last.
   const depth = ({ modules }: ShardedUnit): number =>
     modules[0] === root ? 0 : trace.modules[modules[0]].fqn.split(".").length;
   const ordered = [...units].sort((a, b) => depth(b) - depth(a) || a.modules[0] - b.modules[0]);
   const ignored = matchModules(trace, root, plan.ignored ?? []);
   const common = [
-    "mesh=mesh",
-    ...(plan.cpuOffload === true ? ["offload_policy=CPUOffloadPolicy()"] : []),
-    ...(ignored.length > 0 ? ["ignored_params=ignored"] : []),
+    python`mesh=mesh`,
+    ...(plan.cpuOffload === true ? [python`offload_policy=CPUOffloadPolicy()`] : []),
+    ...(ignored.length > 0 ? [python`ignored_params=ignored`] : []),
   ];
   const calls = ordered.map(
-    (unit) => `fully_shard(${[ofUnit(unit), ...common, ...policyArguments(unit.policy)].join(", ")})`,
+    (unit) => python`fully_shard(${python.list([ofUnit(unit), ...common, ...policyArguments(unit.policy)])})`,
   );
-  const lists = (prefetch: "forward" | "backward"): string[] =>
+  const lists = (prefetch: "forward" | "backward"): PythonCode[] =>
     [...prefetchedUnits(trace, plan, root, units, prefetch)].flatMap(([unit, targets]) =>
-      units[unit].modules.map(
-        (module) =>
-          `${at(module)}.set_modules_to_${prefetch}_prefetch([${targets.map((target) => at(units[target].modules[0])).join(", ")}])`,
-      ),
+      units[unit].modules.map((module) => {
+        const modules = python.list(targets.map((target) => at(units[target].modules[0])));
+        return prefetch === "forward"
+          ? python`${at(module)}.set_modules_to_forward_prefetch([${modules}])`
+          : python`${at(module)}.set_modules_to_backward_prefetch([${modules}])`;
+      }),
     );
   const { worldSize, replicas = 1 } = plan;
   const mesh =
     replicas === 1
-      ? `init_device_mesh("cuda", (${worldSize},))`
-      : `init_device_mesh("cuda", (${replicas}, ${worldSize / replicas}), mesh_dim_names=("replicate", "shard"))`;
+      ? python`init_device_mesh("cuda", (${worldSize},))`
+      : python`init_device_mesh("cuda", (${replicas}, ${worldSize / replicas}), mesh_dim_names=("replicate", "shard"))`;
   const checkpoints = checkpointCalls(trace, root, plan);
   const body = [
     ...checkpoints,
-    `mesh = ${mesh}`,
+    python`mesh = ${mesh}`,
     ...(ignored.length > 0
       ? [
-          "# An optimizer with foreach=True takes no plain parameters beside sharded ones: give it these as a group of their own.",
-          `ignored = {p for m in (${ignored.map(at).join(", ")},) for p in m.parameters()}`,
+          python.comment(
+            "An optimizer with foreach=True takes no plain parameters beside sharded ones: give it these as a group of their own.",
+          ),
+          python`ignored = {p for m in (${python.list(ignored.map(at))},) for p in m.parameters()}`,
         ]
       : []),
     ...calls,
     ...lists("forward"),
     ...lists("backward"),
-    ...(plan.reshardAfterBackward === false ? ["model.set_reshard_after_backward(False)"] : []),
+    ...(plan.reshardAfterBackward === false ? [python`model.set_reshard_after_backward(False)`] : []),
     ...matchModules(trace, root, plan.keptShardedInBackward ?? []).map(
-      (module) => `${at(module)}.set_unshard_in_backward(False)`,
+      (module) => python`${at(module)}.set_unshard_in_backward(False)`,
     ),
     ...(plan.gradientSync === "last"
-      ? ["# Before each backward pass of a step: model.set_requires_gradient_sync(it is the last)"]
+      ? [python.comment("Before each backward pass of a step: model.set_requires_gradient_sync(it is the last)")]
       : []),
-    "return model",
+    python`return model`,
   ];
   const usesPrecision = calls.some((call) => call.includes("MixedPrecisionPolicy"));
   const names = [
-    ...(plan.cpuOffload === true ? ["CPUOffloadPolicy"] : []),
-    ...(usesPrecision ? ["MixedPrecisionPolicy"] : []),
-    "fully_shard",
+    ...(plan.cpuOffload === true ? [python`CPUOffloadPolicy`] : []),
+    ...(usesPrecision ? [python`MixedPrecisionPolicy`] : []),
+    python`fully_shard`,
   ];
-  const isSelective = checkpoints.some((call) => call.includes("saving("));
-  return [
-    ...(isSelective ? ["from collections import Counter", ""] : []),
-    ...(usesPrecision ? ["import torch"] : []),
+  const isSelective = checkpoints.some((call) => call.includes("context_fn=saving("));
+  return python.lines([
+    ...(isSelective ? [python`from collections import Counter`, python``] : []),
+    ...(usesPrecision ? [python`import torch`] : []),
     ...(checkpoints.length > 0
-      ? ["from torch.distributed.algorithms._checkpoint.checkpoint_wrapper import checkpoint_wrapper"]
+      ? [python`from torch.distributed.algorithms._checkpoint.checkpoint_wrapper import checkpoint_wrapper`]
       : []),
-    "from torch.distributed.device_mesh import init_device_mesh",
-    `from torch.distributed.fsdp import ${names.join(", ")}`,
+    python`from torch.distributed.device_mesh import init_device_mesh`,
+    python`from torch.distributed.fsdp import ${python.list(names)}`,
     ...(isSelective
-      ? ["from torch.utils.checkpoint import CheckpointPolicy, create_selective_checkpoint_contexts"]
+      ? [python`from torch.utils.checkpoint import CheckpointPolicy, create_selective_checkpoint_contexts`]
       : []),
-    "",
-    "",
-    ...(isSelective ? [...savingFunction, "", ""] : []),
-    "def shard(model):",
-    ...body.map((line) => `    ${line}`),
-    "",
-  ].join("\n");
+    python`\n`,
+    ...(isSelective ? [savingFunction, python`\n`] : []),
+    python`def shard(model):`,
+    python.lines(body, 4),
+    python``,
+  ]);
 }
 
 /** Modules are put into wrappers, inner ones before those around them, which `fully_shard` then shards. */
-function checkpointCalls(trace: Trace, root: number, plan: ShardingPlan): readonly string[] {
+function checkpointCalls(trace: Trace, root: number, plan: ShardingPlan): readonly PythonCode[] {
   const { checkpoint } = plan;
   if (checkpoint === undefined) return [];
   const { run } = new CheckpointedRun(trace).forPlan(plan);
@@ -127,11 +133,11 @@ function checkpointCalls(trace: Trace, root: number, plan: ShardingPlan): readon
   return [...run.unitsOf(checkpoint)]
     .sort((a, b) => depth(b) - depth(a))
     .map((unit) => {
-      const saved = [...new Set(run.savedNames(unit).flatMap(namesOfKernels))].map(text);
-      const context = saved.length === 0 ? "" : `, context_fn=saving(${saved.join(", ")})`;
-      if (unit.fqn === trace.modules[root].fqn) return `model = checkpoint_wrapper(model${context})`;
-      const name = text(withoutRoot(trace, root, unit.fqn));
-      return `model.set_submodule(${name}, checkpoint_wrapper(model.get_submodule(${name})${context}))`;
+      const saved = [...new Set(run.savedNames(unit).flatMap(namesOfKernels))].map(python.string);
+      const context = saved.length === 0 ? python`` : python`, context_fn=saving(${python.list(saved)})`;
+      if (unit.fqn === trace.modules[root].fqn) return python`model = checkpoint_wrapper(model${context})`;
+      const name = python.string(withoutRoot(trace, root, unit.fqn));
+      return python`model.set_submodule(${name}, checkpoint_wrapper(model.get_submodule(${name})${context}))`;
     });
 }
 
@@ -146,33 +152,31 @@ function namesOfKernels(name: string): readonly string[] {
   return [name, ...others];
 }
 
-const savingFunction: readonly string[] = [
-  "def saving(*names):",
-  "    def contexts():",
-  "        counts = {False: Counter(), True: Counter()}",
-  "",
-  "        def policy(ctx, op, *args, **kwargs):",
-  "            name = str(op)",
-  "            ordinal = counts[ctx.is_recompute][name]",
-  "            counts[ctx.is_recompute][name] += 1",
-  '            is_saved = name in names or f"{name}#{ordinal}" in names',
-  "            return CheckpointPolicy.MUST_SAVE if is_saved else CheckpointPolicy.PREFER_RECOMPUTE",
-  "",
-  "        return create_selective_checkpoint_contexts(policy)",
-  "",
-  "    return contexts",
-];
+const savingFunction: PythonCode = python`def saving(*names):
+    def contexts():
+        counts = {False: Counter(), True: Counter()}
 
-function policyArguments({ reshardAfterForward, mixedPrecision = {} }: GroupPolicy): readonly string[] {
+        def policy(ctx, op, *args, **kwargs):
+            name = str(op)
+            ordinal = counts[ctx.is_recompute][name]
+            counts[ctx.is_recompute][name] += 1
+            is_saved = name in names or f"{name}#{ordinal}" in names
+            return CheckpointPolicy.MUST_SAVE if is_saved else CheckpointPolicy.PREFER_RECOMPUTE
+
+        return create_selective_checkpoint_contexts(policy)
+
+    return contexts`;
+
+function policyArguments({ reshardAfterForward, mixedPrecision = {} }: GroupPolicy): readonly PythonCode[] {
   const { param, reduce, output } = mixedPrecision;
   const precision = [
-    ...(param === undefined ? [] : [`param_dtype=torch.${param}`]),
-    ...(reduce === undefined ? [] : [`reduce_dtype=torch.${reduce}`]),
-    ...(output === undefined ? [] : [`output_dtype=torch.${output}`]),
+    ...(param === undefined ? [] : [python`param_dtype=torch.${python.identifier(param)}`]),
+    ...(reduce === undefined ? [] : [python`reduce_dtype=torch.${python.identifier(reduce)}`]),
+    ...(output === undefined ? [] : [python`output_dtype=torch.${python.identifier(output)}`]),
   ];
   return [
-    ...(reshardAfterForward === undefined ? [] : [`reshard_after_forward=${python(reshardAfterForward)}`]),
-    ...(precision.length === 0 ? [] : [`mp_policy=MixedPrecisionPolicy(${precision.join(", ")})`]),
+    ...(reshardAfterForward === undefined ? [] : [python`reshard_after_forward=${reshardAfterForward}`]),
+    ...(precision.length === 0 ? [] : [python`mp_policy=MixedPrecisionPolicy(${python.list(precision)})`]),
   ];
 }
 
@@ -180,9 +184,3 @@ function withoutRoot(trace: Trace, root: number, fqn: string): string {
   const prefix = `${trace.modules[root].fqn}.`;
   return fqn.startsWith(prefix) ? fqn.slice(prefix.length) : fqn;
 }
-
-function python(value: boolean | number): string {
-  return value === true ? "True" : value === false ? "False" : String(value);
-}
-
-const text = (name: string): string => JSON.stringify(name);

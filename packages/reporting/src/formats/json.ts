@@ -1,4 +1,4 @@
-import { terminal, writeJson } from "@remat/trace/emit";
+import { json, terminal } from "@remat/trace/emit";
 import type { OutputFormat } from "./output-format.js";
 
 /** All of a document, for programs. */
@@ -6,5 +6,5 @@ export const jsonFormat: OutputFormat = {
   name: "json",
   title: "JSON",
   isForFiles: true,
-  write: (document) => terminal.join([writeJson(document.value(), document.isLong === true ? 0 : 2), terminal`\n`]),
+  write: (document) => terminal.join([json.value(document.value(), document.isLong === true ? 0 : 2), terminal`\n`]),
 };

@@ -12,7 +12,7 @@ export type {
 } from "./emitted.js";
 export { Html, type HtmlBuilder, type HtmlHole, html } from "./html.js";
 export { type JavaScriptBuilder, type JavaScriptHole, javascript } from "./javascript.js";
-export { writeJson } from "./json.js";
+export { type JsonBuilder, json } from "./json.js";
 export { markdown } from "./markdown.js";
 export { type PythonBuilder, type PythonHole, python } from "./python.js";
 export { type ShellBuilder, type ShellHole, shell } from "./shell.js";

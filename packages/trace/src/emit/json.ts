@@ -1,21 +1,54 @@
 import { asEmitted, type JsonText } from "./emitted.js";
+import { type CodePlace, type CodeScanner, fillCode } from "./fill-code.js";
 
 /** What JSON leaves as it is and a terminal obeys or hides. It stands only within strings, where each has an escape. */
 const unshown = /[\x7f-\x9f\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/**
- * Returns a value as JSON that a terminal can show: the same value as `JSON.stringify` writes.
- *
- * @example
- * writeJson({ name: "\u202e" }); // {"name":"\\u202e"}
- */
-export function writeJson(value: unknown, indent?: number): JsonText {
-  const text = JSON.stringify(value, undefined, indent) ?? "null";
-  return asEmitted(
-    text.replace(unshown, (character) =>
-      Array.from({ length: character.length }, (_, i) => escapeUnit(character.charCodeAt(i))).join(""),
-    ),
-  );
+/** Builds JSON: {@link json}. */
+export interface JsonBuilder {
+  (strings: TemplateStringsArray, ...holes: readonly (JsonText | number | boolean)[]): JsonText;
+  /** Returns a value as `JSON.stringify` writes it, with escapes for what a terminal would obey or hide. */
+  value(value: unknown, indent?: number): JsonText;
+  /** Returns pieces with a separator between two of them. */
+  join(pieces: readonly JsonText[], separator: ", " | ",\n"): JsonText;
+  /** Returns lines under each other. */
+  lines(lines: readonly JsonText[]): JsonText;
 }
 
-const escapeUnit = (code: number): string => `\\u${code.toString(16).padStart(4, "0")}`;
+/**
+ * Builds JSON. A hole takes a number, a boolean, or what the functions of `json` return; a bare string does not compile.
+ *
+ * @example
+ * json`{ "model": ${json.value(name)} }`;
+ */
+export const json: JsonBuilder = /* @__PURE__ */ Object.assign(
+  (strings: TemplateStringsArray, ...holes: readonly (JsonText | number | boolean)[]): JsonText =>
+    asEmitted(fillCode("JSON", new JsonScanner(), strings, holes.map(String))),
+  {
+    value: (value: unknown, indent?: number): JsonText =>
+      asEmitted((JSON.stringify(value, undefined, indent) ?? "null").replace(unshown, escapeUnits)),
+    join: (pieces: readonly JsonText[], separator: ", " | ",\n"): JsonText => asEmitted(pieces.join(separator)),
+    lines: (lines: readonly JsonText[]): JsonText => asEmitted(lines.join("\n")),
+  },
+);
+
+const escapeUnits = (character: string): string =>
+  Array.from(
+    { length: character.length },
+    (_, i) => `\\u${character.charCodeAt(i).toString(16).padStart(4, "0")}`,
+  ).join("");
+
+class JsonScanner implements CodeScanner {
+  private isString = false;
+
+  place(): CodePlace {
+    return this.isString ? "string" : "code";
+  }
+
+  read(text: string): void {
+    for (let i = 0; i < text.length; i++) {
+      if (text[i] === '"') this.isString = !this.isString;
+      else if (text[i] === "\\" && this.isString) i++;
+    }
+  }
+}

@@ -32,7 +32,7 @@ function read(page: string): { readonly elements: readonly string[]; readonly te
 /** What HTML can hold of a text. */
 const shown = (text: string): string =>
   text
-    .toWellFormed()
+    .replace(/\p{Surrogate}/gu, "\ufffd")
     .replace(/[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]/g, "\ufffd")
     .replace(/\r\n?/g, "\n");
 

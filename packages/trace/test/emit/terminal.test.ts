@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { hostilePieces, hostileText } from "../../../../tooling/testkit/src/hostile-text.js";
-import { terminal, writeJson } from "../../src/emit/index.js";
+import { json as builtJson, terminal } from "../../src/emit/index.js";
 
 /** What a terminal obeys, hides, or shows in another order. */
 const obeyed = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
@@ -15,9 +15,9 @@ function check(name: string): void {
   expect(lines.join("")).not.toMatch(obeyed);
   expect(terminal.styled(name, "bold").replace(/^\u001b\[1m|\u001b\[22m$/g, "")).not.toMatch(obeyed);
   expect(terminal.listing(name).replace(/[\n\t]/g, "")).not.toMatch(obeyed);
-  const json = writeJson({ [name]: [name] }, 2);
+  const json = builtJson`{ "a": ${builtJson.value({ [name]: [name] }, 2)} }`;
   expect(json.replaceAll("\n", "")).not.toMatch(obeyed);
-  expect(JSON.parse(json)).toEqual({ [name]: [name] });
+  expect(JSON.parse(json)).toEqual({ a: { [name]: [name] } });
 }
 
 test.each(hostilePieces)("a terminal shows %j and obeys nothing of it", check);
