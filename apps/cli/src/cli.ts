@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import { budgetNotFound } from "@remat/memory";
-import { displaySafe } from "@remat/text-table";
 import { RematError } from "@remat/trace";
+import { type ShellCode, shell, terminal } from "@remat/trace/emit";
 import { CommanderError } from "commander";
 import { type CommandEntry, nameOfEntry, optionKey } from "./command.js";
 import { makeProgram, type TypedCommand } from "./command-line.js";
@@ -73,9 +73,9 @@ async function runTyped({ entry, command, targets, options }: TypedCommand, io: 
     command.options.map((option) => [optionKey(option), option.default]).filter(([, value]) => value !== undefined),
   ) as Record<string, unknown>;
   const all = { ...defaults, ...configured?.options, ...options };
-  if (configured?.strangerId !== undefined) io.stderr.write(`remat: ${leftOut(configured)}\n`);
+  if (configured?.strangerId !== undefined) io.stderr.write(terminal`remat: ${leftOut(configured)}\n`);
   if (configured !== undefined && Object.keys(configured.options).length > 0)
-    io.stderr.write(`remat: ${displaySafe(configured.path)} says ${describe(configured.options)}\n`);
+    io.stderr.write(terminal`remat: ${configured.path} says ${describe(configured.options)}\n`);
   checkGivenFiles(command, targets, all, configured?.path);
   const run = (given: readonly string[]) => command.run(given, all, shapedIo(io, all));
   if (command.takesProgram) return run(targets);
@@ -91,18 +91,16 @@ async function runTyped({ entry, command, targets, options }: TypedCommand, io: 
 }
 
 function leftOut({ path, strangerId }: ConfiguredOptions): string {
-  const file = displaySafe(path);
-  return `${file} is left out: it belongs to another user (${strangerId}). --config ${file} takes it, --no-config passes it over.`;
+  const file = shell.path(path);
+  return `${path} is left out: it belongs to another user (${strangerId}). --config ${file} takes it, --no-config passes it over.`;
 }
 
-function describe(options: Readonly<Record<string, unknown>>): string {
-  return displaySafe(
-    Object.entries(options)
-      .map(
-        ([key, value]) =>
-          `--${key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}${value === true ? "" : ` ${String(value)}`}`,
-      )
-      .join(" "),
+function describe(options: Readonly<Record<string, unknown>>): ShellCode {
+  return shell.words(
+    Object.entries(options).flatMap(([key, value]) => {
+      const name = `--${key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+      return value === true ? [name] : [value].flat().flatMap((each) => [name, String(each)]);
+    }),
   );
 }
 
@@ -122,9 +120,10 @@ function report(error: unknown, command: string | undefined, io: ConsoleIo): num
   if (usage && !/see remat/.test(message)) hint = `See remat ${command === undefined ? "" : `${command} `}--help.`;
   else if (!expected && !debug) hint = "Set REMAT_DEBUG=1 to see where it was thrown.";
   const end = hint === "" ? "" : `${/[.?!]$/.test(message) ? "" : "."} ${hint}`;
-  const [said, code] = hasCode(error) ? inTwo(message) : [message, ""];
-  io.stderr.write(`remat: ${oneLine(said)}${end}\n${code}`);
-  if (debug) io.stderr.write(`${inspect(error)}\n`);
+  const [said, code] = hasCode(error) ? inTwo(message) : [message, []];
+  io.stderr.write(terminal`remat: ${said.replace(/\s*\n\s*/g, " ")}${end}\n`);
+  io.stderr.write(terminal.lines(code));
+  if (debug) io.stderr.write(terminal.listing(`${inspect(error)}\n`));
   if (error instanceof RematError && error.code === budgetNotFound) return ExitCode.notFound;
   return usage ? ExitCode.usage : ExitCode.failed;
 }
@@ -145,14 +144,9 @@ function messageOf(error: unknown): string {
 const hasCode = (error: unknown): boolean => error instanceof RematError && error.code === "KERAS_LAYER_UNKNOWN";
 
 /** What is said, and the code behind it in its lines. */
-function inTwo(message: string): [said: string, code: string] {
+function inTwo(message: string): [said: string, code: readonly string[]] {
   const at = message.indexOf("\n\n");
-  if (at < 0) return [message, ""];
+  if (at < 0) return [message, []];
   const lines = message.slice(at + 1).split("\n");
-  return [message.slice(0, at), lines.map((line) => `${`    ${displaySafe(line)}`.trimEnd()}\n`).join("")];
-}
-
-/** Names in messages can hold anything; a terminal must not be told what to do by them. */
-function oneLine(message: string): string {
-  return displaySafe(message.replace(/\s*\n\s*/g, " "));
+  return [message.slice(0, at), lines.map((line) => `    ${line}`.trimEnd())];
 }

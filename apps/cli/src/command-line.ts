@@ -1,3 +1,4 @@
+import { terminal } from "@remat/trace/emit";
 import { Option, Command as Program } from "commander";
 import type { Command, CommandEntry, CommandOption } from "./command.js";
 import { commands } from "./commands/registry.js";
@@ -31,8 +32,8 @@ export async function makeProgram(
     .exitOverride()
     .helpCommand(false)
     .configureOutput({
-      writeOut: (text) => io.stdout.write(text),
-      writeErr: (text) => io.stderr.write(text),
+      writeOut: (text) => io.stdout.write(terminal.listing(text)),
+      writeErr: (text) => io.stderr.write(terminal.listing(text)),
       getOutHelpWidth: () => Math.min(parseWidth(program.opts()) ?? io.width ?? 80, widestHelp),
       // Errors are told by whoever runs the program, in one line.
       outputError: () => undefined,

@@ -1,10 +1,11 @@
 import { createInterface } from "node:readline/promises";
+import type { TerminalText } from "@remat/trace/emit";
 
-/** Where a command writes: the process's streams, or a test's. */
+/** Where a command writes: the process's streams, or a test's. What it writes was built for a terminal, so that no name in it is obeyed. */
 export interface ConsoleIo {
-  readonly stdout: { write(text: string | Uint8Array): unknown };
+  readonly stdout: { write(text: TerminalText | Uint8Array): unknown };
   readonly stderr: {
-    write(text: string): unknown;
+    write(text: TerminalText): unknown;
     readonly isTTY?: boolean;
     readonly columns?: number;
     readonly rows?: number;

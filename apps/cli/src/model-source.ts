@@ -1,6 +1,7 @@
 import { existsSync, type Stats, statSync } from "node:fs";
 import { basename, resolve } from "node:path";
 import { RematError } from "@remat/trace";
+import { shell } from "@remat/trace/emit";
 import { foreignCompression } from "./foreign-compression.js";
 import { readHead } from "./importers/file-head.js";
 import type { Importer, SourceKind } from "./importers/importer.js";
@@ -38,7 +39,7 @@ export function modelSource(path: string): ModelSource {
   if (policyFormat.test(head.text))
     throw new RematError(
       "MODEL_POLICY",
-      `${path}: a checkpointing policy, which holds neither a model nor a run. remat.apply of the Python package takes it, and remat compare step.json --checkpoint ${path}; name the recorded step that it was planned for.`,
+      `${path}: a checkpointing policy, which holds neither a model nor a run. remat.apply of the Python package takes it, and ${shell`remat compare step.json --checkpoint ${shell.path(path)}`}; name the recorded step that it was planned for.`,
     );
   const importer = importers.find((each) => each.recognises(full, head));
   if (importer === undefined) throw new RematError("MODEL_UNKNOWN", `${path}: ${whatIsUnknown(path)}`);

@@ -1,5 +1,6 @@
 import { type Content, checkOutput, isStandardOutput, writeOutput } from "@remat/output-file";
 import { RematError } from "@remat/trace";
+import { type TerminalText } from "@remat/trace/emit";
 import type { ConsoleIo } from "./console-io.js";
 import { UsageError } from "./usage-error.js";
 
@@ -36,7 +37,7 @@ const cannotWrite = (option: string, path: string, cause: unknown): RematError =
 export function shownBeside(
   io: ConsoleIo,
   files: Readonly<Record<string, string | undefined>>,
-): { write(text: string): unknown } {
+): { write(text: TerminalText): unknown } {
   const there = Object.keys(files).filter((option) => files[option] !== undefined && isStandardOutput(files[option]));
   if (there.length > 1)
     throw new UsageError(`${there.join(" and ")} both write to standard output. Name a file for one of them.`);

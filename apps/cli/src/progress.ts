@@ -1,4 +1,5 @@
 import { displaySafe } from "@remat/text-table";
+import { terminal } from "@remat/trace/emit";
 import { type ConsoleIo, terminalColumns } from "./console-io.js";
 
 /** One line on stderr that tells what long work is doing; nothing where stderr is no terminal, so that pipes and logs stay clean. */
@@ -19,11 +20,12 @@ export class Progress {
     if (!this.enabled || (!force && now - this.lastMs < 100)) return;
     this.lastMs = now;
     this.shown = true;
-    this.io.stderr.write(`\r\u001b[2K${displaySafe(text).slice(0, Math.max(1, terminalColumns(this.io.stderr) - 1))}`);
+    const room = Math.max(1, terminalColumns(this.io.stderr) - 1);
+    this.io.stderr.write(terminal`\r\u001b[2K${displaySafe(text).slice(0, room)}`);
   }
 
   clear(): void {
-    if (this.shown) this.io.stderr.write("\r\u001b[2K");
+    if (this.shown) this.io.stderr.write(terminal`\r\u001b[2K`);
     this.shown = false;
   }
 }

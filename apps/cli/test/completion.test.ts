@@ -64,7 +64,7 @@ it("has scripts for zsh and fish that name every command and option", async () =
     expect(zsh.stdout).toContain(`    ${name}) _arguments `);
     expect(fish.stdout).toContain(`complete -c remat -n __fish_use_subcommand -f -a ${name} -d `);
     for (const option of (await entry.load()).options) {
-      expect(zsh.stdout).toContain(`'--${optionName(option)}`);
+      expect(zsh.stdout).toMatch(new RegExp(`["']--${optionName(option)}[=[]`));
       expect(fish.stdout).toContain(`-n '__fish_seen_subcommand_from ${name}' -l ${optionName(option)} `);
     }
   }

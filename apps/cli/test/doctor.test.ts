@@ -301,7 +301,11 @@ describe("remat doctor", () => {
 
   test("fails where no backend works, after the table", async () => {
     let stdout = "";
-    const io = { stdout: { write: (text: string) => (stdout += text) }, stderr: { write: () => {} }, env: {} };
+    const io = {
+      stdout: { write: (text: string | Uint8Array) => (stdout += String(text)) },
+      stderr: { write: () => {} },
+      env: {},
+    };
     const lacking = async ({ package: { name }, backend }: BroughtBackend) => ({
       ...missing,
       package: name,

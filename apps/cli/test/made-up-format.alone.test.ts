@@ -10,7 +10,8 @@ import { bundledPath } from "./bundled-path.js";
 import { remat } from "./run.js";
 
 /** A format that nobody has asked for: what it is called, and how it writes a document, is all that has to be said. */
-const outlineFormat = vi.hoisted((): OutputFormat => {
+const outlineFormat = await vi.hoisted(async (): Promise<OutputFormat> => {
+  const { terminal } = await import("@remat/trace/emit");
   const outline = (part: DocumentPart): string =>
     part.kind === "text"
       ? `text of ${part.lines.length}`
@@ -24,7 +25,7 @@ const outlineFormat = vi.hoisted((): OutputFormat => {
     title: "Outline",
     isForFiles: true,
     write: (document) =>
-      [...document.parts().map(outline), `records of ${document.records().columns.join(" ")}`, ""].join("\n"),
+      terminal.lines([...document.parts().map(outline), `records of ${document.records().columns.join(" ")}`]),
   };
 });
 type Registry = { readonly outputFormats: readonly OutputFormat[] };

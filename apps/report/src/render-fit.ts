@@ -1,7 +1,7 @@
 import { describeBest, describeNext, type FitCell, type FitSummary, fitMatrix, formatRate, valueOf } from "@remat/fit";
 import { formatBytes, formatMs, formatWholePercent } from "@remat/reporting";
+import { type Html, html } from "@remat/trace/emit";
 import { fitScript, fitStyle } from "./html/fit-page.js";
-import { type Html, html } from "./html/html.js";
 
 export interface RenderFitOptions {
   /** How times came about, how recorded runs were scaled, and what else has to be said. */
@@ -41,7 +41,7 @@ export function renderFit(summary: FitSummary, { notes = [] }: RenderFitOptions 
     return html`<td class="${`${isOnFront ? "front" : ""} ${isBest ? "best" : ""}`.trim()}" data-of="${of}" data-rank="${rankOf.get(row)}" data-aims="${JSON.stringify(aims)}" data-text="${describeBest(row)}"><strong>${batch}${microBatches > 1 && html` × ${microBatches}`}</strong>${facts.map((fact) => html`<small>${fact}</small>`)}</td>`;
   };
   const { html: page } = html`<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${model} – what fits</title><style>${fitStyle}</style></head>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${model} – what fits</title>${fitStyle}</head>
 <body><header><h1>What fits: ${model}</h1><p id="best" role="status">${best === undefined ? "nothing fits" : describeBest(best)}</p>
 ${notes.map((note) => html`<p class="note">${note}</p>`)}${left > 0 && html`<p class="note">The search was ended early: ${left} configurations were not looked at.</p>`}</header>
 <main><form aria-label="What is left out">${values.map(
@@ -53,7 +53,7 @@ ${notes.map((note) => html`<p class="note">${note}</p>`)}${left > 0 && html`<p c
   )}</tbody></table></div>
 <p class="note">Large: the batch, and in how many passes. Bold frame: the best. Thin frame: on the front, where no other configuration holds less, is as quick and costs as little.</p>
 <noscript><p class="note">JavaScript is off: nothing can be left out.</p></noscript></main>
-<script>${fitScript}</script></body></html>
+${fitScript}</body></html>
 `;
   return page;
 }

@@ -1,3 +1,5 @@
+import { type Html, html } from "@remat/trace/emit";
+
 /** What {@link tradeOffSvg} draws. x: memory discarded as a fraction of all; y: recomputation time as a fraction of all. */
 export interface TradeOffGraph {
   readonly title: string;
@@ -34,64 +36,45 @@ export function tradeOffSvg(graph: TradeOffGraph): string {
   const yMax = Math.max(1, ...ys.filter(Number.isFinite));
   const px = (x: number): string => (left + (x / xMax) * (width - left - right)).toFixed(1);
   const py = (y: number): string => (height - bottom - (y / yMax) * (height - top - bottom)).toFixed(1);
-  const grid: string[] = [];
+  const grid: Html[] = [];
   for (let i = 0; i <= 5; i++) {
     const value = i / 5;
     grid.push(
-      `<line x1="${px(value)}" x2="${px(value)}" y1="${py(0)}" y2="${py(yMax)}"/>`,
-      `<line x1="${px(0)}" x2="${px(xMax)}" y1="${py(value)}" y2="${py(value)}"/>`,
+      html`<line x1="${px(value)}" x2="${px(value)}" y1="${py(0)}" y2="${py(yMax)}"/>`,
+      html`<line x1="${px(0)}" x2="${px(xMax)}" y1="${py(value)}" y2="${py(value)}"/>`,
     );
   }
-  const labels: string[] = [];
+  const labels: Html[] = [];
   for (let i = 0; i <= 5; i++) {
     const value = i / 5;
     labels.push(
-      `<text x="${px(value)}" y="${height - bottom + 18}" text-anchor="middle">${Math.round(value * 100)} %</text>`,
-      `<text x="${left - 8}" y="${py(value)}" text-anchor="end" dominant-baseline="middle">${Math.round(value * 100)} %</text>`,
+      html`<text x="${px(value)}" y="${height - bottom + 18}" text-anchor="middle">${Math.round(value * 100)} %</text>`,
+      html`<text x="${left - 8}" y="${py(value)}" text-anchor="end" dominant-baseline="middle">${Math.round(value * 100)} %</text>`,
     );
   }
   const pieces = graph.slopes.map((slope, i) => {
     const [from, to] = [graph.breaks[i], graph.breaks[i + 1]];
-    return `<line x1="${px(from)}" y1="${py(slope * from + graph.intercepts[i])}" x2="${px(to)}" y2="${py(slope * to + graph.intercepts[i])}"/>`;
+    return html`<line x1="${px(from)}" y1="${py(slope * from + graph.intercepts[i])}" x2="${px(to)}" y2="${py(slope * to + graph.intercepts[i])}"/>`;
   });
-  const circles = graph.shifted.map(([x, y]) => `<circle cx="${px(x)}" cy="${py(y)}" r="3"/>`);
-  const crosses = graph.original.map(([x, y]) => `<path d="M${px(x)} ${py(y)}m-3 -3l6 6m0 -6l-6 6"/>`);
-  const legend = (x: number, mark: string, text: string): string =>
-    `<g transform="translate(${x} 52)">${mark}<text x="14" y="4">${text}</text></g>`;
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" font-family="system-ui, 'DejaVu Sans', sans-serif" font-size="12" fill="#24292f" role="img">
-<title>${escapeXml(graph.title)}: recomputation time against memory discarded</title>
+  const circles = graph.shifted.map(([x, y]) => html`<circle cx="${px(x)}" cy="${py(y)}" r="3"/>`);
+  const crosses = graph.original.map(([x, y]) => html`<path d="M${px(x)} ${py(y)}m-3 -3l6 6m0 -6l-6 6"/>`);
+  const legend = (x: number, mark: Html, text: string): Html =>
+    html`<g transform="translate(${x} 52)">${mark}<text x="14" y="4">${text}</text></g>`;
+  return html`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" font-family="system-ui, 'DejaVu Sans', sans-serif" font-size="12" fill="#24292f" role="img">
+<title>${graph.title}: recomputation time against memory discarded</title>
 <rect width="${width}" height="${height}" fill="#fff"/>
-<text x="${left}" y="24" font-size="15" font-weight="600">${escapeXml(graph.title)}</text>
+<text x="${left}" y="24" font-size="15" font-weight="600">${graph.title}</text>
 <text x="${left}" y="40" fill="#57606a">${graph.memoryBytes.toLocaleString("en-US")} B, ${graph.runtimeMs.toPrecision(5)} ms in the forward pass</text>
-<g stroke="#d8dee4" stroke-width="1">${grid.join("")}</g>
-<g fill="#57606a">${labels.join("")}</g>
-<g clip-path="inset(0)" stroke="#0969da" stroke-width="2" stroke-linecap="round">${pieces.join("")}</g>
-<g fill="#bc4c00" fill-opacity="0.75">${circles.join("")}</g>
-<g stroke="#24292f" stroke-width="1.2" fill="none">${crosses.join("")}</g>
-${legend(width - 300, '<path d="M-3 -3l6 6m0 -6l-6 6" stroke="#24292f" fill="none"/>', "original")}
-${legend(width - 210, '<circle r="3" fill="#bc4c00"/>', "shifted")}
-${legend(width - 124, '<line x1="-6" x2="6" stroke="#0969da" stroke-width="2"/>', "fitted pieces")}
+<g stroke="#d8dee4" stroke-width="1">${grid}</g>
+<g fill="#57606a">${labels}</g>
+<g clip-path="inset(0)" stroke="#0969da" stroke-width="2" stroke-linecap="round">${pieces}</g>
+<g fill="#bc4c00" fill-opacity="0.75">${circles}</g>
+<g stroke="#24292f" stroke-width="1.2" fill="none">${crosses}</g>
+${legend(width - 300, html`<path d="M-3 -3l6 6m0 -6l-6 6" stroke="#24292f" fill="none"/>`, "original")}
+${legend(width - 210, html`<circle r="3" fill="#bc4c00"/>`, "shifted")}
+${legend(width - 124, html`<line x1="-6" x2="6" stroke="#0969da" stroke-width="2"/>`, "fitted pieces")}
 <text x="${(left + width - right) / 2}" y="${height - 16}" text-anchor="middle">memory discarded / total memory</text>
 <text transform="translate(18 ${(top + height - bottom) / 2}) rotate(-90)" text-anchor="middle">recomputation time / total time</text>
 </svg>
-`;
-}
-
-const xmlEscapes: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&apos;",
-};
-
-/** Text for XML: markup escaped, characters that XML 1.0 forbids replaced by U+FFFD. */
-function escapeXml(text: string): string {
-  return (
-    text
-      .replace(/\p{Surrogate}/gu, "\ufffd")
-      .replace(/[&<>"']/g, (c) => xmlEscapes[c])
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: XML 1.0 forbids exactly these
-      .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd")
-  );
+`.html;
 }

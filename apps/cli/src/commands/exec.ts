@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { type ExecOrder, runProgram } from "@remat/program";
 import { readPlan } from "@remat/trace";
+import { shell } from "@remat/trace/emit";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { parseBudgetOption } from "../plan/plan-options.js";
@@ -10,7 +11,6 @@ import { describeNothing, programOf, tellLoss, trainingEnvironment } from "../pr
 import { tellFacts } from "../program/tell-facts.js";
 import { parseUpdateInBackward, updateInBackwardOption } from "../update-in-backward-option.js";
 import { parseText, UsageError } from "../usage-error.js";
-import { quoted } from "../verdict/next-command.js";
 import { rememberedMachines } from "../verdict/this-machine.js";
 
 /** `remat exec`. */
@@ -49,7 +49,7 @@ export async function execute(targets: readonly string[], options: CommandOption
       const machines = rememberedMachines();
       for (const report of told) {
         const isNext = report === told.at(-1) && unplannedPasses(report) > 0;
-        const next = isNext ? ["remat", "record", "--", ...command].map(quoted).join(" ") : undefined;
+        const next = isNext ? shell.words(["remat", "record", "--", ...command]) : undefined;
         tellFacts(describeExecution(report, { device: machines(report.device), plans, command: next }), io);
       }
       if (told.length === 0 && loss === undefined)

@@ -3,6 +3,7 @@ import { judgeAllocatorLog, readAllocatorLog, storagesOfChunks } from "@remat/me
 import { allocatorDocument, allocatorFacts } from "@remat/reporting";
 import { formatExactBytes } from "@remat/text-table";
 import { RematError } from "@remat/trace";
+import { shell } from "@remat/trace/emit";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { formatOption, parseFormat, parseUnits, unitsOption } from "../format-option.js";
@@ -10,7 +11,6 @@ import { loadTrace } from "../load-trace.js";
 import { parseModelOptions } from "../model-options.js";
 import { modelSource } from "../model-source.js";
 import { Progress } from "../progress.js";
-import { quoted } from "../verdict/next-command.js";
 import { withFactsFirst } from "../verdict/show-verdict.js";
 
 /** `remat explain`. */
@@ -40,7 +40,7 @@ export async function explain(
     const command =
       trace === undefined || verdict !== "full" || limitBytes === undefined
         ? undefined
-        : ["remat", "plan", trace, "--budget", formatExactBytes(limitBytes)].map(quoted).join(" ");
+        : shell.words(["remat", "plan", trace, "--budget", formatExactBytes(limitBytes)]);
     progress.clear();
     const facts = allocatorFacts(summary, { units, command });
     io.stdout.write(withFactsFirst(allocatorDocument(summary, units), facts, format, io));

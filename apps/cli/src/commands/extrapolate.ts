@@ -1,4 +1,5 @@
 import { deviceToFit, extrapolationDocument, summarizeExtrapolation } from "@remat/reporting";
+import { shell } from "@remat/trace/emit";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { formatOption, parseFormat, parseUnits, rowsToList, shapeOf, unitsOption } from "../format-option.js";
@@ -57,7 +58,7 @@ export async function extrapolate(paths: readonly string[], options: CommandOpti
       const source = modelSource(path);
       if (!isOf(source, "run"))
         throw new UsageError(
-          `${quote(path)} is no recorded run. A model can be asked itself: remat estimate ${path} --batch 16, whose first line tells the largest batch that fits. For other lengths record its step at three: remat memory ${path} --trace run-512.remat.jsonl, and so on.`,
+          `${quote(path)} is no recorded run. A model can be asked itself: ${shell`remat estimate ${shell.path(path)} --batch 16`}, whose first line tells the largest batch that fits. For other lengths record its step at three: ${shell`remat memory ${shell.path(path)} --trace run-512.remat.jsonl`}, and so on.`,
         );
       runs.push({ name: path, trace: await loadTrace(source, parseModelOptions({}), progress) });
     }

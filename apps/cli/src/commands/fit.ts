@@ -14,6 +14,7 @@ import { budgetNotFound } from "@remat/memory";
 import { writeDocument } from "@remat/reporting";
 import { formatBudget, formatExactBytes } from "@remat/text-table";
 import { RematError } from "@remat/trace";
+import { shell, terminal } from "@remat/trace/emit";
 import { type Command, type CommandOptions, optionKey, optionName } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { appliedText } from "../fit/applied-text.js";
@@ -39,7 +40,7 @@ import { here } from "../pricing-options.js";
 import { Progress } from "../progress.js";
 import { typedTarget } from "../standard-input.js";
 import { parseText, UsageError } from "../usage-error.js";
-import { quoted, typed } from "../verdict/next-command.js";
+import { typed } from "../verdict/next-command.js";
 
 /** `remat fit`. */
 export const fitCommand: Command = {
@@ -118,7 +119,7 @@ export async function fit(targets: readonly string[], options: CommandOptions, i
         onNotice(text) {
           progress.clear();
           table?.clear();
-          io.stderr.write(`remat: ${text}\n`);
+          io.stderr.write(terminal`remat: ${text}\n`);
         },
         onAnswer(answer, i) {
           soFar[i] = answer;
@@ -171,9 +172,9 @@ async function serve(targets: readonly string[], options: CommandOptions, io: Co
   const worker = await serveFleetUnits(parseText("serve", options["serve"]), {
     given: new GivenFiles(targets, parseModelOptions({ layers: options["layers"] }).layers),
     workers: parseWorkers(options),
-    onAnswered: (answered) => io.stderr.write(`remat: answered ${answered}\n`),
+    onAnswered: (answered) => io.stderr.write(terminal`remat: answered ${answered}\n`),
   });
-  io.stderr.write("remat: taking units; Ctrl-C ends after those that it is at\n");
+  io.stderr.write(terminal`remat: taking units; Ctrl-C ends after those that it is at\n`);
   await new Promise<void>((resolve) => io.onInterrupt?.(resolve));
   await worker.close();
 }
@@ -266,16 +267,11 @@ function commandToApply(
     if (value === undefined || value === false || value === option.default) return [];
     return [value].flat().flatMap((each) => (each === true ? [`--${name}`] : [`--${name}`, String(each)]));
   });
-  return [
-    "remat",
-    "fit",
-    ...targets.map(typedTarget),
+  return shell`remat fit ${shell.join(targets.map((target) => shell.path(typedTarget(target))))} ${shell.words([
     ...again,
     "--apply",
     sharding === undefined ? "policy.json" : "shard.py",
-  ]
-    .map(quoted)
-    .join(" ");
+  ])}`;
 }
 
 /** What runs, or plans, a step as the best row says. */

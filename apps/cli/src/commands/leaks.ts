@@ -2,6 +2,7 @@ import { existsSync, statSync } from "node:fs";
 import { describeLeaks, growing, type LeakSubject } from "@remat/leaks";
 import { runProgram, type ThreadReport } from "@remat/program";
 import { deviceToFit, isGrowing, leaksDocument, leaksFacts, summarizeLeaks } from "@remat/reporting";
+import { type TerminalText, terminal } from "@remat/trace/emit";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { formatOption, parseFormat, parseUnits, unitsOption } from "../format-option.js";
@@ -94,7 +95,7 @@ export function tellLeaks(
   command: readonly string[],
   reports: readonly ThreadReport[],
   deviceOf: (device: string | undefined) => { readonly name: string; readonly memoryBytes?: number },
-): { readonly text: string; readonly grows: boolean; readonly isWatched: boolean } {
+): { readonly text: TerminalText; readonly grows: boolean; readonly isWatched: boolean } {
   const grows = ({ leaks }: ThreadReport): boolean => leaks !== undefined && growing(leaks).length > 0;
   const worked = reports.filter(({ leaks }) => leaks === undefined || leaks.count > 0 || leaks.periods.length > 0);
   const told = (worked.length > 0 ? worked : reports).toSorted((a, b) => Number(grows(b)) - Number(grows(a)));
@@ -104,11 +105,12 @@ export function tellLeaks(
     const [verdict, ...rest] = describeLeaks(leaks, { device: withMemory(deviceOf(device)) });
     return [`${where}${verdict}`, ...rest.map((line) => `  ${line}`)];
   });
-  const text = (lines.length > 0 ? lines : [describeNoTensorFlow(command)])
-    .map((line) => (line.startsWith(" ") ? `       ${line.slice(2)}` : `remat: ${line}`))
-    .join("\n");
   return {
-    text: `${text}\n`,
+    text: terminal.lines(
+      (lines.length > 0 ? lines : [describeNoTensorFlow(command)]).map((line) =>
+        line.startsWith(" ") ? `       ${line.slice(2)}` : `remat: ${line}`,
+      ),
+    ),
     grows: reports.some(grows),
     isWatched: reports.some(({ leaks }) => leaks !== undefined),
   };

@@ -5,6 +5,7 @@ import { nothingWithin } from "@remat/planner";
 import { type GivenStep, type InfeasibleBudget, infeasibleDocument, type Outcome } from "@remat/reporting";
 import { formatBudget } from "@remat/text-table";
 import { countReplayedOps, type Plan, type Trace, writePlan } from "@remat/trace";
+import { type TerminalText } from "@remat/trace/emit";
 import { type StepRequest, stepToPlan } from "@remat/tracer/step";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
@@ -191,7 +192,7 @@ async function planModel(
   if (tracePath !== undefined) await writeTraceFile(trace, tracePath, io);
 
   if (ranks !== undefined) {
-    const write = (text: string) => void beside.write(text);
+    const write = (text: TerminalText) => void beside.write(text);
     return planForRanks(trace, name, { ranks, pricing, asked, shown, io, progress, write });
   }
   if (isForTorch(trace, asked, name)) {

@@ -4,6 +4,7 @@ import { createGzip } from "node:zlib";
 import { type ProgramFailure, type RecordedStep, runProgram } from "@remat/program";
 import { type Facts, formatBytes, formatMs } from "@remat/reporting";
 import { RematError } from "@remat/trace";
+import { shell } from "@remat/trace/emit";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { failedPath, numberedPath, planFileOf } from "../numbered-path.js";
@@ -19,7 +20,6 @@ import {
 } from "../program/program-command.js";
 import { defaultOutput, parseRecordOptions } from "../program/record-options.js";
 import { tellEach, tellFacts } from "../program/tell-facts.js";
-import { quoted } from "../verdict/next-command.js";
 import { thisMachine } from "../verdict/this-machine.js";
 
 /** `remat record`. */
@@ -92,13 +92,13 @@ async function* contentOf(path: string, zips: boolean): AsyncGenerator<Uint8Arra
 /** Returns how a program is run after several plans: each is for some of its passes. */
 export function describeFollowing(plans: readonly string[], program: readonly string[]): Facts {
   const options = plans.flatMap((plan) => ["--plan", plan]);
-  const command = ["remat", "exec", ...options, "--", ...program].map(quoted).join(" ");
+  const command = shell.words(["remat", "exec", ...options, "--", ...program]);
   return { facts: ["then with all plans, each for its own passes", command], command };
 }
 
 /** Returns how it is run with less memory before anything is planned. */
 export function describeReleasing(program: readonly string[]): Facts {
-  const command = ["remat", "exec", "--early-release", "--", ...program].map(quoted).join(" ");
+  const command = shell.words(["remat", "exec", "--early-release", "--", ...program]);
   return { facts: ["or without a plan, with nothing recomputed", command], command };
 }
 

@@ -4,6 +4,7 @@ import { planCheckpointing } from "@remat/planner/node";
 import { type MakeReportOptions, makeReport, planAsTrace, renderReport } from "@remat/report";
 import type { DeviceToFit, Verdict } from "@remat/reporting";
 import { type Plan, RuntimeSource, type Trace } from "@remat/trace";
+import { terminal } from "@remat/trace/emit";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { unitsOption } from "../format-option.js";
@@ -170,7 +171,7 @@ export async function report(model: string | undefined, options: CommandOptions,
     ended.abort();
     progress.clear();
   }
-  if (isFile) io.stderr.write(`remat: wrote ${path}\n`);
+  if (isFile) io.stderr.write(terminal`remat: wrote ${path}\n`);
   if (options["open"] === true) await openFile(resolve(path), io);
 }
 

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { setupNative, type WheelDownload } from "@remat/native-backend";
+import { terminal } from "@remat/trace/emit";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { Progress } from "../progress.js";
@@ -39,21 +40,20 @@ export async function setup(what: string, options: CommandOptions, io: ConsoleIo
       confirm: async (download) => options["yes"] === true || (await confirm(download, io)),
       report: (line) => {
         progress.clear();
-        io.stderr.write(`${line}\n`);
+        io.stderr.write(terminal`${line}\n`);
       },
       progress: (bytes, all) => progress.show(`${megabytes(bytes)} of ${all === undefined ? "?" : megabytes(all)}`),
     });
     progress.clear();
     const { check, allocator } = made;
     io.stdout.write(
-      [
+      terminal.lines([
         `@tensorflow/${made.package} ${made.built ? "was built and works" : "was built before and works"}, on TensorFlow ${check.tensorflow}, ${check.usesGpu ? "on the GPU" : "on the CPU"}`,
         `it is in ${made.folder}, where remat finds it${cache === undefined ? "" : ` when REMAT_CACHE_DIR is ${resolve(cache)}`}`,
         ...(allocator === undefined
           ? []
           : ["remat trains with the caching allocator; remat doctor tells how to do so yourself"]),
-        "",
-      ].join("\n"),
+      ]),
     );
   } finally {
     progress.clear();

@@ -1,6 +1,7 @@
 import type { Verdict } from "@remat/reporting";
 import { type Opened, printView, startTerminal, type ViewName, viewNames } from "@remat/terminal";
 import type { Plan } from "@remat/trace";
+import { terminal } from "@remat/trace/emit";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { parseModelOptions, predictOption, recordOptions, stepOptions } from "../model-options.js";
@@ -142,20 +143,22 @@ async function printOnce(
   const [{ title, path, trace, isModel, atHand }, other] = runs;
   for (const { title: name, trace: each } of runs) tellTruncation(name, each, io);
   io.stdout.write(
-    await printView(trace, {
-      view: view ?? (other === undefined ? "held" : "compare"),
-      columns,
-      rows,
-      title,
-      device: pricing.device,
-      module,
-      verdict,
-      // It is judged already.
-      atHand: { planned: atHand?.planned },
-      other,
-      model: isModel === true ? { path, answerWhatIfs: answerWhatIfsOf(parseModelOptions(options)) } : undefined,
-      isAscii,
-    }),
+    terminal.listing(
+      await printView(trace, {
+        view: view ?? (other === undefined ? "held" : "compare"),
+        columns,
+        rows,
+        title,
+        device: pricing.device,
+        module,
+        verdict,
+        // It is judged already.
+        atHand: { planned: atHand?.planned },
+        other,
+        model: isModel === true ? { path, answerWhatIfs: answerWhatIfsOf(parseModelOptions(options)) } : undefined,
+        isAscii,
+      }),
+    ),
   );
 }
 

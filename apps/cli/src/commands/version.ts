@@ -1,3 +1,4 @@
+import { terminal } from "@remat/trace/emit";
 import type { Command } from "../command.js";
 import { versionText } from "../version.js";
 
@@ -5,5 +6,5 @@ import { versionText } from "../version.js";
 export const versionCommand: Command = {
   options: [],
   examples: [],
-  run: async (_targets, _options, io) => void io.stdout.write(`${versionText()}\n`),
+  run: async (_targets, _options, io) => void io.stdout.write(terminal`${versionText()}\n`),
 };

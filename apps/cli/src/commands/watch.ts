@@ -3,12 +3,12 @@ import { runProgram, type ThreadReport, type WatchedStep } from "@remat/program"
 import { formatBytes, formatPercent, type StepView, viewStep } from "@remat/reporting";
 import { openLiveView } from "@remat/terminal";
 import { parseTrace, RematError } from "@remat/trace";
+import { shell } from "@remat/trace/emit";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { describeNothing, programOf, tellLoss, trainingEnvironment } from "../program/program-command.js";
 import { tellFacts } from "../program/tell-facts.js";
 import { parseChoice } from "../usage-error.js";
-import { quoted } from "../verdict/next-command.js";
 import { type Machine, rememberedMachines } from "../verdict/this-machine.js";
 
 const themes = ["dark", "light"] as const;
@@ -41,7 +41,7 @@ interface SeenStep extends WatchedStep {
 export async function watch(targets: readonly string[], options: CommandOptions, io: ConsoleIo): Promise<number> {
   const command = programOf("watch", targets);
   const theme = options["theme"] === undefined ? undefined : parseChoice("theme", options["theme"], themes);
-  const program = command.map(quoted).join(" ");
+  const program = shell.words(command);
   const machines = rememberedMachines();
   // Asked for now: while the driver is, the view could not be drawn.
   if (io.terminal) machines("cuda:0");
@@ -130,7 +130,7 @@ function factsOf({ pass, name, view: { peakBytes, categories, peakOp, peakLine }
 function describeMost(most: SeenStep, { name, memoryBytes }: Machine, program: readonly string[]) {
   const [head, ...facts] = factsOf(most);
   const machine = memoryBytes === undefined ? "" : `, of ${formatBytes(memoryBytes)} (${name})`;
-  const command = ["remat", "record", "--", ...program].map(quoted).join(" ");
+  const command = shell.words(["remat", "record", "--", ...program]);
   return {
     facts: [`of the steps that were looked at ${head.replace(":", " held most:")}${machine}`, ...facts, command],
     command,

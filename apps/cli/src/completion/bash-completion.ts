@@ -1,25 +1,27 @@
+import { type ShellCode, shell } from "@remat/trace/emit";
 import type { CompletedCommand } from "./completed-command.js";
 
 /** Returns a script for bash, which needs nothing beside bash 3.2: no bash-completion, and no process when Tab is pressed. */
-export function bashCompletion(commands: readonly CompletedCommand[]): string {
-  return `# bash completion for remat, written by: remat completion bash
+export function bashCompletion(commands: readonly CompletedCommand[]): ShellCode {
+  const names = commands.map(({ name }) => name);
+  return shell`# bash completion for remat, written by: remat completion bash
 _remat() {
   local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} command= word i words= flags=
   COMPREPLY=()
   for ((i = 1; i < COMP_CWORD; i++)); do
     word=\${COMP_WORDS[i]}
     case $word in
-      ${commands.map(({ name }) => name).join("|")}) command=$word; break ;;
+      ${shell.pattern(names)}) command=$word; break ;;
     esac
   done
   # Of --option=value, bash makes three words.
   if [[ $cur == = ]]; then cur=; elif [[ $prev == = ]]; then prev=\${COMP_WORDS[COMP_CWORD-2]}; fi
   case $command,$prev in
-${commands.flatMap(valueCases).join("\n")}
+${shell.lines(commands.flatMap(valueCases))}
   esac
   case $command in
-    '') words='${commands.map(({ name }) => name).join(" ")}'; flags='--help --version --color --width --config --no-config' ;;
-${commands.map(wordCase).join("\n")}
+    '') words=${shell.word(names.join(" "))}; flags='--help --version --color --width --config --no-config' ;;
+${shell.lines(commands.map(wordCase))}
   esac
   if [[ $cur == -* ]]; then words=$flags; fi
   COMPREPLY=($(compgen -W "$words" -- "$cur"))
@@ -29,17 +31,18 @@ complete -o default -o bashdefault -F _remat remat
 }
 
 /** What an option's value may be. */
-function valueCases({ name, options }: CompletedCommand): readonly string[] {
+function valueCases({ name, options }: CompletedCommand): readonly ShellCode[] {
   return options
     .filter(({ takesValue }) => takesValue)
     .map(({ flags, choices }) => {
-      const patterns = flags.map((flag) => `${name},${flag}`).join("|");
-      const complete = choices.length === 0 ? "" : ` COMPREPLY=($(compgen -W '${choices.join(" ")}' -- "$cur"));`;
-      return `    ${patterns})${complete} return ;;`;
+      const patterns = shell.pattern(flags.map((flag) => `${name},${flag}`));
+      return choices.length === 0
+        ? shell`    ${patterns}) return ;;`
+        : shell`    ${patterns}) COMPREPLY=($(compgen -W ${shell.word(choices.join(" "))} -- "$cur")); return ;;`;
     });
 }
 
-function wordCase({ name, words, options }: CompletedCommand): string {
+function wordCase({ name, words, options }: CompletedCommand): ShellCode {
   const flags = options.flatMap((option) => option.flags.filter((flag) => flag.startsWith("--")));
-  return `    ${name}) words='${(words ?? []).join(" ")}'; flags='${flags.join(" ")}' ;;`;
+  return shell`    ${shell.word(name)}) words=${shell.word((words ?? []).join(" "))}; flags=${shell.word(flags.join(" "))} ;;`;
 }

@@ -1,11 +1,12 @@
 import { findPackage } from "@remat/backends/node";
+import { shell } from "@remat/trace/emit";
 import type { BackendProbe } from "./probe-backend.js";
 
 /** Returns what to do about what a package lacks; undefined if nothing is to be done. `gpu`: whether the machine has one for CUDA. */
 export function backendFix({ package: name, missing }: BackendProbe, gpu: boolean): string | undefined {
   if (missing === undefined || missing === "kernels") return undefined;
   const { built, withoutGpu } = findPackage(name) ?? {};
-  if (built === undefined) return `npm install ${name}`;
+  if (built === undefined) return shell`npm install ${shell.word(name)}`;
   switch (missing) {
     case "module":
     case "addon":

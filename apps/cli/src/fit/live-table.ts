@@ -1,3 +1,4 @@
+import { terminal } from "@remat/trace/emit";
 import { type ConsoleIo, terminalColumns } from "../console-io.js";
 
 /** How often the table is drawn anew at most. */
@@ -27,12 +28,12 @@ export class LiveTable {
       .split("\n")
       .slice(0, Math.max(1, (stderr.rows || usualRows) - 2));
     this.clear();
-    stderr.write(lines.map((line) => `${line.slice(0, columns)}\n`).join(""));
+    stderr.write(terminal.listing(lines.map((line) => `${line.slice(0, columns)}\n`).join("")));
     this.drawnRows = lines.length;
   }
 
   clear(): void {
-    if (this.drawnRows > 0) this.io.stderr.write(`\r\u001b[${this.drawnRows}A\u001b[J`);
+    if (this.drawnRows > 0) this.io.stderr.write(terminal`\r\u001b[${this.drawnRows}A\u001b[J`);
     this.drawnRows = 0;
   }
 }

@@ -1,4 +1,5 @@
 import { RematError } from "@remat/trace";
+import { shell } from "@remat/trace/emit";
 import type { RunImporter } from "./importer.js";
 import { namingFile } from "./naming-file.js";
 import { parseJson } from "./parse-json.js";
@@ -15,7 +16,7 @@ export const cudaSnapshotImporter: RunImporter = {
     if (/\.(pickle|pkl)$/.test(path))
       throw new RematError(
         "CUDA_SNAPSHOT",
-        `${path}: a pickle, which is read in Python. Run python -m remat snapshot ${path} snapshot.json.gz, and give snapshot.json.gz.`,
+        `${path}: a pickle, which is read in Python. Run ${shell`python -m remat snapshot ${shell.path(path)} snapshot.json.gz`}, and give snapshot.json.gz.`,
       );
     const { readCudaSnapshot } = await import("@remat/pytorch");
     const json = parseJson(path);

@@ -1,6 +1,7 @@
 import { extname } from "node:path";
 import { pathToFileURL } from "node:url";
 import { RematError } from "@remat/trace";
+import { shell } from "@remat/trace/emit";
 import type { ModelImporter } from "./importer.js";
 
 const endings = new Set([".js", ".mjs", ".cjs", ".ts", ".mts"]);
@@ -9,7 +10,7 @@ const endings = new Set([".js", ".mjs", ".cjs", ".ts", ".mts"]);
 function nextStep(path: string, cause: unknown): string {
   if ((cause as NodeJS.ErrnoException).code !== "ERR_UNKNOWN_FILE_EXTENSION")
     return "Expected an ES module that runs by itself.";
-  return `This Node reads no TypeScript: NODE_OPTIONS="--import tsx" in front of remat has tsx read it; or, for a program that trains, remat record -- npx tsx ${path}.`;
+  return `This Node reads no TypeScript: NODE_OPTIONS="--import tsx" in front of remat has tsx read it; or, for a program that trains, ${shell`remat record -- npx tsx ${shell.path(path)}`}.`;
 }
 
 /** An ES module that exports what makes a model. */
@@ -35,7 +36,7 @@ export const esModuleImporter: ModelImporter = {
     if (module.default === undefined)
       throw new RematError(
         "MODEL_EXPORT",
-        `${path}: has no default export. Expected a function that makes a model: export default ({ tf, batch }) => …; or, for a program that trains, remat record -- node ${path}.`,
+        `${path}: has no default export. Expected a function that makes a model: export default ({ tf, batch }) => …; or, for a program that trains, ${shell`remat record -- node ${shell.path(path)}`}.`,
       );
     return module.default;
   },

@@ -4,6 +4,7 @@ import { type PlannedSharding, type PlanShardingAnswer, planSharding } from "@re
 import { compareShardings, receivedBytes, shardingOutcome, shardingsDocument } from "@remat/reporting/sharding";
 import { formatBytes, formatTypedBytes } from "@remat/text-table";
 import { type DeviceNetwork, RematError, type Trace } from "@remat/trace";
+import { type TerminalText } from "@remat/trace/emit";
 import type { CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { shapeOf } from "../format-option.js";
@@ -70,7 +71,7 @@ export interface RanksRequest {
   readonly shown: Shown;
   readonly io: ConsoleIo;
   readonly progress: Progress;
-  readonly write: (text: string) => void;
+  readonly write: (text: TerminalText) => void;
 }
 
 /** Plans how one rank of many wraps, reshards and checkpoints within a budget, and shows that beside the plan as given and as people write it. A budget that nothing keeps to is an error. */

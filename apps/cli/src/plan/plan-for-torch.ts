@@ -11,6 +11,7 @@ import { type CheckpointPolicyFile, toCheckpointPolicyFile, writeCheckpointPolic
 import { type CheckpointsPoint, checkpointsDocument, formatTypedPercent } from "@remat/reporting";
 import { formatBudget, formatBytes, formatTypedBytes } from "@remat/text-table";
 import { RematError, type Trace } from "@remat/trace";
+import type { TerminalText } from "@remat/trace/emit";
 import type { ConsoleIo } from "../console-io.js";
 import { writeFor } from "../output.js";
 import type { Pricing } from "../pricing-options.js";
@@ -41,7 +42,7 @@ export interface TorchRequest {
   readonly shown: Shown;
   readonly io: ConsoleIo;
   readonly progress: Progress;
-  readonly write: (text: string) => void;
+  readonly write: (text: TerminalText) => void;
 }
 
 /** Plans which modules to checkpoint, shows that beside what people write by hand, and writes the policy. A budget that nothing keeps to is an error. */

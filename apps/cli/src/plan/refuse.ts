@@ -2,6 +2,7 @@ import { budgetNotFound } from "@remat/memory";
 import { formatOverhead, formatTypedPercent, type InfeasibleBudget } from "@remat/reporting";
 import { formatBytes, formatTypedBytes } from "@remat/text-table";
 import { type Plan, RematError } from "@remat/trace";
+import { shell } from "@remat/trace/emit";
 import type { PlanOptions } from "./plan-options.js";
 
 /**
@@ -12,7 +13,7 @@ import type { PlanOptions } from "./plan-options.js";
 export function nothingToRecompute(name: string, typed: string): RematError {
   return new RematError(
     "PLAN_PREDICTION",
-    `${name} as it is used (--predict) has no backward pass, so that nothing is kept for one and nothing could be recomputed: expected a training step. What it holds tells remat memory ${typed} --predict, and which batch fits remat estimate ${typed} --predict; leave --predict out to plan training.`,
+    `${name} as it is used (--predict) has no backward pass, so that nothing is kept for one and nothing could be recomputed: expected a training step. What it holds tells ${shell`remat memory ${shell.path(typed)} --predict`}, and which batch fits ${shell`remat estimate ${shell.path(typed)} --predict`}; leave --predict out to plan training.`,
   );
 }
 

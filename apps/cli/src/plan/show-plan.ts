@@ -9,6 +9,7 @@ import {
   type Verdict,
 } from "@remat/reporting";
 import type { Plan, Trace } from "@remat/trace";
+import { type TerminalText } from "@remat/trace/emit";
 import type { ConsoleIo } from "../console-io.js";
 import { withVerdictFirst } from "../verdict/show-verdict.js";
 import { unrecomputedPlan } from "./unrecomputed-plan.js";
@@ -51,7 +52,7 @@ export async function showPlan(
   { plan, trace, notes, front, sections, isByModule }: FoundPlan,
   { format, depth, limit, units }: Shown,
   { pricedFor, stock, earlyRelease, verdict, io }: ShownBeside,
-): Promise<(...more: readonly PlanSection[]) => string> {
+): Promise<(...more: readonly PlanSection[]) => TerminalText> {
   const unrecomputed = await unrecomputedPlan(trace);
   const summary = summarizePlan(plan, trace, { unrecomputed, stock, earlyRelease, pricedFor, depth, limit });
   return (...more) =>

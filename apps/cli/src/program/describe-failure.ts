@@ -1,6 +1,6 @@
 import type { ProgramFailure } from "@remat/program";
 import { type Facts, formatBytes } from "@remat/reporting";
-import { quoted } from "../verdict/next-command.js";
+import { shell } from "@remat/trace/emit";
 
 /** Returns why a thread had no memory left in what was not being recorded: where, what it held, whether that had grown, and how to see more. */
 export function describeFailure({
@@ -21,7 +21,7 @@ export function describeFailure({
         ? `a leak: what is held between steps grew by ${formatBytes(bytesPerStep)} with each of ${steps}`
         : `what is held between steps has not grown in ${steps}`;
   const options = isLeak ? ["leaks"] : ["record", "--steps", String(stepsBefore + 1)];
-  const command = ["remat", ...options, "--", ...program].map(quoted).join(" ");
+  const command = shell.words(["remat", ...options, "--", ...program]);
   return {
     facts: [
       `out of memory${line === undefined ? "" : ` at ${line}`}${askedBytes === undefined ? "" : `, asking for ${formatBytes(askedBytes)}`}: ${message}`,

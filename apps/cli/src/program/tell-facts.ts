@@ -1,4 +1,5 @@
 import { type Facts, factLines } from "@remat/reporting";
+import { terminal } from "@remat/trace/emit";
 import type { ConsoleIo } from "../console-io.js";
 
 const prefix = "remat: ";
@@ -6,12 +7,12 @@ const prefix = "remat: ";
 /** Writes facts beside what a program prints itself: in one line that says whose it is, or in several where the terminal is too narrow for that. */
 export function tellFacts(facts: Facts, io: Pick<ConsoleIo, "stderr" | "width">): void {
   const lines = factLines(facts, io.width === undefined ? undefined : io.width - prefix.length);
-  io.stderr.write(`${prefix}${lines.join(`\n${" ".repeat(prefix.length)}`)}\n`);
+  io.stderr.write(terminal.lines(lines.map((line, i) => (i === 0 ? prefix : " ".repeat(prefix.length)) + line)));
 }
 
 /** Writes facts in the same way, each in a line of its own. */
 export function tellEach({ facts, command }: Facts, io: Pick<ConsoleIo, "stderr" | "width">): void {
   const width = io.width === undefined ? undefined : io.width - prefix.length;
   const lines = facts.flatMap((fact) => factLines({ facts: [fact], command }, width));
-  io.stderr.write(`${prefix}${lines.join(`\n${" ".repeat(prefix.length)}`)}\n`);
+  io.stderr.write(terminal.lines(lines.map((line, i) => (i === 0 ? prefix : " ".repeat(prefix.length)) + line)));
 }

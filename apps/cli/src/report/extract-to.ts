@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { gzipSync } from "node:zlib";
 import { extractReport } from "@remat/report";
 import { RematError } from "@remat/trace";
+import { json } from "@remat/trace/emit";
 import type { ConsoleIo } from "../console-io.js";
 import { writeFor } from "../output.js";
 import { writeTraceFile } from "../write-trace-file.js";
@@ -11,17 +12,17 @@ import { writeTraceFile } from "../write-trace-file.js";
  * environment as JSON.
  */
 export async function extractTo(path: string, output: string | undefined, io: ConsoleIo): Promise<void> {
-  let text: string;
+  let page: string;
   try {
-    text = await readFile(path, "utf8");
+    page = await readFile(path, "utf8");
   } catch (cause) {
     throw new RematError("REPORT_READ", `${path}: cannot be read (${(cause as Error).message}). Name a report.`, {
       cause,
     });
   }
-  const { meta, trace } = extractReport(text);
+  const { meta, trace } = extractReport(page);
   if (output !== undefined && /\.jsonl(\.gz)?$/.test(output)) return writeTraceFile(trace, output, io, "-o");
-  const json = `${JSON.stringify({ format: "remat-report/1", header: trace.header, ...meta }, undefined, 2)}\n`;
-  if (output === undefined) io.stdout.write(json);
-  else await writeFor("-o", output, output.endsWith(".gz") ? gzipSync(json) : json, io);
+  const text = json`${json.value({ format: "remat-report/1", header: trace.header, ...meta }, 2)}\n`;
+  if (output === undefined) io.stdout.write(text);
+  else await writeFor("-o", output, output.endsWith(".gz") ? gzipSync(text) : text, io);
 }

@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { terminal } from "@remat/trace/emit";
 import type { ConsoleIo } from "../console-io.js";
 
 /** Opens a file with what the system opens such files with; where that fails, says so and goes on. */
@@ -18,5 +19,5 @@ export async function openFile(path: string, io: ConsoleIo): Promise<void> {
     });
   });
   if (error !== undefined)
-    io.stderr.write(`remat: ${path} could not be opened (${error.message}). Open it in a browser.\n`);
+    io.stderr.write(terminal`remat: ${path} could not be opened (${error.message}). Open it in a browser.\n`);
 }

@@ -1,4 +1,5 @@
 import type { Plan } from "@remat/trace";
+import { shell } from "@remat/trace/emit";
 import { importerOf, isOf, type ModelSource, modelSource } from "../model-source.js";
 import { UsageError } from "../usage-error.js";
 
@@ -12,7 +13,7 @@ export function reportSource(path: string): ReportSource {
   const model = modelSource(path);
   if (isOf(model, "graph"))
     throw new UsageError(
-      `${path} is a graph, of which there is no run to report. Plan it, and report the plan: remat plan ${path} --budget 80% -o plan.json.`,
+      `${path} is a graph, of which there is no run to report. Plan it, and report the plan: ${shell`remat plan ${shell.path(path)} --budget 80% -o plan.json`}.`,
     );
   if (isOf(model, "plan")) return { kind: "plan", name: model.name, plan: importerOf(model).read(model.path) };
   return { kind: "run", name: model.name, model };

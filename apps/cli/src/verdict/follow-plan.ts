@@ -1,9 +1,10 @@
 import type { PlanCommand } from "@remat/reporting";
 import { formatExactBytes } from "@remat/text-table";
 import { findPlanMismatch, type Plan, type PlanSubject, type Trace } from "@remat/trace";
+import { type ShellCode, shell } from "@remat/trace/emit";
 import { isOf } from "../model-source.js";
 import { planFileOf } from "../numbered-path.js";
-import { type Given, quoted, typed } from "./next-command.js";
+import { type Given, typed } from "./next-command.js";
 
 /** A plan that is at hand, and its file, as it was typed. */
 export interface PlanAtHand {
@@ -12,7 +13,7 @@ export interface PlanAtHand {
 }
 
 /** Returns what to type where a step and a plan for it are at hand: the step after the plan; of a plan for another step, one for this. */
-export function commandToFollow(given: Given, trace: Trace, { plan, path }: PlanAtHand): string | undefined {
+export function commandToFollow(given: Given, trace: Trace, { plan, path }: PlanAtHand): ShellCode | undefined {
   const budget = formatExactBytes(plan.origin.budgetBytes);
   if (findPlanMismatch(plan, trace) !== undefined)
     return typed("plan", given, "--budget", budget, "-o", planFileOf(given.target));
@@ -26,6 +27,6 @@ export function commandToFollow(given: Given, trace: Trace, { plan, path }: Plan
 export function commandOfSubject({ kind, framework, step }: PlanSubject, path: string): PlanCommand | undefined {
   if (kind === "graph" || framework !== "tfjs") return undefined;
   return step === undefined
-    ? { command: `remat exec --plan ${quoted(path)} -- PROGRAM`, stands: "PROGRAM" }
-    : { command: `remat run MODEL --plan ${quoted(path)}`, stands: "MODEL" };
+    ? { command: shell`remat exec --plan ${shell.path(path)} -- PROGRAM`, stands: "PROGRAM" }
+    : { command: shell`remat run MODEL --plan ${shell.path(path)}`, stands: "MODEL" };
 }

@@ -1,6 +1,7 @@
 import type { FailureRemedy } from "@remat/memory/failure";
 import type { NextStep, WayToFit } from "@remat/reporting";
 import { formatBudget, formatExactBytes } from "@remat/text-table";
+import { type ShellCode, shell } from "@remat/trace/emit";
 import { type CommandOptions, optionKey, optionName } from "../command.js";
 import { recordOptions, stepOptions, weightsOption } from "../model-options.js";
 import { isOf, type ModelSource } from "../model-source.js";
@@ -28,7 +29,7 @@ export function nextCommand(
   given: Given,
   step: WayToFit | NextStep | FailureRemedy,
   deviceMemoryBytes?: number,
-): string | undefined {
+): ShellCode | undefined {
   const planFile = planFileOf(given.target);
   const ranks = given.options["fsdp"];
   if (typeof ranks === "string" && isOfStep(step)) return commandForRanks(given, ranks, deviceMemoryBytes);
@@ -73,14 +74,14 @@ function isOfStep({ kind }: WayToFit | NextStep | FailureRemedy): boolean {
 }
 
 /** Who asks about ranks goes on with them: how each may wrap, reshard and checkpoint within the device's memory, or what it holds. */
-function commandForRanks(given: Given, sharding: string, deviceMemoryBytes: number | undefined): string {
+function commandForRanks(given: Given, sharding: string, deviceMemoryBytes: number | undefined): ShellCode {
   return deviceMemoryBytes === undefined || given.plansRanks === false
     ? typed("memory", given, "--fsdp", sharding)
     : typed("plan", given, "--fsdp", sharding, "--budget", formatExactBytes(deviceMemoryBytes));
 }
 
-function ofProgram(command: string, { program }: Given, ...options: readonly string[]): string | undefined {
-  return program && ["remat", command, ...options, "--", ...program].map(quoted).join(" ");
+function ofProgram(command: string, { program }: Given, ...options: readonly string[]): ShellCode | undefined {
+  return program && shell.words(["remat", command, ...options, "--", ...program]);
 }
 
 function withOption(given: Given, name: string, value: string): Given {
@@ -88,18 +89,15 @@ function withOption(given: Given, name: string, value: string): Given {
 }
 
 /** Returns a command line for the same step: `remat plan model.json --batch 8 …`. */
-export function typed(command: string, { target, options }: Given, ...more: readonly string[]): string {
+export function typed(command: string, { target, options }: Given, ...more: readonly string[]): ShellCode {
   const kept = [...stepOptions, ...(command === "run" ? [weightsOption] : [...recordOptions, deviceOption])];
   const again = kept.flatMap((option) => {
     const value = options[optionKey(option)];
     return typeof value === "string" ? [`--${optionName(option)}`, value] : [];
   });
-  return ["remat", command, typedTarget(target), ...again, ...more].map(quoted).join(" ");
-}
-
-/** Returns a word as a POSIX shell reads it. */
-export function quoted(word: string): string {
-  if (/^[\w@%+=:,./-]+$/.test(word)) return word;
-  // Within double quotes a shell reads these as something else.
-  return word.includes("'") && !/["$`\\!]/.test(word) ? `"${word}"` : `'${word.replaceAll("'", `'\\''`)}'`;
+  return shell.join([
+    shell.words(["remat", command]),
+    shell.path(typedTarget(target)),
+    ...[...again, ...more].map(shell.word),
+  ]);
 }

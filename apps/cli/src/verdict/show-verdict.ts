@@ -6,18 +6,24 @@ import {
   withFacts,
   withVerdict,
 } from "@remat/reporting";
+import { type TerminalText } from "@remat/trace/emit";
 import type { ConsoleIo } from "../console-io.js";
 import { parseFormat, shapeOf } from "../format-option.js";
 import { type Painted, paintVerdict } from "./paint-verdict.js";
 
 /** Returns the verdict alone as text. */
-export function verdictText(verdict: Verdict | undefined, io: ConsoleIo): string {
+export function verdictText(verdict: Verdict | undefined, io: ConsoleIo): TerminalText {
   const nothing: OutputDocument = { parts: () => [], records: () => ({ columns: [], rows: [] }), value: () => ({}) };
   return withVerdictFirst(nothing, verdict, parseFormat({ format: "table" }), io);
 }
 
 /** Returns a document as text that begins with facts, in the same way. */
-export function withFactsFirst(document: OutputDocument, facts: Facts, format: OutputFormat, io: ConsoleIo): string {
+export function withFactsFirst(
+  document: OutputDocument,
+  facts: Facts,
+  format: OutputFormat,
+  io: ConsoleIo,
+): TerminalText {
   return painted(format.write(withFacts(document, facts), shapeOf(io)), facts, format, io);
 }
 
@@ -27,15 +33,15 @@ export function withVerdictFirst(
   verdict: Verdict | undefined,
   format: OutputFormat,
   io: ConsoleIo,
-): string {
+): TerminalText {
   return painted(format.write(withVerdict(document, verdict), shapeOf(io)), verdict, format, io);
 }
 
 function painted(
-  text: string,
+  text: TerminalText,
   verdict: Painted | undefined,
   { isForFiles }: OutputFormat,
   { hasColors }: ConsoleIo,
-): string {
+): TerminalText {
   return hasColors === true && !isForFiles && verdict !== undefined ? paintVerdict(text, verdict) : text;
 }

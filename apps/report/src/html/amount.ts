@@ -1,4 +1,4 @@
-import { type Html, html } from "./html.js";
+import { type Html, html } from "@remat/trace/emit";
 
 /** Makes a cell with a number as people read it, and as it is for a program that reads the table. */
 export function amount(value: number | undefined | null, format: (value: number) => string): Html {

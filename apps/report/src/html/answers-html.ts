@@ -1,7 +1,7 @@
 import type { Answer } from "@remat/reporting";
+import { type Html, html } from "@remat/trace/emit";
 import { breakable } from "./breakable.js";
 import { flowing } from "./flowing.js";
-import { type Html, html } from "./html.js";
 
 /** Shows what is asked first, each question with its answer and what that rests on. */
 export function answersHtml(answers: readonly Answer[]): Html {

@@ -1,4 +1,4 @@
-import { type Html, html } from "./html.js";
+import { type Html, html } from "@remat/trace/emit";
 
 /** Makes a text that may go on in the next line behind any of `characters`. */
 export function breakable(text: string, characters: string): readonly Html[] {

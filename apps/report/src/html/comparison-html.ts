@@ -1,7 +1,7 @@
 import { type ComparedQuantity, formatBytes, formatMs, labelCategory } from "@remat/reporting";
+import { type Html, html } from "@remat/trace/emit";
 import type { Comparison } from "../data/report-meta.js";
 import { amount } from "./amount.js";
-import { type Html, html } from "./html.js";
 import { moduleLink } from "./links.js";
 import { signed } from "./signed.js";
 

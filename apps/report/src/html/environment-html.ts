@@ -1,5 +1,5 @@
 import type { EnvironmentGroup } from "@remat/reporting";
-import { type Html, html } from "./html.js";
+import { type Html, html } from "@remat/trace/emit";
 
 /** Shows how every number was obtained. */
 export function environmentHtml(groups: readonly EnvironmentGroup[]): Html {

@@ -1,8 +1,8 @@
+import { type Html, html } from "@remat/trace/emit";
 import type { ReportData } from "../data/report-file.js";
 import type { ReportMeta } from "../data/report-meta.js";
 import { answersHtml } from "./answers-html.js";
 import { environmentHtml } from "./environment-html.js";
-import { type Html, html } from "./html.js";
 import { summaryHtml } from "./summary-html.js";
 import { timelinePicture } from "./timeline-picture.js";
 

@@ -1,17 +1,19 @@
-import type { Html } from "./html.js";
+import { type Html, html } from "@remat/trace/emit";
 
 /** Styles of the page of what fits, by the browser's own colours, light and dark. */
-export const fitStyle: Html = {
-  html: `:root{color-scheme:light dark}body{font:15px/1.45 system-ui,sans-serif;margin:1.5rem auto;max-width:75rem;padding:0 1rem}h1{font-size:1.4rem;margin:0}#best{font-weight:600}
+export const fitStyle: Html = html.element(
+  "style",
+  `:root{color-scheme:light dark}body{font:15px/1.45 system-ui,sans-serif;margin:1.5rem auto;max-width:75rem;padding:0 1rem}h1{font-size:1.4rem;margin:0}#best{font-weight:600}
 .note,small{color:color-mix(in srgb,CanvasText 72%,Canvas)}.note{font-size:.87rem;margin:.3rem 0}small{display:block;font-size:.8rem}form{display:flex;flex-wrap:wrap;gap:.5rem 1rem}
 fieldset{border:1px solid GrayText;border-radius:4px;padding:.1rem .6rem .3rem}label{margin-right:.6rem;white-space:nowrap}.scroll{overflow-x:auto;margin-top:1rem}
 table{border-collapse:separate;border-spacing:4px}th{text-align:left;vertical-align:top;font-weight:600;padding:.2rem .4rem}td{vertical-align:top;padding:.25rem .5rem;border:1px solid transparent;border-radius:4px}
 td strong{font-size:1.1rem}td.none{color:color-mix(in srgb,CanvasText 72%,Canvas)}td.front{border-color:currentColor}td.best{border:3px solid currentColor}[hidden]{display:none}td.out>*{visibility:hidden}td.out{color:transparent;border-color:transparent}`,
-};
+);
 
 /** Leaves out what is unchecked. Cells come with their places in the order of the objective, and with what is to be small. */
-export const fitScript: Html = {
-  html: `(() => {
+export const fitScript: Html = html.element(
+  "script",
+  `(() => {
   const all = (selector, within = document) => [...within.querySelectorAll(selector)];
   const boxes = all("input[data-value]");
   const cells = all("td[data-of]");
@@ -43,4 +45,4 @@ export const fitScript: Html = {
   show();
   document.documentElement.dataset.ready = "true";
 })();`,
-};
+);

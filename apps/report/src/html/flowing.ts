@@ -1,4 +1,4 @@
-import { type Html, html } from "./html.js";
+import { type Html, html } from "@remat/trace/emit";
 
 /** Behind these a long name goes on in the next line; a number does not. */
 const withinNames = /(?<=\D[._/])(?=\S)|(?<=[._/])(?=[^\d\s])/;

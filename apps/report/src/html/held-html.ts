@@ -1,6 +1,6 @@
 import { formatBytes, formatPercent, type HeldRow } from "@remat/reporting";
+import { type Html, html } from "@remat/trace/emit";
 import { amount } from "./amount.js";
-import { type Html, html } from "./html.js";
 
 /** Shows the largest groups of what is held at the peak where the whole of it cannot be gone through: on paper, and without JavaScript. */
 export function heldHtml(rows: readonly HeldRow[]): Html {

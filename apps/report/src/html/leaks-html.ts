@@ -1,7 +1,7 @@
 import { formatBytes } from "@remat/reporting";
+import { type Html, html } from "@remat/trace/emit";
 import type { LeakFindings } from "../data/report-meta.js";
 import { amount } from "./amount.js";
-import { type Html, html } from "./html.js";
 import { moduleLink } from "./links.js";
 
 /** Shows what outlives the steps of the run, by line, op, shape and module; nothing where nothing does. */

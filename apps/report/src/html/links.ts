@@ -1,5 +1,5 @@
+import { type Html, html } from "@remat/trace/emit";
 import { breakable } from "./breakable.js";
-import { type Html, html } from "./html.js";
 
 /** Makes a link that selects a module everywhere in the page. */
 export function moduleLink(fqn: string | undefined): Html {

@@ -1,10 +1,10 @@
 import { formatBytes, formatChosenPercent, formatMs } from "@remat/reporting";
+import { type Html, html } from "@remat/trace/emit";
 import type { ReportMeta } from "../data/report-meta.js";
 import { amount } from "./amount.js";
 import { breakable } from "./breakable.js";
 import { comparisonHtml } from "./comparison-html.js";
 import { heldHtml } from "./held-html.js";
-import { type Html, html } from "./html.js";
 import { leaksHtml } from "./leaks-html.js";
 import { moduleLink } from "./links.js";
 import { signed } from "./signed.js";

@@ -1,7 +1,7 @@
 import { memoryTimeline, tellsLifetimes } from "@remat/memory";
 import { categoryBands, formatBytes, sampleBands } from "@remat/reporting";
 import type { Trace } from "@remat/trace";
-import { type Html, html } from "./html.js";
+import { type Html, html } from "@remat/trace/emit";
 
 /** Draws a still picture of memory over the ops, for readers without JavaScript. */
 export function timelinePicture(trace: Trace): Html {

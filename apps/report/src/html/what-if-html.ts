@@ -1,7 +1,7 @@
 import { formatBytes, formatMs, type WhatIfRow } from "@remat/reporting";
+import { type Html, html } from "@remat/trace/emit";
 import { amount } from "./amount.js";
 import { breakable } from "./breakable.js";
-import { type Html, html } from "./html.js";
 import { signed } from "./signed.js";
 
 /** Shows what would be with something else, each answer beside the step as it is. */

@@ -3,14 +3,15 @@ import { expect, it, vi } from "vitest";
 import { appOf, screenText } from "../app/make-app.js";
 import { transformer } from "../traces.js";
 
-const columnsFormat = vi.hoisted(
-  (): OutputFormat => ({
+const columnsFormat = await vi.hoisted(async (): Promise<OutputFormat> => {
+  const { terminal } = await import("@remat/trace/emit");
+  return {
     name: "columns",
     title: "Columns",
     isForFiles: true,
-    write: (document) => document.records().columns.join("\n"),
-  }),
-);
+    write: (document) => terminal.listing(document.records().columns.join("\n")),
+  };
+});
 type Registry = { readonly outputFormats: readonly OutputFormat[] };
 vi.mock("../../../../packages/reporting/src/formats/output-formats.js", async (original) => ({
   outputFormats: [...(await original<Registry>()).outputFormats, columnsFormat],

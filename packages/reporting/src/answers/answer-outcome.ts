@@ -1,5 +1,6 @@
 import type { PlanMemory } from "@remat/memory";
 import type { CategoryName, Plan } from "@remat/trace";
+import type { ShellCode } from "@remat/trace/emit";
 import { labelCategory } from "../category-colours.js";
 import { formatMs, formatOverhead, formatPercent, formatWholePercent } from "../format-quantity.js";
 import { type SizeUnit, sizeFormat } from "../size-unit.js";
@@ -136,7 +137,7 @@ export function answerPlan(
 
 /** How a plan is followed that is at hand alone: it names its model, and not where that is, for which a word of the command stands. */
 export interface PlanCommand {
-  readonly command: string;
+  readonly command: ShellCode;
   readonly stands: "MODEL" | "PROGRAM";
 }
 

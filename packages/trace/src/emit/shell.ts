@@ -1,3 +1,4 @@
+import { displaySafe } from "./display-safe.js";
 import { asEmitted, type ShellCode } from "./emitted.js";
 import { type CodePlace, type CodeScanner, fillCode } from "./fill-code.js";
 
@@ -13,6 +14,10 @@ export interface ShellBuilder {
   path(path: string): ShellCode;
   /** Returns each text as a word, with blanks between them. */
   words(texts: readonly string[]): ShellCode;
+  /** Returns a text as one word of fish, in whose quotes a backslash means something. */
+  fishWord(text: string): ShellCode;
+  /** Returns words as the pattern of a `case` that matches each of them. */
+  pattern(texts: readonly string[]): ShellCode;
   /** Returns fragments with blanks between them. */
   join(fragments: readonly ShellCode[]): ShellCode;
   /** Returns lines of a script under each other. */
@@ -32,6 +37,9 @@ export const shell: ShellBuilder = /* @__PURE__ */ Object.assign(
     word: (text: string): ShellCode => asEmitted(quoteWord(text)),
     path: (path: string): ShellCode => asEmitted(quoteWord(path.startsWith("-") && path !== "-" ? `./${path}` : path)),
     words: (texts: readonly string[]): ShellCode => asEmitted(texts.map(quoteWord).join(" ")),
+    fishWord: (text: string): ShellCode =>
+      asEmitted(`'${displaySafe(text).replaceAll("\\", "\\\\").replaceAll("'", `'\\''`)}'`),
+    pattern: (texts: readonly string[]): ShellCode => asEmitted(texts.map(quoteWord).join("|")),
     join: (fragments: readonly ShellCode[]): ShellCode => asEmitted(fragments.join(" ")),
     lines: (lines: readonly ShellCode[]): ShellCode => asEmitted(lines.join("\n")),
   },
