@@ -68,6 +68,7 @@ async function runTyped({ entry, command, targets, options }: TypedCommand, io: 
           command,
           process.cwd(),
           config === true || config === undefined ? undefined : parseText("config", config),
+          options,
         );
   const defaults = Object.fromEntries(
     command.options.map((option) => [optionKey(option), option.default]).filter(([, value]) => value !== undefined),

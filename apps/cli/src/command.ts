@@ -4,9 +4,23 @@ import type { SourceKind } from "./importers/importer.js";
 /** A command's options as they were typed: a text, a list where one was given several times, true for a switch. */
 export type CommandOptions = Readonly<Record<string, unknown>>;
 
+/**
+ * What the value of an option can reach. It decides what a configuration file that was found may set (`docs/security.md`): only `data` and files that are read as data.
+ *
+ * - `data`: a number, a name, a choice.
+ * - `file`: a file that is read as data.
+ * - `name or file`: a file that is read as data where it ends in `.json`, otherwise a name or a text.
+ * - `output`: a file or folder that is written, or a switch that has one written.
+ * - `code`: a module that is run, or a switch by which code from the working folder or another program is run.
+ * - `network`: a server that is asked, or a switch by which something is downloaded.
+ */
+export type OptionAccess = "data" | "file" | "name or file" | "output" | "code" | "network";
+
 /** One option: as commander writes it, and what it is for. */
 export interface CommandOption {
   readonly flags: string;
+  /** What its value can reach, or how that is told by the value. */
+  readonly access: OptionAccess | ((value: string) => OptionAccess);
   readonly purpose: string;
   readonly default?: string | number;
   /** Values that a shell may complete; a command may take others besides. */

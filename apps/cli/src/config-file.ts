@@ -1,13 +1,16 @@
-import { lstatSync, statSync } from "node:fs";
-import { parseJsonText, RematError } from "@remat/trace";
+import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, statSync } from "node:fs";
+import { homedir } from "node:os";
+import { basename, dirname, join, resolve } from "node:path";
+import { isPlainObject, parseJsonText, RematError } from "@remat/trace";
+import { shell } from "@remat/trace/emit";
 import { distance } from "fastest-levenshtein";
-import { lilconfigSync } from "lilconfig";
 import {
   type Command,
   type CommandEntry,
   type CommandOption,
   type CommandOptions,
   nameOfEntry,
+  type OptionAccess,
   optionKey,
   optionName,
 } from "./command.js";
@@ -30,15 +33,18 @@ const searchPlaces = ["package.json", ".rematrc", ".rematrc.json", ".config/rema
 /**
  * Reads the options for `command` from a config file: the one named, or the first in `folder` and those above it. Its fields are options by name,
  * and the names of commands with options for these alone: `{ "device": "h100", "plan": { "time": "30s" } }`. Options that only other commands have
- * are left out, and all of a file that was not named and belongs to another user.
+ * are left out, and all of a file that was not named and belongs to another user. Relative paths start at the file's folder. A file that was not named may come with a
+ * repository, so it sets no option by which code is run, a file is written or a server is asked.
  *
- * @throws RematError `CONFIG_FILE`; UsageError for an option that the command does not have
+ * @param typed the options that were typed, which the file does not set
+ * @throws RematError `CONFIG_FILE`; UsageError for an option that the command does not have, or that only a named file may set
  */
 export async function readConfigFile(
   entry: Pick<CommandEntry, "usage">,
   { options: known }: Pick<Command, "options">,
   folder: string,
   path: string | undefined,
+  typed: CommandOptions = {},
 ): Promise<ConfiguredOptions | undefined> {
   const name = nameOfEntry(entry);
   const found = load(folder, path);
@@ -53,8 +59,10 @@ export async function readConfigFile(
   const byName = new Map([...known, ...configurableOptions].map((option) => [optionName(option), option]));
   const take = (field: string, value: unknown): void => {
     const option = byName.get(field)!;
-    const text = typed(filepath, option, value);
-    if (text !== undefined) options[optionKey(option)] = text;
+    const given = asTyped(filepath, option, value);
+    if (given === undefined || typed[optionKey(option)] !== undefined) return;
+    if (path === undefined) requireHarmless(filepath, option, given);
+    options[optionKey(option)] = fromFolder(dirname(filepath), option, given);
   };
   const given = Object.entries(config as object) as [string, unknown][];
   for (const [field, value] of given) {
@@ -78,24 +86,65 @@ function load(
   folder: string,
   path: string | undefined,
 ): { readonly config: unknown; readonly filepath: string } | undefined {
-  const read = (file: string, content: string): unknown => {
-    try {
-      return parse(file, content);
-    } catch (error) {
-      if (path === undefined && strangerOf(file) !== undefined) return {};
-      throw error;
+  if (path !== undefined) {
+    const filepath = resolve(path);
+    const text = readWhole(filepath);
+    if (text === undefined)
+      throw new RematError(
+        "CONFIG_FILE",
+        `${path}: there is no such file, or you may not read it. Expected JSON, such as { "device": "h100" }.`,
+      );
+    return { config: optionsIn(filepath, parse(filepath, text)), filepath };
+  }
+  for (let at = resolve(folder); ; at = dirname(at)) {
+    for (const place of searchPlaces) {
+      const filepath = join(at, place);
+      const text = readWhole(filepath);
+      if (text === undefined || text.trim() === "") continue;
+      if (strangerOf(filepath) !== undefined) {
+        if (place !== "package.json" || /"remat"/.test(text)) return { config: {}, filepath };
+        continue;
+      }
+      const config = optionsIn(filepath, parse(filepath, text));
+      if (config !== undefined) return { config, filepath };
     }
-  };
-  const explorer = lilconfigSync("remat", { searchPlaces, loaders: { noExt: read, ".json": read } });
+    if (at === homedir() || at === dirname(at)) return undefined;
+  }
+}
+
+/** All of a file, but for `package.json` its field `remat`. */
+function optionsIn(path: string, value: unknown): unknown {
+  if (basename(path) !== "package.json") return value;
+  return isPlainObject(value) ? value["remat"] : undefined;
+}
+
+/** Far more than options take. */
+const mostBytes = 2 ** 22;
+
+/**
+ * Returns the text of a regular file; undefined if it is not there or may not be read.
+ *
+ * @throws RematError `CONFIG_FILE` for a pipe, which would be waited for, a device, and what is far too large
+ */
+function readWhole(path: string): string | undefined {
+  let descriptor: number;
   try {
-    return (path === undefined ? explorer.search(folder) : explorer.load(path)) ?? undefined;
-  } catch (cause) {
-    if (cause instanceof RematError) throw cause;
-    throw new RematError(
-      "CONFIG_FILE",
-      `${path ?? folder}: no config file can be read there (${(cause as Error).message}). Expected JSON, such as { "device": "h100" }.`,
-      { cause },
-    );
+    // Without this flag, a pipe that nobody writes to is waited for here.
+    descriptor = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  } catch {
+    return undefined;
+  }
+  try {
+    const stats = fstatSync(descriptor);
+    if (stats.isDirectory()) return undefined;
+    if (!stats.isFile() || stats.size > mostBytes)
+      throw new RematError(
+        "CONFIG_FILE",
+        `${path}: ${stats.isFile() ? `larger than ${mostBytes / 2 ** 20} MiB` : "not a regular file"}. Remove it, or ignore it (--no-config).`,
+      );
+    return readFileSync(descriptor, "utf8");
+  } finally {
+    closeSync(descriptor);
   }
 }
 
@@ -137,8 +186,49 @@ function meant(field: string, known: readonly string[]): string {
   return `${JSON.stringify(field)}; did you mean ${JSON.stringify(nearest)}?`;
 }
 
+/** What the user did not ask for if a file that was merely found asks for it. */
+const consequences: Readonly<Partial<Record<OptionAccess, string>>> = {
+  code: "can run code",
+  output: "writes or replaces files",
+  network: "uses the network",
+};
+
+/** What was given of an option: each of several values, and true for a switch. */
+type Given = string | true | readonly string[];
+
+const valuesOf = (given: Given): readonly string[] => (given === true ? [""] : [given].flat());
+
+function accessOf({ access }: CommandOption, value: string): OptionAccess {
+  return typeof access === "function" ? access(value) : access;
+}
+
+function requireHarmless(path: string, option: CommandOption, given: Given): void {
+  const name = optionName(option);
+  for (const value of valuesOf(given)) {
+    const consequence = consequences[accessOf(option, value)];
+    if (consequence === undefined) continue;
+    const typedOption = given === true ? shell.word(`--${name}`) : shell.words([`--${name}`, value]);
+    throw new UsageError(
+      `${path}: "${name}" ${consequence}, so a configuration file that was found may not set it. Type ${typedOption} if you mean it, name the file (${shell`--config ${shell.path(path)}`}), or ignore it (--no-config).`,
+    );
+  }
+}
+
+/** Where an option always takes a path. */
+const takesPath = /<(?:file|folder|path|report|other)>/;
+
+function fromFolder(folder: string, option: CommandOption, given: Given): Given {
+  const absolute = (value: string): string => {
+    if (value === "-") return value;
+    if (takesPath.test(option.flags)) return resolve(folder, value);
+    if (accessOf(option, value) !== "name or file") return value;
+    return value.replace(/(?<=^|[,=])[^,=]+\.json(?=,|$)/g, (file) => resolve(folder, file));
+  };
+  return given === true ? given : typeof given === "string" ? absolute(given) : given.map(absolute);
+}
+
 /** What stands in a file is as if it had been typed: texts, and true for a switch; what is false is not typed. */
-function typed(path: string, option: CommandOption, value: unknown): unknown {
+function asTyped(path: string, option: CommandOption, value: unknown): Given | undefined {
   const refuse = (expected: string) =>
     new RematError(
       "CONFIG_FILE",
@@ -154,5 +244,5 @@ function typed(path: string, option: CommandOption, value: unknown): unknown {
   const isList = Array.isArray(value) && value.length > 0 && value.every((item) => typeof item === "string");
   if (!isText && !isList) throw refuse("a text, a number, true or false");
   if (isSwitch) throw refuse("true or false");
-  return isText ? String(value) : value;
+  return isText ? String(value) : (value as readonly string[]);
 }

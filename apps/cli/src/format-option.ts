@@ -8,6 +8,7 @@ const names = outputFormats.map(({ name }) => name);
 /** The option of every command that prints what it finds. */
 export const formatOption: CommandOption = {
   flags: "--format <format>",
+  access: "data",
   purpose: `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`,
   default: "table",
   choices: names,
@@ -37,6 +38,7 @@ export function rowsToList({ top }: CommandOptions, { isRecords }: OutputFormat)
 /** The option of every command that prints sizes. */
 export const unitsOption: CommandOption = {
   flags: "--units <unit>",
+  access: "data",
   purpose: `Of sizes: ${sizeUnits.slice(0, -1).join(", ")} or ${sizeUnits.at(-1)}`,
   default: "auto",
   choices: sizeUnits,

@@ -8,17 +8,26 @@ const colorChoices = ["auto", "always", "never"] as const;
 export const configurableOptions: readonly CommandOption[] = [
   {
     flags: "--color <when>",
+    access: "data",
     purpose: "auto, always or never; auto heeds NO_COLOR and FORCE_COLOR (default: auto)",
     choices: colorChoices,
   },
-  { flags: "--width <n>", purpose: "Columns that tables may take (default: the terminal's; of a pipe, all they need)" },
+  {
+    flags: "--width <n>",
+    access: "data",
+    purpose: "Columns that tables may take (default: the terminal's; of a pipe, all they need)",
+  },
 ];
 
 /** The options of every command, and of none. */
 export const globalOptions: readonly CommandOption[] = [
   ...configurableOptions,
-  { flags: "--config <file>", purpose: "Options from there (default: .rematrc, .rematrc.json or package.json above)" },
-  { flags: "--no-config", purpose: "No options but those typed" },
+  {
+    flags: "--config <file>",
+    access: "file",
+    purpose: "Options from there (default: .rematrc, .rematrc.json or package.json above)",
+  },
+  { flags: "--no-config", access: "data", purpose: "No options but those typed" },
 ];
 
 /**

@@ -27,66 +27,84 @@ const listed = (names: readonly string[]): string => `${names.slice(0, -1).join(
  * `resolveStep`, or by a plan.
  */
 export const stepOptions: readonly CommandOption[] = grouped("The training step", [
-  { flags: "--batch <n>", purpose: "Samples in a batch (default: the model's own, or 1)" },
+  { flags: "--batch <n>", access: "data", purpose: "Samples in a batch (default: the model's own, or 1)" },
   {
     flags: "--size <size>",
+    access: "data",
     purpose: `Of an example module: ${listed(modelSizes)} (default: ${defaults.size})`,
     choices: modelSizes,
   },
   {
     flags: "--loss <name>",
+    access: "data",
     choices: lossNames,
     purpose: `Loss where the model has none: ${listed(lossNames)} (default: cross-entropy after a softmax, else mean squared error)`,
   },
   {
     flags: "--optimizer <name>",
+    access: "data",
     choices: optimizers,
     purpose: `What updates the weights: ${listed(optimizers)} (default: ${defaults.optimizer})`,
   },
   {
     flags: "--data <file>",
+    access: "code",
     reads: true,
     purpose: "Inputs and targets of a batch: a JSON file or an ES module (default: random)",
   },
   {
     flags: "--layers <file>",
+    access: "code",
     reads: true,
     purpose: "Layers of your own in a Keras model: an ES module, export default ({ tf }) => [classes] (default: none)",
   },
   {
     flags: "--backend <name>",
+    access: "data",
     choices: backends,
     purpose: `Backend whose buffers are meant, or on which ops run: ${listed(backends)} (default: ${defaults.backend}; where ops run, the best that works)`,
   },
-  { flags: "--unit <bytes>", purpose: "Sizes are rounded up to a multiple of this (default: 1, or the trace's own)" },
+  {
+    flags: "--unit <bytes>",
+    access: "data",
+    purpose: "Sizes are rounded up to a multiple of this (default: 1, or the trace's own)",
+  },
   {
     flags: "--group <by>",
+    access: "data",
     purpose: `How a flat Keras model gets a hierarchy: ${listed(groupingNames)} (default: ${String(defaults.grouping)})`,
     choices: groupingNames,
   },
   {
     flags: "--checkpointing <how>",
+    access: "data",
     choices: checkpointings,
     purpose: `Of blocks that the model checkpoints by hand: given, recomputed as they say, or free, as they are (default: ${defaults.checkpointing}; of plan and run free)`,
   },
-  { flags: "--seed <n>", purpose: "Seed of weights, random data, dropout, and the search for plans (default: 0)" },
+  {
+    flags: "--seed <n>",
+    access: "data",
+    purpose: "Seed of weights, random data, dropout, and the search for plans (default: 0)",
+  },
 ]);
 
 /** Of a command that runs steps: elsewhere the values of weights do not matter. */
 export const weightsOption: CommandOption = {
   flags: "--weights <file>",
+  access: "file",
   reads: true,
   purpose: "Weights of a Keras model: .weights.h5, .h5 or .keras (default: those of its own file, else random)",
 };
 
 /** Those of a command that records steps. */
 export const recordOptions: readonly CommandOption[] = grouped("The training step", [
-  { flags: "--steps <n>", purpose: "How many training steps to record (default: 1)" },
+  { flags: "--steps <n>", access: "data", purpose: "How many training steps to record (default: 1)" },
 ]);
 
 /** Of a command that tells of a model as it is used, too. */
 export const predictOption: CommandOption = {
   flags: "--predict",
+  access: "data",
   purpose: "Not a training step but what predict does for a batch: a forward pass alone",
   group: "The training step",
 };
@@ -97,6 +115,7 @@ export const printOptions: readonly CommandOption[] = grouped("Output", [
   unitsOption,
   {
     flags: "--trace <file>",
+    access: "output",
     purpose: "Also write the trace: out.remat.jsonl, or out.remat.jsonl.gz",
     writes: "text or gzip",
   },

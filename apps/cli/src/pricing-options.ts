@@ -19,6 +19,7 @@ export const here = "here";
 /** The option of every command that prices ops, if only for the trace that it writes. */
 export const deviceOption: CommandOption = {
   flags: "--device <name>",
+  access: "name or file",
   group: "The device",
   reads: true,
   choices: [...Object.keys(deviceSpecs), here],
@@ -30,6 +31,7 @@ export const pricingOptions: readonly CommandOption[] = grouped("The device", [
   deviceOption,
   {
     flags: "--mode <mode>",
+    access: "code",
     choices: estimateModes,
     purpose:
       "operator-level-cost-model (roofline of a device, default) or operator-level-benchmark (runs each op here)",

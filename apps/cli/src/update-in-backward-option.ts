@@ -4,12 +4,14 @@ import { UsageError } from "./usage-error.js";
 /** Of a command that takes steps with `--early-release`. */
 export const updateInBackwardOption: CommandOption = {
   flags: "--update-in-backward",
+  access: "data",
   purpose: "With --early-release: each weight is updated as soon as its gradient is final, in minimize and fit",
 };
 
 /** Of a command that tells what early release would hold. */
 export const predictedUpdateOption: CommandOption = {
   flags: "--update-in-backward",
+  access: "data",
   purpose: "Tell what early release holds where each weight is updated as soon as its gradient is final",
 };
 

@@ -25,12 +25,13 @@ import { parseText, quote, UsageError } from "../usage-error.js";
 /** `remat check`. */
 export const checkCommand: Command = {
   options: [
-    { flags: "--baseline <file>", reads: true, purpose: "What steps held, as --update writes it" },
+    { flags: "--baseline <file>", access: "output", reads: true, purpose: "What steps held, as --update writes it" },
     {
       flags: "--max-peak <limit>",
+      access: "data",
       purpose: "What a step may hold: +2% or +50MB more than it did, or 4GB in all (default: +0%)",
     },
-    { flags: "--update", purpose: "Write what the steps hold to the baseline, in place of checking" },
+    { flags: "--update", access: "output", purpose: "Write what the steps hold to the baseline, in place of checking" },
     ...stepOptions,
     formatOption,
     unitsOption,

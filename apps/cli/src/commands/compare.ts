@@ -20,15 +20,18 @@ export const compareCommand: Command = {
   options: [
     {
       flags: "--fsdp <plan>",
+      access: "name or file",
       purpose: "How a rank of many would be sharded, for each row: world=8,wrap='layers.*',no-reshard, or a JSON file",
     },
     {
       flags: "--checkpoint <modules>",
+      access: "name or file",
       purpose:
         "What would be checkpointed on one device, for each row: layers.*, layers.*(save=mm+addmm), or a JSON file",
     },
     {
       flags: "--network <speeds>",
+      access: "data",
       purpose: "How ranks are joined: per-node=8,node=450,between=50,latency=5 (GB/s, µs; default: the device's)",
     },
     ...stepOptions,

@@ -16,6 +16,7 @@ export const doctorCommand: Command = {
     formatOption,
     {
       flags: "--verify",
+      access: "data",
       purpose:
         "Try nothing: hash all that is loaded from the cache, TensorFlow's libraries too, and compare it with what was built",
     },

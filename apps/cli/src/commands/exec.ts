@@ -16,14 +16,20 @@ import { rememberedMachines } from "../verdict/this-machine.js";
 /** `remat exec`. */
 export const execCommand: Command = {
   options: [
-    { flags: "--budget <size>", purpose: "What a thread may hold at once: 2GB, 512MiB, or 60% of what stock holds" },
+    {
+      flags: "--budget <size>",
+      access: "data",
+      purpose: "What a thread may hold at once: 2GB, 512MiB, or 60% of what stock holds",
+    },
     {
       flags: "--plan <file>",
+      access: "file",
       reads: true,
       purpose: "A plan that remat plan -o wrote, for the passes that are as planned; several times for several kinds",
     },
     {
       flags: "--early-release",
+      access: "data",
       purpose: "In place of these: nothing is recomputed, everything goes after its last use",
     },
     updateInBackwardOption,

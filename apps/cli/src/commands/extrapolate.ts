@@ -16,21 +16,28 @@ export const extrapolateCommand: Command = {
   options: [
     {
       flags: "--at <sizes>",
+      access: "data",
       purpose: "Sizes to tell of: 4096,8192 (default: 2, 4 and 8 times that of the largest run)",
     },
     {
       flags: "--sizes <sizes>",
+      access: "data",
       purpose: "Those of the runs, in their order (default: the first side of a tensor that is another one in each)",
     },
     {
       flags: "--budget <size>",
+      access: "data",
       purpose: "What the step has to fit, such as 20GiB (default: the device's memory)",
     },
     {
       ...deviceOption,
       purpose: "Device whose memory the step has to fit: a name (a100, …) or a JSON file with your own (default: a100)",
     },
-    { flags: "--top <n>", purpose: "How many of the largest storages to list (default: 10; as csv all)" },
+    {
+      flags: "--top <n>",
+      access: "data",
+      purpose: "How many of the largest storages to list (default: 10; as csv all)",
+    },
     formatOption,
     unitsOption,
   ],

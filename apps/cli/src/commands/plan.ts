@@ -54,25 +54,34 @@ export const planCommand: Command = {
     ...printOptions,
     {
       flags: "--budget <size>",
+      access: "data",
       purpose: "What may be held at once: 0.9 or 60% of what is held without a plan, or 2GB, 512MiB",
     },
     {
       flags: "--module-budget <size>",
+      access: "data",
       purpose: "For --method dp, milp and greedy instead: what each module may store, of what all its results take",
     },
     {
       flags: "--max-overhead <share>",
+      access: "data",
       purpose: "How much longer a step may take: 20%. Without --budget: the smallest peak for that",
     },
     {
       flags: "--time <time>",
+      access: "data",
       purpose:
         "How long to look: 5s, 500ms, 2min (default: 5s, or as long as --iterations take); of a graph to read and write it, too",
     },
-    { flags: "--iterations <n>", purpose: "How many changes to try: the same number and seed give the same plan" },
-    { flags: "--workers <n>", purpose: "Threads that search (default: one a core, 8 at most)" },
+    {
+      flags: "--iterations <n>",
+      access: "data",
+      purpose: "How many changes to try: the same number and seed give the same plan",
+    },
+    { flags: "--workers <n>", access: "data", purpose: "Threads that search (default: one a core, 8 at most)" },
     {
       flags: "--order <order>",
+      access: "data",
       choices: planOrders,
       purpose: "fixed, or free: of graph files, in which order nodes first run",
       default: "fixed",
@@ -80,46 +89,72 @@ export const planCommand: Command = {
     executorOption,
     {
       flags: "--whole-modules",
+      access: "data",
       purpose:
         "Of PyTorch: checkpoint modules as a whole, no parts of them, as models need that will be sharded or compiled",
     },
     methodOption,
     {
       flags: "--link <rate>",
+      access: "data",
       purpose:
         "May offload to host memory, over a link of that rate each way: 12GB/s, or device for what --device has (of graph files, whose costs then are milliseconds)",
     },
-    { flags: "--pareto <n>", purpose: "Also plan for this many budgets, down to the smallest, and recommend three" },
+    {
+      flags: "--pareto <n>",
+      access: "data",
+      purpose: "Also plan for this many budgets, down to the smallest, and recommend three",
+    },
     {
       flags: "--module <fqn>",
+      access: "data",
       purpose: "For methods that plan modules: only these (names or patterns, parted by commas)",
     },
     {
       flags: "--checkpoint <modules>",
+      access: "name or file",
       purpose:
         "Of a TensorFlow.js model, in place of a search: what is checkpointed: layers.*, block_1(save=BatchMatMul), or RematScope(…) as Keras spells it",
     },
-    { flags: "--world-size <n>", purpose: "For --method modules: devices that weights are sharded over", default: 1 },
-    { flags: "--fsdp-units <names>", purpose: "For --method modules: modules that are sharded as one" },
+    {
+      flags: "--world-size <n>",
+      access: "data",
+      purpose: "For --method modules: devices that weights are sharded over",
+      default: 1,
+    },
+    { flags: "--fsdp-units <names>", access: "data", purpose: "For --method modules: modules that are sharded as one" },
     {
       flags: "--fsdp <plan>",
+      access: "name or file",
       purpose:
         "What one rank of many may hold: world=8,bf16. What the plan leaves open is planned: how modules are wrapped, resharded and checkpointed, together",
     },
     {
       flags: "--fsdp-code <file>",
+      access: "output",
       purpose: "Also write what was planned for ranks as Python: calls of fully_shard",
       writes: "text",
     },
     {
       flags: "--network <speeds>",
+      access: "data",
       purpose: "How ranks are joined, as remat compare takes it (default: the device's)",
     },
-    { flags: "--depth <n>", purpose: "Show modules by this many name components", default: 2 },
-    { flags: "--top <n>", purpose: "How many of the recomputed storages or nodes to list (default: 10; as csv all)" },
-    { flags: "-o, --output <file>", purpose: "Write the plan there, for an executor", writes: "text" },
+    { flags: "--depth <n>", access: "data", purpose: "Show modules by this many name components", default: 2 },
+    {
+      flags: "--top <n>",
+      access: "data",
+      purpose: "How many of the recomputed storages or nodes to list (default: 10; as csv all)",
+    },
+    {
+      flags: "-o, --output <file>",
+      access: "output",
+      purpose: "Write the plan there, for an executor",
+      writes: "text",
+    },
     {
       flags: "--pytorch-policy <file>",
+      access: "output",
       purpose: "Of a PyTorch run: also write what to checkpoint, for remat.apply (Python)",
       writes: "text",
     },

@@ -27,12 +27,23 @@ export const recordCommand: Command = {
   options: [
     {
       flags: "-o, --output <file>",
+      access: "output",
       purpose: "The trace's file, gzipped where it ends in .gz (default: named after the script)",
       writes: "text or gzip",
       writesByDefault: defaultOutput,
     },
-    { flags: "--steps <n>", purpose: "How many steps to record of each model and optimizer", default: 5 },
-    { flags: "--seconds <n>", purpose: "How long after the first step to look for other models", default: 60 },
+    {
+      flags: "--steps <n>",
+      access: "data",
+      purpose: "How many steps to record of each model and optimizer",
+      default: 5,
+    },
+    {
+      flags: "--seconds <n>",
+      access: "data",
+      purpose: "How long after the first step to look for other models",
+      default: 60,
+    },
   ],
   examples: ["remat record -- node train.js", "remat record -o run.remat.jsonl.gz --steps 3 -- npx tsx train.ts"],
   takesProgram: true,

@@ -12,12 +12,21 @@ export const setupCommand: Command = {
   options: [
     {
       flags: "--gpu",
+      access: "data",
       purpose: "Build tfjs-node-gpu, which uses a CUDA device where there is one, and the CPU otherwise",
     },
-    { flags: "--yes", purpose: "Fetch TensorFlow without asking, where none is installed" },
-    { flags: "--tensorflow <path>", purpose: "Folder of a TensorFlow, or a wheel of it, to build against" },
-    { flags: "--dir <folder>", purpose: "Where to keep it (default: REMAT_CACHE_DIR, or remat in the user's cache)" },
-    { flags: "--force", purpose: "Build anew even if what is there works" },
+    { flags: "--yes", access: "network", purpose: "Fetch TensorFlow without asking, where none is installed" },
+    {
+      flags: "--tensorflow <path>",
+      access: "code",
+      purpose: "Folder of a TensorFlow, or a wheel of it, to build against",
+    },
+    {
+      flags: "--dir <folder>",
+      access: "output",
+      purpose: "Where to keep it (default: REMAT_CACHE_DIR, or remat in the user's cache)",
+    },
+    { flags: "--force", access: "output", purpose: "Build anew even if what is there works" },
   ],
   examples: ["remat setup native", "remat setup native --gpu --yes"],
   run: ([what], options, io) => setup(what, options, io),

@@ -20,10 +20,11 @@ export const watchCommand: Command = {
   options: [
     {
       flags: "--theme <name>",
+      access: "data",
       choices: themes,
       purpose: "Colours for a dark or a light background (default: as the terminal says)",
     },
-    { flags: "--ascii", purpose: "Draw with ASCII only" },
+    { flags: "--ascii", access: "data", purpose: "Draw with ASCII only" },
   ],
   examples: ["remat watch -- node train.js", "remat watch -- npx tsx train.ts 2> steps.log"],
   takesProgram: true,

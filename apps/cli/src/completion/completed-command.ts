@@ -41,7 +41,7 @@ export async function completedCommands(): Promise<readonly CompletedCommand[]> 
   ];
 }
 
-const help: CommandOption = { flags: "-h, --help", purpose: "Print the options" };
+const help: CommandOption = { flags: "-h, --help", access: "data", purpose: "Print the options" };
 
 function completedOption({ flags, purpose, choices = [] }: CommandOption): CompletedOption {
   return {

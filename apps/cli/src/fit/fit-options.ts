@@ -11,10 +11,10 @@ import {
 } from "@remat/fit";
 import { defaultDevice } from "@remat/runtime-estimator";
 import type { DeviceSpec } from "@remat/trace";
-import { type CommandOption, type CommandOptions, optionName } from "../command.js";
+import { type CommandOption, type CommandOptions, type OptionAccess, optionName } from "../command.js";
 import { stepOptions } from "../model-options.js";
 import { parseShare, parseSize } from "../plan/plan-options.js";
-import { readDevice } from "../pricing-options.js";
+import { here, readDevice } from "../pricing-options.js";
 import { parseNetworkOption } from "../sharding-option.js";
 import { parseChoice, parseCount, parseText, quote, UsageError } from "../usage-error.js";
 
@@ -24,84 +24,131 @@ const chosen: ReadonlySet<string> = new Set(["batch", "optimizer", "data", "chec
 /** What may be said of the steps of a search. */
 export const fitStepOptions: readonly CommandOption[] = stepOptions.filter((option) => !chosen.has(optionName(option)));
 
+/** For this machine, the backend is tried that the working folder has. */
+const deviceAccess = (value: string): OptionAccess =>
+  value.split(",").some((name) => name.trim() === here) ? "code" : "name or file";
+
 /** What is looked through, and for what. */
 export const fitGridOptions: readonly CommandOption[] = [
   {
     flags: "--devices <names>",
+    access: deviceAccess,
     purpose: `Devices: names (a100,h100,l4), files with your own, or here for this machine (default: ${defaultDevice})`,
   },
-  { flags: "--device <name>", purpose: "The same, for one" },
-  { flags: "--memory <size>", purpose: "What a device has, in place of its own: 4GB" },
-  { flags: "--reserve <size>", purpose: "Of that, what is kept for the process and others: 500MB (default: nothing)" },
-  { flags: "--batch <sizes>", purpose: "Batches of a rank: 1..512, or 8,16,32 (default: 1..512, or as recorded)" },
+  { flags: "--device <name>", access: deviceAccess, purpose: "The same, for one" },
+  { flags: "--memory <size>", access: "data", purpose: "What a device has, in place of its own: 4GB" },
+  {
+    flags: "--reserve <size>",
+    access: "data",
+    purpose: "Of that, what is kept for the process and others: 500MB (default: nothing)",
+  },
+  {
+    flags: "--batch <sizes>",
+    access: "data",
+    purpose: "Batches of a rank: 1..512, or 8,16,32 (default: 1..512, or as recorded)",
+  },
   {
     flags: "--optimizer <names>",
+    access: "data",
     purpose: "Optimizers: sgd,adam; of runs of PyTorch adam,adamw8bit (default: its own, or sgd)",
   },
-  { flags: "--precision <names>", purpose: `Of runs of PyTorch: ${fitPrecisions.join(", ")} (default: as recorded)` },
+  {
+    flags: "--precision <names>",
+    access: "data",
+    purpose: `Of runs of PyTorch: ${fitPrecisions.join(", ")} (default: as recorded)`,
+  },
   {
     flags: "--ways <names>",
+    access: "data",
     purpose: `Ways: ${fitWayNames.join(", ")} (default: all but offload)`,
     choices: fitWayNames,
   },
-  { flags: "--offload", purpose: "Also offload to host memory" },
-  { flags: "--ranks <counts>", purpose: "Devices that weights are sharded over: 1,8,64 (default: 1)" },
+  { flags: "--offload", access: "data", purpose: "Also offload to host memory" },
+  { flags: "--ranks <counts>", access: "data", purpose: "Devices that weights are sharded over: 1,8,64 (default: 1)" },
   {
     flags: "--wrap <modules>",
+    access: "data",
     purpose:
       "Of ranks, modules gathered as one: layers.*+head; several times for several ways (default: the blocks that repeat)",
   },
   {
     flags: "--network <speeds>",
+    access: "data",
     purpose: "How ranks are joined: per-node=8,node=450,between=50,latency=5 (default: the device's)",
   },
-  { flags: "--global-batch <n>", purpose: "Samples of a step over all ranks, in as many passes as that takes" },
-  { flags: "--max-overhead <share>", purpose: "How much longer a step may take for less memory (default: 30%)" },
+  {
+    flags: "--global-batch <n>",
+    access: "data",
+    purpose: "Samples of a step over all ranks, in as many passes as that takes",
+  },
+  {
+    flags: "--max-overhead <share>",
+    access: "data",
+    purpose: "How much longer a step may take for less memory (default: 30%)",
+  },
   {
     flags: "--objective <aim>",
+    access: "data",
     choices: fitObjectives,
     purpose: `What is best: ${fitObjectives.join(", ")}`,
     default: "throughput",
   },
-  { flags: "--price <prices>", purpose: "What a device costs in an hour: a100=2.5,h100=4" },
-  { flags: "--iterations <n>", purpose: "How many changes a search for a plan tries", default: usualIterations },
-  { flags: "--workers <n>", purpose: "Threads that search (default: one a core, 8 at most)" },
+  { flags: "--price <prices>", access: "data", purpose: "What a device costs in an hour: a100=2.5,h100=4" },
+  {
+    flags: "--iterations <n>",
+    access: "data",
+    purpose: "How many changes a search for a plan tries",
+    default: usualIterations,
+  },
+  { flags: "--workers <n>", access: "data", purpose: "Threads that search (default: one a core, 8 at most)" },
   {
     flags: "--engine <url>",
+    access: "network",
     purpose: "Have a fleet search, by BullMQ on a server of Redis or Valkey: redis://host:6379 (default: threads here)",
   },
   {
     flags: "--serve <url>",
+    access: "network",
     purpose: "Answer for such a fleet, about the models and runs that are named, with --workers threads",
   },
-  { flags: "--watch", purpose: "Draw the table so far on the terminal, while the search goes on" },
-  { flags: "--matrix", purpose: "Then go through what was found as a matrix, on the terminal, and leave out by keys" },
+  { flags: "--watch", access: "data", purpose: "Draw the table so far on the terminal, while the search goes on" },
+  {
+    flags: "--matrix",
+    access: "data",
+    purpose: "Then go through what was found as a matrix, on the terminal, and leave out by keys",
+  },
   {
     flags: "--html <file>",
+    access: "output",
     purpose: "Write what was found as a page with a matrix, of which rows and columns can be left out",
     writes: "text",
   },
-  { flags: "--cache <folder>", purpose: "Keep answers there, and begin with those that are there" },
+  { flags: "--cache <folder>", access: "output", purpose: "Keep answers there, and begin with those that are there" },
   {
     flags: "--store <folder>",
+    access: "output",
     purpose: "Add the results to a folder, one file per search; searches can add to it at the same time",
   },
   {
     flags: "--sqlite <file>",
+    access: "output",
     purpose: "Write everything in the folder of --store as a SQLite file (no MODEL: only that)",
     writes: "text",
   },
   {
     flags: "--parquet <file>",
+    access: "output",
     purpose: "Write what was found as a Parquet file, with the columns of --store",
     writes: "text",
   },
   {
     flags: "--label <text>",
+    access: "data",
     purpose: "With --store or --parquet: what tells this search from others, such as a commit",
   },
   {
     flags: "--apply <file>",
+    access: "output",
     purpose: "Write what the framework needs for the best: JavaScript, Python, or a policy as JSON",
     writes: "text",
   },

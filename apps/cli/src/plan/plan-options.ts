@@ -241,6 +241,7 @@ const methodNames = planMethods.flatMap(namesOf);
 /** The option that chooses among the planner's methods. */
 export const methodOption: CommandOption = {
   flags: "--method <name>",
+  access: "data",
   purpose: `${planMethods.map((method) => `${namesOf(method).join(" or ")}: ${method.purpose}`).join("; ")}`,
   default: planMethods[0].name,
   choices: methodNames,
@@ -249,6 +250,7 @@ export const methodOption: CommandOption = {
 /** The option that chooses among the executors that plans are made for. */
 export const executorOption: CommandOption = {
   flags: "--executor <name>",
+  access: "data",
   purpose: `What is to follow the plan: ${planExecutors.map(({ name, purpose }) => `${name}: ${purpose}`).join("; ")} (default: that of the run)`,
   choices: planExecutors.map(({ name }) => name),
 };
