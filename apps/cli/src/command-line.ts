@@ -1,6 +1,6 @@
 import { terminal } from "@remat/trace/emit";
 import { Option, Command as Program } from "commander";
-import type { Command, CommandEntry, CommandOption } from "./command.js";
+import { type Command, type CommandEntry, type CommandOption, optionName } from "./command.js";
 import { commands } from "./commands/registry.js";
 import type { ConsoleIo } from "./console-io.js";
 import { globalOptions, parseWidth } from "./global-options.js";
@@ -84,10 +84,13 @@ function leadHelp(program: Program, sentence: string): void {
   });
 }
 
-function helpAfter(program: Program, { examples, takes = [] }: Command): string {
+function helpAfter(program: Program, { examples, options, takes = [] }: Command): string {
   const help = program.createHelp();
   help.prepareContext({ helpWidth: program.configureOutput().getOutHelpWidth!() });
-  const kinds = importers.filter(({ gives }) => takes.includes(gives)).map(({ example, what }) => [example, what]);
+  const predicts = options.some((option) => optionName(option) === "predict");
+  const kinds = importers
+    .filter((importer) => takes.includes(importer.gives) && (predicts || !("isForPrediction" in importer)))
+    .map(({ example, what }) => [example, what]);
   if (kinds.length > 0) kinds.push(["-", "any of these but a module, from standard input"]);
   const widest = Math.max(...kinds.map(([name]) => name.length));
   const sections = [

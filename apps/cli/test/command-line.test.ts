@@ -5,8 +5,9 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { goldenFiles } from "@remat/testkit";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { optionName } from "../src/command.js";
+import { nameOfEntry, optionName } from "../src/command.js";
 import { commands } from "../src/commands/registry.js";
+import { globalOptions } from "../src/global-options.js";
 import { twoLayers } from "./fixtures/two-layers.js";
 import { remat, rematIn } from "./run.js";
 
@@ -236,5 +237,27 @@ describe("standard input", () => {
     const { code, stderr } = await rematIn(io, "ui", ...targets, "--once");
     expect(stderr).toContain(message);
     expect({ code, lines: stderr.trimEnd().split("\n").length }).toEqual({ code: 2, lines: 1 });
+  });
+});
+
+describe("help and errors", () => {
+  it.each(commands.map((entry) => [nameOfEntry(entry), entry] as const))(
+    "help %s names no option that the command does not have",
+    async (name, entry) => {
+      const { options } = await entry.load();
+      const known = new Set([...options, ...globalOptions].map(optionName));
+      const { stdout } = await remat("help", name);
+      // What stands in the list of models is said of all commands.
+      const models = /MODEL is one of:\n([\s\S]*?)(?=\n\n|$)/.exec(stdout)?.[1] ?? "";
+      for (const [, option] of models.matchAll(/--([a-z][\w-]*)/g)) expect(known, `--${option}`).toContain(option);
+    },
+  );
+
+  it("setup of something else names no option", async () => {
+    const { code, stderr } = await remat("setup", "foo");
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: 'remat: remat setup builds native, found "foo". Run remat setup native. See remat setup --help.\n',
+    });
   });
 });

@@ -4,7 +4,7 @@ import { terminal } from "@remat/trace/emit";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { Progress } from "../progress.js";
-import { parseChoice, parseText, UsageError } from "../usage-error.js";
+import { parseText, quote, UsageError } from "../usage-error.js";
 
 /** `remat setup`. */
 export const setupCommand: Command = {
@@ -34,7 +34,8 @@ export const setupCommand: Command = {
 
 /** Builds (`remat setup native`) tfjs-node's addon in the cache, where every command finds it. */
 export async function setup(what: string, options: CommandOptions, io: ConsoleIo): Promise<void> {
-  parseChoice("setup", what, ["native"]);
+  if (what !== "native")
+    throw new UsageError(`remat setup builds native, found ${quote(what)}. Run remat setup native.`);
   const progress = new Progress(io);
   const text = (name: string) => (options[name] === undefined ? undefined : parseText(name, options[name]));
   const cache = text("dir");

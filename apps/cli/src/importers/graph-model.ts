@@ -24,6 +24,7 @@ const imageSize = 224;
 export const graphModelImporter: ModelImporter = {
   name: "graph-model",
   gives: "model",
+  isForPrediction: true,
   example: "model.json",
   what: 'a graph model ("format": "graph-model") as tensorflowjs_converter writes it, with its weight files beside it; for --predict',
   ending: /(\.model)?\.json$/,

@@ -25,6 +25,8 @@ interface ImporterFacts {
 /** Of a model, of which steps can be traced and run. */
 export interface ModelImporter extends ImporterFacts {
   readonly gives: "model";
+  /** Whether its models have no training step, so that only commands with `--predict` take them. */
+  readonly isForPrediction?: true;
   /** Whether its models can have layers of the user's own, and weights of another file. */
   readonly takesParts?: true;
   /**
