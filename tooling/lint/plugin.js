@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { join, posix, relative, sep } from "node:path";
+import { builtTypes, emissionHome, targets } from "./generated-text.js";
 import { alsoAllowed, entryOf, importTable, packageFolder } from "./import-table.js";
 import { refusedWords, upstreamNames } from "./refused-words.js";
 
@@ -298,6 +299,72 @@ const programIoRule = {
   },
 };
 
+/** Text with a hole for each part that is not known, or undefined where nothing is joined. */
+function joinedText(node) {
+  if (node.type === "TemplateLiteral")
+    return node.expressions.length === 0 ? undefined : node.quasis.map(({ value }) => value.cooked ?? "").join("\0");
+  const parts = [];
+  const visit = (part) => {
+    if (part.type === "BinaryExpression" && part.operator === "+") {
+      visit(part.left);
+      visit(part.right);
+    } else if (part.type === "Literal") parts.push(String(part.value));
+    else
+      parts.push(
+        part.type === "TemplateLiteral" ? part.quasis.map(({ value }) => value.cooked ?? "").join("\0") : "\0",
+      );
+  };
+  visit(node);
+  const text = parts.join("");
+  return text.includes("\0") ? text : undefined;
+}
+
+const generatedTextRule = {
+  create(context) {
+    const path = pathOf(context);
+    if (!sourcePath.test(path) || path.startsWith(emissionHome)) return {};
+    let importsBuilders = false;
+    const checkJoined = (node) => {
+      if (node.parent?.type === "TaggedTemplateExpression") return;
+      if (node.parent?.type === "BinaryExpression" && node.parent.operator === "+") return;
+      const text = joinedText(node);
+      if (text === undefined) return;
+      for (const { builder, looks, homes = [] } of targets)
+        if (looks.test(text) && !homes.some((home) => path.startsWith(home))) {
+          context.report({
+            node,
+            message: `A name in this text could become code or markup. Build it with ${builder} of @remat/trace/emit.`,
+          });
+          return;
+        }
+    };
+    const checkAssertion = (node) => {
+      const type = context.sourceCode.getText(node.typeAnnotation);
+      if (builtTypes.test(type) || (type === "never" && importsBuilders))
+        context.report({
+          node,
+          message: `Only the builders of @remat/trace/emit make text of this type: call one instead of asserting it.`,
+        });
+    };
+    return {
+      ImportDeclaration(node) {
+        if (node.source.value === "@remat/trace/emit") importsBuilders = true;
+        if (/\bemit\/(?!index\.js$)/.test(node.source.value))
+          context.report({ node, message: "Import what @remat/trace/emit exports, not one of its files." });
+      },
+      TemplateLiteral: checkJoined,
+      BinaryExpression(node) {
+        if (node.operator === "+") checkJoined(node);
+      },
+      TSAsExpression: checkAssertion,
+      TSTypeAssertion: checkAssertion,
+      TSTypePredicate(node) {
+        if (node.typeAnnotation != null) checkAssertion(node.typeAnnotation);
+      },
+    };
+  },
+};
+
 export default {
   meta: { name: "remat" },
   rules: {
@@ -307,6 +374,7 @@ export default {
     "per-cent": perCentRule,
     "allocation-events": allocationEventsRule,
     "program-io": programIoRule,
+    "generated-text": generatedTextRule,
     words: wordsRule,
   },
 };

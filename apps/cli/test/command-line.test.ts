@@ -257,7 +257,7 @@ describe("help and errors", () => {
     const { code, stderr } = await remat("setup", "foo");
     expect({ code, stderr }).toEqual({
       code: 2,
-      stderr: 'remat: remat setup builds native, found "foo". Run remat setup native. See remat setup --help.\n',
+      stderr: 'remat: expected what to set up, native; found "foo". Run remat setup native. See remat setup --help.\n',
     });
   });
 });

@@ -87,6 +87,6 @@ describe("remat setup native", () => {
   test("knows nothing else to set up", async () => {
     const { code, stderr } = await remat("setup", "wasm");
     expect(code).toBe(2);
-    expect(stderr).toMatch(/remat setup builds native, found "wasm"/);
+    expect(stderr).toMatch(/expected what to set up, native; found "wasm"/);
   });
 });

@@ -35,7 +35,7 @@ export const setupCommand: Command = {
 /** Builds (`remat setup native`) tfjs-node's addon in the cache, where every command finds it. */
 export async function setup(what: string, options: CommandOptions, io: ConsoleIo): Promise<void> {
   if (what !== "native")
-    throw new UsageError(`remat setup builds native, found ${quote(what)}. Run remat setup native.`);
+    throw new UsageError(`expected what to set up, native; found ${quote(what)}. Run remat setup native.`);
   const progress = new Progress(io);
   const text = (name: string) => (options[name] === undefined ? undefined : parseText(name, options[name]));
   const cache = text("dir");

@@ -1,6 +1,7 @@
 import { bytesOfBudget, heldPeak } from "@remat/memory";
 import { describeCheckpointed, formatBytes, formatMs, formatOverhead, formatPercent } from "@remat/reporting";
 import { formatOccurrence, type Trace } from "@remat/trace";
+import { shell } from "@remat/trace/emit";
 import type { ViewAnswer, ViewWork } from "../state/work.js";
 
 export interface PlanStepOptions {
@@ -57,6 +58,6 @@ async function planForTorch(
   const reason =
     found === undefined
       ? `Nothing was found within ${share} of the peak that torch.utils.checkpoint can follow. The smallest found is ${told(least)}.`
-      : `Under torch.utils.checkpoint, with ${describeCheckpointed(found.policy)}: ${told(found)}. remat plan --budget ${budgetShare} --pytorch-policy policy.json writes that.`;
+      : `Under torch.utils.checkpoint, with ${describeCheckpointed(found.policy)}: ${told(found)}. ${shell`remat plan --budget ${budgetShare} --pytorch-policy policy.json`} writes that.`;
   return { kind: "stepPlanned", trace, plan: undefined, reason };
 }

@@ -1,3 +1,4 @@
+import { RematError } from "../remat-error.js";
 import { displaySafe } from "./display-safe.js";
 import { asEmitted, type JavaScriptCode } from "./emitted.js";
 import { type CodePlace, type CodeScanner, fillCode } from "./fill-code.js";
@@ -11,6 +12,14 @@ export interface JavaScriptBuilder {
   (strings: TemplateStringsArray, ...holes: readonly JavaScriptHole[]): JavaScriptCode;
   /** Returns a text as a string literal of one line. It is also safe within a `<script>` of a page. */
   string(text: string): JavaScriptCode;
+  /**
+   * Returns a name as an identifier.
+   *
+   * @throws RematError `EMITTED_NAME` for a text that is not one
+   */
+  identifier(name: string): JavaScriptCode;
+  /** Returns fragments with commas between them. */
+  list(fragments: readonly JavaScriptCode[]): JavaScriptCode;
   /** Returns a comment of one line; a line end in `text` is written out. It is also safe within a `<script>` of a page. */
   comment(text: string): JavaScriptCode;
   /** Returns lines of code under each other. */
@@ -28,10 +37,28 @@ export const javascript: JavaScriptBuilder = /* @__PURE__ */ Object.assign(
     asEmitted(fillCode("JavaScript", new JavaScriptScanner(), strings, holes.map(String))),
   {
     string: (text: string): JavaScriptCode => asEmitted(quoteText(text).replaceAll("<", "\\u003c")),
+    identifier(name: string): JavaScriptCode {
+      if (!/^[A-Za-z_$][\w$]*$/.test(name) || reserved.has(name))
+        throw new RematError(
+          "EMITTED_NAME",
+          `${displaySafe(JSON.stringify(name))} is not an identifier of JavaScript.`,
+        );
+      return asEmitted(name);
+    },
+    list(fragments: readonly JavaScriptCode[]): JavaScriptCode {
+      const commas = fragments.slice(1).map(() => ", ");
+      return asEmitted(fillCode("JavaScript", new JavaScriptScanner(), ["", ...commas, ""], fragments));
+    },
     // A page's script ends at its end tag, and changes its meaning at the beginning of a comment, also within one of ours.
     comment: (text: string): JavaScriptCode => asEmitted(`// ${displaySafe(text).replace(/<(?=[/!s])/gi, "< ")}`),
     lines: (lines: readonly JavaScriptCode[]): JavaScriptCode => asEmitted(lines.join("\n")),
   },
+);
+
+const reserved: ReadonlySet<string> = new Set(
+  "arguments await break case catch class const continue debugger default delete do else enum eval export extends false finally for function if implements import in instanceof interface let new null package private protected public return static super switch this throw true try typeof var void while with yield".split(
+    " ",
+  ),
 );
 
 /** Reads strings, templates (their holes count as part of the string) and comments; knows no regular expressions. */

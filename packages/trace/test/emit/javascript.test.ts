@@ -52,6 +52,12 @@ test("so with any text", () => {
   fc.assert(fc.property(hostileText, check));
 });
 
+test("an identifier is one, or is refused", () => {
+  expect(javascript.identifier("$a_1")).toBe("$a_1");
+  for (const name of ["", "1a", "a.b", "a b", "a\n", "class", "a;b", "a}"])
+    expect(() => javascript.identifier(name), name).toThrow("is not an identifier of JavaScript");
+});
+
 test("a hole in a string or a comment is refused", () => {
   const name = javascript.string("a");
   expect(() => javascript`x = "${name}"`).toThrow("within a string");

@@ -37,8 +37,11 @@ function watcherOf(
   { budget, plans: paths = [], updateInBackward = false }: ExecOrder,
   reporter: ThreadReporter,
 ): ExecutionWatcher | EarlyReleaseWatcher {
-  const decides = [...(budget === undefined ? [] : [`--budget ${budget}`]), ...paths.map((path) => `--plan ${path}`)];
-  if (decides.length > 0) refuseOwnExecutors(decides.join(" "));
+  const decides = [
+    ...(budget === undefined ? [] : ["--budget", String(budget)]),
+    ...paths.flatMap((path) => ["--plan", path]),
+  ];
+  if (decides.length > 0) refuseOwnExecutors(decides);
   const texts = paths.map((path) => reporter.io.readNeeded(path));
   // Without one of them the others would stand in for it: then the program runs without plans, and it is said which could not be read.
   const plans = texts.includes(undefined) ? [] : texts.map((text) => readPlan(text!));
