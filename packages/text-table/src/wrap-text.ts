@@ -1,13 +1,24 @@
 /**
  * Returns the lines of a text that is broken between words where it would be longer than `width` characters; a longer word stays whole. Lines after the first
- * begin with `indent`.
+ * begin with `indent`. Takes time in proportion to the text.
  */
 export function wrapText(text: string, width: number, indent = ""): readonly string[] {
   const lines: string[] = [];
+  const indentWidth = [...indent].length;
+  let words: string[] = [];
+  let used = 0;
   for (const word of text.split(" ")) {
-    const longer = lines.length === 0 ? word : `${lines.at(-1)} ${word}`;
-    if (lines.length > 0 && [...longer].length <= width) lines[lines.length - 1] = longer;
-    else lines.push(lines.length === 0 ? word : indent + word);
+    const wordWidth = [...word].length;
+    if (words.length > 0 && used + 1 + wordWidth <= width) {
+      words.push(word);
+      used += 1 + wordWidth;
+      continue;
+    }
+    if (words.length > 0) lines.push(words.join(" "));
+    const isFirst = lines.length === 0;
+    words = [isFirst ? word : indent + word];
+    used = isFirst ? wordWidth : indentWidth + wordWidth;
   }
+  lines.push(words.join(" "));
   return lines;
 }

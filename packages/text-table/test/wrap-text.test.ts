@@ -19,3 +19,14 @@ it("breaks a text between words, and keeps each of them", () => {
     }),
   );
 });
+
+it("takes time in proportion to the text", () => {
+  const before = process.cpuUsage();
+  const lines = wrapText("a ".repeat(2e6), 1e9);
+  wrapText(" ".repeat(2e6), 80);
+  wrapText("word ".repeat(5e5), 80, "  ");
+  const { user, system } = process.cpuUsage(before);
+  expect(lines).toHaveLength(1);
+  // Measured for each word anew, it is hours.
+  expect((user + system) / 1e6).toBeLessThan(5);
+});

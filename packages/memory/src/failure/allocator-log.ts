@@ -46,19 +46,3 @@ export interface AllocatorLog {
   /** Whether the log breaks off before the allocator has said all. */
   readonly truncated: boolean;
 }
-
-const units: Readonly<Record<string, number>> = {
-  B: 1,
-  KiB: 2 ** 10,
-  MiB: 2 ** 20,
-  GiB: 2 ** 30,
-  TiB: 2 ** 40,
-  PiB: 2 ** 50,
-  EiB: 2 ** 60,
-};
-
-/** Reads `2.25GiB`, `120B`, `20.00 MiB`, `512 bytes`, or a number alone. @internal */
-export function readSize(text: string): number | undefined {
-  const [, number, unit = "B"] = /^\s*([\d.]+)\s*(bytes|B|[KMGTPE]iB)?\s*$/.exec(text) ?? [];
-  return number === undefined ? undefined : Math.round(Number(number) * units[unit === "bytes" ? "B" : unit]);
-}

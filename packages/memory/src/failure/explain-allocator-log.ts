@@ -34,23 +34,32 @@ const granularity = { bfc: 256, cuda: 512 } as const;
 /**
  * Reads an allocator's log, of TensorFlow's or PyTorch's.
  *
- * @throws RematError `ALLOCATOR_LOG` where it is neither's
+ * @throws RematError `ALLOCATOR_LOG` where it is neither's, or names a size that no allocator can have
  * @example
  * readAllocatorLog(readFileSync("oom.log", "utf8")).askedBytes;
  */
 export function readAllocatorLog(text: string, name = "the log"): AllocatorLog {
-  const log = readBfcLog(text) ?? readCudaLog(text);
+  const log = naming(name, () => readBfcLog(text) ?? readCudaLog(text));
   if (log !== undefined) return log;
   const found =
     text.trim() === ""
       ? "it is empty"
-      : /this is not a failure/.test(text)
+      : text.includes("this is not a failure")
         ? "what had no memory there has done with less, and did not fail, as the log says itself"
         : "there is nothing of either in it";
   throw new RematError(
     "ALLOCATOR_LOG",
     `${name}: ${found}. Expected what TensorFlow's BFC allocator logs ("ran out of memory trying to allocate …"), or PyTorch's error "CUDA out of memory. Tried to allocate …" or torch.cuda.memory_summary(). Save what the program wrote to stderr.`,
   );
+}
+
+function naming<T>(name: string, read: () => T): T {
+  try {
+    return read();
+  } catch (cause) {
+    if (!(cause instanceof RematError)) throw cause;
+    throw new RematError(cause.code, `${name}: ${cause.message}`, { cause });
+  }
 }
 
 /** Returns why an allocator had nothing to give. */
@@ -81,7 +90,9 @@ export function storagesOfChunks({ kind, sizes }: AllocatorLog, trace: Trace): r
   for (let s = 0; s < trace.storages.count; s++) {
     if (!storages.isAlive(s) || storages.device[s] !== index || storages.bytes[s] === 0) continue;
     const size = Math.ceil(storages.bytes[s] / unit) * unit;
-    bySize.set(size, [...(bySize.get(size) ?? []), s]);
+    const same = bySize.get(size);
+    if (same === undefined) bySize.set(size, [s]);
+    else same.push(s);
   }
   const tensors = firstTensorOfStorages(trace);
   return sizes

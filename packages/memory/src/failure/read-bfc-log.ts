@@ -1,35 +1,53 @@
-import { type AllocatorBin, type AllocatorLog, type ChunksOfSize, readSize } from "./allocator-log.js";
+import type { AllocatorBin, AllocatorLog, ChunksOfSize } from "./allocator-log.js";
 import { readMemoryError } from "./read-memory-error.js";
+import { readSize, sizeAt } from "./size-in-text.js";
 
-/** What TensorFlow's logger puts before each line. */
-const prefix = /^.*?bfc_allocator\.cc:\d+\] ?/;
+const failedText = ") ran out of memory trying to allocate ";
+/** Longer names are cut. */
+const mostOfName = 200;
+const harmlessText = "this is not a failure";
+const roundedNext = / \(rounded to (\d{1,19})\)/y;
+const requestNext = /\s{0,8}requested by op ([^\s]{1,1000})/y;
 
-/** Whether a line says that the allocator had nothing to give, and nobody who can do with less had asked. */
-const failed = /Allocator \(.*\) ran out of memory trying to allocate(?!.*this is not a failure)/;
+/** Where a line says that the allocator failed, and nobody who can do with less had asked; -1 if it does not. */
+function failureIn(line: string): number {
+  const at = line.lastIndexOf(failedText);
+  return at < 0 || line.includes(harmlessText, at) || line.lastIndexOf("Allocator (", at) < 0 ? -1 : at;
+}
+
+/** Returns what a line says after the prefix that TensorFlow's logger puts before it. */
+function withoutPrefix(line: string): string {
+  const source = "bfc_allocator.cc:";
+  const at = line.indexOf(source);
+  if (at < 0) return line;
+  const close = line.indexOf("]", at);
+  // The number of a line of source is short.
+  if (close < 0 || close - at > source.length + 8) return line;
+  return line.slice(line[close + 1] === " " ? close + 2 : close + 1);
+}
 
 /**
- * Reads what TensorFlow's BFC allocator logs when it fails: the last time, where there were several. Undefined of a log in which it does not. Source of the format:
+ * Reads what TensorFlow's BFC allocator logs when it fails: the last time, if there are several. Undefined of a log in which it does not. Source of the format:
  * `BFCAllocator::DumpMemoryLog` and `AllocateRaw` in tensorflow's `bfc_allocator.cc`, with its numbers as `HumanReadableNumBytes` writes them, of releases 1 and 2. Of the
- * error alone, as a program prints it, only what was asked for is known.
+ * error alone, as a program prints it, only what was asked for is known. Every line is read once, from left to right.
+ *
+ * @throws RematError `ALLOCATOR_LOG` for sizes that no allocator can have
  */
 export function readBfcLog(text: string): AllocatorLog | undefined {
   const lines = text.split(/\r?\n/);
-  const start = lines.findLastIndex((line) => failed.test(line));
+  const start = lines.findLastIndex((line) => failureIn(line) >= 0);
   if (start < 0) return errorOf(lines);
-  const [, name, about, exact, op] =
-    /Allocator \((.*?)\) ran out of memory trying to allocate ([\d.]+\s*\w+)(?: \(rounded to (\d+)\))?\s*(?:requested by op (\S+))?/.exec(
-      lines[start],
-    )!;
+  const { name, aboutBytes, exactBytes, op } = requestOf(lines[start] as string);
   const bins: AllocatorBin[] = [];
   const sizes = new Map<number, { inUse: number; free: number }>();
   const stats = new Map<string, number>();
   let pool: readonly (number | undefined)[] = [];
   let asked: ReturnType<typeof readMemoryError>;
   for (const line of lines.slice(start + 1)) {
-    const said = line.replace(prefix, "");
+    const said = withoutPrefix(line);
     const bin = binOf(said);
     if (bin !== undefined) bins.push(bin);
-    const [, state, bytes] = /^(InUse|Chunk|Free)\s+at [0-9a-fA-Fx]+ of size (\d+)\b/.exec(said) ?? [];
+    const [, state, bytes] = /^(InUse|Chunk|Free)\s+at [0-9a-fA-Fx]+ of size (\d{1,19})\b/.exec(said) ?? [];
     if (bytes !== undefined) {
       const of = sizes.get(Number(bytes)) ?? { inUse: 0, free: 0 };
       of[state === "Free" ? "free" : "inUse"]++;
@@ -40,9 +58,8 @@ export function readBfcLog(text: string): AllocatorLog | undefined {
         said,
       );
     if (total !== null) pool = total.slice(1).map(readSize);
-    const [, field, value] = /(?:^|\s)(Limit|InUse|MaxInUse|LargestFreeBlock): +(\S+)\s*$/.exec(said) ?? [];
-    const size = value === undefined ? undefined : readSize(value);
-    if (size !== undefined) stats.set(field, size);
+    const stat = statOf(said);
+    if (stat !== undefined) stats.set(...stat);
     asked ??= readMemoryError(line);
   }
   const chunks: ChunksOfSize[] = [...sizes].map(([bytes, of]) => ({ bytes, ...of })).sort((a, b) => b.bytes - a.bytes);
@@ -53,7 +70,7 @@ export function readBfcLog(text: string): AllocatorLog | undefined {
   return {
     kind: "bfc",
     name,
-    askedBytes: exact === undefined ? (asked?.askedBytes ?? readSize(about)) : Number(exact),
+    askedBytes: exactBytes ?? asked?.askedBytes ?? aboutBytes,
     op,
     shape: asked?.shape,
     dtype: asked?.dtype,
@@ -76,13 +93,54 @@ export function readBfcLog(text: string): AllocatorLog | undefined {
   };
 }
 
+/** What the line of a failure says: `Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.25GiB (rounded to 2415919104)requested by op Conv2D`. */
+function requestOf(line: string) {
+  const at = failureIn(line);
+  const open = line.lastIndexOf("Allocator (", at) + "Allocator (".length;
+  const name = line.slice(open, Math.min(at, open + mostOfName));
+  const about = sizeAt(line, at + failedText.length);
+  let end = about?.end ?? at + failedText.length;
+  roundedNext.lastIndex = end;
+  const [rounded, exact] = roundedNext.exec(line) ?? [];
+  if (rounded !== undefined) end += rounded.length;
+  requestNext.lastIndex = end;
+  const [, op] = requestNext.exec(line) ?? [];
+  return {
+    name,
+    aboutBytes: about?.bytes,
+    exactBytes: exact === undefined ? undefined : sizeAt(exact, 0)?.bytes,
+    op,
+  };
+}
+
+const statFields = new Set(["Limit", "InUse", "MaxInUse", "LargestFreeBlock"]);
+
+/** A line of statistics: a field, and a number at its end. */
+function statOf(line: string): readonly [field: string, bytes: number] | undefined {
+  const colon = line.lastIndexOf(": ");
+  if (colon < 0) return undefined;
+  const field =
+    line
+      .slice(Math.max(0, colon - 24), colon)
+      .split(/\s/)
+      .at(-1) ?? "";
+  if (!statFields.has(field)) return undefined;
+  const bytes = readSize(line.slice(colon + 2).trim());
+  return bytes === undefined ? undefined : [field, bytes];
+}
+
+const tensorText = "OOM when allocating tensor";
+const allocatorText = " by allocator ";
+
 function errorOf(lines: readonly string[]): AllocatorLog | undefined {
-  const line = lines.findLast((each) => /\bOOM when allocating tensor\b.*\bby allocator \S/.test(each));
+  const isError = (each: string): boolean => each.includes(allocatorText, Math.max(0, each.indexOf(tensorText)));
+  const line = lines.findLast((each) => each.includes(tensorText) && isError(each));
   if (line === undefined) return undefined;
+  const at = line.lastIndexOf(allocatorText) + allocatorText.length;
   const { askedBytes, shape, dtype } = readMemoryError(line) ?? {};
   return {
     kind: "bfc",
-    name: /\bby allocator (\w+)/.exec(line)![1],
+    name: /^\w*/.exec(line.slice(at, at + mostOfName))![0],
     askedBytes,
     op: undefined,
     shape,
@@ -102,7 +160,7 @@ function errorOf(lines: readonly string[]): AllocatorLog | undefined {
 
 function binOf(line: string): AllocatorBin | undefined {
   const found =
-    /^Bin \((\d+)\):\s+Total Chunks: (\d+), Chunks in use: (\d+)\. (\S+) allocated for chunks\. (\S+) in use in bin\./.exec(
+    /^Bin \((\d{1,19})\):\s+Total Chunks: (\d{1,15}), Chunks in use: (\d{1,15})\. (\S+) allocated for chunks\. (\S+) in use in bin\./.exec(
       line,
     );
   if (found === null) return undefined;

@@ -1,37 +1,38 @@
-import { type AllocatorBin, type AllocatorLog, readSize } from "./allocator-log.js";
+import type { AllocatorBin, AllocatorLog } from "./allocator-log.js";
+import { absurdSize, readSize, sizeAt, sizeBefore } from "./size-in-text.js";
 
-const size = String.raw`([\d.]+ (?:bytes|[KMGTPE]iB))`;
+const errorTexts = ["CUDA out of memory.", "HIP out of memory.", "XPU out of memory."];
+const summaryText = "PyTorch CUDA memory summary, device ID ";
 
 /**
  * Reads what PyTorch says when its caching allocator of CUDA, ROCm or XPU has no memory left, and what `torch.cuda.memory_summary()` prints, where either is there: the last of each. Undefined of a log in which
- * neither is. Source of the formats: `format_size` and the error in c10's `CUDACachingAllocator.cpp`, from release 0.4 on, and torch's `cuda/memory.py`.
+ * neither is. Its length is read a fixed number of times. Source of the formats: `format_size` and the error in c10's `CUDACachingAllocator.cpp`, from release 0.4 on, and torch's `cuda/memory.py`.
+ *
+ * @throws RematError `ALLOCATOR_LOG` for sizes that no allocator can have
  */
 export function readCudaLog(text: string): AllocatorLog | undefined {
-  const at = [...text.matchAll(/\b(?:CUDA|HIP|XPU) out of memory\./g)].at(-1)?.index;
-  const isError = at !== undefined;
-  const error = isError ? text.slice(at) : "";
+  const at = Math.max(...errorTexts.map((said) => text.lastIndexOf(said)));
+  const isError = at >= 0;
+  const error = isError ? text.slice(at).replaceAll(/\s+/g, " ") : "";
   const summary = readSummary(text);
   if (!isError && summary === undefined) return undefined;
-  const said = (pattern: string): number | undefined => {
-    const found = isError ? new RegExp(pattern).exec(error.replaceAll(/\s+/g, " ")) : null;
-    return found?.[1] === undefined ? undefined : readSize(found[1]);
-  };
-  const [, device = "?"] = /GPU (\d+)/.exec(error) ?? [];
-  const limitBytes = said(`total capaci?ty of ${size}`) ?? said(`${size} total capacity`);
-  const inUseBytes =
-    said(`${size} is allocated by PyTorch`) ?? said(`${size} already allocated`) ?? summary?.allocatedBytes;
-  const reserved = said(`${size} reserved in total by PyTorch`) ?? summary?.reservedBytes;
+  const after = (...markers: readonly string[]): number | undefined => firstSize(error, markers, sizeAfter);
+  const before = (...markers: readonly string[]): number | undefined => firstSize(error, markers, sizeEnding);
+  if (error.includes("Tried to allocate more than ")) throw absurdSize("more than 1EB");
+  const [, device = "?"] = /GPU (\d{1,4})/.exec(error) ?? [];
+  const limitBytes = after("total capacity of ", "total capacty of ") ?? before(" total capacity");
+  const inUseBytes = before(" is allocated by PyTorch", " already allocated") ?? summary?.allocatedBytes;
+  const reserved = before(" reserved in total by PyTorch") ?? summary?.reservedBytes;
   const pooledBytes =
-    said(`${size} is reserved by PyTorch but unallocated`) ??
-    said(`${size} cached\\)`) ??
+    before(" is reserved by PyTorch but unallocated", " cached)") ??
     (reserved === undefined || inUseBytes === undefined ? undefined : Math.max(0, reserved - inUseBytes));
-  const availableBytes = said(`of which ${size} is free`) ?? said(`${size} free;`);
+  const availableBytes = firstSize(error, ["of which "], sizeOfFree) ?? before(" free;");
   const known =
     limitBytes !== undefined && inUseBytes !== undefined && pooledBytes !== undefined && availableBytes !== undefined;
   return {
     kind: "cuda",
     name: `GPU ${isError ? device : (summary?.device ?? device)}`,
-    askedBytes: said(`Tried to allocate ${size}`),
+    askedBytes: after("Tried to allocate "),
     op: undefined,
     shape: undefined,
     dtype: undefined,
@@ -48,6 +49,29 @@ export function readCudaLog(text: string): AllocatorLog | undefined {
   };
 }
 
+type ReadsSize = (text: string, marker: string, at: number) => number | undefined;
+
+/** PyTorch writes a unit beside every size: without one, the log breaks off. */
+const sizeAfter: ReadsSize = (text, marker, at) => {
+  const size = sizeAt(text, at + marker.length);
+  return size?.hasUnit ? size.bytes : undefined;
+};
+const sizeOfFree: ReadsSize = (text, marker, at) => {
+  const size = sizeAt(text, at + marker.length);
+  return size?.hasUnit && text.startsWith(" is free", size.end) ? size.bytes : undefined;
+};
+const sizeEnding: ReadsSize = (text, _marker, at) => sizeBefore(text, at);
+
+/** The first size that stands beside a marker; those of the first marker count more. */
+function firstSize(text: string, markers: readonly string[], read: ReadsSize): number | undefined {
+  for (const marker of markers)
+    for (let at = text.indexOf(marker); at >= 0; at = text.indexOf(marker, at + marker.length)) {
+      const bytes = read(text, marker, at);
+      if (bytes !== undefined) return bytes;
+    }
+  return undefined;
+}
+
 interface CudaSummary {
   readonly device: string;
   readonly allocatedBytes: number | undefined;
@@ -58,13 +82,15 @@ interface CudaSummary {
 
 /** A row has what is there now, the most that was, and what was allocated and freed in all. */
 function readSummary(text: string): CudaSummary | undefined {
-  const starts = [...text.matchAll(/PyTorch CUDA memory summary, device ID (\d+)/g)];
-  const start = starts.at(-1);
-  if (start === undefined) return undefined;
+  let start = text.lastIndexOf(summaryText);
+  while (start >= 0 && !isDigit(text[start + summaryText.length]))
+    start = start === 0 ? -1 : text.lastIndexOf(summaryText, start - 1);
+  if (start < 0) return undefined;
+  const [device = "0"] = /^\d{1,4}/.exec(text.slice(start + summaryText.length, start + summaryText.length + 4)) ?? [];
   const rows = new Map<string, readonly string[]>();
   let metric = "";
-  for (const line of text.slice(start.index).split(/\r?\n/).slice(1)) {
-    if (/PyTorch CUDA memory summary/.test(line)) break;
+  for (const line of text.slice(start).split(/\r?\n/).slice(1)) {
+    if (line.includes("PyTorch CUDA memory summary")) break;
     const cells = line
       .split("|")
       .slice(1, -1)
@@ -89,7 +115,7 @@ function readSummary(text: string): CudaSummary | undefined {
         ];
   });
   return {
-    device: start[1],
+    device,
     allocatedBytes: now("Allocated memory"),
     peakBytes: readSize(rows.get("Allocated memory")?.[1] ?? ""),
     reservedBytes: now("GPU reserved memory"),
@@ -99,6 +125,10 @@ function readSummary(text: string): CudaSummary | undefined {
 
 /** `42`, `3 K`, `1 M`. */
 function countOf(cell: string | undefined): number | undefined {
-  const [, count, unit] = /^(\d+)\s*([KM]?)$/.exec(cell ?? "") ?? [];
+  const [, count, unit] = /^(\d{1,15})\s{0,4}([KM]?)$/.exec(cell ?? "") ?? [];
   return count === undefined ? undefined : Number(count) * { "": 1, K: 1e3, M: 1e6 }[unit as "" | "K" | "M"];
+}
+
+function isDigit(character: string | undefined): boolean {
+  return character !== undefined && character >= "0" && character <= "9";
 }

@@ -20,29 +20,63 @@ const dtypes: Readonly<Record<string, string>> = { float: "float32", double: "fl
  * readMemoryError("OOM when allocating tensor with shape[2,3] and type float on /device:CPU:0"); // { cause: "kernel", askedBytes: 24, … }
  */
 export function readMemoryError(message: string): MemoryError | undefined {
-  const kernel = /OOM when allocating tensor with shape ?\[([\d, ]*)\](?: and type (\w+))?/.exec(message);
-  if (kernel !== null) {
-    const [, list, type = "float"] = kernel;
-    const shape = list === "" ? [] : list.split(",").map(Number);
-    const dtype = dtypes[type] ?? type;
+  const kernel = tensorOf(message);
+  if (kernel !== undefined) {
+    const { shape, dtype } = kernel;
     const size = bytesPerElement(dtype);
+    const askedBytes = size === undefined ? Number.NaN : size * elementsOf(shape);
     return {
       cause: "kernel",
       dtype,
-      shape,
-      ...(size !== undefined && { askedBytes: size * elementsOf(shape) }),
+      ...(shape.every(Number.isSafeInteger) && { shape }),
+      ...(Number.isSafeInteger(askedBytes) && { askedBytes }),
     };
   }
-  for (const [cause, said] of otherErrors) if (said.test(message)) return { cause };
+  const [cause] = otherErrors.find(([, isSaid]) => isSaid(message)) ?? [];
+  return cause && { cause };
+}
+
+const tensorStart = "OOM when allocating tensor with shape";
+const typeNext = / and type (\w{1,32})/y;
+/** No tensor has more dimensions: a longer list is not read. */
+const mostListed = 1024;
+
+/** The tensor that TensorFlow names: `OOM when allocating tensor with shape[2,3] and type float`. */
+function tensorOf(message: string): { readonly shape: readonly number[]; readonly dtype: string } | undefined {
+  for (let at = message.indexOf(tensorStart); at >= 0; at = message.indexOf(tensorStart, at + 1)) {
+    const rest = message.slice(at + tensorStart.length, at + tensorStart.length + mostListed);
+    const open = rest.startsWith(" ") ? 1 : 0;
+    const close = rest.indexOf("]");
+    if (rest[open] !== "[" || close < 0) continue;
+    const list = rest.slice(open + 1, close);
+    if (!/^[\d, ]*$/.test(list)) continue;
+    typeNext.lastIndex = close + 1;
+    const [, type = "float"] = typeNext.exec(rest) ?? [];
+    return { shape: list === "" ? [] : list.split(",").map(Number), dtype: dtypes[type] ?? type };
+  }
   return undefined;
 }
 
-const otherErrors: readonly (readonly [FailureCause, RegExp])[] = [
-  ["kernel", /\bRESOURCE_EXHAUSTED\b|ran out of memory trying to allocate|std::bad_alloc|failed to allocate memory/i],
-  ["heap", /JavaScript heap out of memory|JS heap out of memory|ERR_WORKER_OUT_OF_MEMORY/],
-  ["array", /Array buffer allocation failed|Invalid array buffer length|Invalid typed array length: \d{9}/],
+type SaysIt = (message: string) => boolean;
+
+const anyOf =
+  (pattern: RegExp): SaysIt =>
+  (message) =>
+    pattern.test(message);
+
+/** Emscripten's `abort(…)`, with its reason after it. */
+const abortsForMemory: SaysIt = (message) => {
+  const at = message.indexOf("abort(");
+  return at >= 0 && (message.includes("OOM", at) || message.includes("enlarge memory", at));
+};
+
+const otherErrors: readonly (readonly [FailureCause, SaysIt])[] = [
   [
-    "wasm",
-    /memory access out of bounds|Cannot enlarge memory|WebAssembly\.Memory|Aborted\(OOM\)|abort\(.*(?:OOM|enlarge memory)/,
+    "kernel",
+    anyOf(/\bRESOURCE_EXHAUSTED\b|ran out of memory trying to allocate|std::bad_alloc|failed to allocate memory/i),
   ],
+  ["heap", anyOf(/JavaScript heap out of memory|JS heap out of memory|ERR_WORKER_OUT_OF_MEMORY/)],
+  ["array", anyOf(/Array buffer allocation failed|Invalid array buffer length|Invalid typed array length: \d{9}/)],
+  ["wasm", anyOf(/memory access out of bounds|Cannot enlarge memory|WebAssembly\.Memory|Aborted\(OOM\)/)],
+  ["wasm", abortsForMemory],
 ];

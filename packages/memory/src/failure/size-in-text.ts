@@ -1,0 +1,78 @@
+import { RematError } from "@remat/trace";
+
+const units: Readonly<Record<string, number>> = {
+  bytes: 1,
+  B: 1,
+  KiB: 2 ** 10,
+  MiB: 2 ** 20,
+  GiB: 2 ** 30,
+  TiB: 2 ** 40,
+  PiB: 2 ** 50,
+  EiB: 2 ** 60,
+};
+
+/** Allocators count bytes in 64 bits with a sign. */
+const mostBytes = 2 ** 63;
+/** Longer numbers are not sizes, and reading them digit by digit would only cost time. */
+const mostCharacters = 48;
+
+const sizeStart = /\s{0,8}([-+]?(?:\d{1,40}(?:\.\d{0,20})?(?:[eE][-+]?\d{1,5})?|[Ii]nf(?:inity)?|[Nn]a[Nn]))/y;
+const unitNext = /\s{0,4}(bytes|B|[KMGTPE]iB)(?![A-Za-z0-9])/y;
+
+/** A size that a text has at some place, and the place after it. */
+export interface SizeInText {
+  readonly bytes: number;
+  readonly end: number;
+  readonly hasUnit: boolean;
+}
+
+/**
+ * Reads the size that begins at `at`: `2.25GiB`, `120B`, `20.00 MiB`, `512 bytes`, or a number alone. Returns undefined if there is no number, or an unknown unit. Takes constant
+ * time, however long the text is.
+ *
+ * @throws RematError `ALLOCATOR_LOG` for a size that no allocator can mean: infinite, negative, not a number, or above 8 EiB
+ * @internal
+ */
+export function sizeAt(text: string, at: number): SizeInText | undefined {
+  sizeStart.lastIndex = at;
+  const [start, number] = sizeStart.exec(text) ?? [];
+  if (start === undefined || number === undefined) return undefined;
+  let end = at + start.length;
+  unitNext.lastIndex = end;
+  const [spacedUnit, unit] = unitNext.exec(text) ?? [];
+  if (spacedUnit !== undefined) end += spacedUnit.length;
+  const hasUnit = spacedUnit !== undefined;
+  // A log may break off within a unit.
+  if (!hasUnit && /[A-Za-z]/.test(text[end] ?? "")) return undefined;
+  // A sentence may end with a period; a number goes on after it.
+  const goesOn = !hasUnit && /[\d.]/.test(text[end] ?? "") && /\d/.test(text[end + 1] ?? "");
+  const bytes = Math.round(Number(number) * (units[unit ?? "B"] as number));
+  if (goesOn || !(bytes >= 0 && bytes < mostBytes)) throw absurdSize(text.slice(at, at + mostCharacters));
+  return { bytes, end, hasUnit };
+}
+
+/** Reads a text that is one size, and nothing else; undefined for any other text. @internal */
+export function readSize(text: string): number | undefined {
+  if (text.length > mostCharacters) return undefined;
+  const trimmed = text.trim();
+  const size = sizeAt(trimmed, 0);
+  return size !== undefined && size.end === trimmed.length ? size.bytes : undefined;
+}
+
+/** Reads the size with a unit that ends at `end`, as in `2.00 GiB already allocated`. @internal */
+export function sizeBefore(text: string, end: number): number | undefined {
+  const words = text.slice(Math.max(0, end - mostCharacters), end).split(" ");
+  const unit = words.pop() ?? "";
+  const number = words.pop();
+  if (number === undefined || !Object.hasOwn(units, unit) || unit === "B") return undefined;
+  return readSize(`${number.replace("(", "")} ${unit}`);
+}
+
+/** The error for a size that cannot be meant. @internal */
+export function absurdSize(found: string): RematError {
+  const shown = found.length < mostCharacters ? found : `${found.slice(0, mostCharacters - 1)}…`;
+  return new RematError(
+    "ALLOCATOR_LOG",
+    `it names the size ${JSON.stringify(shown.trim())}, which no allocator can have. If the program asked for it, a shape overflowed or is negative: look at the line that allocates. Otherwise the log is damaged: save it again.`,
+  );
+}
