@@ -3,6 +3,7 @@ import { isBuiltin } from "node:module";
 import { join, posix, relative, sep } from "node:path";
 import { builtTypes, emissionHome, targets } from "./generated-text.js";
 import { alsoAllowed, entryOf, importTable, packageFolder } from "./import-table.js";
+import { ownFileReaders } from "./own-files.js";
 import { refusedWords, upstreamNames } from "./refused-words.js";
 
 /** Calls `check` with every module that a file names: static and dynamic imports, re-exports, types. */
@@ -365,6 +366,27 @@ const generatedTextRule = {
   },
 };
 
+/** What opens a file for reading, of `node:fs` and `node:fs/promises`. */
+const openers = new Set(["readFileSync", "readFile", "createReadStream", "openSync", "open", "openAsBlob", "readSync"]);
+
+const inputFilesRule = {
+  create(context) {
+    const path = pathOf(context);
+    if (!sourcePath.test(path) || ownFileReaders.has(path)) return {};
+    return {
+      ImportDeclaration(node) {
+        if (!/^(?:node:)?fs(?:\/promises)?$/.test(node.source.value)) return;
+        for (const specifier of node.specifiers) {
+          const name = specifier.type === "ImportSpecifier" ? specifier.imported.name : "*";
+          if (name !== "*" && !openers.has(name)) continue;
+          const message = `A file of the user's may be a device or a pipe that never ends: read it by readInput, readInputText or openInput of @remat/output-file, not by ${name} of ${node.source.value}. What reads remat's own files is listed in tooling/lint/own-files.js.`;
+          context.report({ node: specifier, message });
+        }
+      },
+    };
+  },
+};
+
 export default {
   meta: { name: "remat" },
   rules: {
@@ -375,6 +397,7 @@ export default {
     "allocation-events": allocationEventsRule,
     "program-io": programIoRule,
     "generated-text": generatedTextRule,
+    "input-files": inputFilesRule,
     words: wordsRule,
   },
 };

@@ -1,7 +1,7 @@
-import { readFileSync } from "node:fs";
 import { extname } from "node:path";
 import { pathToFileURL } from "node:url";
-import { RematError } from "@remat/trace";
+import { readInputText } from "@remat/output-file";
+import { parseJsonText, RematError } from "@remat/trace";
 import type { ModelContext, ModelDefinition } from "@remat/tracer/step";
 import { Tensor, type TensorLike } from "@tensorflow/tfjs-core";
 
@@ -27,7 +27,7 @@ export async function readBatch(path: string, definition: ModelDefinition, conte
 
 function readJson(path: string): object {
   try {
-    return (JSON.parse(readFileSync(path, "utf8")) as object | null) ?? {};
+    return (parseJsonText(readInputText(path)) as object | null) ?? {};
   } catch (cause) {
     throw wrong(path, `cannot be read as JSON: ${(cause as Error).message}`, cause);
   }

@@ -1,10 +1,9 @@
-import { statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
-import { realOutput } from "@remat/output-file";
+import { realOutput, refusedInput } from "@remat/output-file";
 import { type Command, type CommandOption, type CommandOptions, optionKey } from "./command.js";
 import { foreignCompression } from "./foreign-compression.js";
-import { isDevice, modelFile } from "./model-source.js";
+import { modelFile } from "./model-source.js";
 import { UsageError } from "./usage-error.js";
 
 /** A file that a command was given, and as what. */
@@ -25,9 +24,7 @@ export function checkGivenFiles(
   options: CommandOptions,
   configPath: string | undefined,
 ): void {
-  for (const option of command.options)
-    for (const path of readFiles(option, options))
-      if (isEndless(path)) throw new UsageError(`${typedName(option)} ${path}: a device or a socket. Name a file.`);
+  for (const option of command.options) for (const path of readFiles(option, options)) refuseEndless(option, path);
   const outputs = command.options.flatMap((option) => {
     const path = option.writes && (options[optionKey(option)] ?? option.writesByDefault?.(targets, options));
     // What is no text is refused when the option is parsed.
@@ -58,6 +55,13 @@ export function checkGivenFiles(
   }
 }
 
+/** Reading a device, a named pipe or a socket may never end. */
+function refuseEndless(option: CommandOption, path: string): void {
+  const kind = refusedInput(path);
+  if (kind !== undefined)
+    throw new UsageError(`${typedName(option)} ${path}: it is ${kind}, not a regular file. Name a file.`);
+}
+
 function inputsOf(
   { options: known, takesProgram }: Command,
   targets: readonly string[],
@@ -77,16 +81,6 @@ function inputsOf(
 function readFiles(option: CommandOption, options: CommandOptions): readonly string[] {
   const given = option.reads ? [options[optionKey(option)]].flat() : [];
   return given.filter((path) => typeof path === "string");
-}
-
-/** Such a file would be read for ever. */
-function isEndless(path: string): boolean {
-  try {
-    return isDevice(statSync(path));
-  } catch {
-    // What is not there is refused when it is read.
-    return false;
-  }
 }
 
 /** `-o` of `-o, --output <file>`. */

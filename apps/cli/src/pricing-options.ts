@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readInputText } from "@remat/output-file";
 import {
   defaultDevice,
   defaultDeviceHere,
@@ -76,7 +76,7 @@ export function readDevice(nameOrPath: string): DeviceSpec {
   if (!nameOrPath.endsWith(".json")) return deviceByName(nameOrPath);
   let text: string;
   try {
-    text = readFileSync(nameOrPath, "utf8");
+    text = readInputText(nameOrPath);
   } catch (cause) {
     throw new RematError(
       "DEVICE_FILE",

@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import {
   type CheckpointedModules,
   parseCheckpoint,
@@ -8,6 +7,7 @@ import {
   readShardingPlan,
   type ShardingPlan,
 } from "@remat/mem-tracker/fsdp";
+import { readInputText } from "@remat/output-file";
 import { type DeviceNetwork, type DeviceSpec, RematError } from "@remat/trace";
 import { parseText, quote, UsageError } from "./usage-error.js";
 
@@ -60,7 +60,7 @@ function asUsage<T>(parse: () => T, place = ""): T {
 /** @param said what stands before the path, as it is typed */
 function readText(said: string, path: string): string {
   try {
-    return readFileSync(path, "utf8");
+    return readInputText(path);
   } catch (error) {
     throw new UsageError(
       `${said}${quote(path)}: cannot be read (${(error as Error).message}). Expected a file as JSON, or text: ${said === "--fsdp " ? "world=8" : "layers.*"}.`,

@@ -1,10 +1,12 @@
-import { createReadStream, createWriteStream, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { createWriteStream, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { rename } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { openInput, refusedInput } from "@remat/output-file";
 import type { ConsoleIo } from "./console-io.js";
+import { readNamedPipe } from "./named-pipe.js";
 import { UsageError } from "./usage-error.js";
 
 /** By the file that it was put into, what was typed. */
@@ -34,7 +36,7 @@ export async function withStandardInput(
   try {
     const files: string[] = [];
     for (const [i, target] of targets.entries()) {
-      const source = target === "-" ? stdin : isPipe(target) ? createReadStream(target) : undefined;
+      const source = target === "-" ? stdin : isPipe(target) ? readPipe(target) : undefined;
       files.push(source === undefined ? target : await spool(source, join(folder, String(i)), target));
     }
     await use(files);
@@ -57,6 +59,10 @@ function isPipe(target: string): boolean {
     return false;
   }
 }
+
+/** A pipe of a shell's was opened by the shell; one in a folder has a name, and perhaps no writer. */
+const readPipe = (target: string): AsyncIterable<Uint8Array> =>
+  refusedInput(target) === undefined ? openInput(target) : readNamedPipe(target);
 
 /** Writes all of it to a file whose ending tells whether it is zipped. */
 async function spool(source: AsyncIterable<Uint8Array>, folder: string, target: string): Promise<string> {

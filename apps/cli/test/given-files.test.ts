@@ -119,8 +119,11 @@ describe("what is read", () => {
 });
 
 it.each([
-  [["memory", "other.js", "--data", "/dev/zero"], "--data /dev/zero: a device or a socket. Name a file."],
-  [["run", "other.js", "--plan", "sub/zero.json"], "--plan sub/zero.json: a device or a socket. Name a file."],
+  [["memory", "other.js", "--data", "/dev/zero"], "--data /dev/zero: it is a device, not a regular file. Name a file."],
+  [
+    ["run", "other.js", "--plan", "sub/zero.json"],
+    "--plan sub/zero.json: it is a device, not a regular file. Name a file.",
+  ],
   [["memory", "other.js", "--unit", "9e15"], '--unit expects a whole number of 1 to 1073741824, found "9e15".'],
   [["memory", ""], /^remat: the name of the model is empty\. Expected model\.js /],
   [

@@ -195,7 +195,7 @@ describe("remat estimate --predict of a graph model", () => {
         return path;
       },
       ["--predict"],
-      /of its 6 weight files 1 are not beside it: group1-shard2of6\.bin\. Copy them there/,
+      /1 of its 6 weight files are not beside it: group1-shard2of6\.bin\. Copy them there/,
     ],
     ["training", () => writeGraph(join(folder, "trained"), graphs["perceptron"]), [], /no trainable weight.*--predict/],
   ])("refuses %s in one line", async (_what, arrange, options, message) => {

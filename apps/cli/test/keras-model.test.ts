@@ -121,7 +121,7 @@ describe("a Keras model", () => {
     [
       "some of the weight files",
       [],
-      /half\.json: of its 2 weight files 1 are not beside it: b\.bin\. Copy/,
+      /half\.json: 1 of its 2 weight files are not beside it: b\.bin\. Copy/,
       "half.json",
     ],
   ] as const)("with %s is refused where it runs", async (_, [weights], message, name: string = "model.json") => {

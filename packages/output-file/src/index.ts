@@ -1,3 +1,13 @@
+export {
+  InputError,
+  type InputErrorCode,
+  openInput,
+  type ReadInputOptions,
+  readInput,
+  readInputHead,
+  readInputText,
+  refusedInput,
+} from "./read-input.js";
 export { realOutput } from "./real-output.js";
 export { replaceFile } from "./replace-file.js";
 export { writeNewFile } from "./write-new-file.js";

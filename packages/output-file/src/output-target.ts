@@ -30,7 +30,8 @@ export function outputTarget(path: string): OutputTarget {
   throw Object.assign(new Error(`ELOOP: more than ${mostLinks} symbolic links, '${path}'`), { code: "ELOOP" });
 }
 
-function ownDescriptor(path: string): number | undefined {
+/** Returns the number of a descriptor of this process that a path names. */
+export function ownDescriptor(path: string): number | undefined {
   if (path in standardPaths) return standardPaths[path];
   const match = descriptorPath.exec(path);
   if (match === null || (/^\/proc\/\d/.test(path) && !path.startsWith(`/proc/${process.pid}/`))) return undefined;

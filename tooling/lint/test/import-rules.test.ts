@@ -1,7 +1,8 @@
-import { readdirSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { alsoAllowed, entryOf, importTable, packageFolder, sourceFolder } from "../import-table.js";
+import { ownFileReaders } from "../own-files.js";
 import { architectureTable, purePackages } from "./architecture-table.js";
 import { type Finding, lintFiles, root } from "./lint-fixtures.js";
 
@@ -47,6 +48,10 @@ describe("the import table", () => {
     expect(entryOf("apps/report/build-shell.js")).toBeUndefined();
     expect(entryOf("apps/cli/test/run.ts")).toBeUndefined();
   });
+});
+
+it("lists no reader of own files that is gone", () => {
+  expect([...ownFileReaders.keys()].filter((path) => !existsSync(join(root, path)))).toEqual([]);
 });
 
 describe("the linter", () => {
@@ -162,6 +167,18 @@ describe("the linter", () => {
   const documented = (comment: string): string =>
     `${comment}\nexport function twice(x: number): number {\n  return 2 * x;\n}\n`;
   const noVerb = ["remat(doc-verb)", /begins with what it does, a verb in the third person/] as const;
+  const opens = (name: string, from = "node:fs"): string =>
+    `import { ${name} } from "${from}";\nexport const x: unknown = ${name};\n`;
+  for (const name of ["readFileSync", "createReadStream", "openSync"])
+    add("apps/cli/src/importers/", opens(name), ["remat(input-files)", new RegExp(`not by ${name} of node:fs`)]);
+  add("packages/fit/src/node/", opens("readFile", "node:fs/promises"), [
+    "remat(input-files)",
+    /readInput, readInputText or openInput/,
+  ]);
+  add("apps/cli/src/", 'import * as fs from "node:fs";\nexport const x: unknown = fs;\n', ["remat(input-files)", /./]);
+  add("apps/cli/src/importers/", opens("statSync"));
+  add("apps/cli/test/", opens("readFileSync"));
+
   add("packages/trace/src/", documented("/** Returns twice `x`. */"));
   add("packages/trace/src/", documented("/**\n * Doubles `x`: exact.\n *\n * @example\n * twice(1);\n */"));
   add("packages/trace/src/", documented("/** Twice `x`. @internal */"));

@@ -25,6 +25,7 @@ export function lintFiles(files: Readonly<Record<string, string>>): readonly Fin
       "tooling/lint/plugin.js",
       "tooling/lint/generated-text.js",
       "tooling/lint/import-table.js",
+      "tooling/lint/own-files.js",
       "tooling/lint/refused-words.js",
     ])
       cpSync(join(root, file), join(folder, file));

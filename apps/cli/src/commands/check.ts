@@ -1,5 +1,6 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { dirname, relative, resolve, sep } from "node:path";
+import { readInputText } from "@remat/output-file";
 import {
   type BaselineStep,
   baselineStep,
@@ -84,7 +85,7 @@ function nameIn(baseline: string, target: string): string {
 function readBaseline(path: string): MemoryBaseline {
   let text: string;
   try {
-    text = readFileSync(path, "utf8");
+    text = readInputText(path);
   } catch (cause) {
     throw new UsageError(
       `--baseline ${quote(path)}: cannot be read (${(cause as Error).message}). --update writes it.`,

@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { readInputText } from "@remat/output-file";
 import { type ExecOrder, runProgram } from "@remat/program";
 import { readPlan } from "@remat/trace";
 import { shell } from "@remat/trace/emit";
@@ -88,7 +88,7 @@ function parseExecOptions(options: CommandOptions): ExecOptions {
 /** Returns what a plan says that its step holds; before the program starts, which reads it again. */
 function predictedBytes(path: string): number {
   try {
-    return readPlan(readFileSync(path, "utf8")).predicted.peakBytes;
+    return readPlan(readInputText(path)).predicted.peakBytes;
   } catch (cause) {
     throw new UsageError(`--plan ${path}: ${(cause as Error).message}. Expected a file that remat plan -o wrote.`);
   }

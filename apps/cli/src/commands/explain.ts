@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
 import { judgeAllocatorLog, readAllocatorLog, storagesOfChunks } from "@remat/memory/failure";
+import { readInput } from "@remat/output-file";
 import { allocatorDocument, allocatorFacts } from "@remat/reporting";
 import { formatExactBytes } from "@remat/text-table";
 import { RematError } from "@remat/trace";
@@ -51,7 +51,7 @@ export async function explain(
 
 function readLog(path: string): string {
   try {
-    const bytes = readFileSync(path);
+    const bytes = readInput(path);
     // PowerShell's `2>` writes UTF-16.
     return new TextDecoder(bytes[0] === 0xff && bytes[1] === 0xfe ? "utf-16le" : "utf-8").decode(bytes);
   } catch (cause) {

@@ -1,14 +1,13 @@
 import { createHash, type Hash } from "node:crypto";
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
-import { readRegularFile } from "@remat/fit/node";
+import { readInput, readInputText } from "@remat/output-file";
 import { isOf, type ModelSource } from "../model-source.js";
 import { buildHash } from "./build-hash.js";
 
-/** Code that somebody wrote, and topologies. Weights and recorded runs are larger. */
+/** Code and topologies are small. Recorded runs may be larger. */
 const mostCodeBytes = 256 * 2 ** 20;
-const mostRunBytes = 8 * 2 ** 30;
 
 /** Returns a hash of everything that answers depend on: the code that computes them, and `files`, which names the files by their hashes, and the step. */
 export function contentKey(files: object): string {
@@ -26,7 +25,7 @@ export function contentKey(files: object): string {
 export function hashOfSource(source: ModelSource): string {
   const hash = createHash("sha256");
   if (isOf(source, "model")) addCode(hash, source.path, new Set());
-  else add(hash, readRegularFile(source.path, mostRunBytes));
+  else add(hash, readInput(source.path));
   return hash.digest("hex");
 }
 
@@ -44,7 +43,7 @@ function add(hash: Hash, ...parts: readonly (string | Buffer)[]): void {
 function addCode(hash: Hash, path: string, seen: Set<string>): void {
   if (seen.has(path)) return;
   seen.add(path);
-  const content = readRegularFile(path, mostCodeBytes);
+  const content = readInput(path, { maxBytes: mostCodeBytes });
   add(hash, content);
   // A Keras topology: its weights do not matter.
   if (!/\.[cm]?js$/.test(path)) return;
@@ -70,7 +69,7 @@ function versionOf(name: string, from: string): string {
   for (const folder of createRequire(from).resolve.paths(packageName) ?? []) {
     const file = join(folder, packageName, "package.json");
     if (!existsSync(file)) continue;
-    const { version } = JSON.parse(readFileSync(file, "utf8")) as { version?: string };
+    const { version } = JSON.parse(readInputText(file)) as { version?: string };
     return version ?? "";
   }
   return "";

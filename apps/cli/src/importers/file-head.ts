@@ -1,5 +1,5 @@
-import { closeSync, openSync, readSync } from "node:fs";
 import { constants, gunzipSync } from "node:zlib";
+import { readInputHead } from "@remat/output-file";
 
 /** The beginning of a file, by which importers know it. */
 export interface FileHead {
@@ -9,24 +9,24 @@ export interface FileHead {
 }
 
 const headBytes = 4096;
+/** Deflate makes at most 1032 bytes of one. */
+const mostUnzipped = headBytes * 1032;
 
-/** Reads the beginning of a file. */
+/**
+ * Reads the beginning of a file.
+ *
+ * @throws InputError for a device, a named pipe or a socket; what the file system throws
+ */
 export function readHead(path: string): FileHead {
-  const buffer = Buffer.alloc(headBytes);
-  const file = openSync(path, "r");
-  try {
-    const head = buffer.subarray(0, readSync(file, buffer, 0, buffer.length, 0));
-    const isZipped = head[0] === 0x1f && head[1] === 0x8b;
-    return { isZipped, text: (isZipped ? unzippedHead(head) : head).toString("utf8") };
-  } finally {
-    closeSync(file);
-  }
+  const head = readInputHead(path, headBytes);
+  const isZipped = head[0] === 0x1f && head[1] === 0x8b;
+  return { isZipped, text: (isZipped ? unzippedHead(head) : head).toString("utf8") };
 }
 
 /** As far as a part of a file can be unzipped; empty where it is damaged. */
 function unzippedHead(head: Buffer): Buffer {
   try {
-    return gunzipSync(head, { finishFlush: constants.Z_SYNC_FLUSH });
+    return gunzipSync(head, { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: mostUnzipped });
   } catch {
     return Buffer.alloc(0);
   }

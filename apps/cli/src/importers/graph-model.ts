@@ -1,11 +1,11 @@
-import { existsSync, readFileSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
-import { RematError } from "@remat/trace";
+import { basename, dirname } from "node:path";
+import { elementsOf, RematError } from "@remat/trace";
 import type { ModelContext, ModelFactory } from "@remat/tracer/step";
 import type { io, NamedTensorMap, Tensor } from "@tensorflow/tfjs-core";
 import { type GraphNode, GraphNodes, type LoadedGraph } from "./graph-nodes.js";
 import type { ModelImporter } from "./importer.js";
 import { parseJson } from "./parse-json.js";
+import { WeightFiles } from "./weight-files.js";
 
 /** What tensorflowjs's converter writes of a TensorFlow graph: as much of it as is read. */
 interface GraphModelJson extends Omit<io.ModelJSON, "weightsManifest"> {
@@ -139,16 +139,53 @@ function refuseNode(cause: unknown, node: GraphNode | undefined, path: string): 
 
 /** Constants of a graph (shapes, axes, paddings) are weights of it, too, so that it cannot be read without. */
 function readWeights(path: string, { weightsManifest = [] }: GraphModelJson) {
-  const names = weightsManifest.flatMap(({ paths }) => paths);
-  const missing = names.filter((name) => !existsSync(join(dirname(path), name)));
+  const refuse = (what: string) => new RematError("GRAPH_MODEL_WEIGHTS", `${path}: ${what}.`);
+  const isGroup = (group: unknown): boolean =>
+    typeof group === "object" &&
+    group !== null &&
+    Array.isArray((group as { readonly paths?: unknown; readonly weights?: unknown }).paths) &&
+    Array.isArray((group as { readonly paths?: unknown; readonly weights?: unknown }).weights);
+  if (!Array.isArray(weightsManifest) || !weightsManifest.every(isGroup))
+    throw refuse("its weightsManifest is not a list of groups with `paths` and `weights`. Convert the model again");
+  const groups = weightsManifest.map(({ paths, weights }) => ({ paths, bytes: bytesOf(weights, refuse) }));
+  const files = new WeightFiles(path, groups, refuse);
+  const { names, missing } = files;
   if (missing.length > 0)
-    throw new RematError(
-      "GRAPH_MODEL_WEIGHTS",
-      `${path}: of its ${names.length} weight files ${missing.length} are not beside it: ${missing.join(", ")}. Copy them there: a graph's shapes and axes are among them.`,
+    throw refuse(
+      `${missing.length} of its ${names.length} weight files are not beside it: ${missing.slice(0, 10).join(", ")}${missing.length > 10 ? ", …" : ""}. Copy them there: a graph's shapes and axes are among them`,
     );
-  const bytes = Buffer.concat(names.map((name) => readFileSync(join(dirname(path), name))));
+  files.checkSizes();
+  const bytes = Buffer.concat(names.map((name) => files.read(name)));
   return {
     weightSpecs: weightsManifest.flatMap(({ weights }) => weights),
     weightData: bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length),
   };
+}
+
+/** Bytes of one number of what tfjs reads; texts have lengths of their own. */
+const numberBytes: Readonly<Record<string, number>> = {
+  float32: 4,
+  int32: 4,
+  bool: 1,
+  complex64: 8,
+  uint8: 1,
+  uint16: 2,
+  float16: 2,
+};
+
+/** Returns how many bytes weights have in their files; undefined if texts are among them. */
+function bytesOf(weights: readonly unknown[], refuse: (what: string) => RematError): number | undefined {
+  let total: number | undefined = 0;
+  for (const [i, weight] of weights.entries()) {
+    const { shape, dtype, quantization } = (weight ?? {}) as Partial<io.WeightsManifestEntry>;
+    const isSize = (size: unknown): boolean => Number.isSafeInteger(size) && (size as number) >= 0;
+    const stored: unknown = quantization?.dtype ?? dtype;
+    if (!Array.isArray(shape) || !shape.every(isSize) || !Number.isSafeInteger(8 * elementsOf(shape)))
+      throw refuse(`weight ${i} of its manifest has no shape of sizes. Convert the model again`);
+    if (stored === "string") total = undefined;
+    else if (typeof stored !== "string" || !Object.hasOwn(numberBytes, stored))
+      throw refuse(`weight ${i} of its manifest has an unknown dtype. Convert the model again`);
+    else if (total !== undefined) total += elementsOf(shape) * numberBytes[stored]!;
+  }
+  return total;
 }

@@ -1,6 +1,6 @@
-import { readFileSync } from "node:fs";
 import { parseJsonText, RematError } from "@remat/trace";
 import type { GraphImporter } from "./importer.js";
+import { readModelText } from "./read-model-file.js";
 
 /** A graph of ops, with bytes and costs: one that says so, or that has nodes and edges. */
 export const graphImporter: GraphImporter = {
@@ -12,12 +12,12 @@ export const graphImporter: GraphImporter = {
   recognises: (path, { text }) =>
     text.includes('"rematerialization-graph/') ||
     (path.endsWith(".json") && /"(nodes|edges)"\s*:/.test(text) && hasNodesAndEdges(path)),
-  read: (path) => parseLeniently(readFileSync(path, "utf8"), path) as Record<string, unknown>,
+  read: (path) => parseLeniently(readModelText(path), path) as Record<string, unknown>,
 };
 
 function hasNodesAndEdges(path: string): boolean {
   try {
-    const file = parseLeniently(readFileSync(path, "utf8"), path);
+    const file = parseLeniently(readModelText(path), path);
     return typeof file === "object" && file !== null && "nodes" in file && "edges" in file;
   } catch {
     // What is damaged is told as what its beginning is.

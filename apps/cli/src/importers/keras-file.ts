@@ -1,9 +1,9 @@
-import { existsSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
 import type { KerasWeights } from "@remat/keras-loader/weights";
 import { RematError } from "@remat/trace";
 import { namingFile } from "./naming-file.js";
 import { parseJson } from "./parse-json.js";
+import { readModelFile } from "./read-model-file.js";
+import { WeightFiles } from "./weight-files.js";
 
 /** A file of Keras' or tfjs-layers' that may have a topology, weights, or both. */
 export interface KerasFile {
@@ -26,7 +26,7 @@ export async function readKerasFile(path: string): Promise<KerasFile> {
     const json = parseJson(path) as object;
     return { topology: () => json, readWeights: (onNote) => readManifest(path, json, onNote) };
   }
-  const bytes = readBytes(path);
+  const bytes = readModelFile(path);
   const readWeights = async (): Promise<KerasWeights> => {
     const { readKerasWeights } = await weightsModule();
     return namingFile(path, () => readKerasWeights(bytes));
@@ -34,18 +34,6 @@ export async function readKerasFile(path: string): Promise<KerasFile> {
   if (!/\.(h5|hdf5)$/.test(path)) return { topology: () => bytes, readWeights };
   const { readHdf5Topology } = await weightsModule();
   return { topology: () => readHdf5Topology(bytes), readWeights };
-}
-
-function readBytes(path: string): Uint8Array {
-  try {
-    return readFileSync(path);
-  } catch (cause) {
-    throw new RematError(
-      "MODEL_UNREADABLE",
-      `${path}: cannot be read (${(cause as Error).message}). Name a file that you may read.`,
-      { cause },
-    );
-  }
 }
 
 /** The weight files beside a `model.json`, which often comes without them. */
@@ -56,14 +44,16 @@ async function readManifest(
 ): Promise<KerasWeights | undefined> {
   const { readManifestWeights, weightsManifest } = await weightsModule();
   return namingFile(path, () => {
-    const names = weightsManifest(json).flatMap((group) => group.paths);
-    const pathOf = (name: string): string => join(dirname(path), name);
-    const missing = names.filter((name) => !existsSync(pathOf(name)));
-    if (missing.length === 0 && names.length > 0) return readManifestWeights(json, (name) => readBytes(pathOf(name)));
+    const refuse = (what: string) => new RematError("KERAS_WEIGHTS_FILE", `${what}.`);
+    const files = new WeightFiles(path, weightsManifest(json), refuse);
+    const { names, missing } = files;
+    if (missing.length === 0 && names.length > 0) {
+      files.checkSizes();
+      return readManifestWeights(json, (name) => files.read(name));
+    }
     if (missing.length < names.length)
-      throw new RematError(
-        "KERAS_WEIGHTS_FILE",
-        `of its ${names.length} weight files ${missing.length} are not beside it: ${missing.join(", ")}. Copy them there, or remove the others for random weights.`,
+      throw refuse(
+        `${missing.length} of its ${names.length} weight files are not beside it: ${missing.slice(0, 10).join(", ")}${missing.length > 10 ? ", …" : ""}. Copy them there, or remove the others for random weights`,
       );
     if (names.length > 0)
       onNote(`its weight files are not beside it (${names[0]}): weights are what their initializers give`);

@@ -1,7 +1,7 @@
 import { constants } from "node:buffer";
-import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { parseJsonText, RematError } from "@remat/trace";
+import { readModelFile } from "./read-model-file.js";
 
 /**
  * Reads a JSON file, zipped where its name ends in `.gz`: as long as a string can be, since some kilobytes of gzip data hold gigabytes.
@@ -9,7 +9,7 @@ import { parseJsonText, RematError } from "@remat/trace";
  * @throws RematError `MODEL_JSON`
  */
 export function parseJson(path: string): unknown {
-  const bytes = readFileSync(path);
+  const bytes = readModelFile(path);
   try {
     const text = path.endsWith(".gz") ? gunzipSync(bytes, { maxOutputLength: constants.MAX_STRING_LENGTH }) : bytes;
     return parseJsonText(text.toString("utf8"));

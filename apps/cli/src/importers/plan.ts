@@ -1,7 +1,7 @@
-import { readFileSync } from "node:fs";
 import { planFormat, readPlan } from "@remat/trace";
 import type { PlanImporter } from "./importer.js";
 import { namingFile } from "./naming-file.js";
+import { readModelText } from "./read-model-file.js";
 
 /** Of any version: the reader tells which it reads. */
 const anyFormat = `"${planFormat.slice(0, planFormat.indexOf("/") + 1)}`;
@@ -15,5 +15,5 @@ export const planImporter: PlanImporter = {
   ending: /\.json$/,
   offered: /\.plan\.json$/,
   recognises: (_path, { text }) => text.includes(anyFormat),
-  read: (path) => namingFile(path, () => readPlan(readFileSync(path, "utf8"))),
+  read: (path) => namingFile(path, () => readPlan(readModelText(path))),
 };

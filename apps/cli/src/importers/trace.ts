@@ -1,4 +1,4 @@
-import { createReadStream } from "node:fs";
+import { openInput } from "@remat/output-file";
 import { readTrace } from "@remat/trace";
 import type { RunImporter } from "./importer.js";
 
@@ -13,7 +13,7 @@ export const traceImporter: RunImporter = {
   recognises: (path, { text, isZipped }) =>
     text.includes('"remat":"trace"') || /\.jsonl(\.gz)?$/.test(path) || (isZipped && !path.endsWith(".json.gz")),
   read: (path, { damaged, signal, onProgress }) =>
-    readTrace(createReadStream(path, { highWaterMark: 1 << 20, ...(signal && { signal }) }), {
+    readTrace(openInput(path, { highWaterMark: 1 << 20, ...(signal && { signal }) }), {
       name: path,
       ...(damaged && { damaged }),
       ...(onProgress && { onProgress }),

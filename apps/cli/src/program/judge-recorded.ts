@@ -1,5 +1,4 @@
-import { createReadStream } from "node:fs";
-import { isStandardOutput } from "@remat/output-file";
+import { isStandardOutput, openInput } from "@remat/output-file";
 import type { Verdict } from "@remat/reporting";
 import { readTrace } from "@remat/trace";
 import { modelSource } from "../model-source.js";
@@ -10,7 +9,7 @@ import { giveVerdict } from "../verdict/give-verdict.js";
  * Returns the verdict on a step that a program has taken here; what to type next reads `path`, to which its trace was written.
  */
 export async function judgeRecorded(file: string, path: string): Promise<Verdict | undefined> {
-  const trace = await readTrace(createReadStream(file));
+  const trace = await readTrace(openInput(file));
   const source = modelSource(file);
   const recorded = { target: path, source, options: {}, pricing: parsePricing({}) };
   const given = isStandardOutput(path) ? { ...recorded, command: undefined } : recorded;

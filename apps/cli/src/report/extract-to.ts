@@ -1,5 +1,5 @@
-import { readFile } from "node:fs/promises";
 import { gzipSync } from "node:zlib";
+import { readInputText } from "@remat/output-file";
 import { extractReport } from "@remat/report";
 import { RematError } from "@remat/trace";
 import { json } from "@remat/trace/emit";
@@ -14,7 +14,7 @@ import { writeTraceFile } from "../write-trace-file.js";
 export async function extractTo(path: string, output: string | undefined, io: ConsoleIo): Promise<void> {
   let page: string;
   try {
-    page = await readFile(path, "utf8");
+    page = readInputText(path);
   } catch (cause) {
     throw new RematError("REPORT_READ", `${path}: cannot be read (${(cause as Error).message}). Name a report.`, {
       cause,

@@ -1,7 +1,7 @@
-import { mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { cacheFolder } from "@remat/backends/node";
-import { replaceFile } from "@remat/output-file";
+import { readInputText, replaceFile } from "@remat/output-file";
 import { BenchmarkCache } from "@remat/runtime-estimator/benchmark";
 
 /** Times of calls that are kept between runs. */
@@ -26,7 +26,7 @@ export function keptTimes(path: string = join(cacheFolder(), "benchmark.json")):
 /** A file that is missing or damaged costs time, not the run. */
 function readTimes(path: string): BenchmarkCache {
   try {
-    return BenchmarkCache.parse(readFileSync(path, "utf8"));
+    return BenchmarkCache.parse(readInputText(path));
   } catch {
     return new BenchmarkCache();
   }

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readInputText } from "@remat/output-file";
 import type { CommandOptions } from "../command.js";
 import { parseBudgetOption, parseShare, parseSize, parseTimeMs } from "../plan/plan-options.js";
 import { parseUpdateInBackward } from "../update-in-backward-option.js";
@@ -67,7 +67,7 @@ function parseWanted(options: CommandOptions): Wanted {
 function planWanted(path: string): Wanted {
   let plan: string;
   try {
-    plan = readFileSync(path, "utf8");
+    plan = readInputText(path);
   } catch (cause) {
     throw new UsageError(`--plan ${path}: ${(cause as Error).message}. Expected a file that remat plan -o wrote.`);
   }

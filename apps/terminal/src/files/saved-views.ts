@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
-import { replaceFile } from "@remat/output-file";
+import { readInputText, replaceFile } from "@remat/output-file";
 import type { SavedView, StartEntry } from "../state/opened.js";
 import type { ThemeName } from "../text/theme.js";
 
@@ -72,7 +72,7 @@ export class SavedViews {
 
   private read(name: string): unknown {
     try {
-      return JSON.parse(readFileSync(join(this.folder, name), "utf8"));
+      return JSON.parse(readInputText(join(this.folder, name)));
     } catch {
       return undefined;
     }

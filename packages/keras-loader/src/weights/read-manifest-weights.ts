@@ -7,6 +7,8 @@ import type { KerasWeights, StoredArray } from "./stored-weights.js";
 export interface WeightsGroup {
   readonly paths: readonly string[];
   readonly weights: readonly io.WeightsManifestEntry[];
+  /** Bytes of the weights together, which is what the files have. */
+  readonly bytes: number;
 }
 
 /** Bytes of one number. */
@@ -20,19 +22,48 @@ const numberBytes: Readonly<Record<string, number>> = {
 };
 
 /**
- * Returns the groups of weight files that a `model.json` of tfjs-layers names; none where it has no manifest.
+ * Returns the groups of weight files that a `model.json` of tfjs-layers names; none where it has no manifest. Names, shapes and dtypes are checked: nothing
+ * is allocated by what a manifest claims.
  *
  * @throws RematError `KERAS_WEIGHTS_FILE` for one that is no manifest
  */
 export function weightsManifest(modelJson: object): readonly WeightsGroup[] {
   const { weightsManifest: groups = [] } = modelJson as { readonly weightsManifest?: unknown };
-  const isGroup = (group: unknown): group is WeightsGroup =>
+  const isGroup = (group: unknown): group is Pick<WeightsGroup, "paths" | "weights"> =>
     isObject(group) && [group["paths"], group["weights"]].every(Array.isArray);
-  if (Array.isArray(groups) && groups.every(isGroup)) return groups;
-  throw new RematError(
-    "KERAS_WEIGHTS_FILE",
-    "weightsManifest is no list of groups with `paths` and `weights`. Convert the model again with tensorflowjs_converter.",
-  );
+  if (!Array.isArray(groups) || !groups.every(isGroup))
+    throw refusal("weightsManifest is no list of groups with `paths` and `weights`");
+  return groups.map(({ paths, weights }) => ({
+    paths,
+    weights,
+    bytes: weights.reduce((sum, entry, i) => sum + bytesOf(checkedEntry(entry, i)), 0),
+  }));
+}
+
+/** A text that is shown of what a file has. */
+const excerpt = (value: unknown): string => (JSON.stringify(value) ?? "undefined").slice(0, 80);
+
+function refusal(what: string): RematError {
+  return new RematError("KERAS_WEIGHTS_FILE", `${what}. Convert the model again with tensorflowjs_converter.`);
+}
+
+function checkedEntry(entry: unknown, i: number): io.WeightsManifestEntry {
+  if (!isObject(entry) || typeof entry["name"] !== "string") throw refusal(`weight ${i} of the manifest has no name`);
+  const { name, shape, quantization } = entry;
+  const where = `weight ${excerpt(name)} of the manifest`;
+  const isSize = (size: unknown): boolean => Number.isSafeInteger(size) && (size as number) >= 0;
+  if (!Array.isArray(shape) || !shape.every(isSize) || !Number.isSafeInteger(8 * elementsOf(shape as number[])))
+    throw refusal(`${where} has the shape ${excerpt(shape)}, expected a list of sizes`);
+  const isScale = (value: unknown): boolean =>
+    value === undefined || (typeof value === "number" && Number.isFinite(value));
+  if (
+    quantization !== undefined &&
+    (!isObject(quantization) || !isScale(quantization["scale"]) || !isScale(quantization["min"]))
+  )
+    throw refusal(
+      `${where} has the quantization ${excerpt(quantization)}, expected a dtype with a scale and a minimum`,
+    );
+  return entry as unknown as io.WeightsManifestEntry;
 }
 
 /**
@@ -63,11 +94,10 @@ export function readManifestWeights(modelJson: object, read: (path: string) => U
 }
 
 function bytesOf({ name, shape, dtype, quantization }: io.WeightsManifestEntry): number {
-  const size = numberBytes[quantization?.dtype ?? dtype];
-  if (size !== undefined) return size * elementsOf(shape);
-  throw new RematError(
-    "KERAS_WEIGHTS_FILE",
-    `weight ${name} of the manifest is of ${quantization?.dtype ?? dtype}, expected one of ${Object.keys(numberBytes).join(", ")}. Convert the model again with tensorflowjs_converter.`,
+  const stored: unknown = quantization?.dtype ?? dtype;
+  if (typeof stored === "string" && Object.hasOwn(numberBytes, stored)) return numberBytes[stored]! * elementsOf(shape);
+  throw refusal(
+    `weight ${name} of the manifest is of ${typeof stored === "string" ? stored.slice(0, 80) : excerpt(stored)}, expected one of ${Object.keys(numberBytes).join(", ")}`,
   );
 }
 

@@ -1,0 +1,51 @@
+import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
+import { Socket } from "node:net";
+import { setTimeout } from "node:timers/promises";
+import { UsageError } from "./usage-error.js";
+
+/** How long a named pipe may be without a writer before reading it fails. */
+const mostMs = 10_000;
+const betweenMs = 20;
+
+/**
+ * Reads a named pipe to its end. Opening one waits for its writer, for ever if none comes: this waits ten seconds.
+ *
+ * @throws UsageError if nobody writes to it
+ */
+export async function* readNamedPipe(path: string): AsyncGenerator<Uint8Array> {
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  let isOwned = true;
+  try {
+    // Whoever replaced it since it was looked at gets no further.
+    if (!fstatSync(fd).isFIFO()) throw new UsageError(`${path}: it was a named pipe a moment ago. Name a file.`);
+    const first = await firstBytes(fd, path);
+    const socket = new Socket({ fd, readable: true, writable: false });
+    isOwned = false;
+    try {
+      if (first.length > 0) yield first;
+      yield* socket as AsyncIterable<Uint8Array>;
+    } finally {
+      socket.destroy();
+    }
+  } finally {
+    if (isOwned) closeSync(fd);
+  }
+}
+
+/** Waits until somebody writes; empty if a writer is there that has not written yet. */
+async function firstBytes(fd: number, path: string): Promise<Uint8Array> {
+  const chunk = Buffer.alloc(1 << 16);
+  for (let waitedMs = 0; waitedMs < mostMs; waitedMs += betweenMs) {
+    try {
+      const count = readSync(fd, chunk);
+      if (count > 0) return chunk.subarray(0, count);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EAGAIN") throw error;
+      return new Uint8Array();
+    }
+    await setTimeout(betweenMs);
+  }
+  throw new UsageError(
+    `${path}: a named pipe, and nobody has written to it for ${mostMs / 1000} seconds. Start the writer first, or name a file.`,
+  );
+}
