@@ -372,7 +372,8 @@ const openers = new Set(["readFileSync", "readFile", "createReadStream", "openSy
 const inputFilesRule = {
   create(context) {
     const path = pathOf(context);
-    if (!sourcePath.test(path) || ownFileReaders.has(path)) return {};
+    // A pure package imports no Node module at all.
+    if (!sourcePath.test(path) || ownFileReaders.has(path) || importTable[entryOf(path)]?.pure) return {};
     return {
       ImportDeclaration(node) {
         if (!/^(?:node:)?fs(?:\/promises)?$/.test(node.source.value)) return;
