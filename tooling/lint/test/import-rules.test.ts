@@ -85,7 +85,7 @@ describe("the linter", () => {
     const noNode = ["remat(import-table)", /imports no Node module/] as const;
     const noTfjs = ["remat(import-table)", /imports no tfjs/] as const;
     for (const text of [
-      'import { readFileSync } from "node:fs";\nexport const read = readFileSync;\n',
+      'import { statSync } from "node:fs";\nexport const read = statSync;\n',
       'export const load = (): Promise<unknown> => import("worker_threads");\n',
     ])
       add(folder, text, ...(pure ? [noNode] : loadedIntoPrograms.test(folder) ? [io] : []));
