@@ -1,6 +1,6 @@
-import { crc32, RematError } from "@remat/trace";
-import { strFromU8, unzipSync } from "fflate";
-import { checksumInZip } from "./zip-checksum.js";
+import { RematError } from "@remat/trace";
+import { strFromU8 } from "fflate";
+import { readZipFile } from "./read-zip-file.js";
 
 /** As much as a topology is allowed to be: some kilobytes of a zip file can hold gigabytes. */
 const maxTopologyBytes = 256 * 1024 * 1024;
@@ -13,7 +13,7 @@ export function isArchive(bytes: Uint8Array): boolean {
   return bytes[0] === 0x50 && bytes[1] === 0x4b;
 }
 
-/** The file of it that holds the weights, and how large it may be: fflate unpacks into one array. */
+/** The file of it that holds the weights, and how large it may be: it is unpacked into one array. */
 const weightsFile = "model.weights.h5";
 const maxWeightsBytes = 2 ** 32;
 
@@ -36,25 +36,13 @@ export function readArchiveWeights(bytes: Uint8Array): Uint8Array {
 }
 
 function unpack(bytes: Uint8Array, wanted: string, maxBytes: number): Uint8Array {
-  let found: Record<string, Uint8Array>;
+  let file: Uint8Array | undefined;
   try {
-    found = unzipSync(bytes, {
-      filter({ name, originalSize }) {
-        if (name !== wanted) return false;
-        if (originalSize > maxBytes)
-          throw broken(`its ${wanted} is of ${originalSize} bytes, expected at most ${maxBytes}`);
-        return true;
-      },
-    });
+    file = readZipFile(bytes, wanted, maxBytes);
   } catch (cause) {
-    throw cause instanceof RematError ? cause : broken((cause as Error).message, cause);
+    throw broken((cause as Error).message, cause);
   }
-  const file = found[wanted];
   if (file === undefined) throw broken(`it holds no ${wanted}`);
-  const expected = checksumInZip(bytes, wanted);
-  // fflate does not look at it.
-  if (expected !== undefined && crc32(file) !== expected)
-    throw broken(`its ${wanted} is not what was written: the checksum differs`);
   return file;
 }
 

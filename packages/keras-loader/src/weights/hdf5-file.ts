@@ -1,6 +1,6 @@
-import { elementsOf, RematError } from "@remat/trace";
+import { RematError } from "@remat/trace";
 import { type DataType, type Tensor, tensor } from "@tensorflow/tfjs-core";
-import { type Group, isDataset, openFile } from "./jsfive.js";
+import { type Hdf5Object, openFile } from "./hdf5/open-file.js";
 import type { StoredArray } from "./stored-weights.js";
 
 /** The first bytes of every HDF5 file. */
@@ -16,12 +16,10 @@ export function isHdf5(bytes: Uint8Array): boolean {
  *
  * @throws RematError `KERAS_WEIGHTS_FILE` where it is broken or of a kind that is not read
  */
-export function readingHdf5<T>(bytes: Uint8Array, from: string, read: (root: Group) => T): T {
+export function readingHdf5<T>(bytes: Uint8Array, from: string, read: (root: Hdf5Object) => T): T {
   return reading(from, () => {
     if (bytes.length === 0) throw new Error("it is empty");
-    const { buffer, byteOffset, byteLength } = bytes;
-    const isWhole = byteOffset === 0 && byteLength === buffer.byteLength && buffer instanceof ArrayBuffer;
-    return read(openFile(isWhole ? buffer : (bytes.slice().buffer as ArrayBuffer), from));
+    return read(openFile(bytes));
   });
 }
 
@@ -40,43 +38,42 @@ function reading<T>(from: string, read: () => T): T {
 }
 
 /** Returns the groups of a group, by name. */
-export function groupsOf(group: Group): ReadonlyMap<string, Group> {
+export function groupsOf(group: Hdf5Object): ReadonlyMap<string, Hdf5Object> {
   const all = group.keys.map((key) => [key, group.get(key)] as const);
-  return new Map(all.filter((each): each is [string, Group] => !isDataset(each[1])));
+  return new Map(all.filter(([, { isArray }]) => !isArray));
 }
 
 /** Returns the array of a group at `path`. */
-export function arrayOf(group: Group, path: string, name: string, from: string): StoredArray {
+export function arrayOf(group: Hdf5Object, path: string, name: string, from: string): StoredArray {
   const found = group.get(path);
-  if (!isDataset(found)) throw new Error(`${name} is no array`);
+  if (!found.isArray) throw new Error(`${name} is not an array`);
   const { shape } = found;
-  const size = elementsOf(shape);
   return {
     name,
     shape,
-    read: (dtype: DataType): Tensor =>
-      reading(from, () => {
-        const values = found.value;
-        if (values.length !== size || typeof (values[0] ?? 0) !== "number")
-          throw new Error(
-            `${name} has ${values.length} values of type ${String(found.dtype)}, expected ${size} numbers`,
-          );
-        return tensor(values as number[], shape, dtype);
-      }),
+    read: (dtype: DataType): Tensor => reading(`${from}: ${name}`, () => tensor(valuesOf(found, dtype), shape, dtype)),
   };
 }
 
-/** Returns an attribute, of which Keras writes what is long in parts: `weight_names0`, `weight_names1`, … */
-export function attributeOf({ attrs }: Group, name: string): string | readonly string[] | undefined {
-  const parts = Object.hasOwn(attrs, name) ? [attrs[name]] : partsOf(attrs, name);
-  if (parts.length === 0) return undefined;
-  if (parts.every((part) => typeof part === "string")) return parts.join("");
-  // Of an empty list h5py makes numbers; the shorter of long names are filled up with zeros.
-  return parts.flat().flatMap((part) => (typeof part === "string" ? [part.replace(/\0+$/, "")] : []));
+/** Returns the numbers as tfjs keeps those of a dtype. */
+function valuesOf(array: Hdf5Object, dtype: DataType): Float32Array | Int32Array | Uint8Array {
+  const numbers = array.numbers();
+  if (dtype === "int32") return Int32Array.from(numbers);
+  if (dtype === "bool") return Uint8Array.from(numbers);
+  return numbers instanceof Float32Array ? numbers : Float32Array.from(numbers);
 }
 
-function partsOf(attributes: Readonly<Record<string, unknown>>, name: string): unknown[] {
+/** Returns an attribute, of which Keras writes what is long in parts: `weight_names0`, `weight_names1`, … */
+export function attributeOf({ attrs }: Hdf5Object, name: string): string | readonly string[] | undefined {
+  const parts = attrs.has(name) ? [attrs.get(name)] : partsOf(attrs, name);
+  if (parts.length === 0) return undefined;
+  if (parts.every((part) => typeof part === "string")) return parts.join("");
+  // Of an empty list h5py makes numbers.
+  return parts.flat().flatMap((part) => (typeof part === "string" ? [part] : []));
+}
+
+function partsOf(attributes: ReadonlyMap<string, unknown>, name: string): unknown[] {
   const parts: unknown[] = [];
-  while (Object.hasOwn(attributes, `${name}${parts.length}`)) parts.push(attributes[`${name}${parts.length}`]);
+  while (attributes.has(`${name}${parts.length}`)) parts.push(attributes.get(`${name}${parts.length}`));
   return parts;
 }

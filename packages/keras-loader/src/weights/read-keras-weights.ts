@@ -1,7 +1,7 @@
 import { RematError } from "@remat/trace";
 import { isArchive, readArchiveWeights } from "../read-archive.js";
+import type { Hdf5Object } from "./hdf5/open-file.js";
 import { arrayOf, attributeOf, groupsOf, isHdf5, readingHdf5 } from "./hdf5-file.js";
-import type { Group } from "./jsfive.js";
 import type { KerasWeights, StoredArray, StoredObject } from "./stored-weights.js";
 
 /**
@@ -24,7 +24,7 @@ export function readKerasWeights(bytes: Uint8Array): KerasWeights {
 
 function readHdf5(bytes: Uint8Array, from: string): KerasWeights {
   return readingHdf5(bytes, from, (root): KerasWeights => {
-    const legacy = root.keys.includes("model_weights") ? (root.get("model_weights") as Group) : root;
+    const legacy = root.keys.includes("model_weights") ? root.get("model_weights") : root;
     const names = attributeOf(legacy, "layer_names");
     if (names !== undefined) return { from, layout: "layers", layers: readLayers(legacy, [names].flat(), from) };
     if (root.keys.includes("layers")) return { from, layout: "objects", root: readObject(root, "", from) };
@@ -36,25 +36,43 @@ function readHdf5(bytes: Uint8Array, from: string): KerasWeights {
   });
 }
 
-function readLayers(group: Group, names: readonly string[], from: string): ReadonlyMap<string, readonly StoredArray[]> {
+function readLayers(
+  group: Hdf5Object,
+  names: readonly string[],
+  from: string,
+): ReadonlyMap<string, readonly StoredArray[]> {
   return new Map(
     names.map((name) => {
-      const layer = group.get(name) as Group;
+      const layer = group.get(name);
       const weights = [attributeOf(layer, "weight_names") ?? []].flat();
       return [name, weights.map((weight) => arrayOf(layer, weight, `${name}/${weight}`, from))];
     }),
   );
 }
 
+/** Keras nests no deeper: a group that is in itself would have no end. */
+const mostDepth = 100;
+
 /** What an optimizer keeps is left out. */
-function readObject(group: Group, path: string, from: string): StoredObject {
+function readObject(
+  group: Hdf5Object,
+  path: string,
+  from: string,
+  seen: Set<number> = new Set(),
+  depth = 0,
+): StoredObject {
+  if (seen.has(group.address) || depth > mostDepth)
+    throw new Error(`the group ${path} is in the file twice, or in itself`);
+  seen.add(group.address);
   const objects = new Map<string, StoredObject>();
   let arrays: readonly StoredArray[] = [];
   for (const [name, inner] of groupsOf(group)) {
     const at = path === "" ? name : `${path}/${name}`;
     if (name === "vars")
-      arrays = inner.keys.sort((a, b) => Number(a) - Number(b)).map((key) => arrayOf(inner, key, `${at}/${key}`, from));
-    else if (at !== "optimizer") objects.set(name, readObject(inner, at, from));
+      arrays = inner.keys
+        .toSorted((a, b) => Number(a) - Number(b))
+        .map((key) => arrayOf(inner, key, `${at}/${key}`, from));
+    else if (at !== "optimizer") objects.set(name, readObject(inner, at, from, seen, depth + 1));
   }
   return { arrays, objects };
 }

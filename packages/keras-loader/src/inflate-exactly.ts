@@ -1,0 +1,27 @@
+import { Inflate } from "fflate";
+
+/** Compressed bytes that are unpacked at once: deflate makes at most 1032 bytes of one, so that no more than 4 MB wait. */
+const step = 1 << 12;
+
+/**
+ * Unpacks deflated bytes into as many as were declared. More end it at once: nothing larger is ever allocated.
+ *
+ * @throws Error if there are more or fewer
+ */
+export function inflateExactly(packed: Uint8Array, declared: number): Uint8Array {
+  const ratio = 1032;
+  if (declared > ratio * packed.length + ratio)
+    throw new Error(`${packed.length} compressed bytes cannot hold the ${declared} that are declared`);
+  const out = new Uint8Array(declared);
+  let length = 0;
+  const inflate = new Inflate((data) => {
+    if (length + data.length > declared)
+      throw new Error(`it unpacks to more than the ${declared} bytes that are declared`);
+    out.set(data, length);
+    length += data.length;
+  });
+  for (let at = 0; at === 0 || at < packed.length; at += step)
+    inflate.push(packed.subarray(at, at + step), at + step >= packed.length);
+  if (length !== declared) throw new Error(`it unpacks to ${length} bytes, and ${declared} are declared`);
+  return out;
+}
