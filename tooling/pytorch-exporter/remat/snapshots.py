@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import pickle
 
 from .files import write_file
+from .plain_pickle import PickleRefused, load_plain, read_regular_file
 
 SCHEMA = "cuda-snapshot/1"
 # What an event of the allocator's history does, by its name in PyTorch; others (an error, a snapshot, a mark of the user) change nothing.
@@ -14,16 +14,6 @@ _ACTIONS = {"alloc", "free_requested", "free_completed", "segment_alloc", "segme
 
 class SnapshotRefused(ValueError):
     """A file is no snapshot of the CUDA allocator."""
-
-
-class _PlainUnpickler(pickle.Unpickler):
-    """Numbers, texts, lists, tuples and dicts, which is all that a snapshot has: nothing is imported or called."""
-
-    def find_class(self, module, name):
-        raise SnapshotRefused(f"the pickle asks for {module}.{name}, and a snapshot of the CUDA allocator holds plain data only. It was not read: do not open it with pickle.load.")
-
-    def persistent_load(self, pid):
-        raise SnapshotRefused(f"the pickle refers to {pid!r} outside of it, which a snapshot of the CUDA allocator does not")
 
 
 def export_snapshot(path, output):
@@ -36,25 +26,37 @@ def export_snapshot(path, output):
 
     The pickle may come from anywhere: nothing in it is run. Raises `SnapshotRefused` for a file that is none.
     """
-    content = _Content(_read(path), os.fspath(path)).content()
+    data, snapshot = _read(path)
+    content = _Content(snapshot, os.fspath(path), len(data)).content()
     write_file(output, content)
 
 
 def _read(path):
-    with open(path, "rb") as file:
-        try:
-            return _PlainUnpickler(file).load()
-        except SnapshotRefused as refused:
-            raise SnapshotRefused(f"remat: {os.fspath(path)}: {refused}") from None
-        except Exception as error:
-            raise SnapshotRefused(f"remat: {os.fspath(path)}: no pickle, or a damaged one ({error}). Expected what torch.cuda.memory._dump_snapshot writes.") from error
+    name = os.fspath(path)
+    try:
+        data = read_regular_file(path)
+        return data, load_plain(data)
+    except PickleRefused as refused:
+        raise SnapshotRefused(f"remat: {name}: no snapshot of the CUDA allocator: {refused} Expected what torch.cuda.memory._dump_snapshot writes.") from None
+    except OSError as error:
+        raise SnapshotRefused(f"remat: {name}: cannot be read ({error.strerror}). Name a file that you may read.") from error
+
+
+def _excerpt(value):
+    """A short text of a value. Values that share parts can have a text of any length, so only plain ones are shown."""
+    if isinstance(value, (int, float, str)) or value is None:
+        text = repr(value if not isinstance(value, str) else value[:80])
+        return text[:100]
+    return f"a {type(value).__name__}"
 
 
 class _Content:
-    """A snapshot with its stacks told once."""
+    """A snapshot with its stacks told once. It visits no more items than the pickle has bytes: more are the same ones again and again."""
 
-    def __init__(self, snapshot, name):
+    def __init__(self, snapshot, name, size):
         self.name = name
+        self.left = size
+        self.stack_of_frames = {}
         if not isinstance(snapshot, dict) or not isinstance(snapshot.get("segments"), list):
             raise self._refused(f"a dict with 'segments', found {type(snapshot).__name__}")
         self.snapshot = snapshot
@@ -62,25 +64,29 @@ class _Content:
 
     def content(self):
         snapshot = self.snapshot
-        traces = snapshot.get("device_traces") or []
+        traces = self._list(snapshot, "device_traces")
         devices = {}
-        for segment in snapshot["segments"]:
+        for segment in self._visit(snapshot["segments"]):
             devices.setdefault(self._of(segment, "device", int, 0), []).append(self._segment(segment))
-        for device, trace in enumerate(traces):
+        for device, trace in enumerate(self._visit(traces)):
+            if not isinstance(trace, (list, tuple)):
+                raise self._refused(f"a list in 'device_traces', found {_excerpt(trace)}")
             if trace:
                 devices.setdefault(device, [])
         settings = snapshot.get("allocator_settings") or {}
+        if not isinstance(settings, dict):
+            raise self._refused(f"a dict 'allocator_settings', found {_excerpt(settings)}")
         told = [
             {
                 "device": device,
                 "segments": segments,
-                "trace": [self._event(event) for event in (traces[device] if device < len(traces) else []) if event.get("action") in _ACTIONS],
+                "trace": [self._event(event) for event in self._visit(traces[device] if device < len(traces) else []) if self._of(event, "action", str) in _ACTIONS],
             }
             for device, segments in sorted(devices.items())
         ]
         return {
             "schema": SCHEMA,
-            "settings": str(settings.get("PYTORCH_CUDA_ALLOC_CONF") or settings.get("PYTORCH_ALLOC_CONF") or ""),
+            "settings": self._of(settings, "PYTORCH_CUDA_ALLOC_CONF", str, "") or self._of(settings, "PYTORCH_ALLOC_CONF", str, ""),
             "devices": told,
             "stacks": [list(stack) for stack in self.stacks],
             "frames": [list(frame) for frame in self.frames],
@@ -90,11 +96,11 @@ class _Content:
         blocks = self._of(segment, "blocks", list)
         address = self._of(segment, "address", int)
         told = []
-        for block in blocks:
+        for block in self._visit(blocks):
             size = self._of(block, "size", int)
             # Since 2.2; before, blocks followed one another without it.
             at = self._of(block, "address", int, address)
-            is_active = str(block.get("state", "")).startswith("active")
+            is_active = self._of(block, "state", str, "").startswith("active")
             told.append([at, size, self._of(block, "requested_size", int, size), int(is_active), self._stack(block)])
             address = at + size
         return {"bytes": self._of(segment, "total_size", int), "stream": self._of(segment, "stream", int, 0), "blocks": told}
@@ -104,18 +110,42 @@ class _Content:
 
     def _stack(self, of):
         """The number of a stack, innermost frame first; -1 where none was recorded."""
-        frames = of.get("frames") or next((one.get("frames") for one in of.get("history") or []), None)
+        frames = self._list(of, "frames")
+        for one in self._visit(self._list(of, "history")):
+            if frames:
+                break
+            frames = self._list(one, "frames")
         if not frames:
             return -1
-        stack = tuple(
-            self.frames.setdefault((str(frame.get("filename")), self._of(frame, "line", int, 0), str(frame.get("name"))), len(self.frames)) for frame in frames
-        )
-        return self.stacks.setdefault(stack, len(self.stacks))
+        # Blocks and events share their frames.
+        known = self.stack_of_frames.get(id(frames))
+        if known is None:
+            stack = tuple(self._frame(frame) for frame in self._visit(frames))
+            known = self.stack_of_frames[id(frames)] = self.stacks.setdefault(stack, len(self.stacks))
+        return known
+
+    def _frame(self, frame):
+        told = (self._of(frame, "filename", str, ""), self._of(frame, "line", int, 0), self._of(frame, "name", str, ""))
+        return self.frames.setdefault(told, len(self.frames))
+
+    def _list(self, of, field):
+        value = of.get(field) if isinstance(of, dict) else None
+        if value is not None and not isinstance(value, (list, tuple)):
+            raise self._refused(f"a list '{field}', found {_excerpt(value)}")
+        return value or []
+
+    def _visit(self, items):
+        self.left -= len(items)
+        if self.left < 0:
+            raise self._refused("a snapshot that has each of its parts once, found the same ones again and again")
+        return items
 
     def _of(self, of, field, kind, default=None):
         value = of.get(field, default) if isinstance(of, dict) else None
         if not isinstance(value, kind) or isinstance(value, bool):
-            raise self._refused(f"'{field}' of type {kind.__name__}, found {value!r}")
+            raise self._refused(f"'{field}' of type {kind.__name__}, found {_excerpt(value)}")
+        if kind is int and not 0 <= value < 2**63:
+            raise self._refused(f"'{field}' of at most 63 bits, found {_excerpt(value)}")
         return value
 
     def _refused(self, expected):

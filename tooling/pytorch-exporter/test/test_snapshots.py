@@ -8,6 +8,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -122,6 +123,91 @@ class Snapshots(unittest.TestCase):
             command = [sys.executable, "-m", "remat", "snapshot", f"{folder}/half.pickle", f"{folder}/out.json"]
             done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parent.parent)
             self.assertEqual((done.returncode, len(done.stderr.splitlines())), (1, 1), done.stderr)
+
+    def test_every_protocol_is_read_as_pickle_reads_it(self):
+        from remat.plain_pickle import load_plain
+
+        values = [grown(seed).snapshot() for seed in range(3)]
+        values += [{"a": [1, -1, 255, 256, 65535, 65536, 2**31, -(2**31), 2**62, 1.5, None, True, False, "é" * 300, (), (1,), (1, 2), (1, 2, 3), (1, 2, 3, 4)], "b": {}}]
+        for value in values:
+            for protocol in range(2, 6):
+                self.assertEqual(load_plain(pickle.dumps(value, protocol)), value)
+
+    def test_hostile_pickles_are_refused_at_once(self):
+        tuples = [b"\x80\x04)\x94"]
+        for _ in range(60):
+            tuples.append(b"h\x00h\x00\x86q\x00")
+        laughs = {
+            "laugh": (Path(__file__).parent / "laugh.pickle").read_bytes(),
+            "hashed": b"".join([*tuples, b"0}h\x00K\x01s."]).replace(b"0}", b"}"),
+            "deep": b"\x80\x04" + b"]" * 10**6 + b"a" * (10**6 - 1) + b".",
+            "memo": b"\x80\x04]r\xff\xff\xff\xff.",
+            "long text": b"\x80\x04\x8d" + b"\xff" * 7 + b"\x00.",
+            "long number": b"\x80\x04\x8b\xff\xff\xff\x7f.",
+            "long digits": b"I" + b"9" * 10**6 + b"\n.",
+            "global": b"cos\nsystem\n.",
+            "extension": b"\x82\x01.",
+            "frames": pickle.dumps({"segments": [{"address": 0, "total_size": 1, "blocks": [{"size": 1, "frames": [{"filename": [[]], "line": 1, "name": "n"}]}]}]}),
+            "state": pickle.dumps({"segments": [{"address": 0, "total_size": 1, "blocks": [{"size": 1, "state": {}}]}]}),
+            "negative": pickle.dumps({"segments": [{"address": 0, "total_size": -1, "blocks": []}]}),
+            "nan": pickle.dumps({"segments": [{"address": 0, "total_size": float("nan"), "blocks": []}]}),
+            "huge": pickle.dumps({"segments": [{"address": 2**80, "total_size": 1, "blocks": []}]}),
+            "action": pickle.dumps({"segments": [], "device_traces": [[{"action": []}]]}),
+            "events": pickle.dumps({"segments": [], "device_traces": [["alloc"]]}),
+            "traces": pickle.dumps({"segments": [], "device_traces": 7}),
+            "settings": pickle.dumps({"segments": [], "device_traces": [], "allocator_settings": {"PYTORCH_CUDA_ALLOC_CONF": [1]}}),
+            "settings list": pickle.dumps({"segments": [], "device_traces": [], "allocator_settings": [1]}),
+        }
+        block = {"size": 1, "frames": []}
+        blocks = [block] * 10_000
+        laughs["shared"] = pickle.dumps({"segments": [{"address": 0, "total_size": 1, "blocks": blocks}] * 100_000})
+        for protocol in (2, 4):
+            frames = [{"filename": "f", "line": i, "name": "n"} for i in range(20_000)]
+            shared = {"segments": [{"address": 0, "total_size": 1, "blocks": [{"size": 1, "frames": frames} for _ in range(20_000)]}]}
+            with tempfile.TemporaryDirectory() as folder:
+                Path(f"{folder}/s.pickle").write_bytes(pickle.dumps(shared, protocol))
+                remat.export_snapshot(f"{folder}/s.pickle", f"{folder}/out.json.gz")
+        with tempfile.TemporaryDirectory() as folder:
+            for name, content in laughs.items():
+                with self.subTest(name):
+                    Path(f"{folder}/{name}.pickle").write_bytes(content)
+                    before = time.process_time()
+                    if name == "memo":
+                        with self.assertRaises(remat.SnapshotRefused):
+                            remat.export_snapshot(f"{folder}/{name}.pickle", f"{folder}/out.json")
+                    else:
+                        with self.assertRaisesRegex(remat.SnapshotRefused, f"remat: .*{name}.pickle: no snapshot") as caught:
+                            remat.export_snapshot(f"{folder}/{name}.pickle", f"{folder}/out.json")
+                        self.assertLess(len(str(caught.exception)), 600)
+                    self.assertLess(time.process_time() - before, 10)
+
+    def test_any_change_is_read_or_refused(self):
+        rng = random.Random(5)
+        wholes = [pickle.dumps(grown(seed).snapshot(), protocol) for seed, protocol in ((1, 2), (2, 4), (3, 5))]
+        with tempfile.TemporaryDirectory() as folder:
+            for _ in range(1500):
+                changed = bytearray(rng.choice(wholes))
+                for _ in range(rng.randrange(1, 5)):
+                    at = rng.randrange(len(changed))
+                    changed[at : at + rng.choice((1, 1, 1, 4))] = bytes(rng.randrange(256) for _ in range(rng.choice((1, 1, 1, 0, 4))))
+                if rng.random() < 0.2:
+                    del changed[rng.randrange(len(changed)) :]
+                Path(f"{folder}/c.pickle").write_bytes(changed)
+                try:
+                    remat.export_snapshot(f"{folder}/c.pickle", f"{folder}/out.json")
+                except remat.SnapshotRefused as refused:
+                    self.assertLess(len(str(refused)), 600)
+
+    @unittest.skipUnless(hasattr(os, "mkfifo"), "no named pipes here")
+    def test_devices_and_pipes_are_refused_at_once(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkfifo(f"{folder}/pipe.pickle")
+            for path in (f"{folder}/pipe.pickle", "/dev/zero", "/dev/null"):
+                with self.assertRaisesRegex(remat.SnapshotRefused, "not a regular file"):
+                    remat.export_snapshot(path, f"{folder}/out.json")
+            for path in (folder, f"{folder}/none.pickle"):
+                with self.assertRaises(remat.SnapshotRefused):
+                    remat.export_snapshot(path, f"{folder}/out.json")
 
     @unittest.skipUnless(CLI, "the command line is not built")
     def test_the_command_line_shows_the_peaks_that_the_allocator_reached(self):
