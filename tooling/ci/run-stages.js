@@ -64,6 +64,12 @@ function specsStage(backend, modes) {
   };
 }
 
+/** Test files of the PyTorch exporter that every change runs. The others are in `.ci/nightly`: `test_compiled` compiles models, and `test_cuda` needs a GPU. */
+const pytorchTests = [
+  ...["test_fit", "test_steps", "test_programs", "test_parts", "test_regions", "test_wrapped"],
+  ...["test_rules", "test_graphs", "test_kernels", "test_snapshots", "test_bookkeeping"],
+];
+
 /** A machine that has never had this project: an empty home, in which all caches are, and nothing else but PATH. */
 const freshMachine = () => ({ HOME: mkdtempSync(join(folder, "home-")), CI: "true", NO_COLOR: "1" });
 
@@ -113,6 +119,12 @@ const parts = [
   ],
   [
     { name: "packages", command: ["pnpm", "packages"], count: okLines },
+    {
+      // If there is no PyTorch and it cannot be installed, that is a failure.
+      name: "pytorch",
+      command: ["node", "tooling/pytorch-exporter/test.js", "--required", "--install", ...pytorchTests],
+      count: okLines,
+    },
     {
       name: "fuzz",
       command: ["pnpm", "fuzz", "--minutes", "1", "--seed", String(seedOfSources(cwd))],

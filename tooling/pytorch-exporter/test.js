@@ -1,9 +1,9 @@
 #!/usr/bin/env node
-// Tests the exporter against PyTorch, and the command line on what it records. PyTorch is found by REMAT_TORCH_PYTHON, a Python that has it;
-// `--install` makes one in the cache folder first (a download of 200 MB and more, which is why no check does it by itself). `--fixture` writes
-// the recorded steps that the tests of @remat/pytorch read. Prints a line for each test: ok or not ok.
+// Tests the exporter against PyTorch, and the command line on recorded steps: `node test.js [test_fit …]`, all test files if none is named. REMAT_TORCH_PYTHON names
+// a Python that has PyTorch. Without it, `--install` makes one in the cache folder (a download of 200 MB and more). `--required` fails if there is no PyTorch.
+// `--fixture` writes the recorded steps that the tests of @remat/pytorch read. Prints a line for each test: ok or not ok.
 import { spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -14,7 +14,12 @@ const cli = fileURLToPath(new URL("../../apps/cli/dist/main.js", import.meta.url
 const fixtures = fileURLToPath(new URL("../../packages/pytorch/test/fixtures", import.meta.url));
 const torchVersion = "2.13.0";
 
-const python = process.argv.includes("--install") ? install() : process.env.REMAT_TORCH_PYTHON;
+const named = process.env.REMAT_TORCH_PYTHON;
+const python = named === undefined && process.argv.includes("--install") ? install() : named;
+const files = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));
+const known = readdirSync(folder).flatMap((file) => /^(test_\w+)\.py$/.exec(file)?.[1] ?? []);
+const unknown = files.find((file) => !known.includes(file));
+if (unknown !== undefined) throw new Error(`no test file is called ${unknown}. Name any of ${known.join(", ")}.`);
 if (python === undefined) {
   console.error(
     "NOT TESTED: the PyTorch exporter, since no PyTorch was named. Set REMAT_TORCH_PYTHON to a Python that has torch, or give --install to fetch one.",
@@ -26,27 +31,27 @@ else runTests(python);
 /** @param {string} command */
 function runTests(command) {
   const remat = process.env.REMAT_CLI ?? (existsSync(cli) ? `${process.execPath} ${cli}` : undefined);
-  if (remat === undefined)
+  if (remat === undefined) {
     console.error("NOT TESTED: the command line on recorded steps, since it is not built. Run pnpm build first.");
-  const { status, stdout, stderr, error } = spawnSync(command, ["-m", "unittest", "discover", "--verbose", folder], {
-    encoding: "utf8",
-    maxBuffer: 2 ** 28,
-    cwd: here,
-    env: { ...process.env, PYTHONDONTWRITEBYTECODE: "1", ...(remat !== undefined && { REMAT_CLI: remat }) },
-  });
-  if (error !== undefined) throw error;
-  const outcomes = [
-    ...stderr.matchAll(/^(test_\w+) \(.*?\)(?: \.\.\. |\n.*? \.\.\. )(?:# (.*)\n)?(ok|FAIL|ERROR|skipped.*)$/gm),
-  ];
-  for (const [, name, remark, outcome] of outcomes)
-    console.log(
-      `${outcome.startsWith("FAIL") || outcome.startsWith("ERROR") ? "not ok" : "ok"} ${name.replaceAll("_", " ")}${remark === undefined ? "" : ` # ${remark}`}`,
-    );
-  if (status !== 0) {
-    if (!outcomes.some(([, , , outcome]) => /FAIL|ERROR/.test(outcome))) console.log("not ok the tests as a whole");
-    console.error(stdout + stderr);
-    process.exitCode = 1;
+    if (process.argv.includes("--required")) process.exitCode = 1;
   }
+  const { status, error } = spawnSync(
+    command,
+    [join(folder, "run_tests.py"), ...(files.length === 0 ? known : files)],
+    {
+      stdio: ["ignore", "inherit", "inherit"],
+      cwd: folder,
+      env: {
+        ...process.env,
+        PYTHONDONTWRITEBYTECODE: "1",
+        PYTHONWARNINGS: "ignore",
+        PYTHONPATH: here,
+        ...(remat !== undefined && { REMAT_CLI: remat }),
+      },
+    },
+  );
+  if (error !== undefined) throw error;
+  if (status !== 0) process.exitCode = 1;
 }
 
 /** @param {string} command */
