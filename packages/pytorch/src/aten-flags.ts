@@ -1,30 +1,17 @@
 import { OpFlag } from "@remat/trace";
+import { flagsByName } from "./aten-names.js";
 
-/** ATen ops whose result is a view, by packet (the name without overload). Source: `is_view_fn` and `is_inplace_view_fn` of PyTorch 2.13. */
-const viewPackets: ReadonlySet<string> = new Set(
-  (
-    "as_strided detach diagonal expand expand_as movedim narrow permute select squeeze transpose t real imag view_as_real view_as_complex " +
-    "unflatten unfold unsqueeze view view_as unbind split split_with_sizes vsplit hsplit tensor_split chunk swapaxes slice _reshape_alias " +
-    "_unsafe_view _conj alias as_strided_ detach_ squeeze_ swapaxes_ swapdims_ t_ transpose_ unsqueeze_"
-  ).split(" "),
-);
-
-/** Packets that draw from the default generator: those tagged `nondeterministic_seeded` in PyTorch 2.13's `native_functions.yaml`. */
-const seededPackets: ReadonlySet<string> = new Set(
-  (
-    "_cudnn_attention_backward _cudnn_attention_forward _cudnn_init_dropout_state _cudnn_rnn _efficient_attention_forward " +
-    "_fill_mem_eff_dropout_mask_ _flash_attention_forward _flash_attention_forward_no_dropout_inplace _fused_dropout _fused_sdp_choice " +
-    "_lstm_mps _nested_tensor_softmax_with_shape _sample_dirichlet _scaled_dot_product_attention_math " +
-    "_scaled_dot_product_attention_math_for_mps _scaled_dot_product_cudnn_attention _scaled_dot_product_cudnn_attention_backward " +
-    "_scaled_dot_product_efficient_attention _scaled_dot_product_efficient_attention_backward _scaled_dot_product_flash_attention " +
-    "_scaled_dot_product_flash_attention_for_cpu _scaled_dot_product_fused_attention_overrideable _standard_gamma " +
-    "_triton_scaled_dot_attention alpha_dropout alpha_dropout_ bernoulli bernoulli_ binomial cauchy cauchy_ dropout dropout_ exponential " +
-    "exponential_ feature_alpha_dropout feature_alpha_dropout_ feature_dropout feature_dropout_ geometric geometric_ gru log_normal " +
-    "log_normal_ lstm miopen_rnn multinomial native_dropout normal normal_ normal_functional philox_rand poisson rand rand_like randint " +
-    "randint_like randn randn_like random random_ randperm rnn_relu rnn_tanh rrelu rrelu_ rrelu_with_noise rrelu_with_noise_ " +
-    "rrelu_with_noise_functional scaled_dot_product_attention uniform uniform_"
-  ).split(" "),
-);
+/** What PyTorch says of an overload, as the exporter stores it. */
+export interface AtenSchema {
+  /** Arguments that it writes into: places, and names of keyword arguments. */
+  readonly writes?: readonly (number | string)[];
+  /** Arguments that a result may share memory with, and that it does not write into. */
+  readonly aliases?: readonly (number | string)[];
+  /** Names of `torch.Tag`. */
+  readonly tags?: readonly string[];
+  /** Whether it does more than compute and write into its arguments: it communicates, or returns nothing. */
+  readonly effects?: boolean | number;
+}
 
 /** Ops that PyTorch's selective activation checkpointing leaves out: `OPS_TO_ALWAYS_SKIP` of `torch/distributed/_tools/sac_estimator.py`. */
 const skippedOps: ReadonlySet<string> = new Set([
@@ -48,28 +35,29 @@ const skippedOps: ReadonlySet<string> = new Set([
   "profiler._record_function_exit._RecordFunction",
 ]);
 
-const effectfulNamespaces: ReadonlySet<string> = new Set(["c10d", "_c10d_functional", "profiler"]);
-
 /**
- * Returns the bits of `OpFlag` that a dispatched op of PyTorch has, from what ATen says about it. `name` is `aten.addmm.default`. An op is in-place by
- * its name, as upstream has it: an `out=` variant is not.
+ * Returns the bits of `OpFlag` that a dispatched op of PyTorch has. `name` is `aten.addmm.default`.
  *
- * As in upstream, flash attention counts as random only when its dropout was passed by keyword, which it never is; PyTorch's statistics, with
- * which ours agree, hold this.
+ * @param schema of the overload; a recording of an earlier exporter has none, and then the name decides. As `isView` it takes whether all results share memory with what the op was given and
+ * did not write into.
  */
-export function atenFlags(name: string, kwargs: Readonly<Record<string, unknown>> = {}): number {
-  const [namespace, packet] = name.split(".");
-  let flags = 0;
-  if (viewPackets.has(packet)) flags |= OpFlag.view;
-  if (isInPlace(packet)) flags |= OpFlag.inPlace;
-  if (packet === "_scaled_dot_product_flash_attention" ? (kwargs["dropout_p"] ?? 0) !== 0 : seededPackets.has(packet))
-    flags |= OpFlag.random;
-  if (effectfulNamespaces.has(namespace)) flags |= OpFlag.effectful;
-  if (skippedOps.has(name)) flags |= OpFlag.sacSkip;
+export function atenFlags(
+  name: string,
+  kwargs: Readonly<Record<string, unknown>> = {},
+  schema?: AtenSchema & { readonly isView: boolean },
+): number {
+  const skip = skippedOps.has(name) ? OpFlag.sacSkip : 0;
+  if (schema === undefined) return skip | flagsByName(name, kwargs);
+  const { writes = [], tags = [], effects, isView } = schema;
+  let flags = skip;
+  if (isView || tags.includes("inplace_view")) flags |= OpFlag.view;
+  if (writes.includes(0)) flags |= OpFlag.inPlace;
+  if (tags.includes("nondeterministic_seeded") && !drawsNothing(name, kwargs)) flags |= OpFlag.random;
+  if (effects) flags |= OpFlag.effectful;
   return flags;
 }
 
-function isInPlace(packet: string): boolean {
-  if (/^__i.+__/.test(packet)) return true;
-  return !/^__.+__/.test(packet) && packet.endsWith("_");
+/** As in upstream, flash attention is random only if its dropout was passed by keyword, which it never is. PyTorch's statistics, with which ours agree, contain this. */
+function drawsNothing(name: string, kwargs: Readonly<Record<string, unknown>>): boolean {
+  return name.split(".")[1] === "_scaled_dot_product_flash_attention" && (kwargs["dropout_p"] ?? 0) === 0;
 }

@@ -11,10 +11,17 @@ const isStrides = (value: unknown): boolean => Array.isArray(value) && value.eve
 const isNamed = (value: unknown): boolean =>
   value === undefined || (Array.isArray(value) && value.every((each) => Array.isArray(each) && isText(each[0])));
 
+const isList = (value: unknown): boolean => value === undefined || Array.isArray(value);
+const isSchema = (value: unknown): boolean =>
+  value === undefined || (isObject(value) && isList(value["writes"]) && isList(value["aliases"]) && isList(value["tags"]));
+
 /** What an item of each table is, in words, and whether a value is one. */
 const tables: Readonly<Record<string, readonly [what: string, is: (item: unknown) => boolean]>> = {
   fqns: ["a name", isText],
-  funcs: ["an object with a 'name'", (item) => isObject(item) && isText(item["name"])],
+  funcs: [
+    "an object with a 'name', and lists in its 'declares'",
+    (item) => isObject(item) && isText(item["name"]) && isSchema(item["declares"]),
+  ],
   storages: ["'bytes' from 0 up and 'dev'", (item) => isObject(item) && isBytes(item["bytes"]) && isText(item["dev"])],
   tensors: [
     "storages 's', 'dt', and lists 'sh' and 'st'",

@@ -1,4 +1,4 @@
-export { atenFlags } from "./aten-flags.js";
+export { type AtenSchema, atenFlags } from "./aten-flags.js";
 export {
   type CheckpointedModule,
   type CheckpointPolicyFile,

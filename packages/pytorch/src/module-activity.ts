@@ -33,6 +33,7 @@ export class ModuleActivity {
   private readonly over = new Set<number>();
   /** By call: the call that it ran in. */
   private readonly parent: number[] = [];
+  private readonly kindOfCall: string[] = [];
   private readonly forwardStack: number[] = [];
   private stackId: number | undefined = 0;
 
@@ -85,6 +86,12 @@ export class ModuleActivity {
     }
     // Those of sharded models are gathered on storages of no weight in the tree.
     if (weights.parameters.size + weights.buffers.size > 0 || storages.size === 0) this.weights.set(fqn, weights);
+  }
+
+  /** The class of the innermost module that runs forward. */
+  get innermostKind(): string | undefined {
+    const call = this.forwardStack.at(-1);
+    return call === undefined ? undefined : this.kindOfCall[call];
   }
 
   /** Opens a call of the module in `phase` and returns it; the caller tells the builder. */
@@ -181,6 +188,7 @@ export class ModuleActivity {
     const parent = this.forwardStack.at(-1) ?? -1;
     const call = this.builder.call(this.module(fqn, leaf), parent, tensorInput);
     this.parent[call] = parent;
+    this.kindOfCall[call] = this.kinds.get(fqn)?.kind ?? "Module";
     this.depth[call] = parent < 0 ? 0 : this.depth[parent] + 1;
     const pending = this.pending.get(fqn);
     if (pending === undefined) this.pending.set(fqn, [call]);

@@ -1,4 +1,5 @@
 import { type CheckpointingTimes, RematError } from "@remat/trace";
+import type { AtenSchema } from "./aten-flags.js";
 import { wrongInTables } from "./check-tables.js";
 
 /** `"%3"` is tensor 3 of the file; `"str:…"` anything that is not JSON; `"obj:…"` an object of TorchScript; `"float:inf"`. */
@@ -37,6 +38,10 @@ export interface OracleEvent {
   readonly bw?: number;
   readonly ac?: number;
   readonly opt?: number;
+  /** Storages that the op wrote into and that were there before it; not those that the exporter puts back if the op runs again. */
+  readonly w?: readonly number[];
+  /** Whether it drew from a generator that the program made itself. */
+  readonly g?: number;
   /** Active modules, unordered, with `Global`. */
   readonly p?: readonly number[];
   /** What the op took in milliseconds where it was timed, the median of so many runs. */
@@ -86,7 +91,8 @@ export interface OracleFile {
   readonly case: string;
   readonly config: OracleConfig;
   readonly events: readonly OracleEvent[];
-  readonly funcs: readonly { readonly name: string }[];
+  /** `declares` is missing in recordings of earlier exporters. */
+  readonly funcs: readonly { readonly name: string; readonly declares?: AtenSchema }[];
   readonly fqns: readonly string[];
   readonly storages: readonly { readonly bytes: number; readonly dev: string }[];
   readonly tensors: readonly OracleTensor[];

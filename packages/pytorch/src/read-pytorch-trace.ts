@@ -2,6 +2,7 @@ import {
   type AtenValue,
   Category,
   encodeAtenArguments,
+  OpFlag,
   Phase,
   RematError,
   RuntimeSource,
@@ -10,6 +11,7 @@ import {
   TraceBuilder,
 } from "@remat/trace";
 import { atenFlags } from "./aten-flags.js";
+import { writesByName } from "./aten-names.js";
 import { CheckpointedRegions } from "./checkpointed-regions.js";
 import { FsdpHooks } from "./fsdp-hooks.js";
 import { ModuleActivity } from "./module-activity.js";
@@ -22,7 +24,7 @@ import { TensorTable } from "./tensor-table.js";
  * storages. Times, memory figures and flags in the file are PyTorch's answers, and none is used.
  *
  * - **Ops** are named `aten.addmm.default`; `atenArguments` gives their arguments. Their phase is `optimizer`, `recompute`, `backward` or
- *   `forward`; flags are ATen's ({@link atenFlags}). An op that raised is left out, and the trace's notes say so.
+ *   `forward`; flags and writes are what the schemas of the installed PyTorch said, or, in recordings of earlier exporters, what names tell ({@link atenFlags}). An op that raised is left out, and the trace's notes say so.
  * - **Storages** that belong to a module or are the model's input are allocated first; others just before the op that makes them, with a
  *   category by its phase (activation, temporary, optimizer state). In the memory schemas they appear where the tracker learns of them, and hold nothing before.
  * - **Modules**: their parameters and buffers (not of sharded models), enter and exit events with the tensors passed, and each op's stack of active calls. `rt-oracle` and `fsdp-oracle` only give
@@ -31,7 +33,7 @@ import { TensorTable } from "./tensor-table.js";
  * - **Other dtypes** in which the step was recorded, too, are traces of their own, in `recordedIn`.
  * - **Checkpointed regions** are scopes, entered in the forward pass and again when they are recomputed; lines of the program are those of ops.
  * - **Memory**: `ref` becomes a change of category, `del` a free, `resize` a resize; marks keep their names, and the start of new statistics
- *   is `resetModStatsMark`, and a module call that replaces its own state is told by `stateReplacedMark`. FSDP's hooks are `fsdpHook` events, each at the moment at which the tracker looks at memory.
+ *   is `resetModStatsMark`, and a module call that replaces its own state or changes state besides tensors is told by `stateReplacedMark` and `stateChangedMark`. FSDP's hooks are `fsdpHook` events, each at the moment at which the tracker looks at memory.
  *
  * @throws RematError `PYTORCH_SCHEMA` for another schema, `PYTORCH_FILE` for a file that is damaged, naming the event
  * @example
@@ -237,7 +239,7 @@ class TraceReader {
   }
 
   private op(event: OracleEvent): void {
-    const name = this.file.funcs[event.f ?? -1]?.name;
+    const { name, declares } = this.file.funcs[event.f ?? -1] ?? {};
     if (name === undefined)
       throw new Error(`expected an index below ${this.file.funcs.length} in 'f', found ${event.f}`);
     if (event.raised !== undefined) {
@@ -252,6 +254,7 @@ class TraceReader {
         : phase === Phase.backward
           ? Category.temporary
           : Category.activation;
+    const had = declares === undefined && writesByName(name) ? this.storagesKnown(event.o ?? null) : undefined;
     // The result first: what an op returns it may also have been given, and then its phase decides the category.
     const out = this.value(event.o ?? null, made, true);
     const seen = !this.tracksMemory;
@@ -266,10 +269,14 @@ class TraceReader {
       if (!Number.isSafeInteger(event.ws)) throw new Error(`expected bytes in 'ws', found ${JSON.stringify(event.ws)}`);
       this.builder.free(this.builder.allocate(event.ws, this.file.config.device, Category.temporary));
     }
+    const encoded = encodeAtenArguments({ args, kwargs, out });
+    const written = new Set(had ?? (event.w ?? []).map((storage) => this.tensors.storage(storage, Category.other, seen)));
+    const flags = atenFlags(name, kwargs, declares && { ...declares, isView: this.isView(encoded, written) });
     this.builder.op({
       name,
       phase,
-      flags: atenFlags(name, kwargs),
+      flags: event.g ? flags | OpFlag.effectful : flags,
+      writes: this.on(written, [...encoded.inputs, ...encoded.outputs]),
       stack: this.activity.stack(),
       scope: this.regions.innermost,
       line: lineAt(this.file, event.l),
@@ -278,8 +285,37 @@ class TraceReader {
         runtimeSource: RuntimeSource.measured,
         runtimeRuns: event.runs ?? 1,
       }),
-      ...encodeAtenArguments({ args, kwargs, out }),
+      ...encoded,
     });
+  }
+
+  /** Whether an op has results, and all are on storages that it was given and did not write into. */
+  private isView({ inputs, outputs }: ReturnType<typeof encodeAtenArguments>, written: ReadonlySet<number>): boolean {
+    const given = new Set(inputs.flatMap((tensor) => this.builder.storagesOf(tensor)));
+    const results = outputs.flatMap((tensor) => this.builder.storagesOf(tensor));
+    return results.length > 0 && results.every((storage) => given.has(storage) && !written.has(storage));
+  }
+
+  /** The tensors that are on one of these storages, each once. */
+  private on(storages: ReadonlySet<number>, tensors: readonly number[]): number[] {
+    if (storages.size === 0) return [];
+    return [...new Set(tensors)].filter((tensor) => this.builder.storagesOf(tensor).some((one) => storages.has(one)));
+  }
+
+  /** The storages of a result that were there before; of an earlier exporter, which did not tell which of them the exporter puts back, without what batch normalisation counts. */
+  private storagesKnown(out: Encoded): number[] {
+    const storages = this.storagesIn(out).filter((storage) => this.tensors.hasStorage(storage));
+    const isCounting = /BatchNorm/.test(this.activity.innermostKind ?? "");
+    const found = storages.map((storage) => this.tensors.storage(storage, Category.other));
+    return isCounting ? found.filter((storage) => this.builder.categoryOf(storage) !== Category.buffer) : found;
+  }
+
+  /** The file's storages of all tensors in `value`. */
+  private storagesIn(value: Encoded): number[] {
+    if (typeof value === "string" && value.startsWith("%")) return [...numbers(this.file.tensors[Number(value.slice(1))]?.s)];
+    return typeof value === "object" && value !== null
+      ? Object.values(value).flatMap((item) => this.storagesIn(item as Encoded))
+      : [];
   }
 
   /** Runtime files do not say which ops are the optimizer's; the profiler's records around its step do. */

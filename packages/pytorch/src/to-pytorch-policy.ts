@@ -1,4 +1,4 @@
-import { describePlanMismatch, findPlanMismatch, OpFlag, Phase, type Plan, RematError, type Trace } from "@remat/trace";
+import { describePlanMismatch, findPlanMismatch, Phase, type Plan, RematError, type Trace } from "@remat/trace";
 
 /** Version of the policy format; files say it, and the exporter refuses others. */
 export const pyTorchPolicyFormat = "remat-pytorch-policy/1";
@@ -172,9 +172,7 @@ function policiesOf(trace: Trace, fqn: string, isHeld: (op: number, beforeOp: nu
   let longest: readonly (readonly [key: string, op: string, ordinal: number])[] = [];
   for (const [call, list] of opsOfCall) {
     const written = new Set(
-      list.flatMap((op) =>
-        ops.flags[op] & OpFlag.inPlace ? Array.from(trace.opOutputs(op)).flatMap((t) => trace.tensorStorages(t)) : [],
-      ),
+      list.flatMap((op) => Array.from(trace.opWrites(op)).flatMap((tensor) => trace.tensorStorages(tensor))),
     );
     const count = new Map<string, number>();
     const keys = list.map((op) => {

@@ -58,6 +58,7 @@ export function newColumns(): GrowingColumns {
       forwardScope: new GrowableColumn(Int32Array),
       inputs: new GrowableRows(Int32Array),
       outputs: new GrowableRows(Int32Array),
+      writes: new GrowableRows(Int32Array),
       attributes: new GrowableColumn(Int32Array),
       line: new GrowableColumn(Int32Array),
       runtimeMs: new GrowableColumn(Float64Array),

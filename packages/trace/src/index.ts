@@ -105,6 +105,7 @@ export {
   SavedAs,
   type SavedAsName,
   savedAsNames,
+  stateChangedMark,
   stateReplacedMark,
   updateEndMark,
   updateStartMark,

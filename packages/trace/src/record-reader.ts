@@ -109,6 +109,7 @@ export class RecordReader {
       forwardScope: numberOr(r, "forwardScope", -1),
       inputs: integers(r, "in"),
       outputs,
+      writes: r["writes"] === undefined ? undefined : integers(r, "writes"),
       attributes: r["attrs"] === undefined ? undefined : attributes(r),
       line: r["line"] === undefined ? undefined : text(r, "line"),
       runtimeMs: timed ? number(r, "ms") : 0,

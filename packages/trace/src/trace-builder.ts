@@ -37,6 +37,8 @@ export interface OpRecord {
   readonly forwardScope?: number;
   readonly inputs?: ArrayLike<number>;
   readonly outputs?: ArrayLike<number>;
+  /** Tensors whose storages it writes into, which were there before. Left out: the outputs of an op with the flag `inPlace`, none of any other. */
+  readonly writes?: ArrayLike<number> | undefined;
   /** Kept as JSON; must hold nothing that JSON cannot. */
   readonly attributes?: Readonly<Record<string, unknown>> | undefined;
   /** The user's source line, as `file:line:column`. */
@@ -250,6 +252,18 @@ export class TraceBuilder {
     return id;
   }
 
+  /** The storages of a tensor. */
+  storagesOf(tensor: number): readonly number[] {
+    checkIndex("tensor", tensor, this.tensorCount);
+    return this.moreStorages.get(tensor) ?? [this.columns.tensors.storage.values[tensor]];
+  }
+
+  /** The {@link Category} that a storage had when it was allocated. */
+  categoryOf(storage: number): number {
+    checkIndex("storage", storage, this.storageCount);
+    return this.columns.storages.category.values[storage];
+  }
+
   /** An op that has run: its outputs' storages were allocated before. */
   op(op: OpRecord): number {
     const { ops } = this.columns;
@@ -259,6 +273,8 @@ export class TraceBuilder {
     checkIndices("outputs", outputs, this.tensorCount);
     const phase = op.phase ?? Phase.forward;
     const flags = op.flags ?? 0;
+    const writes = op.writes ?? (flags & OpFlag.inPlace ? outputs : none);
+    checkIndices("writes", writes, this.tensorCount);
     const stack = op.stack ?? 0;
     const scope = op.scope ?? -1;
     const forwardOp = op.forwardOp ?? -1;
@@ -292,6 +308,7 @@ export class TraceBuilder {
     ops.forwardScope.push(forwardScope);
     ops.inputs.push(inputs);
     ops.outputs.push(outputs);
+    ops.writes.push(writes);
     ops.attributes.push(op.attributes === undefined ? -1 : this.string(JSON.stringify(op.attributes)));
     ops.line.push(op.line === undefined ? -1 : this.string(op.line));
     ops.runtimeMs.push(runtimeMs);

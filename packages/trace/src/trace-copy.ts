@@ -52,6 +52,7 @@ export class TraceCopy {
       forwardScope: ops.forwardScope[op],
       inputs,
       outputs,
+      writes: this.written(op, inputs, outputs),
       attributes,
       line: source.opLine(op),
       runtimeMs: ops.runtimeMs[op],
@@ -62,6 +63,17 @@ export class TraceCopy {
     });
     this.opFor[op] = copy;
     return copy;
+  }
+
+  /** What stands for the tensors that `op` of the source writes into: those in the same places. Undefined if the places are others. */
+  private written(op: number, inputs: readonly number[], outputs: readonly number[]): readonly number[] | undefined {
+    const { source } = this;
+    const [before, after] = [source.opInputs(op), source.opOutputs(op)];
+    if (before.length !== inputs.length || after.length !== outputs.length) return undefined;
+    return Array.from(row(source.ops.writes, op), (tensor) => {
+      const place = after.indexOf(tensor);
+      return place < 0 ? inputs[before.indexOf(tensor)] : outputs[place];
+    });
   }
 
   /** The latest op that stands for `op` of the source; -1 for none. */

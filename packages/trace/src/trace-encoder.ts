@@ -7,6 +7,7 @@ import {
   categoryNames,
   EventKind,
   fsdpHookNames,
+  OpFlag,
   phaseNames,
   RuntimeSource,
   runtimeSourceNames,
@@ -192,6 +193,8 @@ export class TraceEncoder {
       } else line += outputs[i];
     }
     line += "]";
+    const writes = row(ops.writes, op);
+    if (!isSame(writes, ops.flags[op] & OpFlag.inPlace ? outputs : none)) line += `,"writes":[${writes.join()}]`;
     if (ops.runtimeSource[op] !== RuntimeSource.none) {
       line += `,"ms":${ops.runtimeMs[op]},"source":"${runtimeSourceNames[ops.runtimeSource[op]]}"`;
       if (ops.runtimeRuns[op] > 0) line += `,"runs":${ops.runtimeRuns[op]}`;
@@ -289,6 +292,12 @@ function recordedIn(trace: Trace): string {
 
 function headerLine(header: TraceHeader): string {
   return JSON.stringify({ remat: "trace", version: traceFormatVersion, ...header });
+}
+
+const none = new Int32Array(0);
+
+function isSame(list: Int32Array, other: Int32Array): boolean {
+  return list.length === other.length && list.every((item, i) => item === other[i]);
 }
 
 /** Whether a stack is just its innermost call and the calls around that. */

@@ -117,6 +117,11 @@ export interface OpColumns {
   /** Tensors read and tensors made, in argument order. */
   readonly inputs: Rows;
   readonly outputs: Rows;
+  /**
+   * Among the inputs and outputs, the tensors that the op writes into and that were there before it, whether it returns them or not (T8). By default
+   * those of an in-place op are its outputs.
+   */
+  readonly writes: Rows;
   /** Index into `trace.strings` of a JSON object with the attributes, or -1. */
   readonly attributes: Int32Array;
   /** Index into `trace.strings` of the user's source line that the op comes from, as `file:line:column`, or -1. */
@@ -304,6 +309,11 @@ export class Trace implements TraceParts {
 
   opOutputs(op: number): Int32Array {
     return row(this.ops.outputs, op);
+  }
+
+  /** Tensors that `op` writes into and that were there before it. */
+  opWrites(op: number): Int32Array {
+    return row(this.ops.writes, op);
   }
 
   /** The module calls active when `op` ran, outermost first. */

@@ -259,6 +259,7 @@ function op(b: TraceBuilder, step: Step, inputs: readonly number[], outputs: rea
     forwardScope: b.scopeCount === 0 ? -1 : (c % (b.scopeCount + 1)) - 1,
     inputs,
     outputs,
+    writes: a % 4 === 0 ? inputs.slice(0, 1) : undefined,
     attributes: step.attributes,
     line: a % 2 === 0 ? `${step.name}.js:${a}:1` : undefined,
     ...(c % 3 > 0 && { runtimeMs: amount, runtimeSource: c % 4, runtimeSpreadMs: amount / 2, runtimeRuns: a }),

@@ -8,7 +8,7 @@ import { threeOps } from "./three-ops.js";
 
 const lines = everyRecord();
 const optional = new Set(
-  "frameworkVersion backend deviceMemoryBytes hostMs checkpointingMs moduleCount model libraries failure notes device strides flags call stack scope forwardOp forwardScope runs spreadMs flops read written attrs line checkpoint given returned".split(
+  "frameworkVersion backend deviceMemoryBytes hostMs checkpointingMs moduleCount model libraries failure notes device strides flags call stack scope forwardOp forwardScope runs spreadMs flops read written attrs line checkpoint given returned writes".split(
     " ",
   ),
 );

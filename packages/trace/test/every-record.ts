@@ -46,6 +46,7 @@ export function everyRecord(): string[] {
     forwardScope: scope,
     inputs: [x],
     outputs: [made],
+    writes: [x],
     attributes: { k: 1 },
     line: "train.js:3:7",
     runtimeMs: 1,

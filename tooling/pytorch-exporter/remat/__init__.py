@@ -19,8 +19,9 @@ from .policy import apply, remove
 from .recording import record, record_step
 from .rules import checkpoint_file, save_rules
 from .snapshots import SnapshotRefused, export_snapshot
+from .verifying import StepNotRepeatable, TrainingDiffers
 
 __all__ = [
-    "BudgetNotMet", "Fitted", "PlannerMissing", "SnapshotRefused", "apply", "checkpoint_file", "context_fn", "export", "export_graphs", "export_snapshot", "export_step", "fit", "record",
+    "BudgetNotMet", "Fitted", "PlannerMissing", "SnapshotRefused", "StepNotRepeatable", "TrainingDiffers", "apply", "checkpoint_file", "context_fn", "export", "export_graphs", "export_snapshot", "export_step", "fit", "record",
     "record_step", "remove", "save_rules",
 ]  # fmt: skip

@@ -8,7 +8,7 @@ from collections import defaultdict
 from typing import NamedTuple
 
 import torch
-from torch.nn.modules.batchnorm import _NormBase
+from torch import nn
 
 from .backward_hooks import in_backward
 from .caches import GivenCaches
@@ -207,16 +207,28 @@ class _Around:
         return self.stack.__exit__(*error)
 
 
+def counts_once(module):
+    """Whether a module is one of torch's own that count batches, and that compute in training without the counts: these are put back when it runs again."""
+    forward = getattr(type(module), "_remat_plain", type(module)).forward
+    return forward in _COUNTING and module.track_running_stats
+
+
+_COUNTING = {one.forward for one in (nn.BatchNorm1d, nn.SyncBatchNorm, nn.InstanceNorm1d)}
+
+
+def statistics_of(module):
+    """The running statistics of a module that counts batches."""
+    return [one for one in (module.running_mean, module.running_var, module.num_batches_tracked) if one is not None]
+
+
 @contextlib.contextmanager
 def _counting_once(module):
     """While a module runs again, normalisation in it, which has seen this batch already, leaves its running statistics as they are."""
-    counting = [] if not in_backward() else [one for one in module.modules() if isinstance(one, _NormBase) and one.track_running_stats]
-    before = [(one.momentum, one.num_batches_tracked.clone()) for one in counting]
-    for one in counting:
-        one.momentum = 0.0
+    counting = [] if not in_backward() else [one for one in module.modules() if counts_once(one)]
+    before = [(tensor, tensor.detach().clone()) for one in counting for tensor in statistics_of(one)]
     try:
         yield
     finally:
-        for one, (momentum, count) in zip(counting, before):
-            one.momentum = momentum
-            one.num_batches_tracked.copy_(count)
+        for tensor, was in before:
+            # Beside autograd, which would take it for a change of what was saved.
+            tensor.data.copy_(was)

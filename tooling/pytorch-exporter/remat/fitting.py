@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import json
 import statistics
 import tempfile
@@ -15,12 +16,15 @@ from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from .clocks import wait_for_cuda
 from .exporting import export_step
+from .files import write_file
 from .models import as_one_model, warn_of_compiled
 from .planner import BudgetNotMet, budget_text, plan_step, planner_command
 from .policy import apply, remove, without_policy
+from .recorder import STATE_CHANGED, STATE_REPLACED, mark_calls
 from .recording import record, record_timed_step
 from .restoring import as_before
 from .tensors import needing_gradient
+from .verifying import TrainingDiffers, Verifier
 
 _MIB = 2**20
 _ATTEMPTS = 4
@@ -44,6 +48,10 @@ class Fitted:
     measured_overheads: tuple[float, ...]
     """Each of a step that follows the policy beside one right before it that does not."""
     policy: dict
+    verified: bool = False
+    """Whether steps that follow the policy were compared bit by bit with steps that do not."""
+    left_out: tuple[str, ...] = ()
+    """Modules that change training if they run again, and why. The plan leaves them as they are."""
 
     def __str__(self):
         # Where nothing is checkpointed a difference is noise.
@@ -55,17 +63,20 @@ class Fitted:
             f"{self.name}: {_mib(self.stock_bytes)} as it is, budget {_mib(self.budget)}; "
             f"planned {_mib(self.planned_bytes)}, {self.planned_overhead:+.1%} time; measured {_mib(self.measured_bytes)}{measured}; "
             + (_what_runs_again(self.policy) or "it fits, and nothing is checkpointed")
+            + "".join(f"\n  left as it is: {one}" for one in self.left_out)
         )
 
 
-def fit(model, step, budget, *, inputs=None, planner=None, seconds=10, repeats=3, verbose=True):
+def fit(model, step, budget, *, inputs=None, planner=None, seconds=10, repeats=3, verbose=True, verify=True):
     """Has `model` keep to `budget` in `step()`, a training step: records it, has it planned, applies the policy, and measures a step beside the prediction.
 
     >>> remat.fit(model, step, budget="20GiB")
 
-    `model`: of several a list, or models by name. `budget`: "20GiB", "60%" of what the step holds, a share as a float, or a number of bytes. `step` really runs, some twenty times; weights, the optimizer's state, gradients
-    and the state of random generators are as before when this returns, and so are schedules, averages of weights and generators that `step` names; what else it changes, as counters and lists, is not. Where the step does not fit into the memory of its device as it is, it is recorded on
+    `model`: of several a list, or models by name. `budget`: "20GiB", "60%" of what the step holds, a share as a float, or a number of bytes. `step` really runs, some thirty times. Weights, the optimizer's state, gradients,
+    the state of random generators and plain attributes of modules are as before when this returns, and so are schedules, averages of weights, generators, lists and counters that the code of `step` and of the modules names. Where the step does not fit into the memory of its device as it is, it is recorded on
     fake tensors. `planner`: the command that plans, where it is neither `remat` nor `npx remat`; `seconds`: how long it looks. Returns what was planned and measured, and prints it.
+    Before a policy stays on, steps with it are compared with steps without it, bit by bit: losses, gradients, weights, buffers, the optimizer's state, random generators, attributes. A module that changes training when it runs
+    again is named and left out, and the step is planned again. A step that differs from itself raises `StepNotRepeatable`; `verify=False` compares nothing. If the step does not fit into memory without a policy, it cannot be compared.
     `remat.remove(model)` undoes it. A step that is measured above the budget, since the device holds what was not recorded, is planned again for as much less. Where nothing keeps to the budget, `BudgetNotMet` says what holds least, and the model is as before, the policy included that it followed.
     """
     command = planner_command(planner)
@@ -73,13 +84,13 @@ def fit(model, step, budget, *, inputs=None, planner=None, seconds=10, repeats=3
     budget_text(budget)
     warn_of_compiled(whole, step)
     with without_policy(whole):
-        fitted = _fit(command, whole, step, budget, inputs=inputs, seconds=seconds, repeats=repeats, verbose=verbose)
+        fitted = _fit(command, whole, step, budget, inputs=inputs, seconds=seconds, repeats=repeats, verbose=verbose, verify=verify)
     if verbose:
         print(f"remat: {fitted}")
     return fitted
 
 
-def _fit(command, whole, step, budget, *, inputs, seconds, repeats, verbose):
+def _fit(command, whole, step, budget, *, inputs, seconds, repeats, verbose, verify):
     device = next((parameter.device for parameter in whole.parameters()), torch.device("cpu"))
     # The weights of sharded models are freed before parts of modules run again.
     is_sharded = any(is_traceable_wrapper_subclass(one) for one in whole.parameters())
@@ -94,25 +105,34 @@ def _fit(command, whole, step, budget, *, inputs, seconds, repeats, verbose):
         except torch.OutOfMemoryError:
             fits_as_it_is = False
             export_step(step, recorded, **of)
-        limit, asked = None, budget
-        for _ in range(_ATTEMPTS):
-            planned = plan_step(command, recorded, policy_path, asked, device=None if is_timed else _gpu_name(device), seconds=seconds, whole_modules=is_sharded)
+        comparison = _Comparison(whole, step, recorded) if verify and fits_as_it_is else None
+        limit, asked, attempts = None, budget, 0
+        while True:
+            try:
+                planned = plan_step(command, recorded, policy_path, asked, device=None if is_timed else _gpu_name(device), seconds=seconds, whole_modules=is_sharded)
+            except BudgetNotMet as error:
+                if comparison is None or not comparison.left_out:
+                    raise
+                raise BudgetNotMet(f"{error} Some modules change training if they run again, so the plan leaves them as they are: {'; '.join(comparison.left_out)}.") from None
             limit = limit or planned["budgetBytes"]
             policy = json.loads(policy_path.read_text())
+            if comparison is not None and comparison.leave_out(policy):
+                if verbose:
+                    print(f"remat: {comparison.left_out[-1]}; planning without it")
+                continue
             apply(whole, policy)
             with as_before(whole, step) as optimizers:
                 measured_bytes = _measure_peak(step, Path(folder) / "measured.json.gz", device, {**of, "optimizer": optimizers})
             if measured_bytes <= limit:
                 break
             remove(whole)
+            attempts += 1
             # What the device holds besides what was recorded has to fit, too.
             asked = min(limit, planned["peakBytes"]) - (measured_bytes - planned["peakBytes"])
             if verbose:
                 print(f"remat: planned {_mib(planned['peakBytes'])}, measured {_mib(measured_bytes)}, which is above {_mib(limit)}")
-            if asked <= 0:
+            if asked <= 0 or attempts == _ATTEMPTS:
                 raise BudgetNotMet(_not_met(planned, measured_bytes, limit))
-        else:
-            raise BudgetNotMet(_not_met(planned, measured_bytes, limit))
         overheads = _measure_overheads(whole, policy, step, device, repeats) if fits_as_it_is and policy["modules"] else ()
     return Fitted(
         name=planned["name"],
@@ -124,7 +144,60 @@ def _fit(command, whole, step, budget, *, inputs, seconds, repeats, verbose):
         measured_overhead=statistics.median(overheads) if overheads else None,
         measured_overheads=overheads,
         policy=policy,
+        verified=comparison is not None,
+        left_out=() if comparison is None else tuple(comparison.left_out),
     )
+
+
+class _Comparison:
+    """Compares policies with no policy, and has the planner leave out modules that change training."""
+
+    def __init__(self, model, step, recorded):
+        self._model, self._step, self._recorded = model, step, recorded
+        self._verifier = None
+        self._marks = set()
+        self.left_out = []
+
+    def leave_out(self, policy):
+        """Whether a policy changes training; then the recording says of the modules to blame that they cannot run again."""
+        if not policy["modules"]:
+            return False
+        self._verifier = self._verifier or Verifier(self._model, self._step)
+        difference = self._verifier.difference(policy)
+        if difference is None:
+            return False
+        guilty = self._verifier.guilty(policy, difference)
+        marks = {self._mark(one, policy) for one in guilty} - self._marks
+        if not marks:
+            raise TrainingDiffers(f"remat: the model is as before: {guilty[0].unit!r} changes training, {guilty[0].difference} differs, and the planner does not leave it out")
+        self._marks |= marks
+        self.left_out += [f"module {one.owner or '(the model itself)'!r} changes training if {_what_runs(one, policy)}: {one.difference} differs" for one in guilty]
+        _mark_recording(self._recorded, self._model, marks)
+        return True
+
+    def _mark(self, one, policy):
+        """The module that may not run again, and whether its ops may not, either."""
+        if policy["modules"][one.unit].get("parts"):
+            return one.unit, STATE_REPLACED
+        return (one.owner if (one.owner, STATE_CHANGED) not in self._marks else one.unit), STATE_CHANGED
+
+
+def _what_runs(one, policy):
+    if policy["modules"][one.unit].get("parts"):
+        return "parts of it run again" if one.unit == one.owner else f"parts of {one.unit!r} run again"
+    return "it runs again"
+
+
+def _mark_recording(path, model, marks):
+    """Tells in a recording that modules cannot run again."""
+    content = json.loads(gzip.decompress(path.read_bytes()))
+    root = type(model).__name__
+    numbers = {fqn: number for number, fqn in enumerate(content["fqns"])}
+    for fqn, name in marks:
+        number = numbers.get(f"{root}.{fqn}" if fqn else root)
+        if number is not None:
+            mark_calls(content["events"], {number}, name)
+    write_file(path, content)
 
 
 @contextlib.contextmanager

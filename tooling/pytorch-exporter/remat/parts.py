@@ -12,6 +12,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode, is_traceable_wrapper_subclass
 
 from .queries import QUERIES
+from .schemas import declared
 
 class _Checkpointed(threading.local):
     """Of a thread: how many modules run under `torch.utils.checkpoint` now, whether what is dispatched is not theirs, but of `torch.utils.checkpoint` itself, and the calls that have parts."""
@@ -127,12 +128,11 @@ class _Op:
     __slots__ = ("is_query", "is_random", "written", "statistics")
 
     def __init__(self, func):
+        says = declared(func)
         self.is_query = str(func).rsplit(".", 1)[0] in QUERIES
-        self.is_random = torch.Tag.nondeterministic_seeded in func.tags
-        arguments = func._schema.arguments
-        self.written = [(place, one.name) for place, one in enumerate(arguments) if one.alias_info is not None and one.alias_info.is_write]
-        # Normalisation counts in them without saying so.
-        self.statistics = {place for place, one in enumerate(arguments) if one.name in ("running_mean", "running_var")}
+        self.is_random = says.is_random
+        self.written = says.writes
+        self.statistics = {one.place for one in says.statistics}
 
 
 _ops = {}
@@ -232,8 +232,8 @@ class _Part:
             # Nobody could tell what is on its storages.
             self._is_broken = True
             return out
-        for place, name in op.written:
-            written = args[place] if place < len(args) else kwargs.get(name)
+        for argument in op.written:
+            written = argument.of(args, kwargs)
             for one in written if isinstance(written, (tuple, list)) else (written,):
                 if isinstance(one, torch.Tensor) and _is_plain(one):
                     entry.touches.add(self._storage(one))

@@ -14,15 +14,20 @@ from .models import as_one_model
 POLICY_FORMATS = ("remat-pytorch-policy/1", "remat-pytorch-policy/2", "remat-pytorch-policy/3")
 
 
-def apply(model, policy):
+def apply(model, policy, *, verify=None):
     """Has the modules that `policy` names run under `torch.utils.checkpoint` from now on; returns a function that undoes it, as `remove(model)` does.
 
     `model`: a module, or several in a list or by name, as they were recorded. `policy`: what `remat plan --pytorch-policy` or `toPyTorchPolicy` of
     @remat/pytorch wrote: a path, or the parsed JSON. Where no gradient is asked for, modules run as before. What is recomputed draws the same random numbers,
     and leaves running statistics and caches of keys and values alone. A module becomes one of a subclass of its class, so that copies (`copy.deepcopy`, `torch.save`)
     follow the policy by themselves, with weights of their own. A policy that was made for other modules is refused, and nothing is changed then.
+
+    `verify`: a training step, `step()`. It runs from the present state without and with the policy, several times. Losses, gradients, weights, buffers, the optimizer's state, random generators, plain attributes of modules, and
+    what names in the code refer to are compared bit by bit, and everything is put back. If something differs, `TrainingDiffers` names the module, and the model follows no policy. If the step differs from itself without a policy, `StepNotRepeatable` says so.
     """
     policy = _checked(policy)
+    if verify is not None:
+        return _apply_verified(model, policy, verify)
     modules = dict(as_one_model(model).named_modules())
     following = next((fqn for fqn, module in modules.items() if is_checkpointed(module)), None)
     if following is not None:
@@ -44,6 +49,24 @@ def apply(model, policy):
             make_plain(module)
 
     return undo
+
+
+def _apply_verified(model, policy, step):
+    from .verifying import TrainingDiffers, Verifier
+
+    whole = as_one_model(model)
+    # What is no policy of this model is refused before any step runs.
+    apply(whole, policy)()
+    verifier = Verifier(whole, step)
+    difference = verifier.difference(policy)
+    if difference is not None:
+        named = verifier.guilty(policy, difference)[0]
+        raise TrainingDiffers(
+            f"remat: the policy changes training, so it was not applied: when module {named.unit or '(the model itself)'!r} runs again, {named.difference} differs from a step without the policy. "
+            "The model changes state as it runs that a recording cannot see, or has changed since it was recorded. "
+            "Record the model as it is now and plan it again, or call remat.fit(model, step, budget), which leaves such modules out by itself."
+        )
+    return apply(whole, policy)
 
 
 def remove(model):

@@ -13,16 +13,21 @@ from torch.optim.optimizer import register_optimizer_step_post_hook, register_op
 from torch.utils._python_dispatch import TorchDispatchMode, is_traceable_wrapper_subclass
 
 from .backward_hooks import in_backward, on_first_gradient, on_last_gradient
+from .checkpointed import counts_once, statistics_of
 from .checkpointed_regions import watch_regions
 from .cuda_memory import CudaMemory
+from .effects import StateWatch, ValuesBefore
 from .models import as_one_model, as_optimizers
 from .queries import QUERIES
+from .schemas import declared
 from .step_tables import StepTables
-from .tensors import needing_gradient, tensors_in
+from .tensors import needing_gradient, tensors_in, untyped_storages
 
 SCHEMA = "mem-oracle/1"
 #: Told inside the call of a module that has given its weights or buffers other storages by its end: it cannot run twice.
 STATE_REPLACED = "stateReplaced"
+#: Told inside the call of a module whose code changes other state than tensors that ops write into.
+STATE_CHANGED = "stateChanged"
 
 
 class Recorder(TorchDispatchMode):
@@ -50,6 +55,10 @@ class Recorder(TorchDispatchMode):
         self._told = set()  # modules whose weights were told
         self._tree = None  # what modules there are, with their weights
         self._hooked = weakref.WeakSet()  # modules that have hooks of their own before their forward pass, which are no part of it
+        self._watch = StateWatch(self.tables, self.events)
+        self._values = None  # of buffers and attributes before the step
+        self._in_normalisation = set()  # ops of modules that count batches, by identity
+        self._declared = set()  # storages that ops said they write into
         self._states = []  # of each module that runs now: the module, and the storages that its weights and buffers are on
         self._running = []  # modules whose forward pass is recomputed in the backward pass
         self._in_optimizer = False
@@ -83,6 +92,8 @@ class Recorder(TorchDispatchMode):
         self._own(register_module_forward_hook(self._after_forward, always_call=True).remove)
         self._own(register_optimizer_step_pre_hook(self._before_optimizer).remove)
         self._own(register_optimizer_step_post_hook(self._after_optimizer).remove)
+        if self.model is not None:
+            self._values = ValuesBefore(self.model)
         self._watch_resizes()
         watch_regions(self, self._own)
         if self.tables.device().startswith("cuda") and not self.tables.is_fake and torch.cuda.is_initialized():
@@ -96,6 +107,9 @@ class Recorder(TorchDispatchMode):
         finally:
             self._stack.close()
             self._ended = True
+            self._tell_statistics()
+            if self._values is not None:
+                self._tell_undeclared()
 
     def _own(self, undo):
         self._stack.callback(undo)
@@ -198,9 +212,13 @@ class Recorder(TorchDispatchMode):
             if not self._is_saving:
                 self._refer(out)
             return out
-        event = {"e": "op", "f": self.tables.func(name), "a": self.tables.encode(args, given=True), **self.tables.line()}
+        says = declared(func)
+        event = {"e": "op", "f": self.tables.func(func), "a": self.tables.encode(args, given=True), **self.tables.line()}
         if kwargs:
             event["k"] = {key: self.tables.encode(value, given=True) for key, value in kwargs.items()}
+        self._tell_writes(event, says, args, kwargs)
+        if says.draws_from_own_generator(args, kwargs):
+            event["g"] = 1
         if self._in_optimizer:
             event["opt"] = 1
         elif in_backward():
@@ -218,6 +236,45 @@ class Recorder(TorchDispatchMode):
         self.events.append(event)
         self._refer(out)
         return out
+
+    def _tell_writes(self, event, says, args, kwargs):
+        """Which storages an op writes into: in `w`, and in `c` running statistics, which are put back if their module runs again."""
+        numbers = {number for tensor in says.written(args, kwargs) for number in self.tables.storages_given(tensor)}
+        running = self._states[-1][0] if self._states and not in_backward() else None
+        counted = set()
+        if running is not None and running.training and counts_once(running):
+            self._in_normalisation.add(id(event))
+            counted = numbers & {number for tensor in statistics_of(running) for number in self.tables.storages_given(tensor)}
+        self._declared |= numbers
+        for key, of in (("w", numbers - counted), ("c", counted)):
+            if of:
+                event[key] = sorted(of)
+
+    def _tell_statistics(self):
+        """Statistics that others read, as in evaluation, count as written: a second run would read others."""
+        counted = {number for event in self.events for number in event.get("c", ())}
+        if not counted:
+            return
+        others = (event for event in self.events if event["e"] == "op" and id(event) not in self._in_normalisation and "bw" not in event)
+        read = {number for event in others for number in self._given_to(event) & counted}
+        for event in self.events:
+            if not read.isdisjoint(event.get("c", ())):
+                event["w"] = sorted({*event.get("w", ()), *event["c"]})
+
+    def _tell_undeclared(self):
+        """Writes that no op declared are told of every op that was given the tensor; if there is none, of the calls of the module that has it."""
+        for tensor, module in self._values.changed():
+            storages = {number for storage in untyped_storages(tensor) if (number := self.tables.number_of(storage)) is not None}
+            if not storages.isdisjoint(self._declared):
+                continue
+            ops = [event for event in self.events if event["e"] == "op" and not event.keys() & {"bw", "opt"} and not storages.isdisjoint(self._given_to(event))]
+            for event in ops:
+                event["w"] = sorted({*event.get("w", ()), *storages})
+            if not ops:
+                mark_calls(self.events, {self.tables.fqn(self._names[module])}, STATE_CHANGED)
+
+    def _given_to(self, event):
+        return set(self.tables.storages_in([event["a"], event.get("k")]))
 
     # What autograd saves: when it does, when the backward pass reads it, when it is given back; and when nothing else holds its storage any more
 
@@ -297,8 +354,10 @@ class Recorder(TorchDispatchMode):
         recomputes = in_backward()
         if recomputes:
             self._running.append(fqn)
+        self._look_at_state()
         self._module_event("pre_fw", fqn, self._encode_all(inputs), module)
         self._states.append((module, _state_of(module)))
+        self._watch.enter(module)
         needing = [] if recomputes else needing_gradient(inputs)
         if needing:
             self._own(on_last_gradient(needing, self._encode_given, lambda told: self._module_event("post_bw", fqn, told)))
@@ -313,6 +372,8 @@ class Recorder(TorchDispatchMode):
         fqn = self._names.get(module)
         if fqn is None:
             return
+        self._look_at_state()
+        self._watch.leave(module)
         if self._has_replaced_state(module) and not in_backward():
             self._tell({"e": "mark", "name": STATE_REPLACED})
         self._module_event("post_fw", fqn, self._encode_all(outputs))
@@ -324,6 +385,11 @@ class Recorder(TorchDispatchMode):
         if needing:
             ends_with_pass = not needing_gradient(inputs)
             self._own(on_first_gradient(needing, lambda grad: self._begin_backward(fqn, grad, ends_with_pass)))
+
+    def _look_at_state(self):
+        # Told before the next module begins or this one ends: of the calls whose code ran until now.
+        if not self._ended and self._watch.has_changed() and not in_backward():
+            self._tell({"e": "mark", "name": STATE_CHANGED})
 
     def _has_replaced_state(self, module):
         while self._states:
@@ -416,3 +482,14 @@ class _Saved:
         self.recorder._unsaved(self)
 
 
+def mark_calls(events, modules, name):
+    """Adds a mark inside each forward call of modules, which are given by their numbers in a recording: right after what is told as the call begins."""
+    marked, is_beginning = [], False
+    for event in events:
+        marked.append(event)
+        if event["e"] == "pre_fw":
+            is_beginning = event["m"] in modules and not event.get("bw")
+        elif event["e"] == "hook_done" and is_beginning:
+            marked.append({"e": "mark", "name": name})
+            is_beginning = False
+    events[:] = marked

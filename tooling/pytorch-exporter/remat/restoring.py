@@ -12,6 +12,7 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
+from .plain_state import bindings_of, classes_of, functions_of, keep_attributes, keep_bindings
 from .used_by import used_by
 
 
@@ -19,7 +20,7 @@ from .used_by import used_by
 def as_before(model, step=None, *, values=True):
     """Puts back weights, gradients, optimizers' state and random generators in the end; yields the optimizers of the steps inside, a list that grows as they are met.
 
-    `step`: a function whose own generators, other modules (averages of weights) and schedules are put back, too, as far as it names them. `values`: False where nothing is computed, so that only what refers to tensors has to be put back.
+    Plain attributes of modules are put back, too: numbers, tensors, lists, objects. `step`: a function whose own generators, lists, counters, other modules (averages of weights) and schedules are put back as far as it or the modules' code names them. `values`: False where nothing is computed, so that only what refers to tensors has to be put back.
     """
     with contextlib.ExitStack() as stack:
         met = []
@@ -33,6 +34,8 @@ def as_before(model, step=None, *, values=True):
             stack.callback(_restore_generators())
             stack.callback(_restore_tensors([*model.parameters(), *model.buffers()]))
             for restore in _restore_used(step, model):
+                stack.callback(restore)
+            for restore in _restore_plain(step, model):
                 stack.callback(restore)
         stack.callback(_restore_references(model))
         stack.callback(_restore_gradients(model, values))
@@ -75,6 +78,16 @@ def _restore_used(step, model):
             yield functools.partial(used.load_state_dict, copy.deepcopy(used.state_dict()))
         elif "numpy" in sys.modules and isinstance(used, sys.modules["numpy"].random.Generator):
             yield functools.partial(setattr, used.bit_generator, "state", used.bit_generator.state)
+
+
+def _restore_plain(step, model):
+    """What puts back attributes of modules, and what names in the code of the step and of the modules refer to."""
+    modules = {id(one): one for used in [model, *(one for one in used_by(step) if isinstance(one, torch.nn.Module))] for one in used.modules()}
+    restorers = []
+    for module in modules.values():
+        keep_attributes(module, restorers)
+    keep_bindings(bindings_of(functions_of(model, step), classes_of(model)), restorers)
+    return restorers
 
 
 def _restore_references(model):

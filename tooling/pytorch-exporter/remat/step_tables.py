@@ -9,6 +9,7 @@ from collections import defaultdict
 import torch
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
+from .schemas import declared
 from .source_lines import line_of_program
 from .tensors import untyped_storages
 
@@ -20,6 +21,7 @@ class StepTables:
         self.funcs, self.fqns, self.storages, self.tensors, self.lines = [], [], [], [], []
         self._numbers = {name: {} for name in ("funcs", "fqns", "tensors", "lines")}  # of each table but that of storages, its rows' numbers
         self._live = {}  # address of a storage -> (weak reference to it, its number); an address is used again
+        self._given = {}  # address of a storage that no op made -> numbers
         self._on_given, self._on_freed = on_given, on_freed
         self.is_fake = False
 
@@ -50,10 +52,19 @@ class StepTables:
         """The storages of a tensor that no op returned just now: one that is new was there before."""
         count = len(self.storages)
         storages = self.storages_of(tensor)
-        for storage in storages:
+        for storage, of in zip(storages, untyped_storages(tensor)):
             if storage >= count:
+                self._given.setdefault(of._cdata, []).append(storage)
                 self._on_given(storage)
         return storages
+
+    def number_of(self, storage):
+        """The number of a storage; None if it has none yet."""
+        return self._live[storage._cdata][1] if self.knows(storage) else None
+
+    def given_at(self, address):
+        """The numbers of storages that were there before they were first seen, at an address."""
+        return self._given.get(address, ())
 
     def tensor(self, tensor, given=False):
         storages = self.storages_given(tensor) if given else self.storages_of(tensor)
@@ -66,8 +77,9 @@ class StepTables:
         key = (tuple(storages), dtype, tuple(shape), None if stride is None else tuple(stride), offset)
         return self._number("tensors", key, entry)
 
-    def func(self, name):
-        return self._number("funcs", name, {"name": name})
+    def func(self, op):
+        name = str(op)
+        return self._number("funcs", name, {"name": name, "declares": declared(op).told()})
 
     def fqn(self, fqn):
         return self._number("fqns", fqn, fqn)

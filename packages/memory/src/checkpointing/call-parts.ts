@@ -31,8 +31,6 @@ export interface CallPartRules {
   madeBy(op: number): readonly number[];
   /** The last op that writes into a storage while a call may have to run again; -1 for none. */
   lastWrite(storage: number, call: number): number;
-  /** Whether running statistics are all that an op counts up in a storage. */
-  isCounting(op: number, storage: number): boolean;
   /** Why nothing in a call can run again. */
   refusal(call: number): string | undefined;
 }
@@ -107,7 +105,7 @@ export class CallParts {
       if (trace.ops.flags[op] & OpFlag.effectful) return `${trace.opName(op)} does more than compute`;
       for (const storage of storagesOf(trace, trace.opInputs(op))) {
         const written = made.has(storage) ? -1 : rules.lastWrite(storage, call);
-        if (written >= op && !rules.isCounting(written, storage))
+        if (written >= op)
           return `${trace.opName(written)} writes into what it is given`;
       }
     }

@@ -1,4 +1,4 @@
-import { Category, EventKind, OpFlag, Phase, stateReplacedMark, type Trace } from "@remat/trace";
+import { EventKind, OpFlag, Phase, stateChangedMark, stateReplacedMark, type Trace } from "@remat/trace";
 import { Act } from "./act.js";
 import { type CallPart, CallParts } from "./call-parts.js";
 import { lastReadsOf, readAgain, savedAgain } from "./reads-of-calls.js";
@@ -30,8 +30,8 @@ export interface CheckpointableUnits {
 
 /**
  * Finds the modules that can run again: random ops can, since the generator's state is kept, and so can in-place ops on what the same call made.
- * What writes into a storage from outside cannot, but for the running statistics of batch normalisation, which are kept from counting twice; nor can
- * what does more than compute.
+ * A module cannot if one of its ops writes into a storage from outside, if its code changes other state, or if it does more than compute. The trace leaves out the writes that
+ * the exporter undoes itself, to the running statistics of normalisation.
  *
  * @internal
  */
@@ -40,8 +40,9 @@ export function checkpointableUnits(script: StepScript): CheckpointableUnits {
   const { calls, modules, ops } = trace;
   const ranges = readRanges(script);
   const isResaved = savedAgain(script, ranges.callsOfSave);
-  const replacing = callsThatReplaceState(trace);
-  const written = writtenStorages(script);
+  const replacing = callsMarked(trace, stateReplacedMark);
+  const changing = callsMarked(trace, stateChangedMark);
+  const written = writtenStorages(trace);
   const writes = writesInForward(trace, written);
   const lastReads = lastReadsOf(script, ranges.callsOfSave);
   /** What is written after the last time that a call may run again is as good as unwritten. */
@@ -64,7 +65,8 @@ export function checkpointableUnits(script: StepScript): CheckpointableUnits {
     if (ranges.saves[call] === 0 && savesSomewhere.has(calls.module[call])) continue;
     callsOf.set(fqn, [...(callsOf.get(fqn) ?? []), call]);
     const of = { saves: ranges.saves[call], written, lastWrite };
-    const reason = refusal(call) ?? whyNot(script, call, ranges.opsOf[call], of);
+    const changes = changing.has(call) ? "its code changes state that outlives the call" : undefined;
+    const reason = refusal(call) ?? changes ?? whyNot(script, call, ranges.opsOf[call], of);
     if (reason !== undefined) refused.set(fqn, reason);
   }
   const runtimeMs = ops.runtimeMs.map((ms) => (ms > 0 ? ms : 0));
@@ -77,7 +79,6 @@ export function checkpointableUnits(script: StepScript): CheckpointableUnits {
     opsOf: ranges.opsOf,
     madeBy,
     lastWrite,
-    isCounting: (op, storage) => isCounting(trace, op, storage),
     refusal,
   });
   return {
@@ -153,13 +154,11 @@ function whyNot(
   for (const op of opsInside) {
     if (trace.ops.flags[op] & OpFlag.effectful) return `${trace.opName(op)} does more than compute`;
     for (const storage of written(op))
-      if (isForeign(storage) && !isCounting(trace, op, storage))
-        return `${trace.opName(op)} writes into what was made outside`;
+      if (isForeign(storage)) return `${trace.opName(op)} writes into what was made outside`;
     for (const tensor of trace.opInputs(op))
       for (const storage of trace.tensorStorages(tensor)) {
         const last = lastWrite(storage, call);
-        if (last > opsInside[0] && isForeign(storage) && !isCounting(trace, last, storage))
-          return `${trace.opName(last)} writes into what it is given`;
+        if (last > opsInside[0] && isForeign(storage)) return `${trace.opName(last)} writes into what it is given`;
       }
   }
   return undefined;
@@ -173,8 +172,8 @@ function modelOf(fqns: readonly string[]): (fqn: string) => boolean {
 
 const rootOf = (fqn: string): string => fqn.split(".", 1)[0];
 
-/** The calls during which a module replaces its own state, those around it included. */
-function callsThatReplaceState(trace: Trace): ReadonlySet<number> {
+/** The calls inside which a mark stands, those around it included. */
+function callsMarked(trace: Trace, mark: string): ReadonlySet<number> {
   const { events, moduleEvents, strings } = trace;
   const active = new Set<number>();
   const found = new Set<number>();
@@ -188,27 +187,18 @@ function callsThatReplaceState(trace: Trace): ReadonlySet<number> {
         if (moduleEvents.phase[item] === Phase.forward) active.delete(moduleEvents.call[item]);
         break;
       case EventKind.mark:
-        if (strings[item] === stateReplacedMark) for (const call of active) found.add(call);
+        if (strings[item] === mark) for (const call of active) found.add(call);
         break;
     }
   }
   return found;
 }
 
-/** What an op writes into that was there before it, by op. */
+/** The storages that an op writes into and that were there before it, by op. */
 type WrittenStorages = (op: number) => readonly number[];
 
-/** Of an op that is given the tensor for its result (`aten.div.out`, `aten.topk.values`), those results that it did not make. */
-function writtenStorages({ trace, maker }: StepScript): WrittenStorages {
-  return (op) => {
-    const isInPlace = (trace.ops.flags[op] & OpFlag.inPlace) !== 0;
-    if (!isInPlace && !namesOfResults.test(trace.opName(op))) return [];
-    const outputs = Array.from(trace.opOutputs(op)).flatMap((tensor) => [...trace.tensorStorages(tensor)]);
-    return isInPlace ? outputs : outputs.filter((storage) => maker[storage] !== op);
-  };
-}
-
-const namesOfResults = /[._](out|values|values_stable|max|min|grad_input)$/;
+const writtenStorages = (trace: Trace): WrittenStorages => (op) =>
+  Array.from(trace.opWrites(op)).flatMap((tensor) => [...trace.tensorStorages(tensor)]);
 
 /** By storage: the ops outside of backward passes that write into it. */
 function writesInForward(trace: Trace, written: WrittenStorages): Map<number, number[]> {
@@ -222,12 +212,6 @@ function writesInForward(trace: Trace, written: WrittenStorages): Map<number, nu
     }
   }
   return writes;
-}
-
-/** Batch normalisation counts the batches that it has seen. */
-function isCounting(trace: Trace, op: number, storage: number): boolean {
-  const module = trace.opModule(op);
-  return module !== undefined && /BatchNorm/.test(module.kind) && trace.storages.category[storage] === Category.buffer;
 }
 
 /** Whether one module stands inside another, by name. @internal */

@@ -1,4 +1,4 @@
-import { OpFlag, row, type Trace } from "@remat/trace";
+import type { Trace } from "@remat/trace";
 import { NodeKind } from "../graph/graph.js";
 import type { GraphAliasTracker } from "../graph/graph-alias-tracker.js";
 import type { TraceGraph } from "../graph/graph-of-trace.js";
@@ -17,6 +17,10 @@ export interface InPlaceOps {
   otherReads(writer: number): readonly number[];
 }
 
+function writtenStorages(trace: Trace, op: number): readonly number[] {
+  return [...new Set(Array.from(trace.opWrites(op)).flatMap((tensor) => [...trace.tensorStorages(tensor)]))];
+}
+
 /** @internal */
 export function inPlaceOps(
   trace: Trace,
@@ -24,7 +28,7 @@ export function inPlaceOps(
   aliases: GraphAliasTracker,
   isReplayable: (op: number) => boolean,
 ): InPlaceOps {
-  const { count, flags } = trace.ops;
+  const { count } = trace.ops;
   const isWriter = new Uint8Array(count);
   const isMerged = new Uint8Array(count);
   const isPinned = new Uint8Array(count);
@@ -34,10 +38,12 @@ export function inPlaceOps(
   const barriers: number[] = [];
   for (let n = 0; n < graph.nodeCount; n++) {
     const op = graph.ops[n];
-    if (graph.kinds[n] !== NodeKind.compute || op < 0 || (flags[op] & OpFlag.inPlace) === 0) continue;
+    if (graph.kinds[n] !== NodeKind.compute || op < 0) continue;
+    const written = writtenStorages(trace, op);
+    if (written.length === 0) continue;
     const fresh = aliases.getFreshAllocations(n);
     const reads = aliases.getStorageUses(n);
-    for (const storage of row(graph.outputs, n)) {
+    for (const storage of written) {
       if (fresh.includes(storage) || !reads.includes(storage)) continue;
       isWriter[op] = 1;
       if (mergeInto(n, storage, reads)) continue;

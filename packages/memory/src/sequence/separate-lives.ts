@@ -52,6 +52,7 @@ class LifeSeparator {
     const { count, kind, subject, value } = trace.events;
     const inputs = trace.ops.inputs.values.slice();
     const outputs = trace.ops.outputs.values.slice();
+    const writes = trace.ops.writes.values.slice();
     for (let e = 0; e < count; e++) {
       const item = subject[e];
       switch (kind[e]) {
@@ -70,13 +71,14 @@ class LifeSeparator {
           if (kind[e] === EventKind.op) {
             this.moveRow(trace.ops.inputs, inputs, item);
             this.moveRow(trace.ops.outputs, outputs, item);
+            this.moveRow(trace.ops.writes, writes, item);
           }
           this.push(kind[e], item, value[e]);
       }
     }
     const isResumed = new Uint8Array(trace.storages.count + this.bytes.length);
     isResumed.fill(1, trace.storages.count);
-    return { trace: this.build(inputs, outputs), isResumed };
+    return { trace: this.build(inputs, outputs, writes), isResumed };
   }
 
   private resize(storage: number, bytes: number): void {
@@ -116,7 +118,7 @@ class LifeSeparator {
     return copy;
   }
 
-  private build(inputs: Int32Array, outputs: Int32Array): Trace {
+  private build(inputs: Int32Array, outputs: Int32Array, writes: Int32Array): Trace {
     const { trace, copies } = this;
     const { storages, tensors, ops } = trace;
     const of = copies.map(({ tensor }) => tensor);
@@ -126,7 +128,12 @@ class LifeSeparator {
     });
     return new Trace({
       ...trace,
-      ops: { ...ops, inputs: { ...ops.inputs, values: inputs }, outputs: { ...ops.outputs, values: outputs } },
+      ops: {
+        ...ops,
+        inputs: { ...ops.inputs, values: inputs },
+        outputs: { ...ops.outputs, values: outputs },
+        writes: { ...ops.writes, values: writes },
+      },
       storages: {
         count: storages.count + this.bytes.length,
         bytes: Float64Array.from([...storages.bytes.subarray(0, storages.count), ...this.bytes]),

@@ -1,0 +1,121 @@
+"""Watches, while a step is recorded, for state that modules change besides what ops write into: a second run of their code would change it again."""
+
+from __future__ import annotations
+
+import weakref
+
+import torch
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
+
+from .plain_state import attributes, bits_of, global_generators, token_of_leaf, walk
+
+
+class StateWatch:
+    """Looks at the attributes of the modules that run, and at Python's and NumPy's generators, whenever a module begins or ends."""
+
+    def __init__(self, tables, events):
+        self._tables, self._events = tables, events
+        self._running = []
+        self._generators = global_generators()
+
+    def has_changed(self):
+        """Whether something changed since this was asked last, in a way that a second run would repeat."""
+        generators = global_generators()
+        changed = generators != self._generators
+        self._generators = generators
+        for one in self._running:
+            now = _look(one.module, self._tables)
+            # Each is looked at, so that none is told of twice.
+            changed = self._differs(one, now) or changed
+            one.attributes = now
+        return changed
+
+    def enter(self, module):
+        self._running.append(_Running(module, _look(module, self._tables), len(self._events)))
+
+    def leave(self, module):
+        while self._running:
+            # Calls that raised are left over.
+            if self._running.pop().module is module:
+                return
+
+    def _differs(self, running, now):
+        before = running.attributes
+        if before.keys() != now.keys():
+            return True
+        return any(self._is_repeated(running, before[path], token) for path, token in now.items())
+
+    def _is_repeated(self, running, before, now):
+        if not (isinstance(before, _TensorToken) and isinstance(now, _TensorToken)):
+            return before != now
+        # A tensor that takes the place of another is the same if it is computed again, unless it follows from the other.
+        return not before.is_same(now) and self._is_read(before, running.since)
+
+    def _is_read(self, token, since):
+        numbers = {token.number} if token.number is not None else set(self._tables.given_at(token.address))
+        return any(
+            not numbers.isdisjoint(self._tables.storages_in([event["a"], event.get("k")]))
+            for event in self._events[since:]
+            if event["e"] == "op"
+        )
+
+
+class _Running:
+    __slots__ = ("module", "attributes", "since")
+
+    def __init__(self, module, attributes, since):
+        self.module, self.attributes, self.since = module, attributes, since
+
+
+class _TensorToken:
+    """A tensor as it was, without keeping it alive."""
+
+    __slots__ = ("tensor", "address", "number")
+
+    def __init__(self, tensor, tables):
+        self.tensor = weakref.ref(tensor)
+        is_plain = tensor.layout == torch.strided and not is_traceable_wrapper_subclass(tensor)
+        storage = tensor.untyped_storage() if is_plain else None
+        self.address = None if storage is None else storage._cdata
+        self.number = None if storage is None else tables.number_of(storage)
+
+    def is_same(self, other):
+        return self.tensor() is not None and self.tensor() is other.tensor() and self.address == other.address
+
+
+def _look(module, tables):
+    found = {}
+
+    def visit(path, value, children):
+        if isinstance(value, torch.Tensor):
+            found[path] = _TensorToken(value, tables)
+        elif children is None:
+            found[path] = token_of_leaf(value)
+        else:
+            found[path] = type(value).__name__, len(children)
+
+    walk(attributes(module), visit)
+    return found
+
+
+class ValuesBefore:
+    """The bits of buffers and of tensors in attributes before a step, by which writes are found that no op declares."""
+
+    def __init__(self, model):
+        self._tensors = {}  # by address: the tensor, its module, its bits
+
+        def keep(module):
+            def visit(path, value, children):
+                if isinstance(value, torch.Tensor):
+                    self._tensors.setdefault(id(value), (value, module, bits_of(value)))
+
+            for buffer in module.buffers(recurse=False):
+                visit((), buffer, None)
+            walk(attributes(module), visit)
+
+        for module in model.modules():
+            keep(module)
+
+    def changed(self):
+        """Each tensor whose values are others than before, with its module."""
+        return [(tensor, module) for tensor, module, bits in self._tensors.values() if bits_of(tensor) != bits]

@@ -1,0 +1,272 @@
+"""Compares steps that follow a policy with steps that do not, bit by bit, and finds the modules that are to blame for a difference."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import NamedTuple
+
+import torch
+from torch.optim.optimizer import register_optimizer_step_pre_hook
+
+from .plain_state import attributes, bindings_of, bits_of, classes_of, functions_of, global_generators, token_of_leaf, walk
+from .policy import apply, remove
+from .restoring import as_before
+from .tensors import tensors_in
+from .used_by import used_by
+
+#: What the first step changes may not matter before the second.
+_STEPS = 2
+
+
+class StepNotRepeatable(RuntimeError):
+    """Two runs of the same step from the same state differ, so that nothing can be compared with it."""
+
+
+class TrainingDiffers(RuntimeError):
+    """A policy changes training."""
+
+
+class Difference(NamedTuple):
+    what: str
+    """"the buffer `m`", "the loss"."""
+    module: str | None
+    """The module that it belongs to; None for what belongs to no module."""
+
+    def __str__(self):
+        return self.what if self.module is None else f"{self.what} of module {self.module or '(the model itself)'!r}"
+
+
+class Guilty(NamedTuple):
+    unit: str
+    """A module that the policy names, and that changes training when it runs again."""
+    owner: str
+    """The module in it whose state differs, or the same."""
+    difference: Difference
+
+
+class Verifier:
+    """Steps of a model without a policy, from the state that it has now, for comparison with others from the same state."""
+
+    def __init__(self, model, step):
+        self._model, self._step = model, step
+        remove(model)
+        self._is_strict = False
+        self._plain = self._run()
+        difference = _first_difference(self._plain, self._run())
+        if difference is not None and not torch.are_deterministic_algorithms_enabled():
+            # Some kernels add up in any order, if nobody forbids it.
+            self._is_strict = True
+            self._plain = self._run()
+            difference = _first_difference(self._plain, self._run())
+        if difference is not None:
+            raise StepNotRepeatable(
+                f"remat: step() is not repeatable: two runs without a policy, from the same state, differ in {difference}. So nothing can tell whether a policy changes training; the model is as before. "
+                "Likely causes: step() takes its batch from an iterator, keeps state where remat does not look, or runs kernels that are not deterministic. "
+                "Let step() use one fixed batch, or turn the comparison off by verify=False."
+            )
+
+    def difference(self, policy):
+        """The first difference between steps that follow a policy and those that follow none; None if there is none. The model follows no policy afterwards."""
+        undo = apply(self._model, policy)
+        try:
+            return _first_difference(self._plain, self._run())
+        except (RuntimeError, AssertionError, AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+            if isinstance(error, torch.OutOfMemoryError):
+                raise
+            return Difference(f"a step that raises {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}".rstrip(": "), None)
+        finally:
+            undo()
+
+    def guilty(self, policy, difference):
+        """The modules of a policy without which training is as before. Each was found to change training by itself or together with those before it."""
+        units, found = dict(policy["modules"]), []
+        while units and difference is not None:
+            one = self._one_guilty(policy, units, difference)
+            alike = [name for name in units if name != one.unit and _type_of(units[name]) is not None and _type_of(units[name]) == _type_of(units[one.unit])]
+            del units[one.unit]
+            found.append(one)
+            # What one module of a class does the others do, too, most often: another is tried before all are.
+            if alike and self._alone(policy, alike[0]) is not None:
+                for name in alike:
+                    found.append(Guilty(name, name + one.owner[len(one.unit) :], one.difference))
+                    del units[name]
+            difference = self.difference({**policy, "modules": units}) if units else None
+        return found
+
+    def _one_guilty(self, policy, units, difference):
+        # A module whose own state differs is in the module that is to blame, most often.
+        around = [name for name in units if difference.module is not None and _is_inside(difference.module, name)]
+        for name in sorted(around, key=len, reverse=True):
+            seen = self.difference({**policy, "modules": {name: units[name]}})
+            if seen is not None:
+                return Guilty(name, _owner(name, seen), seen)
+        names = list(units)
+        low, high = 0, len(names)  # the first `low` of them change nothing, the first `high` do
+        seen = difference
+        while high - low > 1:
+            middle = (low + high) // 2
+            now = self.difference({**policy, "modules": {name: units[name] for name in names[:middle]}})
+            if now is None:
+                low = middle
+            else:
+                high, seen = middle, now
+        return Guilty(names[high - 1], _owner(names[high - 1], seen), seen)
+
+    def _alone(self, policy, name):
+        return self.difference({**policy, "modules": {name: policy["modules"][name]}})
+
+    def _run(self):
+        """What steps compute and leave behind, by label. Everything is as before in the end."""
+        with as_before(self._model, self._step), _deterministic(self._is_strict):
+            seen = {}
+            with _watching(self._model, seen) as optimizers:
+                for number in range(_STEPS):
+                    place = f"step {number + 1}"
+                    returned = self._step()
+                    for path, token in _tokens(returned).items():
+                        seen[place, "returned", path] = "the loss" if path == () else "what step() returns", None, token
+                    _tell_state(seen, place, self._model, self._step, optimizers)
+            return seen
+
+
+def _type_of(unit):
+    return unit.get("type") if isinstance(unit, dict) else None
+
+
+def _is_inside(fqn, other):
+    return other == "" or fqn == other or fqn.startswith(f"{other}.")
+
+
+def _owner(unit, difference):
+    return difference.module if difference.module is not None and _is_inside(difference.module, unit) else unit
+
+
+def _first_difference(plain, other):
+    # State tells best which module is to blame, so it comes before losses and gradients of the same step.
+    for number in range(_STEPS):
+        place = f"step {number + 1}"
+        for kinds in (("attribute", "buffer"), ("forward", "returned", "gradient", "parameter", "optimizer", "generator", "name")):
+            keys = [key for key in {**plain, **other} if key[0] == place and key[1] in kinds]
+            for key in keys:
+                mine, its = plain.get(key), other.get(key)
+                if mine is None or its is None or mine[2] != its[2]:
+                    what, module, _ = mine or its
+                    return Difference(f"{what} after {number + 1} step{'s' if number else ''}", module)
+    return None
+
+
+@contextlib.contextmanager
+def _watching(model, seen):
+    """Notes what root modules return and each gradient as it comes; yields the optimizers that are met."""
+    optimizers, counts = [], {}
+
+    def count(*key):
+        counts[key] = counts.get(key, 0) + 1
+        return counts[key]
+
+    def meet(optimizer, args, kwargs):
+        if not any(one is optimizer for one in optimizers):
+            optimizers.append(optimizer)
+        for group in optimizer.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is not None:
+                    told(parameter, parameter.grad)
+
+    names = {id(parameter): name for name, parameter in model.named_parameters()}
+
+    def told(parameter, gradient):
+        name = names.get(id(parameter))
+        if name is not None:
+            number = count("gradient", name)
+            module, _, own = name.rpartition(".")
+            # Each step has as many.
+            seen[f"step {steps()}", "gradient", (name, number)] = f"the gradient of {own!r}", module, bits_of(gradient)
+
+    def steps():
+        return 1 + sum(1 for key in seen if key[1] == "end")
+
+    def forward(module, args, output):
+        for place, tensor in enumerate(tensors_in(output)):
+            seen[f"step {steps()}", "forward", (count("forward"), place)] = "what the model returns", None, bits_of(tensor)
+
+    with contextlib.ExitStack() as stack:
+        for parameter in model.parameters():
+            if parameter.requires_grad:
+                stack.callback(parameter.register_post_accumulate_grad_hook(lambda one: told(one, one.grad) if one.grad is not None else None).remove)
+        roots = list(model.children()) if type(model) in (torch.nn.ModuleList, torch.nn.ModuleDict) else [model]
+        for root in roots:
+            stack.callback(root.register_forward_hook(forward).remove)
+        stack.callback(register_optimizer_step_pre_hook(meet).remove)
+        yield optimizers
+
+
+def _tell_state(seen, place, model, step, optimizers):
+    """What is there after a step: all that another could start from."""
+    others = [one for one in used_by(step) if isinstance(one, torch.nn.Module)]
+    modules = {id(one): (name, one) for name, one in model.named_modules()}
+    for other in others:
+        for name, one in other.named_modules():
+            modules.setdefault(id(one), (None, one))
+    for number, (name, module) in enumerate(modules.values()):
+        for path, token in _tokens(attributes(module)).items():
+            if path:
+                seen[place, "attribute", (number, path)] = f"the attribute {_written(path)!r}", name, token
+        for kind, of in (("buffer", module.named_buffers), ("parameter", module.named_parameters)):
+            for own, tensor in of(recurse=False):
+                seen[place, kind, (number, own)] = f"the {kind} {own!r}", name, bits_of(tensor)
+                if kind == "parameter" and tensor.grad is not None:
+                    seen[place, "gradient", (number, own)] = f"the gradient of {own!r}", name, bits_of(tensor.grad)
+    for number, optimizer in enumerate(optimizers):
+        for path, token in _tokens(list(optimizer.state.values())).items():
+            seen[place, "optimizer", (number, path)] = "the optimizer's state", None, token
+        for path, token in _tokens([{key: value for key, value in group.items() if key != "params"} for group in optimizer.param_groups]).items():
+            seen[place, "optimizer", (number, "groups", path)] = "the optimizer's options", None, token
+    python, numpy = global_generators()
+    states = {"Python": hash(python), "NumPy": numpy, "PyTorch": bits_of(torch.get_rng_state())}
+    if torch.cuda.is_initialized():
+        states |= {f"CUDA {device}": bits_of(state) for device, state in enumerate(torch.cuda.get_rng_state_all())}
+    for name, token in states.items():
+        seen[place, "generator", name] = f"the state of {name}'s random generator", None, token
+    for number, binding in enumerate(bindings_of(functions_of(model, step), classes_of(model))):
+        for path, token in _tokens(binding.get()).items():
+            seen[place, "name", (binding.label, number, path)] = binding.label + (f" at {_written(path)}" if path else ""), None, token
+    for number, used in enumerate(used_by(step)):
+        if isinstance(used, (torch.optim.lr_scheduler.LRScheduler, torch.amp.GradScaler)):
+            for path, token in _tokens(used.state_dict()).items():
+                seen[place, "optimizer", ("used", number, path)] = f"the state of {type(used).__name__}", None, token
+    seen[place, "end", None] = "", None, None
+
+
+def _tokens(value):
+    """By path, something that is equal for equal bits."""
+    found = {}
+
+    def visit(path, one, children):
+        if isinstance(one, torch.Tensor):
+            found[path] = bits_of(one)
+        elif children is None:
+            found[path] = token_of_leaf(one)
+        else:
+            found[path] = type(one).__name__, len(children)
+
+    walk(value, visit)
+    return found
+
+
+def _written(path):
+    return ".".join(map(str, path))
+
+
+@contextlib.contextmanager
+def _deterministic(is_strict):
+    if not is_strict:
+        yield
+        return
+    before, fills = torch.are_deterministic_algorithms_enabled(), torch.utils.deterministic.fill_uninitialized_memory
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    torch.utils.deterministic.fill_uninitialized_memory = False
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(before)
+        torch.utils.deterministic.fill_uninitialized_memory = fills
