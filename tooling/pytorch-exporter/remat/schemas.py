@@ -15,7 +15,7 @@ UNDECLARED_STATISTICS = {
 _STATISTICS = ("running_mean", "running_var")
 
 #: Namespaces of ops that communicate with other processes or with the profiler. No schema says so.
-EFFECTFUL_NAMESPACES = {"_c10d_functional", "_c10d_functional_autograd", "_dtensor", "c10d", "profiler", "symm_mem"}
+EFFECTFUL_NAMESPACES = {"_c10d_functional", "_c10d_functional_autograd", "_dtensor", "c10d", "c10d_functional", "profiler", "symm_mem"}
 
 #: Namespaces whose ops without results are checks and write into nothing that they do not declare.
 _OF_TORCH = {"aten", "prim", "prims"}

@@ -1,0 +1,260 @@
+"""A policy never changes training: modules that change state as they run, in sixty ways, recorded, planned, verified and fitted."""
+
+import json
+import os
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+from unittest import mock
+
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
+
+import torch
+from recorded_files import CLI, Folder
+from stateful_programs import BEYOND, PROGRAMS, SEEN_BY_COMPARISON, make, state_of
+
+import remat
+
+#: How many steps are compared.
+STEPS = 3
+
+
+def setUpModule():
+    # Threads wait for each other longer than such small models compute.
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    unittest.addModuleCleanup(torch.set_num_threads, threads)
+
+
+def whole_blocks(model):
+    """A policy that has each block run again, whatever that does."""
+    units = {}
+    for name, module in model.named_children():
+        units[name] = {"type": type(module).__name__, "parameters": sorted(list(one.shape) for one in module.parameters()), "save": []}
+    return {"format": "remat-pytorch-policy/3", "torch": torch.__version__, "model": "Sequential", "modules": units}
+
+
+def trained(name, then=lambda model, step: None):
+    """Losses and state after one step, `then`, and the steps that are compared."""
+    model, optimizer, step = make(name)
+    step()
+    then(model, step)
+    losses = [step() for _ in range(STEPS)]
+    return losses, state_of(model), [value for state in optimizer.state.values() for value in state["momentum_buffer"].flatten().tolist()]
+
+
+class State(Folder):
+    def assertTrainedAlike(self, found, expected):
+        self.assertEqual(found[0], expected[0], "losses")
+        self.assertEqual([key for key in expected[1] if found[1].get(key) != expected[1][key]], [], "state")
+        self.assertEqual(found[2], expected[2], "the optimizer's state")
+
+
+class Forced(State):
+    """Each block runs again, which most programs cannot: the comparison has to say so, and to leave everything as it was."""
+
+    def test_a_policy_is_applied_only_if_training_stays_the_same(self):
+        refused = set()
+        for name in PROGRAMS.keys() - BEYOND:
+            with self.subTest(name):
+                expected = trained(name)
+
+                def force(model, step, name=name):
+                    before = state_of(model)
+                    try:
+                        remat.apply(model, whole_blocks(model), verify=step)
+                    except remat.TrainingDiffers as error:
+                        refused.add(name)
+                        self.assertRegex(str(error), "when module '[012]' runs again, .+ differs from a step without the policy")
+                        self.assertFalse(any("_remat_unit" in vars(module) for module in model.modules()))
+                    after = state_of(model)
+                    self.assertEqual([key for key in before if after.get(key) != before[key]], [], "what the comparison changed")
+
+                self.assertTrainedAlike(trained(name, force), expected)
+        # A second run leaves normalisation and generators as they are, and so does what gives the same twice.
+        twice = {"a custom op without its optional argument", "a custom op with two written arguments", "an out argument", "a slice", "scatter_"}
+        self.assertEqual(PROGRAMS.keys() - refused, {"BatchNorm", "BatchNorm without momentum", "InstanceNorm", "dropout", "no state"} | twice | BEYOND)
+
+    def test_the_comparison_is_needed(self):
+        """Without it most programs train otherwise: the tests above can fail."""
+        others = 0
+        for name in ("a custom op", "a number", "a tensor in an attribute", "a global list", "batch_norm of a module's own"):
+            others += trained(name, lambda model, step: remat.apply(model, whole_blocks(model)))[:2] != trained(name)[:2]
+        self.assertEqual(others, 5)
+
+
+@unittest.skipUnless(CLI, "REMAT_CLI is not set")
+class Planned(State):
+    """What a recording shows is never planned to run again, so that a policy needs no comparison."""
+
+    def plan(self, path, budget):
+        policy = self.folder / "policy.json"
+        policy.unlink(missing_ok=True)
+        done = subprocess.run([*CLI, "plan", path, "--budget", budget, "--time", "1s", "--pytorch-policy", policy], capture_output=True, text=True)
+        self.assertIn(done.returncode, (0, 3), done.stderr)
+        return json.loads(policy.read_text()) if done.returncode == 0 else None
+
+    def test_a_policy_for_a_recording_leaves_training_as_it_is(self):
+        planned = 0
+        for name in PROGRAMS:
+            with self.subTest(name):
+                model, optimizer, step = make(name)
+                step()
+                path = self.folder / "step.json.gz"
+                with remat.record(path, model, optimizer):
+                    step()
+                policy = self.plan(path, "75%")
+                if policy is None:
+                    continue
+                planned += 1
+                if name in SEEN_BY_COMPARISON:
+                    continue
+                self.assertTrainedAlike(trained(name, lambda model, step, policy=policy: remat.apply(model, policy)), trained(name))
+        self.assertGreater(planned, len(PROGRAMS) * 0.8)
+
+
+@unittest.skipUnless(CLI, "REMAT_CLI is not set")
+class Fitted(State):
+    NAMES = list(PROGRAMS) if os.environ.get("REMAT_ALL_TESTS") else ["a fused observer", "a global list", "variables of a closure", "an array", "Python's generator", "BatchNorm that computes with its statistics"]
+
+    def test_a_model_that_is_fitted_trains_as_before(self):
+        fitted = 0
+        for name in self.NAMES:
+            with self.subTest(name):
+
+                def fit(model, step, name=name):
+                    nonlocal fitted
+                    before = state_of(model)
+                    try:
+                        made = remat.fit(model, step, "80%", planner=CLI, seconds=1, repeats=1, verbose=False)
+                        self.assertTrue(made.verified)
+                        if name in SEEN_BY_COMPARISON and made.policy["modules"]:
+                            fitted += 1
+                    except remat.BudgetNotMet as error:
+                        if name in SEEN_BY_COMPARISON:
+                            self.assertIn("change training if", str(error))
+                    after = state_of(model)
+                    self.assertEqual([key for key in before if after.get(key) != before[key]], [], "what fitting changed")
+
+                self.assertTrainedAlike(trained(name, fit), trained(name))
+        self.assertGreater(fitted, 0)
+
+    def test_a_step_that_differs_from_itself_is_told_of_and_no_module_is_blamed(self):
+        model, _, _ = make("no state")
+        batches = iter(torch.randn(100, 4, 32))
+
+        def step():
+            loss = model(next(batches)).square().mean()
+            loss.backward()
+            return loss.item()
+
+        before = state_of(model)
+        with self.assertRaisesRegex(remat.StepNotRepeatable, r"step\(\) is not repeatable.*differ in .* after 1 step\. .*fixed batch") as raised:
+            remat.fit(model, step, "80%", planner=CLI, seconds=1, repeats=1, verbose=False)
+        self.assertNotIn("module '", str(raised.exception).replace("of module", ""))
+        after = state_of(model)
+        self.assertEqual({key for key in before if before[key] != after[key]}, set())
+        self.assertFalse(any("_remat_unit" in vars(module) for module in model.modules()))
+
+    def test_the_policy_before_comes_back_when_fitting_fails(self):
+        model, _, step = make("a number")
+        step()
+        policy = {**whole_blocks(model), "modules": {}}
+        policy["modules"]["0.up"] = {"type": "Linear", "parameters": [[32], [32, 32]], "save": []}
+        remat.apply(model, policy)
+        with mock.patch("remat.fitting.Verifier", side_effect=remat.StepNotRepeatable("no")), self.assertRaises(remat.StepNotRepeatable):
+            remat.fit(model, step, "90%", planner=CLI, seconds=1, repeats=1, verbose=False)
+        self.assertEqual([name for name, module in model.named_modules() if "_remat_unit" in vars(module)], ["0.up"])
+
+
+class Schemas(unittest.TestCase):
+    """What is left of lists of names says what all schemas of the installed PyTorch say."""
+
+    def overloads(self):
+        for schema in torch._C._jit_get_all_schemas():
+            namespace, packet = schema.name.split("::")
+            try:
+                yield schema, getattr(getattr(getattr(torch.ops, namespace), packet), schema.overload_name or "default")
+            except (AttributeError, RuntimeError):
+                pass  # an op of TorchScript alone
+
+    def test_ops_that_write_statistics_without_declaring_it(self):
+        from remat.schemas import UNDECLARED_STATISTICS
+
+        found = set()
+        for schema, _ in self.overloads():
+            statistics = [one for one in schema.arguments if one.name in ("running_mean", "running_var")]
+            names = {one.name for one in schema.arguments}
+            packet = schema.name.split("::")[1]
+            writes = {"momentum", "exponential_average_factor"} & names and not packet.endswith(("_no_training", "_no_update", "_functional", "_backward"))
+            if statistics and writes and not any(one.alias_info is not None for one in statistics):
+                found.add(schema.name.replace("::", "."))
+        self.assertEqual(found, UNDECLARED_STATISTICS)
+
+    def test_namespaces_that_do_more_than_compute(self):
+        import torch.distributed._functional_collectives  # which makes some of them
+
+        from remat.schemas import EFFECTFUL_NAMESPACES
+
+        namespaces = {schema.name.split("::")[0] for schema, _ in self.overloads()}
+        communicate = {schema.name.split("::")[0] for schema, _ in self.overloads() if any(one.name in ("group_name", "process_group") or "ProcessGroup" in str(one.type) for one in schema.arguments)}
+        self.assertLessEqual(communicate, EFFECTFUL_NAMESPACES)
+        self.assertLessEqual(EFFECTFUL_NAMESPACES, namespaces)
+
+    def test_each_written_argument_is_seen(self):
+        from remat.schemas import declared
+
+        hidden = set()
+        for schema, op in self.overloads():
+            expected = [one.name for one in schema.arguments if one.alias_info is not None and one.alias_info.is_write]
+            says = declared(op)
+            found = [one.name for one in says.writes]
+            self.assertLessEqual(set(expected), set(found), str(schema))
+            self.assertEqual(set(found) - set(expected), {one.name for one in says.statistics} - set(expected) if set(found) - set(expected) else set(), str(schema))
+            packet = schema.name.split("::")[1]
+            if expected and not packet.endswith("_") and not all(one.is_out for one in schema.arguments if one.name in expected):
+                hidden.add(schema.name)
+        # Writers that no name shows; without a schema they were not known.
+        self.assertLessEqual({"aten::_fused_moving_avg_obs_fq_helper", "aten::_native_batch_norm_legit", "aten::rrelu_with_noise", "aten::_batch_norm_with_update", "aten::_cummax_helper"}, hidden)
+
+    def test_names_in_the_reader_of_older_recordings(self):
+        """Its lists serve recordings without schemas: each name is an op of PyTorch that is what the list says, and none is missing."""
+        source = (Path(__file__).parents[3] / "packages/pytorch/src/aten-names.ts").read_text()
+
+        def names(variable):
+            body = source[source.index(f"const {variable}") :]
+            body = body[: body.index(';')]
+            return set("".join(part for part in body.split('"')[1:-2:2] if not part.isspace()).split())
+
+        seeded = {schema.name.split("::")[1] for schema, op in self.overloads() if torch.Tag.nondeterministic_seeded in op.tags and schema.name.startswith("aten::")}
+        rngprims = {"philox_rand"}
+        self.assertEqual(names("seededPackets") - rngprims, seeded)
+        from torch.testing._internal.composite_compliance import is_inplace_view_fn, is_view_fn
+
+        packets = {schema.name.split("::")[1]: op for schema, op in self.overloads() if schema.name.startswith("aten::")}
+        views = {packet for packet, op in packets.items() if is_view_fn(op) or is_inplace_view_fn(op)}
+        self.assertEqual(names("viewPackets") & packets.keys(), views)
+
+    def test_what_selective_checkpointing_skips(self):
+        from torch.distributed._tools.sac_estimator import OPS_TO_ALWAYS_SKIP
+
+        source = (Path(__file__).parents[3] / "packages/pytorch/src/aten-flags.ts").read_text()
+        body = source[source.index("const skippedOps") :]
+        self.assertEqual({str(op) for op in OPS_TO_ALWAYS_SKIP}, set(body[: body.index("]);")].split('"')[1::2]))
+
+    def test_queries_compute_nothing(self):
+        from remat.queries import QUERIES
+
+        found = {}
+        for schema, op in self.overloads():
+            found.setdefault(schema.name.replace("::", "."), []).append((schema, op))
+        for name in QUERIES - {"aten.detach"}:
+            for schema, op in found.get(name, []):
+                self.assertFalse(any("Tensor" in str(one.type) for one in schema.returns), name)
+                self.assertNotIn(torch.Tag.data_dependent_output, op.tags, name)
+            self.assertIn(name, found)
+
+
+if __name__ == "__main__":
+    unittest.main()
