@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 import statistics
 
 import torch
-from torch.utils.checkpoint import CheckpointPolicy, checkpoint, create_selective_checkpoint_contexts
 
+from .checkpointed import Unit, make_checkpointed
 from .clocks import wait_for_cuda
 from .parts import PartsOfCall
 
@@ -70,15 +69,21 @@ def _in_parts(x, count):
         return _ops(x, count)
 
 
-def _save_nothing(_context, _op, *_args, **_kwargs):
-    return CheckpointPolicy.PREFER_RECOMPUTE
+class _Ops(torch.nn.Module):
+    def forward(self, x, count):
+        return _ops(x, count)
+
+
+def _checkpointed(save):
+    module = _Ops()
+    make_checkpointed(module, Unit(save, [], None))
+    return module
 
 
 _WAYS = {
     "plain": _ops,
-    "full": functools.partial(checkpoint, _ops, use_reentrant=False),
-    "selective": functools.partial(
-        checkpoint, _ops, use_reentrant=False, context_fn=functools.partial(create_selective_checkpoint_contexts, _save_nothing)
-    ),
+    "full": _checkpointed([]),
+    # Names an op that does not run, so that nothing is saved.
+    "selective": _checkpointed([{"op": "aten.mm.default", "ordinal": 0, "policy": "MUST_SAVE"}]),
     "parts": _in_parts,
 }

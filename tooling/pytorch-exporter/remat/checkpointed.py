@@ -12,7 +12,8 @@ from torch import nn
 
 from .backward_hooks import in_backward
 from .caches import GivenCaches
-from .parts import PartsOfCall, around_checkpoint, inside_checkpoint
+from .early_stop import EarlyStop
+from .parts import PartsOfCall, around_checkpoint, inside_checkpoint, is_between_modules
 
 
 class Unit(NamedTuple):
@@ -137,12 +138,19 @@ def _run_checkpointed(module, plain, args, kwargs):
         fixed.append(None if is_tensor else leaf)
     caches = GivenCaches(fixed)
     is_compiling = torch.compiler.is_compiling()
+    early_stop = EarlyStop()
 
     def run(*tensors):
         if is_compiling:
             return run_module(tensors)
         with inside_checkpoint():
-            return run_module(tensors)
+            if caches.is_again:
+                with early_stop.recomputation():
+                    return run_module(tensors)
+            with early_stop.first_run(is_between_modules) as end:
+                out = run_module(tensors)
+                end(out)
+                return out
 
     def run_module(tensors):
         given = [leaf if place is None else tensors[place] for leaf, place in zip(caches.given(), places)]

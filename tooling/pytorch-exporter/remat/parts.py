@@ -43,6 +43,11 @@ def around_checkpoint():
         _checkpointed.is_between = before
 
 
+def is_between_modules() -> bool:
+    """Whether `torch.utils.checkpoint` runs now, and no module's forward."""
+    return _checkpointed.is_between
+
+
 @contextlib.contextmanager
 def inside_checkpoint():
     """For what runs under `torch.utils.checkpoint`: the program's ops."""

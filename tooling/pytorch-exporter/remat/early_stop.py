@@ -1,0 +1,113 @@
+"""Decides whether the recomputation of a region may stop as soon as the last tensor is saved."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import re
+
+import torch
+from torch.autograd.function import BackwardCFunction
+from torch.autograd.graph import saved_tensors_hooks
+from torch.utils._pytree import tree_leaves
+from torch.utils.checkpoint import _StopRecomputationError
+
+
+class EarlyStop:
+    """One call under `torch.utils.checkpoint`.
+
+    PyTorch stops the recomputation inside the op that saves the last tensor. A few ops save a tensor before they write it: `rrelu_with_noise` saves `noise`, and its
+    kernel fills it afterwards. If such an op is the last that saves, the call runs to its end. So it does if nobody can tell which op that is. All other calls stop
+    where PyTorch stops: an op that saves its inputs, as a matrix multiplication does, does not run again.
+    """
+
+    def __init__(self):
+        #: Of the autograd node whose op saved last; None if that saved arguments of a call inside this one.
+        self._number = None
+        self._runs_to_end = True
+
+    @contextlib.contextmanager
+    def first_run(self, saves_arguments):
+        """Around the call in the forward pass. `saves_arguments()` tells whether `torch.utils.checkpoint` saves by itself now. Yields a function to call with what the call returns."""
+        # Those of `torch.utils.checkpoint`, which has just entered them.
+        pack, unpack = torch._C._autograd._top_saved_tensors_default_hooks(False)
+
+        def numbering(tensor):
+            # An op makes its node before it saves anything.
+            self._number = None if saves_arguments() else torch.autograd._get_sequence_nr() - 1
+            return pack(tensor)
+
+        def end(outputs):
+            self._runs_to_end = self._number is not None and not _has_saved_what_is_complete(outputs, self._number)
+
+        with saved_tensors_hooks(numbering, unpack):
+            yield end
+
+    @contextlib.contextmanager
+    def recomputation(self):
+        """Around the call when it runs again."""
+        if not self._runs_to_end:
+            yield
+            return
+        pack, unpack = torch._C._autograd._top_saved_tensors_default_hooks(False)
+        has_stopped = False
+
+        def going_on(tensor):
+            nonlocal has_stopped
+            if not has_stopped:
+                try:
+                    return pack(tensor)
+                except _StopRecomputationError:
+                    has_stopped = True
+            return tensor.detach()
+
+        with saved_tensors_hooks(going_on, unpack):
+            yield
+
+
+def _has_saved_what_is_complete(outputs, number):
+    """Whether the op of the autograd node with this sequence number saves nothing that it writes later. The node is looked for behind `outputs`, where nodes made earlier have lower numbers."""
+    nodes = [leaf.grad_fn for leaf in tree_leaves(outputs) if isinstance(leaf, torch.Tensor) and leaf.grad_fn is not None]
+    seen = set(nodes)
+    while nodes:
+        node = nodes.pop()
+        if node._sequence_nr() == number:
+            return _saves_complete_tensors(type(node))
+        for other, _ in node.next_functions:
+            if other is not None and other not in seen and other._sequence_nr() >= number and other.name() != "torch::autograd::AccumulateGrad":
+                seen.add(other)
+                nodes.append(other)
+    return False
+
+
+@functools.cache
+def _saves_complete_tensors(node):
+    # A function in Python saves once its forward has ended.
+    if issubclass(node, BackwardCFunction):
+        return True
+    found = re.fullmatch(r"(.+?)Backward(?:Autograd[A-Za-z]+)?\d*(?:_copy)?", node.__name__)
+    return found is not None and found[1] in _node_names()[True]
+
+
+@functools.cache
+def _node_names():
+    """The names of ATen's autograd nodes, without the `Backward0` at the end: of ops that write no argument but the one they work in place on, by True, and of all others, by False."""
+    dispatched = set(torch._C._dispatch_get_all_op_names())
+    writing = {}
+    for schema in torch._C._jit_get_all_schemas():
+        space, name = schema.name.split("::")
+        # TorchScript has ops on lists, which no autograd node is of.
+        if space == "aten" and ".".join(filter(None, (schema.name, schema.overload_name))) in dispatched:
+            # As the generator of autograd's code names them.
+            prefix = "".join(part.title() for part in name.split("_")).removesuffix("Forward")
+            writing[prefix] = writing.get(prefix, False) or _writes_beside(schema)
+    names = {True: set(), False: set()}
+    for prefix, writes in writing.items():
+        names[not writes].add(prefix)
+    return names
+
+
+def _writes_beside(schema):
+    """Whether an op writes an argument that is neither what it works in place on nor there for the result, as its schema says."""
+    written = [place for place, argument in enumerate(schema.arguments) if argument.alias_info is not None and argument.alias_info.is_write and not argument.is_out]
+    return written not in ([], [0]) or (written == [0] and not schema.name.endswith("_"))
