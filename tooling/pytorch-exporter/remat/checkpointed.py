@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import torch
 from torch import nn
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from .backward_hooks import in_backward
 from .caches import GivenCaches
@@ -137,6 +138,7 @@ def _run_checkpointed(module, plain, args, kwargs):
         places.append(_place_among(own, leaf) if is_tensor else None)
         fixed.append(None if is_tensor else leaf)
     caches = GivenCaches(fixed)
+    weights = _WeightsOfCall(module)
     is_compiling = torch.compiler.is_compiling()
     early_stop = EarlyStop()
 
@@ -145,7 +147,7 @@ def _run_checkpointed(module, plain, args, kwargs):
             return run_module(tensors)
         with inside_checkpoint():
             if caches.is_again:
-                with early_stop.recomputation():
+                with weights.as_before(), early_stop.recomputation():
                     return run_module(tensors)
             with early_stop.first_run(is_between_modules) as end:
                 out = run_module(tensors)
@@ -188,6 +190,30 @@ def _run_in_parts(module, plain, args, kwargs):
         )
         module.__dict__["_remat_unit"] = unit._replace(ops=None)
     return out
+
+
+class _WeightsOfCall:
+    """The weights and buffers that a module has when it is called: `torch.func.functional_call` gives it others, for that call only."""
+
+    def __init__(self, module):
+        self._own = [(of, dict(of)) for one in module.modules() for of in (one._parameters, one._buffers) if of]
+
+    @contextlib.contextmanager
+    def as_before(self):
+        now = [(of, name, of[name]) for of, before in self._own for name, tensor in before.items() if of.get(name, tensor) is not tensor and _has_data(tensor)]
+        for of, before in self._own:
+            of.update({name: before[name] for where, name, _ in now if where is of})
+        try:
+            yield
+        finally:
+            for of, name, tensor in now:
+                of[name] = tensor
+
+
+def _has_data(tensor):
+    """Whether nobody has freed a tensor's data, as FSDP frees gathered weights."""
+    is_plain = tensor is not None and tensor.layout == torch.strided and not is_traceable_wrapper_subclass(tensor)
+    return not is_plain or tensor.numel() == 0 or tensor.untyped_storage().nbytes() > 0
 
 
 def _place_among(tensors, tensor):

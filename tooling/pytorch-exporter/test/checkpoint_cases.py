@@ -111,7 +111,7 @@ def picture_part(rng, channels):
     return nn.Sequential(*layers)
 
 
-def has_two_passes(seed):
+def reads_twice(seed):
     """Whether two backward passes go through one graph, of which selective checkpointing can follow one."""
     return seed % 5 == 4
 
@@ -135,7 +135,7 @@ def build(seed):
     def step():
         out = model(x)
         loss = F.cross_entropy(out.flatten(0, -2), torch.zeros(out.numel() // out.shape[-1], dtype=torch.long))
-        if has_two_passes(seed):
+        if reads_twice(seed):
             loss.backward(retain_graph=True)
             loss = out.abs().mean()
         loss.backward()
@@ -257,21 +257,24 @@ def policy_of(model, units, parts):
     return {"format": "remat-pytorch-policy/3", "model": type(model).__name__, "fingerprint": "", "torch": torch.__version__, "modules": modules}
 
 
-def measured_peak(seed, units, parts):
+def measured_peak(seed, units, parts, build):
     """What `MemTracker` says of the second step under the policy."""
     with FakeTensorMode():
         model, optimizer, step = build(seed)
         remat.apply(model, policy_of(model, units, parts))
-        return tracked_peak(model, optimizer, step)["Total"]
+        return tracked_peak(model, optimizer, step, by_module=False)["Total"]
 
 
-def case(seed, policies):
+def case(seed, policies, build=build, has_two_passes=None):
+    """A step of `build(seed)` with random policies, none of which saves ops if `has_two_passes`."""
+    if has_two_passes is None:
+        has_two_passes = reads_twice(seed)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "step.json"
         remat.export(lambda: build(seed), path, name=f"random {seed}", allocation_unit=1, also_in=None)
         file = json.loads(path.read_text())
     rng = random.Random(1000 + seed)
-    ops = {} if has_two_passes(seed) else savable(file)
+    ops = {} if has_two_passes else savable(file)
     with FakeTensorMode():
         model, _, _ = build(seed)
     calls = call_places(file)
@@ -282,20 +285,21 @@ def case(seed, policies):
     for _ in range(policies):
         units = random_policy(rng, model, ops) if rng.random() < 0.3 else {}
         drawn.append((units, random_parts(rng, model, counts, units)))
-    drawn += [parts_beside(rng, once) for _ in range(policies)]
+    if any(once):
+        drawn += [parts_beside(rng, once) for _ in range(policies)]
     answers = []
     for place, (units, parts) in enumerate(drawn):
         if place >= policies and not parts:
             continue
         answer = {"units": units, **({"parts": parts} if parts else {})}
         try:
-            answers.append({**answer, "peak": measured_peak(seed, units, parts)})
+            answers.append({**answer, "peak": measured_peak(seed, units, parts, build)})
         except RuntimeError as error:
             # What was saved of it was written into: PyTorch refuses the policy, and so do parts.
             if not any(text in str(error) for text in ("modified by an inplace operation", "has been mutated", "was written into since")):
                 raise
             answers.append({**answer, "refused": True})
-    return {"step": file, "plain": measured_peak(seed, {}, {}), "policies": answers}
+    return {"step": file, "plain": measured_peak(seed, {}, {}, build), "policies": answers}
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """What tests ask of a recorded file, and of the command line."""
 
+import contextlib
 import gzip
 import json
 import os
@@ -8,8 +9,10 @@ import subprocess
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 from torch.distributed._tools.mem_tracker import MemTracker
+from torch.distributed._tools.mod_tracker import ModTracker
 
 import remat
 
@@ -46,12 +49,13 @@ def held_at_most(file):
     return peak
 
 
-def tracked_peak(model, optimizer, step):
-    """What PyTorch's `MemTracker` says of the second step, when the optimizer has its states: bytes at the peak by category, and in all."""
+def tracked_peak(model, optimizer, step, by_module=True):
+    """What PyTorch's `MemTracker` says of the second step, when the optimizer has its states: bytes at the peak by category, and in all. By module it cannot follow one that is called twice, nor gradients of weights by `autograd.grad`."""
     step()
     tracker = MemTracker()
     tracker.track_external(model, optimizer, step.inputs)
-    with tracker:
+    hooks = dict.fromkeys(("_fw_pre_hook", "_fw_post_hook"), lambda *_: None)
+    with contextlib.nullcontext() if by_module else mock.patch.multiple(ModTracker, **hooks), tracker:
         step()
     [snapshot] = tracker.get_tracker_snapshot("peak").values()
     return {getattr(key, "value", key): value for key, value in snapshot.items()}

@@ -1,7 +1,7 @@
 import { EventKind, OpFlag, Phase, stateChangedMark, stateReplacedMark, type Trace } from "@remat/trace";
 import { Act } from "./act.js";
 import { type CallPart, CallParts } from "./call-parts.js";
-import { lastReadsOf, readAgain, savedAgain } from "./reads-of-calls.js";
+import { lastReadsOf, readAgain } from "./reads-of-calls.js";
 import type { StepScript } from "./step-script.js";
 
 /** What of a step `torch.utils.checkpoint` can run again, and what that needs. @internal */
@@ -39,7 +39,6 @@ export function checkpointableUnits(script: StepScript): CheckpointableUnits {
   const { trace, maker } = script;
   const { calls, modules, ops } = trace;
   const ranges = readRanges(script);
-  const isResaved = savedAgain(script, ranges.callsOfSave);
   const replacing = callsMarked(trace, stateReplacedMark);
   const changing = callsMarked(trace, stateChangedMark);
   const written = writtenStorages(trace);
@@ -52,8 +51,7 @@ export function checkpointableUnits(script: StepScript): CheckpointableUnits {
   /** Why nothing in a call can run again, whatever its ops are. */
   const refusal = (call: number): string | undefined => {
     if (!isOfModel(modules[calls.module[call]].fqn)) return "it is no module of the model";
-    if (replacing.has(call)) return "it replaces its own weights or buffers as it runs";
-    return isResaved.has(call) ? "its gradient has a gradient of its own" : undefined;
+    return replacing.has(call) ? "it replaces its own weights or buffers as it runs" : undefined;
   };
   const savesSomewhere = new Set(ranges.saves.flatMap((saves, call) => (saves > 0 ? [calls.module[call]] : [])));
   const args: number[][] = [];

@@ -75,6 +75,8 @@ export class CheckpointSimulator {
   private readonly isUnsaved: Uint8Array;
   /** The backward pass that reads now. */
   private pass = -1;
+  /** By storage: the instance that a backward pass was given last. */
+  private readonly read: Int32Array;
   private modes!: CallModes;
   private readonly observer: CheckpointObserver | undefined;
   private readonly countsBookkeeping: boolean;
@@ -92,6 +94,7 @@ export class CheckpointSimulator {
     this.beside = launchMs === undefined ? undefined : besides(launchMs, units.runtimeMs);
     this.current = new Int32Array(script.bytes.length);
     this.referred = new Int32Array(script.bytes.length);
+    this.read = new Int32Array(script.bytes.length);
     const saves = script.trace.saves.count;
     this.frameOf = new Array(saves);
     this.savedAs = new Int32Array(saves);
@@ -106,6 +109,7 @@ export class CheckpointSimulator {
     this.sizes = [];
     this.current.fill(-1);
     this.referred.fill(-1);
+    this.read.fill(-1);
     this.frameOf.fill(undefined);
     this.savedAs.fill(-1);
     this.isUnsaved.fill(0);
@@ -150,17 +154,18 @@ export class CheckpointSimulator {
         case Act.save:
           // What a part was given is held in any case.
           if (frame?.part !== undefined && !frame.part.made.has(savedStorage[item]))
-            this.save(item, savedStorage[item]);
+            this.save(item, this.present(savedStorage[item]));
           else if (frame !== undefined) {
             this.frameOf[item] = frame;
             frame.alive++;
             frame.last = at;
             this.spend(this.bookkeeping.save);
-          } else this.save(item, savedStorage[item]);
+          } else this.save(item, this.present(savedStorage[item]));
           break;
         case Act.unpack:
           this.pass = passAt[at];
           this.recomputeUnlessThere(this.frameOf[item]);
+          this.read[savedStorage[item]] = this.savedAs[item];
           this.observer?.unpacked(item);
           break;
         case Act.unsave:
@@ -336,7 +341,7 @@ export class CheckpointSimulator {
         case Act.save:
           if (this.frameOf[item] !== frame || this.isUnsaved[item] === 1) break;
           this.freeSaved(item);
-          this.save(item, savedStorage[item]);
+          this.save(item, this.current[savedStorage[item]]);
           this.spend(this.bookkeeping.save);
           break;
         case Act.exit:
@@ -370,7 +375,7 @@ export class CheckpointSimulator {
           if (!part.rerun.has(Math.max(maker[item], scratchOf[item]))) break;
           set(item, this.make(item));
           for (const save of part.savesOf.get(item) ?? [])
-            if (this.frameOf[save] === frame && this.isUnsaved[save] === 0) this.save(save, item);
+            if (this.frameOf[save] === frame && this.isUnsaved[save] === 0) this.save(save, this.current[item]);
           break;
         }
         case Act.unrefer:
@@ -396,8 +401,14 @@ export class CheckpointSimulator {
     this.observer?.exited(part.call, this.current, true);
   }
 
-  private save(save: number, storage: number): void {
-    this.savedAs[save] = this.hold(this.current[storage]);
+  /** The instance that the program has of a storage: a backward pass whose gradient has a gradient saves what it was given, which may have run again. */
+  private present(storage: number): number {
+    const given = this.read[storage];
+    return given >= 0 && this.references[given] > 0 ? given : this.current[storage];
+  }
+
+  private save(save: number, instance: number): void {
+    this.savedAs[save] = this.hold(instance);
     this.observer?.saved(save, this.savedAs[save]);
   }
 

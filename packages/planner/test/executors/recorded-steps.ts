@@ -20,10 +20,16 @@ export interface RecordedCase {
   readonly policies: readonly RecordedPolicy[];
 }
 
-/** Written by `tooling/pytorch-exporter/test/checkpoint_cases.py`: random small models under random policies, nested and selective ones and parts of modules among them. */
-const fixture = new URL("../fixtures/checkpoint-cases.json.gz", import.meta.url);
+/** Random small models under random policies, nested and selective ones and parts of modules among them. `tooling/pytorch-exporter/test/checkpoint_cases.py` writes them. */
+export const recordedCases: readonly RecordedCase[] = readCases("checkpoint-cases");
 
-export const recordedCases: readonly RecordedCase[] = JSON.parse(gunzipSync(readFileSync(fixture)).toString()).cases;
+/** Gradient penalties, inner loops and products with a Hessian, under random policies. `tooling/pytorch-exporter/test/twice_cases.py` writes them. */
+export const twiceDifferentiated: readonly RecordedCase[] = readCases("twice-cases");
+
+function readCases(name: string): readonly RecordedCase[] {
+  const fixture = new URL(`../fixtures/${name}.json.gz`, import.meta.url);
+  return JSON.parse(gunzipSync(readFileSync(fixture)).toString()).cases;
+}
 
 /** A step of {@link recordedCases}, priced for a GPU. */
 export function pricedStep({ step }: RecordedCase): Trace {

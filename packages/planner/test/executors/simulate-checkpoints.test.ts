@@ -12,7 +12,7 @@ import {
 import { readPyTorchTrace } from "@remat/pytorch";
 import { Phase, type Trace } from "@remat/trace";
 import { describe, expect, test } from "vitest";
-import { type RecordedPolicy, recordedCases } from "./recorded-steps.js";
+import { type RecordedPolicy, recordedCases, twiceDifferentiated } from "./recorded-steps.js";
 
 /** Steps on CUDA, whose kernels hold scratch, some of them: it goes with an op, which takes a millisecond here, and the others none. */
 const scratchBytes = 98_317;
@@ -107,7 +107,12 @@ function isOfWholeModules({ units, parts }: RecordedPolicy): boolean {
   return parts === undefined && saves.length > 0 && saves.every((save) => save.length === 0);
 }
 
-describe.each(recordedCases.map((one) => [one.step.case, one] as const))("model %s", (_, { step, plain, policies }) => {
+const allCases = [
+  ...recordedCases.map((one) => [one.step.case, one] as const),
+  ...twiceDifferentiated.map((one) => [`${one.step.case}, twice differentiated`, one] as const),
+];
+
+describe.each(allCases)("model %s", (_, { step, plain, policies }) => {
   const trace = readPyTorchTrace(step);
   const script = stepScript(trace);
   const units = checkpointableUnits(script);
