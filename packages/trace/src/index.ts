@@ -107,6 +107,7 @@ export {
   savedAsNames,
   stateChangedMark,
   stateReplacedMark,
+  transformedMark,
   updateEndMark,
   updateStartMark,
 } from "./vocabulary.js";

@@ -106,6 +106,9 @@ export const stateReplacedMark = "stateReplaced";
  */
 export const stateChangedMark = "stateChanged";
 
+/** The mark inside a module call that runs under a transform of `torch.func`, as `vmap` and `jvp` are: it cannot run again as a whole outside of that. */
+export const transformedMark = "transformed";
+
 const nameOf = <T extends Record<string, number>>(table: T): readonly (keyof T)[] => {
   const names: (keyof T)[] = [];
   for (const [name, value] of Object.entries(table)) names[value] = name;

@@ -15,6 +15,7 @@ from .backward_hooks import in_backward
 from .caches import GivenCaches
 from .early_stop import EarlyStop
 from .parts import PartsOfCall, around_checkpoint, inside_checkpoint, is_between_modules
+from .transforms import is_transformed
 
 
 class Unit(NamedTuple):
@@ -87,7 +88,8 @@ def _checkpointed_class(plain):
     if known is None:
 
         def forward(module, *args, **kwargs):
-            if "_remat_unit" not in module.__dict__ or not torch.is_grad_enabled():
+            # Under a transform of torch.func a call cannot run again later, outside of it.
+            if "_remat_unit" not in module.__dict__ or not torch.is_grad_enabled() or (not torch.compiler.is_compiling() and is_transformed()):
                 return plain.forward(module, *args, **kwargs)
             return _run_checkpointed(module, plain.forward, args, kwargs)
 

@@ -20,6 +20,7 @@ from .models import as_one_model
 from .recorder import Recorder
 from .restoring import as_before
 from .tensors import forget_stand_ins
+from .transforms import refusing_transforms
 
 
 def export(build, path, *, assume=None, name=None, allocation_unit=512, kernels=None, precision=None, also_in=torch.bfloat16):
@@ -154,7 +155,7 @@ def _on_fake_tensors():
     validates = torch.distributions.Distribution._validate_args
     torch.distributions.Distribution.set_default_validate_args(False)
     try:
-        with cpu_for_cuda():
+        with cpu_for_cuda(), refusing_transforms():
             yield
     finally:
         torch.distributions.Distribution.set_default_validate_args(validates)

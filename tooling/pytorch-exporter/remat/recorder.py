@@ -22,12 +22,15 @@ from .queries import QUERIES
 from .schemas import declared
 from .step_tables import StepTables
 from .tensors import needing_gradient, tensors_in, untyped_storages
+from .transforms import is_transformed, refusing_transforms
 
 SCHEMA = "mem-oracle/1"
 #: Told inside the call of a module that has given its weights or buffers other storages by its end: it cannot run twice.
 STATE_REPLACED = "stateReplaced"
 #: Told inside the call of a module whose code changes other state than tensors that ops write into.
 STATE_CHANGED = "stateChanged"
+#: Told inside the call of a module that runs under a transform of `torch.func`.
+TRANSFORMED = "transformed"
 
 
 class Recorder(TorchDispatchMode):
@@ -98,6 +101,7 @@ class Recorder(TorchDispatchMode):
         watch_regions(self, self._own)
         if self.tables.device().startswith("cuda") and not self.tables.is_fake and torch.cuda.is_initialized():
             self._cuda = CudaMemory()
+        self._stack.enter_context(refusing_transforms())
         self._stack.enter_context(saved_tensors_hooks(self._pack, self._unpack))
         return super().__enter__()
 
@@ -356,6 +360,8 @@ class Recorder(TorchDispatchMode):
             self._running.append(fqn)
         self._look_at_state()
         self._module_event("pre_fw", fqn, self._encode_all(inputs), module)
+        if is_transformed():
+            self._tell({"e": "mark", "name": TRANSFORMED})
         self._states.append((module, _state_of(module)))
         self._watch.enter(module)
         needing = [] if recomputes else needing_gradient(inputs)

@@ -11,7 +11,7 @@ from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from .schemas import declared
 from .source_lines import line_of_program
-from .tensors import untyped_storages
+from .tensors import untyped_storages, without_transforms
 
 
 class StepTables:
@@ -67,6 +67,7 @@ class StepTables:
         return self._given.get(address, ())
 
     def tensor(self, tensor, given=False):
+        tensor = without_transforms(tensor)
         storages = self.storages_given(tensor) if given else self.storages_of(tensor)
         plain = not is_traceable_wrapper_subclass(tensor) and tensor.layout == torch.strided
         stride = [int(n) for n in tensor.stride()] if plain else None

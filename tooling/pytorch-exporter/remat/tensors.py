@@ -36,8 +36,16 @@ def tensors_in(value) -> list[torch.Tensor]:
     return [leaf for leaf in tree_leaves(value) if isinstance(leaf, torch.Tensor)]
 
 
+def without_transforms(tensor):
+    """The tensor that `torch.func.vmap` and its like wrap for the time of a transformed call."""
+    while torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+        tensor = torch._C._functorch.get_unwrapped(tensor)
+    return tensor
+
+
 def untyped_storages(tensor) -> list[torch.UntypedStorage]:
     """The storages of a tensor; of a sparse one, or a subclass that wraps others (DTensor, a quantised one), those of all in it."""
+    tensor = without_transforms(tensor)
     if is_traceable_wrapper_subclass(tensor):
         names, _ = tensor.__tensor_flatten__()
         inner = [getattr(tensor, name) for name in names]

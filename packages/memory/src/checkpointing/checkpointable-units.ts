@@ -1,4 +1,4 @@
-import { EventKind, OpFlag, Phase, stateChangedMark, stateReplacedMark, type Trace } from "@remat/trace";
+import { EventKind, OpFlag, Phase, stateChangedMark, stateReplacedMark, type Trace, transformedMark } from "@remat/trace";
 import { Act } from "./act.js";
 import { type CallPart, CallParts } from "./call-parts.js";
 import { lastReadsOf, readAgain } from "./reads-of-calls.js";
@@ -39,8 +39,8 @@ export function checkpointableUnits(script: StepScript): CheckpointableUnits {
   const { trace, maker } = script;
   const { calls, modules, ops } = trace;
   const ranges = readRanges(script);
-  const replacing = callsMarked(trace, stateReplacedMark);
-  const changing = callsMarked(trace, stateChangedMark);
+  const marked = refusalsByMark(trace, refusalOf);
+  const changing = refusalsByMark(trace, refusalOfCode);
   const written = writtenStorages(trace);
   const writes = writesInForward(trace, written);
   const lastReads = lastReadsOf(script, ranges.callsOfSave);
@@ -51,7 +51,7 @@ export function checkpointableUnits(script: StepScript): CheckpointableUnits {
   /** Why nothing in a call can run again, whatever its ops are. */
   const refusal = (call: number): string | undefined => {
     if (!isOfModel(modules[calls.module[call]].fqn)) return "it is no module of the model";
-    return replacing.has(call) ? "it replaces its own weights or buffers as it runs" : undefined;
+    return marked.get(call);
   };
   const savesSomewhere = new Set(ranges.saves.flatMap((saves, call) => (saves > 0 ? [calls.module[call]] : [])));
   const args: number[][] = [];
@@ -63,8 +63,7 @@ export function checkpointableUnits(script: StepScript): CheckpointableUnits {
     if (ranges.saves[call] === 0 && savesSomewhere.has(calls.module[call])) continue;
     callsOf.set(fqn, [...(callsOf.get(fqn) ?? []), call]);
     const of = { saves: ranges.saves[call], written, lastWrite };
-    const changes = changing.has(call) ? "its code changes state that outlives the call" : undefined;
-    const reason = refusal(call) ?? changes ?? whyNot(script, call, ranges.opsOf[call], of);
+    const reason = refusal(call) ?? changing.get(call) ?? whyNot(script, call, ranges.opsOf[call], of);
     if (reason !== undefined) refused.set(fqn, reason);
   }
   const runtimeMs = ops.runtimeMs.map((ms) => (ms > 0 ? ms : 0));
@@ -170,11 +169,21 @@ function modelOf(fqns: readonly string[]): (fqn: string) => boolean {
 
 const rootOf = (fqn: string): string => fqn.split(".", 1)[0];
 
-/** The calls inside which a mark stands, those around it included. */
-function callsMarked(trace: Trace, mark: string): ReadonlySet<number> {
+const refusalOf: ReadonlyMap<string, string> = new Map([
+  [stateReplacedMark, "it replaces its own weights or buffers as it runs"],
+  [transformedMark, "it runs under a transform of torch.func"],
+]);
+
+/** Why the code of a call cannot run again, though its ops can be replayed. */
+const refusalOfCode: ReadonlyMap<string, string> = new Map([
+  [stateChangedMark, "its code changes state that outlives the call"],
+]);
+
+/** By call with one of these marks inside, those around it included: why it cannot run again. */
+function refusalsByMark(trace: Trace, reasons: ReadonlyMap<string, string>): ReadonlyMap<number, string> {
   const { events, moduleEvents, strings } = trace;
   const active = new Set<number>();
-  const found = new Set<number>();
+  const found = new Map<number, string>();
   for (let event = 0; event < events.count; event++) {
     const item = events.subject[event];
     switch (events.kind[event]) {
@@ -184,9 +193,11 @@ function callsMarked(trace: Trace, mark: string): ReadonlySet<number> {
       case EventKind.exitModule:
         if (moduleEvents.phase[item] === Phase.forward) active.delete(moduleEvents.call[item]);
         break;
-      case EventKind.mark:
-        if (strings[item] === mark) for (const call of active) found.add(call);
+      case EventKind.mark: {
+        const reason = reasons.get(strings[item]);
+        if (reason !== undefined) for (const call of active) found.set(call, reason);
         break;
+      }
     }
   }
   return found;

@@ -253,12 +253,14 @@ describe("modules that change what they start from", () => {
   const insert = (at: number, ...added: RecordedEvent[]) => plain.events.toSpliced(at, 0, ...added);
   const writes = { e: "op", f: plain.funcs.length, a: [buffer.tensor, 1], k: {}, o: buffer.tensor };
 
-  test("do not run again, nor do those around them, where they replace it", () => {
-    const { refused, partOf, callsOf } = withEvents(insert(end, { e: "mark", name: "stateReplaced" }));
+  test.each([
+    ["stateReplaced", "it replaces its own weights or buffers as it runs"],
+    ["transformed", "it runs under a transform of torch.func"],
+  ])("do not run again, nor do those around them, with the mark %s", (name, reason) => {
+    const { refused, partOf, callsOf } = withEvents(insert(end, { e: "mark", name }));
     expect([...refused.keys()].filter((fqn) => !plainly.refused.has(fqn)).sort()).toEqual(
       plainly.fqns.filter((fqn) => fqn === inner || inner.startsWith(`${fqn}.`) || fqn === root).sort(),
     );
-    const reason = "it replaces its own weights or buffers as it runs";
     expect([refused.get(inner), partOf(callsOf.get(root)![0], 0, 1000)]).toEqual([reason, reason]);
   });
 

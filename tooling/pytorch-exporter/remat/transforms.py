@@ -1,0 +1,55 @@
+"""Transforms of `torch.func`: those that autograd's hooks cannot look into are refused while a step is recorded."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from pathlib import Path
+
+import torch
+from torch.autograd import graph
+
+_FOLDER = str(Path(torch.__file__).parent / "_functorch")
+
+
+class TransformNotRecorded(RuntimeError):
+    """The step calls a transform of `torch.func` that cannot be recorded."""
+
+
+def is_transformed() -> bool:
+    """Whether what runs now is inside a transform."""
+    return torch._C._functorch.peek_interpreter_stack() is not None
+
+
+@contextlib.contextmanager
+def refusing_transforms():
+    """Raises where the program calls `torch.func.grad`, `vjp` or what is made of them: inside of these PyTorch switches off the hooks that show what autograd saves."""
+    disable = graph.disable_saved_tensors_hooks
+
+    def disable_or_refuse(message):
+        if message.startswith("torch.func"):
+            raise TransformNotRecorded(
+                f"remat: the step calls torch.func.{_transform()}, which cannot be recorded: PyTorch does not show what autograd saves inside it. "
+                "Compute these gradients by torch.autograd.grad or loss.backward(), with create_graph=True for higher derivatives. torch.func.vmap, jvp and functional_call can be recorded."
+            )
+        return disable(message)
+
+    graph.disable_saved_tensors_hooks = disable_or_refuse
+    try:
+        yield
+    finally:
+        graph.disable_saved_tensors_hooks = disable
+
+
+def _transform():
+    """The outermost transform that runs now and needs gradients."""
+    frame, found = sys._getframe(1), "grad"
+    while frame is not None:
+        if frame.f_code.co_filename.startswith(_FOLDER):
+            found = _NAMES.get(getattr(frame.f_code, "co_qualname", frame.f_code.co_name).split(".")[0], found)
+        frame = frame.f_back
+    return found
+
+
+# The functions of PyTorch by the names that programs know.
+_NAMES = {name: name for name in ("grad", "grad_and_value", "vjp", "jacrev", "hessian")} | {"_vjp_with_argnums": "vjp", "grad_impl": "grad", "grad_and_value_impl": "grad_and_value"}
