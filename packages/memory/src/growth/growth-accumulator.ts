@@ -1,10 +1,12 @@
 import { type GrowthVerdict, judgeGrowth } from "./judge-growth.js";
 
-/** What is alive of one maker, and whether that grows. */
+/** What one maker has that is alive, and whether it grows. */
 export interface MakerGrowth {
-  /** Alive now. */
+  /** Alive now; an estimate if some of them stood for several. */
   readonly count: number;
   readonly bytes: number;
+  /** Standard error of `count`; left out if that is exact. */
+  readonly countError?: number;
   readonly verdict: GrowthVerdict;
   /** The kind of period that tells most of it; undefined where none has ended. */
   readonly period: string | undefined;
@@ -18,11 +20,15 @@ export interface MakerGrowth {
 /** Samples that are kept of a maker and a kind of period: when there are as many, every other goes, and half as many are taken. */
 const mostSamples = 64;
 
-/** Counts and bytes of one maker at the end of the sampled periods. */
+/** Counts and bytes of one maker at the end of the sampled periods, and the variance that the count had collected. */
 interface Samples {
   count: number[];
   bytes: number[];
+  variance: number[];
 }
+
+/** Of things that were drawn with a probability of one in `weight`, each standing for as many. */
+const varianceOf = (weight: number): number => weight * (weight - 1);
 
 /** After so many periods of a higher kind what came before them is over: as few say whether something grows. */
 const fewestAfter = 4;
@@ -60,6 +66,9 @@ class Clock {
 export class GrowthAccumulator {
   private readonly counts: number[] = [];
   private readonly bytes: number[] = [];
+  /** By maker: the variance of its count, and all that has been added to it as things came and went. */
+  private readonly variances: number[] = [];
+  private readonly collected: number[] = [];
   private readonly clocks = new Map<string, Clock>();
 
   /**
@@ -68,19 +77,31 @@ export class GrowthAccumulator {
    */
   constructor(private readonly kinds: readonly string[] = []) {}
 
-  /** Something was allocated, or, of several at once, `count`. Makers are numbered from 0. */
-  allocated(maker: number, bytes: number, count = 1): void {
+  /**
+   * Something was allocated. Makers are numbered from 0. If only one in `weight` of a maker's things is counted, drawn at random, each stands for as many:
+   * then growth is told only if it is beyond what chance explains.
+   */
+  allocated(maker: number, bytes: number, weight = 1): void {
     while (this.counts.length <= maker) {
       this.counts.push(0);
       this.bytes.push(0);
+      this.variances.push(0);
+      this.collected.push(0);
     }
-    this.counts[maker] += count;
-    this.bytes[maker] += bytes;
+    this.counts[maker] += weight;
+    this.bytes[maker] += weight * bytes;
+    if (weight === 1) return;
+    this.variances[maker] += varianceOf(weight);
+    this.collected[maker] += varianceOf(weight);
   }
 
-  freed(maker: number, bytes: number): void {
-    this.counts[maker]--;
-    this.bytes[maker] -= bytes;
+  /** The same thing, of the same weight, was freed. */
+  freed(maker: number, bytes: number, weight = 1): void {
+    this.counts[maker] -= weight;
+    this.bytes[maker] -= weight * bytes;
+    if (weight === 1) return;
+    this.variances[maker] -= varianceOf(weight);
+    this.collected[maker] += varianceOf(weight);
   }
 
   /** A period of a kind is over: a training step, a call of `predict`, one that the program marks. */
@@ -101,10 +122,11 @@ export class GrowthAccumulator {
       if (samples === undefined) {
         if (this.counts[maker] === 0) continue;
         const before = new Array<number>(clock.taken).fill(0);
-        clock.samples[maker] = samples = { count: before, bytes: [...before] };
+        clock.samples[maker] = samples = { count: before, bytes: [...before], variance: [...before] };
       }
       samples.count.push(this.counts[maker]);
       samples.bytes.push(this.bytes[maker]);
+      samples.variance.push(this.collected[maker]);
     }
     clock.taken++;
   }
@@ -119,6 +141,7 @@ export class GrowthAccumulator {
       if (samples === undefined) continue;
       samples.count.length = clock.taken;
       samples.bytes.length = clock.taken;
+      samples.variance.length = clock.taken;
     }
   }
 
@@ -127,12 +150,14 @@ export class GrowthAccumulator {
     return new Map([...this.clocks].map(([kind, { ended }]) => [kind, ended]));
   }
 
-  /** Of one maker. Of what nothing can reach, which is of no use to any later phase, growth in one that is over counts, too. */
+  /** Growth of one maker. If nothing can reach what it made (`isLost`), growth in a phase that is over counts, since no later phase has a use for it. */
   growthOf(maker: number, { isLost = false }: { readonly isLost?: boolean } = {}): MakerGrowth {
     const [count, bytes] = [this.counts[maker] ?? 0, this.bytes[maker] ?? 0];
+    const variance = this.variances[maker] ?? 0;
+    const alive = { count, bytes, ...(variance > 0 && { countError: Math.sqrt(variance) }) };
     const all = [...this.clocks]
       .filter(([, { isOver }]) => isLost || !isOver)
-      .map(([period, clock]) => judgeClock(period, clock, maker, count, bytes));
+      .map(([period, clock]) => ({ ...alive, ...judgeClock(period, clock, maker, { count, bytes, isLost }) }));
     // Of several kinds of period that it grows by, the one in which it is nearest to one at a time.
     const growing = all
       .filter(({ verdict }) => verdict === "growing")
@@ -141,8 +166,7 @@ export class GrowthAccumulator {
     const judged = growing[0] ?? longest.find(({ verdict }) => verdict === "steady") ?? longest[0];
     return (
       judged ?? {
-        count,
-        bytes,
+        ...alive,
         verdict: "too short",
         period: undefined,
         countPerPeriod: 0,
@@ -160,24 +184,29 @@ function thin(clock: Clock): void {
     if (samples === undefined) continue;
     samples.count = samples.count.filter(isKept);
     samples.bytes = samples.bytes.filter(isKept);
+    samples.variance = samples.variance.filter(isKept);
   }
   clock.taken /= 2;
   clock.stride *= 2;
 }
 
-function judgeClock(period: string, clock: Clock, maker: number, count: number, bytes: number): MakerGrowth {
+function judgeClock(
+  period: string,
+  clock: Clock,
+  maker: number,
+  { count, bytes, isLost }: { readonly count: number; readonly bytes: number; readonly isLost: boolean },
+): Omit<MakerGrowth, "count" | "bytes" | "countError"> {
   const none = new Array<number>(clock.taken).fill(0);
-  const { count: counts, bytes: sizes } = clock.samples[maker] ?? { count: none, bytes: none };
-  const byCount = judgeGrowth(counts, count);
-  const byBytes = judgeGrowth(sizes, bytes);
+  const samples = clock.samples[maker] ?? { count: none, bytes: none, variance: none };
+  const byCount = judgeGrowth(samples.count, count, { variance: samples.variance, isLost });
+  const isExact = (samples.variance.at(-1) ?? 0) === 0;
+  const byBytes = judgeGrowth(samples.bytes, bytes, { unit: bytes / Math.max(1, count), isLost });
   return {
-    count,
-    bytes,
-    // One tensor that is replaced by a larger one each time grows, too.
-    verdict: byBytes.verdict === "growing" ? "growing" : byCount.verdict,
+    // One tensor that is replaced by a larger one each time grows in bytes alone.
+    verdict: isExact && byBytes.verdict === "growing" ? "growing" : byCount.verdict,
     period,
     countPerPeriod: byCount.perSample / clock.stride,
-    bytesPerPeriod: byBytes.perSample / clock.stride,
+    bytesPerPeriod: (isExact ? byBytes.perSample : byCount.perSample * (bytes / Math.max(1, count))) / clock.stride,
     periods: byCount.judged * clock.stride,
   };
 }

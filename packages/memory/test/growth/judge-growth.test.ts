@@ -50,6 +50,65 @@ describe("judgeGrowth", () => {
   });
 });
 
+/** Numbers from 0 to 1, the same for each seed. */
+function random(seed: number): () => number {
+  let state = seed | 1;
+  return () => {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    return (state >>> 0) / 2 ** 32;
+  };
+}
+
+describe("bounded buffers are steady", () => {
+  /** What becomes of the oldest entries, or of all. */
+  const kinds = {
+    "drops its oldest entry": (size: number, bound: number) => Math.min(size, bound),
+    "is emptied when it is full": (size: number, bound: number) => (size > bound ? 0 : size),
+    "keeps a random part when it is full": (size: number, bound: number, draw: () => number) =>
+      size > bound ? Math.floor(draw() * bound) : size,
+    "loses a random part now and then": (size: number, bound: number, draw: () => number) =>
+      draw() < 0.1 ? Math.floor(draw() * Math.min(size, bound)) : Math.min(size, bound),
+  };
+  it.each(Object.entries(kinds))("that %s", (_, trim) => {
+    const cases = fc.record({
+      seed: fc.nat(),
+      bound: fc.integer({ min: 1, max: 60 }),
+      rate: fc.integer({ min: 1, max: 4 }),
+      start: fc.integer({ min: 0, max: 30 }),
+    });
+    fc.assert(
+      fc.property(cases, ({ seed, bound, rate, start }) => {
+        const draw = random(seed);
+        const samples: number[] = [];
+        for (let i = 0, size = 0; i < start + 3 * bound + 20; i++) {
+          if (i >= start) for (let k = 0; k < rate; k++) size = trim(size + 1, bound, draw);
+          samples.push(size);
+        }
+        expect(verdict(samples), samples.join()).toBe("steady");
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("also a cache of random keys that is nearly full", () => {
+    const cases = fc.record({ seed: fc.nat(), keys: fc.integer({ min: 2, max: 200 }) });
+    fc.assert(
+      fc.property(cases, ({ seed, keys }) => {
+        const draw = random(seed);
+        const cache = new Set<number>();
+        const samples = Array.from({ length: 4 * keys + 20 }, () => {
+          cache.add(Math.floor(draw() * keys));
+          return cache.size;
+        });
+        expect(verdict(samples), samples.join()).toBe("steady");
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
 describe("GrowthAccumulator", () => {
   const run = (periods: number, each: (growth: GrowthAccumulator, period: number) => void, kind = "step") => {
     const growth = new GrowthAccumulator();
@@ -136,6 +195,45 @@ describe("GrowthAccumulator", () => {
     expect(growth.periods()).toEqual(new Map([["repeat", 13]]));
     expect(growth.growthOf(0)).toMatchObject({ verdict: "growing", countPerPeriod: 1 });
     expect(run(40, () => {}, "repeat").growthOf(0).verdict).toBe("steady");
+  });
+
+  /** A leak and a full buffer, of which one in `weightAt(period)` is counted, chosen at random. */
+  const sampled = (seed: number, periods: number, weightAt: (period: number) => number) => {
+    const draw = random(seed);
+    const buffer: number[] = [];
+    return run(periods, (g, period) => {
+      const weight = weightAt(period);
+      if (draw() * weight < 1) g.allocated(0, 4, weight);
+      buffer.push(draw() * weight < 1 ? weight : 0);
+      if (buffer.at(-1)! > 0) g.allocated(1, 4, weight);
+      const dropped = buffer.length > 300 ? buffer.shift()! : 0;
+      if (dropped > 0) g.freed(1, 4, dropped);
+    });
+  };
+
+  it("never takes chance for growth, however few of a buffer are counted, and estimates what leaks", () => {
+    const weights = fc.record({
+      seed: fc.nat(),
+      before: fc.integer({ min: 0, max: 9 }),
+      after: fc.integer({ min: 0, max: 9 }),
+      change: fc.integer({ min: 1, max: 4000 }),
+    });
+    fc.assert(
+      fc.property(weights, ({ seed, before, after, change }) => {
+        const growth = sampled(seed, 4000, (period) => 2 ** (period < change ? before : after));
+        expect(growth.growthOf(1).verdict).toBe("steady");
+        const { count, countError = 0 } = growth.growthOf(0);
+        expect(Math.abs(count - 4000)).toBeLessThanOrEqual(6 * Math.max(countError, 2 ** Math.max(before, after)));
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it("tells what leaks from one in eight", () => {
+    const growth = sampled(7, 6000, () => 8).growthOf(0);
+    expect(growth).toMatchObject({ verdict: "growing", period: "step" });
+    expect(growth.countPerPeriod).toBeCloseTo(1, 0);
+    expect(growth.countError).toBeGreaterThan(100);
   });
 
   it("says nothing before three periods have been seen", () => {
