@@ -16,7 +16,7 @@ const executed: ExecutedPasses = {
   planPasses: [],
   peakPlan: undefined,
 };
-const report = { pid: 1, thread: 0, startedAt: 0, version: "4.22.0", passes: 8 };
+const report = { pid: 1, thread: 0, startedAt: 0, writtenAt: 0, isOver: true as const, version: "4.22.0", passes: 8 };
 const device = { name: "this machine", memoryBytes: 2 ** 34 };
 const command = "remat record -- node train.js";
 const facts = (more: Partial<ExecutedPasses>): readonly string[] =>

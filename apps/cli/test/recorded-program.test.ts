@@ -224,7 +224,15 @@ describe("what remat record tells of a step", () => {
   });
 
   it("is why there is nothing, where the program failed or was ended", () => {
-    const report = { pid: 1, thread: 0, startedAt: 0, version: "4.22.0", passes: 3 };
+    const report = {
+      pid: 1,
+      thread: 0,
+      startedAt: 0,
+      writtenAt: 0,
+      isOver: true as const,
+      version: "4.22.0",
+      passes: 3,
+    };
     expect(describeEarlyEnd(["node", "a.js"], 130, 5, [report])).toBe(
       "node a.js: ended with exit code 130 before 5 training steps of one kind were over: nothing is recorded; --steps 1 asks for the first alone",
     );

@@ -10,7 +10,10 @@ export interface LeakSubject {
 
 const fixes: Readonly<Record<LeakMaker["origin"], string>> = {
   model: "model.dispose() when the model is no longer needed, or make it once, outside the loop",
-  optimizer: "optimizer.dispose() when it is no longer needed, or make it once, outside the loop",
+  optimizer:
+    "optimizer.dispose() when it is no longer needed (model.optimizer, if compile() made it), or make it once, outside the loop",
+  constant:
+    "make the optimizer once, outside the loop; if you dispose of it, call optimizer.c.dispose() as well, since dispose() of momentum leaves that one",
   variable: "dispose of the variable, or make it once and assign() to it",
   kept: "dispose of what tf.keep() has kept before the next is kept",
   iterator: "read the iterator to its end, or dispose of what its next() gave",
@@ -26,6 +29,7 @@ const fixOfHeld =
 const ways: Readonly<Record<LeakMaker["origin"], string>> = {
   model: "weights of a model",
   optimizer: "slots of an optimizer",
+  constant: "a constant of an optimizer",
   variable: "a variable",
   kept: "kept by tf.keep",
   iterator: "of an iterator of tf.data",
@@ -50,9 +54,9 @@ export function describeLeaks(report: LeakReport, { device }: LeakSubject = {}):
   const leaks = growing(report);
   const lines = [verdictOf(report, leaks, device)];
   for (const maker of leaks) lines.push(...describeMaker(maker));
-  if (leaks.length > 0 && report.stacks.taken < report.stacks.outlived)
+  if (leaks.some(({ countError, lines: possible }) => countError !== undefined || possible !== undefined))
     lines.push(
-      `lines are told by ${report.stacks.taken} of ${report.stacks.outlived} stacks; the others are taken to be like them`,
+      `lines come from ${report.stacks.taken} of ${report.stacks.outlived} stacks, chosen at random; counts with ± are estimates, the total is exact`,
     );
   if (report.collectsLost && leaks.some(({ lost }) => lost > 0)) lines.push(lostOnCpu);
   for (const { what, bytesPerPeriod, period } of report.process)
@@ -122,11 +126,12 @@ function timeUntilFull(
 }
 
 function describeMaker(maker: LeakMaker): readonly string[] {
-  const { count, lost, held, bytes, origin, names, shapes, countPerPeriod, bytesPerPeriod, period } = maker;
+  const { count, countError, lost, held, bytes, origin, names, shapes, countPerPeriod, bytesPerPeriod, period } = maker;
+  const counted = (n: number): string => (countError === undefined ? `${n}` : `about ${n} ± ${Math.ceil(countError)}`);
   const fate = [
-    ...(lost > 0 ? [`${lost} definitely lost`] : []),
-    ...(held > 0 ? [`${held} still held`] : []),
-    ...(lost + held === 0 ? [`${count} alive`] : []),
+    ...(lost > 0 ? [`${counted(lost)} definitely lost`] : []),
+    ...(held > 0 ? [`${counted(held)} still held`] : []),
+    ...(lost + held === 0 ? [`${counted(count)} alive`] : []),
   ].join(", ");
   const called = names.length === 0 ? "" : ` (${names.slice(0, 2).join(", ")}${names.length > 2 ? ", …" : ""})`;
   const growth =
@@ -140,12 +145,28 @@ function describeMaker(maker: LeakMaker): readonly string[] {
   ];
 }
 
+/** A remedy at a line is printed only if there is one. */
 function fixOf(maker: LeakMaker): string {
+  if (maker.lines !== undefined) return fixOfUnclear(maker.lines);
+  if (maker.line === undefined && atLine.has(maker.origin)) return fixWithoutLine(maker);
   if (isHeldByProgram(maker)) return fixOfHeld;
   return maker.origin === "returned" && maker.returnedBy !== undefined && maker.returnedBy !== "tidy"
     ? `dispose of what ${maker.returnedBy}() returns once it is no longer needed`
     : fixes[maker.origin];
 }
+
+/** What has to be done at the line that makes the tensors. */
+const atLine: ReadonlySet<LeakMaker["origin"]> = new Set(["outside", "returned", "kept", "iterator"]);
+
+const fixWithoutLine = ({ within }: LeakMaker): string =>
+  within === undefined
+    ? "the line is not known; call markPeriod() of @remat/leaks in your program to see between which marks they are made"
+    : `${within} leaves them, and nothing of your program was on the stack: call it less often, or see whether the library has an issue for it`;
+
+const fixOfUnclear = (lines: NonNullable<LeakMaker["lines"]>): string =>
+  lines.length === 0
+    ? "let it run longer: no stack of these tensors was taken"
+    : `let it run longer, or look at ${lines.length === 1 ? "that line" : "each of these lines"}: too few stacks were taken to tell which one`;
 
 /** What is held by nothing that is known is held by the program. */
 const isHeldByProgram = ({ origin, held, lost }: LeakMaker): boolean =>
@@ -163,7 +184,24 @@ const within = ({ modules, names }: LeakMaker): string =>
     ? ""
     : ` in ${modules.slice(0, 2).join(", ")}${modules.length > 2 ? ", …" : ""}`;
 
-const placeOf = ({ line, op }: LeakMaker): string => line ?? `tf.${op}, with no line of the program on the stack`;
+/** Lines that are named where one of several is meant. */
+const mostLines = 4;
+
+function placeOf({ line, lines, within, op }: LeakMaker): string {
+  if (line !== undefined) return line;
+  if (lines !== undefined) return describePossible(lines, op);
+  return within === undefined
+    ? `tf.${op}, with no line of the program on the stack`
+    : `${within}, with no line of the program on the stack`;
+}
+
+function describePossible(lines: NonNullable<LeakMaker["lines"]>, op: string): string {
+  if (lines.length === 0) return `tf.${op}, at a line that is not known`;
+  const named = lines.slice(0, mostLines).map(({ line, share }) => `${line} (${Math.round(100 * share)}% of stacks)`);
+  const rest = lines.length > mostLines ? [`${lines.length - mostLines} more`] : [];
+  return lines.length === 1 ? `perhaps ${named[0]}` : `one of ${[...named, ...rest].join(", ")}`;
+}
+
 const tensors = (count: number): string => `${count} ${count === 1 ? "tensor" : "tensors"}`;
 const rate = (n: number): string => (Number.isInteger(n) || n >= 100 ? n.toFixed(0) : n.toPrecision(2));
 const names: Readonly<Record<string, readonly [one: string, many: string]>> = {

@@ -5,8 +5,10 @@ import type { ProcessGrowth } from "./process-growth.js";
 export type LeakOrigin =
   /** A variable of a model. */
   | "model"
-  /** A slot of an optimizer. */
+  /** A slot of an optimizer: a variable that it made. */
   | "optimizer"
+  /** A tensor of an optimizer that is not a slot, such as a rate. */
+  | "constant"
   | "variable"
   /** By `tf.keep`. */
   | "kept"
@@ -19,10 +21,21 @@ export type LeakOrigin =
   /** No tensor: what `data` or `dataSync` gave. */
   | "values";
 
-/** What one line has made by one op that is alive still. */
+/** A line that may have made tensors whose own line is not known. */
+export interface PossibleLine {
+  readonly line: string;
+  /** Its part of the stacks that were taken of such tensors. */
+  readonly share: number;
+}
+
+/** Tensors that one line has made by one op and that are still alive. */
 export interface LeakMaker {
-  /** `file:line:column`; undefined where no line of the user's was on the stack, or none was looked at. */
+  /** `file:line:column`; undefined if no line of the user's was on the stack, or if the stacks that were taken do not tell which line it is. */
   readonly line: string | undefined;
+  /** Lines of the same op and shape between which the stacks do not decide, the likeliest first; left out if `line` is known. */
+  readonly lines?: readonly PossibleLine[];
+  /** The function of a library that made them, if no line of the user's was on the stack. */
+  readonly within?: string;
   /** As `tf.…` names it: `add`, `tensor`, `variable`. */
   readonly op: string;
   /** Some of their shapes with their dtype: `float32 [32,10]`. */
@@ -36,6 +49,8 @@ export interface LeakMaker {
   readonly returnedBy: string | undefined;
   readonly count: number;
   readonly bytes: number;
+  /** Standard error of `count`, if that is estimated from a part of the tensors; left out if it is exact. */
+  readonly countError?: number;
   /** Of `count`: how many have no tensor object any more, and how many have; both 0 where nothing tells. */
   readonly lost: number;
   readonly held: number;
@@ -60,7 +75,7 @@ export interface LeakReport {
   readonly process: readonly ProcessGrowth[];
   /** Whether JavaScript collects the data of lost tensors with their objects, as on the cpu backend: then they are no memory, but a count. */
   readonly collectsLost: boolean;
-  /** How many of the tensors that outlived a period had their stack looked at. */
+  /** How many of the tensors that outlived a period had their stack taken: all, or a random part of each kind. */
   readonly stacks: { readonly taken: number; readonly outlived: number };
   readonly elapsedMs: number;
 }

@@ -8,8 +8,8 @@ import { LiveTensors } from "./live-tensors.js";
 import { PeriodFinder } from "./period-finder.js";
 import { ProcessMemory, pooledBytesOf } from "./process-growth.js";
 import { ReadValues } from "./read-values.js";
-import { currentSite, type SourceSite } from "./source-site.js";
-import { type Likelihood, StackBudget } from "./stack-budget.js";
+import { type ReadSite, takeStack } from "./source-site.js";
+import { type StackLimits, Stacks } from "./stacks.js";
 
 /** Where no period has been found for so long, seconds are periods: the tensors that are looked for one between two looks at the clock. */
 const idleMs = 10_000;
@@ -19,10 +19,14 @@ const tensorsBetween = 64;
 export interface LeakWatchOptions {
   /** Whether steps of optimizers, else sequences of ops that repeat, and else seconds are periods; if not, only what `endPeriod` is told of. Default true. */
   readonly findsPeriods?: boolean;
-  /** Where the running code comes from: off the stack's text, unless given. */
-  readonly currentSite?: () => SourceSite;
+  /** Takes the stack of the running code, and returns a function that reads it: most are never read. The engine's own, unless given. */
+  readonly takeStack?: () => ReadSite;
+  /** How many stacks may be taken, and what share of the time they may take: 4000, and then 0.04, unless given. Beyond that they are of a random part. */
+  readonly stacks?: StackLimits;
   /** Which layer runs; left out: nobody tells. */
   readonly runningModule?: () => string | undefined;
+  /** Called every few dozen tensors, from within the work of the program: also of one that never lets the event loop go on. Must not run ops. */
+  readonly onTensors?: () => void;
   /** Tells lost from held now and then; `heapCensus()` where there is one, unless given. */
   readonly census?: TakeCensus | undefined;
   /** Milliseconds; `performance.now`, unless given. */
@@ -62,9 +66,11 @@ export class LeakWatch implements TensorWatcher {
   private endedAt: number;
   private timedAt: number;
   private untimed = 0;
+  private untold = 0;
+  private readonly onTensors: (() => void) | undefined;
 
   constructor(options: LeakWatchOptions = {}) {
-    const { findsPeriods = true, currentSite: read = currentSite, now = () => performance.now() } = options;
+    const { findsPeriods = true, takeStack: take = takeStack, now = () => performance.now() } = options;
     const { onError } = options;
     const guarded =
       <A extends readonly unknown[]>(observe: (...args: A) => void) =>
@@ -78,13 +84,13 @@ export class LeakWatch implements TensorWatcher {
         }
       };
     this.now = now;
+    this.onTensors = options.onTensors;
     this.startedAt = this.endedAt = this.timedAt = now();
     this.census = "census" in options ? options.census : heapCensus();
     this.schedule = new CensusSchedule(now);
-    const budget = new StackBudget(now);
-    const siteOf = (likelihood: Likelihood): SourceSite | undefined => budget.spend(likelihood, read);
-    this.live = new LiveTensors(siteOf, options.runningModule);
-    this.values = new ReadValues(siteOf);
+    const stacks = new Stacks(now, take, options.stacks);
+    this.live = new LiveTensors(stacks.take, options.runningModule);
+    this.values = new ReadValues(stacks.take);
     this.finder = findsPeriods ? new PeriodFinder() : undefined;
     if (findsPeriods)
       this.closeSteps = openDispatchMode({
@@ -103,6 +109,10 @@ export class LeakWatch implements TensorWatcher {
     // A variable that gets other data keeps its id.
     if (tensor.id > this.newestId) this.newestId = tensor.id;
     this.live.made(tensor, birth, isVariable(tensor));
+    if (this.onTensors !== undefined && ++this.untold >= tensorsBetween) {
+      this.untold = 0;
+      this.onTensors();
+    }
     if (this.isPeriodic || this.finder === undefined) return;
     const parts = this.finder.opRan(birth.op ?? tensor.dtype);
     if (parts === undefined && (++this.untimed < tensorsBetween || !this.isSecondOver())) return;
@@ -156,10 +166,15 @@ export class LeakWatch implements TensorWatcher {
     this.endDue();
   }
 
-  /** Tells what is alive now. */
+  /** Returns what is alive now: the period that is running is over. */
   report(): LeakReport {
     if (this.due !== undefined) this.endDue();
     this.live.settle();
+    return this.reportSoFar();
+  }
+
+  /** Returns what was alive when the last period ended, in the midst of the next one. */
+  reportSoFar(): LeakReport {
     const makers = [...this.live.report(), ...this.values.report()];
     const periods = [...this.live.periods()].map(([kind, count]) => ({ kind, count }));
     return {

@@ -2,51 +2,93 @@ import type { TensorBirth } from "@remat/dispatch-hook/tensors";
 import { GrowthAccumulator, type MakerGrowth } from "@remat/memory/growth";
 import type { DataId, Tensor, Variable } from "@tensorflow/tfjs-core";
 import { ByRecentId } from "./by-recent-id.js";
-import type { LeakMaker, LeakOrigin, LeakReport } from "./leak-report.js";
+import type { LeakMaker, LeakOrigin, LeakReport, PossibleLine } from "./leak-report.js";
 import type { SourceSite } from "./source-site.js";
-import type { Likelihood } from "./stack-budget.js";
+import type { StackPurpose, Stacks, TakenStack } from "./stacks.js";
 
 /** A tensor of the period that is running. */
 interface Young {
   readonly tensor: Tensor;
   readonly birth: TensorBirth;
   readonly isVariable: boolean;
-  readonly site: SourceSite | undefined;
+  readonly stack: TakenStack | undefined;
   readonly module: string | undefined;
 }
 
-/** What one line makes by one op. */
-class Maker {
+/** Counts that the last census has told, of tensors that had outlived a period: how many had no object any more, and how many had one. */
+class Fates {
+  lost = 0;
+  held = 0;
+  kept = 0;
+}
+
+/** Tensors by what they are, or by the line that made them, with a row of counts. */
+class Group extends Fates {
   readonly shapes = new Set<string>();
   readonly modules = new Set<string>();
   readonly names = new Set<string>();
-  /** At the last census, of those that had outlived a period: how many objects were gone, and how many were there. */
-  lost = 0;
-  held = 0;
 
   constructor(
-    /** Undefined where the stack was not looked at. */
-    readonly site: SourceSite | undefined,
+    readonly row: number,
     readonly op: string,
     readonly isVariable: boolean,
     readonly isInTidy: boolean,
-  ) {}
+  ) {
+    super();
+  }
+
+  note({ tensor, isVariable, module }: Young): void {
+    if (this.shapes.size < mostShapes) this.shapes.add(`${tensor.dtype} [${tensor.shape.join(",")}]`);
+    if (module !== undefined && this.modules.size < mostShapes) this.modules.add(module);
+    if (isVariable && this.names.size < mostShapes) this.names.add((tensor as Variable).name);
+  }
 }
 
-/** Tensors that are alike: made by one op, of one shape. Their stacks are looked at once one of them has outlived its period. */
-interface Kind {
-  /** The maker of the last one whose stack was looked at. */
-  seen: number | undefined;
+/** The tensors that one line makes by one op. Counts are estimates where only some stacks were taken. */
+class Maker extends Group {
+  constructor(
+    row: number,
+    op: string,
+    readonly site: SourceSite,
+    { isVariable, birth }: Pick<Young, "isVariable" | "birth">,
+  ) {
+    super(row, op, isVariable, birth.isInTidy);
+  }
 }
 
-/** More makers and kinds than any program has lines; what comes then counts as one. */
+/** Tensors that are alike: made by one op, of one shape. Their number is exact. */
+class Kind extends Group {
+  /** How many of those that are alive each maker is estimated to have made, and of how many stacks that were taken since the start. */
+  readonly alive = new Map<number, number>();
+  readonly stacks = new Map<number, number>();
+  /** By maker, at the last census: the lost tensors whose stacks were taken, and for how many they stand. */
+  readonly lostBy = new Map<number, { stacks: number; count: number }>();
+  /** Whether the stack of each of them was taken. */
+  isWhole = true;
+}
+
+/** What is known of a tensor that has outlived its period. */
+interface Origin {
+  readonly kind: Kind;
+  /** Undefined if its stack was not taken. */
+  readonly maker: number | undefined;
+  /** How many tensors of its kind it stands for. */
+  readonly weight: number;
+}
+
+/** More makers and kinds than any program has lines; the tensors of further ones are counted together. */
 const mostMakers = 4096;
 const mostKinds = 16_384;
 const mostShapes = 4;
-/** In so many nothing is known yet of what outlives them, so that all stacks are looked at that the budget allows. */
+/** In the first periods nothing is known yet about what outlives them. */
 const earlyPeriods = 3;
-/** An op whose results outlive periods in so many shapes may do so in any. */
+/** An op whose results outlive periods in so many shapes may do so in any. In still more shapes, which are sizes of a few things, they are of one kind. */
 const manyShapes = 3;
+const mostShapesOfOp = 32;
+/** A line that grows explains the growth of a kind if it has made so much of it. */
+const explainingShare = 1 / 4;
+/** Fewer may have been lost once. */
+const fewestLost = 3;
 
 /** Which tensors are alive, by who made them. */
 export class LiveTensors {
@@ -54,17 +96,21 @@ export class LiveTensors {
   bytes = 0;
   private ended = 0;
   private readonly growth = new GrowthAccumulator(["second", "repeat", "predict", "step"]);
+  private rows = 0;
   private readonly young = new ByRecentId<Young>();
-  /** Of a variable that is being reassigned `~maker`, so that its entry stays: see `ByRecentId` for what a Map costs that entries leave and come to. */
-  private readonly makerOf = new Map<number, number>();
+  /** By id, as an index of `origins`. Of a variable that is being reassigned its complement, so that the entry stays: see `ByRecentId` for what a Map costs that entries leave and come to. */
+  private readonly originOf = new Map<number, number>();
+  private readonly origins: Origin[] = [];
+  private readonly originByKey = new Map<string, number>();
   /** By id: those that have no bytes of their own, since another tensor is on their data. */
   private readonly sharing = new Set<number>();
   private readonly makers: Maker[] = [];
   private readonly makerByKey = new Map<string, number>();
   private readonly kinds = new Map<number, Kind>();
-  private readonly opIds = new Map<string | undefined, number>();
-  /** By id of an op: in how many shapes its results have outlived a period. */
+  /** By id of an op: those in more shapes than have kinds of their own, and in how many shapes its results have outlived a period. */
+  private readonly otherKinds = new Map<number, Kind>();
   private readonly shapesOutlived: number[] = [];
+  private readonly opIds = new Map<string, number>();
   /** Those that `tf.keep` has kept: a pass keeps some, too, until it is over. */
   private readonly kept = new Set<number>();
   /** A variable that gets other data is disposed of and tracked anew by that: what is known of those that are young, and the ids of the others. */
@@ -74,22 +120,21 @@ export class LiveTensors {
   private readonly stackCounts = { taken: 0, outlived: 0 };
 
   constructor(
-    private readonly siteOf: (likelihood: Likelihood) => SourceSite | undefined,
+    private readonly takeStack: Stacks["take"],
     private readonly runningModule: () => string | undefined = () => undefined,
   ) {}
 
   made(tensor: Tensor, birth: TensorBirth, isVariable: boolean): void {
     if (isVariable && this.isReassigned(tensor)) return;
-    const likely = isVariable || (this.kinds.size > 0 && this.isLikely(tensor, birth));
-    const site = this.lookAt(likely, birth);
-    this.young.set(tensor.id, { tensor, birth, isVariable, site, module: this.runningModule() });
+    const stack = this.takeStack(this.purposeOf(tensor, birth, isVariable));
+    this.young.set(tensor.id, { tensor, birth, isVariable, stack, module: this.runningModule() });
   }
 
   private isReassigned(variable: Tensor): boolean {
     const { id } = variable;
-    const maker = this.reassignedIds.length > 0 ? this.makerOf.get(id) : undefined;
-    if (maker !== undefined && maker < 0) {
-      this.hold(variable, ~maker);
+    const origin = this.reassignedIds.length > 0 ? this.originOf.get(id) : undefined;
+    if (origin !== undefined && origin < 0) {
+      this.hold(variable, ~origin);
       return true;
     }
     const young = this.reassigned.size > 0 ? this.reassigned.get(id) : undefined;
@@ -99,10 +144,17 @@ export class LiveTensors {
     return true;
   }
 
-  private lookAt(likely: boolean, { isInTidy }: TensorBirth): SourceSite | undefined {
-    if (likely) return this.siteOf("likely");
-    if (this.ended < earlyPeriods) return this.siteOf("early");
-    return isInTidy ? undefined : this.siteOf("unlikely");
+  /** Nothing of where the tensor comes from decides: of all that are alike the same part is chosen. */
+  private purposeOf(tensor: Tensor, birth: TensorBirth, isVariable: boolean): StackPurpose {
+    if (this.kinds.size > 0) {
+      const op = this.opOf(birth, isVariable);
+      const kind = this.kinds.get(hashOf(op, tensor)) ?? this.otherKinds.get(op);
+      if (kind !== undefined) return kind;
+      if (this.shapesOutlived[op] >= manyShapes) return "many shapes";
+    }
+    if (isVariable) return "variable";
+    if (this.ended < earlyPeriods) return "early";
+    return birth.isInTidy ? "sheltered" : "outside";
   }
 
   disposed(tensor: Tensor): void {
@@ -113,18 +165,23 @@ export class LiveTensors {
       if (young.isVariable) this.reassigned.set(id, young);
       return;
     }
-    const maker = this.makerOf.get(id);
-    if (maker === undefined || maker < 0) return;
+    const index = this.originOf.get(id);
+    if (index === undefined || index < 0) return;
     this.kept.delete(id);
     const bytes = this.sharing.delete(id) ? 0 : bytesOf(tensor);
     if (bytes > 0) this.heldData.delete(tensor.dataId);
     this.count--;
     this.bytes -= bytes;
-    this.growth.freed(maker, bytes);
-    if (this.makers[maker].isVariable) {
-      this.makerOf.set(id, ~maker);
+    const { kind, maker, weight } = this.origins[index];
+    this.growth.freed(kind.row, bytes);
+    if (maker !== undefined) {
+      this.growth.freed(this.makers[maker].row, bytes, weight);
+      kind.alive.set(maker, kind.alive.get(maker)! - weight);
+    }
+    if (kind.isVariable) {
+      this.originOf.set(id, ~index);
       this.reassignedIds.push(id);
-    } else this.makerOf.delete(id);
+    } else this.originOf.delete(id);
   }
 
   /** Other periods than before end from here on: of what outlives them nothing is known yet. */
@@ -147,7 +204,7 @@ export class LiveTensors {
   settle(): void {
     this.young.drain((each) => this.outlives(each));
     if (this.reassigned.size > 0) this.reassigned.clear();
-    for (const id of this.reassignedIds) if (this.makerOf.get(id)! < 0) this.makerOf.delete(id);
+    for (const id of this.reassignedIds) if (this.originOf.get(id)! < 0) this.originOf.delete(id);
     this.reassignedIds.length = 0;
   }
 
@@ -163,56 +220,99 @@ export class LiveTensors {
   look(tensors: readonly Tensor[], oldId: number): void {
     const there = new Set<number>();
     for (const { id } of tensors) there.add(id);
-    for (const maker of this.makers) maker.lost = maker.held = 0;
-    for (const [id, index] of this.makerOf) {
-      if (id > oldId) continue;
-      if (there.has(id)) this.makers[index].held++;
-      else this.makers[index].lost++;
+    const groups = [...this.makers, ...this.kinds.values(), ...this.otherKinds.values()];
+    for (const group of groups) {
+      group.lost = group.held = 0;
+      if (group instanceof Kind) group.lostBy.clear();
     }
-    for (const tensor of tensors) {
-      if (tensor.kept && this.makerOf.has(tensor.id)) this.kept.add(tensor.id);
+    for (const [id, index] of this.originOf) {
+      if (id > oldId || index < 0) continue;
+      const { kind, maker, weight } = this.origins[index];
+      const fate = there.has(id) ? "held" : "lost";
+      kind[fate]++;
+      if (maker === undefined) continue;
+      this.makers[maker][fate] += weight;
+      if (fate === "held") continue;
+      const lost = kind.lostBy.get(maker) ?? { stacks: 0, count: 0 };
+      kind.lostBy.set(maker, { stacks: lost.stacks + 1, count: lost.count + weight });
     }
+    for (const tensor of tensors) if (tensor.kept && this.originOf.has(tensor.id)) this.kept.add(tensor.id);
   }
 
   report(): readonly LeakMaker[] {
-    const kept = this.keptOfMakers();
-    const told = this.makers.map((maker, i) =>
-      tellMaker(maker, this.growth.growthOf(i, { isLost: maker.lost > maker.held }), kept[i]),
+    this.countKept();
+    const told = this.makers.map((maker) => this.tell(maker));
+    const left = told.map(({ count }) => count);
+    const inPart = [...this.kinds.values(), ...this.otherKinds.values()].flatMap((kind) =>
+      kind.isWhole ? [] : [{ kind, all: this.tell(kind) }],
     );
-    return told.flatMap((each, i) => {
-      const maker = this.makers[i];
-      if (each.count === 0 || (maker.site === undefined && growingAlike(maker, this.makers, told).length === 1))
-        return [];
-      if (maker.site === undefined || each.verdict !== "growing") return [each];
-      // Of what came before any stack of its kind was looked at, that much is taken to be of the one line that grows.
-      const unseen = this.makerByKey.get(unseenKey(maker.op, maker));
-      if (unseen === undefined || growingAlike(this.makers[unseen], this.makers, told).length !== 1) return [each];
-      const count = each.count + told[unseen].count;
-      const fates = fatesOf(maker.lost + maker.held > 0 ? maker : this.makers[unseen], count);
-      return [{ ...each, count, ...fates, bytes: each.bytes + told[unseen].bytes }];
-    });
+    for (const { kind, all } of inPart) if (all.verdict === "growing") this.blameLosers(kind, all, told);
+    const unclear = inPart.flatMap(({ kind, all }) => this.tellUnclear(kind, all, told, left));
+    return [...told.flatMap((each, i) => withCount(each, left[i])), ...unclear];
   }
 
-  private keptOfMakers(): readonly number[] {
-    const counts = this.makers.map(() => 0);
-    for (const id of this.kept) counts[this.makerOf.get(id)!]++;
-    return counts;
+  private tell(group: Group): LeakMaker {
+    const isLost = group.lost > group.held;
+    return tellGroup(group, this.growth.growthOf(group.row, { isLost }));
   }
 
-  private outlives({ tensor, birth, isVariable, site, module }: Young): void {
-    const hash = this.kindOf(tensor, birth);
-    const op = this.opOf(birth);
-    if (!this.kinds.has(hash)) this.shapesOutlived[op] = (this.shapesOutlived[op] ?? 0) + 1;
-    const kind = this.noteKind(hash);
+  /** A line that has made tensors of which nothing can reach any more leaks for certain, however few of them had their stacks taken. */
+  private blameLosers(kind: Kind, all: LeakMaker, told: LeakMaker[]): void {
+    if (kind.lost < explainingShare * (kind.lost + kind.held)) return;
+    for (const [maker, lost] of kind.lostBy) {
+      const share = lost.count / kind.lost;
+      if (told[maker].verdict === "growing" || lost.stacks < fewestLost || share < explainingShare) continue;
+      const { verdict, period, periods } = all;
+      const part = Math.min(1, share);
+      const countPerPeriod = part * all.countPerPeriod;
+      const bytesPerPeriod = part * all.bytesPerPeriod;
+      told[maker] = { ...told[maker], verdict, period, periods, countPerPeriod, bytesPerPeriod };
+    }
+  }
+
+  /** Tensors of a kind whose line is not known: that it grows is, and which lines may be the cause. What is told of them here is taken from the lines' own counts. */
+  private tellUnclear(kind: Kind, all: LeakMaker, told: readonly LeakMaker[], left: number[]): readonly LeakMaker[] {
+    const makers = [...kind.stacks].map(([maker, stacks]) => ({ maker, stacks, alive: kind.alive.get(maker) ?? 0 }));
+    const isToBlame = ({ maker, alive }: (typeof makers)[number]): boolean =>
+      told[maker].verdict === "growing" && alive >= explainingShare * all.count;
+    if (all.verdict !== "growing" || makers.some(isToBlame)) {
+      const rest = Math.round(all.count - makers.reduce((sum, { alive }) => sum + alive, 0));
+      return rest > 0 ? withCount({ ...all, verdict: "steady", countPerPeriod: 0, bytesPerPeriod: 0 }, rest) : [];
+    }
+    for (const { maker, alive } of makers) if (told[maker].verdict !== "growing") left[maker] -= alive;
+    const seen = makers.reduce((sum, { stacks }) => sum + stacks, 0);
+    const lines = makers
+      .filter(({ maker }) => told[maker].line !== undefined)
+      .map(({ maker, stacks }): PossibleLine => ({ line: told[maker].line!, share: stacks / seen }))
+      .toSorted((a, b) => b.share - a.share);
+    return [{ ...all, lines }];
+  }
+
+  private countKept(): void {
+    const groups = [...this.makers, ...this.kinds.values(), ...this.otherKinds.values()];
+    for (const group of groups) group.kept = 0;
+    for (const id of this.kept) {
+      const { kind, maker, weight } = this.origins[this.originOf.get(id)!];
+      kind.kept++;
+      if (maker !== undefined) this.makers[maker].kept += weight;
+    }
+  }
+
+  private outlives(young: Young): void {
+    const { tensor, stack } = young;
+    const kind = this.kindFor(young);
     this.stackCounts.outlived++;
-    if (site !== undefined) this.stackCounts.taken++;
-    const index = this.makerFor(kind, birth, isVariable, site);
-    const maker = this.makers[index];
+    if (stack !== undefined) this.stackCounts.taken++;
+    const maker = stack === undefined ? undefined : this.makerFor(young, stack.read());
+    const weight = maker === undefined ? 1 : stack!.weight;
+    if (maker === undefined || weight > 1) kind.isWhole = false;
+    kind.note(young);
+    if (maker !== undefined) {
+      this.makers[maker].note(young);
+      kind.stacks.set(maker, (kind.stacks.get(maker) ?? 0) + 1);
+    }
     if (tensor.kept) this.kept.add(tensor.id);
-    if (maker.shapes.size < mostShapes) maker.shapes.add(`${tensor.dtype} [${tensor.shape.join(",")}]`);
-    if (module !== undefined && maker.modules.size < mostShapes) maker.modules.add(module);
-    if (isVariable && maker.names.size < mostShapes) maker.names.add((tensor as Variable).name);
-    this.hold(tensor, index);
+    this.hold(tensor, this.indexOf({ kind, maker, weight }));
   }
 
   private hold(tensor: Tensor, index: number): void {
@@ -220,82 +320,94 @@ export class LiveTensors {
     const bytes = isShared ? 0 : bytesOf(tensor);
     if (isShared) this.sharing.add(tensor.id);
     else if (bytes > 0) this.heldData.add(tensor.dataId);
-    this.makerOf.set(tensor.id, index);
+    this.originOf.set(tensor.id, index);
     this.count++;
     this.bytes += bytes;
-    this.growth.allocated(index, bytes);
+    const { kind, maker, weight } = this.origins[index];
+    this.growth.allocated(kind.row, bytes);
+    if (maker === undefined) return;
+    this.growth.allocated(this.makers[maker].row, bytes, weight);
+    kind.alive.set(maker, (kind.alive.get(maker) ?? 0) + weight);
   }
 
-  private isLikely(tensor: Tensor, birth: TensorBirth): boolean {
-    return this.kinds.has(this.kindOf(tensor, birth)) || this.shapesOutlived[this.opOf(birth)] >= manyShapes;
-  }
-
-  private opOf({ op, isInTidy }: TensorBirth): number {
-    let id = this.opIds.get(op);
-    if (id === undefined) this.opIds.set(op, (id = 2 * this.opIds.size));
-    return id + Number(isInTidy);
-  }
-
-  private kindOf({ shape, dtype }: Tensor, birth: TensorBirth): number {
-    let hash = 31 * this.opOf(birth) + dtype.charCodeAt(0);
-    for (let i = 0; i < shape.length; i++) hash = Math.imul(hash, 31) + shape[i];
-    return hash | 0;
-  }
-
-  private noteKind(hash: number): Kind {
-    // Of those beyond, which are many sizes of a few things, all count as one.
-    const key = this.kinds.size < mostKinds || this.kinds.has(hash) ? hash : 0;
-    let kind = this.kinds.get(key);
-    if (kind !== undefined) return kind;
-    this.kinds.set(key, (kind = { seen: undefined }));
-    return kind;
-  }
-
-  private makerFor(kind: Kind, birth: TensorBirth, isVariable: boolean, site: SourceSite | undefined): number {
-    if (site === undefined && kind.seen !== undefined) return kind.seen;
-    const op = isVariable ? "variable" : (birth.op ?? "tensor");
-    const made = () => new Maker(site, op, isVariable, birth.isInTidy);
-    const index = this.makerOfKey(site === undefined ? unseenKey(op, birth) : `${site.line} ${site.owner} ${op}`, made);
-    if (site !== undefined) kind.seen = index;
+  private indexOf(origin: Origin): number {
+    const key = `${origin.kind.row} ${origin.maker} ${origin.weight}`;
+    let index = this.originByKey.get(key);
+    if (index === undefined) {
+      index = this.origins.push(origin) - 1;
+      this.originByKey.set(key, index);
+    }
     return index;
   }
 
-  private makerOfKey(key: string, make: () => Maker): number {
+  /** Variables are told from what they are made of. */
+  private opOf({ op, isInTidy }: TensorBirth, isVariable: boolean): number {
+    const name = isVariable ? "variable" : (op ?? "tensor");
+    let id = this.opIds.get(name);
+    if (id === undefined) this.opIds.set(name, (id = 2 * this.opIds.size));
+    return id + Number(isInTidy);
+  }
+
+  private kindFor({ tensor, birth, isVariable }: Young): Kind {
+    const op = this.opOf(birth, isVariable);
+    const hash = hashOf(op, tensor);
+    const known = this.kinds.get(hash);
+    if (known !== undefined) return known;
+    const open = (): Kind => new Kind(this.rows++, nameOfOp(birth, isVariable), isVariable, birth.isInTidy);
+    const shapes = (this.shapesOutlived[op] = (this.shapesOutlived[op] ?? 0) + 1);
+    const isOwn = shapes <= mostShapesOfOp && this.kinds.size < mostKinds;
+    const kind = (isOwn ? undefined : this.otherKinds.get(op)) ?? open();
+    if (isOwn) this.kinds.set(hash, kind);
+    else this.otherKinds.set(op, kind);
+    return kind;
+  }
+
+  private makerFor(young: Young, site: SourceSite): number | undefined {
+    const op = nameOfOp(young.birth, young.isVariable);
+    const key = `${site.line} ${site.owner} ${op}${site.line === undefined ? ` ${site.within}` : ""}`;
     const known = this.makerByKey.get(key);
     if (known !== undefined) return known;
-    if (this.makers.length >= mostMakers) return mostMakers - 1;
-    this.makers.push(make());
-    this.makerByKey.set(key, this.makers.length - 1);
-    return this.makers.length - 1;
+    if (this.makers.length >= mostMakers) return undefined;
+    const index = this.makers.push(new Maker(this.rows++, op, site, young)) - 1;
+    this.makerByKey.set(key, index);
+    return index;
   }
 }
 
-const unseenKey = (op: string, { isInTidy }: { readonly isInTidy: boolean }): string => `unseen ${op} ${isInTidy}`;
+const nameOfOp = ({ op }: TensorBirth, isVariable: boolean): string => (isVariable ? "variable" : (op ?? "tensor"));
 
-/** The makers whose stack was looked at, by the same op, that grow. */
-function growingAlike(unseen: Maker, makers: readonly Maker[], told: readonly LeakMaker[]): readonly Maker[] {
-  return makers.filter(
-    ({ site, op, isInTidy }, i) =>
-      site !== undefined && op === unseen.op && isInTidy === unseen.isInTidy && told[i].verdict === "growing",
-  );
+function hashOf(op: number, { shape, dtype }: Tensor): number {
+  let hash = 31 * op + dtype.charCodeAt(0);
+  for (let i = 0; i < shape.length; i++) hash = Math.imul(hash, 31) + shape[i];
+  return hash | 0;
 }
 
-function tellMaker(maker: Maker, growth: MakerGrowth, kept: number): LeakMaker {
+/** As much of a maker as is not told elsewhere. */
+function withCount(maker: LeakMaker, count: number): readonly LeakMaker[] {
+  const whole = Math.round(count);
+  if (whole === maker.count) return whole === 0 ? [] : [maker];
+  if (whole <= 0) return [];
+  return [{ ...maker, count: whole, bytes: (maker.bytes * whole) / maker.count, ...fatesOf(maker, whole) }];
+}
+
+function tellGroup(group: Group, growth: MakerGrowth): LeakMaker {
+  const site = group instanceof Maker ? group.site : undefined;
   return {
-    line: maker.site?.line,
-    op: maker.op,
-    shapes: [...maker.shapes],
-    modules: [...maker.modules],
-    names: [...maker.names],
-    origin: originOf(maker, kept > 0 && 2 * kept >= growth.count),
-    returnedBy: maker.site?.returnedBy,
-    ...fatesOf(maker, growth.count),
+    line: site?.line,
+    op: group.op,
+    shapes: [...group.shapes],
+    modules: [...group.modules],
+    names: [...group.names],
+    origin: originOf(group, site, group.kept > 0 && 2 * group.kept >= growth.count),
+    returnedBy: site?.returnedBy,
+    ...(site?.line === undefined && site?.within !== undefined && { within: site.within }),
+    ...fatesOf(group, growth.count),
     ...growth,
   };
 }
 
 /** Of so many tensors, by those that the last census told. */
-function fatesOf({ lost, held }: Maker, count: number): Pick<LeakMaker, "lost" | "held"> {
+function fatesOf({ lost, held }: Pick<Fates, "lost" | "held">, count: number): Pick<LeakMaker, "lost" | "held"> {
   const share = Math.round((count * lost) / Math.max(1, lost + held));
   return { lost: share, held: lost + held > 0 ? count - share : 0 };
 }
@@ -306,9 +418,11 @@ function bytesOf({ dtype, size }: Tensor): number {
   return dtype === "bool" ? size : 4 * size;
 }
 
-function originOf({ site, isVariable, isInTidy }: Maker, isKept: boolean): LeakOrigin {
+function originOf({ isVariable, isInTidy }: Group, site: SourceSite | undefined, isKept: boolean): LeakOrigin {
   const owner = site?.owner;
-  if (owner !== undefined && (isVariable || isKept || owner === "iterator")) return owner;
+  if (owner === "iterator") return owner;
+  if (owner === "optimizer" && !isVariable && isKept) return "constant";
+  if (owner !== undefined && (isVariable || isKept)) return owner;
   if (isVariable) return "variable";
   if (isKept) return "kept";
   return isInTidy ? "returned" : "outside";

@@ -3,13 +3,14 @@ import { GrowthAccumulator } from "@remat/memory/growth";
 import type { DataId } from "@tensorflow/tfjs-core";
 import type { HeapCensus } from "./heap-census.js";
 import type { LeakMaker } from "./leak-report.js";
-import type { SourceSite } from "./source-site.js";
-import type { Likelihood } from "./stack-budget.js";
+import type { Stacks } from "./stacks.js";
 
 /** Reads that are remembered: of those of more the older ones go at the next census, unless they are held. */
 const mostReads = 16_384;
 /** Smaller arrays are what a log keeps. */
 const leastBytes = 256;
+/** The part of the periods since the first read of a line of which nothing may be left. */
+const mostGone = 1 / 8;
 
 interface Read {
   readonly line: string;
@@ -18,6 +19,8 @@ interface Read {
   /** Periods that were over when it was read. */
   readonly at: number;
   readonly dataId: DataId;
+  /** How many reads it stands for. */
+  readonly weight: number;
 }
 
 /** Arrays that `data` and `dataSync` gave, so as to find those that a program holds on to: their tensors may be gone. */
@@ -29,13 +32,20 @@ export class ReadValues {
   private endedAtCensus = 0;
   private kind = "";
 
-  constructor(private readonly siteOf: (likelihood: Likelihood) => SourceSite | undefined) {}
+  /** By line: how many periods were over at the first read. */
+  private readonly firstAt = new Map<string, number>();
+
+  constructor(private readonly takeStack: Stacks["take"]) {}
 
   read(values: ArrayBufferView, dataId: DataId): void {
     if (values.byteLength < leastBytes || this.readOf.has(values) || this.reads.size >= mostReads) return;
-    const line = this.siteOf("likely")?.line;
-    if (line === undefined) return;
-    const read = { line, bytes: values.byteLength, dtype: values.constructor.name, at: this.ended, dataId };
+    const stack = this.takeStack("values");
+    // Read at once: what is on a stack cannot be collected.
+    const line = stack?.read().line;
+    if (stack === undefined || line === undefined) return;
+    if (!this.firstAt.has(line)) this.firstAt.set(line, this.ended);
+    const { weight } = stack;
+    const read = { line, bytes: values.byteLength, dtype: values.constructor.name, at: this.ended, dataId, weight };
     this.reads.add(read);
     this.readOf.set(values, read);
   }
@@ -62,9 +72,10 @@ export class ReadValues {
     const byLine = new Map<string, Read[]>();
     for (const read of this.held) byLine.set(read.line, [...(byLine.get(read.line) ?? []), read]);
     return [...byLine].flatMap(([line, held]) => {
+      if (this.keepsNewest(line, held[0].at)) return [];
       const growth = new GrowthAccumulator();
       for (let period = 0, i = 0; period < this.endedAtCensus; period++) {
-        for (; i < held.length && held[i].at <= period; i++) growth.allocated(0, held[i].bytes);
+        for (; i < held.length && held[i].at <= period; i++) growth.allocated(0, held[i].bytes, held[i].weight);
         growth.endPeriod(this.kind);
       }
       const judged = growth.growthOf(0);
@@ -83,5 +94,11 @@ export class ReadValues {
       };
       return { ...judged, ...of };
     });
+  }
+
+  /** Whether the oldest array of a line that is still there is one of its later ones: then it keeps the newest only. */
+  private keepsNewest(line: string, oldestAt: number): boolean {
+    const firstAt = this.firstAt.get(line)!;
+    return oldestAt - firstAt > (this.endedAtCensus - firstAt) * mostGone;
   }
 }

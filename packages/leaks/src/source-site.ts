@@ -6,6 +6,8 @@ export interface SourceSite {
   readonly owner: "model" | "optimizer" | "iterator" | undefined;
   /** The function of TensorFlow.js that gives it to the program, if it is returned: `tidy`, `minimize`, `predict`; undefined where names are not told. */
   readonly returnedBy: string | undefined;
+  /** If there is no line: the outermost function of a library that is told, as `LayersModel.save`. */
+  readonly within?: string;
 }
 
 /** A function that runs, as a stack has it. */
@@ -23,12 +25,14 @@ export function siteOfFrames<F extends StackFrame>(frames: Iterable<F>, lineOf: 
   let called: string | undefined;
   let last: string | undefined;
   let isInTidy = false;
+  let within: string | undefined;
   for (const frame of frames) {
     const name = nameOf(frame.name);
     if (!frame.isOfUser) {
       if (line === undefined) owner ??= ownerOf(name, frame.file);
       if (name === "tidy") isInTidy = true;
       if (isTold(name)) last = name;
+      if (line === undefined) within = withinOf(frame.name) ?? within;
     } else if (line === undefined) {
       line = lineOf(frame);
       called = last;
@@ -37,8 +41,15 @@ export function siteOfFrames<F extends StackFrame>(frames: Iterable<F>, lineOf: 
     // What the user's line makes is returned by what it runs in, if that is a tidy.
     else return { line, owner, returnedBy: isInTidy ? last : called };
   }
-  return { line, owner, returnedBy: isInTidy ? undefined : called };
+  const told = { line, owner, returnedBy: isInTidy ? undefined : called };
+  return line === undefined && within !== undefined ? { ...told, within } : told;
 }
+
+/** The name with its class, if that is one of a library: not the engine, what a compiler makes of `async`, or JavaScript's own. */
+const withinOf = (name: string): string | undefined =>
+  /^(?:async )?((?!Engine|Object|Module|Promise|Generator|Function|Array|Error|Backend|\w*Backend\.)[A-Z]\w+\.[a-z]\w{2,})(?: \[as .*\])?$/.exec(
+    name,
+  )?.[1];
 
 /** `Engine.tidy`, `Sequential.predict`, `norm__op`, `Object.mul [as add]` without what is around the name. */
 const nameOf = (name: string): string =>
@@ -57,7 +68,18 @@ function ownerOf(name: string, file: string): SourceSite["owner"] {
   return /[\\/]tfjs-data[\\/]/.test(file) ? "iterator" : undefined;
 }
 
-const isOfUser = (file: string): boolean =>
+const ofUser = new Map<string, boolean>();
+const mostFiles = 10_000;
+
+function isOfUser(file: string): boolean {
+  const known = ofUser.get(file);
+  if (known !== undefined) return known;
+  const told = isFileOfUser(file);
+  if (ofUser.size < mostFiles) ofUser.set(file, told);
+  return told;
+}
+
+const isFileOfUser = (file: string): boolean =>
   !/[\\/]node_modules[\\/]|^node:/.test(file) && !isOurs(file) && /[\\/]/.test(file);
 const isOurs = (file: string): boolean =>
   /[\\/]node_modules[\\/]@remat[\\/]|[\\/]packages[\\/](?:leaks|dispatch-hook)[\\/](?:src|dist)[\\/]/.test(file);
@@ -74,23 +96,30 @@ interface CallSite {
 }
 type Prepare = (error: Error, sites: readonly CallSite[]) => unknown;
 
+/** Reads the site off a stack that was taken before. */
+export type ReadSite = () => SourceSite;
+
 /**
- * Reads the site off the running stack, of Chrome, Node, Firefox or Safari. Where V8 tells them, frames are taken as they run: a test runner that maps stacks to sources maps those of
- * dependencies, too, to where nobody can tell that they are, and takes long. Only the one that is told is mapped.
+ * Takes the running stack, of Chrome, Node, Firefox or Safari, and returns a function that reads the site off it: only V8 tells frames as they are, and only when it is asked for them, so
+ * that a stack that nobody reads costs little. A test runner that maps stacks to sources maps those of dependencies, too, to where nobody can tell that they are, and takes long.
+ * Only the place that is told is mapped.
  */
-export function currentSite(): SourceSite {
+export function takeStack(): ReadSite {
   const host = Error as unknown as { stackTraceLimit: number; prepareStackTrace: Prepare | undefined };
-  const { stackTraceLimit, prepareStackTrace } = host;
-  let sites: readonly CallSite[] | undefined;
+  const { stackTraceLimit } = host;
   host.stackTraceLimit = deepestStack;
-  host.prepareStackTrace = (_, told) => void (sites = told);
-  let { stack } = new Error();
-  host.prepareStackTrace = prepareStackTrace;
-  if (sites === undefined) stack ??= new Error().stack;
+  const error = new Error();
   host.stackTraceLimit = stackTraceLimit;
-  return sites === undefined
-    ? siteOfStack(stack ?? "")
-    : siteOfFrames(framesOfSites(sites), ({ site, file }) => placeOf(site, file, prepareStackTrace));
+  return () => {
+    const { prepareStackTrace } = host;
+    let sites: readonly CallSite[] | undefined;
+    host.prepareStackTrace = (_, told) => void (sites = told);
+    const { stack } = error;
+    host.prepareStackTrace = prepareStackTrace;
+    return sites === undefined
+      ? siteOfStack(stack ?? "")
+      : siteOfFrames(framesOfSites(sites), ({ site, file }) => placeOf(site, file, prepareStackTrace));
+  };
 }
 
 function* framesOfSites(sites: readonly CallSite[]): Generator<StackFrame & { readonly site: CallSite }> {

@@ -83,6 +83,8 @@ export interface ThreadReport {
   readonly thread: number;
   /** Milliseconds since the epoch at which tfjs was loaded. */
   readonly startedAt: number;
+  /** Milliseconds since the epoch at which this was written: the last that is known of a thread that did not come to its end by itself. */
+  readonly writtenAt: number;
   /** Of tfjs-core. */
   readonly version: string;
   /** Forward and backward passes that were seen. */
@@ -95,7 +97,7 @@ export interface ThreadReport {
   readonly watched?: WatchedStep;
   readonly executed?: ExecutedPasses;
   readonly failure?: ProgramFailure;
-  /** Whether it has come to its end by itself; left out: it was ended. */
+  /** Whether it came to its end by itself; left out if it was killed. */
   readonly isOver?: true;
   /** What is alive, and what of it grows: at the end, or, of a thread that was killed, some seconds before. */
   readonly leaks?: LeakReport;

@@ -10,7 +10,14 @@ import { loadTrace } from "../load-trace.js";
 import { parseModelOptions } from "../model-options.js";
 import { isOf, type ModelSource, modelSource } from "../model-source.js";
 import { deviceOption, parsePricing } from "../pricing-options.js";
-import { describeNoTensorFlow, programOf, tellLoss, trainingEnvironment } from "../program/program-command.js";
+import {
+  describeKilled,
+  describeNoTensorFlow,
+  describeNothingKnown,
+  programOf,
+  tellLoss,
+  trainingEnvironment,
+} from "../program/program-command.js";
 import { Progress } from "../progress.js";
 import { UsageError } from "../usage-error.js";
 import { withFactsFirst } from "../verdict/show-verdict.js";
@@ -99,15 +106,18 @@ export function tellLeaks(
   const grows = ({ leaks }: ThreadReport): boolean => leaks !== undefined && growing(leaks).length > 0;
   const worked = reports.filter(({ leaks }) => leaks === undefined || leaks.count > 0 || leaks.periods.length > 0);
   const told = (worked.length > 0 ? worked : reports).toSorted((a, b) => Number(grows(b)) - Number(grows(a)));
-  const lines = told.flatMap(({ thread, problem, leaks, device }) => {
+  const lines = told.flatMap((report) => {
+    const { thread, problem, leaks, device } = report;
     const where = thread === 0 ? "" : `worker ${thread}: `;
     if (leaks === undefined) return problem === undefined ? [] : [problem];
     const [verdict, ...rest] = describeLeaks(leaks, { device: withMemory(deviceOf(device)) });
-    return [`${where}${verdict}`, ...rest.map((line) => `  ${line}`)];
+    const killed = describeKilled(report);
+    return [`${where}${verdict}`, ...[...rest, ...(killed === undefined ? [] : [killed])].map((line) => `  ${line}`)];
   });
+  const nothing = reports.length === 0 ? describeNoTensorFlow(command) : describeNothingKnown(command, reports[0]);
   return {
     text: terminal.lines(
-      (lines.length > 0 ? lines : [describeNoTensorFlow(command)]).map((line) =>
+      (lines.length > 0 ? lines : [nothing]).map((line) =>
         line.startsWith(" ") ? `       ${line.slice(2)}` : `remat: ${line}`,
       ),
     ),

@@ -1,6 +1,7 @@
 import type { ExecutedPasses, ResidentBytes, ThreadReport } from "@remat/program";
 import { type Facts, formatBytes, formatMs, formatPercent } from "@remat/reporting";
 import type { DeviceSpec } from "@remat/trace";
+import { describeKilled } from "./program-command.js";
 
 /** A plan that a program has run by: its file, as it was typed, and the bytes that it predicts. */
 export interface GivenPlan {
@@ -16,14 +17,13 @@ export interface ExecutionPlace {
 }
 
 /** Returns what was saved in a thread, what it cost, and what to type next, or why the program could not go on. */
-export function describeExecution(
-  { thread, passes, problem, executed, resident }: ThreadReport,
-  { device, plans = [], command }: ExecutionPlace,
-): Facts {
+export function describeExecution(report: ThreadReport, { device, plans = [], command }: ExecutionPlace): Facts {
+  const { thread, passes, problem, executed, resident } = report;
   const where = thread === 0 ? "" : ` in worker ${thread}`;
   if (problem !== undefined) return describeProblem(problem, executed, command);
   if (executed === undefined)
-    return { facts: [`${passes} passes${where}, of which the end was not seen: the thread was ended from outside`] };
+    return { facts: [`${passes} passes${where}; the thread was killed before more was known of them`] };
+  const killed = describeKilled(report);
   const { passesMs, recomputedMs, recomputedOps, offloadedBytes } = executed;
   const facts = [
     ...describeHeld(executed, device),
@@ -33,6 +33,7 @@ export function describeExecution(
       : `${(recomputedOps / passes).toFixed(1)} ops a pass recomputed, in ${formatMs(recomputedMs)} of ${formatMs(passesMs)} (${formatPercent(recomputedMs / passesMs)})`,
     ...(offloadedBytes > 0 ? [`${formatBytes(offloadedBytes / passes)} a pass offloaded`] : []),
     ...(thread > 0 || resident === undefined ? [] : [describeResident(resident)]),
+    ...(killed === undefined ? [] : [killed]),
     ...(command === undefined ? [] : [command]),
   ];
   return { facts, command };

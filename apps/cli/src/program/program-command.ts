@@ -40,6 +40,20 @@ export function describeNoTensorFlow(program: readonly string[]): string {
   return `${program.join(" ")}: has not loaded TensorFlow.js in any Node process. Expected a Node program that imports @tensorflow/tfjs from node_modules, not from a bundle or a browser; see that it is started by what is typed behind --`;
 }
 
+/** Reports on a program that loaded TensorFlow.js and was killed before anything else was known of it. */
+export const describeNothingKnown = (program: readonly string[], { version }: Pick<ThreadReport, "version">): string =>
+  `${program.join(" ")}: loaded TensorFlow.js ${version} and ended before anything was known of its tensors. Let it run longer`;
+
+/** Says how old the figures of a thread are that did not report its end, so that they are not taken for its last; undefined if it did. */
+export function describeKilled(
+  { isOver, writtenAt }: Pick<ThreadReport, "isOver" | "writtenAt">,
+  now: number = Date.now(),
+): string | undefined {
+  if (isOver) return undefined;
+  const ms = Math.max(0, now - writtenAt);
+  return `this thread was killed or crashed: the figures are from ${(ms / 1000).toFixed(1)} s before the program ended`;
+}
+
 /** Tells why nothing came of a program: one sentence, with the next step. */
 export function describeNothing(
   program: readonly string[],

@@ -81,6 +81,7 @@ export class ThreadReporter {
       pid: process.pid,
       thread: threadId,
       startedAt: this.startedAt,
+      writtenAt: Date.now(),
       version: this.version,
       passes: this.passes,
       ...(this.device !== undefined && { device: this.device }),

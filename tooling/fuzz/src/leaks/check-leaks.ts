@@ -28,7 +28,7 @@ export async function checkLeaks(source: string): Promise<string | undefined> {
   ) => Promise<void>;
   healEngine();
   // No clock decides how many stacks are looked at: by this one it takes no time.
-  const watch = new LeakWatch({ currentSite: currentSiteInProgram, census: lateCensus(), now: () => 0 });
+  const watch = new LeakWatch({ takeStack: () => { const site = currentSiteInProgram(); return () => site; }, census: lateCensus(), now: () => 0 });
   const closePredictions = watchPredictions(() => watch.periodOver("predict"));
   const before = tf.memory().numTensors;
   try {

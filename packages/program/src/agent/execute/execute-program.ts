@@ -21,7 +21,10 @@ export function executeProgram(order: ExecOrder, reporter: ThreadReporter): void
   beforeProcessEvents({
     // What nobody catches ends the program; what we throw, with the next step in it, is told.
     uncaughtExceptionMonitor(error) {
+      // The thread may end without an exit event, if a library throws in its own handler.
+      reporter.executed = guard.run(() => opened.watcher?.executed());
       if (error instanceof RematError) reporter.fail(error.message);
+      else reporter.write();
     },
     exit() {
       reporter.executed = guard.run(() => opened.watcher?.executed());

@@ -5,8 +5,14 @@ import { beforeProcessEvents } from "../../outside/process-events.js";
 import { SourceLines } from "../source/source-lines.js";
 import type { ThreadReporter } from "../thread-reporter.js";
 
-/** A thread that is killed has told what there was until then. */
+/**
+ * A thread that is killed has reported what there was until then: by a timer, and from within its own work, since a loop without `await` lets no timer run.
+ * At first more often, so that little is missing if the program ends soon, and always for a small part of the time.
+ */
 const writeEveryMs = 2000;
+const firstWriteMs = 100;
+const part = 1 / 2;
+const writingShare = 0.02;
 
 export interface LeakWatching {
   /** From here on there can be models. */
@@ -19,6 +25,17 @@ export interface LeakWatching {
 export function watchLeaks(reporter: ThreadReporter): LeakWatching {
   const lines = new SourceLines();
   let layers: RunningLayers | undefined;
+  let writtenAt = performance.now();
+  const startedAt = writtenAt;
+  let untilNext = firstWriteMs;
+  const writeIfDue = (): void => {
+    const now = performance.now();
+    if (now - writtenAt < untilNext) return;
+    tell(watch.reportSoFar());
+    writtenAt = performance.now();
+    const often = Math.min(writeEveryMs, Math.max(firstWriteMs, part * (writtenAt - startedAt)));
+    untilNext = Math.max(often, (writtenAt - now) / writingShare);
+  };
   const closing: (() => void)[] = [];
   const closeAll = (): void => {
     for (const close of closing.splice(0)) close();
@@ -27,9 +44,10 @@ export function watchLeaks(reporter: ThreadReporter): LeakWatching {
     closeAll();
     reporter.broke(error);
   });
-  const watch = new LeakWatch({
-    currentSite: () => lines.currentSite(),
+  const watch: LeakWatch = new LeakWatch({
+    takeStack: () => lines.takeStack(),
     runningModule: () => layers?.path,
+    onTensors: writeIfDue,
     onError: (error) => guard.break(error),
   });
   const predicted = guard.wrap(() => watch.periodOver("predict"));
@@ -39,12 +57,11 @@ export function watchLeaks(reporter: ThreadReporter): LeakWatching {
     reporter.noteDevice();
     reporter.write();
   };
-  const timer = setInterval(
-    guard.wrap(() => tell(watch.report())),
-    writeEveryMs,
-  );
+  const timer = setInterval(guard.wrap(writeIfDue), writeEveryMs);
   timer.unref();
   beforeProcessEvents({
+    // What a library throws from its own handler of uncaught errors ends the process without an exit event.
+    uncaughtExceptionMonitor: guard.wrap(() => tell(watch.report())),
     exit() {
       clearInterval(timer);
       guard.run(() => tell(watch.report()));

@@ -1,6 +1,6 @@
 import { relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type SourceSite, type StackFrame, siteOfFrames } from "@remat/leaks";
+import { type ReadSite, type StackFrame, siteOfFrames } from "@remat/leaks";
 import { ProgramIo } from "../../outside/program-io.js";
 import { originalPosition } from "./original-position.js";
 
@@ -15,12 +15,13 @@ export class SourceLines {
 
   /** As `file:line:column`, the file relative to the working folder where it is in it; undefined where no frame is the user's. */
   current(): string | undefined {
-    return this.siteIn(callSites(this.current)).line;
+    return siteOfFrames(framesOf(callSites(stackBelow(this.current))), (frame) => this.lineOf(frame)).line;
   }
 
-  /** With what of TensorFlow.js runs between that line and here. */
-  currentSite(): SourceSite {
-    return this.siteIn(callSites(this.currentSite));
+  /** Takes the stack, and returns a function that tells that line and what of TensorFlow.js runs between it and here. */
+  takeStack(): ReadSite {
+    const stack = stackBelow(this.takeStack);
+    return () => siteOfFrames(framesOf(callSites(stack)), (frame) => this.lineOf(frame));
   }
 
   /** Of an error that was thrown: as far as its stack goes. */
@@ -33,10 +34,8 @@ export class SourceLines {
     return undefined;
   }
 
-  private siteIn(sites: readonly NodeJS.CallSite[]): SourceSite {
-    return siteOfFrames(framesOf(sites), ({ site, file }) =>
-      this.describe(file, site.getLineNumber() ?? 0, site.getColumnNumber() ?? 0),
-    );
+  private lineOf({ site, file }: StackFrame & { readonly site: NodeJS.CallSite }): string {
+    return this.describe(file, site.getLineNumber() ?? 0, site.getColumnNumber() ?? 0);
   }
 
   private describe(file: string, line: number, column: number): string {
@@ -77,19 +76,34 @@ function pathOf(file: string): string {
   }
 }
 
-const isOfUser = (file: string): boolean =>
-  !file.startsWith("node:") && !/[\\/]node_modules[\\/]/.test(file) && file !== __filename && /[\\/]/.test(file);
+const ofUser = new Map<string, boolean>();
+const mostFiles = 10_000;
 
-function callSites(below: (...args: never[]) => unknown): readonly NodeJS.CallSite[] {
-  const { prepareStackTrace, stackTraceLimit } = Error;
-  const holder: { stack?: readonly NodeJS.CallSite[] } = {};
-  Error.prepareStackTrace = (_error, sites) => sites;
+function isOfUser(file: string): boolean {
+  const known = ofUser.get(file);
+  if (known !== undefined) return known;
+  const told =
+    !file.startsWith("node:") && !/[\\/]node_modules[\\/]/.test(file) && file !== __filename && /[\\/]/.test(file);
+  if (ofUser.size < mostFiles) ofUser.set(file, told);
+  return told;
+}
+
+/** An object that has the running stack, which V8 turns into frames only when it is asked for them. */
+function stackBelow(below: (...args: never[]) => unknown): object {
+  const { stackTraceLimit } = Error;
+  const holder = {};
   Error.stackTraceLimit = deepestStack;
+  Error.captureStackTrace(holder, below);
+  Error.stackTraceLimit = stackTraceLimit;
+  return holder;
+}
+
+function callSites(holder: { readonly stack?: unknown }): readonly NodeJS.CallSite[] {
+  const { prepareStackTrace } = Error;
+  Error.prepareStackTrace = (_error, sites) => sites;
   try {
-    Error.captureStackTrace(holder, below);
-    return holder.stack ?? [];
+    return Array.isArray(holder.stack) ? (holder.stack as NodeJS.CallSite[]) : [];
   } finally {
-    Error.stackTraceLimit = stackTraceLimit;
     Error.prepareStackTrace = prepareStackTrace as NonNullable<typeof prepareStackTrace>;
   }
 }

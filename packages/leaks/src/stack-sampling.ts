@@ -1,0 +1,118 @@
+/** How much of the time that goes by stacks may take, and how many may be taken in any case. */
+export interface StackAllowance {
+  readonly share: number;
+  /** Most programs never come to more. */
+  readonly free: number;
+}
+
+/** The tensors of one kind, of which all or a random part have their stacks taken. */
+export class StackStream {
+  /** One in `2 ** level` is chosen. */
+  level = 0;
+  seen = 0;
+  taken = 0;
+  spentMs = 0;
+  /** When the level was last looked at, how many had been seen by then, and the share of the time that all stacks would have taken since. */
+  levelledAt: number | undefined;
+  seenThen = 0;
+  demand = 0;
+}
+
+const tensorsBetween = 16;
+const leastMsBetween = 10;
+const highestLevel = 30;
+
+/**
+ * Chooses at random the tensors whose stacks are taken: each costs as much as an op of a tiny model. The choice is made before anything is known about where a
+ * tensor comes from, so that within a stream no line is favoured, and each that is chosen stands for as many as the odds were. Streams that would take
+ * more than their part of the time are thinned out; the others are left whole.
+ */
+export class StackSampling {
+  private taken = 0;
+  private readonly streams: StackStream[] = [];
+  /** The part of the time that each stream may take. */
+  private part: number;
+  private sharedAt = Number.NEGATIVE_INFINITY;
+  private state: number;
+  private spentMs = 0;
+  private readonly startedAt: number;
+
+  constructor(
+    private readonly now: () => number,
+    private readonly allowance: StackAllowance,
+    seed = 0x9e3779b9,
+  ) {
+    this.part = allowance.share;
+    this.startedAt = now();
+    this.state = seed | 1;
+  }
+
+  open(): StackStream {
+    const stream = new StackStream();
+    this.streams.push(stream);
+    return stream;
+  }
+
+  /** Takes the stack of a tensor that is chosen, and returns it with the number of tensors that it stands for. */
+  take<T>(stream: StackStream, look: () => T): { readonly stack: T; readonly weight: number } | undefined {
+    stream.seen++;
+    if (this.taken >= this.allowance.free) {
+      if (this.allowance.share === 0) return undefined;
+      if (stream.seen % tensorsBetween === 0) this.setLevel(stream);
+    }
+    if (stream.level > 0 && this.leadingZeros() < stream.level) return undefined;
+    this.taken++;
+    stream.taken++;
+    return { stack: this.timed(stream, look), weight: 2 ** stream.level };
+  }
+
+  /** Counts what `look` takes. */
+  timed<T>(stream: StackStream, look: () => T): T {
+    const at = this.now();
+    const result = look();
+    const ms = this.now() - at;
+    stream.spentMs += ms;
+    this.spentMs += ms;
+    return result;
+  }
+
+  private setLevel(stream: StackStream): void {
+    const now = this.now();
+    const ms = now - (stream.levelledAt ?? Number.NEGATIVE_INFINITY);
+    if (ms < leastMsBetween) return;
+    if (stream.levelledAt !== undefined) {
+      const cost = stream.spentMs / Math.max(1, stream.taken);
+      stream.demand = ((stream.seen - stream.seenThen) * cost) / ms;
+      this.divide(now);
+      const level = Math.ceil(Math.log2(Math.max(1, stream.demand / Math.max(this.part, 1e-12))));
+      const isTime = this.spentMs <= this.allowance.share * (now - this.startedAt);
+      stream.level = isTime ? 0 : Math.min(highestLevel, level);
+    }
+    stream.levelledAt = now;
+    stream.seenThen = stream.seen;
+  }
+
+  /** Gives streams that ask for little what they ask for, and the others equal parts of the rest. */
+  private divide(now: number): void {
+    if (now - this.sharedAt < leastMsBetween) return;
+    this.sharedAt = now;
+    const equal = this.allowance.share / this.streams.length;
+    let rest = this.allowance.share;
+    let greedy = 0;
+    for (const { demand } of this.streams)
+      if (demand > equal) greedy++;
+      else rest -= demand;
+    this.part = rest / Math.max(1, greedy);
+  }
+
+  /** Of 32 random bits: at least `n` with the odds of one in `2 ** n`. Not `Math.random`, whose numbers are the program's. */
+  private leadingZeros(): number {
+    let { state } = this;
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    this.state = state;
+    // The bits of a xorshift depend on each other; those of a product with an odd number less so.
+    return Math.clz32(Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) >>> 0);
+  }
+}
