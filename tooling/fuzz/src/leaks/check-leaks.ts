@@ -15,7 +15,8 @@ import { healEngine } from "../programs/heal-engine.js";
 /** What a line leaks: how many tensors of each fate, or how many arrays of values. */
 type Leaks = Map<string, number>;
 
-const fileName = "/program.js";
+/** The file that a program is said to be in. */
+export const programFile = "/program.js";
 const skippedCensuses = 2;
 
 /**
@@ -23,12 +24,19 @@ const skippedCensuses = 2;
  * values that are held no number is compared: they are told as of the last census.
  */
 export async function checkLeaks(source: string): Promise<string | undefined> {
-  const run = new Script(`(${source})`, { filename: fileName }).runInThisContext() as (
+  const run = new Script(`(${source})`, { filename: programFile }).runInThisContext() as (
     given: Readonly<Record<string, unknown>>,
   ) => Promise<void>;
   healEngine();
   // No clock decides how many stacks are looked at: by this one it takes no time.
-  const watch = new LeakWatch({ takeStack: () => { const site = currentSiteInProgram(); return () => site; }, census: lateCensus(), now: () => 0 });
+  const watch = new LeakWatch({
+    takeStack: () => {
+      const site = currentSiteInProgram();
+      return () => site;
+    },
+    census: lateCensus(),
+    now: () => 0,
+  });
   const closePredictions = watchPredictions(() => watch.periodOver("predict"));
   const before = tf.memory().numTensors;
   try {
@@ -38,7 +46,7 @@ export async function checkLeaks(source: string): Promise<string | undefined> {
     const found = new Map<string, number>();
     const add = (key: string, count: number) => count > 0 && found.set(key, (found.get(key) ?? 0) + count);
     for (const { line, origin, count, lost, held } of growing(report)) {
-      const place = line?.replace(`${fileName}:`, "").replace(/:\d+$/, "") ?? "nowhere";
+      const place = line?.replace(`${programFile}:`, "").replace(/:\d+$/, "") ?? "nowhere";
       if (origin === "values") found.set(`${place} values`, 1);
       else {
         add(`${place} lost`, lost);
@@ -75,7 +83,7 @@ function lateCensus(): TakeCensus | undefined {
 }
 
 /** Without what maps a stack to the sources of the fuzzer, which takes a hundred times as long. */
-function currentSiteInProgram(): SourceSite {
+export function currentSiteInProgram(): SourceSite {
   const { prepareStackTrace, stackTraceLimit } = Error;
   Error.prepareStackTrace = (_, sites) => sites;
   Error.stackTraceLimit = 200;
@@ -84,7 +92,7 @@ function currentSiteInProgram(): SourceSite {
   return siteOfFrames(
     sites.map((site) => {
       const file = site.getFileName() ?? "";
-      return { name: site.getFunctionName() ?? "", file, isOfUser: file === fileName, site };
+      return { name: site.getFunctionName() ?? "", file, isOfUser: file === programFile, site };
     }),
     ({ site, file }) => `${file}:${site.getLineNumber()}:${site.getColumnNumber()}`,
   );

@@ -1,0 +1,120 @@
+import { Script } from "node:vm";
+import { describeLeaks, growing, LeakWatch } from "@remat/leaks";
+import { watchPredictions } from "@remat/mod-tracker";
+import * as tf from "@tensorflow/tfjs";
+import { healEngine } from "../programs/heal-engine.js";
+import { currentSiteInProgram, programFile } from "./check-leaks.js";
+import { isLeak, type LikeLines, sourceOfLikeLines } from "./like-lines.js";
+
+/** What is said of a program. */
+export interface LikeLinesFound {
+  /** What is wrong: a place is named that does not leak. */
+  readonly wrong: string | undefined;
+  /** Places that leak: of how many the line is named, of how many it is said that the line is not certain, and of how many nothing. */
+  readonly named: number;
+  readonly unclear: number;
+  readonly missed: number;
+}
+
+/** Runs a program watched, and compares the lines that are named with the places that leak. */
+export async function checkLikeLines(program: LikeLines): Promise<LikeLinesFound> {
+  const source = sourceOfLikeLines(program);
+  const run = new Script(`(${source})`, { filename: programFile }).runInThisContext() as (
+    given: Readonly<Record<string, unknown>>,
+  ) => Promise<void>;
+  healEngine();
+  const held = new Set<tf.Tensor>();
+  let now = 0;
+  const watch = new LeakWatch({
+    takeStack: () => {
+      const site = currentSiteInProgram();
+      return () => site;
+    },
+    // What the program holds, as a census of the heap would find it.
+    census: program.hasCensus
+      ? () => ({
+          tensors: [...held].filter((tensor) => !tensor.isDisposed),
+          arrays: [],
+          heapBytes: 0,
+          arrayBytes: 0,
+          residentBytes: undefined,
+        })
+      : undefined,
+    now: () => (now += program.tickMs),
+    stacks: program.stacks,
+  });
+  const over = (): void => void (now += program.runMs);
+  const closePredictions = watchPredictions(() => {
+    over();
+    watch.periodOver("predict");
+  });
+  try {
+    await run({
+      tf,
+      markPeriod: (kind: string) => {
+        over();
+        watch.endPeriod(kind);
+      },
+      hold: (tensor: tf.Tensor) => {
+        held.add(tensor);
+        return tensor;
+      },
+      random: numbers(program.stacks.seed),
+    });
+    const report = watch.report();
+    const places = placesIn(source);
+    const guilty = new Set(
+      program.places.flatMap((place, k) => (isLeak(place) ? [place.isInHelper ? "helper" : `${k}`] : [])),
+    );
+    const leaks = growing(report);
+    const named = leaks.flatMap(({ line }) => (line === undefined ? [] : [placeAt(line, places)]));
+    const innocent = named.filter((place) => !guilty.has(place));
+    const missed = [...guilty].filter((place) => !named.includes(place));
+    const isUnclear = leaks.some(({ lines }) => lines !== undefined);
+    return {
+      wrong:
+        innocent.length === 0
+          ? undefined
+          : [`named ${innocent.join(", ")}, where ${[...guilty].join(", ")} leaks`, ...describeLeaks(report)].join(
+              "\n",
+            ),
+      named: guilty.size - missed.length,
+      unclear: isUnclear ? missed.length : 0,
+      missed: isUnclear ? 0 : missed.length,
+    };
+  } finally {
+    closePredictions();
+    watch.close();
+    healEngine();
+  }
+}
+
+interface Marked {
+  readonly place: string;
+  readonly line: number;
+  readonly column: number;
+}
+
+function placesIn(source: string): readonly Marked[] {
+  return source
+    .split("\n")
+    .flatMap((text, i) =>
+      [...text.matchAll(/\/\*(\w+)\*\//g)].map(({ 1: place, index }) => ({ place, line: i + 1, column: index + 1 })),
+    );
+}
+
+/** The last that is marked before, on the same line. The source begins with a parenthesis. */
+function placeAt(place: string, marked: readonly Marked[]): string {
+  const [, line, column] = /:(\d+):(\d+)$/.exec(place)!;
+  const before = marked.filter((each) => each.line === Number(line) && each.column <= Number(column));
+  return before.at(-1)?.place ?? place;
+}
+
+/** Numbers from 0 to 1. */
+function numbers(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
