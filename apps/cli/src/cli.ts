@@ -10,6 +10,7 @@ import { type ConfiguredOptions, readConfigFile } from "./config-file.js";
 import type { ConsoleIo } from "./console-io.js";
 import { checkGivenFiles } from "./given-files.js";
 import { shapedIo } from "./global-options.js";
+import { lackOfDescriptors } from "./lack-of-descriptors.js";
 import { isTooDeep, namingModel } from "./model-code-error.js";
 import { withStandardInput } from "./standard-input.js";
 import { parseText, UsageError } from "./usage-error.js";
@@ -110,6 +111,11 @@ const usageCodes: ReadonlySet<string> = new Set(["LOSS_UNKNOWN", "OPTIMIZER_UNKN
 
 function report(error: unknown, command: string | undefined, io: ConsoleIo): number {
   // commander's own complaints (unknown option, missing argument) are usage errors, too.
+  const lack = lackOfDescriptors(error);
+  if (lack !== undefined) {
+    io.stderr.write(`remat: ${lack}\n`);
+    return ExitCode.failed;
+  }
   const usage =
     error instanceof UsageError ||
     error instanceof CommanderError ||

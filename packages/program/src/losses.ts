@@ -1,6 +1,6 @@
 import { mkdtempSync, readdirSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describeLoss } from "./describe-loss.js";
+import { describeFailedOperation } from "./describe-failed-operation.js";
 import {
   type FailedOperation,
   lossMarkName,
@@ -41,7 +41,7 @@ export class Losses {
   describe(reports: readonly ThreadReport[]): string | undefined {
     const [told] = reports.flatMap(({ lost }) => lost ?? []);
     const failure = told ?? this.marked() ?? this.failure ?? (this.isSignalled ? this.probed() : undefined);
-    return failure && describeLoss(failure);
+    return failure && describeFailedOperation(failure);
   }
 
   close(): void {

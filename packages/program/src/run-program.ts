@@ -4,7 +4,7 @@ import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { RematError } from "@remat/trace";
-import { describeNoFolder } from "./describe-loss.js";
+import { describeNoFolder } from "./describe-failed-operation.js";
 import { forwardSignals } from "./forward-signals.js";
 import { Losses } from "./losses.js";
 import { countOomKills } from "./oom-kills.js";

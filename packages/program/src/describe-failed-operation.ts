@@ -38,7 +38,7 @@ const reasonOf = ({ code, message }: Pick<FailedOperation, "code" | "message">):
   reasons[code] === undefined ? message.replace(/^[A-Z]+: /, "") : `${reasons[code]} (${code})`;
 
 /** Returns what failed while the program went on, and what to do about it, in one line. @internal */
-export function describeLoss(failure: FailedOperation): string {
+export function describeFailedOperation(failure: FailedOperation): string {
   const { doing, path, code } = failure;
   if (doing === "write")
     return `Could not write to ${dirname(path)}: ${reasonOf(failure)}. The program went on; remat's report is incomplete. ${adviceOf(code)}`;

@@ -1,0 +1,36 @@
+/** With as many files open at once the command loads. */
+const fewestFiles = 256;
+/** What Node says where it can open no more files: it takes what it cannot read for missing. */
+const codes: ReadonlySet<unknown> = new Set([
+  "EMFILE",
+  "ENFILE",
+  "ERR_MODULE_NOT_FOUND",
+  "ERR_PACKAGE_PATH_NOT_EXPORTED",
+  "ERR_INVALID_PACKAGE_CONFIG",
+  "MODULE_NOT_FOUND",
+]);
+
+/** Returns, in a line, that an error is due to the few files that this process may open at once; undefined where it is not. */
+export function lackOfDescriptors(error: unknown, limit: () => number = openFilesLimit): string | undefined {
+  const code = (error as { readonly code?: unknown } | null | undefined)?.code;
+  if (!codes.has(code)) return undefined;
+  const files = limit();
+  if (files >= fewestFiles && code !== "EMFILE" && code !== "ENFILE") return undefined;
+  const reason = files < fewestFiles ? `only ${files} files may be open at once here` : "too many files are open";
+  return `could not open its files: ${reason}. Allow more with: ulimit -n 1024`;
+}
+
+function openFilesLimit(): number {
+  try {
+    const { report } = process;
+    // It would ask for the names of addresses.
+    (report as { excludeNetwork?: boolean }).excludeNetwork = true;
+    const { userLimits } = report.getReport() as {
+      readonly userLimits?: { readonly open_files?: { readonly soft?: number | string } };
+    };
+    const soft = userLimits?.open_files?.soft;
+    return typeof soft === "number" ? soft : Number.POSITIVE_INFINITY;
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
+}
