@@ -1,3 +1,4 @@
+import { callsKind } from "./calls/calls-kind.js";
 import type { FuzzerKind } from "./campaign.js";
 import { faultsKind } from "./faults/faults-kind.js";
 import { filesKind } from "./files/files-kind.js";
@@ -15,6 +16,7 @@ import { soakKind } from "./soak/soak-kind.js";
 export const fuzzerKinds: Readonly<Record<string, FuzzerKind>> = {
   programs: programsKind,
   faults: faultsKind,
+  calls: callsKind,
   plans: plansKind,
   graphs: graphsKind,
   steps: stepsKind,
