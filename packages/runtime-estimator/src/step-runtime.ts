@@ -10,7 +10,7 @@ import { Phase, type Plan, type Trace } from "@remat/trace";
 export function stepMs({ ops: { runtimeMs } }: StepOps, { hostMs = 0, plan }: StepMsOptions = {}): number {
   let sum = hostMs;
   for (const ms of runtimeMs) if (ms > 0) sum += ms;
-  for (const { op, isRecomputed } of plan?.steps ?? []) if (isRecomputed) sum += runtimeMs[op] || 0;
+  for (const { op, isRecomputed } of plan?.steps ?? []) if (isRecomputed && runtimeMs[op] > 0) sum += runtimeMs[op];
   return sum;
 }
 

@@ -1,6 +1,7 @@
 import { type DispatchMode, type OpDone, withDispatchModeSync } from "@remat/dispatch-hook";
 import { Phase, RematError, type Trace } from "@remat/trace";
 import { quantile } from "./quantile.js";
+import type { StepClock } from "./step-clock.js";
 import { withMeasuredTimes } from "./with-measured-times.js";
 
 export interface StepTimes {
@@ -44,9 +45,12 @@ export class OpStopwatch implements DispatchMode {
   private next = 0;
   private startedAt = 0;
   private isTiming = false;
+  private readonly clock: StepClock;
 
-  constructor(trace: Trace) {
+  /** `clock`: what whole steps are timed by, such as CPU time; wall time if left out. */
+  constructor(trace: Trace, clock: StepClock = () => performance.now()) {
     this.trace = trace;
+    this.clock = clock;
     this.running = new Float64Array(trace.ops.count);
   }
 
@@ -62,13 +66,18 @@ export class OpStopwatch implements DispatchMode {
     this.running = new Float64Array(trace.ops.count);
     this.isTiming = true;
     const start = performance.now();
+    const begun = this.clock();
     try {
       withDispatchModeSync(this, step);
     } finally {
       this.isTiming = false;
     }
-    const ms = performance.now() - start;
+    const wallMs = performance.now() - start;
+    const ms = this.sinceOrWall(begun, wallMs);
     if (this.next < trace.ops.count) throw mismatch(this.next, this.expected(this.next), undefined);
+    // CPU time is too coarse for an op: each op has its share of the step's.
+    const share = wallMs > 0 ? ms / wallMs : 1;
+    for (let op = 0; op < this.running.length; op++) this.running[op] *= share;
     this.samples.push(this.running);
     note(this.besideOps, way, ms - sumOf(this.running));
     return ms;
@@ -77,8 +86,9 @@ export class OpStopwatch implements DispatchMode {
   /** Runs one step without watching its ops, and says how many milliseconds it took: for what it takes outside of ops. */
   timeWhole(step: () => void, way: number = 0): number {
     const start = performance.now();
+    const begun = this.clock();
     step();
-    const ms = performance.now() - start;
+    const ms = this.sinceOrWall(begun, performance.now() - start);
     note(this.wholeSteps, way, ms);
     return ms;
   }
@@ -104,6 +114,11 @@ export class OpStopwatch implements DispatchMode {
       const timed = { ops: [ops], step: [whole], both: [ops, whole] }[times];
       return Array.from({ length: inARow }, () => timed).flat();
     });
+  }
+
+  /** Threads that compile or collect garbage beside the step count for the CPU time of a process, too: a step takes no longer than by the wall clock. */
+  private sinceOrWall(begun: number, wallMs: number): number {
+    return Math.min(wallMs, Math.max(0, this.clock() - begun));
   }
 
   /** Forgets the steps so far. */

@@ -1,7 +1,9 @@
 import { openDispatchMode } from "@remat/dispatch-hook";
 import type { Trace } from "@remat/trace";
+import * as tf from "@tensorflow/tfjs-core";
 import { decideCheckpointing } from "./decide-checkpointing.js";
 import { OpStopwatch, type StepTimes, type StepWay } from "./op-stopwatch.js";
+import { stepClock } from "./step-clock.js";
 import type { StepRequest } from "./step-spec.js";
 import { prepareStep, type TrainingStep } from "./training-step.js";
 
@@ -24,7 +26,8 @@ export interface TimeStepOptions extends StepRequest {
 /**
  * Times each op of a trace where it runs: in real training steps of its model on the current backend, with the caches and the heap as other ops
  * leave them. Takes the memory of such steps, under whatever modes the caller has opened. On a backend whose kernels may still run when they
- * have returned (webgl, a GPU) use `benchmarkTrace` of `@remat/runtime-estimator/benchmark` instead.
+ * have returned (webgl, a GPU) use `benchmarkTrace` of `@remat/runtime-estimator/benchmark` instead. On backends whose kernels run on one thread, steps are timed by the CPU time of the process, so that
+ * other programs on the machine do not change what is found.
  *
  * @throws RematError `STEP_MISMATCH` where a step does not run the trace's ops; and as `traceStep` does
  * @example
@@ -42,7 +45,7 @@ export async function timeStep(exported: unknown, trace: Trace, options: TimeSte
     maxSteps = 7,
     budgetMs = 8000,
   } = options;
-  const stopwatch = new OpStopwatch(trace);
+  const stopwatch = new OpStopwatch(trace, stepClock(tf.getBackend()));
   const turn = stopwatch.turn(ways, inARow);
   // The hook stays for all steps, as in training: put in anew for each, it would be new code each time, which runs slowly at first.
   const close = openDispatchMode({});

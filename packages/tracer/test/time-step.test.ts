@@ -48,8 +48,10 @@ describe("timeStep", () => {
       opened.push(name);
       const close = openDispatchMode({
         gradientsDone() {
-          const start = performance.now();
-          while (performance.now() < start + ms);
+          // By CPU time, by which steps on this backend are timed.
+          const start = process.cpuUsage();
+          for (let spent = { user: 0, system: 0 }; (spent.user + spent.system) / 1000 < ms; )
+            spent = process.cpuUsage(start);
         },
       });
       return () => {
@@ -136,5 +138,42 @@ describe("timeFakeStep", () => {
     expect(hostMs).toBeGreaterThan(0);
     expect(tf.memory().numTensors).toBe(before);
     expect(tf.getBackend()).toBe("cpu");
+  });
+});
+
+describe("time that other programs take", () => {
+  /** The thread stands still, as if another program had the CPU. */
+  const interrupted = (ms: number) => () =>
+    openDispatchMode({
+      gradientsDone: () => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms),
+    });
+
+  it("is no time of a step, neither of its ops nor beside them, whichever way of taking it is interrupted", async () => {
+    const trace = await traceOf(network(8));
+    const waitMs = 60;
+    for (const interruptedWay of [0, 1]) {
+      const ways = [0, 1].flatMap((way) =>
+        (["step", "ops"] as const).map((times) => ({
+          open: way === interruptedWay ? interrupted(waitMs) : () => () => undefined,
+          times,
+        })),
+      );
+      const { trace: timed, hostMsByWay } = await timeStep(network(8), trace, { ...few, ways });
+      const opsMs = timed.ops.runtimeMs.reduce((sum, ms) => sum + ms, 0);
+      for (const hostMs of hostMsByWay) expect(opsMs + hostMs).toBeLessThan(waitMs);
+    }
+  });
+
+  it("is part of a step by the wall clock, which other backends are timed by", async () => {
+    const trace = await traceOf(network(8));
+    const stopwatch = new OpStopwatch(trace);
+    const close = interrupted(30)();
+    try {
+      expect(stopwatch.timeWhole(() => tf.tidy(() => tf.grads((x) => tf.square(x))([tf.scalar(1)])))).toBeGreaterThan(
+        25,
+      );
+    } finally {
+      close();
+    }
   });
 });

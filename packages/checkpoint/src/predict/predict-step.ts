@@ -12,6 +12,8 @@ export interface StepPrediction {
   readonly stepMs: number;
   readonly ops: number;
   readonly recomputedOps: number;
+  /** After a plan: the same step without what is recomputed or moved, in milliseconds. It is the base of what the plan costs, and never more than `stepMs`. Left out of steps without a plan. */
+  readonly unrecomputedMs?: number;
 }
 
 /**
@@ -49,19 +51,21 @@ export function predictReleased({ trace, hostMs }: TimedStep, released: HeldPeak
   return unplannedStep(trace, released, hostMs.released);
 }
 
-/** Returns what it takes after a plan. */
+/** Returns what it takes after a plan: never less than the same step without recomputation. */
 export function predictPlanned({ trace, hostMs }: TimedStep, plan: Plan): StepPrediction {
   const { ops } = trace;
   // Of this trace: the plan may have been made for a backend whose buffers differ.
   const { peakBytes, bytesByCategory, offloaded } = holdPlan(trace, plan);
   const { linkBytesPerSecond = Number.POSITIVE_INFINITY } = plan.origin;
+  const unrecomputedMs = stepMs(trace, { hostMs: hostMs.planned });
   const transferMs = (1000 * movedBytes(offloaded)) / linkBytesPerSecond;
   return {
     peakBytes,
     bytesByCategory,
-    stepMs: stepMs(trace, { hostMs: hostMs.planned, plan }) + transferMs,
+    stepMs: Math.max(unrecomputedMs, stepMs(trace, { hostMs: hostMs.planned, plan }) + transferMs),
     ops: ops.count,
     recomputedOps: plan.steps.filter((step) => step.isRecomputed).length,
+    unrecomputedMs,
   };
 }
 

@@ -1,4 +1,5 @@
 import {
+  hostMsOf,
   predictPlanned,
   predictReleased,
   predictReleasedPeak,
@@ -8,10 +9,12 @@ import {
 } from "@remat/checkpoint/predict";
 import { heldPeak } from "@remat/memory";
 import { planCheckpointing } from "@remat/planner";
+import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import { BenchmarkCache } from "@remat/runtime-estimator/benchmark";
 import { Phase, RuntimeSource, type Trace } from "@remat/trace";
 import { traceFakeStep, traceStep } from "@remat/tracer";
 import * as tf from "@tensorflow/tfjs";
+import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import { applyPlan, releaseEarly } from "../../src/index.js";
 
@@ -48,6 +51,35 @@ async function recorded(open: () => () => void) {
 }
 
 describe("what a step takes is predicted", () => {
+  it("after a plan never as less than the same step without recomputation, whatever was measured", async () => {
+    const deep = () => {
+      const layers = Array.from({ length: 8 }, () => tf.layers.dense({ units: 16, activation: "tanh" }));
+      return { model: tf.sequential({ layers: [tf.layers.dense({ units: 16, inputShape: [16] }), ...layers] }) };
+    };
+    const traced = priceTrace(await traceFakeStep(deep, { ...request, batch: 512 }), deviceSpec("cpu"));
+    const { point } = await planCheckpointing(traced, { maxOverhead: 1, iterations: 1000 });
+    const { plan } = point!;
+    expect(plan.steps.some(({ isRecomputed }) => isRecomputed)).toBe(true);
+    const ms = fc.double({ min: -5, max: 50, noNaN: true });
+    const opMs = fc.array(fc.oneof(fc.double({ min: 0, max: 9 }), fc.constant(Number.NaN), fc.constant(-1)), {
+      minLength: traced.ops.count,
+      maxLength: traced.ops.count,
+    });
+    fc.assert(
+      fc.property(fc.tuple(ms, ms, ms), opMs, (hostMsByWay, runtimeMs) => {
+        const trace = traced.withRuntimes({
+          runtimeMs: Float64Array.from(runtimeMs),
+          runtimeSource: new Uint8Array(traced.ops.count).fill(RuntimeSource.measured),
+        });
+        const step = { trace, hostMs: hostMsOf(hostMsByWay) };
+        const planned = predictPlanned(step, plan);
+        expect(planned.stepMs).toBeGreaterThanOrEqual(planned.unrecomputedMs!);
+        expect(planned.stepMs).toBeGreaterThanOrEqual(predictReleased(step, heldPeak(traced)).stepMs);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
   it("to the byte, as it is, with early release and after a plan", async () => {
     const step = await timed();
     const released = await predictReleasedPeak(build, request);
