@@ -8,7 +8,7 @@ import {
   estimateModes,
   parseDeviceSpec,
 } from "@remat/runtime-estimator";
-import { type DeviceSpec, RematError } from "@remat/trace";
+import { type DeviceSpec, parseJsonText, RematError } from "@remat/trace";
 import { type CommandOption, type CommandOptions, grouped } from "./command.js";
 import { parseChoice, parseText, quote, UsageError } from "./usage-error.js";
 import { thisMachine } from "./verdict/this-machine.js";
@@ -85,7 +85,7 @@ export function readDevice(nameOrPath: string): DeviceSpec {
     );
   }
   try {
-    return parseDeviceSpec(JSON.parse(text) as never);
+    return parseDeviceSpec(parseJsonText(text) as never);
   } catch (cause) {
     const { message } = cause as Error;
     const wrong =

@@ -28,6 +28,13 @@ function rewriteBaseline(
   writeFileSync(baseline, JSON.stringify(file));
 }
 
+/** A baseline of which one step has other fields. */
+const tampered = (fields: object): string =>
+  JSON.stringify({
+    schema: "memory-baseline/1",
+    models: { a: { step: "{}", peakBytes: 1, bytesByCategory: {}, bytesByModule: {}, ...fields } },
+  });
+
 describe("remat check", () => {
   it("passes where nothing grew, and fails with what did", async () => {
     expect(await remat("check", ...asked, "--update")).toEqual({ code: 0, stdout: "", stderr: "" });
@@ -132,7 +139,20 @@ export default ({ tf }) => tf.sequential({ name: "${name}", layers: [tf.layers.d
     ["{", "not JSON"],
     ["{}", '"schema": "memory-baseline/1"'],
     ['{"schema":"memory-baseline/1"}', 'expected an object "models"'],
-    ['{"schema":"memory-baseline/1","models":{"a":{"peakBytes":-1}}}', '"a": expected step'],
+    [
+      '{"schema":"memory-baseline/1","models":{"a":{"peakBytes":-1}}}',
+      '"a".step: expected the settings of a step, as JSON, found nothing',
+    ],
+    [tampered({ step: "not JSON" }), '"a".step: expected the settings of a step, as JSON, found "not JSON"'],
+    [tampered({ step: "[]" }), '"a".step: expected the settings'],
+    [tampered({ step: '"x"' }), '"a".step: expected the settings'],
+    [tampered({ peakBytes: "5" }), '"a".peakBytes: expected a number of bytes, found "5"'],
+    [tampered({ peakBytes: 1e300 }), '"a".peakBytes: expected a number of bytes'],
+    [tampered({ peakBytes: 0.5 }), '"a".peakBytes: expected a number of bytes, found 0.5'],
+    [tampered({ bytesByCategory: [] }), '"a".bytesByCategory: expected numbers of bytes by name, found []'],
+    [tampered({ bytesByModule: { x: null } }), '"a".bytesByModule["x"]: expected a number of bytes, found null'],
+    [tampered({ bytesByModule: { x: -1 } }), '"a".bytesByModule["x"]: expected a number of bytes, found -1'],
+    [tampered({}).replace("}}}", "}}"), "not JSON (at line 1, column "],
   ])("refuses the baseline %s", async (text, message) => {
     const path = join(folder, "damaged.json");
     writeFileSync(path, text);

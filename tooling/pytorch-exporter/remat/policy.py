@@ -10,6 +10,7 @@ import torch
 
 from .checkpointed import Unit, is_checkpointed, make_checkpointed, make_plain
 from .models import as_one_model
+from .plain_pickle import read_regular_file
 
 POLICY_FORMATS = ("remat-pytorch-policy/1", "remat-pytorch-policy/2", "remat-pytorch-policy/3")
 
@@ -95,8 +96,7 @@ def _checked(policy):
     how = "expected one that `remat plan step.json --pytorch-policy policy.json` writes"
     if not isinstance(policy, dict):
         try:
-            with open(policy, encoding="utf-8") as file:
-                policy = json.load(file)
+            policy = json.loads(read_regular_file(policy))
         except ValueError as error:
             raise ValueError(f"{given} is no policy: it holds no JSON ({error}); {how}") from error
     if not isinstance(policy, dict):

@@ -85,7 +85,7 @@ function changes(
   after: Readonly<Record<string, number>>,
 ): readonly ChangedPart[] {
   return [...new Set([...Object.keys(before), ...Object.keys(after)])]
-    .map((name) => ({ name, beforeBytes: before[name] ?? 0, afterBytes: after[name] ?? 0 }))
+    .map((name) => ({ name, beforeBytes: own(before, name), afterBytes: own(after, name) }))
     .filter(({ beforeBytes, afterBytes }) => beforeBytes !== afterBytes)
     .sort((a, b) => growth(b) - growth(a));
 }
@@ -98,3 +98,8 @@ function innermost(changed: readonly ChangedPart[]): readonly ChangedPart[] {
 }
 
 const growth = ({ beforeBytes, afterBytes }: ChangedPart): number => afterBytes - beforeBytes;
+
+/** A module may be called as what every object has: "constructor". */
+function own(bytes: Readonly<Record<string, number>>, name: string): number {
+  return Object.hasOwn(bytes, name) ? (bytes[name] as number) : 0;
+}

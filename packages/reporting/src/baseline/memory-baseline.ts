@@ -39,7 +39,7 @@ export function writeMemoryBaseline(baseline: MemoryBaseline): string {
 /**
  * Returns the baseline that a file has.
  *
- * @throws RematError `BASELINE` for what is none
+ * @throws RematError `BASELINE` for a file that is not one, naming the field
  */
 export function readMemoryBaseline(text: string): MemoryBaseline {
   let json: unknown;
@@ -49,23 +49,43 @@ export function readMemoryBaseline(text: string): MemoryBaseline {
     throw refusal(`not JSON (${(cause as Error).message})`, cause);
   }
   const { schema: found, models } = (json ?? {}) as { schema?: unknown; models?: unknown };
-  if (found !== schema) throw refusal(`expected "schema": "${schema}", found ${JSON.stringify(found)}`);
+  if (found !== schema) throw refusal(`expected "schema": "${schema}", found ${excerpt(found)}`);
   if (!isRecord(models)) throw refusal('expected an object "models"');
-  for (const [name, entry] of Object.entries(models))
-    if (!isStep(entry))
-      throw refusal(`${JSON.stringify(name)}: expected step, peakBytes, bytesByCategory and bytesByModule`);
+  for (const [name, entry] of Object.entries(models)) checkStep(JSON.stringify(name), entry);
   return models as MemoryBaseline;
 }
 
-function isStep(value: unknown): boolean {
-  if (!isRecord(value)) return false;
+/** Bytes that a file shows of a field that is not as it should be. */
+const mostShown = 60;
+
+function checkStep(where: string, value: unknown): void {
+  const wrong = (field: string, expected: string, found: unknown): RematError =>
+    refusal(`${where}${field}: expected ${expected}, found ${excerpt(found)}`);
+  if (!isRecord(value)) throw wrong("", "step, peakBytes, bytesByCategory and bytesByModule", value);
   const { step, peakBytes, bytesByCategory, bytesByModule } = value;
-  const isBytes = (bytes: unknown): boolean => typeof bytes === "number" && bytes >= 0;
-  return (
-    typeof step === "string" &&
-    isBytes(peakBytes) &&
-    [bytesByCategory, bytesByModule].every((of) => isRecord(of) && Object.values(of).every(isBytes))
-  );
+  if (typeof step !== "string" || !isSettings(step)) throw wrong(".step", "the settings of a step, as JSON", step);
+  if (!isBytes(peakBytes)) throw wrong(".peakBytes", "a number of bytes", peakBytes);
+  for (const [field, of] of Object.entries({ bytesByCategory, bytesByModule })) {
+    if (!isRecord(of)) throw wrong(`.${field}`, "numbers of bytes by name", of);
+    for (const [name, bytes] of Object.entries(of))
+      if (!isBytes(bytes)) throw wrong(`.${field}[${excerpt(name)}]`, "a number of bytes", bytes);
+  }
+}
+
+const isBytes = (bytes: unknown): boolean => Number.isSafeInteger(bytes) && (bytes as number) >= 0;
+
+/** Whether a text is JSON of the settings that tell one step from another. */
+function isSettings(step: string): boolean {
+  try {
+    return isRecord(JSON.parse(step));
+  } catch {
+    return false;
+  }
+}
+
+function excerpt(value: unknown): string {
+  const text = JSON.stringify(value) ?? "nothing";
+  return text.length > mostShown ? `${text.slice(0, mostShown)}…` : text;
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
@@ -73,5 +93,5 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
 }
 
 function refusal(detail: string, cause?: unknown): RematError {
-  return new RematError("BASELINE", `baseline: ${detail}. Write it anew with remat check --update.`, { cause });
+  return new RematError("BASELINE", `baseline: ${detail}. Write it again: remat check … --update.`, { cause });
 }
