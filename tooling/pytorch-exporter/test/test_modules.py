@@ -1,0 +1,39 @@
+"""Every class of `torch.nn` trains under random policies as it does without, or is refused by name."""
+
+import sys
+import unittest
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
+
+from module_cases import ALL, CASES, WITHOUT_FORWARD, Untrainable, try_case
+from recorded_files import CLI
+from torch import nn
+
+SEEDS = range(3)
+
+
+class Modules(unittest.TestCase):
+    def test_every_class_of_torch_nn_has_an_entry(self):
+        # A new class needs a line in module_cases.py: how it is made, and what it is given.
+        classes = {name for name, one in vars(nn).items() if isinstance(one, type) and issubclass(one, nn.Module)}
+        self.assertEqual(classes - set(CASES), WITHOUT_FORWARD)
+        self.assertEqual(set(CASES) - classes, set())
+
+    @unittest.skipUnless(CLI, "REMAT_CLI is not set")
+    def test_training_is_the_same_to_the_bit_or_refused_by_name(self):
+        trained = dict.fromkeys(ALL, 0)
+        for name in ALL:
+            for seed in SEEDS:
+                with self.subTest(f"python module_cases.py --once --seed {seed} --only '{name}'"):
+                    try:
+                        wrong = try_case(name, seed)
+                    except Untrainable:
+                        continue
+                    self.assertTrue(wrong is None or wrong.startswith("refused"), wrong)
+                    trained[name] += 1
+        self.assertGreater(sum(trained.values()), 2.5 * len(ALL))
+
+
+if __name__ == "__main__":
+    unittest.main()
