@@ -68,6 +68,10 @@ export interface Rematerialization {
 }
 
 const sliceMs = 25;
+/** Of a search with a number of changes: after how many it is asked whether it is over, so that it ends after the same one on every machine. */
+const askedEvery = 50;
+/** After which share of its changes such a search is bounded. */
+const boundedAfter = 0.1;
 /** Changes tried in the first slice; on a graph of a hundred thousand nodes that is the slice. */
 const firstSlice = 50;
 const solverTolerance = 1e-6;
@@ -120,20 +124,31 @@ export async function rematerialize(given: PlanningGraph, options: Rematerialize
 
   const boundTimeMs = options.boundTimeMs ?? (iterations === undefined ? 0.35 * timeMs : 2000);
   let needsBound = !isFree && boundTimeMs > 0 && plain.peakBytes > budgetBytes && !isProvenInfeasible;
+  const boundedAt = Math.min(iterations ?? 0, askedEvery * Math.ceil((boundedAfter * (iterations ?? 0)) / askedEvery));
+  /** Goes on to a number of changes; stops where the search is over, or a bound is due. */
+  const runCounted = (to: number): void => {
+    while (search.iterations < to && !isProven() && !isSmallest()) {
+      const before = search.iterations;
+      const next = Math.min(to, askedEvery * (Math.floor(before / askedEvery) + 1));
+      search.run(next - before);
+      if (search.iterations === before || (needsBound && search.iterations >= boundedAt)) return;
+    }
+  };
   let slice = firstSlice;
   let lastProgress = 0;
   while (!isOver()) {
     const sliceBegan = performance.now();
-    search.run(Math.min(slice, (iterations ?? Number.POSITIVE_INFINITY) - search.iterations));
+    if (iterations === undefined) search.run(slice);
+    else runCounted(Math.min(iterations, askedEvery * Math.ceil((search.iterations + slice) / askedEvery)));
     const tookMs = performance.now() - sliceBegan;
     if (tookMs < sliceMs / 2) slice *= 2;
     else if (tookMs > sliceMs * 2 && slice > 1) slice >>= 1;
     // First a schedule, then how good it is: most need no more.
     if (
       needsBound &&
-      (elapsed() > 0.1 * timeMs ||
-        search.iterations >= (iterations ?? Number.POSITIVE_INFINITY) ||
-        (search.best !== undefined && elapsed() > 100))
+      (iterations === undefined
+        ? elapsed() > 0.1 * timeMs || (search.best !== undefined && elapsed() > 100)
+        : search.iterations >= boundedAt)
     ) {
       needsBound = false;
       const limitMs = Math.min(boundTimeMs, timeMs - endMs - elapsed());

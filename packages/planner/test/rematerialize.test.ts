@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { planningGraph } from "../src/graph/planning-graph.js";
 import { rematerialize } from "../src/rematerialize.js";
 import { simulateSchedule } from "../src/schedule/simulate-schedule.js";
@@ -113,6 +113,39 @@ test("a timed schedule is found again from its count", async () => {
   });
   expect(counted.sequence).toEqual(timed.sequence);
 });
+
+test.each([
+  [20, 100, true],
+  [20, 80, true],
+  [12, 60, true],
+  [30, 90, false],
+  [30, 130, false],
+])(
+  "a counted schedule of %i layers within %i bytes is the same on a fast and on a slow machine",
+  async (layers, budgetBytes, hasBound) => {
+    const graph = trainingGraph(layers);
+    const now = performance.now.bind(performance);
+    const began = now();
+    const found = [];
+    // How many times as much time goes by as on this machine.
+    for (const slowness of [0.001, 0.1, 1, 20]) {
+      const clock = vi.spyOn(performance, "now").mockImplementation(() => began + slowness * (now() - began));
+      try {
+        const bound = hasBound ? { boundTimeMs: 60_000 } : { boundTimeMs: 0 };
+        const { seconds: _, ...schedule } = await rematerialize(graph, {
+          budgetBytes,
+          iterations: 1070,
+          seed: 3,
+          ...bound,
+        });
+        found.push(schedule);
+      } finally {
+        clock.mockRestore();
+      }
+    }
+    for (const schedule of found) expect(schedule).toEqual(found[0]);
+  },
+);
 
 test("what is proven optimal says so and ends early", async () => {
   const graph = trainingGraph(20);
