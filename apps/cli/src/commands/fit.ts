@@ -131,7 +131,7 @@ export async function fit(targets: readonly string[], options: CommandOptions, i
     const summary = prunes ? await pruneInTerminal(found, io.terminal!) : found;
     const { best } = summary;
     if (apply !== undefined && best !== undefined) await writeFor("--apply", apply, await appliedText(best, steps), io);
-    const search = { at: new Date().toISOString(), ...(label !== undefined && { label }) };
+    const search = { at: timeOfSearch(io), ...(label !== undefined && { label }) };
     if (store !== undefined) storeFit(store, summary, search);
     if (store !== undefined && sqlite !== undefined) await exportFitStore(store, sqlite);
     if (parquet !== undefined) await writeFor("--parquet", parquet, await fitParquet(summary, search), io);
@@ -151,6 +151,12 @@ export async function fit(targets: readonly string[], options: CommandOptions, i
   } finally {
     progress.clear();
   }
+}
+
+/** When a search ended, for its rows. `SOURCE_DATE_EPOCH`, in seconds, stands for it where the same command is to write the same bytes. */
+function timeOfSearch({ env }: Pick<ConsoleIo, "env">): string {
+  const epoch = env["SOURCE_DATE_EPOCH"];
+  return (epoch !== undefined && /^\d{1,10}$/.test(epoch) ? new Date(1000 * Number(epoch)) : new Date()).toISOString();
 }
 
 /** Writes (`remat fit --store fits --sqlite fits.sqlite`) what a store contains for others to query. */
