@@ -40,8 +40,7 @@ const deviceSchema = v.strictObject({
   source: v.optional(text),
 });
 
-/** A unit of work as it may come from a queue. @internal */
-export const unitSchema = v.strictObject({
+const unit = v.strictObject({
   configuration: configurationSchema,
   spec: deviceSchema,
   network: v.optional(networkSchema),
@@ -56,6 +55,9 @@ export const unitSchema = v.strictObject({
   morePlans: v.pipe(count, v.maxValue(10_000)),
   efforts: v.pipe(v.array(v.pipe(positive, v.maxValue(10_000))), v.maxLength(32)),
 });
+
+/** A unit of work as it may come from a queue. @internal */
+export const unitSchema: v.GenericSchema = unit;
 
 const bytesByCategorySchema = v.record(v.picklist(categoryNames), amount);
 
@@ -103,16 +105,18 @@ const rowSchema = v.strictObject({
   next: v.optional(notFittingSchema),
 });
 
-/** An answer to a unit, by its shape alone. @internal */
-export const answerSchema = v.variant("kind", [
+const answer = v.variant("kind", [
   v.strictObject({ kind: v.literal("fits"), row: rowSchema }),
   v.strictObject({ kind: v.literal("not-fitting"), configuration: configurationSchema, smallest: notFittingSchema }),
   v.strictObject({ kind: v.literal("refused"), configuration: configurationSchema, reason: text }),
 ]);
 
+/** An answer to a unit, by its shape alone. @internal */
+export const answerSchema: v.GenericSchema = answer;
+
 /** What the compiler holds against the types that the rest of the package uses. */
 type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : never) : never;
-const _unit: Same<keyof v.InferOutput<typeof unitSchema>, keyof FitUnit> = true;
-const _answer: Same<v.InferOutput<typeof answerSchema>["kind"], FitAnswer["kind"]> = true;
+const _unit: Same<keyof v.InferOutput<typeof unit>, keyof FitUnit> = true;
+const _answer: Same<v.InferOutput<typeof answer>["kind"], FitAnswer["kind"]> = true;
 void _unit;
 void _answer;

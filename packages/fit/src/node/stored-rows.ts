@@ -50,7 +50,7 @@ const valueSchemas = {
 };
 
 /** A row as it may stand in a store: these columns and no others. @internal */
-export const storedRowSchema = v.strictObject(
+export const storedRowSchema: v.GenericSchema = v.strictObject(
   Object.fromEntries(
     storedColumns.map((column) => {
       const [name, type, ...rest] = column.split(" ") as [string, keyof typeof valueSchemas, ...string[]];
