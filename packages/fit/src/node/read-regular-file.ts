@@ -5,9 +5,9 @@ import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs
  *
  * @throws what the file system throws; an Error for what is not a regular file, or has more than `mostBytes`
  * @example
- * readRegularFile("answers/1f.json", 2 ** 20).toString();
+ * new TextDecoder().decode(readRegularFile("answers/1f.json", 2 ** 20));
  */
-export function readRegularFile(path: string, mostBytes: number): Buffer {
+export function readRegularFile(path: string, mostBytes: number): Uint8Array {
   // Without O_NONBLOCK, to open a FIFO waits for somebody who writes to it.
   const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {

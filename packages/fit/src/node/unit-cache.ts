@@ -37,7 +37,7 @@ export class UnitCache {
   get(unit: FitUnit): FitAnswer | undefined {
     const path = this.pathOf(unit);
     try {
-      const kept = JSON.parse(readRegularFile(path, mostBytes).toString("utf8")) as {
+      const kept = JSON.parse(Buffer.from(readRegularFile(path, mostBytes)).toString("utf8")) as {
         readonly key?: unknown;
         readonly answer?: unknown;
       } | null;
