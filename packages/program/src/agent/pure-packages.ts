@@ -11,10 +11,12 @@ import * as runtimeEstimator from "@remat/runtime-estimator";
 import * as sacCore from "@remat/sac-core";
 import * as textTable from "@remat/text-table";
 import * as trace from "@remat/trace";
+import * as emit from "@remat/trace/emit";
 
 /** Those of our packages that know no tfjs, so that a program may import them before it: one file, of which the agent takes them, too. */
 export const purePackages: Readonly<Record<string, object>> = {
   "@remat/trace": trace,
+  "@remat/trace/emit": emit,
   "@remat/text-table": textTable,
   "@remat/memory": memory,
   "@remat/memory/checkpointing": memoryCheckpointing,
