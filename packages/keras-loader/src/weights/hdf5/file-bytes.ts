@@ -63,7 +63,10 @@ export class FileBytes {
   }
 
   text(at: number, length: number): string {
-    return new TextDecoder().decode(this.slice(at, length)).replace(/\0+$/, "");
+    const bytes = this.slice(at, length);
+    let end = length;
+    while (end > 0 && bytes[end - 1] === 0) end--;
+    return new TextDecoder().decode(bytes.subarray(0, end));
   }
 
   /** The text up to the next zero byte, before `end`. */

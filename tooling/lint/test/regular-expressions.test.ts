@@ -1,0 +1,177 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { createContext, runInContext } from "node:vm";
+import { parseSync } from "vite";
+import { describe, expect, it } from "vitest";
+import { root } from "./lint-fixtures.js";
+
+/** A regular expression of a source. */
+interface Expression {
+  readonly where: string;
+  readonly source: string;
+  readonly flags: string;
+}
+
+const tracked = execFileSync("git", ["ls-files", "packages", "apps", "tooling"], {
+  cwd: root,
+  encoding: "utf8",
+  maxBuffer: 1 << 26,
+})
+  .split("\n")
+  .filter((path) => !path.includes("/test/"));
+
+const sourceFiles = (folder: string, ending: RegExp): readonly string[] =>
+  tracked.filter((path) => path.startsWith(`${folder}/`) && ending.test(path) && existsSync(join(root, path)));
+
+/** Literals, and texts that are given to `RegExp`. */
+function expressionsIn(path: string): readonly Expression[] {
+  const found: Expression[] = [];
+  const text = readFileSync(join(root, path), "utf8");
+  const { program } = parseSync(path, text);
+  const add = (start: number, source: string, flags: string): void => {
+    found.push({ where: `${path}:${text.slice(0, start).split("\n").length}`, source, flags });
+  };
+  const visit = (node: unknown): void => {
+    if (Array.isArray(node)) return node.forEach(visit);
+    if (typeof node !== "object" || node === null) return;
+    const { type, regex, start, callee, arguments: given } = node as any;
+    if (type === "Literal" && regex) add(start, regex.pattern, regex.flags);
+    else if (/^(?:New|Call)Expression$/.test(type) && callee?.name === "RegExp" && typeof given[0]?.value === "string")
+      add(start, given[0].value, typeof given[1]?.value === "string" ? given[1].value : "");
+    Object.values(node).forEach(visit);
+  };
+  visit(program);
+  return found;
+}
+
+/** The texts that Python's `re` is given, in JavaScript's words. */
+function expressionsInPython(path: string): readonly Expression[] {
+  const text = readFileSync(join(root, path), "utf8");
+  return [...text.matchAll(/\bre\.\w+\(\s*r?(?:"((?:[^"\\\n]|\\.)*)"|'((?:[^'\\\n]|\\.)*)')/g)].map((match) => ({
+    where: `${path}:${text.slice(0, match.index).split("\n").length}`,
+    source: (match[1] ?? match[2] ?? "").replaceAll("(?P<", "(?<").replaceAll("\\Z", "$"),
+    flags: "",
+  }));
+}
+
+/** Characters of which one is taken for a class. */
+const candidates = "a1 A_-./:\"'\\\n\t()[]{}<>@#=,;|xyz09é\0";
+
+/** One atom of an expression: what it is, and a text that it matches. */
+function samplesOf(source: string, flags: string): readonly string[] {
+  const samples: string[] = [];
+  const atom =
+    /\\[pP]\{[^}]*\}|\\u\{?[0-9a-fA-F]+\}?|\\x..|\\.|\[(?:[^\]\\]|\\.)*\]|\(\?<?[=!:]|\(\?<\w+>|[()|^$]|[*+?]\??|\{\d*,?\d*\}\??|[^]/gu;
+  for (const [text] of source.matchAll(atom)) {
+    if (/^(?:\(.*|[)|^$]|\\[bB1-9]|[*+?]\??|\{\d*,?\d*\}\??)$/.test(text)) continue;
+    if (/^[^\\.[]$/u.test(text)) samples.push(text);
+    else {
+      try {
+        const one = new RegExp(`^${text}$`, flags.replaceAll(/[gy]/g, ""));
+        const found = [...candidates].find((character) => one.test(character));
+        if (found !== undefined) samples.push(found);
+      } catch {
+        // A part that is no expression by itself.
+      }
+    }
+  }
+  return samples;
+}
+
+/** Texts that an expression may try again and again: its parts, repeated, behind what leads to them, before what none expects. */
+function* attacksOn({ source, flags }: Expression, length: number): Generator<string> {
+  const samples = samplesOf(source, flags);
+  const pumps = new Set<string>();
+  for (let to = 1; to < samples.length; to++) pumps.add(samples.slice(0, to).join(""));
+  for (let from = 0; from < samples.length; from++)
+    for (const to of [from + 1, from + 2, from + 3, samples.length]) pumps.add(samples.slice(from, to).join(""));
+  const all = samples.join("");
+  const perPump = [...pumps].filter((pump) => pump !== "").slice(0, 100);
+  for (const pump of perPump) {
+    const repeated = pump.repeat(Math.ceil(length / pump.length));
+    const at = all.indexOf(pump);
+    yield `${repeated}\u0001\n`;
+    if (at > 0) yield `${all.slice(0, at)}${repeated}\u0001\n`;
+  }
+}
+
+const expressions = [
+  ...["packages", "apps"].flatMap((folder) => sourceFiles(folder, /\/(?:src|page)\/.*\.[jt]s$/).flatMap(expressionsIn)),
+  ...sourceFiles("tooling/pytorch-exporter/remat", /\.py$/).flatMap(expressionsInPython),
+];
+
+/**
+ * Sources with an expression that is slow on long texts of some kind. Theirs are short: names, paths, lines of stacks, numbers. The list may only get shorter.
+ */
+const knownSlow = new Set([
+  "apps/cli/src/cli.ts",
+  "apps/cli/src/importers/graph.ts",
+  "apps/cli/src/model-code-error.ts",
+  "apps/report/page/theme.ts",
+  "apps/terminal/src/drawing/draw-curve.ts",
+  "apps/terminal/src/reduce/reduce-prompt.ts",
+  "apps/terminal/src/views/what-if-view.ts",
+  "packages/backends/src/node/select-backend.ts",
+  "packages/dispatch-hook/src/gradients/function-of-tfjs.ts",
+  "packages/leaks/src/source-site.ts",
+  "packages/memory/src/reserved/allocator-settings.ts",
+  "packages/mod-tracker/src/group-by-prefix.ts",
+  "packages/native-backend/src/download-wheel.ts",
+  "packages/native-backend/src/wheel-index.ts",
+  "packages/program/src/agent/source/source-lines.ts",
+  "packages/reporting/src/baseline/memory-baseline.ts",
+  "packages/reporting/src/format-quantity.ts",
+  "packages/text-table/src/column-type.ts",
+  "packages/text-table/src/python-number.ts",
+  "packages/trace/src/trace-decoder.ts",
+  "tooling/pytorch-exporter/remat/planner.py",
+]);
+
+/** An expression that is linear takes a millisecond; one that is quadratic tens of seconds. */
+const mostMs = 1000;
+const length = 256 * 1024;
+
+const context = createContext({});
+
+/** Runs an expression on a text, and tells whether it ends in time: V8 stops it when it does not. */
+function isInTime({ source, flags }: Expression, text: string): boolean {
+  Object.assign(context, { source, flags, text });
+  try {
+    runInContext("new RegExp(source, flags).exec(text)", context, { timeout: mostMs });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ERR_SCRIPT_EXECUTION_TIMEOUT") throw error;
+    return false;
+  }
+}
+
+describe("every regular expression", () => {
+  it("is found", () => {
+    expect(expressions.length).toBeGreaterThan(250);
+    expect(expressions.some(({ where }) => where.includes(".py:"))).toBe(true);
+  });
+
+  it("takes time in proportion to the text", () => {
+    const distinct = new Map(expressions.map((each) => [`${each.source}/${each.flags}`, each]));
+    const slow: string[] = [];
+    const others = [...distinct.values()].filter(({ where }) => !knownSlow.has(where.slice(0, where.lastIndexOf(":"))));
+    for (const expression of others)
+      for (const attack of attacksOn(expression, length))
+        if (!isInTime(expression, attack)) {
+          slow.push(
+            `${expression.where}: /${expression.source}/${expression.flags} on ${JSON.stringify(attack.slice(0, 40))}`,
+          );
+          break;
+        }
+    expect(slow).toEqual([]);
+  }, 300_000);
+
+  it.each(["(a+)+$", "\\s+$", "a.*b.*c$", "([\\d.]+ (?:bytes|[KMGTPE]iB)) total", "Allocator \\(.*\\) ran", "x*x*x*y"])(
+    "that is slow is noticed: /%s/",
+    (source) => {
+      const attacks = [...attacksOn({ where: "", source, flags: "" }, length)];
+      expect(attacks.every((attack) => isInTime({ where: "", source, flags: "" }, attack))).toBe(false);
+    },
+  );
+});
