@@ -19,6 +19,14 @@ describe("remat estimate TRACE", () => {
     expect(second).toEqual(first);
   });
 
+  it("cannot time ops of PyTorch, and says what to do instead", async () => {
+    const { code, stderr } = await remat("estimate", mlp, "--mode", "operator-level-benchmark", "--backend", "cpu");
+    expect(code).toBe(1);
+    expect(stderr).toContain("Use --mode operator-level-cost-model --device a100");
+    expect(stderr).toContain("remat.record_step");
+    expect((await remat("estimate", mlp, "--mode", "operator-level-cost-model", "--device", "a100")).code).toBe(0);
+  });
+
   it("counts a random op in-place once, and with --as-pytorch with both of its groups, as PyTorch does", async () => {
     const last = async (...options: string[]): Promise<number> => {
       const { stdout } = await remat("estimate", mlp, "--format", "json", ...options);

@@ -106,7 +106,7 @@ function checkCanMeasure(trace: Trace): void {
   if (framework !== "tfjs")
     throw new RematError(
       "BENCHMARK_FRAMEWORK",
-      `this is a trace of '${framework}', and only tfjs kernels can be run here: price it with priceTrace instead`,
+      `this is a run of ${framework === "pytorch" ? "PyTorch" : framework}, and only ops of TensorFlow.js can be timed here. Use --mode operator-level-cost-model --device a100 to estimate it for a device (in code: priceTrace)${framework === "pytorch" ? ", or record the step in Python with remat.record_step, which times each op on its own machine" : ""}.`,
     );
   if ("standsFor" in tf.backend())
     throw new RematError(

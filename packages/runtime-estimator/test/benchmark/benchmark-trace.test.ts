@@ -153,7 +153,7 @@ describe("refuses", () => {
     await expect(benchmarkTrace(trace)).rejects.toThrow(
       new RematError(
         "BENCHMARK_FRAMEWORK",
-        "this is a trace of 'pytorch', and only tfjs kernels can be run here: price it with priceTrace instead",
+        "this is a run of PyTorch, and only ops of TensorFlow.js can be timed here. Use --mode operator-level-cost-model --device a100 to estimate it for a device (in code: priceTrace), or record the step in Python with remat.record_step, which times each op on its own machine.",
       ),
     );
   });
