@@ -10,6 +10,18 @@ import { remat } from "./run.js";
 const golden = (name: string): string => goldenFiles().find((file) => file.name === name)?.path ?? "";
 const transformer = golden("mem_tf_b2_adam");
 
+describe("remat memory of a run under FSDP", () => {
+  it("shows each unit around FSDP's hooks, and no column of zeros", async () => {
+    const { path } = goldenFiles().find(({ name }) => name === "fsdp_mlp4_ws4_reshard1")!;
+    const { code, stdout } = await remat("memory", path, "--snapshots", "--depth", "3", "--format", "plain");
+    expect(code).toBe(0);
+    for (const moment of ["Pre-Forward", "Post-Forward", "Pre-Backward", "Post-Backward"])
+      for (const side of ["Before", "After"]) expect(stdout).toContain(`${side} ${moment}`);
+    const [, table] = stdout.split("\nModules");
+    expect(table.split("\nSnapshots")[0]).not.toMatch(/ 0\.0 (?:[KMG]i)?B/);
+  });
+});
+
 describe("remat memory TRACE", () => {
   it("names the op and module of the peak, the categories, the largest storages and who made them", async () => {
     const { code, stdout, stderr } = await remat("memory", transformer, "--top", "3", "--units", "KiB");

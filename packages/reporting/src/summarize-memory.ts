@@ -1,5 +1,5 @@
 import { type MemTracker, trackMemory } from "@remat/mem-tracker";
-import type { FSDPMemTracker, FsdpSimulation } from "@remat/mem-tracker/fsdp";
+import { FSDPMemTracker, type FsdpSimulation, hasFsdpHooks } from "@remat/mem-tracker/fsdp";
 import {
   heldPeak,
   type MemoryMoment,
@@ -67,7 +67,7 @@ export interface SummarizeMemoryOptions {
 export function summarizeMemory(trace: Trace, options: SummarizeMemoryOptions = {}): MemorySummary {
   const { simulation } = options;
   const shown = simulation?.trace ?? trace;
-  const tracker = simulation?.tracker ?? trackMemory(trace, { forwardOnly: options.forwardOnly ?? false });
+  const tracker = simulation?.tracker ?? trackRun(trace, options.forwardOnly ?? false);
   const limit = options.limit ?? 10;
   const at = options.at ?? "peak";
   const moment = at === "peak" ? tracker.peakMoment({ limit }) : momentAt(shown, at, { limit });
@@ -92,6 +92,12 @@ export function summarizeMemory(trace: Trace, options: SummarizeMemoryOptions = 
     reserved: told && reservedMemory(shown, told.settings),
     measured: measuredBy(options.snapshot ?? trace),
   };
+}
+
+/** A run under FSDP is looked at as it was: around FSDP's hooks, and by shards and gathered weights. */
+function trackRun(trace: Trace, forwardOnly: boolean): MemTracker | FSDPMemTracker {
+  const tracker = trackMemory(trace, { forwardOnly });
+  return hasFsdpHooks(trace) ? new FSDPMemTracker({ secondIteration: "reset" }).update(trace) : tracker;
 }
 
 /** Those that the allocator had which saw a run; of newer releases' it may not be known what they do. */

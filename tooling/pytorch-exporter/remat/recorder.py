@@ -20,6 +20,7 @@ from .effects import StateWatch, ValuesBefore
 from .models import as_one_model, as_optimizers
 from .queries import QUERIES
 from .schemas import declared
+from .sharded import ShardedModules
 from .step_tables import StepTables
 from .tensors import needing_gradient, tensors_in, untyped_storages
 from .transforms import is_transformed, refusing_transforms
@@ -44,6 +45,7 @@ class Recorder(TorchDispatchMode):
         self.clock = None  # where ops are timed
         self.host_ms = None  # what the host takes for all ops, where they run beside it
         self.checkpoint_ms = None  # what checkpointing takes of the host, where ops are timed
+        self._sharded = ShardedModules(self)
         self._cuda = None  # CudaMemory, where the step runs on CUDA
         self._made = set()  # storages that an op returned before anything else was known of them
         self.first, self.events = [], []  # what was there before, what happened
@@ -75,7 +77,10 @@ class Recorder(TorchDispatchMode):
             root = type(self.model).__name__
             for fqn, module in self.model.named_modules():
                 self._names[module] = f"{root}.{fqn}" if fqn else root
-                if module._forward_pre_hooks:
+            self._sharded.watch(self.model)
+            for module in self.model.modules():
+                # A module is entered before FSDP gathers its weights.
+                if module._forward_pre_hooks and module not in self._sharded.hooked:
                     self._hooked.add(module)
                     self._own(module.register_forward_pre_hook(self._before_forward).remove)
             self._tell_weights(self.model, self.first)
@@ -236,6 +241,8 @@ class Recorder(TorchDispatchMode):
             event["ws"] = scratch
         known = len(self.tables.storages)
         event["o"] = self.tables.encode(out)
+        if (buffer := self._sharded.buffer_of(name, args)) is not None:
+            self._ref(*buffer)
         self._made.update(range(known, len(self.tables.storages)))
         self.events.append(event)
         self._refer(out)
@@ -436,6 +443,14 @@ class Recorder(TorchDispatchMode):
         for buffer in module.buffers():
             self._ref(buffer, "Buffer", into)
 
+    # FSDP
+
+    def fsdp_event(self, kind, module, phase):
+        event = {"e": "hook", "k": kind, "m": self.tables.fqn(self._names[module]), "ph": phase}
+        if kind.endswith("fw") and in_backward():
+            event["bw"] = 1
+        self._tell(event)
+
     # Optimizers
 
     def _before_optimizer(self, optimizer, args, kwargs):
@@ -466,8 +481,13 @@ class Recorder(TorchDispatchMode):
     # Weights, gradients, state, inputs
 
     def _ref(self, tensor, category, into=None):
-        if not self._ended and tensor is not None:
-            (self.events if into is None else into).append({"e": "ref", "s": self.tables.storages_of(tensor), "r": category})
+        if self._ended or tensor is None:
+            return
+        storages = self.tables.storages_of(tensor)
+        if category in ("Parameter", "Gradient"):
+            storages = [storage for storage in storages if storage not in self._sharded.storages]
+        if storages:
+            (self.events if into is None else into).append({"e": "ref", "s": storages, "r": category})
 
 
 def _state_of(module):

@@ -1,8 +1,8 @@
 import { DeviceRows } from "@remat/memory";
-import { Category, FsdpHook, Phase, RematError, type Trace } from "@remat/trace";
+import { Category, EventKind, FsdpHook, Phase, RematError, type Trace } from "@remat/trace";
 import { fsdpTrackerLabels } from "../category-labels.js";
 import { MemoryReducer } from "../memory-reducer.js";
-import type { ModuleRecord } from "../module-record.js";
+import type { ModuleMemory, ModuleRecord } from "../module-record.js";
 import type { TrackerOptions } from "../tracker-options.js";
 
 /** When memory is looked at around FSDP's hooks of a module. `…Checkpointed`: its forward pass is recomputed for checkpointing. */
@@ -36,6 +36,16 @@ const stateLabels: Readonly<Record<FsdpModuleState, string>> = {
 };
 
 /**
+ * Returns whether a run was under PyTorch's FSDP: whether its trace has the hooks of a sharded module.
+ *
+ * @example
+ * const tracker = hasFsdpHooks(trace) ? new FSDPMemTracker().update(trace) : trackMemory(trace);
+ */
+export function hasFsdpHooks(trace: Trace): boolean {
+  return trace.events.kind.includes(EventKind.fsdpHook);
+}
+
+/**
  * Memory of one rank of a model under FSDP: sharded and gathered parameters and gradients, buffers of collectives, and the rest, at present,
  * at the peak, and around the hooks of every sharded module. Reads traces with FSDP's hooks: recorded ones, and those of `simulateFsdp`.
  *
@@ -46,8 +56,43 @@ const stateLabels: Readonly<Record<FsdpModuleState, string>> = {
  * console.log(tracker.displaySnapshot("peak", "MiB", true));
  */
 export class FSDPMemTracker extends MemoryReducer<FsdpModuleState> {
+  private isSharded = false;
+
   constructor(options: TrackerOptions = {}) {
     super(fsdpTrackerLabels, stateLabels, options);
+  }
+
+  /**
+   * Takes in the events of `trace` that were not taken in before, up to `endEvent`. Each trace must extend the one before.
+   *
+   * @throws RematError `TRACE_NOT_SHARDED` for a run with a backward pass and without FSDP's hooks; as `MemTracker.update`
+   */
+  override update(trace: Trace, endEvent: number = trace.events.count): this {
+    super.update(trace, endEvent);
+    if (endEvent >= trace.events.count && trace.hasPhase(Phase.backward)) this.requireHooks(trace);
+    return this;
+  }
+
+  /**
+   * What is known by sharded module, in the order of their first calls.
+   *
+   * @throws RematError `TRACE_NOT_SHARDED` for a run of modules without FSDP's hooks
+   */
+  override modules(): readonly ModuleMemory<FsdpModuleState>[] {
+    const modules = super.modules();
+    if (modules.length === 0 && this.trace !== undefined && this.trace.moduleEvents.count > 0)
+      this.requireHooks(this.trace);
+    return modules;
+  }
+
+  /** Overridden for a simulated rank whose weights are whole, as under DDP. @internal */
+  protected requireHooks(trace: Trace): void {
+    this.isSharded ||= hasFsdpHooks(trace);
+    if (this.isSharded) return;
+    throw new RematError(
+      "TRACE_NOT_SHARDED",
+      `the trace is not of a model under FSDP: found none of FSDP's hooks in ${trace.events.count} events. Use MemTracker for it, or simulateFsdp to predict one rank of many.`,
+    );
   }
 
   /** Shows `storages` of the trace as inputs, whatever its events say. */
@@ -104,4 +149,9 @@ export class FSDPMemTracker extends MemoryReducer<FsdpModuleState> {
       );
     return record;
   }
+}
+
+/** Reads the simulated run of a rank, which may have whole weights (DDP, ZeRO) and then none of FSDP's hooks. @internal */
+export class RankMemTracker extends FSDPMemTracker {
+  protected override requireHooks(): void {}
 }

@@ -3,7 +3,7 @@ import { requireMemoryTrace } from "../track-memory.js";
 import { accumulatedRun } from "./accumulated-run.js";
 import { CheckpointedRun, type RunForPlan, refuseParts } from "./checkpointed-run.js";
 import { simulateDataParallel } from "./data-parallel.js";
-import { FSDPMemTracker } from "./fsdp-mem-tracker.js";
+import { type FSDPMemTracker, RankMemTracker } from "./fsdp-mem-tracker.js";
 import type { Communication } from "./fsdp-rank.js";
 import { rootModule } from "./match-modules.js";
 import { type ParameterGroup, parameterGroups, requireParameters } from "./parameter-groups.js";
@@ -82,7 +82,7 @@ function simulateOn({ run: runs, plan: told, notes }: RunForPlan, given: Shardin
     communication,
     // Who asks for the peak alone has no need of every module's states.
     get tracker() {
-      tracker ??= new FSDPMemTracker({ secondIteration: "reset" }).update(sharded);
+      tracker ??= new RankMemTracker({ secondIteration: "reset" }).update(sharded);
       return tracker;
     },
   };
@@ -111,6 +111,6 @@ function simulateWhole(trace: Trace, plan: WrappedPlan): FsdpSimulation {
     groups,
     assumptions: [],
     ...run,
-    tracker: new FSDPMemTracker({ secondIteration: "reset" }).update(run.trace),
+    tracker: new RankMemTracker({ secondIteration: "reset" }).update(run.trace),
   };
 }

@@ -1,4 +1,5 @@
 import type { ModuleMemory } from "@remat/mem-tracker";
+import { FSDPMemTracker } from "@remat/mem-tracker/fsdp";
 import type { MemoryMoment } from "@remat/memory";
 import type { ReservedMemory } from "@remat/memory/reserved";
 import { categoryLabels } from "../category-colours.js";
@@ -70,9 +71,9 @@ function reservedTable({ reserved, measured }: MemorySummary, size: SizeFormat):
   ];
 }
 
-function modulesTable({ moment, tracker, simulation }: MemorySummary, depth: number, size: SizeFormat): DocumentPart {
+function modulesTable({ moment, tracker }: MemorySummary, depth: number, size: SizeFormat): DocumentPart {
   // A sharded module's own tensors come and go; what counts are its states.
-  const own = simulation === undefined ? ownColumns : [];
+  const own = tracker instanceof FSDPMemTracker ? [] : ownColumns;
   return {
     kind: "table",
     title: "Modules",

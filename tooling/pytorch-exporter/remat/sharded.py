@@ -1,0 +1,132 @@
+"""Sees what FSDP does around the modules that `fully_shard` has wrapped: gathering, resharding, and reducing gradients."""
+
+from __future__ import annotations
+
+import functools
+
+try:
+    from torch.distributed.fsdp import FSDPModule
+except ImportError:  # torch without torch.distributed, or older than FSDP2
+    FSDPModule = None
+
+_GATHER = "c10d._allgather_base_"
+_REDUCE = "c10d._reduce_scatter_base_"
+
+
+class ShardedModules:
+    """The hooks of FSDP in a model, each told to `recorder` when it begins and when it ends; nothing for a model that is not sharded."""
+
+    def __init__(self, recorder):
+        self._recorder = recorder
+        #: "gather" or "reduce" while FSDP works before a pass, or after a backward pass.
+        self._work = None
+        #: What parameters and gradients are on, sharded and gathered: FSDP knows better than the module which.
+        self.storages = set()
+        #: Modules that hooks of FSDP alone run before: what comes before those hooks is told before them.
+        self.hooked = []
+
+    def watch(self, model):
+        for module in model.modules() if FSDPModule is not None else ():
+            if not isinstance(module, FSDPModule):
+                continue
+            state = module._get_fsdp_state()
+            group = getattr(state, "_fsdp_param_group", None)
+            if group is None:
+                continue
+            for parameter in group.fsdp_params:
+                self._categorize(parameter.sharded_param, "Sharded Param", first=True)
+                self._categorize(parameter.sharded_param.grad, "Sharded Grad", first=True)
+            self._wrap_hooks(module, state, group)
+
+    def _wrap_hooks(self, module, state, group):
+        before, after = _hooks_of(module._forward_pre_hooks, state), _hooks_of(module._forward_hooks, state)
+        for hooks, number in before:
+            hooks[number] = self._restored(hooks, number, self._around("pre_fw", module, hooks[number], lambda: self._tell_gathered(group)))
+        for hooks, number in after:
+            hooks[number] = self._restored(hooks, number, self._around("post_fw", module, hooks[number]))
+        if len(before) == len(module._forward_pre_hooks):
+            self.hooked.append(module)
+        self._replace(group, "pre_backward", self._around("pre_bw", module, group.pre_backward))
+        self._replace(group, "post_backward", self._around("post_bw", module, group.post_backward, lambda: self._tell_reduced(group), lambda: self._tell_unreduced(group)))
+
+    def _around(self, kind, module, run, after=None, before=None):
+        """`run` between two events, and what is known of tensors `before` and `after` it."""
+        recorder = self._recorder
+        work = "gather" if kind.startswith("pre") else "reduce" if kind == "post_bw" else None
+
+        @functools.wraps(run)
+        def around(*args, **kwargs):
+            recorder.fsdp_event(kind, module, "begin")
+            if before is not None:
+                before()
+            if kind == "post_bw":
+                recorder.fsdp_event(kind, module, "orig")
+            outer, self._work = self._work, work
+            try:
+                return run(*args, **kwargs)
+            finally:
+                self._work = outer
+                if after is not None:
+                    after()
+                recorder.fsdp_event(kind, module, "end")
+
+        return around
+
+    def _restored(self, hooks, number, wrapper):
+        original = hooks[number]
+
+        def restore():
+            if hooks.get(number) is wrapper:
+                hooks[number] = original
+
+        self._recorder._own(restore)
+        return wrapper
+
+    def _replace(self, group, name, wrapper):
+        setattr(group, name, wrapper)
+        # The method of its class is there again.
+        self._recorder._own(lambda: group.__dict__.pop(name, None))
+
+    def _tell_gathered(self, group):
+        for parameter in group.fsdp_params:
+            self._categorize(getattr(parameter, "_unsharded_param", None), "Unsharded Param")
+
+    def _tell_unreduced(self, group):
+        for parameter in group.fsdp_params:
+            unsharded = getattr(parameter, "_unsharded_param", None)
+            self._categorize(None if unsharded is None else unsharded.grad, "Unsharded Grad")
+
+    def _tell_reduced(self, group):
+        for parameter in group.fsdp_params:
+            self._categorize(parameter.sharded_param.grad, "Sharded Grad")
+
+    def _categorize(self, tensor, category, first=False):
+        self._recorder._ref(tensor, category, self._recorder.first if first else None)
+        if tensor is not None:
+            self.storages.update(self._recorder.tables.storages_of(tensor))
+
+    def buffer_of(self, name, args):
+        """The buffer of a collective that FSDP has started, and what it is for; nothing for other ops."""
+        if self._work == "gather" and name.startswith(_GATHER):
+            return args[0], "All Gather"
+        if self._work == "reduce" and name.startswith(_REDUCE):
+            return args[1], "Reduce Scatter"
+        return None
+
+
+def _hooks_of(hooks, state):
+    """Where the hooks stand that FSDP has registered for `state`, or for a group of modules that it is of."""
+    return [(hooks, number) for number, hook in hooks.items() if getattr(hook, "__self__", None) is state or state in _closed_over(hook)]
+
+
+def _closed_over(hook):
+    cells = [cell.cell_contents for cell in getattr(hook, "__closure__", None) or () if _is_filled(cell)]
+    return [owner for cell in cells if (owner := getattr(cell, "__self__", None)) is not None]
+
+
+def _is_filled(cell):
+    try:
+        cell.cell_contents
+    except ValueError:
+        return False
+    return True
