@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.autograd.graph import saved_tensors_hooks
 from torch.utils._pytree import tree_map
 
 from .cuda_kernels import cuda_kernels
@@ -94,11 +95,32 @@ def export_step(step, path, model=None, optimizer=None, inputs=None, *, assume=N
 
 def _content_of_second(step, asked, *of):
     # The first step makes the optimizer's state; the second is one like all others.
-    step()
+    _take_first(step)
     with Recorder(*of) as recorder:
         recorder.kernels = asked.kernels if asked.kernels == "cuda" else None
         step()
     return recorder.content(asked.name, asked.allocation_unit)
+
+
+def _take_first(step):
+    """Takes a step, even if its backward pass reads what an in-place op has overwritten: on fake tensors no value is wrong, and PyTorch's SACEstimator takes such a step."""
+    try:
+        step()
+    except RuntimeError as error:
+        if "modified by an inplace operation" not in str(error):
+            raise
+        warnings.warn(
+            f"remat: PyTorch will reject this step when it really runs, since an in-place op overwrites a value that the backward pass needs ({str(error).splitlines()[0]}). "
+            "The file shows the memory that the step would use. Replace that op, such as `torch.cos_(x)`, with one that returns a new tensor",
+            stacklevel=4,
+        )
+        # PyTorch checks versions only of what it saves by itself.
+        with saved_tensors_hooks(_as_it_is, _as_it_is):
+            step()
+
+
+def _as_it_is(value):
+    return value
 
 
 @contextlib.contextmanager

@@ -30,6 +30,32 @@ class Record(Folder):
             with self.subTest(build.__name__):
                 self.assertEqual(held_at_most(self.export(build)), peak_of(build)["Total"])
 
+    def test_a_step_whose_in_place_ops_overwrite_what_the_backward_pass_needs_is_recorded_with_a_warning(self):
+        class Foo(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc1, self.relu1 = nn.Linear(5, 10), nn.ReLU(inplace=True)
+
+            def forward(self, x):
+                return torch.sin_(torch.cos_(self.relu1(self.fc1(x))))
+
+        def build():
+            model, x = Foo(), torch.rand(10, 5)
+
+            def step():
+                model(x).sum().backward()
+
+            return model, step
+
+        with self.assertWarnsRegex(UserWarning, "an in-place op overwrites a value that the backward pass needs"):
+            file = self.export(build)
+        forward = [file["funcs"][event["f"]]["name"] for event in file["events"] if event["e"] == "op" and not event.get("bw")]
+        self.assertEqual([name for name in forward if name.split(".")[1].endswith("_")], ["aten.relu_.default", "aten.cos_.default", "aten.sin_.default"])
+        self.assertTrue(any(event.get("bw") for event in file["events"]))
+        # A step that fails for another reason still raises.
+        with self.assertRaisesRegex(RuntimeError, "does not require grad"):
+            self.export(lambda: (nn.ReLU(), lambda: nn.ReLU()(torch.rand(2)).sum().backward()))
+
     def test_a_fake_step_is_the_real_one(self):
         for build in (transformer_step, convolution_step):
             with self.subTest(build.__name__):
