@@ -1,5 +1,5 @@
 import { DeviceRows } from "@remat/memory";
-import { Category, Phase, RematError, row, type Trace } from "@remat/trace";
+import { Category, checkArgument, Phase, RematError, row, type Trace } from "@remat/trace";
 import { memTrackerLabels } from "./category-labels.js";
 import { MemoryReducer } from "./memory-reducer.js";
 import type { ModuleRecord } from "./module-record.js";
@@ -48,12 +48,39 @@ export class MemTracker extends MemoryReducer<ModuleState> {
   }
 
   /**
-   * Shows `storages` of the trace in `category`, whatever its events say: for what was made outside and is nothing else.
+   * Counts what was made outside: layers, models, optimizers, tensors and lists of these while a run is recorded ({@link trackLive}), under their categories and other tensors as other; or
+   * storages of the trace by number, which are shown in `category` (other if left out) whatever its events say. Null is left out.
    *
-   * @param category left out: other
+   * @throws RematError `ARGUMENT` for something else, or for an object if no recorder is followed
+   * @example
+   * const memory = trackLive(recorder);
+   * memory.trackExternal(model, optimizer, x);
    */
-  trackExternal(storages: Iterable<number>, category: number = Category.other): void {
-    this.override(storages, category);
+  trackExternal(storages: Iterable<number>, category?: number): void;
+  trackExternal(...external: readonly (object | null | undefined)[]): void;
+  trackExternal(...external: readonly unknown[]): void {
+    const [storages, category] = external;
+    if (isStorages(storages) && (category === undefined || typeof category === "number")) {
+      this.override(storages, category ?? Category.other);
+      return;
+    }
+    const { source } = this;
+    for (const object of external.flat(Number.POSITIVE_INFINITY)) {
+      if (object === null || object === undefined) continue;
+      checkArgument(
+        typeof object === "object",
+        "trackExternal's argument",
+        object,
+        "a layer, an optimizer or a tensor",
+      );
+      checkArgument(
+        source?.trackExternal !== undefined,
+        "trackExternal's argument",
+        object,
+        "storages by number, as this tracker reads a trace; use trackLive(recorder) to track objects",
+      );
+      source.trackExternal(object);
+    }
   }
 
   protected enterModule(trace: Trace, eventRow: number, event: number): void {
@@ -130,6 +157,13 @@ export class MemTracker extends MemoryReducer<ModuleState> {
     record.parameterBytes = this.storages.bytesOf(trace, row(weights.parameters, declared), true);
     record.bufferBytes = this.storages.bytesOf(trace, row(weights.buffers, declared), true);
   }
+}
+
+/** Numbers of storages in anything that can be iterated, even an empty one. */
+function isStorages(value: unknown): value is Iterable<number> {
+  if (typeof value !== "object" || value === null || !(Symbol.iterator in value)) return false;
+  const isList = Array.isArray(value) || ArrayBuffer.isView(value) || value instanceof Set;
+  return !isList || Array.from(value as Iterable<unknown>).every((storage) => typeof storage === "number");
 }
 
 function outOfOrder(trace: Trace, module: number, what: string, event: number): RematError {

@@ -46,7 +46,7 @@ export abstract class MemoryReducer<State extends string> {
   });
   /** The most that was held since the last op and before something was freed: what the op at hand needs inside. */
   private readonly within = new DeviceRows();
-  private source: TraceSource | undefined;
+  protected source: TraceSource | undefined;
   private readonly options: TrackerOptions;
 
   /** What is alive now. */

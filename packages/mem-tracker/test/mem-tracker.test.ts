@@ -8,7 +8,7 @@ import {
   writeTrace,
 } from "@remat/trace";
 import { describe, expect, it } from "vitest";
-import { MemTracker, trackMemory } from "../src/index.js";
+import { MemTracker, trackLive, trackMemory } from "../src/index.js";
 import { blocksModel } from "./fsdp/blocks-model.js";
 import { trainingStep } from "./training-step.js";
 
@@ -87,6 +87,16 @@ describe("one training step", () => {
     expect(bytesByCategory).toMatchObject({ other: 12, buffer: 20 + 96, optimizerState: 0 });
     const largest = external.peakMoment().largest.map(({ storage, category }) => [storage, category]);
     expect(largest).toContainEqual([3, "buffer"]);
+  });
+
+  it("hands layers, optimizers and tensors to the recorder that it follows, one by one", () => {
+    const seen: object[] = [];
+    const live = trackLive({ trace: () => trace, trackExternal: (external) => void seen.push(external) });
+    const [model, optimizer, x, y] = [{ model: 1 }, { optimizer: 1 }, { x: 1 }, { y: 1 }];
+    live.trackExternal(model, optimizer, null, [x, [y]]);
+    expect(seen).toEqual([model, optimizer, x, y]);
+    expect(() => new MemTracker().trackExternal(model)).toThrow("use trackLive(recorder)");
+    expect(() => live.trackExternal("model" as never)).toThrow("a layer, an optimizer or a tensor");
   });
 });
 

@@ -96,6 +96,11 @@ export class OpRecorder implements DispatchMode {
     this.tensors.know(tensor, category);
   }
 
+  /** As {@link categorizeTensor}, unless the tensor's data is known already. */
+  protected categorizeFound(tensor: Tensor, category: number): void {
+    this.tensors.find(tensor, category);
+  }
+
   /** Data that is there already and counts whether or not an op reads it, told by its buffer: what the first that does takes it for, else input. */
   holdStorage(storage: Storage): void {
     this.tensors.hold(storage);

@@ -72,6 +72,11 @@ export class RecordedTensors {
     if (!tensor.isDisposed) this.become(tensor, category);
   }
 
+  /** The storages of `tensor` are of this category, but for those that are known already. */
+  find(tensor: Tensor, category: number): void {
+    for (const storage of storagesOf(tensor)) this.storageRow(storage, category);
+  }
+
   /** Whether the storages of `tensor` are known, and of that category. */
   isOf(tensor: Tensor, category: number): boolean {
     return storagesOf(tensor).every((storage) => this.categories[this.storageRow(storage, category)] === category);

@@ -1,6 +1,7 @@
 import type { CheckpointedBlock, GradientScope, OpCall, OpDone, TapeNode } from "@remat/dispatch-hook";
-import { Category, type Module, Phase } from "@remat/trace";
-import type { Tensor } from "@tensorflow/tfjs-core";
+import { optimizerSlots } from "@remat/mod-tracker";
+import { Category, checkArgument, type Module, Phase } from "@remat/trace";
+import { Tensor } from "@tensorflow/tfjs-core";
 import { OpRecorder } from "./op-recorder.js";
 import { RecomputedCalls } from "./recomputed-calls.js";
 import { SequenceIndex } from "./sequence-index.js";
@@ -55,6 +56,28 @@ export class TraceRecorder extends OpRecorder {
     for (const tensor of parameters) this.categorizeTensor(tensor, Category.parameter);
     for (const tensor of buffers) this.categorizeTensor(tensor, Category.buffer);
     this.builder.moduleWeights(module, this.rowsOf(parameters), this.rowsOf(buffers));
+  }
+
+  /**
+   * Records what `external` keeps, as it is now: the weights of a layer or model, the state of an optimizer, a tensor, which is other unless it is known as something else.
+   *
+   * @throws RematError `ARGUMENT` for anything else
+   * @example
+   * recorder.trackExternal(model);
+   */
+  trackExternal(external: object): void {
+    if (external instanceof Tensor) {
+      if (!external.isDisposed) this.categorizeFound(external, Category.other);
+      return;
+    }
+    const { weights, minimize } = external as { weights?: unknown; minimize?: unknown };
+    if (typeof minimize === "function") {
+      for (const slot of optimizerSlots(external)) this.categorizeTensor(slot, Category.optimizerState);
+      return;
+    }
+    checkArgument(Array.isArray(weights), "trackExternal's argument", external, "a layer, an optimizer or a tensor");
+    for (const { val, trainable } of weights as readonly { val: Tensor; trainable: boolean }[])
+      this.categorizeTensor(val, trainable ? Category.parameter : Category.buffer);
   }
 
   /**

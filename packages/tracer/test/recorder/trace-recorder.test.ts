@@ -17,6 +17,24 @@ function weight(data: tf.Tensor, trainable: boolean, name: string): tf.Variable 
   return variable;
 }
 
+test("what layers, optimizers and tensors from outside keep is recorded, each in its category", () => {
+  const layer = tf.layers.batchNormalization({ inputShape: [3] });
+  layer.build([2, 3]);
+  const optimizer = tf.train.momentum(0.1, 0.9);
+  optimizer.minimize(() => tf.sum((layer.apply(tf.ones([2, 3]), { training: true }) as tf.Tensor).square()));
+  const table = tf.ones([7]);
+  const recorder = new TraceRecorder();
+  withDispatchMode(recorder, () => {
+    for (const external of [layer, optimizer, table, layer.weights[0].read()]) recorder.trackExternal(external);
+  });
+  const { storages } = recorder.trace();
+  const bytesOf = (category: number): number =>
+    storages.bytes.reduce((sum, bytes, i) => sum + (storages.category[i] === category ? bytes : 0), 0);
+  expect([Category.parameter, Category.buffer, Category.other].map(bytesOf)).toEqual([24, 24, 28]);
+  expect(bytesOf(Category.optimizerState)).toBeGreaterThanOrEqual(24);
+  expect(() => recorder.trackExternal({})).toThrow("expected a layer, an optimizer or a tensor");
+});
+
 /**
  * One training step of `sum(relu(x w))` with SGD, checked by hand: x is 4 × 2 and w 2 × 3, so x has 32 bytes, w 24, the product and its
  * relu 48 each, and the loss 4.
