@@ -13,7 +13,8 @@ const isNamed = (value: unknown): boolean =>
 
 const isList = (value: unknown): boolean => value === undefined || Array.isArray(value);
 const isSchema = (value: unknown): boolean =>
-  value === undefined || (isObject(value) && isList(value["writes"]) && isList(value["aliases"]) && isList(value["tags"]));
+  value === undefined ||
+  (isObject(value) && isList(value["writes"]) && isList(value["aliases"]) && isList(value["tags"]));
 
 /** What an item of each table is, in words, and whether a value is one. */
 const tables: Readonly<Record<string, readonly [what: string, is: (item: unknown) => boolean]>> = {

@@ -270,7 +270,9 @@ class TraceReader {
       this.builder.free(this.builder.allocate(event.ws, this.file.config.device, Category.temporary));
     }
     const encoded = encodeAtenArguments({ args, kwargs, out });
-    const written = new Set(had ?? (event.w ?? []).map((storage) => this.tensors.storage(storage, Category.other, seen)));
+    const written = new Set(
+      had ?? (event.w ?? []).map((storage) => this.tensors.storage(storage, Category.other, seen)),
+    );
     const flags = atenFlags(name, kwargs, declares && { ...declares, isView: this.isView(encoded, written) });
     this.builder.op({
       name,
@@ -312,7 +314,8 @@ class TraceReader {
 
   /** The file's storages of all tensors in `value`. */
   private storagesIn(value: Encoded): number[] {
-    if (typeof value === "string" && value.startsWith("%")) return [...numbers(this.file.tensors[Number(value.slice(1))]?.s)];
+    if (typeof value === "string" && value.startsWith("%"))
+      return [...numbers(this.file.tensors[Number(value.slice(1))]?.s)];
     return typeof value === "object" && value !== null
       ? Object.values(value).flatMap((item) => this.storagesIn(item as Encoded))
       : [];

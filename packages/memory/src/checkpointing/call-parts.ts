@@ -105,8 +105,7 @@ export class CallParts {
       if (trace.ops.flags[op] & OpFlag.effectful) return `${trace.opName(op)} does more than compute`;
       for (const storage of storagesOf(trace, trace.opInputs(op))) {
         const written = made.has(storage) ? -1 : rules.lastWrite(storage, call);
-        if (written >= op)
-          return `${trace.opName(written)} writes into what it is given`;
+        if (written >= op) return `${trace.opName(written)} writes into what it is given`;
       }
     }
     return undefined;

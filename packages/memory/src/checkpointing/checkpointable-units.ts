@@ -206,8 +206,10 @@ function refusalsByMark(trace: Trace, reasons: ReadonlyMap<string, string>): Rea
 /** The storages that an op writes into and that were there before it, by op. */
 type WrittenStorages = (op: number) => readonly number[];
 
-const writtenStorages = (trace: Trace): WrittenStorages => (op) =>
-  Array.from(trace.opWrites(op)).flatMap((tensor) => [...trace.tensorStorages(tensor)]);
+const writtenStorages =
+  (trace: Trace): WrittenStorages =>
+  (op) =>
+    Array.from(trace.opWrites(op)).flatMap((tensor) => [...trace.tensorStorages(tensor)]);
 
 /** By storage: the ops outside of backward passes that write into it. */
 function writesInForward(trace: Trace, written: WrittenStorages): Map<number, number[]> {
