@@ -16,13 +16,22 @@ class StateWatch:
     def __init__(self, tables, events):
         self._tables, self._events = tables, events
         self._running = []
+        self._seen = weakref.WeakKeyDictionary()  # by module: its attributes as it ended last, or as the outermost call began
+        self._hooked = []  # modules with hooks that ran since they ended
         self._generators = global_generators()
 
-    def has_changed(self):
-        """Whether something changed since this was asked last, in a way that a second run would repeat."""
+    def has_changed(self, entering=None):
+        """Whether something changed since this was asked last, in a way that a second run of the modules that run now would repeat. `entering`: a module that begins, whose hooks may have run already."""
         generators = global_generators()
         changed = generators != self._generators
         self._generators = generators
+        if self._running:
+            # What hooks change beside the call of their module belongs to the calls around it.
+            for module in [*self._hooked, *([entering] if entering in self._seen else [])]:
+                now = _look(module, self._tables)
+                changed = self._differs(_Running(module, self._seen[module], self._running[-1].since), now) or changed
+                self._seen[module] = now
+        self._hooked = []
         for one in self._running:
             now = _look(one.module, self._tables)
             # Each is looked at, so that none is told of twice.
@@ -31,12 +40,19 @@ class StateWatch:
         return changed
 
     def enter(self, module):
+        if not self._running:
+            for one in module.modules():
+                self._seen[one] = _look(one, self._tables)
         self._running.append(_Running(module, _look(module, self._tables), len(self._events)))
 
     def leave(self, module):
         while self._running:
             # Calls that raised are left over.
-            if self._running.pop().module is module:
+            one = self._running.pop()
+            if one.module is module:
+                self._seen[module] = one.attributes
+                if module._forward_hooks:
+                    self._hooked.append(module)
                 return
 
     def _differs(self, running, now):

@@ -8,6 +8,7 @@ from collections import defaultdict
 
 import torch
 from torch.autograd.graph import saved_tensors_hooks
+from torch.nn.modules.instancenorm import _InstanceNorm
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 from torch.utils._python_dispatch import TorchDispatchMode, is_traceable_wrapper_subclass
@@ -253,7 +254,8 @@ class Recorder(TorchDispatchMode):
         numbers = {number for tensor in says.written(args, kwargs) for number in self.tables.storages_given(tensor)}
         running = self._states[-1][0] if self._states and not in_backward() else None
         counted = set()
-        if running is not None and running.training and counts_once(running):
+        # Instance normalisation also reads what it writes.
+        if running is not None and running.training and counts_once(running) and not isinstance(running, _InstanceNorm):
             self._in_normalisation.add(id(event))
             counted = numbers & {number for tensor in statistics_of(running) for number in self.tables.storages_given(tensor)}
         self._declared |= numbers
@@ -365,7 +367,7 @@ class Recorder(TorchDispatchMode):
         recomputes = in_backward()
         if recomputes:
             self._running.append(fqn)
-        self._look_at_state()
+        self._look_at_state(module)
         self._module_event("pre_fw", fqn, self._encode_all(inputs), module)
         if is_transformed():
             self._tell({"e": "mark", "name": TRANSFORMED})
@@ -399,9 +401,9 @@ class Recorder(TorchDispatchMode):
             ends_with_pass = not needing_gradient(inputs)
             self._own(on_first_gradient(needing, lambda grad: self._begin_backward(fqn, grad, ends_with_pass)))
 
-    def _look_at_state(self):
+    def _look_at_state(self, entering=None):
         # Told before the next module begins or this one ends: of the calls whose code ran until now.
-        if not self._ended and self._watch.has_changed() and not in_backward():
+        if not self._ended and self._watch.has_changed(entering) and not in_backward():
             self._tell({"e": "mark", "name": STATE_CHANGED})
 
     def _has_replaced_state(self, module):
