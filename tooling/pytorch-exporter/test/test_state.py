@@ -88,6 +88,9 @@ class Forced(State):
 class Planned(State):
     """What a recording shows is never planned to run again, so that a policy needs no comparison."""
 
+    OFTEN = ["a fused observer", "a custom op", "batch_norm of a module's own", "a tensor in an attribute", "a number", "a hook that counts", "InstanceNorm", "statistics that another module reads"]
+    NAMES = list(PROGRAMS) if os.environ.get("REMAT_ALL_TESTS") else list(dict.fromkeys([*OFTEN, *list(PROGRAMS)[::4]]))
+
     def plan(self, path, budget):
         policy = self.folder / "policy.json"
         policy.unlink(missing_ok=True)
@@ -97,7 +100,7 @@ class Planned(State):
 
     def test_a_policy_for_a_recording_leaves_training_as_it_is(self):
         planned = 0
-        for name in PROGRAMS:
+        for name in self.NAMES:
             with self.subTest(name):
                 model, optimizer, step = make(name)
                 step()
@@ -111,7 +114,7 @@ class Planned(State):
                 if name in SEEN_BY_COMPARISON:
                     continue
                 self.assertTrainedAlike(trained(name, lambda model, step, policy=policy: remat.apply(model, policy)), trained(name))
-        self.assertGreater(planned, len(PROGRAMS) * 0.8)
+        self.assertGreater(planned, len(self.NAMES) * 0.8)
 
 
 @unittest.skipUnless(CLI, "REMAT_CLI is not set")
@@ -142,7 +145,7 @@ class Fitted(State):
 
     def test_a_step_that_differs_from_itself_is_told_of_and_no_module_is_blamed(self):
         model, _, _ = make("no state")
-        batches = iter(torch.randn(100, 4, 32))
+        batches = iter(torch.randn(100, 96, 32))
 
         def step():
             loss = model(next(batches)).square().mean()
@@ -151,7 +154,7 @@ class Fitted(State):
 
         before = state_of(model)
         with self.assertRaisesRegex(remat.StepNotRepeatable, r"step\(\) is not repeatable.*differ in .* after 1 step\. .*fixed batch") as raised:
-            remat.fit(model, step, "80%", planner=CLI, seconds=1, repeats=1, verbose=False)
+            remat.fit(model, step, "95%", planner=CLI, seconds=3, repeats=1, verbose=False)
         self.assertNotIn("module '", str(raised.exception).replace("of module", ""))
         after = state_of(model)
         self.assertEqual({key for key in before if before[key] != after[key]}, set())
