@@ -114,7 +114,8 @@ class Planned(State):
                 if name in SEEN_BY_COMPARISON:
                     continue
                 self.assertTrainedAlike(trained(name, lambda model, step, policy=policy: remat.apply(model, policy)), trained(name))
-        self.assertGreater(planned, len(self.NAMES) * 0.8)
+        # Most find a plan, so that the loop above compares something; modules with observers and functional normalisation may not.
+        self.assertGreater(planned, len(self.NAMES) / 2)
 
 
 @unittest.skipUnless(CLI, "REMAT_CLI is not set")
