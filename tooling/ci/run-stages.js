@@ -66,7 +66,21 @@ function specsStage(backend, modes) {
 
 /** Test files of the PyTorch exporter that every change runs. The others are in `.ci/nightly`: `test_compiled` compiles models, and `test_cuda` needs a GPU. */
 const pytorchTests = [
-  ...["test_state", "test_fit", "test_steps", "test_programs", "test_parts", "test_regions", "test_wrapped"],
+  ...[
+    "test_state",
+    "test_fit",
+    "test_steps",
+    "test_programs",
+    "test_parts",
+    "test_regions",
+    "test_sharded",
+    "test_wrapped",
+    "test_early_stop",
+    "test_late_writes",
+    "test_modules",
+    "test_transforms",
+    "test_twice",
+  ],
   ...["test_rules", "test_graphs", "test_kernels", "test_snapshots", "test_bookkeeping"],
 ];
 

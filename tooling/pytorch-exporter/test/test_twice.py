@@ -49,7 +49,7 @@ def penalty_step(norm):
 class Twice(Folder):
     def test_training_is_the_same_to_the_bit_under_random_policies(self):
         rng = random.Random(0)
-        for seed in range(len(MODELS) * len(LOSSES)):
+        for seed in range(0, len(MODELS) * len(LOSSES), 3):
             stock = results_of(seed, {}, {})
             begin = rng.randint(0, 10)
             for units, parts in ((random_policy(rng, build(seed)[0], {}), {}), ({}, {"": [[begin, begin + rng.randint(1, 20)]]})):

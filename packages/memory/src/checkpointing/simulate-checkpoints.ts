@@ -311,7 +311,8 @@ export class CheckpointSimulator {
     const { act, subject, savedStorage, scratchOf } = script;
     /** Instances that the code of the module refers to while it runs, by storage. */
     const local = new Map<number, number>();
-    const end = Math.min(frame.last, script.exit[frame.call]);
+    const beforeExit = script.exit[frame.call] - 1;
+    const end = units.savedUnwritten.has(frame.last) ? beforeExit : Math.min(frame.last, beforeExit);
     this.observer?.entered(frame.call, this.current, true);
     for (let at = script.enter[frame.call] + 1; at <= end; at++) {
       const item = subject[at];
