@@ -10,7 +10,7 @@ from module_cases import ALL, CASES, WITHOUT_FORWARD, Untrainable, try_case
 from recorded_files import CLI
 from torch import nn
 
-SEEDS = range(3)
+SEEDS = range(2)
 
 
 class Modules(unittest.TestCase):
@@ -32,7 +32,7 @@ class Modules(unittest.TestCase):
                         continue
                     self.assertTrue(wrong is None or wrong.startswith("refused"), wrong)
                     trained[name] += 1
-        self.assertGreater(sum(trained.values()), 2.5 * len(ALL))
+        self.assertGreater(sum(trained.values()), 0.8 * len(SEEDS) * len(ALL))
 
 
 if __name__ == "__main__":
