@@ -166,7 +166,7 @@ const fixWithoutLine = ({ within }: LeakMaker): string =>
 const fixOfUnclear = (lines: NonNullable<LeakMaker["lines"]>): string =>
   lines.length === 0
     ? "let it run longer: no stack of these tensors was taken"
-    : `let it run longer, or look at ${lines.length === 1 ? "that line" : "each of these lines"}: too few stacks were taken to tell which one`;
+    : "let it run longer: too few stacks were taken to tell which line it is";
 
 /** What is held by nothing that is known is held by the program. */
 const isHeldByProgram = ({ origin, held, lost }: LeakMaker): boolean =>
@@ -195,11 +195,13 @@ function placeOf({ line, lines, within, op }: LeakMaker): string {
     : `${within}, with no line of the program on the stack`;
 }
 
+/** The stacks of these lines, and none of them by name as the cause: another may have made what leaks. */
 function describePossible(lines: NonNullable<LeakMaker["lines"]>, op: string): string {
-  if (lines.length === 0) return `tf.${op}, at a line that is not known`;
-  const named = lines.slice(0, mostLines).map(({ line, share }) => `${line} (${Math.round(100 * share)}% of stacks)`);
+  const known = `tf.${op}, at a line that is not certain`;
+  if (lines.length === 0) return known;
+  const named = lines.slice(0, mostLines).map(({ line, share }) => `${Math.round(100 * share)}% of stacks at ${line}`);
   const rest = lines.length > mostLines ? [`${lines.length - mostLines} more`] : [];
-  return lines.length === 1 ? `perhaps ${named[0]}` : `one of ${[...named, ...rest].join(", ")}`;
+  return `${known} (${[...named, ...rest].join(", ")})`;
 }
 
 const tensors = (count: number): string => `${count} ${count === 1 ? "tensor" : "tensors"}`;

@@ -1,3 +1,4 @@
+import type { StackLimits } from "@remat/leaks";
 import type { ProgramPlace } from "./outside/program-io.js";
 
 /** What is to be done with a program: record its first steps. */
@@ -27,6 +28,8 @@ export interface ExecOrder {
 /** What is to be done with a program: find what outlives its step. */
 export interface LeaksOrder {
   readonly kind: "leaks";
+  /** How many stacks may be taken; left out: as many as slow the program by a few percent. */
+  readonly stacks?: StackLimits;
 }
 
 export type ProgramOrder = RecordOrder | ExecOrder | LeaksOrder;

@@ -25,6 +25,8 @@ interface Samples {
   count: number[];
   bytes: number[];
   variance: number[];
+  /** The least count since the sample before, if it was below that, else infinite: a buffer may be emptied and filled again within a period. */
+  dip: number[];
 }
 
 /** Of things that were drawn with a probability of one in `weight`, each standing for as many. */
@@ -44,7 +46,11 @@ class Clock {
   /** By maker; none of one of which nothing has ever been alive. */
   readonly samples: (Samples | undefined)[] = [];
 
-  constructor(readonly rank: number) {}
+  constructor(
+    readonly rank: number,
+    /** By maker: the least count since the last sample. */
+    readonly lows: number[],
+  ) {}
 
   get isOver(): boolean {
     return this.since > Math.max(fewestAfter, 2 * this.longest);
@@ -97,8 +103,9 @@ export class GrowthAccumulator {
 
   /** The same thing, of the same weight, was freed. */
   freed(maker: number, bytes: number, weight = 1): void {
-    this.counts[maker] -= weight;
+    const count = (this.counts[maker] -= weight);
     this.bytes[maker] -= weight * bytes;
+    for (const { lows } of this.clocks.values()) if (count < (lows[maker] ?? 0)) lows[maker] = count;
     if (weight === 1) return;
     this.variances[maker] -= varianceOf(weight);
     this.collected[maker] += varianceOf(weight);
@@ -109,7 +116,7 @@ export class GrowthAccumulator {
     let clock = this.clocks.get(kind);
     if (clock === undefined) {
       const rank = this.kinds.indexOf(kind);
-      this.clocks.set(kind, (clock = new Clock(rank < 0 ? this.kinds.length : rank)));
+      this.clocks.set(kind, (clock = new Clock(rank < 0 ? this.kinds.length : rank, [...this.counts])));
     }
     for (const other of this.clocks.values()) if (other.rank < clock.rank) other.since++;
     clock.longest = Math.max(clock.longest, clock.since);
@@ -122,11 +129,20 @@ export class GrowthAccumulator {
       if (samples === undefined) {
         if (this.counts[maker] === 0) continue;
         const before = new Array<number>(clock.taken).fill(0);
-        clock.samples[maker] = samples = { count: before, bytes: [...before], variance: [...before] };
+        clock.samples[maker] = samples = {
+          count: before,
+          bytes: [...before],
+          variance: [...before],
+          dip: before.map(() => Number.POSITIVE_INFINITY),
+        };
       }
+      const before = samples.count.at(-1) ?? 0;
+      const least = clock.lows[maker] ?? 0;
+      samples.dip.push(least < before ? least : Number.POSITIVE_INFINITY);
       samples.count.push(this.counts[maker]);
       samples.bytes.push(this.bytes[maker]);
       samples.variance.push(this.collected[maker]);
+      clock.lows[maker] = this.counts[maker];
     }
     clock.taken++;
   }
@@ -142,6 +158,7 @@ export class GrowthAccumulator {
       samples.count.length = clock.taken;
       samples.bytes.length = clock.taken;
       samples.variance.length = clock.taken;
+      samples.dip.length = clock.taken;
     }
   }
 
@@ -182,12 +199,19 @@ function thin(clock: Clock): void {
   const isKept = (_: number, i: number): boolean => i % 2 === 1;
   for (const samples of clock.samples) {
     if (samples === undefined) continue;
-    samples.count = samples.count.filter(isKept);
+    const { count, dip } = samples;
+    samples.dip = dip.flatMap((_, i) => (isKept(0, i) ? [mergedDip(dip[i - 1], dip[i], count[i - 2] ?? 0)] : []));
+    samples.count = count.filter(isKept);
     samples.bytes = samples.bytes.filter(isKept);
     samples.variance = samples.variance.filter(isKept);
   }
   clock.taken /= 2;
   clock.stride *= 2;
+}
+
+function mergedDip(one: number, other: number, before: number): number {
+  const least = Math.min(one, other);
+  return least < before ? least : Number.POSITIVE_INFINITY;
 }
 
 function judgeClock(
@@ -197,13 +221,15 @@ function judgeClock(
   { count, bytes, isLost }: { readonly count: number; readonly bytes: number; readonly isLost: boolean },
 ): Omit<MakerGrowth, "count" | "bytes" | "countError"> {
   const none = new Array<number>(clock.taken).fill(0);
-  const samples = clock.samples[maker] ?? { count: none, bytes: none, variance: none };
-  const byCount = judgeGrowth(samples.count, count, { variance: samples.variance, isLost });
+  const samples = clock.samples[maker] ?? { count: none, bytes: none, variance: none, dip: none };
+  const lows = samples.count.map((each, i) => Math.min(each, samples.dip[i]));
+  const byCount = judgeGrowth(lows, count, { variance: samples.variance, isLost });
+  const isLevel = samples.count.every((each, i) => i === 0 || each <= samples.count[0] + 1);
   const isExact = (samples.variance.at(-1) ?? 0) === 0;
   const byBytes = judgeGrowth(samples.bytes, bytes, { unit: bytes / Math.max(1, count), isLost });
   return {
     // One tensor that is replaced by a larger one each time grows in bytes alone.
-    verdict: isExact && byBytes.verdict === "growing" ? "growing" : byCount.verdict,
+    verdict: isExact && isLevel && byBytes.verdict === "growing" ? "growing" : byCount.verdict,
     period,
     countPerPeriod: byCount.perSample / clock.stride,
     bytesPerPeriod: (isExact ? byBytes.perSample : byCount.perSample * (bytes / Math.max(1, count))) / clock.stride,

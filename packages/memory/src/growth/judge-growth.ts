@@ -28,8 +28,9 @@ const fewestDifferences = 3;
 /** An estimated rise counts if it is above so many standard errors, and near the end, where fewer things are counted, above so many. */
 const standardErrors = 5;
 const standardErrorsAtEnd = 3;
-/** Squared standard errors by which a last third differs from the first. */
-const slowing = 2;
+/** Standard errors by which the last third is below the first, and below the warm-up, in which things are made once. */
+const slowing = 1;
+const slowingSinceStart = 2;
 
 /**
  * Judges a quantity by its values at the end of each period, oldest first, and its value now. The first quarter, at least one period, is warm-up.
@@ -37,6 +38,7 @@ const slowing = 2;
  * does so near the end, and has not been given back by now. Buffers and caches that fill do so for a while, so the floor must also
  *
  * - rise again and again, never level for more than a quarter of the rest,
+ * - go with new maxima to the end,
  * - rise by more than twice the largest fall of the quantity,
  * - and rise in the last third as fast as in the first, or at half that pace.
  *
@@ -55,7 +57,10 @@ export function judgeGrowth(samples: readonly number[], now: number, nature: Ser
   const isGivenBack = now <= Math.min(samples[0], floor.at(0)) + grown / 4;
   const isBuffer =
     nature.isLost !== true &&
-    (floor.isLevelForLong() || grown <= 2 * largestFall(values) || isSlowing(floor, differences, nature.unit ?? 1));
+    (floor.isLevelForLong() ||
+      hasCeiling(values) ||
+      grown <= 2 * largestFall(values) ||
+      isSlowing(floor, differences, nature.unit ?? 1, floor.at(0) - samples[samples.length >> 4]));
   const isGrowing = floor.risesThroughout() && !isGivenBack && !isBuffer;
   return isGrowing
     ? { verdict: "growing", perSample: grown / differences, judged }
@@ -134,6 +139,12 @@ class Floor {
   }
 }
 
+/** Whether the last quarter is nowhere above what came before. */
+function hasCeiling(values: readonly number[]): boolean {
+  const start = Math.floor((3 * (values.length - 1)) / 4);
+  return Math.max(...values.slice(start)) <= Math.max(...values.slice(0, start));
+}
+
 function largestFall(values: readonly number[]): number {
   let most = 0;
   let fall = 0;
@@ -144,9 +155,10 @@ function largestFall(values: readonly number[]): number {
   return fall;
 }
 
-/** Whether the last third brought less than half of the first, and less than chance explains. */
-function isSlowing(floor: Floor, last: number, unit: number): boolean {
-  const first = floor.rise(0, Math.round(last / 3)) / unit;
+/** Whether the last third brought less than half of the first, or of the warm-up after its first moments, which is as long, and less than chance explains. */
+function isSlowing(floor: Floor, last: number, unit: number, warmUp: number): boolean {
   const latest = floor.rise(Math.round((2 * last) / 3), last) / unit;
-  return latest < first / 2 && (first - latest) ** 2 > slowing * (first + latest);
+  const isBelow = (earlier: number, errors: number): boolean =>
+    latest < earlier / 2 && (earlier - latest) ** 2 > errors ** 2 * (earlier + latest);
+  return isBelow(floor.rise(0, Math.round(last / 3)) / unit, slowing) || isBelow(warmUp / unit, slowingSinceStart);
 }

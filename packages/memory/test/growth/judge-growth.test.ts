@@ -82,7 +82,7 @@ describe("bounded buffers are steady", () => {
       fc.property(cases, ({ seed, bound, rate, start }) => {
         const draw = random(seed);
         const samples: number[] = [];
-        for (let i = 0, size = 0; i < start + 3 * bound + 20; i++) {
+        for (let i = 0, size = 0; i < start + 12 * bound + 60; i++) {
           if (i >= start) for (let k = 0; k < rate; k++) size = trim(size + 1, bound, draw);
           samples.push(size);
         }
@@ -197,6 +197,21 @@ describe("GrowthAccumulator", () => {
     expect(run(40, () => {}, "repeat").growthOf(0).verdict).toBe("steady");
   });
 
+  it("knows a buffer that is emptied within a period, and is fuller by chance at the end of each", () => {
+    const buffer: number[] = [];
+    const growth = run(12, (g) => {
+      for (let k = 0; k < 100; k++) {
+        buffer.push(4);
+        if (buffer.length < 92) continue;
+        // Those of earlier periods, which are all that is counted before the period is over.
+        if (g.growthOf(0).count > 0) for (let old = g.growthOf(0).count; old > 0; old--) g.freed(0, 4);
+        buffer.length = 0;
+      }
+      while (g.growthOf(0).count < buffer.length) g.allocated(0, 4);
+    });
+    expect(growth.growthOf(0)).toMatchObject({ count: 1200 % 92, verdict: "steady" });
+  });
+
   /** A leak and a full buffer, of which one in `weightAt(period)` is counted, chosen at random. */
   const sampled = (seed: number, periods: number, weightAt: (period: number) => number) => {
     const draw = random(seed);
@@ -223,7 +238,7 @@ describe("GrowthAccumulator", () => {
         const growth = sampled(seed, 4000, (period) => 2 ** (period < change ? before : after));
         expect(growth.growthOf(1).verdict).toBe("steady");
         const { count, countError = 0 } = growth.growthOf(0);
-        expect(Math.abs(count - 4000)).toBeLessThanOrEqual(6 * Math.max(countError, 2 ** Math.max(before, after)));
+        expect(Math.abs(count - 4000)).toBeLessThanOrEqual(10 * Math.max(countError, 2 ** Math.max(before, after)));
       }),
       { numRuns: 200 },
     );

@@ -41,7 +41,7 @@ export function startAgent(order: GivenOrder, io: ProgramIo): void {
   reporter.write();
   try {
     if (order.kind === "record") watching = recordProgram(order, reporter);
-    else if (order.kind === "leaks") watching = watchLeaks(reporter);
+    else if (order.kind === "leaks") watching = watchLeaks(order, reporter);
     else executeProgram(order, reporter);
   } catch (error) {
     if (order.kind === "exec" && error instanceof RematError) throw error;

@@ -2,6 +2,7 @@ import { type LeakReport, LeakWatch, onMarkedPeriod } from "@remat/leaks";
 import { type RunningLayers, watchGraphPredictions, watchPredictions, watchRunningLayers } from "@remat/mod-tracker";
 import { Guard } from "../../outside/guard.js";
 import { beforeProcessEvents } from "../../outside/process-events.js";
+import type { LeaksOrder } from "../../program-order.js";
 import { SourceLines } from "../source/source-lines.js";
 import type { ThreadReporter } from "../thread-reporter.js";
 
@@ -22,7 +23,7 @@ export interface LeakWatching {
 }
 
 /** Watches this thread's tensors until its end, and tells what has outlived its period. */
-export function watchLeaks(reporter: ThreadReporter): LeakWatching {
+export function watchLeaks({ stacks }: LeaksOrder, reporter: ThreadReporter): LeakWatching {
   const lines = new SourceLines();
   let layers: RunningLayers | undefined;
   let writtenAt = performance.now();
@@ -49,6 +50,7 @@ export function watchLeaks(reporter: ThreadReporter): LeakWatching {
     runningModule: () => layers?.path,
     onTensors: writeIfDue,
     onError: (error) => guard.break(error),
+    ...(stacks !== undefined && { stacks }),
   });
   const predicted = guard.wrap(() => watch.periodOver("predict"));
   closing.push(() => watch.close(), onMarkedPeriod(guard.wrap((kind) => watch.endPeriod(kind))));
