@@ -20,7 +20,7 @@ describe("of a loop that never yields", () => {
       const report = await runLoop(leaks, how);
       const [maker, ...others] = growing(report.leaks!);
       expect(others).toEqual([]);
-      expect(maker.line).toMatch(/^looping\/sync-loop\.cjs:8:/);
+      expect(maker.line).toMatch(/^looping\/sync-loop\.cjs:12:/);
       expect(maker.countPerPeriod).toBe(1);
       expect(report.isOver).toBe(how === "exit" ? true : undefined);
     },

@@ -137,7 +137,7 @@ function actOf({ habit, perRun, every, start, bound }: Place, k: number, runs: n
     held: push,
     newest: `${push} if (${kept}.length > ${most}) ${kept}.shift().dispose();`,
     "emptied when full": `${push} if (${kept}.length >= ${most}) for (const each of ${kept}.splice(0)) each.dispose();`,
-    "emptied now and then": `${push} if (random() < ${2 / most}) for (const each of ${kept}.splice(0)) each.dispose();`,
+    "emptied now and then": `${push} if (random() < ${2 / most} || ${kept}.length >= ${most}) for (const each of ${kept}.splice(0)) each.dispose();`,
     "random ones dropped": `${push} while (${kept}.length > ${most}) ${kept}.splice(Math.floor(random() * ${kept}.length), 1)[0].dispose();`,
     cache: cached,
     "least recently used": `const key = Math.floor(random() * ${2 * keys}); if (!cache${k}.has(key)) cache${k}.set(key, hold(${made})); if (cache${k}.size > ${keys}) { const [old, tensor] = cache${k}.entries().next().value; cache${k}.delete(old); tensor.dispose(); }`,

@@ -1,6 +1,7 @@
-// Trains in a loop that lets no timer run, leaks at line 8, and ends as HOW says after three tenths of a second.
+// Trains in a loop that lets no timer run, leaks at line 12, and ends as HOW says after three tenths of a second.
 const tf = require("@tensorflow/tfjs");
 const how = process.env.HOW;
+const { exit } = process;
 if (how === "rethrow")
   process.on("uncaughtException", (error) => {
     throw error;
@@ -11,7 +12,7 @@ for (let step = 0; ; step++) {
   const x = tf.randomNormal([8, 4]);
   optimizer.minimize(() => x.matMul(w).square().mean());
   if (step < 200 || Date.now() - start < 300) continue;
-  if (how === "exit") process.exit(3);
+  if (how === "exit") exit(3);
   if (how === "rethrow") throw new Error("memory access out of bounds");
   process.kill(process.pid, how);
 }
