@@ -100,14 +100,14 @@ export const resetModStatsMark = "resetModStats";
 /** The mark inside the call of a module that gives its own weights or buffers other storages as it runs: a second run of it would start from others. */
 export const stateReplacedMark = "stateReplaced";
 
+/** The mark inside a module call that runs under a transform of `torch.func`, as `vmap` and `jvp` are: it cannot run again as a whole outside of that. */
+export const transformedMark = "transformed";
+
 /**
  * The mark inside the call of a module whose code changes other state than tensors that ops write into: a number or a tensor in an attribute, a list, Python's random generator. A
  * second run of the code would change it a second time. Ops that are replayed without the code change nothing.
  */
 export const stateChangedMark = "stateChanged";
-
-/** The mark inside a module call that runs under a transform of `torch.func`, as `vmap` and `jvp` are: it cannot run again as a whole outside of that. */
-export const transformedMark = "transformed";
 
 const nameOf = <T extends Record<string, number>>(table: T): readonly (keyof T)[] => {
   const names: (keyof T)[] = [];

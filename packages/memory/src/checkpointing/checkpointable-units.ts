@@ -1,4 +1,12 @@
-import { EventKind, OpFlag, Phase, stateChangedMark, stateReplacedMark, type Trace, transformedMark } from "@remat/trace";
+import {
+  EventKind,
+  OpFlag,
+  Phase,
+  stateChangedMark,
+  stateReplacedMark,
+  type Trace,
+  transformedMark,
+} from "@remat/trace";
 import { Act } from "./act.js";
 import { type CallPart, CallParts } from "./call-parts.js";
 import { lastReadsOf, readAgain } from "./reads-of-calls.js";
@@ -12,6 +20,8 @@ export interface CheckpointableUnits {
   readonly callsOf: ReadonlyMap<string, readonly number[]>;
   /** Calls that several backward passes read from (`retain_graph`), so that each runs them again; selective checkpointing can do so once. */
   readonly callsReadAgain: ReadonlySet<number>;
+  /** Places of the script where an op saves what it writes afterwards, as `rrelu_with_noise` does with its noise: a call in which nothing is saved later runs again to its end. */
+  readonly savedUnwritten: ReadonlySet<number>;
   /** By call: the storages that its ops read and that were made before it began. */
   readonly args: readonly (readonly number[])[];
   /** By call: the forward ops in it. */
@@ -39,10 +49,12 @@ export function checkpointableUnits(script: StepScript): CheckpointableUnits {
   const { trace, maker } = script;
   const { calls, modules, ops } = trace;
   const ranges = readRanges(script);
-  const marked = refusalsByMark(trace, refusalOf);
-  const changing = refusalsByMark(trace, refusalOfCode);
+  const replacing = callsMarked(trace, stateReplacedMark);
+  const changing = callsMarked(trace, stateChangedMark);
+  const transformed = callsMarked(trace, transformedMark);
   const written = writtenStorages(trace);
   const writes = writesInForward(trace, written);
+  const { savedUnwritten, lateWrites } = writesAfterSaves(script, written, ranges);
   const lastReads = lastReadsOf(script, ranges.callsOfSave);
   /** What is written after the last time that a call may run again is as good as unwritten. */
   const lastWrite = (storage: number, call: number): number =>
@@ -51,7 +63,8 @@ export function checkpointableUnits(script: StepScript): CheckpointableUnits {
   /** Why nothing in a call can run again, whatever its ops are. */
   const refusal = (call: number): string | undefined => {
     if (!isOfModel(modules[calls.module[call]].fqn)) return "it is no module of the model";
-    return marked.get(call);
+    if (replacing.has(call)) return "it replaces its own weights or buffers as it runs";
+    return transformed.has(call) ? "it runs under a transform of torch.func" : undefined;
   };
   const savesSomewhere = new Set(ranges.saves.flatMap((saves, call) => (saves > 0 ? [calls.module[call]] : [])));
   const args: number[][] = [];
@@ -63,7 +76,13 @@ export function checkpointableUnits(script: StepScript): CheckpointableUnits {
     if (ranges.saves[call] === 0 && savesSomewhere.has(calls.module[call])) continue;
     callsOf.set(fqn, [...(callsOf.get(fqn) ?? []), call]);
     const of = { saves: ranges.saves[call], written, lastWrite };
-    const reason = refusal(call) ?? changing.get(call) ?? whyNot(script, call, ranges.opsOf[call], of);
+    const changes = changing.has(call) ? "its code changes state that outlives the call" : undefined;
+    const late = lateWrites.get(call);
+    const reason =
+      refusal(call) ??
+      changes ??
+      whyNot(script, call, ranges.opsOf[call], of) ??
+      (late === undefined ? undefined : `${trace.opName(late)} writes into what is saved already`);
     if (reason !== undefined) refused.set(fqn, reason);
   }
   const runtimeMs = ops.runtimeMs.map((ms) => (ms > 0 ? ms : 0));
@@ -82,6 +101,7 @@ export function checkpointableUnits(script: StepScript): CheckpointableUnits {
     fqns: [...callsOf.keys()].filter((fqn) => !refused.has(fqn)),
     callsOf,
     callsReadAgain: readAgain(script, ranges.callsOfSave),
+    savedUnwritten,
     args,
     opsOf: ranges.opsOf,
     runtimeMs,
@@ -169,21 +189,11 @@ function modelOf(fqns: readonly string[]): (fqn: string) => boolean {
 
 const rootOf = (fqn: string): string => fqn.split(".", 1)[0];
 
-const refusalOf: ReadonlyMap<string, string> = new Map([
-  [stateReplacedMark, "it replaces its own weights or buffers as it runs"],
-  [transformedMark, "it runs under a transform of torch.func"],
-]);
-
-/** Why the code of a call cannot run again, though its ops can be replayed. */
-const refusalOfCode: ReadonlyMap<string, string> = new Map([
-  [stateChangedMark, "its code changes state that outlives the call"],
-]);
-
-/** By call with one of these marks inside, those around it included: why it cannot run again. */
-function refusalsByMark(trace: Trace, reasons: ReadonlyMap<string, string>): ReadonlyMap<number, string> {
+/** The calls inside which a mark stands, those around it included. */
+function callsMarked(trace: Trace, mark: string): ReadonlySet<number> {
   const { events, moduleEvents, strings } = trace;
   const active = new Set<number>();
-  const found = new Map<number, string>();
+  const found = new Set<number>();
   for (let event = 0; event < events.count; event++) {
     const item = events.subject[event];
     switch (events.kind[event]) {
@@ -193,11 +203,9 @@ function refusalsByMark(trace: Trace, reasons: ReadonlyMap<string, string>): Rea
       case EventKind.exitModule:
         if (moduleEvents.phase[item] === Phase.forward) active.delete(moduleEvents.call[item]);
         break;
-      case EventKind.mark: {
-        const reason = reasons.get(strings[item]);
-        if (reason !== undefined) for (const call of active) found.set(call, reason);
+      case EventKind.mark:
+        if (strings[item] === mark) for (const call of active) found.add(call);
         break;
-      }
     }
   }
   return found;
@@ -210,6 +218,41 @@ const writtenStorages =
   (trace: Trace): WrittenStorages =>
   (op) =>
     Array.from(trace.opWrites(op)).flatMap((tensor) => [...trace.tensorStorages(tensor)]);
+
+/** Where ops save what they write themselves, and by call an op that writes into what the call makes and has saved before: nothing runs again up to there. */
+function writesAfterSaves(
+  { act, subject, count, trace, maker, savedStorage }: StepScript,
+  written: WrittenStorages,
+  { opsOf, callsOfSave }: Ranges,
+): { readonly savedUnwritten: ReadonlySet<number>; readonly lateWrites: ReadonlyMap<number, number> } {
+  const savedUnwritten = new Set<number>();
+  const lateWrites = new Map<number, number>();
+  const opsInside = opsOf.map((ops) => new Set(ops));
+  /** By storage: what is saved of it and not given back; and what was saved since the op before, with its places. */
+  const saved = new Map<number, Set<number>>();
+  let sinceOp: number[] = [];
+  for (let at = 0; at < count; at++) {
+    const item = subject[at];
+    if (act[at] === Act.save) sinceOp.push(at);
+    else if (act[at] === Act.unsave) saved.get(savedStorage[item])?.delete(item);
+    else if (act[at] === Act.op) {
+      if (trace.ops.phase[item] === Phase.forward)
+        for (const storage of new Set(written(item))) {
+          if (sinceOp.some((place) => savedStorage[subject[place]] === storage))
+            for (const place of sinceOp) savedUnwritten.add(place);
+          for (const save of saved.get(storage) ?? [])
+            for (const call of callsOfSave.get(save) ?? [])
+              if (opsInside[call].has(maker[storage])) lateWrites.set(call, item);
+        }
+      for (const place of sinceOp) {
+        const storage = savedStorage[subject[place]];
+        saved.set(storage, (saved.get(storage) ?? new Set()).add(subject[place]));
+      }
+      sinceOp = [];
+    }
+  }
+  return { savedUnwritten, lateWrites };
+}
 
 /** By storage: the ops outside of backward passes that write into it. */
 function writesInForward(trace: Trace, written: WrittenStorages): Map<number, number[]> {
