@@ -113,7 +113,7 @@ function report(error: unknown, command: string | undefined, io: ConsoleIo): num
   // commander's own complaints (unknown option, missing argument) are usage errors, too.
   const lack = lackOfDescriptors(error);
   if (lack !== undefined) {
-    io.stderr.write(`remat: ${lack}\n`);
+    io.stderr.write(terminal.lines([`remat: ${lack}`]));
     return ExitCode.failed;
   }
   const usage =

@@ -1,6 +1,7 @@
-import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, statSync } from "node:fs";
+import { lstatSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
+import { InputError, readInputText } from "@remat/output-file";
 import { isPlainObject, parseJsonText, RematError } from "@remat/trace";
 import { shell } from "@remat/trace/emit";
 import { distance } from "fastest-levenshtein";
@@ -127,24 +128,11 @@ const mostBytes = 2 ** 22;
  * @throws RematError `CONFIG_FILE` for a pipe, which would be waited for, a device, and what is far too large
  */
 function readWhole(path: string): string | undefined {
-  let descriptor: number;
   try {
-    // Without this flag, a pipe that nobody writes to is waited for here.
-    descriptor = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
-  } catch {
-    return undefined;
-  }
-  try {
-    const stats = fstatSync(descriptor);
-    if (stats.isDirectory()) return undefined;
-    if (!stats.isFile() || stats.size > mostBytes)
-      throw new RematError(
-        "CONFIG_FILE",
-        `${path}: ${stats.isFile() ? `larger than ${mostBytes / 2 ** 20} MiB` : "not a regular file"}. Remove it, or ignore it (--no-config).`,
-      );
-    return readFileSync(descriptor, "utf8");
-  } finally {
-    closeSync(descriptor);
+    return readInputText(path, { maxBytes: mostBytes });
+  } catch (error) {
+    if (!(error instanceof InputError) || statSync(path).isDirectory()) return undefined;
+    throw new RematError("CONFIG_FILE", `${path}: ${error.message}. Remove it, or ignore it (--no-config).`);
   }
 }
 

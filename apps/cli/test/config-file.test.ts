@@ -138,7 +138,7 @@ describe("a config file that was found", () => {
     expect(spawnSync("mkfifo", [".rematrc"]).status).toBe(0);
     return expect(remat("memory", "model.json")).resolves.toMatchObject({
       code: 1,
-      stderr: expect.stringContaining(".rematrc: not a regular file") as string,
+      stderr: expect.stringContaining(".rematrc: it is a named pipe, not a regular file") as string,
     });
   });
 });

@@ -1,46 +1,57 @@
+import { RematError } from "@remat/trace";
+import { type JavaScriptCode, javascript } from "@remat/trace/emit";
 import { isObject, type JsonObject, show } from "./json.js";
 import { toTfjsCase } from "./to-tfjs-case.js";
 
 /** What every layer's configuration has, and tfjs-layers' own class reads. */
 const ofEveryLayer = new Set(["name", "trainable", "dtype", "batchInputShape", "batchShape"]);
 
-const isIdentifier = (name: string): boolean => /^[A-Za-z_$][\w$]*$/.test(name);
-
-/** Without what ends a line, and a comment with it, for JavaScript alone. */
-const inOneLine = (text: string): string => text.replace(/[\u2028\u2029]/g, " ");
+/** Undefined for a text that cannot name a class or a field. */
+function identifier(name: string): JavaScriptCode | undefined {
+  try {
+    return javascript.identifier(name);
+  } catch (error) {
+    if (error instanceof RematError) return undefined;
+    throw error;
+  }
+}
 
 /**
- * Returns the text of a module that makes a class for a layer of a file that nobody has, with what the file says of it; undefined where its name is
- * none that a class can have.
+ * Returns the text of a module that makes a class for a layer of a file that nobody has, with what the file says of it; undefined if its name cannot name a class.
  */
 export function classSkeleton(className: string, config: unknown): string | undefined {
-  if (!isIdentifier(className)) return undefined;
+  const name = identifier(className);
+  if (name === undefined) return undefined;
   const told: JsonObject = isObject(config) ? toTfjsCase(config) : {};
-  const fields = Object.keys(told).filter((field) => isIdentifier(field) && !ofEveryLayer.has(field));
-  return [
-    "// my-layers.js",
-    "export default ({ tf }) => [",
-    `  class ${className} extends tf.layers.Layer {`,
-    `    static className = "${className}";`,
-    "    constructor(config) {",
-    "      super(config);",
-    ...fields.map((field) => `      this.${field} = config.${field}; // ${inOneLine(show(told[field]))} in the file`),
-    "    }",
-    '    // Its weights: this.kernel = this.addWeight("kernel", shape, "float32", tf.initializers.glorotUniform()); super.build(inputShape)',
-    "    build(inputShape) {",
-    "      super.build(inputShape);",
-    "    }",
-    "    computeOutputShape(inputShape) {",
-    "      return inputShape;",
-    "    }",
-    "    call(inputs, { training }) {",
-    "      const [x] = [inputs].flat();",
-    `      return x; // What ${className} computes of it, in functions of tf that have gradients`,
-    "    }",
-    "    getConfig() {",
-    `      return { ...super.getConfig()${fields.map((field) => `, ${field}: this.${field}`).join("")} };`,
-    "    }",
-    "  },",
-    "];",
-  ].join("\n");
+  const fields = Object.keys(told).flatMap((field) => {
+    const code = ofEveryLayer.has(field) ? undefined : identifier(field);
+    return code === undefined ? [] : [{ code, comment: javascript.comment(`${show(told[field])} in the file`) }];
+  });
+  const kept = [javascript`...super.getConfig()`, ...fields.map(({ code }) => javascript`${code}: this.${code}`)];
+  return javascript.lines([
+    javascript`// my-layers.js
+export default ({ tf }) => [
+  class ${name} extends tf.layers.Layer {
+    static className = ${javascript.string(className)};
+    constructor(config) {
+      super(config);`,
+    ...fields.map(({ code, comment }) => javascript`      this.${code} = config.${code}; ${comment}`),
+    javascript`    }
+    // Its weights: this.kernel = this.addWeight("kernel", shape, "float32", tf.initializers.glorotUniform()); super.build(inputShape)
+    build(inputShape) {
+      super.build(inputShape);
+    }
+    computeOutputShape(inputShape) {
+      return inputShape;
+    }
+    call(inputs, { training }) {
+      const [x] = [inputs].flat();
+      return x; ${javascript.comment(`What ${className} computes of it, in functions of tf that have gradients`)}
+    }
+    getConfig() {
+      return { ${javascript.list(kept)} };
+    }
+  },
+];`,
+  ]);
 }

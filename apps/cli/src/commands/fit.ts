@@ -162,7 +162,7 @@ function timeOfSearch({ env }: Pick<ConsoleIo, "env">): string {
 /** Writes (`remat fit --store fits --sqlite fits.sqlite`) what a store contains for others to query. */
 async function exportStore(folder: string, path: string, io: ConsoleIo): Promise<void> {
   const rows = await exportFitStore(folder, path);
-  io.stderr.write(`remat: wrote ${rows} rows to ${path}\n`);
+  io.stderr.write(terminal.lines([`remat: wrote ${rows} rows to ${path}`]));
 }
 
 /** Answers (`remat fit --serve`) for a fleet until it is ended. */

@@ -1,5 +1,5 @@
-import { existsSync, lstatSync, readFileSync } from "node:fs";
-import { replaceFile } from "@remat/output-file";
+import { existsSync, lstatSync } from "node:fs";
+import { readInputHead, replaceFile } from "@remat/output-file";
 import { RematError } from "@remat/trace";
 import { readStoredFiles, requireNoLog, storedFiles } from "./read-store.js";
 import { columnNames, type StoredRow, storedColumns } from "./stored-rows.js";
@@ -59,7 +59,7 @@ async function sqliteOf(rows: readonly StoredRow[]): Promise<Uint8Array> {
 /** Refuses to overwrite what was not exported, such as a store of an earlier release with rows that are nowhere else. */
 function requireExport(path: string): void {
   if (!existsSync(path)) return;
-  const header = lstatSync(path).isFile() ? readFileSync(path) : Buffer.alloc(0);
+  const header = lstatSync(path).isFile() ? readInputHead(path, applicationIdAt + 4) : Buffer.alloc(0);
   if (header.length < applicationIdAt + 4 || header.readUInt32BE(applicationIdAt) !== applicationId)
     throw new RematError(
       "FIT_STORE",

@@ -2,7 +2,6 @@ export { exportFitStore } from "./export-store.js";
 export { type FitInWorkersOptions, type FitProgress, fitInWorkers } from "./fit-in-workers.js";
 export { fitParquet } from "./fit-parquet.js";
 export { checkFitStore, storeFit } from "./fit-store.js";
-export { readRegularFile } from "./read-regular-file.js";
 export { readFitStore } from "./read-store.js";
 export { serveUnits } from "./serve-units.js";
 export type { StoredRow, StoredSearch } from "./stored-rows.js";

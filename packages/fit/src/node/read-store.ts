@@ -1,5 +1,6 @@
-import { lstatSync, readdirSync, readFileSync } from "node:fs";
+import { lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { readInput } from "@remat/output-file";
 import { RematError } from "@remat/trace";
 import { checkShape } from "./check-shape.js";
 import { contentMark } from "./fit-store.js";
@@ -56,10 +57,9 @@ export async function readStoredFiles(folder: string, names: readonly string[]):
 
 function readWhole(path: string): Buffer {
   try {
-    const stats = lstatSync(path);
-    if (!stats.isFile()) throw new Error("not a regular file");
-    if (stats.size > mostBytes) throw new Error(`${stats.size} bytes, more than any search writes`);
-    return readFileSync(path);
+    // A link may lead out of the folder, and is not one of the files that searches write.
+    if (!lstatSync(path).isFile()) throw new Error("not a regular file");
+    return readInput(path, { maxBytes: mostBytes });
   } catch (cause) {
     throw damaged(path, (cause as Error).message, cause);
   }

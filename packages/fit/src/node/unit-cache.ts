@@ -1,10 +1,9 @@
 import { createHash } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { replaceFile } from "@remat/output-file";
+import { readInputText, replaceFile } from "@remat/output-file";
 import type { FitAnswer, FitUnit } from "../fit-unit.js";
 import { readAnswer } from "./read-answer.js";
-import { readRegularFile } from "./read-regular-file.js";
 
 /** Far above what an answer has. */
 const mostBytes = 64 * 2 ** 20;
@@ -37,7 +36,7 @@ export class UnitCache {
   get(unit: FitUnit): FitAnswer | undefined {
     const path = this.pathOf(unit);
     try {
-      const kept = JSON.parse(Buffer.from(readRegularFile(path, mostBytes)).toString("utf8")) as {
+      const kept = JSON.parse(readInputText(path, { maxBytes: mostBytes })) as {
         readonly key?: unknown;
         readonly answer?: unknown;
       } | null;
