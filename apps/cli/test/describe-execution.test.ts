@@ -106,7 +106,7 @@ describe("what remat exec tells at the end", () => {
       command,
     });
     expect(describeExecution({ ...report, thread: 2 }, { device }).facts).toEqual([
-      "8 passes in worker 2, of which the end was not seen: the thread was ended from outside",
+      "8 passes in worker 2; the thread was killed before more was known of them",
     ]);
   });
 

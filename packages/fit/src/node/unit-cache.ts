@@ -43,7 +43,8 @@ export class UnitCache {
       if (kept?.key !== this.keyOf(unit)) throw new Error("it is the answer to another question");
       return readAnswer(kept.answer, unit);
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+      // Nothing is kept yet, or nothing can be: `put` reports the latter.
+      if (["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "")) return undefined;
       this.onRejected(`${path}: ${(error as Error).message}`);
       return undefined;
     }
