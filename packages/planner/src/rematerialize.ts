@@ -5,6 +5,7 @@ import { workingSet } from "./bound/working-set.js";
 import { defaultTimeMs } from "./default-time-ms.js";
 import { type PlanningGraph, withoutLink } from "./graph/planning-graph.js";
 import { deferSources } from "./schedule/defer-sources.js";
+import { exactSchedule } from "./schedule/exact-schedule.js";
 import { ScheduleSearch } from "./schedule/schedule-search.js";
 import { simulateSchedule } from "./schedule/simulate-schedule.js";
 import { withoutIdleReloads } from "./schedule/without-idle-reloads.js";
@@ -81,8 +82,9 @@ const solverTolerance = 1e-6;
  * not fit is freed and recomputed, or, in a graph that says what transfers cost, offloaded and reloaded. The budget is never exceeded; if nothing within it is found, `isFeasible` is false and the answer
  * is the schedule with the smallest peak.
  *
- * Simulated annealing over sequences with memory kept up to date at every position; a mixed-integer program bounds from below what any
- * schedule with the given order of first computations must cost. Works in slices of some 25 ms, so that a browser stays alive.
+ * A graph of up to 16 nodes is solved exactly, unless that takes too many states. All others are searched by simulated annealing over sequences, with memory kept up to date at
+ * every position; a mixed-integer program bounds from below what any schedule with the given order of first computations must cost. The search works in slices of about 25 ms, so that a browser
+ * stays responsive.
  *
  * @throws RematError `BUDGET` for a budget that is no number above 0, or iterations or time that are no numbers from 0 up.
  * @example
@@ -111,6 +113,13 @@ export async function rematerialize(given: PlanningGraph, options: Rematerialize
     isFree,
     starts: options.starts ?? quickStarts(graph, budgetBytes, plain.peakBytes, began + 0.3 * timeMs),
   });
+  if (plain.peakBytes > budgetBytes && !isProvenInfeasible) {
+    const exact = exactSchedule(graph, budgetBytes, isFree);
+    if (exact?.sequence !== undefined) {
+      search.offer(exact.sequence);
+      lowerBound = search.bestCost;
+    } else if (exact !== undefined) isProvenInfeasible = true;
+  }
   const elapsed = () => performance.now() - began;
   // A bound that is as high as the best cost, but for the solver's tolerance, ends the search.
   const isProven = () => search.bestCost <= lowerBound * (1 + solverTolerance);

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
-import { planningGraph } from "../src/graph/planning-graph.js";
+import { type PlanningGraph, planningGraph } from "../src/graph/planning-graph.js";
 import { rematerialize } from "../src/rematerialize.js";
+import { ScheduleSearch } from "../src/schedule/schedule-search.js";
 import { simulateSchedule } from "../src/schedule/simulate-schedule.js";
 import { cheapestCost } from "./exhaustive-search.js";
 import { allGraphs, someGraphs } from "./random-graphs.js";
@@ -27,9 +28,30 @@ describe.each([
         const found = await rematerialize(graph, { budgetBytes, order, iterations, boundTimeMs: 0 });
         const { peakBytes, cost } = simulateByDefinition(graph, [...found.sequence]);
         expect(found).toMatchObject({ peakBytes, cost, isFeasible: cheapest !== undefined });
+        expect(found.isProvenInfeasible).toBe(cheapest === undefined);
         if (cheapest === undefined) continue;
         expect(peakBytes).toBeLessThanOrEqual(budgetBytes);
         expect(cost).toBe(cheapest);
+        expect(found).toMatchObject({ gap: 0, lowerBound: cost });
+      }
+    }
+  });
+
+  test.each(["fixed", "free"] as const)("annealing finds the cheapest schedule of these, too, order %s", (order) => {
+    const isFree = order === "free";
+    for (const graph of graphs) {
+      const inOrder = Array.from({ length: graph.nodeCount }, (_, v) => v);
+      const plain = simulateSchedule(graph, inOrder)!;
+      for (const share of [0.95, 0.8, 0.6]) {
+        const budgetBytes = Math.max(1, Math.floor(share * plain.peakBytes));
+        const cheapest = cheapestCost(graph, budgetBytes, isFree);
+        const search = new ScheduleSearch(graph, { budgetBytes, seed: 0, isFree });
+        for (let left = iterations; left > 0 && !(search.bestCost <= (cheapest ?? 0)); left -= 50) search.run(50);
+        expect(search.best === undefined).toBe(cheapest === undefined);
+        if (cheapest === undefined) continue;
+        const { peakBytes, cost } = simulateByDefinition(graph, [...search.best!]);
+        expect(peakBytes).toBeLessThanOrEqual(budgetBytes);
+        expect([cost, search.bestCost]).toEqual([cheapest, cheapest]);
       }
     }
   });
@@ -57,21 +79,49 @@ describe.each([
   ["no costs", fc.constant(0)],
   ["many costs of 0", fc.oneof(fc.constant(0), fc.nat(4))],
 ])("graphs with %s, and some bytes of 0", (_name, cost) => {
+  const graphOf = (specs: readonly { cost: number; bytes: number; reads: readonly number[] }[]) =>
+    planningGraph(
+      specs.map(({ cost, bytes, reads }, v) => ({
+        name: `n${v}`,
+        cost,
+        outputBytes: [bytes],
+        inputs: [...new Set(reads)].filter((u) => u < v).map((u) => [u, 0] as const),
+      })),
+    );
   const graphs = fc
     .array(fc.record({ cost, bytes: fc.nat(8), reads: fc.array(fc.nat(6), { maxLength: 3 }) }), {
       minLength: 3,
       maxLength: 7,
     })
-    .map((specs) =>
-      planningGraph(
-        specs.map(({ cost, bytes, reads }, v) => ({
-          name: `n${v}`,
-          cost,
-          outputBytes: [bytes],
-          inputs: [...new Set(reads)].filter((u) => u < v).map((u) => [u, 0] as const),
-        })),
-      ),
-    );
+    .map(graphOf);
+  const missedByAnnealing = {
+    // FAST_CHECK_SEED=47545: annealing finds a cost of 8.
+    fixed: [
+      graphOf([
+        { cost: 2, bytes: 1, reads: [] },
+        { cost: 1, bytes: 3, reads: [] },
+        { cost: 0, bytes: 0, reads: [] },
+        { cost: 0, bytes: 3, reads: [0] },
+        { cost: 0, bytes: 0, reads: [3, 1] },
+        { cost: 0, bytes: 1, reads: [0] },
+        { cost: 1, bytes: 2, reads: [] },
+      ]),
+      0.8571428571428571,
+    ],
+    // FAST_CHECK_SEED=102978: annealing finds a cost of 3.
+    free: [
+      graphOf([
+        { cost: 1, bytes: 1, reads: [] },
+        { cost: 0, bytes: 3, reads: [0] },
+        { cost: 0, bytes: 4, reads: [0] },
+        { cost: 0, bytes: 2, reads: [] },
+        { cost: 0, bytes: 6, reads: [] },
+        { cost: 0, bytes: 4, reads: [4] },
+        { cost: 1, bytes: 0, reads: [0, 5] },
+      ]),
+      0.9090909090909091,
+    ],
+  } satisfies Record<string, [PlanningGraph, number]>;
 
   test.each(["fixed", "free"] as const)("cost what the cheapest schedule costs, order %s", async (order) => {
     await fc.assert(
@@ -84,7 +134,7 @@ describe.each([
         if (cheapest !== undefined) expect(found.cost).toBe(cheapest);
         else expect(found.peakBytes).toBeGreaterThan(budgetBytes);
       }),
-      { numRuns: 250 },
+      { numRuns: 250, examples: [missedByAnnealing[order]] },
     );
   });
 });

@@ -80,11 +80,14 @@ export class ScheduleSearch {
     this.closest = this.start;
     this.closestPeakBytes = this.schedule.peakBytes;
     this.note();
-    for (const start of options.starts ?? []) {
-      this.schedule.load(start);
-      this.note();
-      this.noteClosest(start);
-    }
+    for (const start of options.starts ?? []) this.offer(start);
+  }
+
+  /** Keeps a sequence that can run if it is the best so far. Call it before the first `run`. */
+  offer(sequence: ArrayLike<number>): void {
+    this.schedule.load(sequence);
+    this.note();
+    this.noteClosest(sequence);
   }
 
   /** Goes on for `count` iterations. */
