@@ -36,7 +36,10 @@ export type PlanningOutcome =
 export interface BudgetExecution {
   /** In bytes; undefined until stock's peak is known, of which it is a part, and with which it grows. */
   readonly budgetBytes: number | undefined;
-  /** What stock takes at its peak, as far as steps have shown; known where the budget is a part of that, from the first step on. */
+  /**
+   * Peak memory of unmodified TensorFlow.js, in bytes, for the steps so far if they run again. So it includes the data that the first update leaves behind, e.g. slots of the optimizer. Known from the
+   * first step on if the budget is a part of it.
+   */
   readonly stockPeakBytes: number | undefined;
   /** The most bytes alive between two ops; of a budget that is a part of stock's peak, since the step that showed it. */
   readonly heldBytes: number;
