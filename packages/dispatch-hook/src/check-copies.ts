@@ -2,15 +2,15 @@ import { RematError } from "@remat/trace";
 import { Tensor } from "@tensorflow/tfjs-core";
 
 /**
- * Checks that tensors are of the copy of tfjs-core that this package has: all copies in a page or a process share one engine, that of the first, but each has its own
- * classes, so that the updates of another one's optimizers would go by unseen.
+ * Returns the error `TFJS_COPIES` if a tensor is of another copy of tfjs-core than this package has. All copies in a page or a process share one engine, that of the first, but each has its own
+ * classes. The updates of another copy's optimizers would go by unseen.
  *
- * @throws RematError `TFJS_COPIES` where they are of another
  * @internal
  */
-export function checkCopies(tensors: Iterable<object>): void {
+export function problemOfCopies(tensors: Iterable<object>): RematError | undefined {
   // Not by `instanceof`, which tfjs has say yes to tensors of any copy.
-  for (const tensor of tensors) if (!Object.prototype.isPrototypeOf.call(Tensor.prototype, tensor)) throw copies();
+  for (const tensor of tensors) if (!Object.prototype.isPrototypeOf.call(Tensor.prototype, tensor)) return copies();
+  return undefined;
 }
 
 const copies = (): RematError =>

@@ -1,5 +1,5 @@
 import type { KernelAttributes, KernelInputs, KernelOutput } from "@remat/kernels";
-import type { FasterGradients } from "@remat/trace";
+import type { FasterGradients, RematError } from "@remat/trace";
 import type { DataId, NamedTensorMap, Tensor, Variable } from "@tensorflow/tfjs-core";
 
 /** A gradient by the name of its variable, as optimizers take them in lists. */
@@ -267,6 +267,11 @@ export interface DispatchMode {
   /** The tensors saved for one op, or for one `customGrad` (then just before its `scopeExited`). */
   tensorsSaved?(saved: readonly SavedTensor[]): void;
   tapeNodeAdded?(node: TapeNode): void;
+  /**
+   * The engine cannot be watched any longer: another copy of this package wants to, or a pass is over variables of another copy of tfjs-core. A mode that only observes has this method, and
+   * closes itself in it. If all open modes have it the program goes on, otherwise it gets `problem` as an error.
+   */
+  cannotWatch?(problem: RematError): void;
   /** The forward function of a pass, or its backward pass, has thrown: told from within the engine's scope, so that Node names the place of the error that it names without us. */
   passFailed?(error: unknown): void;
   phaseChanged?(phase: number, before: number): void;

@@ -1,3 +1,4 @@
+import type { RematError } from "@remat/trace";
 import { type AsyncContext, makeAsyncContext } from "./async-context.js";
 import type { DispatchMode } from "./dispatch-mode.js";
 
@@ -79,6 +80,7 @@ const needsEveryOp: Readonly<Record<MethodName, boolean>> = {
   optimizerStepDone: false,
   tensorRead: false,
   valuesRead: false,
+  cannotWatch: false,
 };
 /** What is told of ops, what of what they make, and what of how they hang together. */
 const ofOps: readonly OpMethod[] = ["dispatch", "opStarting", "opDone", "opOver", "opFailed"];
@@ -140,6 +142,14 @@ export class ModeStack {
     this.modes.splice(index, 1);
     this.changed();
     return true;
+  }
+
+  /** Has all modes close themselves if they only observe. Returns whether none is left. */
+  standBack(problem: RematError): boolean {
+    const { modes } = this;
+    if (modes.every(({ mode }) => mode.cannotWatch !== undefined))
+      for (const { mode } of [...modes].reverse()) mode.cannotWatch?.(problem);
+    return this.modes.length === 0;
   }
 
   /** The open modes that have the method `name`, oldest first. */

@@ -2,7 +2,7 @@ import { findBackend } from "@remat/backends";
 import { Phase } from "@remat/trace";
 import type { Tensor } from "@tensorflow/tfjs-core";
 import { contribute, enterNode, insideNode, leaveNode } from "./backward-pass.js";
-import { checkCopies } from "./check-copies.js";
+import { problemOfCopies } from "./check-copies.js";
 import type { GradientsCall, GradientsResult, TapeNode } from "./dispatch-mode.js";
 import type { EngineTapeNode } from "./engine-internals.js";
 import { replaceGradient } from "./gradients/replace-gradient.js";
@@ -83,7 +83,11 @@ function runGradients(
 ): GradientsResult {
   const { engine, modes } = session;
   const isInner = engine.state.gradientDepth > 0;
-  if (!isInner) checkCopies(call.xs);
+  const problem = isInner ? undefined : problemOfCopies(call.xs);
+  if (problem !== undefined) {
+    if (!modes.standBack(problem)) throw problem;
+    return stock(call);
+  }
   const phaseBefore = session.phase;
   const pass: GradientsPass = {
     around: session.pass,

@@ -163,8 +163,8 @@ function pushMode(mode: DispatchMode): { open: OpenMode; close: CloseMode; stack
 }
 
 function startSession(): Session {
-  claimEngine();
   const started = new Session();
+  claimEngine((problem) => void started.modes.standBack(problem));
   try {
     patchBackends(started);
     patchKernels(started);

@@ -1,5 +1,6 @@
 import { isVariable, openDispatchMode } from "@remat/dispatch-hook";
 import { isInScope, type TensorBirth, type TensorWatcher, watchTensors } from "@remat/dispatch-hook/tensors";
+import type { RematError } from "@remat/trace";
 import { type DataId, getBackend, memory, type Tensor } from "@tensorflow/tfjs-core";
 import { CensusSchedule } from "./census-schedule.js";
 import { heapCensus, type TakeCensus } from "./heap-census.js";
@@ -95,6 +96,12 @@ export class LeakWatch implements TensorWatcher {
     if (findsPeriods)
       this.closeSteps = openDispatchMode({
         seesOutside: true,
+        ...(onError !== undefined && {
+          cannotWatch: (problem: RematError) => {
+            this.close();
+            onError(problem);
+          },
+        }),
         optimizerStepDone: guarded(() => this.periodOver("step")),
       });
     this.closeTensors = watchTensors({

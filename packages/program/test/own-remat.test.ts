@@ -29,6 +29,17 @@ const train = (block) => { for (let i = 0; i < 4; i++) adam.minimize(() => block
 const told = () => console.log(Array.from(new Uint32Array(w.dataSync().slice().buffer)).join(" "));
 `;
 
+/** A program with a bundle that holds a copy of tfjs, which owns the engine, and another copy that is loaded after it. */
+const twoCores = `
+const bundled = require("./vendor.cjs");
+const other = require("@tensorflow/tfjs");
+if (bundled.Tensor === other.Tensor || bundled.engine() !== other.engine()) throw new Error("one copy");
+const w = bundled.variable(bundled.ones([4]));
+const x = other.tensor1d([1, 2, 3, 4]);
+for (let i = 0; i < 3; i++) bundled.train.sgd(0.1).minimize(() => bundled.sum(bundled.square(bundled.mul(w, x))));
+console.log(new Uint32Array(w.dataSync().slice().buffer)[2]);
+`;
+
 const files = {
   "blocks.mjs": `import { checkpoint } from "@remat/checkpoint"; import * as tf from "@tensorflow/tfjs";
     ${training} train(checkpoint(layers)); told();`,
@@ -107,14 +118,51 @@ describe("a program that uses remat itself", () => {
     expect(reports[0].problem).toMatch(/within `remat exec --budget 85%`.* run it by `remat exec --early-release`/);
   });
 
-  it("has a hook of its own where it is of another version, which is refused", async () => {
+  describe("of another version", () => {
     const other = join(folder, "other");
-    mkdirSync(other);
-    await install(other, "0.0.0-other");
-    const { exitCode, stderr } = await runUnder(record, command("blocks.mjs"), other);
-    expect(exitCode).toBe(1);
-    expect(stderr).toContain("another copy of @remat/dispatch-hook watches TensorFlow.js");
+    beforeAll(async () => {
+      mkdirSync(other);
+      await install(other, "0.0.0-other");
+    });
+
+    it.each([record, { kind: "leaks" } as const])(
+      "runs to its end under %j, which stands back and says so",
+      async (order) => {
+        const { exitCode, stdout, stderr, reports } = await runUnder(order, command("blocks.mjs"), other);
+        expect(exitCode, stderr).toBe(0);
+        expect(stdout).toBe(runStock(command("blocks.mjs"), other));
+        expect(reports[0].problem).toMatch(
+          /^remat stopped watching .* without it: another copy of @remat\/dispatch-hook/,
+        );
+      },
+    );
+
+    it("is refused under exec, which would not keep its budget", async () => {
+      const { exitCode, stderr } = await runUnder({ kind: "exec", budget: "85%" }, command("blocks.mjs"), other);
+      expect(exitCode).toBe(1);
+      expect(stderr).toContain("another copy of @remat/dispatch-hook watches TensorFlow.js");
+    });
   });
+
+  it.each([record, { kind: "leaks" } as const])(
+    "trains variables of another copy of tfjs-core to its end under %j, which stands back and says so",
+    async (order) => {
+      writeFileSync(join(folder, "two-cores.cjs"), twoCores);
+      await build({
+        stdin: { contents: 'module.exports = require("@tensorflow/tfjs");', resolveDir: here("../../checkpoint") },
+        outfile: join(folder, "vendor.cjs"),
+        bundle: true,
+        format: "cjs",
+        platform: "node",
+        logLevel: "error",
+      });
+      const { exitCode, stdout, stderr, reports } = await runUnder(order, command("two-cores.cjs"), folder);
+      expect(exitCode, stderr).toBe(0);
+      expect(stdout).toBe(runStock(command("two-cores.cjs"), folder));
+      expect(stdout).toMatch(/^\d+\n$/);
+      expect(reports[0].problem).toMatch(/without it: there are two copies of @tensorflow\/tfjs-core here/);
+    },
+  );
 });
 
 describe("what the agent shares", () => {

@@ -1,5 +1,6 @@
 import { threadId } from "node:worker_threads";
 import type { LeakReport } from "@remat/leaks";
+import { RematError } from "@remat/trace";
 import type { ProgramIo } from "../outside/program-io.js";
 import type { ExecutedPasses, ProgramFailure, RecordedStep, ThreadReport, WatchedStep } from "../thread-report.js";
 
@@ -61,12 +62,12 @@ export class ThreadReporter {
     this.write();
   }
 
-  /** An error of remat's own, after which it watches no more: the program goes on. */
+  /** After an error remat watches no more, and the program goes on. An error with a code says itself what to do; any other is a bug. */
   broke(error: unknown): void {
     const { name, message } = error instanceof Error ? error : { name: "Error", message: "" };
-    this.fail(
-      `remat stopped watching the program, which went on without it (${name}: ${message}). Please report this as a bug.`,
-    );
+    const stopped = "remat stopped watching the program, which went on without it";
+    if (error instanceof RematError) this.fail(`${stopped}: ${message}`);
+    else this.fail(`${stopped} (${name}: ${message}). Please report this as a bug.`);
   }
 
   /** The thread comes to its end by itself. */

@@ -1,4 +1,5 @@
 import type { DispatchMode, GradientsCall, RunGradients, UpdateCall } from "@remat/dispatch-hook";
+import type { RematError } from "@remat/trace";
 
 /** Methods by which a mode is told of things and answers nothing. */
 const told = [
@@ -63,12 +64,16 @@ export class Guard {
     return (...args) => void this.run(() => observe(...args));
   }
 
-  /** Guards the methods of an observer, in place. Errors of the passes and updates that it is around go on to the program. */
+  /**
+   * Guards the methods of an observer, in place. Errors of the passes and updates that it is around go on to the program. If the engine cannot be watched any longer the observer is closed,
+   * and the program goes on.
+   */
   mode<M extends Observer>(mode: M): M {
     for (const name of told) {
       const method = mode[name] as ((...args: unknown[]) => void) | undefined;
       if (method !== undefined) put(mode, name, this.wrap(method.bind(mode)));
     }
+    put(mode, "cannotWatch", (problem: RematError) => this.break(problem));
     const gradients = mode.gradients?.bind(mode);
     if (gradients !== undefined)
       put(mode, "gradients", (call: GradientsCall, next: RunGradients) =>
