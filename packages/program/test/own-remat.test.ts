@@ -118,6 +118,22 @@ describe("a program that uses remat itself", () => {
     expect(reports[0].problem).toMatch(/within `remat exec --budget 85%`.* run it by `remat exec --early-release`/);
   });
 
+  it.each([record, { kind: "leaks" } as const])(
+    "runs under %j to its end with a stderr that cannot be written, as it does alone",
+    async (order) => {
+      const lines = `for (let i = 0; i < 3; i++) console.warn("on stderr"); console.error("too");`;
+      writeFileSync(
+        join(folder, "warns.mjs"),
+        `${files["blocks.mjs"]} ${lines} setTimeout(() => console.log("end"), 50);`,
+      );
+      const limited = ["sh", "-c", `ulimit -f 0; exec "${process.execPath}" warns.mjs 2> full.txt`];
+      const stock = runStock(limited, folder);
+      expect(stock).toMatch(/end\n$/);
+      const { exitCode, stdout } = await runUnder(order, limited, folder);
+      expect([exitCode, stdout]).toEqual([0, stock]);
+    },
+  );
+
   describe("of another version", () => {
     const other = join(folder, "other");
     beforeAll(async () => {

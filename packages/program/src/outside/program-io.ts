@@ -139,10 +139,12 @@ export class ProgramIo {
     return this.attempt("load", file, () => createRequire(file)(file) as unknown);
   }
 
-  /** Registers module hooks that run in a thread of their own; false if that fails. */
+  /** Registers module hooks that run in a thread of their own; false if that fails. The process's output streams have the listeners that they had before. */
   registerHooks(url: string, data: unknown): boolean {
     const isDone = this.attempt("load", url, () => {
+      const restore = outputStreams().map(withoutNewErrorListeners);
       register(url, { data });
+      for (const each of restore) each();
       return true;
     });
     return isDone === true;
@@ -189,6 +191,27 @@ export class ProgramIo {
     // A process that does not listen ignores this signal.
     if (runner !== undefined) tries(() => process.kill(runner, lossSignal));
   }
+}
+
+/** `stdout` and `stderr`; none of them if there are no descriptors left for them. */
+function outputStreams(): NodeJS.WriteStream[] {
+  try {
+    return [process.stdout, process.stderr];
+  } catch {
+    return [];
+  }
+}
+
+/**
+ * Returns what removes the `error` listeners that a stream gets from now on. Node pipes the output of the thread that runs module hooks, in which remat prints nothing, into these streams, and a pipe
+ * listens to `error`. `console` ignores errors only if nobody listens, so a `stderr` that cannot be written would end the program.
+ */
+function withoutNewErrorListeners(stream: NodeJS.WriteStream): () => void {
+  const before = new Set(stream.listeners("error"));
+  return () => {
+    for (const listener of stream.listeners("error"))
+      if (!before.has(listener)) stream.off("error", listener as () => void);
+  };
 }
 
 function tries(act: () => unknown): boolean {
