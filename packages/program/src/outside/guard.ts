@@ -77,18 +77,18 @@ export class Guard {
     const gradients = mode.gradients?.bind(mode);
     if (gradients !== undefined)
       put(mode, "gradients", (call: GradientsCall, next: RunGradients) =>
-        this.around(next, (watched) => gradients(call, watched)),
+        this.around("a forward and backward pass", next, (watched) => gradients(call, watched)),
       );
     const applyGradients = mode.applyGradients?.bind(mode);
     if (applyGradients !== undefined)
       put(mode, "applyGradients", (call: UpdateCall, next: () => void) =>
-        this.around(next, (watched) => applyGradients(call, watched)),
+        this.around("an update of the weights", next, (watched) => applyGradients(call, watched)),
       );
     return mode;
   }
 
   /** Calls `observe` with a function that runs `next`, which runs whatever becomes of `observe`. */
-  private around<R>(next: () => R, observe: (watched: () => R) => R): R {
+  private around<R>(what: string, next: () => R, observe: (watched: () => R) => R): R {
     if (this.isBroken) return next();
     let ran: { readonly result: R } | undefined;
     let isProgramsError = false;
@@ -107,7 +107,7 @@ export class Guard {
     } finally {
       // Not by a `catch`, which would have Node name this line as the place of the program's error.
       if (!isDone && !isProgramsError) {
-        this.break(new Error("in a pass or an update"));
+        this.break(new Error(`${ran === undefined ? "before" : "after"} ${what}`));
         // oxlint-disable-next-line no-unsafe-finally -- what the observer has thrown goes no further
         return ran === undefined ? next() : ran.result;
       }
