@@ -8,13 +8,13 @@ const packages = ["packages", "apps"].flatMap((folder) =>
   readdirSync(join(root, folder)).map((name) => `${folder}/${name}`),
 );
 
-/** All text of the sources of a package: what it ships, its scripts, its page, its tests. */
-function sourcesOf(path: string): string {
+/** All text of the sources of a package except those in folders of the given names. */
+function sourcesOf(path: string, without: readonly string[] = []): string {
   return readdirSync(join(root, path), { withFileTypes: true })
-    .filter(({ name }) => !["node_modules", "dist"].includes(name))
+    .filter(({ name }) => !["node_modules", "dist", ...without].includes(name))
     .map((entry) => {
       const inside = `${path}/${entry.name}`;
-      if (entry.isDirectory()) return sourcesOf(inside);
+      if (entry.isDirectory()) return sourcesOf(inside, without);
       return /\.(ts|tsx|js|mjs)$/.test(entry.name) ? readFileSync(join(root, inside), "utf8") : "";
     })
     .join("\n");
@@ -27,10 +27,11 @@ it.each(packages)("%s imports every package of others that it declares", (path) 
     dependencies?: Record<string, string>;
     devDependencies?: Record<string, string>;
   };
-  const sources = sourcesOf(path);
-  const unused = Object.keys({ ...dependencies, ...devDependencies }).filter(
-    (name) => !["", "/"].some((end) => sources.includes(`"${name}${end === "" ? '"' : end}`)),
-  );
-  // Types belong to a package that is imported; packages of ours, and TensorFlow.js, may be there for one that imports them.
+  const unusedIn = (sources: string, declared: Readonly<Record<string, string>>) =>
+    Object.keys(declared).filter((name) => !sources.includes(`"${name}"`) && !sources.includes(`"${name}/`));
+  const unused = unusedIn(sourcesOf(path), { ...dependencies, ...devDependencies });
+  // Types belong to a package that is imported. TensorFlow.js, and packages of ours in tests, may be there for one that imports them.
   expect(unused.filter((name) => !/^@(types|remat|tensorflow)\//.test(name))).toEqual([]);
+  const unusedByUsers = unusedIn(sourcesOf(path, ["test"]), dependencies);
+  expect(unusedByUsers.filter((name) => name.startsWith("@remat/"))).toEqual([]);
 });
