@@ -40,7 +40,7 @@ describe("remat compare", () => {
     writeFileSync(
       policy,
       JSON.stringify({
-        format: "remat-pytorch-policy/3",
+        format: "remat-pytorch-policy/4",
         modules: { "transformer.h.0": saved, "transformer.h.1": saved },
       }),
     );

@@ -111,7 +111,7 @@ describe("remat estimate TRACE", () => {
 
 describe("a wrong command line", () => {
   const policy = join(folder, "policy.json");
-  writeFileSync(policy, '{\n  "format": "remat-pytorch-policy/3",\n  "modules": {}\n}\n');
+  writeFileSync(policy, '{\n  "format": "remat-pytorch-policy/4",\n  "modules": {}\n}\n');
 
   it.each([
     [["estimat"], 2, "unknown command 'estimat'; did you mean estimate? See remat --help."],

@@ -160,7 +160,7 @@ describe("remat plan TRACE", () => {
       for (const hand of answer.byHand.filter((one: { peakBytes: number }) => one.peakBytes <= answer.budgetBytes))
         expect(answer.overhead).toBeLessThanOrEqual(hand.overhead);
       const policy = JSON.parse(readFileSync(policyPath, "utf8"));
-      expect(policy).toMatchObject({ format: "remat-pytorch-policy/3", torch: recorded.config.torch });
+      expect(policy).toMatchObject({ format: "remat-pytorch-policy/4", torch: recorded.config.torch });
       expect(Object.keys(policy.modules).map((name) => name || "the model")).toEqual(
         answer.modules.map(({ name }: { name: string }) => name),
       );

@@ -2,7 +2,7 @@ import { Phase, row, type Trace } from "@remat/trace";
 import { type JsonText, json } from "@remat/trace/emit";
 
 /** Version of files that say which modules run under `torch.utils.checkpoint`; the exporter refuses versions that it does not know. */
-export const checkpointPolicyFormat = "remat-pytorch-policy/3";
+export const checkpointPolicyFormat = "remat-pytorch-policy/4";
 
 /** What `remat.apply` does with a module, and by what it knows that it is the one that was planned. */
 export interface CheckpointedModule {
@@ -12,8 +12,8 @@ export interface CheckpointedModule {
   readonly parameters: readonly (readonly number[])[];
   /** The ops whose results are saved: by name, and how many of that name ran before in the same call. None: it is recomputed as a whole. */
   readonly save: readonly { readonly op: string; readonly ordinal: number }[];
-  /** Where it is there, only these parts of each call are recomputed: places among the ops that it dispatches, from the first to the one after the last. */
-  readonly parts?: readonly (readonly [begin: number, end: number])[];
+  /** If given, only these parts of each call are recomputed: places among the ops that it dispatches, from the first to the one after the last. The ops at `kept` are not: their results are held. */
+  readonly parts?: readonly (readonly [begin: number, end: number, kept?: readonly number[]])[];
   /** How many ops a call dispatched when it was recorded, among which the places of parts are; left out where calls differ. */
   readonly ops?: number;
 }
@@ -43,11 +43,11 @@ export function toCheckpointPolicyFile(
   policy: readonly {
     readonly fqn: string;
     readonly saved: readonly number[];
-    readonly ops?: readonly [begin: number, end: number];
+    readonly ops?: readonly [begin: number, end: number, kept?: readonly number[]];
   }[],
 ): CheckpointPolicyFile {
   const { header, modules, calls } = trace;
-  const parts = new Map<string, (readonly [number, number])[]>();
+  const parts = new Map<string, (readonly [number, number, (readonly number[])?])[]>();
   for (const { fqn, ops } of policy) if (ops !== undefined) parts.set(fqn, [...(parts.get(fqn) ?? []), ops]);
   const entries = policy.map(({ fqn, saved }): [string, CheckpointedModule] => {
     const module = modules.findIndex((one) => one.fqn === fqn);

@@ -26,7 +26,7 @@ test("a policy names the class and the weights of each module, and saved ops by 
     { fqn: "Net", saved: [], ops: [0, 1] },
   ]);
   expect(file).toEqual({
-    format: "remat-pytorch-policy/3",
+    format: "remat-pytorch-policy/4",
     model: "net",
     torch: "2.13.0",
     moduleCount: 3,

@@ -61,11 +61,12 @@ def inside_checkpoint():
 
 
 class PartsOfCall(TorchDispatchMode):
-    """Has the ops of one module call run again that stand in `parts`, pairs of places among its ops: the first, and the one after the last."""
+    """Has the ops of one module call run again that stand in `parts`, by places among its ops: the first, the one after the last, and those between them whose results are kept instead."""
 
     def __init__(self, parts):
         super().__init__()
-        self._begins = {begin: end for begin, end in parts}
+        self._begins = {begin: (end, frozenset(*kept)) for begin, end, *kept in parts}
+        self._kept = ()
         self._place = 0
         self._end = None
         self._part = None
@@ -99,11 +100,12 @@ class PartsOfCall(TorchDispatchMode):
             # Those of modules around this one are told of the op after it.
             _checkpointed.leave_ended_parts()
             self._require_outside(place)
-            self._end = self._begins[place]
+            self._end, self._kept = self._begins[place]
             self._part = _Part()
             self._hooks = saved_tensors_hooks(self._part.pack, _unpack)
             self._hooks.__enter__()
-        if self._part is None:
+        # What an op that is kept returns counts as given from outside the part.
+        if self._part is None or place in self._kept:
             return func(*args, **kwargs)
         return self._part.run(op, func, args, kwargs)
 
@@ -130,7 +132,7 @@ class PartsOfCall(TorchDispatchMode):
 class _Op:
     """What there is to know of an op, whatever it is given."""
 
-    __slots__ = ("is_query", "is_random", "written", "statistics")
+    __slots__ = ("is_query", "is_random", "written", "statistics", "leaves_statistics")
 
     def __init__(self, func):
         says = declared(func)
@@ -138,6 +140,7 @@ class _Op:
         self.is_random = says.is_random
         self.written = says.writes
         self.statistics = {one.place for one in says.statistics}
+        self.leaves_statistics = says.leaves_statistics
 
 
 _ops = {}
@@ -172,17 +175,14 @@ class _Saved:
 class _Entry:
     """An op with what it was given: from outside with the version and the storage that it had, of what was made here which storages it reads and writes."""
 
-    __slots__ = ("op", "func", "args", "kwargs", "outs", "given", "reads", "touches")
+    __slots__ = ("op", "func", "args", "kwargs", "outs", "given", "reads", "touches", "copied")
 
     def __init__(self, op, func):
         self.op, self.func = op, func
-        self.outs, self.given, self.reads, self.touches = [], [], set(), set()
-
+        self.outs, self.given, self.reads, self.touches, self.copied = [], [], set(), set(), set()
 
     def check(self):
         """Raises where what an op was given is no longer what it was."""
-        if self.op.statistics:
-            return
         for tensor, version, storage in self.given:
             if storage is not None and tensor.untyped_storage()._cdata != storage._cdata:
                 raise RuntimeError(
@@ -227,8 +227,13 @@ class _Part:
         if self._is_broken:
             return func(*args, **kwargs)
         entry = _Entry(op, func)
+        entry.copied = self._written_outside(op, args, kwargs)
         entry.args = self._kept(args, entry)
         entry.kwargs = self._kept(kwargs, entry) if kwargs else {}
+        if op.statistics and not op.leaves_statistics(args, kwargs):
+            # It runs again on copies, and what it returns does not follow from them.
+            written = [args[at] for at in op.statistics if at < len(args)]
+            entry.given = [given for given in entry.given if not any(given[0] is one for one in written)]
         if op.is_random and self._generators is None:
             self._generators = _generator_states(entry.args)
         out = func(*args, **kwargs)
@@ -291,6 +296,11 @@ class _Part:
         self._entries = kept[::-1]
         self._storages = self._values_at = None
 
+    def _written_outside(self, op, args, kwargs):
+        """Addresses of storages from outside that an op writes into, but for statistics: what it returns may follow from what was there, so it runs again on copies."""
+        written = [one.of(args, kwargs) for one in op.written if one.place not in op.statistics]
+        return {one.untyped_storage()._cdata for one in _tensors(written) if _is_plain(one) and self._storage(one) is None}
+
     def _storage(self, tensor):
         known = self._storages.get(tensor.untyped_storage()._cdata)
         return None if known is None else known[1]
@@ -309,6 +319,8 @@ class _Part:
         """What an op is given, as it is kept: what was made here by its number."""
         if isinstance(given, torch.Tensor):
             value = self._value(given) if _is_plain(given) else None
+            if value is None and entry.copied and _is_plain(given) and given.untyped_storage()._cdata in entry.copied:
+                return _Copy(given)
             if value is None:
                 # Itself, since what is written into it later counts up the version of no other.
                 if not given.is_inference():
@@ -367,6 +379,8 @@ class _Part:
     def _given_again(self, kept, values):
         if isinstance(kept, _Made):
             return values[kept.value]
+        if isinstance(kept, _Copy):
+            return kept.tensor.clone()
         if isinstance(kept, _View):
             return values[kept.value].as_strided(kept.shape, kept.stride, kept.offset)
         if isinstance(kept, torch.Tensor):
@@ -392,6 +406,20 @@ class _Part:
             for device, state in devices:
                 getattr(torch, device.type).set_rng_state(state, device)
             yield
+
+
+class _Copy:
+    """A copy of a tensor from outside, made before an op writes into it."""
+
+    __slots__ = ("tensor",)
+
+    def __init__(self, tensor):
+        # No op of the program.
+        before, _checkpointed.is_between = _checkpointed.is_between, True
+        try:
+            self.tensor = tensor.clone()
+        finally:
+            _checkpointed.is_between = before
 
 
 class _View:

@@ -12,7 +12,7 @@ from .checkpointed import Unit, is_checkpointed, make_checkpointed, make_plain
 from .models import as_one_model
 from .plain_pickle import read_regular_file
 
-POLICY_FORMATS = ("remat-pytorch-policy/1", "remat-pytorch-policy/2", "remat-pytorch-policy/3")
+POLICY_FORMATS = ("remat-pytorch-policy/1", "remat-pytorch-policy/2", "remat-pytorch-policy/3", "remat-pytorch-policy/4")
 
 
 def apply(model, policy, *, verify=None):

@@ -283,6 +283,8 @@ class Recorder(TorchDispatchMode):
             ops = [event for event in self.events if event["e"] == "op" and not event.keys() & {"bw", "opt"} and not storages.isdisjoint(self._given_to(event))]
             for event in ops:
                 event["w"] = sorted({*event.get("w", ()), *storages})
+                # Its schema cannot tell what to copy before it runs.
+                event["g"] = 1
             if not ops:
                 mark_calls(self.events, {self.tables.fqn(self._names[module])}, STATE_CHANGED)
 

@@ -60,11 +60,11 @@ class Declared(NamedTuple):
     def written(self, args, kwargs):
         """The tensors that a call writes into."""
         for argument in self.writes:
-            if argument in self.statistics and self._leaves_statistics(args, kwargs):
+            if argument in self.statistics and self.leaves_statistics(args, kwargs):
                 continue
             yield from _tensors(argument.of(args, kwargs))
 
-    def _leaves_statistics(self, args, kwargs):
+    def leaves_statistics(self, args, kwargs):
         return self.training is not None and self.training.of(args, kwargs) is False
 
     def draws_from_own_generator(self, args, kwargs):

@@ -254,7 +254,7 @@ def policy_of(model, units, parts):
         modules[name] = {"type": type(module).__name__, "parameters": [list(p.shape) for p in module.parameters()], "save": units.get(name, [])}
         if name in parts:
             modules[name]["parts"] = parts[name]
-    return {"format": "remat-pytorch-policy/3", "model": type(model).__name__, "fingerprint": "", "torch": torch.__version__, "modules": modules}
+    return {"format": "remat-pytorch-policy/4", "model": type(model).__name__, "fingerprint": "", "torch": torch.__version__, "modules": modules}
 
 
 def measured_peak(seed, units, parts, build):

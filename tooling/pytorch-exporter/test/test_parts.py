@@ -26,7 +26,7 @@ def policy_of(model, parts):
     for name, pairs in parts.items():
         module = model.get_submodule(name)
         modules[name] = {"type": type(module).__name__, "parameters": [list(p.shape) for p in module.parameters()], "save": []} | ({"parts": pairs} if pairs else {})
-    return {"format": "remat-pytorch-policy/3", "model": "m", "torch": torch.__version__, "modules": modules}
+    return {"format": "remat-pytorch-policy/4", "model": "m", "torch": torch.__version__, "modules": modules}
 
 
 def state_after(make, parts, steps=2):

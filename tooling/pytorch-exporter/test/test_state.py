@@ -11,8 +11,12 @@ from unittest import mock
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
 
 import torch
+import torch.nn.functional as F
 from recorded_files import CLI, Folder
 from stateful_programs import BEYOND, PROGRAMS, SEEN_BY_COMPARISON, make, state_of
+
+from torch import nn
+from torch.ao.quantization import FusedMovingAvgObsFakeQuantize, MovingAverageMinMaxObserver
 
 import remat
 
@@ -32,7 +36,7 @@ def whole_blocks(model):
     units = {}
     for name, module in model.named_children():
         units[name] = {"type": type(module).__name__, "parameters": sorted(list(one.shape) for one in module.parameters()), "save": []}
-    return {"format": "remat-pytorch-policy/3", "torch": torch.__version__, "model": "Sequential", "modules": units}
+    return {"format": "remat-pytorch-policy/4", "torch": torch.__version__, "model": "Sequential", "modules": units}
 
 
 def trained(name, then=lambda model, step: None):
@@ -116,6 +120,83 @@ class Planned(State):
                 self.assertTrainedAlike(trained(name, lambda model, step, policy=policy: remat.apply(model, policy)), trained(name))
         # Most find a plan, so that the loop above compares something; modules with observers and functional normalisation may not.
         self.assertGreater(planned, len(self.NAMES) / 2)
+
+
+    def test_ops_with_effects_leave_the_rest_of_their_block_to_run_again(self):
+        """Small budgets, so that parts are planned around these ops: what they return is kept, or they run on copies."""
+        for name, effect in EFFECTS.items():
+            with self.subTest(name):
+
+                def make_step(effect=effect):
+                    torch.manual_seed(0)
+                    blocks = [nn.Sequential(nn.LayerNorm(32), nn.Linear(32, 128), nn.GELU(), effect(), nn.Linear(128, 32)) for _ in range(6)]
+                    model, x = nn.Sequential(*blocks), torch.randn(512, 32)
+                    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+
+                    def step():
+                        loss = (model(x) - x.flip(0)).square().mean()
+                        loss.backward()
+                        optimizer.step()
+                        optimizer.zero_grad()
+                        return loss.item()
+
+                    step()
+                    return model, optimizer, step
+
+                def after(policy):
+                    model, _, step = make_step()
+                    if policy is not None:
+                        remat.apply(model, policy)
+                    return [step() for _ in range(STEPS)], [bits.numpy().tobytes() for bits in model.state_dict().values()]
+
+                model, optimizer, step = make_step()
+                path = self.folder / "step.json.gz"
+                with remat.record(path, model, optimizer):
+                    step()
+                policy = self.plan(path, "60%")
+                self.assertIsNotNone(policy, "no plan")
+                self.assertEqual(after(policy), after(None))
+
+
+class Codebook(nn.Module):
+    """Reads a codebook, and writes into it afterwards."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("codes", torch.randn(16, 128))
+
+    def forward(self, x):
+        nearest = torch.cdist(x, self.codes).argmin(1)
+        self.codes.data.mul_(0.9).add_(x.detach()[:16], alpha=0.1)
+        return x + (self.codes[nearest] - x).detach()
+
+
+class Tokens(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.InstanceNorm1d(128, track_running_stats=True)
+
+    def forward(self, x):
+        return self.norm(x.view(8, -1, 128).transpose(1, 2)).transpose(1, 2).reshape(-1, 128)
+
+
+class OwnNorm(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(128))
+        self.register_buffer("var", torch.ones(128))
+
+    def forward(self, x):
+        return F.batch_norm(x, self.mean, self.var, training=True)
+
+
+EFFECTS = {
+    "a fused observer": lambda: FusedMovingAvgObsFakeQuantize(observer=MovingAverageMinMaxObserver, quant_min=0, quant_max=255),
+    "a codebook": Codebook,
+    "instance normalisation with statistics": Tokens,
+    "batch normalisation of a module's own": OwnNorm,
+    "noise that is saved before it is drawn": nn.RReLU,
+}
 
 
 @unittest.skipUnless(CLI, "REMAT_CLI is not set")

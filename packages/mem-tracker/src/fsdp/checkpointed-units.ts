@@ -13,7 +13,7 @@ export interface RunningModules {
   /** Returns why a module cannot run again, or undefined where it can. */
   refusalOf?(fqn: string): string | undefined;
   /** Returns why a part of a module cannot run again, or undefined where it can; left out where nothing runs parts again. */
-  partRefusalOf?(fqn: string, ops: readonly [begin: number, end: number]): string | undefined;
+  partRefusalOf?(fqn: string, ops: readonly [begin: number, end: number, kept?: readonly number[]]): string | undefined;
 }
 
 /**

@@ -136,11 +136,12 @@ export function writeShardingPlan(plan: ShardingPlan): string {
   return `${JSON.stringify({ schema: shardingPlanSchema, ...plan }, null, 2)}\n`;
 }
 
-function isListOfParts(value: unknown): value is readonly (readonly [number, number])[] {
-  return (
-    Array.isArray(value) &&
-    value.every((part) => Array.isArray(part) && part.length === 2 && part.every((place) => Number.isInteger(place)))
-  );
+function isListOfParts(value: unknown): value is NonNullable<CheckpointedModules["parts"]> {
+  const isPart = (part: unknown) =>
+    Array.isArray(part) &&
+    (part.length === 2 || (part.length === 3 && Array.isArray(part[2]))) &&
+    part.flat().every((place) => Number.isInteger(place));
+  return Array.isArray(value) && value.every(isPart);
 }
 
 function parseJson(text: string): unknown {

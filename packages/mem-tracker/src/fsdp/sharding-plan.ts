@@ -55,7 +55,7 @@ export interface CheckpointedModules {
    */
   readonly save?: readonly string[];
   /** Parts of each call that run again, instead of the whole: places among its ops, as policies of `remat plan` have them. Not of sharded modules. */
-  readonly parts?: readonly (readonly [begin: number, end: number])[];
+  readonly parts?: readonly (readonly [begin: number, end: number, kept?: readonly number[]])[];
 }
 
 /** Which groups are gathered early: how many of those that come next, or, by module, which. */

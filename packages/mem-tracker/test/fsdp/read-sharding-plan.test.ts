@@ -43,7 +43,7 @@ describe("what is checkpointed, in a file", () => {
     const second = { "layers.0": { type: "Layer", parameters: [], save: [{ op, ordinal: 1 }] }, norm: { save: [] } };
     expect(readCheckpoint(JSON.stringify({ format: "remat-pytorch-policy/2", modules: second }))).toEqual(found);
     const third = { ...second, norm: { save: [], parts: [[0, 3]] } };
-    expect(readCheckpoint(JSON.stringify({ format: "remat-pytorch-policy/3", modules: third }))).toEqual([
+    expect(readCheckpoint(JSON.stringify({ format: "remat-pytorch-policy/4", modules: third }))).toEqual([
       found[0],
       { modules: ["norm"], parts: [[0, 3]] },
     ]);
@@ -64,7 +64,7 @@ describe("what is checkpointed, in a file", () => {
     ['{"schema": "checkpoint/1", "checkpoint": [{"modules": "a"}]}', 'a list of names as "modules"'],
     ['{"checkpoint": [{"modules": ["a"]}]}', 'expected "schema": "checkpoint/1"'],
     ['{"format": "remat-pytorch-policy/2"}', 'expected an object as "modules"'],
-    ['{"format": "remat-pytorch-policy/3", "modules": {"a": {"save": [], "parts": [1]}}}', "expected pairs of places"],
+    ['{"format": "remat-pytorch-policy/4", "modules": {"a": {"save": [], "parts": [1]}}}', "expected pairs of places"],
     ['{"format": "remat-pytorch-policy/2", "modules": {"a": {}}}', 'expected a list of ops of module "a"'],
   ])("is refused by its field: %s", (text, message) => {
     expect(() => readCheckpoint(text)).toThrow(

@@ -10,11 +10,15 @@ export interface CallPart {
   readonly end: number;
   /** The place of its last op: from there on it ends where another call that runs again begins. */
   readonly lastOp: number;
-  /** The storages that its ops read and that were made before it began, and of these what no op that runs again reads. */
+  /** The storages that its ops read and that were made before it began or by an op that it keeps, and of these what no op that runs again reads. */
   readonly args: readonly number[];
   readonly unread: readonly number[];
-  /** The storages that its ops make. */
+  /** The storages that its ops make, without those of ops that it keeps. */
   readonly made: ReadonlySet<number>;
+  /** By op that never runs again: the places in `args` of its results, which are held like arguments. */
+  readonly keptArgs: ReadonlyMap<number, readonly number[]>;
+  /** By op that runs again on copies of what it writes into: the storages that are copied before it first runs. */
+  readonly copied: ReadonlyMap<number, readonly number[]>;
   /** The ops that run again: those that something saved follows from, and random ones, by which the generator comes to the same numbers. */
   readonly rerun: ReadonlySet<number>;
   /** By op that runs again: the storages that none after it needs. */
@@ -29,8 +33,8 @@ export interface CallPart {
 export interface CallPartRules {
   readonly opsOf: readonly (readonly number[])[];
   madeBy(op: number): readonly number[];
-  /** The last op that writes into a storage while a call may have to run again; -1 for none. */
-  lastWrite(storage: number, call: number): number;
+  /** The ops that write into a storage while a call may have to run again. */
+  writesOf(storage: number, call: number): readonly number[];
   /** Why nothing in a call can run again. */
   refusal(call: number): string | undefined;
 }
@@ -39,7 +43,7 @@ export interface CallPartRules {
 export class CallParts {
   private readonly script: StepScript;
   private readonly rules: CallPartRules;
-  private readonly known = new Map<string, CallPart | string>();
+  private readonly known = new Map<string, CallPart | Refusal>();
   /** By op: where it and what it makes begin in the script. */
   private readonly boundary: Int32Array;
 
@@ -50,26 +54,48 @@ export class CallParts {
   }
 
   /** The part of a call between two places among its forward ops; why there is none where it cannot run again. */
-  of(call: number, first: number, end: number): CallPart | string {
-    const key = `${call} ${first} ${end}`;
+  of(call: number, first: number, end: number, kept: readonly number[] = []): CallPart | string {
+    const found = this.find(call, first, end, kept);
+    return "reason" in found ? found.reason : found;
+  }
+
+  /**
+   * The places of the ops that a part has to keep the results of so that the others can run again: those with effects, and those that are given what is written into later. Undefined if
+   * nothing is left that could run again.
+   */
+  keptIn(call: number, first: number, end: number): readonly number[] | undefined {
+    let kept: readonly number[] = [];
+    for (;;) {
+      const found = this.find(call, first, end, kept);
+      if (!("reason" in found)) return kept;
+      if (found.op === undefined) return undefined;
+      const place = this.rules.opsOf[call].indexOf(found.op);
+      if (place < 0 || kept.includes(place)) return undefined;
+      kept = [...kept, place].sort((a, b) => a - b);
+    }
+  }
+
+  private find(call: number, first: number, end: number, kept: readonly number[]): CallPart | Refusal {
+    const key = `${call} ${first} ${end} ${kept.join()}`;
     let found = this.known.get(key);
-    if (found === undefined) this.known.set(key, (found = this.find(call, first, end)));
+    if (found === undefined) this.known.set(key, (found = this.read(call, first, end, kept)));
     return found;
   }
 
-  private find(call: number, first: number, beyond: number): CallPart | string {
+  private read(call: number, first: number, beyond: number, places: readonly number[]): CallPart | Refusal {
     const { script, rules } = this;
     const { trace, act, subject, enter, exit } = script;
-    if (enter[call] < 0 || exit[call] < 0) return "its forward pass does not begin and end";
+    if (enter[call] < 0 || exit[call] < 0) return { reason: "its forward pass does not begin and end" };
     const refusal = rules.refusal(call);
-    if (refusal !== undefined) return refusal;
+    if (refusal !== undefined) return { reason: refusal };
     const all = rules.opsOf[call];
     const ops = all.slice(first, beyond);
-    if (ops.length === 0) return "it has no ops there";
+    if (ops.length === 0) return { reason: "it has no ops there" };
+    const kept = new Set(places.map((place) => all[place]));
     const begin = this.boundary[ops[0]];
     const end = beyond < all.length ? this.boundary[all[beyond]] : exit[call];
     const lastOp = this.boundary[ops.at(-1)!];
-    const made = new Set(ops.flatMap((op) => rules.madeBy(op)));
+    const made = new Set(ops.flatMap((op) => (kept.has(op) ? [] : rules.madeBy(op))));
     const args = this.argsOf(ops, made);
     const savesOf = new Map<number, number[]>();
     for (let at = begin; at < end; at++) {
@@ -77,14 +103,20 @@ export class CallParts {
       const storage = script.savedStorage[subject[at]];
       if (made.has(storage)) savesOf.set(storage, [...(savesOf.get(storage) ?? []), subject[at]]);
     }
-    if (savesOf.size === 0) return "it saves nothing that it makes";
-    const { rerun, lastUses } = followBack(script, ops, made, savesOf);
-    const reason = this.whyNot(call, rerun, made);
-    if (reason !== undefined) return reason;
+    if (savesOf.size === 0) return { reason: "it saves nothing that it makes" };
+    const running = ops.filter((op) => !kept.has(op));
+    const { rerun, lastUses, needed } = followBack(script, running, made, savesOf);
+    const copied = this.copiesFor(rerun, made);
+    const refused =
+      this.whyNotKept(kept, needed) ??
+      this.whyNot(call, rerun, { made, copied }) ??
+      this.whyNotSaved(call, savesOf.keys(), ops.at(-1)!);
+    if (refused !== undefined) return refused;
+    const keptArgs = new Map([...kept].map((op) => [op, placesIn(args, rules.madeBy(op))]));
     const isRead = new Set([...rerun].flatMap((op) => storagesOf(trace, trace.opInputs(op))));
     const unread = args.filter((storage) => !isRead.has(storage));
     const active = this.activeAt(call, begin);
-    return { call, begin, end, lastOp, args, unread, made, rerun, lastUses, savesOf, active };
+    return { call, begin, end, lastOp, args, unread, made, keptArgs, copied, rerun, lastUses, savesOf, active };
   }
 
   private argsOf(ops: readonly number[], made: ReadonlySet<number>): number[] {
@@ -98,15 +130,66 @@ export class CallParts {
   }
 
   /** What is given to an op that runs again has to be as it was; what writes into it by the way does not run again. */
-  private whyNot(call: number, rerun: ReadonlySet<number>, made: ReadonlySet<number>): string | undefined {
+  private whyNot(
+    call: number,
+    rerun: ReadonlySet<number>,
+    { made, copied }: Pick<CallPart, "made" | "copied">,
+  ): Refusal | undefined {
     const { trace } = this.script;
     const { rules } = this;
     for (const op of rerun) {
-      if (trace.ops.flags[op] & OpFlag.effectful) return `${trace.opName(op)} does more than compute`;
+      if (trace.ops.flags[op] & OpFlag.effectful) return { reason: `${trace.opName(op)} does more than compute`, op };
       for (const storage of storagesOf(trace, trace.opInputs(op))) {
-        const written = made.has(storage) ? -1 : rules.lastWrite(storage, call);
-        if (written >= op) return `${trace.opName(written)} writes into what it is given`;
+        if (made.has(storage) || copied.get(op)?.includes(storage)) continue;
+        const written = rules.writesOf(storage, call).at(-1) ?? -1;
+        if (written >= op) return { reason: `${trace.opName(written)} writes into what it is given`, op };
       }
+    }
+    return undefined;
+  }
+
+  /** What the part saves may not be written into as a whole after its end: the backward pass reads what was written. Slices are written one after the other, each saved when it is. */
+  private whyNotSaved(call: number, saved: Iterable<number>, last: number): Refusal | undefined {
+    const { trace, maker } = this.script;
+    const most = (storage: number, tensors: Int32Array): number =>
+      Math.max(
+        0,
+        ...Array.from(tensors, (one) => (trace.tensorStorages(one).includes(storage) ? sizeOf(trace, one) : 0)),
+      );
+    for (const storage of saved) {
+      const whole = most(storage, trace.opOutputs(maker[storage]));
+      const written = this.rules
+        .writesOf(storage, call)
+        .find((op) => op > last && most(storage, trace.opWrites(op)) >= whole);
+      if (written !== undefined)
+        return { reason: `${trace.opName(written)} writes into what is saved already`, op: maker[storage] };
+    }
+    return undefined;
+  }
+
+  /**
+   * An op that writes into what was made outside runs again on copies of that, if they are smaller than what it makes. Only an op of ATen, whose schema tells all of its effects; and none
+   * that is random, which the program draws from what it writes into.
+   */
+  private copiesFor(rerun: ReadonlySet<number>, made: ReadonlySet<number>): Map<number, readonly number[]> {
+    const { trace, bytes } = this.script;
+    const sum = (storages: readonly number[]) => storages.reduce((total, storage) => total + bytes[storage], 0);
+    const copied = new Map<number, readonly number[]>();
+    for (const op of rerun) {
+      if (trace.ops.flags[op] & (OpFlag.effectful | OpFlag.random) || !trace.opName(op).startsWith("aten.")) continue;
+      const written = storagesOf(trace, trace.opWrites(op)).filter((storage) => !made.has(storage));
+      if (written.length > 0 && sum(written) < sum(this.rules.madeBy(op))) copied.set(op, written);
+    }
+    return copied;
+  }
+
+  /** An op that is kept may neither draw random numbers, by which later ones would be others, nor write into what runs again. */
+  private whyNotKept(kept: ReadonlySet<number>, needed: ReadonlySet<number>): Refusal | undefined {
+    const { trace } = this.script;
+    for (const op of kept) {
+      if (trace.ops.flags[op] & OpFlag.random) return { reason: `${trace.opName(op)} is random` };
+      if (storagesOf(trace, trace.opWrites(op)).some((storage) => needed.has(storage)))
+        return { reason: `${trace.opName(op)} writes into what runs again` };
     }
     return undefined;
   }
@@ -122,19 +205,29 @@ export class CallParts {
   }
 }
 
+/** Why a part cannot run again; `op` is the one of its own that is the reason, if there is one. */
+interface Refusal {
+  readonly reason: string;
+  readonly op?: number;
+}
+
+const placesIn = (list: readonly number[], items: readonly number[]): readonly number[] =>
+  items.map((item) => list.indexOf(item)).filter((place) => place >= 0);
+
 /** What has to run again for what is saved, and until when each result is needed. */
 function followBack(
   { trace }: StepScript,
   ops: readonly number[],
   made: ReadonlySet<number>,
   savesOf: ReadonlyMap<number, readonly number[]>,
-): Pick<CallPart, "rerun" | "lastUses"> {
+): Pick<CallPart, "rerun" | "lastUses"> & { readonly needed: ReadonlySet<number> } {
   const needed = new Set(savesOf.keys());
   const rerun = new Set<number>();
   const lastUses = new Map<number, number[]>();
   const isUsed = new Set<number>();
   for (const op of ops.toReversed()) {
-    const outputs = storagesOf(trace, trace.opOutputs(op));
+    // An op may write into what it does not return.
+    const outputs = [...new Set([trace.opOutputs(op), trace.opWrites(op)].flatMap((each) => storagesOf(trace, each)))];
     if (!outputs.some((storage) => needed.has(storage)) && (trace.ops.flags[op] & OpFlag.random) === 0) continue;
     rerun.add(op);
     const inputs = storagesOf(trace, trace.opInputs(op)).filter((storage) => made.has(storage));
@@ -145,7 +238,11 @@ function followBack(
       lastUses.set(op, [...(lastUses.get(op) ?? []), storage]);
     }
   }
-  return { rerun, lastUses };
+  return { rerun, lastUses, needed };
+}
+
+function sizeOf(trace: StepScript["trace"], tensor: number): number {
+  return trace.tensorShape(tensor).reduce((size, length) => size * length, 1);
 }
 
 function storagesOf(trace: StepScript["trace"], tensors: Int32Array): number[] {

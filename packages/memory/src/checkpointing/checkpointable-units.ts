@@ -34,8 +34,10 @@ export interface CheckpointableUnits {
   madeBy(op: number): readonly number[];
   /** Why a module is not among them. */
   readonly refused: ReadonlyMap<string, string>;
-  /** The part of a call between two places among its forward ops, or why there is none that can run again. */
-  partOf(call: number, begin: number, end: number): CallPart | string;
+  /** The part of a call between two places among its forward ops, or why it cannot run again. The ops at `kept` do not; their results are held instead. */
+  partOf(call: number, begin: number, end: number, kept?: readonly number[]): CallPart | string;
+  /** The places of the ops in such a part whose results have to be kept so that the others can run again; undefined if none could. */
+  keptIn(call: number, begin: number, end: number): readonly number[] | undefined;
 }
 
 /**
@@ -57,8 +59,9 @@ export function checkpointableUnits(script: StepScript): CheckpointableUnits {
   const { savedUnwritten, lateWrites } = writesAfterSaves(script, written, ranges);
   const lastReads = lastReadsOf(script, ranges.callsOfSave);
   /** What is written after the last time that a call may run again is as good as unwritten. */
-  const lastWrite = (storage: number, call: number): number =>
-    (writes.get(storage) ?? []).findLast((op) => op <= (lastReads.get(call) ?? -1)) ?? -1;
+  const writesOf = (storage: number, call: number): readonly number[] =>
+    (writes.get(storage) ?? []).filter((op) => op <= (lastReads.get(call) ?? -1));
+  const lastWrite = (storage: number, call: number): number => writesOf(storage, call).at(-1) ?? -1;
   const isOfModel = modelOf(modules.map(({ fqn }) => fqn));
   /** Why nothing in a call can run again, whatever its ops are. */
   const refusal = (call: number): string | undefined => {
@@ -94,7 +97,7 @@ export function checkpointableUnits(script: StepScript): CheckpointableUnits {
   const parts = new CallParts(script, {
     opsOf: ranges.opsOf,
     madeBy,
-    lastWrite,
+    writesOf,
     refusal,
   });
   return {
@@ -108,7 +111,8 @@ export function checkpointableUnits(script: StepScript): CheckpointableUnits {
     isWritten: Uint8Array.from({ length: maker.length }, (_, storage) => (writes.has(storage) ? 1 : 0)),
     madeBy,
     refused,
-    partOf: (call, begin, end) => parts.of(call, begin, end),
+    partOf: (call, begin, end, kept) => parts.of(call, begin, end, kept),
+    keptIn: (call, begin, end) => parts.keptIn(call, begin, end),
   };
 }
 

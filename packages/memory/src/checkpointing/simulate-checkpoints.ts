@@ -149,6 +149,7 @@ export class CheckpointSimulator {
         case Act.op:
           if (frame?.isSelective) this.cache(frame, item);
           this.launch(item);
+          if (frame?.part !== undefined) this.holdKept(frame, frame.part, item);
           this.observer?.ran(item, this.current, false);
           break;
         case Act.save:
@@ -228,7 +229,14 @@ export class CheckpointSimulator {
   }
 
   private holdArgs(frame: Frame): void {
-    frame.heldArgs = frame.args.map((storage) => this.hold(this.current[storage]));
+    const later = new Set([...(frame.part?.keptArgs.values() ?? [])].flat());
+    frame.heldArgs = frame.args.map((storage, place) => (later.has(place) ? -1 : this.hold(this.current[storage])));
+  }
+
+  /** Holds the results of an op that a part never runs again, and copies of what one that does writes into. */
+  private holdKept(frame: Frame, { keptArgs, copied }: CallPart, op: number): void {
+    for (const storage of copied.get(op) ?? []) frame.heldArgs.push(this.make(storage));
+    for (const place of keptArgs.get(op) ?? []) frame.heldArgs[place] = this.hold(this.current[frame.args[place]]);
   }
 
   /** Keeps what a selective frame saves of an op. */
@@ -386,6 +394,7 @@ export class CheckpointSimulator {
           if (!part.rerun.has(item)) break;
           this.recomputeMs += this.units.runtimeMs[item];
           this.spend(this.bookkeeping.rerun);
+          for (const copy of (part.copied.get(item) ?? []).map((storage) => this.make(storage))) this.release(copy);
           this.launch(item);
           this.observer?.ran(item, this.current, true);
           for (const storage of part.lastUses.get(item) ?? []) this.release(this.current[storage]);

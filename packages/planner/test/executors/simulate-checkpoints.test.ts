@@ -10,7 +10,7 @@ import {
   stepScript,
 } from "@remat/memory/checkpointing";
 import { readPyTorchTrace } from "@remat/pytorch";
-import { Phase, type Trace } from "@remat/trace";
+import { OpFlag, Phase, type Trace } from "@remat/trace";
 import { describe, expect, test } from "vitest";
 import { type RecordedPolicy, recordedCases, twiceDifferentiated } from "./recorded-steps.js";
 
@@ -223,6 +223,28 @@ test("refuses parts that begin between what makes a tensor and what draws number
     expect(units.partOf(call, place - 1, ops.length)).toMatchObject({ call });
     expect(units.partOf(call, place, ops.length)).toBe(`${draws} writes into what it is given`);
   }
+});
+
+test("keeps what an op with effects makes, so that the others of a part run again", () => {
+  const recorded = recordedCases.find(({ step }) => step.case.includes("random"))!;
+  const trace = readPyTorchTrace(recorded.step);
+  const plain = checkpointableUnits(stepScript(trace));
+  const [root] = plain.fqns;
+  const [call] = plain.callsOf.get(root)!;
+  const ops = plain.opsOf[call];
+  const isPlain = (op: number) => (trace.ops.flags[op] & OpFlag.random) === 0;
+  const whole = plain.partOf(call, 0, ops.length);
+  if (typeof whole === "string") throw new Error(whole);
+  const op = [...whole.rerun].find((one) => isPlain(one) && plain.madeBy(one).length > 0)!;
+  trace.ops.flags[op] |= OpFlag.effectful;
+  const units = checkpointableUnits(stepScript(trace));
+  expect(units.partOf(call, 0, ops.length)).toBe(`${trace.opName(op)} does more than compute`);
+  const kept = units.keptIn(call, 0, ops.length)!;
+  expect(kept).toEqual([ops.indexOf(op)]);
+  const part = units.partOf(call, 0, ops.length, kept);
+  if (typeof part === "string") throw new Error(part);
+  expect(part.rerun.has(op)).toBe(false);
+  expect(plain.madeBy(op).some((storage) => part.made.has(storage))).toBe(false);
 });
 
 describe("modules that change what they start from", () => {

@@ -19,7 +19,7 @@ export interface CheckpointsUnit {
   /** Names of the ops that it saves; none where it is recomputed as a whole. */
   readonly saved: readonly string[];
   /** Places among its ops of the parts that alone are recomputed; none where it is recomputed as a whole. */
-  readonly parts: readonly (readonly [begin: number, end: number])[];
+  readonly parts: readonly (readonly [begin: number, end: number, kept?: readonly number[]])[];
 }
 
 /** A plan of checkpointed modules, for `torch.utils.checkpoint`. */
@@ -126,7 +126,11 @@ function unitParts({ units, planned }: CheckpointsSummary): DocumentPart[] {
   ];
 }
 
+function rangeOf([begin, end, kept = []]: CheckpointsUnit["parts"][number]): string {
+  return `${begin} to ${end - 1}${kept.length === 0 ? "" : ` without ${kept.join(" and ")}`}`;
+}
+
 function savedOf({ saved, parts }: CheckpointsUnit): string {
-  if (parts.length > 0) return `all but ops ${parts.map(([begin, end]) => `${begin} to ${end - 1}`).join(", ")}`;
+  if (parts.length > 0) return `all but ops ${parts.map(rangeOf).join(", ")}`;
   return saved.length === 0 ? "nothing" : saved.join(", ");
 }

@@ -63,11 +63,30 @@ function isAlwaysSame({ trace }: StepScript, units: CheckpointableUnits, fqn: st
 function partsBetween(units: CheckpointableUnits, fqn: string, places: readonly number[]): CheckpointPolicy[number][] {
   const parts: CheckpointPolicy[number][] = [];
   for (let i = 0; i + 1 < places.length; i++) {
-    const ops = [places[i], places[i + 1]] as const;
-    const isThere = (units.callsOf.get(fqn) ?? []).every((call) => typeof units.partOf(call, ...ops) !== "string");
-    if (isThere) parts.push({ fqn, saved: [], ops });
+    const [begin, end] = [places[i], places[i + 1]];
+    const kept = keptInCalls(units, fqn, begin, end);
+    if (kept !== undefined) parts.push({ fqn, saved: [], ops: kept.length === 0 ? [begin, end] : [begin, end, kept] });
   }
   return parts;
+}
+
+/** The places of the ops that each call of a module keeps in a part; undefined if the part cannot run again in one of them. */
+function keptInCalls(
+  units: CheckpointableUnits,
+  fqn: string,
+  begin: number,
+  end: number,
+): readonly number[] | undefined {
+  const calls = units.callsOf.get(fqn) ?? [];
+  const all = new Set<number>();
+  for (const call of calls) {
+    const kept = units.keptIn(call, begin, end);
+    if (kept === undefined) return undefined;
+    for (const place of kept) all.add(place);
+  }
+  const kept = [...all].sort((a, b) => a - b);
+  const isThere = calls.every((call) => typeof units.partOf(call, begin, end, kept) !== "string");
+  return isThere ? kept : undefined;
 }
 
 /** Where a call is cut into `count` parts: as near as can be to where each has its share of what is saved, and where least is read across. */

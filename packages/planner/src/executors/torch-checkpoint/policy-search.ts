@@ -243,7 +243,9 @@ class Overlaps {
     if (spans === undefined) {
       const calls = this.units.callsOf.get(unit.fqn) ?? [];
       spans = calls
-        .map((call) => (unit.ops === undefined ? this.units.opsOf[call] : this.units.opsOf[call].slice(...unit.ops)))
+        .map((call) =>
+          unit.ops === undefined ? this.units.opsOf[call] : this.units.opsOf[call].slice(unit.ops[0], unit.ops[1]),
+        )
         .filter((ops) => ops.length > 0)
         .map((ops) => [ops[0], ops.at(-1)!] as const)
         .sort((a, b) => a[0] - b[0]);
