@@ -95,10 +95,10 @@ class Planned(State):
     OFTEN = ["a fused observer", "a custom op", "batch_norm of a module's own", "a tensor in an attribute", "a number", "a hook that counts", "InstanceNorm", "statistics that another module reads"]
     NAMES = list(PROGRAMS) if os.environ.get("REMAT_ALL_TESTS") else list(dict.fromkeys([*OFTEN, *list(PROGRAMS)[::4]]))
 
-    def plan(self, path, budget):
+    def plan(self, path, budget, seconds=1):
         policy = self.folder / "policy.json"
         policy.unlink(missing_ok=True)
-        done = subprocess.run([*CLI, "plan", path, "--budget", budget, "--time", "1s", "--pytorch-policy", policy], capture_output=True, text=True)
+        done = subprocess.run([*CLI, "plan", path, "--budget", budget, "--time", f"{seconds}s", "--pytorch-policy", policy], capture_output=True, text=True)
         self.assertIn(done.returncode, (0, 3), done.stderr)
         return json.loads(policy.read_text()) if done.returncode == 0 else None
 
@@ -153,7 +153,7 @@ class Planned(State):
                 path = self.folder / "step.json.gz"
                 with remat.record(path, model, optimizer):
                     step()
-                policy = self.plan(path, "60%")
+                policy = self.plan(path, "60%", seconds=4)
                 self.assertIsNotNone(policy, "no plan")
                 self.assertEqual(after(policy), after(None))
 
