@@ -128,7 +128,7 @@ function report(error: unknown, command: string | undefined, io: ConsoleIo): num
   else if (!expected && !debug) hint = "Set REMAT_DEBUG=1 to see where it was thrown.";
   const end = hint === "" ? "" : `${/[.?!]$/.test(message) ? "" : "."} ${hint}`;
   const [said, code] = hasCode(error) ? inTwo(message) : [message, []];
-  io.stderr.write(terminal`remat: ${said.replace(/\s*\n\s*/g, " ")}${end}\n`);
+  io.stderr.write(terminal`remat: ${said.replace(/\s+/g, (run) => (run.includes("\n") ? " " : run))}${end}\n`);
   io.stderr.write(terminal.lines(code));
   if (debug) io.stderr.write(terminal.listing(`${inspect(error)}\n`));
   if (error instanceof RematError && error.code === budgetNotFound) return ExitCode.notFound;

@@ -56,12 +56,17 @@ function pathsOf(target: string): readonly string[] {
 /** Returns the first place of a stack that is in the file `path`, or in a file of that folder. */
 function placeIn(path: string, { stack = "" }: Error): string | undefined {
   for (const line of stack.split("\n")) {
-    const [, named, place] = /^\s+at (?:.* \()?(?:async )?(.+?)(:\d+:\d+)\)?$/.exec(line) ?? [];
-    if (named === undefined) continue;
+    const from = /^\s+at /.exec(line);
+    const to = /(:\d{1,15}:\d{1,15})\)?$/.exec(line);
+    if (from === null || to === null) continue;
+    const before = line.slice(from[0].length, to.index);
+    const open = before.lastIndexOf(" (");
+    const named = before.slice(open < 0 ? 0 : open + " (".length).replace(/^async /, "");
+    if (named === "") continue;
     // A module is named by its URL, what is required by its path.
     const file = named.startsWith("file:") ? fileURLToPath(named) : named;
     const isOurs = file === path || (file.startsWith(path + sep) && !file.includes(`${sep}node_modules${sep}`));
-    if (isOurs) return `${file}${place}`;
+    if (isOurs) return `${file}${to[1]}`;
   }
   return undefined;
 }

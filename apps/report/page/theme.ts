@@ -35,11 +35,11 @@ export function shade(colour: Colour): string {
   return colour[currentTheme()];
 }
 
-const pair = /^light-dark\((.+), (.+)\)$/;
-
 /** Returns a custom property of the style sheet, for what is drawn: of a colour for each theme that of the theme that is seen. */
 export function token(name: string): string {
   const value = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  const [, light, dark] = pair.exec(value) ?? [];
-  return light === undefined || dark === undefined ? value : shade({ light, dark });
+  const start = "light-dark(";
+  const comma = value.lastIndexOf(", ");
+  if (!value.startsWith(start) || !value.endsWith(")") || comma < start.length) return value;
+  return shade({ light: value.slice(start.length, comma), dark: value.slice(comma + ", ".length, -1) });
 }

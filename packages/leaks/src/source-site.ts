@@ -53,10 +53,14 @@ const withinOf = (name: string): string | undefined =>
 
 /** `Engine.tidy`, `Sequential.predict`, `norm__op`, `Object.mul [as add]` without what is around the name. */
 const nameOf = (name: string): string =>
-  name
-    .replace(/ \[as .*\]$/, "")
+  withoutAlias(name)
     .replace(/^.*[. ]/, "")
     .replace(/__op$/, "");
+
+function withoutAlias(name: string): string {
+  const at = name.endsWith("]") ? name.indexOf(" [as ") : -1;
+  return at < 0 ? name : name.slice(0, at);
+}
 
 /** Not where a bundler has made it short. */
 const isTold = (name: string): boolean => /^[a-z]\w{2,}$/i.test(name);
@@ -167,12 +171,27 @@ export function siteOfStack(stack: string): SourceSite {
   return siteOfFrames(placesOf(stack), ({ place }) => withoutScheme(place));
 }
 
+/** Splits a line of a stack: `at async name (place)` and `at place` as V8 writes them, else `name@place`. */
+function partsOf(frame: string): { readonly name: string; readonly place: string } {
+  const line = frame.trimStart();
+  if (line.startsWith("at ")) {
+    const text = line.slice("at ".length);
+    const open = text.indexOf(" (");
+    const place = open < 0 ? text : text.slice(open + " (".length);
+    return {
+      name: text.slice(0, Math.max(open, 0)).replace(/^async /, ""),
+      place: place.endsWith(")") ? place.slice(0, -1) : place,
+    };
+  }
+  const at = frame.indexOf("@");
+  return at < 0 ? { name: "", place: "" } : { name: frame.slice(0, at), place: frame.slice(at + 1) };
+}
+
 function* placesOf(stack: string): Generator<StackFrame & { readonly place: string }> {
   for (const frame of stack.split("\n")) {
-    const [, name = "", place] =
-      /^\s*at (?:(?:async )?(.*?) \()?(.*?)\)?$/.exec(frame) ?? /^(.*?)@(.*)$/.exec(frame) ?? [];
-    const file = /^(.*?)(?::\d+){1,2}$/.exec(place ?? "")?.[1];
-    if (place === undefined || file === undefined) continue;
+    const { name, place } = partsOf(frame);
+    const file = /^(.*?)(?::\d+){1,2}$/.exec(place)?.[1];
+    if (file === undefined) continue;
     yield { name: isOurs(file) ? "" : name, file, isOfUser: isOfUser(file), place };
   }
 }

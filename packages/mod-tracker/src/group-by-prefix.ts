@@ -72,8 +72,15 @@ function prefixesOf(name: string): string[] {
 
 /** Whether the name is more than the class in lower case and a number. */
 function hasGivenName(layer: Layer): boolean {
-  const stem = layer.name.replace(/_([A-Z]\w*)?\d+$/, "");
+  const stem = stemOf(layer.name);
   return stem.replaceAll("_", "").toLowerCase() !== layer.getClassName().toLowerCase();
+}
+
+/** Returns a name without the number at its end, nor the class of a wrapped layer that leads to it: `bidirectional_LSTM1`. */
+function stemOf(name: string): string {
+  const word = /(?<!\w)\w*\d$/.exec(name);
+  const at = word === null ? -1 : word[0].search(/_(?:[A-Z]|\d+$)/);
+  return word === null || at < 0 ? name : name.slice(0, word.index + at);
 }
 
 function append(lists: Map<string, number[]>, key: string, value: number): void {

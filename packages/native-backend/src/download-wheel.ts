@@ -77,7 +77,7 @@ export async function downloadByPip(wheel: WheelRequirement, { folder, env }: Do
 /** @internal */
 export async function downloadFromIndex(wheel: WheelRequirement, options: DownloadOptions): Promise<string> {
   const { folder, env, progress } = options;
-  const page = new URL(`${(env["PIP_INDEX_URL"] ?? defaultIndex).replace(/\/+$/, "")}/${wheel.project}/`);
+  const page = new URL(`${(env["PIP_INDEX_URL"] ?? defaultIndex).replace(/(?<!\/)\/+$/, "")}/${wheel.project}/`);
   const access = takeCredentials(page);
   const listing = await request(page.href, access);
   const { url, fileName } = findWheel(parseIndex(await listing.text(), listing.url), wheel);

@@ -16,7 +16,11 @@ export interface WheelLink {
  */
 export function parseIndex(html: string, pageUrl: string): readonly WheelLink[] {
   const links: WheelLink[] = [];
-  for (const [, , href] of html.matchAll(/<a\s[^>]*?href\s*=\s*(["'])(.*?)\1/gis)) {
+  for (const tag of html.split(/<a(?=\s)/i).slice(1)) {
+    const [start, quote] = /^[^>]*?href\s*=\s*(["'])/i.exec(tag) ?? [];
+    const end = start === undefined ? -1 : tag.indexOf(quote, start.length);
+    if (start === undefined || end < 0) continue;
+    const href = tag.slice(start.length, end);
     const url = new URL(href.replaceAll("&amp;", "&"), pageUrl);
     const sha256 = /^#sha256=([0-9a-f]{64})$/i.exec(url.hash)?.[1].toLowerCase();
     url.hash = "";

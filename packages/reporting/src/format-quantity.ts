@@ -45,5 +45,5 @@ export function formatTypedPercent(fraction: number): string {
 
 function trim(value: number, digits: number): string {
   const text = value.toPrecision(digits);
-  return text.includes("e") ? String(Math.round(value)) : text.includes(".") ? text.replace(/\.?0+$/, "") : text;
+  return text.includes("e") ? String(Math.round(value)) : text.includes(".") ? text.replace(/\.?(?<!0)0+$/, "") : text;
 }

@@ -5,7 +5,7 @@ export const ColumnType = { none: 0, bool: 1, int: 2, float: 3, text: 5 } as con
 export type Cell = string | number | null | undefined;
 
 const integer = /^\s*[+-]?\d+(?:_\d+)*\s*$/;
-const decimal = /^\s*[+-]?(?:\d+(?:_\d+)*\.?(?:\d+(?:_\d+)*)?|\.\d+(?:_\d+)*)(?:[eE][+-]?\d+(?:_\d+)*)?\s*$/;
+const decimal = /^\s*[+-]?(?:\d+(?:_\d+)*(?:\.(?:\d+(?:_\d+)*)?)?|\.\d+(?:_\d+)*)(?:[eE][+-]?\d+(?:_\d+)*)?\s*$/;
 const withThousandsSeparators = /^(?:[+-]?[0-9]{1,3}(?:,[0-9]{3})*(?:\.[0-9]*)?|(?:\.[0-9]+)?)\n?$/;
 const namedFloats: Readonly<Record<string, number>> = { inf: Infinity, "-inf": -Infinity, nan: Number.NaN };
 

@@ -84,7 +84,7 @@ export function pythonGeneral(value: number, precision = 6): string {
   const special = nonFinite(value);
   if (special !== undefined) return special;
   const { digits, exponent } = significantDigits(Math.abs(value), precision);
-  const kept = digits.replace(/0+$/, "") || "0";
+  const kept = digits.replace(/(?<!0)0+$/, "") || "0";
   if (exponent < -4 || exponent >= precision) {
     const mantissa = kept.length === 1 ? kept : `${kept[0]}.${kept.slice(1)}`;
     return signOf(value) + mantissa + exponentText(exponent);

@@ -100,7 +100,7 @@ export class TraceDecoder {
       this.records = new RecordReader(this.builder);
     } catch (error) {
       if (!(error instanceof TraceFieldError)) throw error;
-      const field = error.field.replace(/\w+$/, (name) => fileFields.get(name) ?? name);
+      const field = error.field.replace(/(?<!\w)\w+$/, (name) => fileFields.get(name) ?? name);
       throw new RematError(
         "TRACE_CORRUPT",
         `${this.name} line ${line}, field '${field}': ${error.detail}. Remove the line and all that follow to read what came before, or write the trace again.`,

@@ -85,8 +85,8 @@ def _saves_complete_tensors(node):
     # A function in Python saves once its forward has ended.
     if issubclass(node, BackwardCFunction):
         return True
-    found = re.fullmatch(r"(.+?)Backward(?:Autograd[A-Za-z]+)?\d*(?:_copy)?", node.__name__)
-    return found is not None and found[1] in _node_names()[True]
+    name, _, end = node.__name__.rpartition("Backward")
+    return re.fullmatch(r"(?:Autograd[A-Za-z]+)?\d*(?:_copy)?", end) is not None and name in _node_names()[True]
 
 
 @functools.cache

@@ -32,7 +32,7 @@ function parseLeniently(text: string, path: string): unknown {
   } catch (cause) {
     try {
       return parseJsonText(
-        text.replace(/"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b/g, (token) =>
+        text.replace(/"[^"\\]*(?:\\[^][^"\\]*)*"?|-?\b(?:NaN|Infinity)\b/g, (token) =>
           token.startsWith('"') ? token : JSON.stringify(token),
         ),
       );

@@ -56,7 +56,7 @@ export function drawCurve(
   const labels: Line = [
     { text: " ".repeat(axisWidth) },
     { text: "0 %", style: "faint" },
-    { text: fitText(caption, plotWidth - 8, glyphs).replace(/^(.*?)( *)$/, centred), style: "faint" },
+    { text: centred(fitText(caption, plotWidth - 8, glyphs)), style: "faint" },
     { text: "100 %", style: "faint" },
   ];
   return {
@@ -65,7 +65,9 @@ export function drawCurve(
   };
 }
 
-function centred(_all: string, text: string, spaces: string): string {
-  const left = Math.floor(spaces.length / 2);
-  return " ".repeat(left) + text + " ".repeat(spaces.length - left);
+function centred(line: string): string {
+  const text = line.trimEnd();
+  const spaces = line.length - text.length;
+  const before = Math.floor(spaces / 2);
+  return " ".repeat(before) + text + " ".repeat(spaces - before);
 }

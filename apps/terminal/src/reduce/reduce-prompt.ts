@@ -40,7 +40,7 @@ function stepOf(key: string): 1 | -1 | undefined {
 function edited(text: string, key: string): string | undefined {
   if (key === "backspace") return [...text].slice(0, -1).join("");
   if (key === "ctrl+u") return "";
-  if (key === "ctrl+w") return text.replace(/\S*\s*$/, "");
+  if (key === "ctrl+w") return text.trimEnd().replace(/(?<!\S)\S+$/, "");
   return [...key].length === 1 ? text + key : undefined;
 }
 

@@ -109,7 +109,7 @@ function reduce(scene: Scene, own: WhatIfState, action: ViewAction<WhatIfKey>): 
 
 /** As it can be typed again: an answer may add to it. */
 const questionAt = (own: WhatIfState): string =>
-  rowsOf(own)[own.cursor]?.question.replace(/: \d+(, and.*)?$/, "") ?? "";
+  rowsOf(own)[own.cursor]?.question.replace(/: \d{1,15}(?:, and[^]*)?$/, "") ?? "";
 
 function asking(text: string): ViewRequest {
   return {

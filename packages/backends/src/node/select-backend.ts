@@ -106,7 +106,9 @@ function noneWorks(wanted: SelectBackendOptions, attempts: readonly BackendAttem
       `no package that is loaded from disk is ${asked}. Expected one of ${expected}.`,
     );
   }
-  const reasons = attempts.map((attempt) => `${attempt.package}: ${attempt.reason.replace(/\.+$/, "")}`).join("; ");
+  const reasons = attempts
+    .map((attempt) => `${attempt.package}: ${attempt.reason.replace(/(?<!\.)\.+$/, "")}`)
+    .join("; ");
   const tried = attempts.map((attempt) => attempt.package);
   const builds = tried.flatMap((name) => findPackage(name)?.built?.by ?? []);
   return new RematError(

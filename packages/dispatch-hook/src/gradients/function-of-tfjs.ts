@@ -18,7 +18,8 @@ export function functionDigest(fn: object): string {
       .replace(/\s+/g, "")
       .replace(/\butil(_exports)?\d*\./g, "")
       .replace(/'/g, '"')
-      .replace(/(\w+?)\$?\d+\(/g, "$1(");
+      // A number behind a name, and behind the first digit of a number.
+      .replace(/(?:(?<=\w)\$|(?<=[A-Za-z_])|(?<=(?<!\w)\d))\d+\(/g, "(");
     digest = digestOf(text);
     digests.set(fn, digest);
   }

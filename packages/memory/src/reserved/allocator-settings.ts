@@ -78,10 +78,20 @@ export function parseAllocatorSettings(text: string): AllocatorSettings {
 
 /** Commas inside brackets part no options. */
 function optionsIn(text: string): string[] {
-  return text
-    .replaceAll(" ", "")
-    .split(/,(?![^[]*\])/)
-    .filter((option) => option !== "");
+  const packed = text.replaceAll(" ", "");
+  const options: string[] = [];
+  let isInside = false;
+  let end = packed.length;
+  // From the end: a comma is inside brackets if the next bracket closes.
+  for (let at = packed.length - 1; at >= 0; at--) {
+    const character = packed[at];
+    if (character === "[" || character === "]") isInside = character === "]";
+    if (character !== "," || isInside) continue;
+    options.push(packed.slice(at + 1, end));
+    end = at;
+  }
+  options.push(packed.slice(0, end));
+  return options.reverse().filter((option) => option !== "");
 }
 
 function megabytesOf(value: string, option: string, least: number): number {

@@ -23,7 +23,13 @@ export function baselineStep(trace: Trace): BaselineStep {
   const { framework, backend, allocationUnitBytes, step, model } = trace.header;
   return {
     // Keras counts models that nobody has named, over all of a process.
-    step: JSON.stringify({ model: model?.replace(/_?\d+$/, ""), framework, backend, allocationUnitBytes, ...step }),
+    step: JSON.stringify({
+      model: model?.replace(/_?(?<!\d)\d+$/, ""),
+      framework,
+      backend,
+      allocationUnitBytes,
+      ...step,
+    }),
     peakBytes: peak.peakBytes,
     bytesByCategory: { ...peak.bytesByCategory } as Record<string, number>,
     bytesByModule: Object.fromEntries(heldByModule(trace, peak)),

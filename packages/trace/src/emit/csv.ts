@@ -21,9 +21,9 @@ function line(cells: readonly CsvCell[]): string {
   return `${cells.map(field).join(",")}\r\n`;
 }
 
-const number = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
+const number = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
 /** At the beginning, or behind what a spreadsheet with other settings takes for the end of a field. The wide ones are read as the narrow ones in East Asian settings. */
-const formula = /(^|[;|\n])(?=\s*[=+\-@\t\r＝＋－＠])/g;
+const formula = /(^|[;|\n])(?=[^\S\n]*[=+\-@\t\r＝＋－＠])/g;
 
 function field(cell: CsvCell): string {
   if (cell === null || cell === undefined) return "";

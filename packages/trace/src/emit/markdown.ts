@@ -33,7 +33,7 @@ export const markdown: {
     ),
   heading: (level, text) =>
     // At its end, Markdown takes a mark of a heading away.
-    asEmitted(`${"#".repeat(level)} ${inline(text).replace(/#+(?= *$)/, (run) => run.replaceAll("#", "\\#"))}`),
+    asEmitted(`${"#".repeat(level)} ${inline(text).replace(/(?<!#)#+(?= *$)/, (run) => run.replaceAll("#", "\\#"))}`),
   code: (text) => {
     const safe = displaySafe(text);
     const ticks = longestRun(safe) + 1;

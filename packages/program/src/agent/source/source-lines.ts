@@ -28,8 +28,12 @@ export class SourceLines {
   ofError(error: unknown): string | undefined {
     const stack = error instanceof Error ? (error.stack ?? "") : "";
     for (const frame of stack.split("\n")) {
-      const [, file, line, column] = /^\s*at (?:.*\()?(.+?):(\d+):(\d+)\)?$/.exec(frame) ?? [];
-      if (file !== undefined && isOfUser(file)) return this.describe(file, Number(line), Number(column));
+      const place = /:(\d{1,15}):(\d{1,15})\)?$/.exec(frame);
+      const from = /^\s*at /.exec(frame);
+      if (place === null || from === null) continue;
+      const before = frame.slice(from[0].length, place.index);
+      const file = before.slice(before.lastIndexOf("(") + 1);
+      if (file !== "" && isOfUser(file)) return this.describe(file, Number(place[1]), Number(place[2]));
     }
     return undefined;
   }
@@ -69,7 +73,7 @@ function* framesOf(sites: readonly NodeJS.CallSite[]): Generator<StackFrame & { 
 function pathOf(file: string): string {
   if (!file.startsWith("file:")) return file;
   try {
-    return fileURLToPath(file.replace(/[?#].*$/, ""));
+    return fileURLToPath(file.replace(/[?#][^]*$/, ""));
   } catch {
     // A loader may give its modules addresses of no file.
     return file;
