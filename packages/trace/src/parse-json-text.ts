@@ -1,15 +1,44 @@
+/** Levels of lists and objects within each other that are read. Real files have fewer than a hundred; code that follows a value by calling itself fails at some thousands. */
+const mostLevels = 1000;
+
 /**
- * Parses JSON as files hold it: with a byte order mark before it, too, as editors on Windows write one.
+ * Parses JSON as files hold it, also with the byte order mark that editors on Windows write.
  *
- * @throws SyntaxError that says where the text stops being JSON: "line 3, column 5"
+ * @throws SyntaxError that says where the text stops being JSON, "at line 3, column 5", or that its lists and objects are nested more than 1,000 levels deep
  */
 export function parseJsonText(text: string): unknown {
+  if (isTooDeep(text)) throw new SyntaxError(`its lists and objects are nested more than ${mostLevels} levels deep`);
   try {
     return JSON.parse(text.startsWith("\uFEFF") ? text.slice(1) : text);
   } catch (cause) {
     if (!(cause instanceof SyntaxError)) throw cause;
     throw new SyntaxError(whereOf(text, cause.message), { cause });
   }
+}
+
+/** Text in which a bracket is missing or one too many is for the parser to reject. */
+function isTooDeep(text: string): boolean {
+  let level = 0;
+  for (let at = 0; at < text.length; at++) {
+    const character = text.charCodeAt(at);
+    if (character === quote) {
+      at = endOfString(text, at);
+      continue;
+    }
+    if (character === openBracket || character === openBrace) {
+      if (++level > mostLevels) return true;
+    } else if (character === closeBracket || character === closeBrace) level--;
+  }
+  return false;
+}
+
+const [quote, backslash, openBracket, closeBracket, openBrace, closeBrace] = [0x22, 0x5c, 0x5b, 0x5d, 0x7b, 0x7d];
+
+/** Returns where the string that begins at `from` ends. */
+function endOfString(text: string, from: number): number {
+  let at = from + 1;
+  while (at < text.length && text.charCodeAt(at) !== quote) at += text.charCodeAt(at) === backslash ? 2 : 1;
+  return at;
 }
 
 /** Engines say where they stopped by a position in the text, or by the line and column. */

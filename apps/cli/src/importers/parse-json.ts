@@ -1,22 +1,37 @@
-import { constants } from "node:buffer";
 import { gunzipSync } from "node:zlib";
 import { parseJsonText, RematError } from "@remat/trace";
 import { readModelFile } from "./read-model-file.js";
 
 /**
- * Reads a JSON file, zipped where its name ends in `.gz`: as long as a string can be, since some kilobytes of gzip data hold gigabytes.
+ * Reads a JSON file, also a compressed one whose name ends in `.gz`.
  *
  * @throws RematError `MODEL_JSON`
  */
 export function parseJson(path: string): unknown {
   const bytes = readModelFile(path);
   try {
-    const text = path.endsWith(".gz") ? gunzipSync(bytes, { maxOutputLength: constants.MAX_STRING_LENGTH }) : bytes;
-    return parseJsonText(text.toString("utf8"));
+    return parseJsonText((path.endsWith(".gz") ? unzipped(path, bytes) : bytes).toString("utf8"));
   } catch (cause) {
+    if (cause instanceof RematError) throw cause;
     throw new RematError(
       "MODEL_JSON",
       `${path}: not JSON (${(cause as Error).message}). Expected a model as tfjs-layers or Keras writes it, a run of PyTorch, a graph or a plan, whole.`,
+      { cause },
+    );
+  }
+}
+
+/** Some kilobytes of gzip data can hold gigabytes. */
+const mostUnzipped = 2 ** 28;
+
+function unzipped(path: string, bytes: Buffer): Buffer {
+  try {
+    return gunzipSync(bytes, { maxOutputLength: mostUnzipped, chunkSize: 1 << 20 });
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== "ERR_BUFFER_TOO_LARGE") throw cause;
+    throw new RematError(
+      "MODEL_JSON",
+      `${path}: it unpacks to more than ${mostUnzipped / 2 ** 20} MiB. If it is a real model or run, unpack it with gunzip first.`,
       { cause },
     );
   }

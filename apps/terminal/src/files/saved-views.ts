@@ -3,6 +3,7 @@ import { existsSync, mkdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { readInputText, replaceFile } from "@remat/output-file";
+import { parseJsonText } from "@remat/trace";
 import type { SavedView, StartEntry } from "../state/opened.js";
 import type { ThemeName } from "../text/theme.js";
 
@@ -72,7 +73,7 @@ export class SavedViews {
 
   private read(name: string): unknown {
     try {
-      return JSON.parse(readInputText(join(this.folder, name)));
+      return parseJsonText(readInputText(join(this.folder, name)));
     } catch {
       return undefined;
     }

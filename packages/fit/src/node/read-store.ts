@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { readInput } from "@remat/output-file";
-import { RematError } from "@remat/trace";
+import { parseJsonText, RematError } from "@remat/trace";
 import { checkShape } from "./check-shape.js";
 import { contentMark } from "./fit-store.js";
 import { columnNames, type StoredRow, storedRowSchema } from "./stored-rows.js";
@@ -76,7 +76,7 @@ function rowsOfLines(path: string, content: Buffer): readonly StoredRow[] {
     .map((line, i) => {
       let value: unknown;
       try {
-        value = JSON.parse(line);
+        value = parseJsonText(line);
       } catch (cause) {
         throw damaged(path, `line ${i + 1}: ${(cause as Error).message}`, cause);
       }

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { readInputText, replaceFile } from "@remat/output-file";
+import { parseJsonText } from "@remat/trace";
 import type { FitAnswer, FitUnit } from "../fit-unit.js";
 import { readAnswer } from "./read-answer.js";
 
@@ -36,7 +37,7 @@ export class UnitCache {
   get(unit: FitUnit): FitAnswer | undefined {
     const path = this.pathOf(unit);
     try {
-      const kept = JSON.parse(readInputText(path, { maxBytes: mostBytes })) as {
+      const kept = parseJsonText(readInputText(path, { maxBytes: mostBytes })) as {
         readonly key?: unknown;
         readonly answer?: unknown;
       } | null;

@@ -1,3 +1,4 @@
+import { parseJsonText } from "@remat/trace";
 import { isObject, type JsonObject } from "../json.js";
 
 /** What a file says of how its model is trained: Keras 2's `training_config`, Keras 3's `compile_config`, or tfjs's. */
@@ -24,7 +25,7 @@ export function readCompilation(file: JsonObject): Compilation | undefined {
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJsonText(text);
   } catch {
     return undefined;
   }

@@ -1,3 +1,4 @@
+import { describeValue, parseJsonText } from "@remat/trace";
 import { scopeModes } from "./remat-scope.js";
 import { type CheckpointedModules, checkShardingPlan, planError, type ShardingPlan } from "./sharding-plan.js";
 
@@ -146,7 +147,7 @@ function isListOfParts(value: unknown): value is NonNullable<CheckpointedModules
 
 function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJsonText(text);
   } catch (error) {
     throw planError(`not JSON (${(error as Error).message}). Expected an object.`);
   }
@@ -162,9 +163,9 @@ function objectOf(fields: Readonly<Record<string, Check>>): Check {
     if (!isObject(value)) return "an object";
     for (const [name, each] of Object.entries(value)) {
       if (!Object.hasOwn(fields, name))
-        return `none but ${Object.keys(fields).join(", ")}, found ${JSON.stringify(name)}`;
+        return `none but ${Object.keys(fields).join(", ")}, found ${describeValue(name)}`;
       const expected = fields[name](each);
-      if (expected !== undefined) return `${expected} as ${JSON.stringify(name)}, found ${JSON.stringify(each)}`;
+      if (expected !== undefined) return `${expected} as ${JSON.stringify(name)}, found ${describeValue(each)}`;
     }
     return undefined;
   };

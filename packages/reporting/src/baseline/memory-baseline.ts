@@ -83,7 +83,7 @@ const isBytes = (bytes: unknown): boolean => Number.isSafeInteger(bytes) && (byt
 /** Whether a text is JSON of the settings that tell one step from another. */
 function isSettings(step: string): boolean {
   try {
-    return isRecord(JSON.parse(step));
+    return isRecord(parseJsonText(step));
   } catch {
     return false;
   }

@@ -1,4 +1,4 @@
-import { RematError } from "@remat/trace";
+import { describeValue, parseJsonText, RematError } from "@remat/trace";
 import type { Measurement } from "./measure.js";
 
 const format = "remat-benchmark/1";
@@ -22,23 +22,24 @@ export class BenchmarkCache {
    * BenchmarkCache.parse('{"format":"remat-benchmark/1","environments":{}}').size; // 0
    */
   static parse(json: string): BenchmarkCache {
-    let file: { format?: unknown; environments?: Record<string, Record<string, unknown>> } | null;
+    let file: unknown;
     try {
-      file = JSON.parse(json);
+      file = parseJsonText(json);
     } catch (cause) {
-      throw new RematError("BENCHMARK_CACHE", "benchmark cache: expected JSON; delete the file to measure anew", {
-        cause,
-      });
+      throw rejected(`not JSON (${(cause as Error).message})`, cause);
     }
-    if (file?.format !== format)
-      throw new RematError(
-        "BENCHMARK_CACHE",
-        `benchmark cache: found format '${String(file?.format)}', expected '${format}'; delete the file to measure anew`,
-      );
+    const found = isObject(file) ? file["format"] : undefined;
+    if (!isObject(file) || found !== format)
+      throw rejected(`found format ${describeValue(found)}, expected '${format}'`);
+    const { environments = {} } = file;
+    if (!isObject(environments)) throw rejected(`'environments' is ${describeValue(environments)}, expected an object`);
     const cache = new BenchmarkCache();
-    for (const [environment, calls] of Object.entries(file.environments ?? {}))
+    for (const [environment, calls] of Object.entries(environments)) {
+      if (!isObject(calls))
+        throw rejected(`${describeValue(environment)} is ${describeValue(calls)}, expected an object of calls`);
       for (const [call, measurement] of Object.entries(calls))
         cache.set(environment, call, checkMeasurement(call, measurement));
+    }
     return cache;
   }
 
@@ -68,12 +69,17 @@ export class BenchmarkCache {
   }
 }
 
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function rejected(detail: string, cause?: unknown): RematError {
+  return new RematError("BENCHMARK_CACHE", `benchmark cache: ${detail}. Delete the file to measure again.`, { cause });
+}
+
 function checkMeasurement(call: string, value: unknown): Measurement {
   const { medianMs, spreadMs, runs } = (value ?? {}) as Record<string, unknown>;
-  const valid = [medianMs, spreadMs, runs].every((n) => typeof n === "number" && n >= 0);
+  const valid = [medianMs, spreadMs, runs].every((n) => typeof n === "number" && n >= 0 && Number.isFinite(n));
   if (valid) return { medianMs, spreadMs, runs } as Measurement;
-  throw new RematError(
-    "BENCHMARK_CACHE",
-    `benchmark cache: '${call}' has ${JSON.stringify(value)}, expected medianMs, spreadMs and runs from 0 up; delete the file to measure anew`,
-  );
+  throw rejected(`${describeValue(call)} is ${describeValue(value)}, expected medianMs, spreadMs and runs from 0 up`);
 }

@@ -1,4 +1,4 @@
-import { type DeviceNetwork, type DeviceSpec, RematError } from "@remat/trace";
+import { type DeviceNetwork, type DeviceSpec, parseJsonText, RematError } from "@remat/trace";
 import { allocationUnits } from "./allocation-units.js";
 
 const fields = [
@@ -48,7 +48,7 @@ export function parseDeviceSpec(json: unknown): DeviceSpec {
 
 function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJsonText(text);
   } catch (cause) {
     throw new RematError("DEVICE_SPEC", `device spec: expected JSON, found ${quote(text)}`, { cause });
   }

@@ -124,12 +124,17 @@ describe("the cache", () => {
   });
 
   test.each<[string, string, RegExp]>([
-    ["no JSON", "{", /expected JSON; delete the file/],
-    ["another file", '{"format":"x"}', /found format 'x', expected 'remat-benchmark\/1'/],
+    ["no JSON", "{", /not JSON \(at line 1, column 2\)\. Delete the file/],
+    ["another file", '{"format":"x"}', /found format "x", expected 'remat-benchmark\/1'/],
+    ["a list", "[]", /found format undefined/],
+    ["environments of another type", '{"format":"remat-benchmark/1","environments":[]}', /'environments' is \[\]/],
+    ["calls of another type", '{"format":"remat-benchmark/1","environments":{"e":null}}', /"e" is null/],
+    ["an endless time", '{"format":"remat-benchmark/1","environments":{"e":{"a":{"medianMs":1e999}}}}', /"a" is/],
+    ["deep nesting", `{"format":${"[".repeat(100_000)}`, /nested more than 1000 levels deep/],
     [
       "a damaged entry",
       '{"format":"remat-benchmark/1","environments":{"e":{"Add":{"medianMs":"1"}}}}',
-      /'Add' has .*expected medianMs, spreadMs and runs/,
+      /"Add" is .*expected medianMs, spreadMs and runs/,
     ],
   ])("refuses %s", (_, json, message) => expect(() => BenchmarkCache.parse(json)).toThrow(message));
 
