@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { byteChanges, changeBytes } from "../src/files/byte-changes.js";
 import { checkFile } from "../src/files/check-file.js";
-import { sampleFiles } from "../src/files/sample-files.js";
+import { bytesOf, sampleFiles, settingsFiles } from "../src/files/sample-files.js";
 import { changeJson, jsonChanges } from "../src/json-changes.js";
 
 const value = { a: [1, 2, { b: "text", c: true }], d: { e: null }, f: 3 };
@@ -42,3 +42,24 @@ test("sample files are read as they are, and what a command did not think of is 
   expect(await checkFile("step.remat.jsonl", Buffer.from("{"), ["estimate"])).toBeUndefined();
   expect(await checkFile("step.remat.jsonl", Buffer.from("{"), ["no-command"])).toMatch(/names no file/);
 });
+
+test("settings, baselines, plans, specs and logs that were changed are read or rejected by name", async () => {
+  const samples = await settingsFiles();
+  const wrong: string[] = [];
+  for (const { name, commands, run, ...sample } of samples) {
+    const whole = bytesOf(sample);
+    const fields = fc.sample(jsonChanges, { seed: 47, numRuns: 25 });
+    const bytes = fc.sample(byteChanges, { seed: 47, numRuns: 10 });
+    const changed = [
+      whole,
+      ...(sample.text === undefined ? fields : []).map((each) => bytesOf({ lines: changeJson(sample.lines, each) })),
+      ...bytes.map((each) => changeBytes(whole, each)),
+      ...[0, 1, whole.length >> 1, whole.length - 3].map((length) => whole.subarray(0, length)),
+    ];
+    for (const each of changed) {
+      const what = await checkFile(name, each, commands[0], run);
+      if (what !== undefined) wrong.push(`${name}: ${what}\n${Buffer.from(each).toString().slice(0, 300)}`);
+    }
+  }
+  expect(wrong).toEqual([]);
+}, 60_000);

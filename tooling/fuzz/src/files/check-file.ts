@@ -4,6 +4,9 @@ import { join } from "node:path";
 import { loadKerasModel } from "@remat/keras-loader";
 import { runCli } from "../../../../apps/cli/src/cli.js";
 
+/** In a command: the changed file, if it is not the model; a file that is not changed; a file that may be written. */
+export const [changedFile, recordedRun, written] = ["FILE", "RUN", "OUT"];
+
 /**
  * Has a command read a file of any bytes, in this process: it is read, or refused in one line that names the file, or the model in it, by an error that
  * somebody thought of. Tells what is otherwise, or undefined.
@@ -12,34 +15,47 @@ export async function checkFile(
   name: string,
   bytes: Uint8Array,
   command: readonly string[],
+  run?: Uint8Array,
 ): Promise<string | undefined> {
   const folder = mkdtempSync(join(tmpdir(), "remat-fuzz-"));
   const path = join(folder, name);
   writeFileSync(path, bytes);
+  const runPath = join(folder, "run.remat.jsonl");
+  if (run !== undefined) writeFileSync(runPath, run);
+  const places: Readonly<Record<string, string>> = {
+    [changedFile]: path,
+    [recordedRun]: runPath,
+    [written]: join(folder, "out"),
+  };
+  const given = command.includes(changedFile) ? command : [command[0], changedFile, ...command.slice(1)];
   let stderr = "";
   try {
-    const code = await runCli([command[0], path, ...command.slice(1)], {
-      stdout: { write: () => {} },
-      stderr: { write: (text) => (stderr += text) },
-      env: { REMAT_DEBUG: "1" },
-    });
+    const code = await runCli(
+      given.map((word) => places[word] ?? word),
+      {
+        stdout: { write: () => {} },
+        stderr: { write: (text) => (stderr += text) },
+        env: { REMAT_DEBUG: "1" },
+      },
+    );
     if (code === 0) return undefined;
-    const [line, ...stack] = stderr
-      .replaceAll(folder, "")
-      .trimEnd()
-      .split("\n")
-      .filter((each) => each.startsWith("remat: ") || each.startsWith("    at") || /Error/.test(each));
+    // A step that grew is an answer.
+    if (code === 1 && stderr === "" && given.includes("check")) return undefined;
+    const lines = stderr.replaceAll(folder, "").trimEnd().split("\n");
+    // Options from a configuration file are said first.
+    const said = lines.filter((each) => each.startsWith("remat: "));
+    const stack = lines.filter((each) => !said.includes(each) && (each.startsWith("    at") || /Error/.test(each)));
     const isThoughtOf =
       /^(RematError|UsageError|BudgetError|InfeasibleBudgetError|DataDependentError|CommanderError)\b/.test(
         stack[0] ?? "",
       );
     // A model that can be built may fail by itself.
     if (!isThoughtOf && name === "model.json" && isBuilt(bytes)) return undefined;
-    if (!isThoughtOf) return `${command[0]} raised ${[line, ...stack].join("\n")}`;
+    if (!isThoughtOf) return `${command[0]} raised ${[...said, ...stack].join("\n")}`;
     // What is wrong with a model that could be read is said of the model.
-    return line.includes(name) || /^remat: (the )?(model|trace|graph|step|event) /.test(line)
+    return said.some((line) => line.includes(name) || /^remat: (the )?(model|trace|graph|step|event) /.test(line))
       ? undefined
-      : `${command[0]} names no file: ${line}`;
+      : `${command[0]} names no file: ${said.join("\n")}`;
   } catch (error) {
     return `${command[0]} threw ${(error as Error).stack ?? String(error)}`;
   } finally {

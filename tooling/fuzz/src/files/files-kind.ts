@@ -6,7 +6,7 @@ import { changeJson, jsonChanges } from "../json-changes.js";
 import { quoted, titleOf } from "../test-text.js";
 import { byteChanges, changeBytes } from "./byte-changes.js";
 import { checkFile } from "./check-file.js";
-import { kerasFiles, sampleFiles } from "./sample-files.js";
+import { bytesOf, kerasFiles, sampleFiles, settingsFiles } from "./sample-files.js";
 
 /** As text where it is one. */
 function textOf(bytes: Uint8Array): string {
@@ -22,7 +22,7 @@ export const filesKind: FuzzerKind = {
   backends: ["cpu"],
   share: 2,
   run: async (campaign) => {
-    const samples = await sampleFiles();
+    const samples = [...(await sampleFiles()), ...(await settingsFiles())];
     const arbitrary = fc
       .record({
         // Many, of one kind: half of what is tried.
@@ -32,24 +32,25 @@ export const filesKind: FuzzerKind = {
         bytes: byteChanges,
         command: fc.nat(9),
       })
-      .map(({ sample: { name, lines, commands }, fields, isZipped, bytes, command }) => {
-        const text = changeJson(lines, fields).map((line) => JSON.stringify(line));
-        const whole = Buffer.from(`${text.join("\n")}\n`);
+      .map(({ sample: { name, lines, commands, text, run }, fields, isZipped, bytes, command }) => {
+        const whole = bytesOf({ lines: changeJson(lines, fields), text });
         const zip = isZipped && name.endsWith("jsonl");
         return {
           name: zip ? `${name}.gz` : name,
           bytes: changeBytes(zip ? gzipSync(whole) : whole, bytes),
           command: commands[command % commands.length],
+          run,
         };
       });
     await explore(campaign, {
       arbitrary,
-      check: async ({ name, bytes, command }) => checkFile(name, bytes, command),
-      testOf: ({ name, bytes, command }, what) =>
+      check: async ({ name, bytes, command, run }) => checkFile(name, bytes, command, run),
+      testOf: ({ name, bytes, command, run }, what) =>
         [
           `test(${titleOf(what)}, async () => {`,
           `  const bytes = ${textOf(bytes)};`,
-          `  expect(await checkFile(${quoted(name)}, bytes, ${JSON.stringify(command)})).toBeUndefined();`,
+          ...(run === undefined ? [] : [`  const run = ${textOf(run)};`]),
+          `  expect(await checkFile(${quoted(name)}, bytes, ${JSON.stringify(command)}${run === undefined ? "" : ", run"})).toBeUndefined();`,
           "});",
         ].join("\n"),
     });

@@ -3,6 +3,7 @@ import { gunzipSync } from "node:zlib";
 import { writeTrace } from "@remat/trace";
 import { traceFakeStep } from "@remat/tracer";
 import * as tf from "@tensorflow/tfjs";
+import { changedFile, recordedRun, written } from "./check-file.js";
 
 /** A file that the commands read, whole, as lines of JSON. */
 export interface SampleFile {
@@ -10,6 +11,15 @@ export interface SampleFile {
   readonly name: string;
   readonly lines: readonly unknown[];
   readonly commands: readonly (readonly string[])[];
+  /** The whole of a file that is not JSON. */
+  readonly text?: string | undefined;
+  /** A recorded run, of which a command reads what the changed file says. */
+  readonly run?: Uint8Array;
+}
+
+/** Returns the bytes of a sample as they are. */
+export function bytesOf({ text, lines }: Pick<SampleFile, "text" | "lines">): Buffer {
+  return Buffer.from(text ?? `${lines.map((line) => JSON.stringify(line)).join("\n")}\n`);
 }
 
 const repository = new URL("../../../../", import.meta.url);
@@ -80,4 +90,72 @@ export function kerasFiles(): readonly SampleFile[] {
       commands: [["estimate"]],
     }));
   });
+}
+
+/** Files that options name, or that hold no model: settings, baselines, plans, specs and logs. */
+export async function settingsFiles(): Promise<readonly SampleFile[]> {
+  const run = bytesOf({ lines: await recordedStep() });
+  const estimate = [["--config", changedFile, "estimate", recordedRun]];
+  return [
+    {
+      name: "device.json",
+      lines: [
+        {
+          name: "mine",
+          tflops: { float32: 12.5, bfloat16: 100 },
+          memoryGBps: 448,
+          memoryBytes: 8e9,
+          linkGBps: 16,
+          network: { perNode: 8, nodeGBps: 300, betweenGBps: 25, latencyUs: 10 },
+          allocationUnitBytes: 512,
+          pricePerHour: 1.5,
+          source: "the vendor",
+        },
+      ],
+      commands: [["estimate", recordedRun, "--device", changedFile]],
+      run,
+    },
+    {
+      name: "baseline.json",
+      lines: [
+        {
+          schema: "memory-baseline/1",
+          models: {
+            "run.remat.jsonl": {
+              step: '{"framework":"tfjs"}',
+              peakBytes: 1000,
+              bytesByCategory: { parameter: 500 },
+              bytesByModule: { dense: 500 },
+            },
+          },
+        },
+      ],
+      commands: [["check", recordedRun, "--baseline", changedFile]],
+      run,
+    },
+    {
+      name: "sharding.json",
+      lines: [{ schema: "sharding-plan/1", worldSize: 8, wrap: ["dense*"], cpuOffload: false, microBatches: 1 }],
+      commands: [["memory", recordedRun, "--fsdp", changedFile]],
+      run,
+    },
+    { name: "remat.json", lines: [{ device: "h100", estimate: { unit: "512" } }], commands: estimate, run },
+    {
+      name: "plan.json",
+      lines: [JSON.parse(read("tooling/fuzz/test/fixtures/plan.json").toString())],
+      commands: [["report", changedFile, "-o", written, "--time", "0"]],
+    },
+    {
+      name: "out-of-memory.log",
+      lines: [],
+      text: [
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 23.65 GiB of which 1.20 GiB is free. Including non-PyTorch memory, this process has 22.40 GiB memory in use. Of the allocated memory 20.10 GiB is allocated by PyTorch, and 1.80 GiB is reserved by PyTorch but unallocated.",
+        "Allocator (GPU_0_bfc) ran out of memory trying to allocate 1.50GiB (rounded to 1610612736)requested by op Conv2D",
+        "Limit:                      8000000000",
+        "InUse:                      7900000000",
+        "",
+      ].join("\n"),
+      commands: [["explain"]],
+    },
+  ];
 }
