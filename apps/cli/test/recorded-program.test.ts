@@ -140,6 +140,26 @@ describe("what remat record tells of a program that has no memory left", () => {
       "remat record --steps 41 -- node 'a b.js'",
     ]);
   });
+
+  it("asks for no second recording if it failed among the recorded steps, in none of them", () => {
+    const failure = {
+      cause: "array",
+      message: "Invalid typed array length: 9",
+      heldBytes: 0,
+      program: ["node"],
+    } as const;
+    expect(describeFailure({ ...failure, line: "a.js:7:15" }, 5)).toEqual({
+      facts: [
+        "out of memory at a.js:7:15: Invalid typed array length: 9",
+        "no training step had run",
+        "make the data in smaller parts, such as one batch at a time",
+      ],
+    });
+    expect(describeFailure({ ...failure, stepsBefore: 3 }, 5).facts[1]).toBe(
+      "no training step was running, after 3 steps",
+    );
+    expect(describeFailure({ ...failure, stepsBefore: 5 }, 5).command).toBe("remat record --steps 6 -- node");
+  });
 });
 
 describe("what remat record tells of a step", () => {

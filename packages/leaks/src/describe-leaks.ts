@@ -6,6 +6,8 @@ import type { ProcessGrowth } from "./process-growth.js";
 export interface LeakSubject {
   /** Whose memory fills up: `23.5 GiB of this machine`. */
   readonly device?: { readonly name: string; readonly memoryBytes: number } | undefined;
+  /** Exit code of the program, if it has ended. The report of a failed program does not forecast and does not advise a longer run. */
+  readonly exitCode?: number;
 }
 
 const fixes: Readonly<Record<LeakMaker["origin"], string>> = {
@@ -50,9 +52,9 @@ const lostOnCpu =
   "on the cpu backend JavaScript collects the data of what is definitely lost, and only counts grow; on wasm, webgl, webgpu and native memory does";
 
 /** Returns what a report says as lines: first whether tensors grow, how fast, and when memory is full; then each maker with its fix, and what else of the process grows. */
-export function describeLeaks(report: LeakReport, { device }: LeakSubject = {}): readonly string[] {
+export function describeLeaks(report: LeakReport, subject: LeakSubject = {}): readonly string[] {
   const leaks = growing(report);
-  const lines = [verdictOf(report, leaks, device)];
+  const lines = [verdictOf(report, leaks, subject)];
   for (const maker of leaks) lines.push(...describeMaker(maker));
   if (leaks.some(({ countError, lines: possible }) => countError !== undefined || possible !== undefined))
     lines.push(
@@ -77,14 +79,18 @@ export function describeLeaks(report: LeakReport, { device }: LeakSubject = {}):
 const isJudged = ({ makers }: LeakReport): boolean =>
   makers.length === 0 || makers.some(({ verdict }) => verdict !== "too short");
 
-function verdictOf(report: LeakReport, leaks: readonly LeakMaker[], device: LeakSubject["device"]): string {
+function verdictOf(report: LeakReport, leaks: readonly LeakMaker[], { device, exitCode = 0 }: LeakSubject): string {
   const told = new Set(ofProgram(report.periods));
   const seen = report.periods
     .filter((each) => told.has(each) || leaks.some(({ period }) => period === each.kind))
     .map(({ kind, count }) => periods(kind, count))
     .join(", ");
-  if (!isJudged(report))
-    return `nothing can be said of growth: ${seen === "" ? "no period was seen" : `${seen} seen`}; expected four or more after the first. Let it run longer, or call markPeriod() of @remat/leaks after each`;
+  if (!isJudged(report)) {
+    const before = `${seen === "" ? "no period was seen" : `${seen} seen`}`;
+    return exitCode === 0
+      ? `nothing can be said of growth: ${before}; expected four or more after the first. Let it run longer, or call markPeriod() of @remat/leaks after each`
+      : `nothing can be said of growth: ${before} before the program ended with exit code ${exitCode}; expected four or more after the first. If it ran out of memory, remat record shows where`;
+  }
   if (leaks.length === 0)
     return `${report.process.length === 0 ? "nothing grows" : "no tensor grows in number"}: ${tensors(report.count)} and ${formatBytes(report.bytes)} alive${seen === "" ? ", and no period was seen" : ` after ${seen}`}`;
   const held = leaks.filter(({ origin }) => origin !== "values");
@@ -99,13 +105,21 @@ function verdictOf(report: LeakReport, leaks: readonly LeakMaker[], device: Leak
   const filling = same.reduce((sum, leak) => sum + leak.bytesPerPeriod * shareThatStays(leak, report), 0);
   // What has come to an end fills nothing.
   const fills = ofProgram(report.periods).some(({ kind }) => kind === period);
-  const full = fills && device !== undefined ? timeUntilFull(report, period, filling, device) : undefined;
+  const end = fills && exitCode === 0 ? endOfMemory(report, device) : undefined;
+  const full = end && timeUntilFull(report, period, filling, end);
   return `memory grows by ${what.join(" and ")} ${every(period)}, seen in ${seen}${full === undefined ? "" : `; ${full}`}`;
 }
 
 /** Of what a maker leaves with each period. */
 function shareThatStays({ count, lost }: LeakMaker, { collectsLost }: LeakReport): number {
   return collectsLost ? 1 - lost / Math.max(1, count) : 1;
+}
+
+/** The limit that is reached first: the device's, or the backend's own. */
+function endOfMemory({ mostBytes }: LeakReport, device: LeakSubject["device"]): LeakSubject["device"] {
+  return mostBytes === undefined || (device !== undefined && device.memoryBytes <= mostBytes)
+    ? device
+    : { name: "the limit of WebAssembly", memoryBytes: mostBytes };
 }
 
 const yearMs = 365 * 24 * 3_600_000;

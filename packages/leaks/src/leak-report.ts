@@ -75,6 +75,8 @@ export interface LeakReport {
   readonly process: readonly ProcessGrowth[];
   /** Whether JavaScript collects the data of lost tensors with their objects, as on the cpu backend: then they are no memory, but a count. */
   readonly collectsLost: boolean;
+  /** The most bytes that the backend can allocate, however much the machine has, such as 4 GiB on wasm; left out if it has no such limit. */
+  readonly mostBytes?: number;
   /** How many of the tensors that outlived a period had their stack taken: all, or a random part of each kind. */
   readonly stacks: { readonly taken: number; readonly outlived: number };
   readonly elapsedMs: number;

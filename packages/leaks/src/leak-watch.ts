@@ -16,6 +16,8 @@ import { type StackLimits, Stacks } from "./stacks.js";
 const idleMs = 10_000;
 const timedMs = 1000;
 const tensorsBetween = 64;
+/** Addresses of WebAssembly have 32 bits. */
+const mostBytesOfWasm = 2 ** 32;
 
 export interface LeakWatchOptions {
   /** Whether steps of optimizers, else sequences of ops that repeat, and else seconds are periods; if not, only what `endPeriod` is told of. Default true. */
@@ -191,6 +193,7 @@ export class LeakWatch implements TensorWatcher {
       makers: makers.toSorted((a, b) => rank(a) - rank(b) || b.bytesPerPeriod - a.bytesPerPeriod || b.bytes - a.bytes),
       process: this.processGrowth(periods),
       collectsLost: getBackend() === "cpu",
+      ...(getBackend() === "wasm" && { mostBytes: mostBytesOfWasm }),
       stacks: this.live.stacks,
       elapsedMs: this.now() - this.startedAt,
     };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { describeLeaks } from "../src/index.js";
+import { describeLeaks, type LeakMaker, type LeakReport } from "../src/index.js";
 import { judgeProcess, type ProcessSample, pooledBytesOf } from "../src/process-growth.js";
 
 const MiB = 2 ** 20;
@@ -78,5 +78,56 @@ describe("describeLeaks", () => {
     expect(describeLeaks({ ...report, process: [] })).toEqual([
       "nothing grows: 96 tensors and 4 KiB alive after 64 steps",
     ]);
+  });
+
+  const maker: LeakMaker = {
+    line: "train.js:9:18",
+    op: "tensor",
+    shapes: ["float32 [524288,4]"],
+    modules: [],
+    names: [],
+    origin: "outside",
+    returnedBy: undefined,
+    count: 100,
+    bytes: 100 * 8 * MiB,
+    lost: 100,
+    held: 0,
+    verdict: "growing",
+    period: "step",
+    periods: 75,
+    countPerPeriod: 1,
+    bytesPerPeriod: 8 * MiB,
+  };
+  const leaking: LeakReport = {
+    periods: [{ kind: "step", count: 100 }],
+    count: 100,
+    bytes: 100 * 8 * MiB,
+    makers: [maker],
+    process: [],
+    collectsLost: false,
+    stacks: { taken: 100, outlived: 100 },
+    elapsedMs: 1000,
+  };
+  const device = { name: "this machine", memoryBytes: 2 ** 35 };
+
+  it("forecasts by the limit of the backend if that is below the device's", () => {
+    expect(describeLeaks(leaking, { device })[0]).toContain("; 32 GiB (this machine) are full after 3,996 more steps");
+    const onWasm = { ...leaking, mostBytes: 2 ** 32 };
+    expect(describeLeaks(onWasm, { device })[0]).toContain(
+      "; 4 GiB (the limit of WebAssembly) are full after 412 more",
+    );
+    const small = { ...device, memoryBytes: 2 ** 31 };
+    expect(describeLeaks(onWasm, { device: small })[0]).toContain("; 2 GiB (this machine) are full after 156 more");
+  });
+
+  it("forecasts nothing for a program that has failed, and does not ask for a longer run", () => {
+    expect(describeLeaks(leaking, { device, exitCode: 7 })[0]).toBe(
+      "memory grows by 1 tensor and 8 MiB a step, seen in 100 steps",
+    );
+    const short: LeakReport = { ...leaking, makers: [{ ...maker, verdict: "too short" }] };
+    expect(describeLeaks(short, { exitCode: 1 })[0]).toBe(
+      "nothing can be said of growth: 100 steps seen before the program ended with exit code 1; expected four or more after the first. If it ran out of memory, remat record shows where",
+    );
+    expect(describeLeaks(short)[0]).toContain("Let it run longer");
   });
 });

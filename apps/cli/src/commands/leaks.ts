@@ -50,7 +50,8 @@ export async function findLeaks(targets: readonly string[], options: CommandOpti
   const machines = rememberedMachines();
   const start = { command, order: { kind: "leaks" }, env: trainingEnvironment(), onLoss: tellLoss(io) } as const;
   return runProgram(start, ({ exitCode, reports, loss }) => {
-    const { text, grows, isWatched } = tellLeaks(command, reports, (on) => (isAsked ? device : machines(on)));
+    const machineOf = (on: string | undefined) => (isAsked ? device : machines(on));
+    const { text, grows, isWatched } = tellLeaks(command, reports, machineOf, exitCode);
     if (isWatched || loss === undefined) io.stderr.write(text);
     // Of what was not watched nobody can say that it leaks nothing.
     return exitCode === 0 && (grows || !isWatched) ? 1 : exitCode;
@@ -102,6 +103,7 @@ export function tellLeaks(
   command: readonly string[],
   reports: readonly ThreadReport[],
   deviceOf: (device: string | undefined) => { readonly name: string; readonly memoryBytes?: number },
+  exitCode = 0,
 ): { readonly text: TerminalText; readonly grows: boolean; readonly isWatched: boolean } {
   const grows = ({ leaks }: ThreadReport): boolean => leaks !== undefined && growing(leaks).length > 0;
   const worked = reports.filter(({ leaks }) => leaks === undefined || leaks.count > 0 || leaks.periods.length > 0);
@@ -110,7 +112,7 @@ export function tellLeaks(
     const { thread, problem, leaks, device } = report;
     const where = thread === 0 ? "" : `worker ${thread}: `;
     if (leaks === undefined) return problem === undefined ? [] : [problem];
-    const [verdict, ...rest] = describeLeaks(leaks, { device: withMemory(deviceOf(device)) });
+    const [verdict, ...rest] = describeLeaks(leaks, { device: withMemory(deviceOf(device)), exitCode });
     const killed = describeKilled(report);
     return [`${where}${verdict}`, ...[...rest, ...(killed === undefined ? [] : [killed])].map((line) => `  ${line}`)];
   });

@@ -68,7 +68,7 @@ export async function record(targets: readonly string[], options: CommandOptions
     if (steps.length === 0 && failures.length === 0)
       tellFacts({ facts: [describeEarlyEnd(command, exitCode, order.steps, reports)] }, io);
     for (const [index, failure] of failures.entries())
-      await tellFailure(failure, numberedPath(failedPath(output), index, failures.length), io);
+      await tellFailure(failure, numberedPath(failedPath(output), index, failures.length), io, order.steps);
     const plans: string[] = [];
     for (const [index, step] of steps.entries()) {
       const path = numberedPath(output, index, steps.length);
@@ -86,8 +86,13 @@ export async function record(targets: readonly string[], options: CommandOptions
 }
 
 /** Tells why a thread had no memory left, and writes the trace of the step in which that was. */
-export async function tellFailure(failure: ProgramFailure, path: string, io: ConsoleIo): Promise<void> {
-  if (failure.file === undefined) return tellEach(describeFailure(failure), io);
+export async function tellFailure(
+  failure: ProgramFailure,
+  path: string,
+  io: ConsoleIo,
+  recorded?: number,
+): Promise<void> {
+  if (failure.file === undefined) return tellEach(describeFailure(failure, recorded), io);
   await writeFor("--output", path, contentOf(failure.file, path.endsWith(".gz")), io);
   const verdict = await judgeRecorded(failure.file, path);
   const [first, ...facts] = verdict!.facts;

@@ -2,16 +2,14 @@ import type { ProgramFailure } from "@remat/program";
 import { type Facts, formatBytes } from "@remat/reporting";
 import { shell } from "@remat/trace/emit";
 
-/** Returns why a thread had no memory left in what was not being recorded: where, what it held, whether that had grown, and how to see more. */
-export function describeFailure({
-  message = "",
-  line,
-  askedBytes,
-  heldBytes,
-  stepsBefore = 0,
-  bytesPerStep,
-  program = [],
-}: ProgramFailure): Facts {
+/**
+ * Returns why a thread ran out of memory in code that was not being recorded: where, how much it had in use, whether that had grown, and how to see more. If the first
+ * `recorded` steps were recorded and it failed among them, it was in no step, so that recording again would show nothing else.
+ */
+export function describeFailure(
+  { message = "", line, askedBytes, heldBytes, stepsBefore = 0, bytesPerStep, program = [] }: ProgramFailure,
+  recorded = 0,
+): Facts {
   const isLeak = bytesPerStep !== undefined && bytesPerStep > 0;
   const steps = `${stepsBefore} ${stepsBefore === 1 ? "step" : "steps"}`;
   const growth =
@@ -22,13 +20,17 @@ export function describeFailure({
         : `what is held between steps has not grown in ${steps}`;
   const options = isLeak ? ["leaks"] : ["record", "--steps", String(stepsBefore + 1)];
   const command = shell.words(["remat", ...options, "--", ...program]);
+  const end = `out of memory${line === undefined ? "" : ` at ${line}`}${askedBytes === undefined ? "" : `, asking for ${formatBytes(askedBytes)}`}: ${message}`;
+  if (!isLeak && stepsBefore < recorded)
+    return {
+      facts: [
+        end,
+        stepsBefore === 0 ? "no training step had run" : `no training step was running, after ${steps}`,
+        "make the data in smaller parts, such as one batch at a time",
+      ],
+    };
   return {
-    facts: [
-      `out of memory${line === undefined ? "" : ` at ${line}`}${askedBytes === undefined ? "" : `, asking for ${formatBytes(askedBytes)}`}: ${message}`,
-      `${formatBytes(heldBytes)} held as the last step began`,
-      growth,
-      command,
-    ],
+    facts: [end, `${formatBytes(heldBytes)} held as the last step began`, growth, command],
     command,
   };
 }
