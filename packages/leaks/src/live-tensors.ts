@@ -275,17 +275,49 @@ export class LiveTensors {
     const makers = [...kind.stacks].map(([maker, stacks]) => ({ maker, stacks, alive: kind.alive.get(maker) ?? 0 }));
     const isToBlame = ({ maker, alive }: (typeof makers)[number]): boolean =>
       told[maker].verdict === "growing" && alive >= explainingShare * all.count;
+    const seen = makers.reduce((sum, { stacks }) => sum + stacks, 0);
     if (all.verdict !== "growing" || makers.some(isToBlame)) {
       const rest = Math.round(all.count - makers.reduce((sum, { alive }) => sum + alive, 0));
-      return rest > 0 ? withCount({ ...all, verdict: "steady", countPerPeriod: 0, bytesPerPeriod: 0 }, rest) : [];
+      const steady = { ...all, verdict: "steady", countPerPeriod: 0, bytesPerPeriod: 0 } as const;
+      const further = makers
+        .filter(({ maker }) => all.verdict === "growing" && told[maker].verdict !== "growing")
+        .flatMap(({ maker, stacks, alive }) => {
+          const possible = this.tellPossible(kind, all, maker, { share: stacks / seen, alive });
+          if (possible.length > 0) left[maker] -= alive;
+          return possible;
+        });
+      return [...further, ...(rest > 0 ? withCount(steady, rest) : [])];
     }
     for (const { maker, alive } of makers) if (told[maker].verdict !== "growing") left[maker] -= alive;
-    const seen = makers.reduce((sum, { stacks }) => sum + stacks, 0);
     const lines = makers
       .filter(({ maker }) => told[maker].line !== undefined)
       .map(({ maker, stacks }): PossibleLine => ({ line: told[maker].line!, share: stacks / seen }))
       .toSorted((a, b) => b.share - a.share);
     return [{ ...all, lines }];
+  }
+
+  /** Another line may leak beside one that does for certain: if it has lost some, or if its estimate has risen. */
+  private tellPossible(
+    kind: Kind,
+    all: LeakMaker,
+    maker: number,
+    { share, alive }: { readonly share: number; readonly alive: number },
+  ): readonly LeakMaker[] {
+    const { row, site, lost, held } = this.makers[maker];
+    if (site.line === undefined) return [];
+    const lostHere = kind.lostBy.get(maker);
+    const isLosing = lostHere !== undefined && lostHere.stacks >= fewestLost;
+    const growth = this.growth.growthOf(row, { isLost: lost > held, isPossible: true });
+    const grows = growth.verdict === "growing";
+    if (!isLosing && !grows) return [];
+    const part = isLosing ? Math.min(1, lostHere.count / kind.lost) : 0;
+    const countPerPeriod = grows ? growth.countPerPeriod : part * all.countPerPeriod;
+    const bytesPerPeriod = grows ? growth.bytesPerPeriod : part * all.bytesPerPeriod;
+    const { period } = grows ? growth : all;
+    return withCount(
+      { ...all, period, countPerPeriod, bytesPerPeriod, lines: [{ line: site.line, share }] },
+      Math.min(all.count, alive),
+    );
   }
 
   private countKept(): void {

@@ -6,6 +6,7 @@ import { graphsKind } from "./graphs/graphs-kind.js";
 import { stepsKind } from "./graphs/steps-kind.js";
 import { interruptsKind } from "./interrupts/interrupts-kind.js";
 import { leaksKind } from "./leaks/leaks-kind.js";
+import { likeLinesKind } from "./leaks/like-lines-kind.js";
 import { plansKind } from "./plans/plans-kind.js";
 import { programsKind } from "./programs/programs-kind.js";
 import { pytorchKind } from "./pytorch/pytorch-kind.js";
@@ -23,6 +24,7 @@ export const fuzzerKinds: Readonly<Record<string, FuzzerKind>> = {
   files: filesKind,
   interrupts: interruptsKind,
   leaks: leaksKind,
+  "like-lines": likeLinesKind,
   soak: soakKind,
   pytorch: pytorchKind,
   sharding: shardingKind,

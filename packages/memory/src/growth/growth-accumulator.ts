@@ -1,4 +1,4 @@
-import { type GrowthVerdict, judgeGrowth } from "./judge-growth.js";
+import { type GrowthVerdict, judgeGrowth, type SeriesNature } from "./judge-growth.js";
 
 /** What one maker has that is alive, and whether it grows. */
 export interface MakerGrowth {
@@ -16,6 +16,8 @@ export interface MakerGrowth {
   /** How many such periods were judged, those of the warm-up left out. */
   readonly periods: number;
 }
+
+type GrowthNature = Pick<SeriesNature, "isLost" | "isPossible">;
 
 /** Samples that are kept of a maker and a kind of period: when there are as many, every other goes, and half as many are taken. */
 const mostSamples = 64;
@@ -167,14 +169,20 @@ export class GrowthAccumulator {
     return new Map([...this.clocks].map(([kind, { ended }]) => [kind, ended]));
   }
 
-  /** Growth of one maker. If nothing can reach what it made (`isLost`), growth in a phase that is over counts, since no later phase has a use for it. */
-  growthOf(maker: number, { isLost = false }: { readonly isLost?: boolean } = {}): MakerGrowth {
+  /**
+   * Growth of one maker. If nothing can reach what it made (`isLost`), growth in a phase that is over counts, since no later phase has a use for it. With
+   * `isPossible`, an estimate also grows if chance may explain its rise.
+   */
+  growthOf(maker: number, { isLost = false, isPossible = false }: GrowthNature = {}): MakerGrowth {
     const [count, bytes] = [this.counts[maker] ?? 0, this.bytes[maker] ?? 0];
     const variance = this.variances[maker] ?? 0;
     const alive = { count, bytes, ...(variance > 0 && { countError: Math.sqrt(variance) }) };
     const all = [...this.clocks]
       .filter(([, { isOver }]) => isLost || !isOver)
-      .map(([period, clock]) => ({ ...alive, ...judgeClock(period, clock, maker, { count, bytes, isLost }) }));
+      .map(([period, clock]) => ({
+        ...alive,
+        ...judgeClock(period, clock, maker, { count, bytes, isLost, isPossible }),
+      }));
     // Of several kinds of period that it grows by, the one in which it is nearest to one at a time.
     const growing = all
       .filter(({ verdict }) => verdict === "growing")
@@ -218,15 +226,15 @@ function judgeClock(
   period: string,
   clock: Clock,
   maker: number,
-  { count, bytes, isLost }: { readonly count: number; readonly bytes: number; readonly isLost: boolean },
+  { count, bytes, ...nature }: { readonly count: number; readonly bytes: number } & GrowthNature,
 ): Omit<MakerGrowth, "count" | "bytes" | "countError"> {
   const none = new Array<number>(clock.taken).fill(0);
   const samples = clock.samples[maker] ?? { count: none, bytes: none, variance: none, dip: none };
   const lows = samples.count.map((each, i) => Math.min(each, samples.dip[i]));
-  const byCount = judgeGrowth(lows, count, { variance: samples.variance, isLost });
+  const byCount = judgeGrowth(lows, count, { variance: samples.variance, ...nature });
   const isLevel = samples.count.every((each, i) => i === 0 || each <= samples.count[0] + 1);
   const isExact = (samples.variance.at(-1) ?? 0) === 0;
-  const byBytes = judgeGrowth(samples.bytes, bytes, { unit: bytes / Math.max(1, count), isLost });
+  const byBytes = judgeGrowth(samples.bytes, bytes, { unit: bytes / Math.max(1, count), ...nature });
   return {
     // One tensor that is replaced by a larger one each time grows in bytes alone.
     verdict: isExact && isLevel && byBytes.verdict === "growing" ? "growing" : byCount.verdict,

@@ -21,6 +21,8 @@ export interface SeriesNature {
   readonly unit?: number;
   /** Whether most of it can never be freed, so that it is no buffer or cache, which only a longer run can tell from a leak. */
   readonly isLost?: boolean;
+  /** Whether a rise of an estimate counts that chance may explain. */
+  readonly isPossible?: boolean;
 }
 
 /** Fewer differences cannot tell growth from things that a program makes once. */
@@ -28,6 +30,8 @@ const fewestDifferences = 3;
 /** An estimated rise counts if it is above so many standard errors, and near the end, where fewer things are counted, above so many. */
 const standardErrors = 5;
 const standardErrorsAtEnd = 3;
+/** Growth is possible if an estimate has risen by so many in all. */
+const possibleErrors = 2;
 /** Standard errors by which the last third is below the first, and below the warm-up, in which things are made once. */
 const slowing = 1;
 const slowingSinceStart = 2;
@@ -52,14 +56,14 @@ export function judgeGrowth(samples: readonly number[], now: number, nature: Ser
   const differences = values.length - 1;
   const judged = Math.max(0, differences);
   if (differences < fewestDifferences) return { verdict: "too short", perSample: 0, judged };
-  const floor = new Floor(values, nature.variance?.slice(start));
+  const floor = new Floor(values, nature.variance?.slice(start), nature.isPossible);
   const grown = floor.rise(0, differences);
   const isGivenBack = now <= Math.min(samples[0], floor.at(0)) + grown / 4;
   const isBuffer =
     nature.isLost !== true &&
     (floor.isLevelForLong() ||
       hasCeiling(values) ||
-      grown <= 2 * largestFall(values) ||
+      (nature.isPossible !== true && grown <= 2 * largestFall(values)) ||
       isSlowing(floor, differences, nature.unit ?? 1, floor.at(0) - samples[samples.length >> 4]));
   const isGrowing = floor.risesThroughout() && !isGivenBack && !isBuffer;
   return isGrowing
@@ -75,6 +79,7 @@ class Floor {
   constructor(
     private readonly values: readonly number[],
     private readonly variance: readonly number[] | undefined,
+    private readonly isPossible = false,
   ) {
     this.lowest = values.map((_, i) => i);
     for (let i = values.length - 2; i >= 0; i--) {
@@ -124,6 +129,7 @@ class Floor {
   /** In each third, and in the last eighth, by more than chance explains. */
   private risesClearly(last: number): boolean {
     const [first, second, eighth] = [last / 3, (2 * last) / 3, (7 * last) / 8].map((at) => Math.floor(at));
+    if (this.isPossible) return this.isClear(0, last, possibleErrors);
     return (
       this.isClear(0, first, standardErrors) &&
       this.isClear(first, second, standardErrors) &&

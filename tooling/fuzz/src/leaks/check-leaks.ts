@@ -30,10 +30,7 @@ export async function checkLeaks(source: string): Promise<string | undefined> {
   healEngine();
   // No clock decides how many stacks are looked at: by this one it takes no time.
   const watch = new LeakWatch({
-    takeStack: () => {
-      const site = currentSiteInProgram();
-      return () => site;
-    },
+    takeStack: takeStackInProgram,
     census: lateCensus(),
     now: () => 0,
   });
@@ -82,13 +79,21 @@ function lateCensus(): TakeCensus | undefined {
   return census && ((withArrays) => (skipped++ < skippedCensuses ? undefined : census(withArrays)));
 }
 
-/** Without what maps a stack to the sources of the fuzzer, which takes a hundred times as long. */
-export function currentSiteInProgram(): SourceSite {
-  const { prepareStackTrace, stackTraceLimit } = Error;
-  Error.prepareStackTrace = (_, sites) => sites;
+/** Takes the stack of the running code. Reading it does not map it to the sources of the fuzzer, which would take a hundred times as long. */
+export function takeStackInProgram(): () => SourceSite {
+  const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 200;
-  const sites = new Error().stack as unknown as readonly NodeJS.CallSite[];
-  Object.assign(Error, { prepareStackTrace, stackTraceLimit });
+  const error = new Error();
+  Error.stackTraceLimit = stackTraceLimit;
+  return () => siteOf(error);
+}
+
+/** V8 prepares a stack when it is first read. */
+function siteOf(error: Error): SourceSite {
+  const { prepareStackTrace } = Error;
+  Error.prepareStackTrace = (_, sites) => sites;
+  const sites = error.stack as unknown as readonly NodeJS.CallSite[];
+  Error.prepareStackTrace = prepareStackTrace;
   return siteOfFrames(
     sites.map((site) => {
       const file = site.getFileName() ?? "";

@@ -1,16 +1,16 @@
 import { Script } from "node:vm";
-import { describeLeaks, growing, LeakWatch } from "@remat/leaks";
+import { describeLeaks, growing, type LeakReport, LeakWatch } from "@remat/leaks";
 import { watchPredictions } from "@remat/mod-tracker";
 import * as tf from "@tensorflow/tfjs";
 import { healEngine } from "../programs/heal-engine.js";
-import { currentSiteInProgram, programFile } from "./check-leaks.js";
+import { programFile, takeStackInProgram } from "./check-leaks.js";
 import { isLeak, type LikeLines, sourceOfLikeLines } from "./like-lines.js";
 
 /** What is said of a program. */
 export interface LikeLinesFound {
   /** What is wrong: a place is named that does not leak. */
   readonly wrong: string | undefined;
-  /** Places that leak: of how many the line is named, of how many it is said that the line is not certain, and of how many nothing. */
+  /** Places that leak: how many are named, how many are among the lines that are not certain, and how many are not mentioned. */
   readonly named: number;
   readonly unclear: number;
   readonly missed: number;
@@ -26,10 +26,7 @@ export async function checkLikeLines(program: LikeLines): Promise<LikeLinesFound
   const held = new Set<tf.Tensor>();
   let now = 0;
   const watch = new LeakWatch({
-    takeStack: () => {
-      const site = currentSiteInProgram();
-      return () => site;
-    },
+    takeStack: takeStackInProgram,
     // What the program holds, as a census of the heap would find it.
     census: program.hasCensus
       ? () => ({
@@ -61,32 +58,38 @@ export async function checkLikeLines(program: LikeLines): Promise<LikeLinesFound
       },
       random: numbers(program.stacks.seed),
     });
-    const report = watch.report();
-    const places = placesIn(source);
-    const guilty = new Set(
-      program.places.flatMap((place, k) => (isLeak(place) ? [place.isInHelper ? "helper" : `${k}`] : [])),
-    );
-    const leaks = growing(report);
-    const named = leaks.flatMap(({ line }) => (line === undefined ? [] : [placeAt(line, places)]));
-    const innocent = named.filter((place) => !guilty.has(place));
-    const missed = [...guilty].filter((place) => !named.includes(place));
-    const isUnclear = leaks.some(({ lines }) => lines !== undefined);
-    return {
-      wrong:
-        innocent.length === 0
-          ? undefined
-          : [`named ${innocent.join(", ")}, where ${[...guilty].join(", ")} leaks`, ...describeLeaks(report)].join(
-              "\n",
-            ),
-      named: guilty.size - missed.length,
-      unclear: isUnclear ? missed.length : 0,
-      missed: isUnclear ? 0 : missed.length,
-    };
+    return judgeLikeLines(program, watch.report());
   } finally {
     closePredictions();
     watch.close();
     healEngine();
   }
+}
+
+/** Compares the lines that a report names with the places that leak. */
+export function judgeLikeLines(program: LikeLines, report: LeakReport): LikeLinesFound {
+  const source = sourceOfLikeLines(program);
+  const places = placesIn(source);
+  const guilty = new Set(
+    program.places.flatMap((place, k) => (isLeak(place) ? [place.isInHelper ? "helper" : `${k}`] : [])),
+  );
+  const leaks = growing(report);
+  const named = leaks.flatMap(({ line }) => (line === undefined ? [] : [placeAt(line, places)]));
+  const innocent = named.filter((place) => !guilty.has(place));
+  const unnamed = [...guilty].filter((place) => !named.includes(place));
+  const possible = leaks.flatMap(({ lines = [] }) => lines.map(({ line }) => placeAt(line, places)));
+  // Without a stack no line is told.
+  const isUnknown = leaks.some(({ lines }) => lines?.length === 0);
+  const missed = unnamed.filter((place) => !isUnknown && !possible.includes(place));
+  return {
+    wrong:
+      innocent.length === 0
+        ? undefined
+        : [`named ${innocent.join(", ")}, where ${[...guilty].join(", ")} leaks`, ...describeLeaks(report)].join("\n"),
+    named: guilty.size - unnamed.length,
+    unclear: unnamed.length - missed.length,
+    missed: missed.length,
+  };
 }
 
 interface Marked {
@@ -110,8 +113,8 @@ function placeAt(place: string, marked: readonly Marked[]): string {
   return before.at(-1)?.place ?? place;
 }
 
-/** Numbers from 0 to 1. */
-function numbers(seed: number): () => number {
+/** Returns what gives numbers from 0 to 1. */
+export function numbers(seed: number): () => number {
   let state = seed;
   return () => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;

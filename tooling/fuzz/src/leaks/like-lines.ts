@@ -73,7 +73,10 @@ export const likeLines: fc.Arbitrary<LikeLines> = fc.record({
   places: fc
     .tuple(
       fc.oneof({ arbitrary: place(leaking), weight: 4 }, { arbitrary: place(bounded), weight: 1 }),
-      fc.array(place(bounded), { minLength: 1, maxLength: 3 }),
+      fc.array(fc.oneof({ arbitrary: place(bounded), weight: 4 }, { arbitrary: place(leaking), weight: 1 }), {
+        minLength: 1,
+        maxLength: 3,
+      }),
       fc.boolean(),
     )
     .map(([first, others, isLast]) => (isLast ? [...others, first] : [first, ...others])),
