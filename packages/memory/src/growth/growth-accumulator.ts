@@ -17,8 +17,6 @@ export interface MakerGrowth {
   readonly periods: number;
 }
 
-type GrowthNature = Pick<SeriesNature, "isLost" | "isPossible">;
-
 /** Samples that are kept of a maker and a kind of period: when there are as many, every other goes, and half as many are taken. */
 const mostSamples = 64;
 
@@ -173,7 +171,10 @@ export class GrowthAccumulator {
    * Growth of one maker. If nothing can reach what it made (`isLost`), growth in a phase that is over counts, since no later phase has a use for it. With
    * `isPossible`, an estimate also grows if chance may explain its rise.
    */
-  growthOf(maker: number, { isLost = false, isPossible = false }: GrowthNature = {}): MakerGrowth {
+  growthOf(
+    maker: number,
+    { isLost = false, isPossible = false }: Pick<SeriesNature, "isLost" | "isPossible"> = {},
+  ): MakerGrowth {
     const [count, bytes] = [this.counts[maker] ?? 0, this.bytes[maker] ?? 0];
     const variance = this.variances[maker] ?? 0;
     const alive = { count, bytes, ...(variance > 0 && { countError: Math.sqrt(variance) }) };
@@ -226,7 +227,7 @@ function judgeClock(
   period: string,
   clock: Clock,
   maker: number,
-  { count, bytes, ...nature }: { readonly count: number; readonly bytes: number } & GrowthNature,
+  { count, bytes, ...nature }: { readonly count: number; readonly bytes: number } & SeriesNature,
 ): Omit<MakerGrowth, "count" | "bytes" | "countError"> {
   const none = new Array<number>(clock.taken).fill(0);
   const samples = clock.samples[maker] ?? { count: none, bytes: none, variance: none, dip: none };
