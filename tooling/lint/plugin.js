@@ -374,6 +374,8 @@ const inputFilesRule = {
     const path = pathOf(context);
     // A pure package imports no Node module at all.
     if (!sourcePath.test(path) || ownFileReaders.has(path) || importTable[entryOf(path)]?.pure) return {};
+    // What runs in the user's process has a rule of its own, programIoRule.
+    if (inPrograms.test(path) || (inProgramsAndPages.test(path) && !guarded.has(path))) return {};
     return {
       ImportDeclaration(node) {
         if (!/^(?:node:)?fs(?:\/promises)?$/.test(node.source.value)) return;

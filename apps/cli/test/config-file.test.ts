@@ -46,7 +46,9 @@ it("knows what each option can reach", () => {
   expect(names("code")).toEqual(["data", "layers", "mode", "open", "tensorflow"]);
   expect(names("network")).toEqual(["engine", "serve", "yes"]);
   expect(names("output")).toEqual(
-    "apply baseline cache dir force fsdp-code graphs html output parquet pytorch-policy sqlite store trace update".split(" "),
+    "apply baseline cache dir force fsdp-code graphs html output parquet pytorch-policy sqlite store trace update".split(
+      " ",
+    ),
   );
   expect(names("file")).toEqual(["compare", "config", "extract", "plan", "snapshot", "weights"]);
   expect(names("name or file")).toEqual(["checkpoint", "device", "devices", "fsdp"]);

@@ -126,7 +126,11 @@ describe("a wrong command line", () => {
     [["estimate", mlp, "--device", "abacus"], 2, 'there is no device "abacus". Expected one of a100'],
     [["estimate", "nowhere.json"], 1, "nowhere.json: no such file"],
     [["estimate", policy], 1, `${policy}: a checkpointing policy, which holds neither a model nor a run`],
-    [["estimate", "/proc/self/mem"], 1, "/proc/self/mem: cannot be read (it is made up by the kernel as it is read, not a regular file"],
+    [
+      ["estimate", "/proc/self/mem"],
+      1,
+      "/proc/self/mem: cannot be read (it is made up by the kernel as it is read, not a regular file",
+    ],
     [["estimate", mlp, "--module", "MLP.block"], 1, "there is no module MLP.block. Name one of"],
   ])("%j ends with one line and a next step", async (args, code, message) => {
     const run = await remat(...args);

@@ -25,7 +25,7 @@ describe("a file that is no Keras topology", () => {
       "an archive cut short",
       Buffer.from("PK\u0003\u0004"),
       "KERAS_ARCHIVE",
-      /archive cannot be read: invalid zip data/,
+      /archive cannot be read: it has no directory: it is cut short/,
     ],
     [
       "an archive of something else",

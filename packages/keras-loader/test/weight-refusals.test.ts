@@ -70,7 +70,7 @@ describe("a file of weights", () => {
         return readHdf5Topology(bytes);
       },
       "KERAS_WEIGHTS_FILE",
-      /not whole, or not HDF5 .*JSON/,
+      /not whole, or not HDF5 .*line 1, column 2/,
     ],
     [
       "cut short",

@@ -29,7 +29,11 @@ function parse(source: string): unknown {
   try {
     return parseJsonText(source);
   } catch (cause) {
-    throw new RematError("PLAN_CORRUPT", `plan: not JSON (${(cause as Error).message})`, { cause });
+    throw new RematError(
+      "PLAN_CORRUPT",
+      `plan: not JSON (${(cause as Error).message}). Expected a plan that \`remat plan -o\` or \`writePlan\` wrote.`,
+      { cause },
+    );
   }
 }
 

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { RematError } from "@remat/trace";
 import * as v from "valibot";
 import type { FitUnit } from "../fit-unit.js";
-import { checkShape } from "../node/check-shape.js";
+import { checkSchema } from "../node/check-schema.js";
 import { unitSchema } from "../node/fit-schemas.js";
 
 /** What is sent to a fleet: a unit, and the files that it is a function of. */
@@ -27,7 +27,7 @@ const fleetUnitSchema = v.strictObject({
  * @internal
  */
 export function readFleetUnit(data: unknown): FleetUnit {
-  return checkShape(fleetUnitSchema, data, { code: "FIT_FLEET", what: "a job of the queue" }) as FleetUnit;
+  return checkSchema(fleetUnitSchema, data, { code: "FIT_FLEET", what: "a job of the queue" }) as FleetUnit;
 }
 
 /** The queue that units are in, on whatever server. @internal */

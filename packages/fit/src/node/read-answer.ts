@@ -3,7 +3,7 @@ import { RematError } from "@remat/trace";
 import type { FitAnswer, FitConfiguration, FitRow, FitUnit } from "../fit-unit.js";
 import { samplesPerSecondOf } from "../search/tried-steps.js";
 import { microBatchesOf } from "../ways/sharded.js";
-import { checkShape } from "./check-shape.js";
+import { checkSchema } from "./check-schema.js";
 import { answerSchema } from "./fit-schemas.js";
 
 /**
@@ -13,7 +13,7 @@ import { answerSchema } from "./fit-schemas.js";
  * @internal
  */
 export function readAnswer(value: unknown, unit: FitUnit): FitAnswer {
-  const answer = checkShape(answerSchema, value, { code: "FIT_ANSWER", what: "an answer" }) as FitAnswer;
+  const answer = checkSchema(answerSchema, value, { code: "FIT_ANSWER", what: "an answer" }) as FitAnswer;
   switch (answer.kind) {
     case "fits":
       checkConfiguration("row.configuration", answer.row.configuration, unit);

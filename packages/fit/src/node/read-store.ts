@@ -2,7 +2,7 @@ import { lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { readInput } from "@remat/output-file";
 import { parseJsonText, RematError } from "@remat/trace";
-import { checkShape } from "./check-shape.js";
+import { checkSchema } from "./check-schema.js";
 import { contentMark } from "./fit-store.js";
 import { columnNames, type StoredRow, storedRowSchema } from "./stored-rows.js";
 
@@ -80,7 +80,7 @@ function rowsOfLines(path: string, content: Buffer): readonly StoredRow[] {
       } catch (cause) {
         throw damaged(path, `line ${i + 1}: ${(cause as Error).message}`, cause);
       }
-      return checkShape(storedRowSchema, value, { code: "FIT_STORE", what: `${path}, line ${i + 1}` }) as StoredRow;
+      return checkSchema(storedRowSchema, value, { code: "FIT_STORE", what: `${path}, line ${i + 1}` }) as StoredRow;
     });
 }
 
@@ -93,7 +93,7 @@ async function rowsOfSqlite(path: string, content: Buffer): Promise<readonly Sto
   try {
     const [found] = db.exec(`SELECT ${columnNames.join(", ")} FROM fit`);
     return (found?.values ?? []).map((values, i) =>
-      checkShape(storedRowSchema, Object.fromEntries(columnNames.map((name, at) => [name, values[at]])), {
+      checkSchema(storedRowSchema, Object.fromEntries(columnNames.map((name, at) => [name, values[at]])), {
         code: "FIT_STORE",
         what: `${path}, row ${i + 1}`,
       }),

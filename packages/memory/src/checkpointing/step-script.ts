@@ -1,4 +1,4 @@
-import { EventKind, Phase, RematError, type Trace } from "@remat/trace";
+import { EventKind, FsdpHook, Phase, RematError, type Trace } from "@remat/trace";
 import { roundUpBytes, unitBytesByName } from "../allocators/device-units.js";
 import { scratchOps } from "../held/maker-of-storage.js";
 import { readMemoryEvents } from "../held/memory-events.js";
@@ -45,6 +45,17 @@ export function wholeScript(trace: Trace): StepScript {
   return scriptOf(trace, true);
 }
 
+/** The calls whose forward pass begins with a hook of FSDP, and is entered before it. */
+function callsInHooks({ events, moduleEvents }: Trace): ReadonlySet<number> {
+  const found = new Set<number>();
+  for (let event = 0; event < events.count; event++) {
+    const row = events.subject[event];
+    if (events.kind[event] !== EventKind.fsdpHook || events.value[event] !== FsdpHook.preForwardEnd) continue;
+    if (moduleEvents.phase[row] === Phase.forward) found.add(moduleEvents.call[row]);
+  }
+  return found;
+}
+
 function scriptOf(trace: Trace, isWhole: boolean): StepScript {
   const { saves, moduleEvents, calls } = trace;
   const maker = makers(trace);
@@ -55,6 +66,7 @@ function scriptOf(trace: Trace, isWhole: boolean): StepScript {
   const exit = new Int32Array(calls.count).fill(-1);
   const resizedTo = new Map<number, number>();
   const sizeOnDevice = sizesOnDevice(trace);
+  const sharded = callsInHooks(trace);
   const push = (kind: number, item: number): void => {
     act.push(kind);
     subject.push(item);
@@ -74,17 +86,27 @@ function scriptOf(trace: Trace, isWhole: boolean): StepScript {
       push(Act.resize, storage);
     },
     op: (op) => push(Act.op, op),
-    other(kind, item, _value, event) {
+    other(kind, item, value, event) {
       if (kind === EventKind.save) push(Act.save, item);
       else if (kind === EventKind.unpack) push(Act.unpack, item);
       else if (kind === EventKind.unsave) push(Act.unsave, item);
       else if (kind === EventKind.savedOnly) leave(item, event);
       else if (kind === EventKind.enterModule || kind === EventKind.exitModule) {
         if (moduleEvents.phase[item] !== Phase.forward) return tell(event);
+        const call = moduleEvents.call[item];
         const isEntry = kind === EventKind.enterModule;
-        (isEntry ? enter : exit)[moduleEvents.call[item]] = act.length;
-        push(isEntry ? Act.enter : Act.exit, moduleEvents.call[item]);
-      } else tell(event);
+        // FSDP gathers the weights before `forward` runs, so a second run of `forward` does not gather them.
+        if (isEntry && sharded.has(call)) return tell(event);
+        (isEntry ? enter : exit)[call] = act.length;
+        push(isEntry ? Act.enter : Act.exit, call);
+      } else {
+        tell(event);
+        if (kind !== EventKind.fsdpHook || value !== FsdpHook.preForwardEnd) return;
+        const call = moduleEvents.call[item];
+        if (moduleEvents.phase[item] !== Phase.forward || enter[call] >= 0) return;
+        enter[call] = act.length;
+        push(Act.enter, call);
+      }
     },
   });
   return {

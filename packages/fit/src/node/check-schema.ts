@@ -8,7 +8,7 @@ import * as v from "valibot";
  * @throws RematError with `code`, naming the first field that is wrong, what was expected of it and what was found
  * @internal
  */
-export function checkShape<Schema extends v.GenericSchema>(
+export function checkSchema<Schema extends v.GenericSchema>(
   schema: Schema,
   value: unknown,
   { code, what }: { readonly code: string; readonly what: string },
