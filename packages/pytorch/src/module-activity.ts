@@ -84,8 +84,8 @@ export class ModuleActivity {
       add(module.params, weights.parameters);
       add(module.buffers, weights.buffers);
     }
-    // Those of sharded models are gathered on storages of no weight in the tree.
-    if (weights.parameters.size + weights.buffers.size > 0 || storages.size === 0) this.weights.set(fqn, weights);
+    // FSDP gathers weights on storages of no weight in the tree, or after the module is entered: then the tree says more.
+    if (weights.parameters.size + weights.buffers.size > 0) this.weights.set(fqn, weights);
   }
 
   /** The class of the innermost module that runs forward. */

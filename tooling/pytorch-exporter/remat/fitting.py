@@ -23,6 +23,7 @@ from .policy import apply, remove, without_policy
 from .recorder import STATE_CHANGED, STATE_REPLACED, mark_calls
 from .recording import record, record_timed_step
 from .restoring import as_before
+from .sharded import unwatched
 from .tensors import needing_gradient
 from .verifying import TrainingDiffers, Verifier
 
@@ -83,7 +84,7 @@ def fit(model, step, budget, *, inputs=None, planner=None, seconds=10, repeats=3
     whole = as_one_model(model)
     budget_text(budget)
     warn_of_compiled(whole, step)
-    with without_policy(whole):
+    with without_policy(whole), unwatched():
         fitted = _fit(command, whole, step, budget, inputs=inputs, seconds=seconds, repeats=repeats, verbose=verbose, verify=verify)
     if verbose:
         print(f"remat: {fitted}")
