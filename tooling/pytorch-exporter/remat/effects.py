@@ -7,14 +7,15 @@ import weakref
 import torch
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
-from .plain_state import attributes, bits_of, global_generators, token_of_leaf, walk
+from .plain_state import attributes, bits_of, global_generators, reached, token_of_leaf, walk
 
 
 class StateWatch:
     """Looks at the attributes of the modules that run, and at Python's and NumPy's generators, whenever a module begins or ends."""
 
-    def __init__(self, tables, events):
+    def __init__(self, tables, events, model=None):
         self._tables, self._events = tables, events
+        self._own = set() if model is None else {id(one) for one in model.modules()}
         self._running = []
         self._seen = weakref.WeakKeyDictionary()  # by module: its attributes as it ended last, or as the outermost call began
         self._hooked = []  # modules with hooks that ran since they ended
@@ -28,12 +29,12 @@ class StateWatch:
         if self._running:
             # What hooks change beside the call of their module belongs to the calls around it.
             for module in [*self._hooked, *([entering] if entering in self._seen else [])]:
-                now = _look(module, self._tables)
+                now = self._look(module)
                 changed = self._differs(_Running(module, self._seen[module], self._running[-1].since), now) or changed
                 self._seen[module] = now
         self._hooked = []
         for one in self._running:
-            now = _look(one.module, self._tables)
+            now = self._look(one.module)
             # Each is looked at, so that none is told of twice.
             changed = self._differs(one, now) or changed
             one.attributes = now
@@ -42,8 +43,8 @@ class StateWatch:
     def enter(self, module):
         if not self._running:
             for one in module.modules():
-                self._seen[one] = _look(one, self._tables)
-        self._running.append(_Running(module, _look(module, self._tables), len(self._events)))
+                self._seen[one] = self._look(one)
+        self._running.append(_Running(module, self._look(module), len(self._events)))
 
     def leave(self, module):
         while self._running:
@@ -54,6 +55,30 @@ class StateWatch:
                 if module._forward_hooks:
                     self._hooked.append(module)
                 return
+
+    def _look(self, module):
+        """What is in the attributes of a module, and in the modules there that are not registered, which nothing else looks at."""
+        found, seen = {}, {id(module)}
+
+        def visit(path, value, children):
+            path = (*prefix, *path)
+            if isinstance(value, torch.Tensor):
+                found[path] = _TensorToken(value, self._tables)
+            elif children is not None:
+                found[path] = type(value).__name__, len(children)
+            else:
+                found[path] = token_of_leaf(value)
+                if isinstance(value, torch.nn.Module) and id(value) not in self._own:
+                    for name, one in value.named_modules():
+                        if id(one) not in seen:
+                            seen.add(id(one))
+                            hidden.append(((*path, name), {**attributes(one), **one._parameters, **one._buffers}))
+
+        hidden = [((), attributes(module))]
+        while hidden:
+            prefix, state = hidden.pop(0)
+            walk(state, visit)
+        return found
 
     def _differs(self, running, now):
         before = running.attributes
@@ -99,38 +124,29 @@ class _TensorToken:
         return self.tensor() is not None and self.tensor() is other.tensor() and self.address == other.address
 
 
-def _look(module, tables):
-    found = {}
-
-    def visit(path, value, children):
-        if isinstance(value, torch.Tensor):
-            found[path] = _TensorToken(value, tables)
-        elif children is None:
-            found[path] = token_of_leaf(value)
-        else:
-            found[path] = type(value).__name__, len(children)
-
-    walk(attributes(module), visit)
-    return found
-
-
 class ValuesBefore:
     """The bits of buffers and of tensors in attributes before a step, by which writes are found that no op declares."""
 
     def __init__(self, model):
         self._tensors = {}  # by address: the tensor, its module, its bits
 
-        def keep(module):
+        named = dict(model.named_modules())
+
+        def keep(owner, module):
             def visit(path, value, children):
                 if isinstance(value, torch.Tensor):
-                    self._tensors.setdefault(id(value), (value, module, bits_of(value)))
+                    self._tensors.setdefault(id(value), (value, owner, bits_of(value)))
 
             for buffer in module.buffers(recurse=False):
                 visit((), buffer, None)
+            # An optimizer changes the weights of the model itself, so only the others' are looked at.
+            for parameter in () if owner is module else module.parameters(recurse=False):
+                visit((), parameter, None)
             walk(attributes(module), visit)
 
-        for module in model.modules():
-            keep(module)
+        for one in reached(model).modules:
+            if one.owner is not None:
+                keep(named[one.owner], one.module)
 
     def changed(self):
         """Each tensor whose values are others than before, with its module."""

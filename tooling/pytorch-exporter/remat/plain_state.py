@@ -7,12 +7,15 @@ import ctypes
 import functools
 import hashlib
 import inspect
+import io
+import itertools
 import os
 import random
 import struct
 import sys
 import sysconfig
 import types
+import warnings
 from collections import deque
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
@@ -26,6 +29,7 @@ _DEEPEST = 6
 #: Of one module or function: a replay buffer or a dataset is not looked at as a whole.
 _MOST_ITEMS = 5_000
 _NOTHING_IN_IT = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.CodeType, torch.dtype, torch.device, torch.Size)
+_FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
 _NUMBERS = (bool, int, float, complex, str, bytes, type(None))
 
 
@@ -69,6 +73,90 @@ def children_of(value):
     if is_plain_object(value):
         return fields_of(value)
     return None
+
+
+class Found(NamedTuple):
+    """A module whose state counts: one of the model's, or one that an attribute, a list or a variable refers to."""
+
+    owner: str | None
+    """The module of the model that has it: itself, or the one whose attribute leads to it. None if no module of the model does."""
+    path: tuple
+    """How its owner leads to it: empty for a module of the model."""
+    module: torch.nn.Module
+
+
+class Reached(NamedTuple):
+    """Everything with state of its own that a step reaches through a model, attributes and the names that code uses."""
+
+    modules: list[Found]
+    others: list
+    """Optimizers, schedules and gradient scalers, each with its path."""
+    stuck: list[str]
+    """Paths of generators and iterators that nothing can copy."""
+
+
+def reached(model, step=None, also=()):
+    """Finds modules that are not registered with the model, and optimizers: in attributes, lists, dicts, objects, closures and globals. `also`: other modules that count."""
+    found = {id(module): Found(name, (), module) for name, module in model.named_modules()}
+    others, stuck = {}, {}
+
+    def add(owner, path, value, children):
+        if isinstance(value, torch.nn.Module):
+            if id(value) not in found:
+                for name, module in value.named_modules():
+                    if id(module) not in found:
+                        found[id(module)] = waiting[id(module)] = Found(owner, (*path, *name.split(".")) if name else path, module)
+        elif isinstance(value, _WITH_STATE):
+            others.setdefault(id(value), (owner, path, value))
+        elif children is None and callable(getattr(value, "__next__", None)) and not isinstance(value, io.IOBase) and copy_of(value) is None:
+            stuck.setdefault(id(value), _place(owner, path, value))
+
+    waiting = dict(found)
+    for one in also:
+        add(None, (), one, None)
+    for binding in bindings_of(functions_of(model, step), classes_of(model)):
+        value = binding.get()
+        walk(value, lambda path, one, children, binding=binding: add(None, (binding.label, *path), one, children))
+    while waiting:
+        owner, prefix, module = waiting.pop(next(iter(waiting)))
+        walk(attributes(module), lambda path, one, children, owner=owner, prefix=prefix: add(owner, (*prefix, *path), one, children))
+    return Reached(list(found.values()), list(others.values()), list(stuck.values()))
+
+
+def _place(owner, path, value):
+    where = ".".join([*([owner] if owner else []), *map(str, path)])
+    return f"the {'generator' if isinstance(value, types.GeneratorType) else 'iterator'} in {where}"
+
+
+def copy_of(iterator):
+    """A copy of an iterator that goes on from the same place over the same items; None if it cannot be copied, as a generator."""
+    if isinstance(iterator, _COPIED_AS_A_WHOLE):
+        with contextlib.suppress(Exception), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            make, given, *state = iterator.__reduce__()
+            copied = make(*map(_copy_of_part, given))
+            if state and state[0] is not None:
+                # A cycle adds to its list as it goes on.
+                is_of_parts = isinstance(state[0], tuple)
+                copied.__setstate__(tuple(list(one) if isinstance(one, list) else _copy_of_part(one) for one in state[0]) if is_of_parts else state[0])
+            return copied
+    return None
+
+
+def _copy_of_part(part):
+    if not callable(getattr(part, "__next__", None)):
+        return part
+    copied = copy_of(part)
+    if copied is None:
+        raise TypeError("it takes its items from an iterator that cannot be copied")
+    return copied
+
+
+_COPIED_AS_A_WHOLE = (
+    *(type(iter(one)) for one in ([], (), "", b"", range(0), range(2**70))), zip, map, filter, enumerate, reversed,
+    itertools.count, itertools.cycle, itertools.repeat, itertools.chain, itertools.islice, itertools.accumulate, itertools.product, itertools.permutations, itertools.combinations,
+)  # fmt: skip
+_WITH_STATE = (torch.optim.Optimizer, torch.optim.lr_scheduler.LRScheduler, torch.amp.GradScaler)
 
 
 def is_plain_object(value):
@@ -136,8 +224,30 @@ def token_of_leaf(value):
     if callable(getattr(value, "__next__", None)):
         # How far an iterator has come.
         with contextlib.suppress(Exception):
-            return "iterator", type(value).__name__, repr(value) if type(value).__module__ == "itertools" else value.__length_hint__()
+            return "iterator", type(value).__name__, _progress_of(value)
     return "object", type(value).__name__
+
+
+def _progress_of(iterator):
+    """How far an iterator has come, with the iterators that it takes its items from."""
+    if isinstance(iterator, itertools.count):
+        return repr(iterator)
+    if isinstance(iterator, _COPIED_AS_A_WHOLE):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            _, parts, *state = iterator.__reduce__()
+        return tuple(_part_token(one) for one in (*parts, *state))
+    return iterator.__length_hint__()
+
+
+def _part_token(value):
+    if callable(getattr(value, "__next__", None)):
+        return token_of_leaf(value)
+    if isinstance(value, tuple) and len(value) < 10:
+        return tuple(map(_part_token, value))
+    if isinstance(value, (list, tuple)):
+        return type(value).__name__, len(value)  # made for this look, it may be another list each time
+    return value if isinstance(value, (*_NUMBERS, range)) else type(value).__name__
 
 
 def _legacy_state(of):
@@ -247,9 +357,10 @@ def bindings_of(functions, classes=()):
             add(id(cell), f"the variable {name!r}", functools.partial(getattr, cell, "cell_contents"), functools.partial(setattr, cell, "cell_contents"))
             with contextlib.suppress(ValueError):
                 visit(cell.cell_contents, depth + 1)
-        for value in function.__defaults__ or ():
-            if is_data(value):
-                found.setdefault(id(value), Binding(f"a default of {function.__name__}", lambda value=value: value, lambda _: None))
+        for label, name in (("the defaults", "__defaults__"), ("the keyword defaults", "__kwdefaults__"), ("the attributes", "__dict__")):
+            if getattr(function, name):
+                setter = (lambda _: None) if name == "__dict__" else functools.partial(setattr, function, name)
+                add((id(function), name), f"{label} of {function.__name__}", functools.partial(getattr, function, name), setter)
         codes = [function.__code__]
         while codes:
             code = codes.pop()
@@ -258,14 +369,24 @@ def bindings_of(functions, classes=()):
                     of = function.__globals__
                     add((id(of), name), f"the global {name!r}", functools.partial(of.__getitem__, name), functools.partial(of.__setitem__, name))
                     visit(of[name], depth + 1)
+                    if isinstance(of[name], type):
+                        visit_class(of[name], depth + 1)
             codes += [one for one in code.co_consts if isinstance(one, types.CodeType)]
+
+    def visit_class(of, depth):
+        if of in seen or depth > 3 or not _is_of_program(of):
+            return
+        seen.add(of)
+        for name, value in list(vars(of).items()):
+            if not name.startswith("__") and is_data(value):
+                add((id(of), name), f"{of.__name__}.{name}", functools.partial(getattr, of, name), functools.partial(setattr, of, name))
+            elif isinstance(value, (types.FunctionType, staticmethod, classmethod)) and (name == "forward" or not name.startswith("__")):
+                visit(value, depth + 1)
 
     for function in functions:
         visit(function, 0)
     for of in classes:
-        for name, value in vars(of).items() if _is_of_program(of) else ():
-            if not name.startswith("__") and is_data(value):
-                add((id(of), name), f"{of.__name__}.{name}", functools.partial(getattr, of, name), functools.partial(setattr, of, name))
+        visit_class(of, 0)
     return list(found.values())
 
 
@@ -274,6 +395,8 @@ def is_data(value):
         isinstance(value, (*_NUMBERS, torch.Tensor, torch.Generator, random.Random, list, tuple, dict, set, deque, bytearray))
         or type(value).__module__ == "numpy"
         or type(value).__module__.startswith("numpy.random")
+        or isinstance(value, (torch.nn.Module, *_WITH_STATE))
+        or callable(getattr(type(value), "__next__", None))
         or is_plain_object(value)
     )
 
@@ -283,6 +406,7 @@ def functions_of(model, step=None):
     found = [] if step is None else [step]
     for module in model.modules():
         found.append(type(module).forward)
+        walk(attributes(module), lambda path, value, children: found.append(value) if children is None and isinstance(value, _FUNCTIONS) else None)
         for hooks in (module._forward_hooks, module._forward_pre_hooks, module._backward_hooks, module._backward_pre_hooks):
             found += hooks.values()
     return found
@@ -308,11 +432,11 @@ def keep(value, restorers, tensors=True):
         elif isinstance(one, random.Random):
             restorers.append(functools.partial(one.setstate, one.getstate()))
         elif isinstance(one, (list, deque)):
-            restorers.append(functools.partial(_refill_list, one, list(one)))
+            restorers.append(functools.partial(_refill_list, one, list(map(_Kept, one))))
         elif isinstance(one, set):
             restorers.append(functools.partial(_refill_set, one, set(one)))
         elif isinstance(one, dict):
-            restorers.append(functools.partial(_refill_dict, one, dict(one)))
+            restorers.append(functools.partial(_refill_dict, one, {key: _Kept(item) for key, item in one.items()}))
         elif isinstance(one, bytearray):
             restorers.append(functools.partial(one.__setitem__, slice(None), bytes(one)))
         elif numpy is not None and isinstance(one, numpy.ndarray):
@@ -323,7 +447,7 @@ def keep(value, restorers, tensors=True):
         elif numpy is not None and isinstance(one, numpy.random.RandomState):
             restorers.append(functools.partial(one.set_state, one.get_state()))
         elif is_plain_object(one):
-            restorers.append(functools.partial(_refill_fields, one, fields_of(one)))
+            restorers.append(functools.partial(_refill_fields, one, {name: _Kept(item) for name, item in fields_of(one).items()}))
 
     walk(value, visit)
 
@@ -335,9 +459,15 @@ def keep_tensor(tensor):
     data, version, before = tensor.detach(), tensor._version, None
     if not _is_large_on_device(tensor):
         before = data.to("cpu", copy=True)
+    gradient = tensor.grad if tensor.is_leaf else None
+    of_gradient = None if gradient is None else gradient.detach().to("cpu", copy=True)
 
     def restore():
         with torch.no_grad():
+            if tensor.is_leaf and tensor.requires_grad:
+                tensor.grad = gradient
+                if gradient is not None:
+                    gradient.copy_(of_gradient)
             if tensor.data_ptr() != data.data_ptr() or tensor.shape != data.shape:
                 tensor.data = data
             if before is not None and (tensor._version != version or not torch.equal(data.cpu(), before)):
@@ -350,7 +480,22 @@ def _is_large_on_device(tensor):
     return tensor.untyped_storage().nbytes() >= 2**28
 
 
+class _Kept:
+    """What a place refers to: the object itself, or a copy of an iterator as it was, since an iterator cannot go back."""
+
+    __slots__ = ("value", "copy", "token")
+
+    def __init__(self, value):
+        self.value = value
+        self.copy = copy_of(value)
+        self.token = None if self.copy is None else token_of_leaf(value)
+
+    def get(self):
+        return self.value if self.copy is None or token_of_leaf(self.value) == self.token else self.copy
+
+
 def _refill_list(one, items):
+    items = [item.get() for item in items]
     if len(one) != len(items) or any(a is not b for a, b in zip(one, items)):
         one.clear()
         one.extend(items)
@@ -362,12 +507,14 @@ def _refill_set(one, items):
 
 
 def _refill_dict(one, items):
+    items = {key: item.get() for key, item in items.items()}
     if list(one) != list(items) or any(one[key] is not value for key, value in items.items()):
         one.clear()
         one.update(items)
 
 
 def _refill_fields(one, fields):
+    fields = {name: item.get() for name, item in fields.items()}
     for name in fields_of(one).keys() - fields.keys():
         with contextlib.suppress(AttributeError):
             delattr(one, name)
@@ -379,12 +526,14 @@ def _refill_fields(one, fields):
 def keep_attributes(module, restorers):
     """Adds what puts back the plain attributes of a module, and what is in them."""
     before = attributes(module)
+    kept = {name: _Kept(value) for name, value in before.items()}
 
     def restore():
         now = attributes(module)
         for name in now.keys() - before.keys():
             vars(module).pop(name, None)
-        for name, value in before.items():
+        for name, one in kept.items():
+            value = one.get()
             if now.get(name, restore) is not value:
                 vars(module)[name] = value
 
@@ -397,4 +546,4 @@ def keep_bindings(bindings, restorers):
     for binding in bindings:
         value = binding.get()
         keep(value, restorers)
-        restorers.append(lambda binding=binding, value=value: None if binding.get() is value else binding.set(value))
+        restorers.append(lambda binding=binding, kept=_Kept(value): None if binding.get() is kept.get() else binding.set(kept.get()))

@@ -61,7 +61,7 @@ class Recorder(TorchDispatchMode):
         self._told = set()  # modules whose weights were told
         self._tree = None  # what modules there are, with their weights
         self._hooked = weakref.WeakSet()  # modules that have hooks of their own before their forward pass, which are no part of it
-        self._watch = StateWatch(self.tables, self.events)
+        self._watch = StateWatch(self.tables, self.events, self.model)
         self._values = None  # of buffers and attributes before the step
         self._in_normalisation = set()  # ops of modules that count batches, by identity
         self._declared = set()  # storages that ops said they write into

@@ -12,7 +12,7 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
-from .plain_state import bindings_of, classes_of, functions_of, keep_attributes, keep_bindings
+from .plain_state import bindings_of, classes_of, functions_of, keep_attributes, keep_bindings, reached
 from .used_by import used_by
 
 
@@ -24,21 +24,31 @@ def as_before(model, step=None, *, values=True):
     """
     with contextlib.ExitStack() as stack:
         met = []
+        everything = reached(model, step, (one for one in used_by(step) if isinstance(one, torch.nn.Module))) if values else None
+        modules = list(model.modules()) if everything is None else [one.module for one in everything.modules]
+        parameters = list({id(one): one for module in modules for one in module.parameters(recurse=False)}.values())
+        buffers = list({id(one): one for module in modules for one in module.buffers(recurse=False)}.values())
+        own = {id(one) for one in [*parameters, *buffers]}
 
         def meet(optimizer, args, kwargs):
             if not any(one is optimizer for one in met):
                 met.append(optimizer)
+                # A module may step an optimizer of its own, over weights that no module has.
+                if values:
+                    stack.callback(_restore_tensors([one for group in optimizer.param_groups for one in group["params"] if id(one) not in own]))
                 stack.callback(_restore_optimizer(optimizer, values))
 
         if values:
             stack.callback(_restore_generators())
-            stack.callback(_restore_tensors([*model.parameters(), *model.buffers()]))
-            for restore in _restore_used(step, model):
+            stack.callback(_restore_tensors([*parameters, *buffers]))
+            for restore in _restore_used(step, everything):
                 stack.callback(restore)
-            for restore in _restore_plain(step, model):
+            for restore in _restore_plain(step, model, modules):
                 stack.callback(restore)
-        stack.callback(_restore_references(model))
-        stack.callback(_restore_gradients(model, values))
+        stack.callback(_restore_references(modules))
+        stack.callback(_restore_gradients(parameters, values))
+        for optimizer in () if everything is None else (one for _, _, one in everything.others if isinstance(one, torch.optim.Optimizer)):
+            stack.callback(_restore_optimizer(optimizer, values))
         stack.callback(register_optimizer_step_pre_hook(meet).remove)
         yield met
 
@@ -64,39 +74,33 @@ def _restore_tensors(tensors):
     return restore
 
 
-def _restore_used(step, model):
-    """What puts back what a step changes besides the model and its optimizers."""
-    own = {id(tensor) for tensor in [*model.parameters(), *model.buffers()]}
-    for used in used_by(step):
+def _restore_used(step, everything):
+    """What puts back what a step changes besides modules and the optimizers of the step."""
+    for used in {id(one): one for one in [*used_by(step), *(one for _, _, one in everything.others)]}.values():
         if isinstance(used, torch.Generator):
             yield functools.partial(used.set_state, used.get_state())
-        elif isinstance(used, torch.nn.Module):
-            others = [tensor for tensor in [*used.parameters(), *used.buffers()] if id(tensor) not in own]
-            own.update(map(id, others))
-            yield _restore_tensors(others)
         elif isinstance(used, (torch.optim.lr_scheduler.LRScheduler, torch.amp.GradScaler)):
             yield functools.partial(used.load_state_dict, copy.deepcopy(used.state_dict()))
         elif "numpy" in sys.modules and isinstance(used, sys.modules["numpy"].random.Generator):
             yield functools.partial(setattr, used.bit_generator, "state", used.bit_generator.state)
 
 
-def _restore_plain(step, model):
+def _restore_plain(step, model, modules):
     """What puts back attributes of modules, and what names in the code of the step and of the modules refer to."""
-    modules = {id(one): one for used in [model, *(one for one in used_by(step) if isinstance(one, torch.nn.Module))] for one in used.modules()}
     restorers = []
-    for module in modules.values():
+    for module in modules:
         keep_attributes(module, restorers)
     keep_bindings(bindings_of(functions_of(model, step), classes_of(model)), restorers)
     return restorers
 
 
-def _restore_references(model):
-    """The tensors that are a model's weights and buffers, and the storages that these are on: steps may replace both. Sharded weights come and go by themselves."""
+def _restore_references(modules):
+    """The tensors that are the modules' weights and buffers, and the storages that these are on: steps may replace both. Sharded weights come and go by themselves."""
 
     def plain(named):
         return {name: one for name, one in named.items() if one is not None and not is_traceable_wrapper_subclass(one)}
 
-    own = [(of, plain(of)) for module in model.modules() for of in (module._parameters, module._buffers)]
+    own = [(of, plain(of)) for module in modules for of in (module._parameters, module._buffers)]
     data = [(tensor, tensor.data) for _, named in own for tensor in named.values()]
 
     def restore():
@@ -109,8 +113,7 @@ def _restore_references(model):
     return restore
 
 
-def _restore_gradients(model, values):
-    parameters = list(model.parameters())
+def _restore_gradients(parameters, values):
     gradients = [parameter.grad for parameter in parameters]
     restore_values = _restore_tensors([one for one in gradients if one is not None]) if values else lambda: None
 

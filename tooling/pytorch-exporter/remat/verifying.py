@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
-from .plain_state import attributes, bindings_of, bits_of, classes_of, functions_of, global_generators, token_of_leaf, walk
+from .plain_state import attributes, bindings_of, bits_of, classes_of, functions_of, global_generators, reached, token_of_leaf, walk
 from .policy import apply, remove
 from .restoring import as_before
 from .tensors import tensors_in
@@ -58,6 +58,12 @@ class Verifier:
             self._is_strict = True
             self._plain = self._run()
             difference = _first_difference(self._plain, self._run())
+        stuck = reached(model, step).stuck if difference is not None else []
+        if stuck:
+            raise StepNotRepeatable(
+                f"remat: step() is not repeatable: two runs without a policy, from the same state, differ in {difference}. remat cannot copy {_list_of(stuck)}, so it cannot run the step twice from the same state, "
+                "and the steps have moved it on. Everything else is as before. Use a counter, a list or one fixed batch instead, or turn the comparison off by verify=False."
+            )
         if difference is not None:
             raise StepNotRepeatable(
                 f"remat: step() is not repeatable: two runs without a policy, from the same state, differ in {difference}. So nothing can tell whether a policy changes training; the model is as before. "
@@ -127,6 +133,10 @@ class Verifier:
                         seen[place, "returned", path] = "the loss" if path == () else "what step() returns", None, token
                     _tell_state(seen, place, self._model, self._step, optimizers)
             return seen
+
+
+def _list_of(paths):
+    return ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
 
 
 def _type_of(unit):
@@ -202,20 +212,17 @@ def _watching(model, seen):
 
 def _tell_state(seen, place, model, step, optimizers):
     """What is there after a step: all that another could start from."""
-    others = [one for one in used_by(step) if isinstance(one, torch.nn.Module)]
-    modules = {id(one): (name, one) for name, one in model.named_modules()}
-    for other in others:
-        for name, one in other.named_modules():
-            modules.setdefault(id(one), (None, one))
-    for number, (name, module) in enumerate(modules.values()):
+    everything = reached(model, step, (one for one in used_by(step) if isinstance(one, torch.nn.Module)))
+    for number, (name, prefix, module) in enumerate(everything.modules):
         for path, token in _tokens(attributes(module)).items():
             if path:
-                seen[place, "attribute", (number, path)] = f"the attribute {_written(path)!r}", name, token
+                seen[place, "attribute", (number, path)] = f"the attribute {_written((*prefix, *path))!r}", name, token
         for kind, of in (("buffer", module.named_buffers), ("parameter", module.named_parameters)):
             for own, tensor in of(recurse=False):
-                seen[place, kind, (number, own)] = f"the {kind} {own!r}", name, bits_of(tensor)
+                seen[place, kind, (number, own)] = f"the {kind} {_written((*prefix, own))!r}", name, bits_of(tensor)
                 if kind == "parameter" and tensor.grad is not None:
-                    seen[place, "gradient", (number, own)] = f"the gradient of {own!r}", name, bits_of(tensor.grad)
+                    seen[place, "gradient", (number, own)] = f"the gradient of {_written((*prefix, own))!r}", name, bits_of(tensor.grad)
+    optimizers = list({id(one): one for one in [*optimizers, *(one for _, _, one in everything.others if isinstance(one, torch.optim.Optimizer))]}.values())
     for number, optimizer in enumerate(optimizers):
         for path, token in _tokens(list(optimizer.state.values())).items():
             seen[place, "optimizer", (number, path)] = "the optimizer's state", None, token
@@ -230,7 +237,7 @@ def _tell_state(seen, place, model, step, optimizers):
     for number, binding in enumerate(bindings_of(functions_of(model, step), classes_of(model))):
         for path, token in _tokens(binding.get()).items():
             seen[place, "name", (binding.label, number, path)] = binding.label + (f" at {_written(path)}" if path else ""), None, token
-    for number, used in enumerate(used_by(step)):
+    for number, used in enumerate({id(one): one for one in [*used_by(step), *(one for _, _, one in everything.others)]}.values()):
         if isinstance(used, (torch.optim.lr_scheduler.LRScheduler, torch.amp.GradScaler)):
             for path, token in _tokens(used.state_dict()).items():
                 seen[place, "optimizer", ("used", number, path)] = f"the state of {type(used).__name__}", None, token
