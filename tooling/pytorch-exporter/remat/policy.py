@@ -94,6 +94,8 @@ def _checked(policy):
     """A policy as it is given: read where that is a path, and refused where it is none."""
     given = "the policy" if isinstance(policy, dict) else os.fspath(policy)
     how = "expected one that `remat plan step.json --pytorch-policy policy.json` writes"
+    if not isinstance(policy, dict) and not os.path.exists(policy):
+        raise FileNotFoundError(f"{given} is no policy: there is no such file; {how}")
     if not isinstance(policy, dict):
         try:
             policy = json.loads(read_regular_file(policy))

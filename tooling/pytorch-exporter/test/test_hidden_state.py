@@ -107,7 +107,7 @@ class Hidden(Folder):
                     self.assertFalse(torch.equal(before[0]["0.0.weight"], teacher[0][0].weight))
                 self.assertAsBefore(teacher, before)
                 verifier = Verifier(model, step)
-                self.assertTrue(any("0.0.weight'" in label for label, _, _ in verifier._plain.values()))
+                self.assertTrue(any("0.0.weight" in label for label, _, _ in verifier._plain.values()))
                 self.assertAsBefore(teacher, before)
 
     def test_a_difference_in_a_hidden_module_names_it(self):

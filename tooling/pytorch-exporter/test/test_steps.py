@@ -335,6 +335,10 @@ class Policy(Folder):
             remat.apply(other, policy)
         self.assertIs(type(other.layers[0]), type(Transformer().layers[0]))
 
+    def test_a_policy_file_that_is_missing_is_refused_like_an_empty_one(self):
+        with self.assertRaisesRegex(FileNotFoundError, r"none\.json is no policy: there is no such file; expected one that `remat plan step\.json --pytorch-policy policy\.json` writes"):
+            remat.apply(Transformer(), self.folder / "none.json")
+
     def test_a_file_that_is_no_policy_is_refused_by_its_name(self):
         path = self.folder / "p.json"
         whole = {"format": POLICY_FORMATS[-1], "modules": {"norm": {"type": "LayerNorm", "parameters": [], "save": []}}, "torch": torch.__version__}

@@ -8,7 +8,7 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
 
 import torch
 from checkpoint_cases import policy_of
-from recorded_files import Folder
+from recorded_files import CLI, Folder
 from torch import nn
 from torch.func import functional_call, grad, hessian, jacrev, jvp, vjp, vmap
 
@@ -84,6 +84,30 @@ class Transforms(Folder):
                     step()
                     for a, b in zip(stock.parameters(), model.parameters()):
                         self.assertTrue(a.grad is b.grad or torch.equal(a.grad, b.grad))
+
+
+@unittest.skipUnless(CLI, "REMAT_CLI is not set")
+class Fitted(unittest.TestCase):
+    """A step whose model runs under a transform is a training step: hooks on what its modules return do not run."""
+
+    def test_steps_under_transforms_are_fitted(self):
+        for name, run in {"vmap": lambda model, x: torch.func.vmap(model)(x), "jvp": lambda model, x: torch.func.jvp(model, (x,), (torch.ones_like(x),))[1]}.items():
+            with self.subTest(name):
+                model = nn.Sequential(nn.Linear(16, 64), nn.Tanh(), nn.Linear(64, 16))
+                x = torch.randn(4, 8, 16)
+
+                def step(run=run, model=model, x=x):
+                    model.zero_grad()
+                    run(model, x).square().mean().backward()
+
+                # The whole peak is always enough.
+                self.assertEqual(remat.fit(model, step, 1.0, planner=CLI, seconds=1, repeats=1, verbose=False).policy["modules"], {})
+
+    def test_a_step_without_a_backward_pass_is_rejected(self):
+        model = nn.Linear(4, 4)
+        for step, did in ((lambda: model(torch.ones(2, 4)), "ran the model, but no backward pass"), (lambda: None, "did not run the model")):
+            with self.assertRaisesRegex(ValueError, rf"step\(\) {did}; expected a training step"):
+                remat.fit(model, step, 1.0, planner=CLI, seconds=1, repeats=1, verbose=False)
 
 
 if __name__ == "__main__":
