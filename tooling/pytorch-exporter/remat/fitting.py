@@ -113,7 +113,7 @@ def _fit(command, whole, step, budget, *, inputs, seconds, repeats, verbose, ver
             except BudgetNotMet as error:
                 if comparison is None or not comparison.left_out:
                     raise
-                raise BudgetNotMet(f"{error} Some modules change training if they run again, so the plan leaves them as they are: {'; '.join(comparison.left_out)}.") from None
+                raise BudgetNotMet(f"{error} The plan leaves out the following: {'; '.join(comparison.left_out)}.") from None
             limit = limit or planned["budgetBytes"]
             policy = json.loads(policy_path.read_text())
             if comparison is not None and comparison.leave_out(policy):
@@ -171,7 +171,7 @@ class _Comparison:
         if not marks:
             raise TrainingDiffers(f"remat: the model is as before: {guilty[0].unit!r} changes training, {guilty[0].difference} differs, and the planner does not leave it out")
         self._marks |= marks
-        self.left_out += [f"module {one.owner or '(the model itself)'!r} changes training if {_what_runs(one, policy)}: {one.difference} differs" for one in guilty]
+        self.left_out += list(dict.fromkeys(_why_left_out(one, policy) for one in guilty))
         _mark_recording(self._recorded, self._model, marks)
         return True
 
@@ -179,7 +179,16 @@ class _Comparison:
         """The module that may not run again, and whether its ops may not, either."""
         if policy["modules"][one.unit].get("parts"):
             return one.unit, STATE_REPLACED
-        return (one.owner if (one.owner, STATE_CHANGED) not in self._marks else one.unit), STATE_CHANGED
+        return (one.owner if one.is_isolated and (one.owner, STATE_CHANGED) not in self._marks else one.unit), STATE_CHANGED
+
+
+def _why_left_out(one, policy):
+    differs = one.difference.what if one.difference.module == one.owner else str(one.difference)
+    if one.is_isolated:
+        return f"module {one.owner or '(the model itself)'!r} changes training if {_what_runs(one, policy)}: {differs} differs"
+    what = f"module {one.unit or '(the model itself)'!r}"
+    what = f"the parts of {what} that the plan names" if policy["modules"][one.unit].get("parts") else what
+    return f"training changes if {what} runs again, and remat did not find the module that causes it: {one.difference} differs"
 
 
 def _what_runs(one, policy):

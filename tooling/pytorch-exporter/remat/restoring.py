@@ -39,7 +39,7 @@ def as_before(model, step=None, *, values=True):
                 stack.callback(_restore_optimizer(optimizer, values))
 
         if values:
-            stack.callback(_restore_generators())
+            stack.callback(generators_restorer())
             stack.callback(_restore_tensors([*parameters, *buffers]))
             for restore in _restore_used(step, everything):
                 stack.callback(restore)
@@ -56,7 +56,7 @@ def as_before(model, step=None, *, values=True):
 @contextlib.contextmanager
 def generators_as_before():
     """Puts back the state of random generators in the end."""
-    restore = _restore_generators()
+    restore = generators_restorer()
     try:
         yield
     finally:
@@ -141,7 +141,8 @@ def _restore_optimizer(optimizer, values):
     return restore
 
 
-def _restore_generators():
+def generators_restorer():
+    """Returns what puts back the state of random generators."""
     python, cpu = random.getstate(), torch.get_rng_state()
     numpy = sys.modules.get("numpy")
     of_numpy = None if numpy is None else numpy.random.get_state()

@@ -10,7 +10,7 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from .plain_state import attributes, bindings_of, bits_of, classes_of, functions_of, global_generators, reached, token_of_leaf, walk
 from .policy import apply, remove
-from .restoring import as_before
+from .restoring import as_before, generators_restorer
 from .tensors import tensors_in
 from .used_by import used_by
 
@@ -31,6 +31,8 @@ class Difference(NamedTuple):
     """"the buffer `m`", "the loss"."""
     module: str | None
     """The module that it belongs to; None for what belongs to no module."""
+    is_state: bool = False
+    """Whether it is state of that module itself, which only the module's own code changes."""
 
     def __str__(self):
         return self.what if self.module is None else f"{self.what} of module {self.module or '(the model itself)'!r}"
@@ -42,6 +44,8 @@ class Guilty(NamedTuple):
     owner: str
     """The module in it whose state differs, or the same."""
     difference: Difference
+    is_isolated: bool = True
+    """Whether the owner was found to change by itself: its own state differs, or two calls of it with the same inputs. If not, the cause may be in any code of the unit, or before it."""
 
 
 class Verifier:
@@ -51,6 +55,7 @@ class Verifier:
         self._model, self._step = model, step
         remove(model)
         self._is_strict = False
+        self._changing = None
         self._plain = self._run()
         difference = _first_difference(self._plain, self._run())
         if difference is not None and not torch.are_deterministic_algorithms_enabled():
@@ -91,11 +96,13 @@ class Verifier:
             alike = [name for name in units if name != one.unit and _type_of(units[name]) is not None and _type_of(units[name]) == _type_of(units[one.unit])]
             del units[one.unit]
             found.append(one)
-            # What one module of a class does the others do, too, most often: another is tried before all are.
-            if alike and self._alone(policy, alike[0]) is not None:
-                for name in alike:
-                    found.append(Guilty(name, name + one.owner[len(one.unit) :], one.difference))
-                    del units[name]
+            # What one module of a class does the others do, most often. Each is tried alone, so that none is blamed for another.
+            for name in alike:
+                seen = self._alone(policy, name)
+                if seen is None:
+                    break
+                found.append(self._blame(name, seen))
+                del units[name]
             difference = self.difference({**policy, "modules": units}) if units else None
         return found
 
@@ -105,7 +112,7 @@ class Verifier:
         for name in sorted(around, key=len, reverse=True):
             seen = self.difference({**policy, "modules": {name: units[name]}})
             if seen is not None:
-                return Guilty(name, _owner(name, seen), seen)
+                return self._blame(name, seen)
         names = list(units)
         low, high = 0, len(names)  # the first `low` of them change nothing, the first `high` do
         seen = difference
@@ -116,7 +123,59 @@ class Verifier:
                 low = middle
             else:
                 high, seen = middle, now
-        return Guilty(names[high - 1], _owner(names[high - 1], seen), seen)
+        return self._blame(names[high - 1], seen)
+
+    def _blame(self, unit, difference):
+        """The module in a unit that changes training. A gradient shows where a change arrives, and not where it comes from, so it is no proof."""
+        if difference.is_state and difference.module is not None and _is_inside(difference.module, unit):
+            return Guilty(unit, difference.module, difference)
+        if self._changing is None:
+            self._changing = self._calls_that_change()
+        inside = [name for name in self._changing if _is_inside(name, unit)]
+        if inside:
+            return Guilty(unit, inside[0], Difference("what it returns the second time from the same inputs", inside[0]))
+        return Guilty(unit, unit, difference, False)
+
+    def _calls_that_change(self):
+        """The innermost modules that return something else if they are called again at once with the same inputs and the same state of random generators."""
+        changing, begun, is_again = [], [], False
+        names = {id(module): name for name, module in self._model.named_modules()}
+
+        def before(module, args, kwargs):
+            if not is_again:
+                begun.append((module, generators_restorer()))
+
+        def after(module, args, kwargs, output):
+            nonlocal is_again
+            if is_again or not begun or begun[-1][0] is not module:
+                return
+            _, restore = begun.pop()
+            name = names[id(module)]
+            # A module around one that changes differs for that reason.
+            if any(_is_inside(one, name) for one in changing):
+                return
+            first = [bits_of(one) for one in tensors_in(output)]
+            at_end = generators_restorer()
+            is_again = True
+            try:
+                restore()
+                with torch.no_grad():
+                    again = module.forward(*args, **kwargs)
+                if first != [bits_of(one) for one in tensors_in(again)]:
+                    changing.append(name)
+            except Exception:  # noqa: BLE001 - a module that cannot be called twice tells nothing here
+                pass
+            finally:
+                is_again = False
+                at_end()
+
+        with as_before(self._model, self._step), _deterministic(self._is_strict), contextlib.ExitStack() as stack:
+            for module in self._model.modules():
+                stack.callback(module.register_forward_pre_hook(before, with_kwargs=True).remove)
+                stack.callback(module.register_forward_hook(after, with_kwargs=True).remove)
+            with contextlib.suppress(RuntimeError):
+                self._step()
+        return changing
 
     def _alone(self, policy, name):
         return self.difference({**policy, "modules": {name: policy["modules"][name]}})
@@ -147,10 +206,6 @@ def _is_inside(fqn, other):
     return other == "" or fqn == other or fqn.startswith(f"{other}.")
 
 
-def _owner(unit, difference):
-    return difference.module if difference.module is not None and _is_inside(difference.module, unit) else unit
-
-
 def _first_difference(plain, other):
     # State tells best which module is to blame, so it comes before losses and gradients of the same step.
     for number in range(_STEPS):
@@ -161,7 +216,7 @@ def _first_difference(plain, other):
                 mine, its = plain.get(key), other.get(key)
                 if mine is None or its is None or mine[2] != its[2]:
                     what, module, _ = mine or its
-                    return Difference(f"{what} after {number + 1} step{'s' if number else ''}", module)
+                    return Difference(f"{what} after {number + 1} step{'s' if number else ''}", module, key[1] in ("attribute", "buffer"))
     return None
 
 
