@@ -173,7 +173,26 @@ describe("remat plan TRACE", () => {
       const run = await remat("plan", path, "--budget", "20%", "--pytorch-policy", join(folder, "none.json"));
       expect(run.code).toBe(3);
       expect(run.stderr).toContain("that torch.utils.checkpoint can follow; the smallest peak found is");
+      expect(run.stderr).toMatch(
+        /the smallest peak found is \d+B \(.+\) \(.+ without checkpointing\), of which .+ or more --time\./,
+      );
       expect(existsSync(join(folder, "none.json"))).toBe(false);
+    });
+
+    it("names modules that cannot run again, if nothing keeps to the budget", async () => {
+      // Each module call changes state, so that nothing is left to run again.
+      const events = recorded.events.flatMap((event: { e: string; bw?: number }) =>
+        event.e === "post_fw" && event.bw === undefined ? [{ e: "mark", name: "stateReplaced" }, event] : [event],
+      );
+      writeFileSync(path, JSON.stringify({ ...recorded, events }));
+      const run = await remat("plan", path, "--budget", "20%");
+      expect(run.code).toBe(3);
+      const [, modules, others] =
+        /These modules cannot run again: (.+) \(it replaces its own weights or buffers as it runs\); and (\d+) more\. Give a larger budget\.$/m.exec(
+          run.stderr,
+        ) ?? [];
+      expect(modules?.split(", ")).toHaveLength(5);
+      expect(Number(others)).toBeGreaterThan(0);
     });
 
     it("plans op by op where that is asked for, and refuses what does not go together", async () => {

@@ -57,7 +57,7 @@ export async function planForTorch(trace: Trace, name: string, request: TorchReq
     seed,
     units,
   });
-  const { found, least, budgetBytes } = answer;
+  const { found, least } = answer;
   const file = toCheckpointPolicyFile(trace, found?.policy ?? []);
   const outcome = found ?? least;
   const isWritten = pyTorchPolicy !== undefined;
@@ -78,8 +78,7 @@ export async function planForTorch(trace: Trace, name: string, request: TorchReq
     await writeFor("--pytorch-policy", pyTorchPolicy, writeCheckpointPolicyFile(file), io);
   const summary = { ...summaryOf(name, answer, file, request.pricedFor), host: hostShare(trace) };
   write(withVerdictFirst(checkpointsDocument(summary, shown.units), verdict, shown.format, io));
-  if (found === undefined)
-    throw notFound(name, { budgetBytes, maxOverhead, least, fixedBytes: fixedBytesOf(trace, least) });
+  if (found === undefined) throw notFound(name, { answer, maxOverhead, fixedBytes: fixedBytesOf(trace, least) });
 }
 
 function summaryOf(name: string, answer: TorchCheckpointsAnswer, file: CheckpointPolicyFile, pricedFor: string) {
@@ -128,21 +127,38 @@ function fixedBytesOf(trace: Trace, { policy }: TorchCheckpoints): number {
 function notFound(
   name: string,
   {
-    budgetBytes,
+    answer: { budgetBytes, plain, least, refused },
     maxOverhead,
-    least: { peakBytes },
     fixedBytes,
   }: {
-    readonly budgetBytes: number | undefined;
+    readonly answer: TorchCheckpointsAnswer;
     readonly maxOverhead: number | undefined;
-    readonly least: TorchCheckpoints;
     readonly fixedBytes: number;
   },
 ): RematError {
   const within = budgetBytes === undefined ? "" : ` within ${formatBytes(budgetBytes)}`;
   const dear = maxOverhead === undefined ? "" : ` for at most ${formatTypedPercent(maxOverhead)} more time`;
+  // If no policy frees anything, a longer search does not, either.
+  const remedy = least.peakBytes < plain.peakBytes ? "Give a larger budget, or more --time." : "Give a larger budget.";
   return new RematError(
     budgetNotFound,
-    `${name}: found nothing${within}${dear} that torch.utils.checkpoint can follow; the smallest peak found is ${formatTypedBytes(peakBytes)}, of which ${formatBytes(fixedBytes)} are weights, gradients and optimizer state, which no checkpointing frees. Give a larger budget, or more --time.`,
+    `${name}: found nothing${within}${dear} that torch.utils.checkpoint can follow; the smallest peak found is ${formatTypedBytes(least.peakBytes)} (${formatBytes(plain.peakBytes)} without checkpointing), of which ${formatBytes(fixedBytes)} are weights, gradients and optimizer state, which no checkpointing frees.${describeRefused(refused)} ${remedy}`,
   );
+}
+
+const mostModulesNamed = 5;
+
+/** Which modules cannot run again, by reason: the innermost ones, since those around them cannot run again for the same reason. */
+function describeRefused(refused: ReadonlyMap<string, string>): string {
+  const own = [...inOwnCode(refused, [])].filter(([, reason]) => reason !== "it is no module of the model");
+  const innermost = own.filter(
+    ([fqn, reason]) => !own.some(([inner, same]) => same === reason && inner.startsWith(`${fqn}.`)),
+  );
+  const byReason = new Map<string, string[]>();
+  for (const [fqn, reason] of innermost.slice(0, mostModulesNamed))
+    byReason.set(reason, [...(byReason.get(reason) ?? []), fqn.slice(fqn.indexOf(".") + 1)]);
+  const groups = [...byReason].map(([reason, fqns]) => `${fqns.join(", ")} (${reason})`);
+  const others = innermost.length - mostModulesNamed;
+  if (groups.length === 0) return "";
+  return ` These modules cannot run again: ${groups.join("; ")}${others > 0 ? `; and ${others} more` : ""}.`;
 }
