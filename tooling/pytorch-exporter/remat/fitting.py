@@ -111,9 +111,10 @@ def _fit(command, whole, step, budget, *, inputs, seconds, repeats, verbose, ver
             try:
                 planned = plan_step(command, recorded, policy_path, asked, device=None if is_timed else _gpu_name(device), seconds=seconds, whole_modules=is_sharded)
             except BudgetNotMet as error:
-                if comparison is None or not comparison.left_out:
-                    raise
-                raise BudgetNotMet(f"{error} The plan leaves out the following: {'; '.join(comparison.left_out)}.") from None
+                more = [f"The plan leaves out the following: {'; '.join(comparison.left_out)}."] if comparison is not None and comparison.left_out else []
+                if _saves_in_backward(recorded):
+                    more.append("The backward pass saves tensors for another backward pass (create_graph=True), which keeps some recomputed tensors in memory.")
+                raise BudgetNotMet(" ".join([str(error), *more])) from None
             limit = limit or planned["budgetBytes"]
             policy = json.loads(policy_path.read_text())
             if comparison is not None and comparison.leave_out(policy):
@@ -216,6 +217,17 @@ def _check_training(recorded):
         return
     did = "ran the model, but no backward pass" if any(event["e"] == "pre_fw" for event in events) else "did not run the model"
     raise ValueError(f"remat: step() {did}; expected a training step: the loss, loss.backward(), optimizer.step(), optimizer.zero_grad()")
+
+
+def _saves_in_backward(recorded):
+    """Whether gradients have a graph of their own. Ops that checkpointing runs again save tensors without it."""
+    last = {}
+    for event in json.loads(gzip.decompress(recorded.read_bytes()))["events"]:
+        if event["e"] == "op":
+            last = event
+        elif event["e"] == "pack" and "bw" in last and "ac" not in last:
+            return True
+    return False
 
 
 def _not_met(planned, measured_bytes, limit):

@@ -133,7 +133,7 @@ class Verifier:
             self._changing = self._calls_that_change()
         inside = [name for name in self._changing if _is_inside(name, unit)]
         if inside:
-            return Guilty(unit, inside[0], Difference("what it returns the second time from the same inputs", inside[0]))
+            return Guilty(unit, inside[0], Difference("the result of a second call with the same inputs", inside[0]))
         return Guilty(unit, unit, difference, False)
 
     def _calls_that_change(self):

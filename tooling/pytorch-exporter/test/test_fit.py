@@ -92,6 +92,21 @@ class Fit(Folder):
         remat.remove(model)
         self.assertTrue(all(type(a) is type(b) for a, b in zip(model.modules(), twin.modules())))
 
+    def test_a_budget_that_is_not_met_is_explained(self):
+        model, x = nn.Sequential(nn.Linear(16, 64), nn.Tanh(), nn.Linear(64, 1)), torch.randn(64, 16, requires_grad=True)
+
+        def plain():
+            model(x).square().mean().backward()
+
+        def with_penalty():
+            (gradient,) = torch.autograd.grad(model(x).sum(), x, create_graph=True)
+            gradient.square().mean().backward()
+
+        for step, expects_graph in ((plain, False), (with_penalty, True)):
+            with self.assertRaisesRegex(remat.BudgetNotMet, "the smallest peak found is .*, compared with .* without checkpointing") as raised:
+                remat.fit(model, step, 0.02, planner=CLI, seconds=1, repeats=1, verbose=False)
+            self.assertEqual("create_graph=True" in str(raised.exception), expects_graph)
+
     def test_a_step_that_holds_more_than_was_recorded_is_planned_again(self):
         measure = remat.fitting._measure_peak
         told = []

@@ -142,7 +142,7 @@ function notFound(
   const remedy = least.peakBytes < plain.peakBytes ? "Give a larger budget, or more --time." : "Give a larger budget.";
   return new RematError(
     budgetNotFound,
-    `${name}: found nothing${within}${dear} that torch.utils.checkpoint can follow; the smallest peak found is ${formatTypedBytes(least.peakBytes)} (${formatBytes(plain.peakBytes)} without checkpointing), of which ${formatBytes(fixedBytes)} are weights, gradients and optimizer state, which no checkpointing frees.${describeRefused(refused)} ${remedy}`,
+    `${name}: found nothing${within}${dear} that torch.utils.checkpoint can follow; the smallest peak found is ${formatTypedBytes(least.peakBytes)}, compared with ${formatBytes(plain.peakBytes)} without checkpointing, of which ${formatBytes(fixedBytes)} are weights, gradients and optimizer state, which no checkpointing frees.${describeRefused(refused)} ${remedy}`,
   );
 }
 
