@@ -69,6 +69,7 @@ const pytorchTests = [
   ...[
     "test_state",
     "test_fit",
+    "test_hidden_state",
     "test_steps",
     "test_programs",
     "test_parts",

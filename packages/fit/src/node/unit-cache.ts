@@ -46,7 +46,9 @@ export class UnitCache {
     } catch (error) {
       // Nothing is kept yet, or nothing can be: `put` reports the latter.
       if (["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "")) return undefined;
-      this.onRejected(`${path}: ${error instanceof SyntaxError ? `not JSON (${error.message})` : (error as Error).message}`);
+      this.onRejected(
+        `${path}: ${error instanceof SyntaxError ? `not JSON (${error.message})` : (error as Error).message}`,
+      );
       return undefined;
     }
   }
