@@ -85,7 +85,7 @@ function wordsOf({ question }: WhatIfRow): readonly string[] {
   const [asked, found] = question.split(": ");
   if (asked === presentQuestion) return [];
   const { batch, optimizer, precision, device, sharding } = parseWhatIf(asked);
-  const samples = batch === "largest" ? found.replace(/,.*/, "") : batch;
+  const samples = batch === "largest" ? /\d+/.exec(found)?.[0] : batch;
   const plan = sharding ?? (precision === "bf16" ? "world=1,param=bfloat16" : undefined);
   return [
     ...(samples === undefined ? [] : ["--batch", `${samples}`]),
