@@ -285,14 +285,16 @@ class PartsTest(unittest.TestCase):
         self.assertEqual(int(model.first[1].num_batches_tracked), 1)
 
     def test_what_a_part_made_goes_with_the_graph(self):
+        # Other tests may keep graphs of their own, as a caught error does with its frames.
+        others = {id(part) for part in _parts_alive()}
         model = Functions()
         with PartsOfCall([(0, 30)]):
             loss = model(torch.randn(2, 8, 16))
-        saved = [ref for ref in _parts_alive()]
+        saved = [part for part in _parts_alive() if id(part) not in others]
         del loss
         self.assertGreater(len(saved), 0)
         del saved
-        self.assertEqual(len(_parts_alive()), 0)
+        self.assertLessEqual({id(part) for part in _parts_alive()}, others)
 
 
 def _parts_alive():
