@@ -271,11 +271,14 @@ const harmless = new Set(["module", "path", "url", "util", "perf_hooks"]);
 const constants = new Set(["isMainThread", "threadId"]);
 const systemCalls = new Set(["chdir", "cwd", "kill", "memoryUsage", "resourceUsage"]);
 
+const isProgramCode = (path) => inPrograms.test(path) && path !== channel;
+const isSharedCode = (path) => inProgramsAndPages.test(path) && !guarded.has(path);
+
 const programIoRule = {
   create(context) {
     const path = pathOf(context);
-    const isProgram = inPrograms.test(path) && path !== channel;
-    const isShared = inProgramsAndPages.test(path) && !guarded.has(path);
+    const isProgram = isProgramCode(path);
+    const isShared = isSharedCode(path);
     if (!isProgram && !isShared) return {};
     const message = `This runs in the user's process, where a full disk or a process out of descriptors must not end the program: ask ProgramIo of ${channel}, which notes what fails.`;
     const report = (node) => context.report({ node, message });
@@ -375,7 +378,7 @@ const inputFilesRule = {
     // A pure package imports no Node module at all.
     if (!sourcePath.test(path) || ownFileReaders.has(path) || importTable[entryOf(path)]?.pure) return {};
     // What runs in the user's process has a rule of its own, programIoRule.
-    if (inPrograms.test(path) || (inProgramsAndPages.test(path) && !guarded.has(path))) return {};
+    if (isProgramCode(path) || isSharedCode(path)) return {};
     return {
       ImportDeclaration(node) {
         if (!/^(?:node:)?fs(?:\/promises)?$/.test(node.source.value)) return;
