@@ -1,7 +1,7 @@
 // Trains a deep network for a few steps and prints the loss of each. Usage: node train.js [--budget 400MB] [--backend cpu]
 import { parseArgs } from "node:util";
-import { selectBackend } from "@remat/backends/node";
 import { withMemoryBudget } from "@remat/checkpoint";
+import { selectBackend } from "@remat/dispatch-hook/backends/node";
 import * as tf from "@tensorflow/tfjs";
 
 const { values: options } = parseArgs({

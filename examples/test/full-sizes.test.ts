@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { fakeMode } from "@remat/fake";
+import { fakeMode } from "@remat/dispatch-hook/fake";
 import * as tf from "@tensorflow/tfjs";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Example } from "../example.js";

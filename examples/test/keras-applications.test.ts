@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { brotliDecompressSync } from "node:zlib";
-import { selectBackend } from "@remat/backends/node";
 import { measurePeakBytes, withMemoryBudget } from "@remat/checkpoint";
+import { selectBackend } from "@remat/dispatch-hook/backends/node";
 import { loadKerasModel } from "@remat/keras-loader";
 import { prepareStep } from "@remat/tracer";
 import type * as tf from "@tensorflow/tfjs";

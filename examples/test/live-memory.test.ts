@@ -1,4 +1,4 @@
-import { MemTracker, trackLive, trackMemory } from "@remat/mem-tracker";
+import { MemTracker, trackLive, trackMemory } from "@remat/memory/tracker";
 import { parseTrace, type Trace, writeTrace } from "@remat/trace";
 import { type TraceStepOptions, traceFakeStep, traceStep } from "@remat/tracer";
 import * as tf from "@tensorflow/tfjs";

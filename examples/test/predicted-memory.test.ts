@@ -1,4 +1,4 @@
-import { selectBackend } from "@remat/backends/node";
+import { selectBackend } from "@remat/dispatch-hook/backends/node";
 import { memoryTimeline } from "@remat/memory";
 import { describeTrace } from "@remat/testkit";
 import type { Trace } from "@remat/trace";

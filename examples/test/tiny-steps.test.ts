@@ -1,4 +1,4 @@
-import { selectBackend } from "@remat/backends/node";
+import { selectBackend } from "@remat/dispatch-hook/backends/node";
 import * as tf from "@tensorflow/tfjs";
 import { beforeAll, describe, expect, it } from "vitest";
 import { disposeExample, trainableWeights, trainingStep } from "../training-step.js";

@@ -1,4 +1,4 @@
-import { type BackendName, selectBackend } from "@remat/backends/node";
+import { type BackendName, selectBackend } from "@remat/dispatch-hook/backends/node";
 import * as tf from "@tensorflow/tfjs";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { disposeExample, trainingStep } from "../training-step.js";

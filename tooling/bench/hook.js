@@ -1,7 +1,7 @@
 // What it costs to be watched: a step of the transformer in fake mode before any mode was opened, between modes, with a mode open that
 // listens to nothing, recorded, and recorded with modules. In fake mode, since there the kernels cost nothing. Usage: node tooling/bench/hook.js
 import { withDispatchMode } from "@remat/dispatch-hook";
-import { fakeMode } from "@remat/fake";
+import { fakeMode } from "@remat/dispatch-hook/fake";
 import { ModTracker } from "@remat/mod-tracker";
 import { TraceRecorder, tfNamespace } from "@remat/tracer";
 import build from "../../examples/transformer/model.js";

@@ -4,7 +4,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { restoreUtil } from "@remat/backends/node";
+import { restoreUtil } from "@remat/dispatch-hook/backends/node";
 import { LeakWatch } from "@remat/leaks";
 import * as tf from "@tensorflow/tfjs";
 import { median, timeOnce } from "./src/measure.js";

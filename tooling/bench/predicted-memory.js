@@ -6,7 +6,7 @@ import { fork } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { formatTable } from "@remat/text-table";
+import { formatTable } from "@remat/trace/text";
 import { report } from "./src/report.js";
 
 const { values: options, positionals: wanted } = parseArgs({

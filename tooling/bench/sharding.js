@@ -1,10 +1,10 @@
 // Simulates sharding plans of the recorded Llama of 1.5 billion parameters, checkpointed and timed ones among them: one, and a thousand. Usage: node tooling/bench/sharding.js [plans]
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
-import { CheckpointedRun, parseShardingPlan, scheduleStreams, simulateFsdp } from "@remat/mem-tracker/fsdp";
 import { heldPeak } from "@remat/memory";
 import { readPyTorchTrace } from "@remat/pytorch";
 import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
+import { CheckpointedRun, parseShardingPlan, scheduleStreams, simulateFsdp } from "@remat/sharding";
 import { timeWarm } from "./src/measure.js";
 import { report } from "./src/report.js";
 

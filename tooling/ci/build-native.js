@@ -3,7 +3,7 @@
 // and writes the folders of those that work to the file named by the first argument. Needs the packages built.
 import { realpathSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { setupNative } from "@remat/native-backend";
+import { setupNative } from "@remat/cli/native";
 
 /** @type {Record<string, string>} */
 const folders = {};

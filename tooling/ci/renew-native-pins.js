@@ -1,13 +1,13 @@
 #!/usr/bin/env node
-// Writes packages/native-backend/src/pins.json anew: what `remat setup native` fetches, with the hashes that it must have. To renew it, for another TensorFlow or
-// tfjs-node or for newer dependencies of that: `pnpm pins [TENSORFLOW [TFJS-NODE]]`, look at the difference, `pnpm test --project native-backend`, and build by
+// Writes apps/cli/src/native/pins.json anew: what `remat setup native` fetches, with the hashes that it must have. To renew it, for another TensorFlow or
+// tfjs-node or for newer dependencies of that: `pnpm pins [TENSORFLOW [TFJS-NODE]]`, look at the difference, `pnpm test --project cli native`, and build by
 // `node tooling/ci/build-native.js`. The hashes are what npm's registry and PyPI (or PIP_INDEX_URL) say today.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-const file = new URL("../../packages/native-backend/src/pins.json", import.meta.url);
+const file = new URL("../../apps/cli/src/native/pins.json", import.meta.url);
 const before = JSON.parse(readFileSync(file, "utf8"));
 const [tensorflow = before.wheels.x64.version, tfjsNode = before.packages["tfjs-node"].version] = process.argv.slice(2);
 

@@ -127,7 +127,7 @@ const parts = [
       "native tests on tfjs-node",
       [
         ...["pnpm", "test", "--testNamePattern=tensorflow"],
-        ...nativeTests(cwd, ["packages/backends", "packages/native-backend"]),
+        ...nativeTests(cwd, ["packages/dispatch-hook/test/backends", "apps/cli/test/native"]),
       ],
       { env: () => nativeApp("tfjs-node") },
     ),

@@ -24,7 +24,7 @@ export const targets = [
     looks:
       /(?:^|\n)\s*(?:from [\w.]+ import |import [\w.]+\n|def \w+\(|class \w+[(:]|# )[^]*\0|(?:^|\n)\s*(?:def|class) \w*\0|\b(?:get_submodule|set_submodule|fully_shard)\(/,
     // Snapshots are numbered as PyTorch numbers them.
-    homes: ["packages/mem-tracker/src/display.ts"],
+    homes: ["packages/memory/src/tracker/display.ts"],
   },
   {
     builder: "javascript`…`",
@@ -35,7 +35,7 @@ export const targets = [
     builder: "markdown.line, markdown.heading and the like",
     looks: /\]\(\0|(?:^|\n)#{2,6} \0|(?:^|\n)\| ?\0 ?\|/,
     // A table's cells are escaped before they are laid out.
-    homes: ["packages/text-table/src/format-table.ts"],
+    homes: ["packages/trace/src/text/format-table.ts"],
   },
   {
     builder: "terminal`…`",

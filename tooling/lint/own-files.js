@@ -1,6 +1,6 @@
 /**
  * Sources that may open files with `node:fs`, since each reads only what remat itself wrote or ships, or what the system has. All others read by
- * `@remat/output-file`, which refuses devices, named pipes and files without end.
+ * `@remat/trace/files`, which refuses devices, named pipes and files without end.
  */
 export const ownFileReaders = new Map([
   ["apps/cli/src/commands/record.ts", "the step that the recorder wrote"],
@@ -11,15 +11,15 @@ export const ownFileReaders = new Map([
   ["apps/cli/src/named-pipe.ts", "the named pipe that MODEL is, without waiting for its writer"],
   ["apps/cli/src/version.ts", "remat's own manifest"],
   ["apps/report/src/render-report.ts", "remat's own page"],
-  ["packages/backends/src/node/check-cached.ts", "what remat fetched"],
-  ["packages/backends/src/node/sums.ts", "what remat fetched"],
-  ["packages/native-backend/src/caching-allocator.ts", "remat's own source"],
-  ["packages/native-backend/src/hold-lock.ts", "remat's own lock"],
-  ["packages/native-backend/src/pins.ts", "remat's own list"],
-  ["packages/native-backend/src/tensorflow-library.ts", "what remat fetched"],
-  ["packages/output-file/src/read-input.ts", "the one place that opens files of the user's"],
-  ["packages/output-file/src/temporary-file.ts", "files that are written"],
-  ["packages/output-file/src/write-through.ts", "files that are written"],
+  ["packages/dispatch-hook/src/backends/node/check-cached.ts", "what remat fetched"],
+  ["packages/dispatch-hook/src/backends/node/sums.ts", "what remat fetched"],
+  ["apps/cli/src/native/caching-allocator.ts", "remat's own source"],
+  ["apps/cli/src/native/hold-lock.ts", "remat's own lock"],
+  ["apps/cli/src/native/pins.ts", "remat's own list"],
+  ["apps/cli/src/native/tensorflow-library.ts", "what remat fetched"],
+  ["packages/trace/src/files/read-input.ts", "the one place that opens files of the user's"],
+  ["packages/trace/src/files/temporary-file.ts", "files that are written"],
+  ["packages/trace/src/files/write-through.ts", "files that are written"],
   ["packages/program/src/oom-kills.ts", "the kernel's counters"],
   [
     "packages/program/src/outside/program-io.ts",

@@ -89,7 +89,9 @@ function relativeRefusal(specifier, path, entry) {
 function floorRefusal(name, floors, path, target) {
   const source = `${packageFolder(name)}/src/`;
   const floorOf = (file) => {
-    const folder = file.startsWith(source) ? file.slice(source.length).split("/")[0] : undefined;
+    const first = file.startsWith(source) ? file.slice(source.length).split("/")[0] : undefined;
+    const isListed = floors.some((folders) => folders.includes(first));
+    const folder = first === undefined || isListed || !floors.flat().includes(".") ? first : ".";
     const floor = floors.findIndex((folders) => folders.includes(folder));
     return { folder, floor: floor < 0 ? floors.length : floor };
   };
@@ -252,11 +254,11 @@ const channel = "packages/program/src/outside/program-io.ts";
 const inPrograms = /^packages\/program\/src\/(?:agent|preload|outside)\//;
 /** What is loaded into programs and runs in browsers. */
 const inProgramsAndPages =
-  /^packages\/(?:kernels|backends(?!\/src\/node\/)|dispatch-hook|fake|mod-tracker|tracer|leaks|checkpoint)\/src\//;
+  /^packages\/(?:dispatch-hook(?!\/src\/backends\/node\/)|mod-tracker|tracer|leaks|checkpoint)\/src\//;
 /** Its files that ask Node for something, in a `try` or for what cannot fail. */
 const guarded = new Set([
-  "packages/backends/src/machine-memory.ts",
-  "packages/backends/src/native/one-dnn.ts",
+  "packages/dispatch-hook/src/backends/machine-memory.ts",
+  "packages/dispatch-hook/src/backends/native/one-dnn.ts",
   "packages/checkpoint/src/budget/resident-watch.ts",
   "packages/checkpoint/src/planning-thread.ts",
   "packages/checkpoint/src/planning/collect-garbage.ts",

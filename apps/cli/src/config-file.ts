@@ -1,9 +1,9 @@
 import { lstatSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
-import { InputError, readInputText } from "@remat/output-file";
 import { isPlainObject, parseJsonText, RematError } from "@remat/trace";
 import { shell } from "@remat/trace/emit";
+import { InputError, readInputText } from "@remat/trace/files";
 import { distance } from "fastest-levenshtein";
 import {
   type Command,

@@ -1,7 +1,7 @@
 import { extname } from "node:path";
 import { pathToFileURL } from "node:url";
-import { readInputText } from "@remat/output-file";
 import { parseJsonText, RematError } from "@remat/trace";
+import { readInputText } from "@remat/trace/files";
 import type { ModelContext, ModelDefinition } from "@remat/tracer/step";
 import { Tensor, type TensorLike } from "@tensorflow/tfjs-core";
 

@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
-import { realOutput, refusedInput } from "@remat/output-file";
+import { realOutput, refusedInput } from "@remat/trace/files";
 import { type Command, type CommandOption, type CommandOptions, optionKey } from "./command.js";
 import { foreignCompression } from "./foreign-compression.js";
 import { modelFile } from "./model-source.js";

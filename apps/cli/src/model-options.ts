@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { fakeableBackends } from "@remat/backends";
+import { fakeableBackends } from "@remat/dispatch-hook/backends";
 import {
   checkpointings,
   groupingNames,

@@ -1,4 +1,4 @@
-import { isStandardOutput } from "@remat/output-file";
+import { isStandardOutput } from "@remat/trace/files";
 
 /** Returns the file of the trace `index` of `count`. */
 export function numberedPath(output: string, index: number, count: number): string {

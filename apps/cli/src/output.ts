@@ -1,6 +1,6 @@
-import { type Content, checkOutput, isStandardOutput, writeOutput } from "@remat/output-file";
 import { RematError } from "@remat/trace";
 import { type TerminalText } from "@remat/trace/emit";
+import { type Content, checkOutput, isStandardOutput, writeOutput } from "@remat/trace/files";
 import type { ConsoleIo } from "./console-io.js";
 import { UsageError } from "./usage-error.js";
 

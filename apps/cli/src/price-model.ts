@@ -1,5 +1,5 @@
 import type { EstimateMode } from "@remat/runtime-estimator";
-import type { PricedStepOptions } from "@remat/sac-estimator";
+import type { PricedStepOptions } from "@remat/runtime-estimator/step";
 import { RuntimeSource, type Trace, withNotes } from "@remat/trace";
 import type { ReadRunOptions } from "./importers/importer.js";
 import { loadModel } from "./load-model.js";
@@ -19,7 +19,7 @@ export interface PricedModel {
 export type TakeStep = (mode: EstimateMode, exported: unknown, options: PricedStepOptions) => Promise<Trace>;
 
 export interface PriceModelOptions {
-  /** Left out: `tracePricedStep` of `@remat/sac-estimator`. */
+  /** Left out: `tracePricedStep` of `@remat/runtime-estimator/step`. */
   readonly takeStep?: TakeStep | undefined;
   /** What becomes of a trace that is damaged in its midst: what only shows it keeps what comes before, and says so; what plans or checks a step refuses a part of it. Left out: it is refused. */
   readonly damaged?: ReadRunOptions["damaged"];
@@ -43,7 +43,7 @@ export async function priceModel(
   const pricedFor = isTimed ? "this machine, measured" : device.name;
   const onTimed: PricedStepOptions["onTimed"] = ({ doneCalls, totalCalls, kernel }) =>
     progress.show(`timing ${doneCalls}/${totalCalls}: ${kernel}`);
-  const { priceStep, tracePricedStep } = await import("@remat/sac-estimator");
+  const { priceStep, tracePricedStep } = await import("@remat/runtime-estimator/step");
   if (isOf(source, "model")) {
     const { name } = source;
     const model = await loadModel({ ...source, data: options.data, layers: options.layers });

@@ -1,4 +1,3 @@
-import { readInputText } from "@remat/output-file";
 import {
   defaultDevice,
   defaultDeviceHere,
@@ -9,6 +8,7 @@ import {
   parseDeviceSpec,
 } from "@remat/runtime-estimator";
 import { type DeviceSpec, parseJsonText, RematError } from "@remat/trace";
+import { readInputText } from "@remat/trace/files";
 import { type CommandOption, type CommandOptions, grouped } from "./command.js";
 import { parseChoice, parseText, quote, UsageError } from "./usage-error.js";
 import { thisMachine } from "./verdict/this-machine.js";

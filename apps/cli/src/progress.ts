@@ -1,5 +1,5 @@
-import { displaySafe } from "@remat/text-table";
 import { terminal } from "@remat/trace/emit";
+import { displaySafe } from "@remat/trace/text";
 import { type ConsoleIo, terminalColumns } from "./console-io.js";
 
 /** One line on stderr that tells what long work is doing; nothing where stderr is no terminal, so that pipes and logs stay clean. */

@@ -6,9 +6,9 @@ import {
   readCheckpoint,
   readShardingPlan,
   type ShardingPlan,
-} from "@remat/mem-tracker/fsdp";
-import { readInputText } from "@remat/output-file";
+} from "@remat/sharding";
 import { type DeviceNetwork, type DeviceSpec, RematError } from "@remat/trace";
+import { readInputText } from "@remat/trace/files";
 import { parseText, quote, UsageError } from "./usage-error.js";
 
 /**

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { openInput, refusedInput } from "@remat/output-file";
+import { openInput, refusedInput } from "@remat/trace/files";
 import type { ConsoleIo } from "./console-io.js";
 import { readNamedPipe } from "./named-pipe.js";
 import { UsageError } from "./usage-error.js";

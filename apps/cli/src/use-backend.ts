@@ -1,4 +1,4 @@
-import { type BackendName, selectBackend } from "@remat/backends/node";
+import { type BackendName, selectBackend } from "@remat/dispatch-hook/backends/node";
 
 export interface UsedBackend {
   readonly backend: BackendName;

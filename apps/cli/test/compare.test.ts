@@ -34,7 +34,7 @@ describe("remat compare", () => {
   });
 
   it("takes what is checkpointed from a file that a plan names, and notes what was taken to be so, of which plans", async () => {
-    const fixture = new URL("../../../packages/mem-tracker/test/fixtures/in-two-dtypes-gpt2.json.gz", import.meta.url);
+    const fixture = new URL("../../../packages/sharding/test/fixtures/in-two-dtypes-gpt2.json.gz", import.meta.url);
     const policy = join(folder, "policy.json");
     const saved = { save: [{ op: "aten.addmm.default", ordinal: 0 }] };
     writeFileSync(

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type BackendName, type BroughtBackend, backendPackages } from "@remat/backends/node";
+import { type BackendName, type BroughtBackend, backendPackages } from "@remat/dispatch-hook/backends/node";
 import { withFacts, writeDocument } from "@remat/reporting";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { doctor } from "../src/commands/doctor.js";

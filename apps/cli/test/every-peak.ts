@@ -1,5 +1,5 @@
-import { trackMemory } from "@remat/mem-tracker";
 import { accountSequence, heldPeak, holdPlan, memoryTimeline, peakOp, sequenceGraphOfTrace } from "@remat/memory";
+import { trackMemory } from "@remat/memory/tracker";
 import { planCheckpointing } from "@remat/planner";
 import { makeReport } from "@remat/report";
 import {

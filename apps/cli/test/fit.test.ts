@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
-import { withOptimizer } from "@remat/mem-tracker/fsdp";
 import { heldPeak } from "@remat/memory";
 import { readPyTorchTrace } from "@remat/pytorch";
+import { withOptimizer } from "@remat/sharding";
 import { afterAll, describe, expect, it } from "vitest";
 import { remat, rematIn } from "./run.js";
 

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Backend } from "@remat/backends";
+import type { Backend } from "@remat/dispatch-hook/backends";
 import { goldenFiles } from "@remat/testkit";
 import "@tensorflow/tfjs-backend-cpu";
 import * as tf from "@tensorflow/tfjs-core";
@@ -13,7 +13,7 @@ import { remat } from "./run.js";
 const asked = vi.hoisted((): string[] => []);
 type List = Readonly<Record<"cpu", Backend>>;
 // The line of the list. The backend is the cpu's under another name, brought by a package of its own, which lacks a kernel that training needs.
-vi.mock("../../../packages/backends/src/backend-list.js", async (original) => {
+vi.mock("../../../packages/dispatch-hook/src/backends/backend-list.js", async (original) => {
   const list = await original<List>();
   const newb: Backend = {
     ...list.cpu,

@@ -8,7 +8,7 @@ import { traceFakeStep } from "@remat/tracer";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { exampleNamed, exampleNames } from "../../../examples/test/examples.js";
-import { actions, traceOf } from "../../../packages/mem-tracker/test/random-trace.js";
+import { actions, traceOf } from "../../../packages/memory/test/tracker/random-trace.js";
 import { randomTraces } from "../../../packages/planner/test/plan/random-traces.js";
 import { traceArbitrary } from "../../../packages/trace/test/arbitrary-trace.js";
 import { unrecomputedPlan } from "../src/plan/unrecomputed-plan.js";

@@ -6,7 +6,7 @@ import { afterAll, expect, it } from "vitest";
 import { remat } from "./run.js";
 
 const path = (name: string) => fileURLToPath(new URL(name, import.meta.url));
-const recorded = path("../../../packages/mem-tracker/test/fixtures/plain-tf.json.gz");
+const recorded = path("../../../packages/sharding/test/fixtures/plain-tf.json.gz");
 const model = path("../../../examples/transformer/model.js");
 const folder = mkdtempSync(join(tmpdir(), "remat-ranks-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -59,7 +59,7 @@ it("refuses what is of the plan of --fsdp where there is none", async () => {
 });
 
 it("writes no code of a plan that PyTorch refuses", async () => {
-  const tied = path("../../../packages/mem-tracker/test/fixtures/in-two-dtypes-gpt2.json.gz");
+  const tied = path("../../../packages/sharding/test/fixtures/in-two-dtypes-gpt2.json.gz");
   const file = join(folder, "tied.py");
   const { code, stderr } = await remat("memory", tied, "--fsdp", "world=4,wrap=transformer.wte", "--fsdp-code", file);
   expect({ code, isThere: existsSync(file) }).toEqual({ code: 1, isThere: false });

@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { selectBackend } from "@remat/backends/node";
+import { selectBackend } from "@remat/dispatch-hook/backends/node";
 import { heldPeak } from "@remat/memory";
 import { traceFakeStep } from "@remat/tracer";
 import { beforeAll, describe, expect, it } from "vitest";

@@ -13,7 +13,7 @@ const golden = (name: string): string =>
   fileURLToPath(new URL(`../../../tooling/testkit/goldens/${name}.json.gz`, import.meta.url));
 const adam = golden("mem_03_mlp_adam");
 const tellingSaves = fileURLToPath(
-  new URL("../../../packages/mem-tracker/test/fixtures/plain-tf.json.gz", import.meta.url),
+  new URL("../../../packages/sharding/test/fixtures/plain-tf.json.gz", import.meta.url),
 );
 const folder = mkdtempSync(join(tmpdir(), "remat-report-"));
 const path = (name: string): string => join(folder, name);

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { predictReleasedPeak } from "@remat/checkpoint/predict";
 import { heldPeak } from "@remat/memory";
 import { formatBytes, summarizeSac } from "@remat/reporting";
-import { SACEstimator } from "@remat/sac-estimator";
+import { SACEstimator } from "@remat/sac-core/estimator";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { loadModel } from "../src/load-model.js";

@@ -1,9 +1,9 @@
-import { setupNative } from "@remat/native-backend";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { setup } from "../src/commands/setup.js";
+import { setupNative } from "../src/native/index.js";
 import { remat } from "./run.js";
 
-vi.mock("@remat/native-backend", () => ({ setupNative: vi.fn() }));
+vi.mock("../src/native/index.js", () => ({ setupNative: vi.fn() }));
 
 const download = {
   project: "tensorflow-cpu",

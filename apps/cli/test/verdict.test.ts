@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { machineMemoryBytes } from "@remat/backends";
+import { machineMemoryBytes } from "@remat/dispatch-hook/backends";
 import { goldenFiles } from "@remat/testkit";
 import { afterAll, describe, expect, it } from "vitest";
 import { remat, rematIn } from "./run.js";

@@ -1,4 +1,3 @@
-import { parseShardingPlan } from "@remat/mem-tracker/fsdp";
 import { accountSequence, heldPeak, holdPlan, memoryTimeline, sequenceGraphOfTrace } from "@remat/memory";
 import { CheckpointedSteps } from "@remat/memory/checkpointing";
 import {
@@ -10,6 +9,7 @@ import {
 } from "@remat/planner";
 import { chooseWithin, formatBytes } from "@remat/reporting";
 import { deviceSpec } from "@remat/runtime-estimator";
+import { parseShardingPlan } from "@remat/sharding";
 import { findPlanMismatch, Phase, readPlan, writePlan } from "@remat/trace";
 import { describe, expect, it } from "vitest";
 import { makeReport, planAsTrace } from "../src/index.js";

@@ -1,9 +1,9 @@
 /// <reference lib="dom" />
 import { answerUsualWhatIfs, stepsAtHand } from "@remat/fit";
-import { parseShardingPlan } from "@remat/mem-tracker/fsdp";
 import { planCheckpointing } from "@remat/planner";
 import { judgeMemory, type WhatIfRow } from "@remat/reporting";
 import { deviceSpec } from "@remat/runtime-estimator";
+import { parseShardingPlan } from "@remat/sharding";
 import type { Trace } from "@remat/trace";
 import { afterAll, describe, expect, it } from "vitest";
 import { type MakeReportOptions, makeReport, planAsTrace, renderReport } from "../src/index.js";

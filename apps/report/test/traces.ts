@@ -15,7 +15,7 @@ export function goldenTrace(name: string): Trace {
 
 /** A recorded step of PyTorch that tells what autograd saves, priced. */
 export function savesTrace(): Trace {
-  const file = new URL("../../../packages/mem-tracker/test/fixtures/plain-tf.json.gz", import.meta.url);
+  const file = new URL("../../../packages/sharding/test/fixtures/plain-tf.json.gz", import.meta.url);
   return priceTrace(readPyTorchTrace(JSON.parse(gunzipSync(readFileSync(file)).toString())), deviceSpec("a100"));
 }
 

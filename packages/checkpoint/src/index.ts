@@ -1,4 +1,4 @@
-export { declarePure } from "@remat/backends";
+export { declarePure } from "@remat/dispatch-hook/backends";
 export type { BudgetExecution, BudgetedStep, ExceededBudget, PlanningOutcome } from "./budget/budget-execution.js";
 export type { MemoryBudgetOptions } from "./budget/memory-budget-options.js";
 export { type OpenBudget, openMemoryBudget, withMemoryBudget } from "./budget/with-memory-budget.js";

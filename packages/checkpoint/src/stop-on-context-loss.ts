@@ -1,7 +1,7 @@
 import { type CloseMode, currentBackend } from "@remat/dispatch-hook";
 import { guardData } from "@remat/dispatch-hook/tensors";
-import { formatBytes } from "@remat/text-table";
 import { RematError } from "@remat/trace";
+import { formatBytes } from "@remat/trace/text";
 import { backend, type MemoryInfo, memory } from "@tensorflow/tfjs-core";
 
 /**

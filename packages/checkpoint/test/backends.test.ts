@@ -1,4 +1,4 @@
-import { type BackendName, selectBackend } from "@remat/backends/node";
+import { type BackendName, selectBackend } from "@remat/dispatch-hook/backends/node";
 import { planCheckpointing } from "@remat/planner";
 import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import { type Plan, readPlan, writePlan } from "@remat/trace";

@@ -1,4 +1,4 @@
-import { selectBackend } from "@remat/backends/node";
+import { selectBackend } from "@remat/dispatch-hook/backends/node";
 import * as tf from "@tensorflow/tfjs";
 import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";

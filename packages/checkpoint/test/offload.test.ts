@@ -1,4 +1,4 @@
-import { type BackendName, selectBackend } from "@remat/backends/node";
+import { type BackendName, selectBackend } from "@remat/dispatch-hook/backends/node";
 import { planCheckpointing, planningGraphOfTrace, simulateSchedule, workingSet } from "@remat/planner";
 import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import { offloads, type Plan, readPlan, type Trace, writePlan } from "@remat/trace";

@@ -1,4 +1,4 @@
-import { type BackendName, selectBackend } from "@remat/backends/node";
+import { type BackendName, selectBackend } from "@remat/dispatch-hook/backends/node";
 import { planCheckpointing } from "@remat/planner";
 import { traceFakeStep } from "@remat/tracer";
 import * as tf from "@tensorflow/tfjs";

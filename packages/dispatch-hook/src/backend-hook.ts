@@ -1,4 +1,4 @@
-import { rememberKernels } from "@remat/backends";
+import { rememberKernels } from "./backends/index.js";
 import { bufferBackend } from "./current-backend.js";
 import type { EngineBackend } from "./engine-internals.js";
 import type { Session } from "./session.js";

@@ -1,6 +1,6 @@
-import type { KernelInputs } from "@remat/kernels";
 import type { Tensor } from "@tensorflow/tfjs-core";
 import type { TapeNode } from "./dispatch-mode.js";
+import type { KernelInputs } from "./kernels/index.js";
 import type { Session } from "./session.js";
 
 /** The Add that accumulates a gradient belongs to the producer of the accumulated tensor (T5). @internal */

@@ -1,5 +1,5 @@
-import { type Backend, type BackendDevice, findBackend } from "@remat/backends";
 import { getKernel } from "@tensorflow/tfjs-core";
+import { type Backend, type BackendDevice, findBackend } from "./backends/index.js";
 import { type EngineBackend, engineInternals } from "./engine-internals.js";
 
 /** Returns the backend whose buffers count: the instance's own, or for the fake backend that which it stands for. @internal */

@@ -1,6 +1,6 @@
-import type { KernelAttributes, KernelInputs, KernelOutput } from "@remat/kernels";
 import type { FasterGradients, RematError } from "@remat/trace";
 import type { DataId, NamedTensorMap, Tensor, Variable } from "@tensorflow/tfjs-core";
+import type { KernelAttributes, KernelInputs, KernelOutput } from "./kernels/index.js";
 
 /** A gradient by the name of its variable, as optimizers take them in lists. */
 export interface NamedTensor {

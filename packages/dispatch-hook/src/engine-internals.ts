@@ -1,5 +1,3 @@
-import type { Backend } from "@remat/backends";
-import type { KernelAttributes } from "@remat/kernels";
 import { RematError } from "@remat/trace";
 import {
   type DataId,
@@ -9,7 +7,9 @@ import {
   type TensorInfo,
   type Variable,
 } from "@tensorflow/tfjs-core";
+import type { Backend } from "./backends/index.js";
 import type { GradientsResult } from "./dispatch-mode.js";
+import type { KernelAttributes } from "./kernels/index.js";
 
 /** An entry of the tape as tfjs-core keeps it. */
 export interface EngineTapeNode {

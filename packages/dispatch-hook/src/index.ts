@@ -1,4 +1,3 @@
-export type { KernelAttributes, KernelInputs, KernelOutput } from "@remat/kernels";
 export { currentBackend, currentDevice } from "./current-backend.js";
 export type {
   ApplyGradients,
@@ -24,6 +23,7 @@ export type {
 export { isVariable } from "./engine-internals.js";
 export { hasFasterGradient } from "./gradients/replace-gradient.js";
 export { fasterGradientsNow } from "./gradients/wanted-gradients.js";
+export type { KernelAttributes, KernelInputs, KernelOutput } from "./kernels/index.js";
 export { type ModuleNamer, nameModulesBy } from "./module-namer.js";
 export { forEachInput } from "./op.js";
 export { PatchSet } from "./patch-set.js";

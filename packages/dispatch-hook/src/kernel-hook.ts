@@ -1,9 +1,9 @@
-import type { KernelAttributes, KernelInputs, KernelOutput } from "@remat/kernels";
 import { Phase } from "@remat/trace";
 import { type DataId, getKernel, type Tensor } from "@tensorflow/tfjs-core";
 import { accumulationOf, leaveNode } from "./backward-pass.js";
 import { bufferBackend } from "./current-backend.js";
 import type { EngineInternals, KernelParameters } from "./engine-internals.js";
+import type { KernelAttributes, KernelInputs, KernelOutput } from "./kernels/index.js";
 import { Op } from "./op.js";
 import { reportSaved } from "./saved-tensors.js";
 import { runScope } from "./scope-hook.js";

@@ -1,7 +1,7 @@
-import type { KernelAttributes, KernelInputs } from "@remat/kernels";
 import { Phase } from "@remat/trace";
 import type { Tensor } from "@tensorflow/tfjs-core";
 import type { GradientScope, OpDone, TapeNode } from "./dispatch-mode.js";
+import type { KernelAttributes, KernelInputs } from "./kernels/index.js";
 
 let nextOpSequence = 0;
 const noTensors: readonly Tensor[] = [];

@@ -1,5 +1,5 @@
-import { savingCopies } from "@remat/backends";
 import type { Tensor } from "@tensorflow/tfjs-core";
+import { savingCopies } from "./backends/index.js";
 import { bufferBackend } from "./current-backend.js";
 import type { EngineInternals } from "./engine-internals.js";
 

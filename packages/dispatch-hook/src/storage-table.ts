@@ -1,9 +1,9 @@
-import { type Backend, type DataEntry, isComplexPair, sharedBuffers } from "@remat/backends";
-import type { KernelAttributes } from "@remat/kernels";
 import type { DataId, DataStorage, TensorInfo } from "@tensorflow/tfjs-core";
+import { type Backend, type DataEntry, isComplexPair, sharedBuffers } from "./backends/index.js";
 import { bufferBackend } from "./current-backend.js";
 import type { Storage, StorageOrigin } from "./dispatch-mode.js";
 import type { EngineBackend } from "./engine-internals.js";
+import type { KernelAttributes } from "./kernels/index.js";
 import type { PatchSet } from "./patch-set.js";
 
 /** Over the life of the process, so that ids of two sessions never meet (T2). */

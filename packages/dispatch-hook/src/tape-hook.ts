@@ -1,6 +1,6 @@
-import { findBackend } from "@remat/backends";
 import { Phase } from "@remat/trace";
 import type { Tensor } from "@tensorflow/tfjs-core";
+import { findBackend } from "./backends/index.js";
 import { contribute, enterNode, insideNode, leaveNode } from "./backward-pass.js";
 import { problemOfCopies } from "./check-copies.js";
 import type { GradientsCall, GradientsResult, TapeNode } from "./dispatch-mode.js";

@@ -1,6 +1,6 @@
 import * as tf from "@tensorflow/tfjs";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
-import { fakeMode } from "../../fake/src/index.js";
+import { fakeMode } from "../src/fake/index.js";
 import { type DispatchMode, withDispatchMode, withModeAlone } from "../src/index.js";
 
 beforeAll(async () => {

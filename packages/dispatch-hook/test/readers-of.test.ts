@@ -1,10 +1,10 @@
 import * as tf from "@tensorflow/tfjs";
 import fc from "fast-check";
 import { afterEach, beforeAll, describe, expect, test, vi } from "vitest";
-import { allGenerators } from "../../kernels/test/generators/all-generators.js";
-import type { KernelCase, TensorSpec } from "../../kernels/test/generators/kernel-case.js";
 import { type DispatchMode, withDispatchMode } from "../src/index.js";
 import { readersOf } from "../src/release/readers-of.js";
+import { allGenerators } from "./kernels/generators/all-generators.js";
+import type { KernelCase, TensorSpec } from "./kernels/generators/kernel-case.js";
 
 const functionsOfTfjs = "../src/gradients/function-of-tfjs.js";
 

@@ -2,7 +2,7 @@ import * as tf from "@tensorflow/tfjs";
 import "@tensorflow/tfjs-backend-wasm";
 import fc from "fast-check";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { fakeMode } from "../../fake/src/index.js";
+import { fakeMode } from "../src/fake/index.js";
 import { type CloseMode, type OpDone, openDispatchMode, storagesOf, withDispatchMode } from "../src/index.js";
 
 const optimizers = [

@@ -1,6 +1,6 @@
 import * as tf from "@tensorflow/tfjs";
 import "@tensorflow/tfjs-backend-wasm";
-import { findBackend, sharedBuffers } from "@remat/backends";
+import { findBackend, sharedBuffers } from "@remat/dispatch-hook/backends";
 import { beforeAll, describe, expect, test } from "vitest";
 import { type OpDone, storagesOf, withDispatchMode } from "../src/index.js";
 import { sharingCases } from "./sharing-cases.js";

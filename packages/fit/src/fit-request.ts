@@ -1,4 +1,4 @@
-import { refusesRecordedOptimizer, torchOptimizerCode } from "@remat/mem-tracker/fsdp";
+import { refusesRecordedOptimizer, torchOptimizerCode } from "@remat/sharding";
 import { type DeviceNetwork, type DeviceSpec, RematError } from "@remat/trace";
 import { type FitObjective, type FitPrecision, type FitUnit, type FitWayName, fitWayNames } from "./fit-unit.js";
 import type { StepsToFit } from "./steps-to-fit.js";

@@ -1,5 +1,5 @@
-import type { ShardingPlan } from "@remat/mem-tracker/fsdp";
 import type { CheckpointPolicy } from "@remat/memory/checkpointing";
+import type { ShardingPlan } from "@remat/sharding";
 import type { CategoryName, DeviceNetwork, DeviceSpec } from "@remat/trace";
 
 /** What is best: the most samples a second, the least money for a sample, the least memory, or the largest batch. */

@@ -1,6 +1,6 @@
-import { torchOptimizerNames, withOptimizer } from "@remat/mem-tracker/fsdp";
 import { extrapolateRuns } from "@remat/memory";
 import { extrapolateCosts } from "@remat/runtime-estimator";
+import { torchOptimizerNames, withOptimizer } from "@remat/sharding";
 import { Category, RematError, RuntimeSource, type Trace } from "@remat/trace";
 import type { StepsToFit } from "./steps-to-fit.js";
 

@@ -1,9 +1,9 @@
-import { accumulatedRun, type ShardingPlan, simulateFsdp } from "@remat/mem-tracker/fsdp";
 import { heldPeak } from "@remat/memory";
 import { CheckpointedSteps } from "@remat/memory/checkpointing";
 import { planTorchCheckpoints } from "@remat/planner";
-import { compareShardings } from "@remat/reporting/sharding";
 import { countSteps, deviceSpec, priceTrace, stepMs } from "@remat/runtime-estimator";
+import { accumulatedRun, type ShardingPlan, simulateFsdp } from "@remat/sharding";
+import { compareShardings } from "@remat/sharding/compare";
 import { goldensOf } from "@remat/testkit";
 import type { Trace } from "@remat/trace";
 import fc from "fast-check";

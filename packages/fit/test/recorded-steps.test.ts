@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
-import { parseShardingPlan, simulateFsdp, withOptimizer } from "@remat/mem-tracker/fsdp";
 import { heldPeak } from "@remat/memory";
 import { readPyTorchTrace } from "@remat/pytorch";
 import { deviceSpec, priceTrace, stepMs } from "@remat/runtime-estimator";
+import { parseShardingPlan, simulateFsdp, withOptimizer } from "@remat/sharding";
 import { describe, expect, it, test } from "vitest";
 import { fitUnitBatch, stepsOfRuns, unitsOf } from "../src/index.js";
 import { goldenRun, sizedRuns } from "./steps.js";

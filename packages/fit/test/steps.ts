@@ -20,7 +20,7 @@ export function sizedRuns(name: string): readonly (RecordedRun & { readonly size
 
 /** A step with what autograd saves, so that it can be checkpointed. */
 export function plainRun(name = "plain-tf"): RecordedRun {
-  const fixture = new URL(`../../mem-tracker/test/fixtures/${name}.json.gz`, import.meta.url);
+  const fixture = new URL(`../../sharding/test/fixtures/${name}.json.gz`, import.meta.url);
   return { name, trace: readPyTorchTrace(JSON.parse(gunzipSync(readFileSync(fixture)).toString())) };
 }
 

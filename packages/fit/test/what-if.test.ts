@@ -1,7 +1,7 @@
-import { parseShardingPlan } from "@remat/mem-tracker/fsdp";
 import { heldPeak } from "@remat/memory";
-import { compareShardings } from "@remat/reporting/sharding";
 import { countSteps, deviceSpec, priceTrace, stepMs } from "@remat/runtime-estimator";
+import { parseShardingPlan } from "@remat/sharding";
+import { compareShardings } from "@remat/sharding/compare";
 import { Category, Phase, RuntimeSource, type Trace, TraceBuilder } from "@remat/trace";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

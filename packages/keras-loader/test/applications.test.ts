@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { brotliDecompressSync } from "node:zlib";
-import { fakeMode } from "@remat/fake";
+import { fakeMode } from "@remat/dispatch-hook/fake";
 import { describe, expect, it } from "vitest";
 import { loadKerasModel } from "../src/index.js";
 

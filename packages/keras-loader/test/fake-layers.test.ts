@@ -1,4 +1,4 @@
-import { fakeMode } from "@remat/fake";
+import { fakeMode } from "@remat/dispatch-hook/fake";
 import * as tf from "@tensorflow/tfjs";
 import { describe, expect, it } from "vitest";
 import { loadKerasModel } from "../src/index.js";

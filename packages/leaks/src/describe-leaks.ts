@@ -1,4 +1,4 @@
-import { formatBytes, formatDuration } from "@remat/text-table";
+import { formatBytes, formatDuration } from "@remat/trace/text";
 import { growing, type LeakMaker, type LeakReport, ofProgram } from "./leak-report.js";
 import type { ProcessGrowth } from "./process-growth.js";
 

@@ -1,5 +1,5 @@
 import { withDispatchMode } from "@remat/dispatch-hook";
-import { fakeMode } from "@remat/fake";
+import { fakeMode } from "@remat/dispatch-hook/fake";
 import { phaseNames } from "@remat/trace";
 import * as tf from "@tensorflow/tfjs";
 import { beforeEach, describe, expect, test } from "vitest";

@@ -1,6 +1,6 @@
 import { budgetNotFound, type UnmetBudget } from "@remat/memory";
-import { formatBytes, formatTypedBytes } from "@remat/text-table";
 import { RematError, setErrorKind } from "@remat/trace";
+import { formatBytes, formatTypedBytes } from "@remat/trace/text";
 
 /**
  * A budget that nothing keeps to; `code` is `BUDGET_INFEASIBLE` where that is proven, `BUDGET_NOT_FOUND` where a search came to its end without a

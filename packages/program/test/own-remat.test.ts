@@ -183,7 +183,7 @@ describe("a program that uses remat itself", () => {
 
 describe("what the agent shares", () => {
   /** What a program does with it sees no engine: a plan is searched, a backend chosen, in files of their own. */
-  const apart = ["@remat/backends/node", "@remat/planner/node", "@remat/planner/sharding"];
+  const apart = ["@remat/dispatch-hook/backends/node", "@remat/planner/node", "@remat/planner/sharding"];
 
   it("is all entry points of its packages", async () => {
     const text = readFileSync(join(await agentFromSources(), "packages.json"), "utf8");

@@ -1,6 +1,6 @@
-import { machineMemoryBytes } from "@remat/backends";
 import type { DispatchMode } from "@remat/dispatch-hook";
 import { registeredVariables, withDispatchMode } from "@remat/dispatch-hook";
+import { machineMemoryBytes } from "@remat/dispatch-hook/backends";
 import { ModTracker } from "@remat/mod-tracker";
 import { Category, checkArgument, checkCallOptions, isRecord, isText, type Trace } from "@remat/trace";
 import { resolveStep, TraceRecorder } from "@remat/tracer";

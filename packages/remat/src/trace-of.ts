@@ -1,5 +1,5 @@
-import { defaultBackend } from "@remat/backends";
 import { currentBackend, withDispatchMode } from "@remat/dispatch-hook";
+import { defaultBackend } from "@remat/dispatch-hook/backends";
 import { checkArgument, isRecord, isText, isTrace, type OptionChecks, RematError, type Trace } from "@remat/trace";
 import { decideCheckpointing, type ModelDefinition, resolveStep, type StepRequest, traceFakeStep } from "@remat/tracer";
 import { LayersModel, version_layers } from "@tensorflow/tfjs-layers";

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { totalmem } from "node:os";
-import { machineMemoryBytes } from "@remat/backends";
+import { machineMemoryBytes } from "@remat/dispatch-hook/backends";
 import * as tf from "@tensorflow/tfjs";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import {

@@ -26,8 +26,9 @@ import {
 } from "@remat/tracer";
 import * as tf from "@tensorflow/tfjs";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
-import { fakeMode } from "../../fake/src/index.js";
-import { SACEstimator, tracePricedStep } from "../../sac-estimator/src/index.js";
+import { fakeMode } from "../../dispatch-hook/src/fake/index.js";
+import { tracePricedStep } from "../../runtime-estimator/src/step/index.js";
+import { SACEstimator } from "../../sac-core/src/estimator/index.js";
 import { memoryOf, plan, record } from "../src/index.js";
 
 beforeAll(() => tf.setBackend("cpu"));

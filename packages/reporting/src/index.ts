@@ -1,5 +1,5 @@
-export { formatBytes } from "@remat/text-table";
 export { type CsvCell as Cell, writeCsv } from "@remat/trace/emit";
+export { formatBytes } from "@remat/trace/text";
 export { AlignedOps, alignHighest, type HeldByOp, matchOps } from "./align-runs.js";
 export { type Answer, type AnswerFirstOptions, answerFirst } from "./answers/answer-first.js";
 export {

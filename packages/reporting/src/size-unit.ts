@@ -1,4 +1,4 @@
-import { formatBytes, formatInUnit, type MemoryUnit, memoryUnits } from "@remat/text-table";
+import { formatBytes, formatInUnit, type MemoryUnit, memoryUnits } from "@remat/trace/text";
 
 /** In what sizes are written: one unit for all, or what suits each. */
 export type SizeUnit = MemoryUnit | "auto";

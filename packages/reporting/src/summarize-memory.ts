@@ -1,5 +1,3 @@
-import { type MemTracker, trackMemory } from "@remat/mem-tracker";
-import { FSDPMemTracker, type FsdpSimulation, hasFsdpHooks } from "@remat/mem-tracker/fsdp";
 import {
   heldPeak,
   type MemoryMoment,
@@ -14,6 +12,8 @@ import {
   type ReservedMemory,
   reservedMemory,
 } from "@remat/memory/reserved";
+import { type MemTracker, trackMemory } from "@remat/memory/tracker";
+import { FSDPMemTracker, type FsdpSimulation, hasFsdpHooks } from "@remat/sharding";
 import { RematError, type Trace, traceNotes } from "@remat/trace";
 
 /** What is held, when, in which category, and who put it there. */

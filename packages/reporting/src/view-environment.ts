@@ -1,5 +1,5 @@
-import { formatBytes } from "@remat/text-table";
 import { type DeviceSpec, runtimeSourceNames, type Trace, traceNotes } from "@remat/trace";
+import { formatBytes } from "@remat/trace/text";
 
 /** A fact about a run, and where it comes from where that is not plain. */
 export interface EnvironmentFact {

@@ -1,5 +1,5 @@
-import { MemTracker } from "@remat/mem-tracker";
 import { memoryTimeline, peakMoment, tellsLifetimes } from "@remat/memory";
+import { MemTracker } from "@remat/memory/tracker";
 import { readPyTorchTrace } from "@remat/pytorch";
 import { deviceSpec, priceTrace, stepMs } from "@remat/runtime-estimator";
 import { greedyOrder, sacStats, tradeOff } from "@remat/sac-core";

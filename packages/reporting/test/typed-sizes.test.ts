@@ -1,5 +1,5 @@
 import { parseBudget } from "@remat/memory";
-import { formatBudget, formatBytes } from "@remat/text-table";
+import { formatBudget, formatBytes } from "@remat/trace/text";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 

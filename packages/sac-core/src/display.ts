@@ -1,4 +1,4 @@
-import { formatTable, pythonFixed, pythonFloat, pythonScientific } from "@remat/text-table";
+import { formatTable, pythonFixed, pythonFloat, pythonScientific } from "@remat/trace/text";
 import { type GainOptions, GainsAlong } from "./gains-along.js";
 import { opsTogether, type SACGreedyOrderMeta } from "./greedy-order.js";
 import type { SACStats } from "./sac-stats.js";

@@ -1,4 +1,4 @@
-import { formatTable } from "@remat/text-table";
+import { formatTable } from "@remat/trace/text";
 import { near } from "./numbers-agree.js";
 import type { GoldenText } from "./sac-golden-types.js";
 

@@ -1,4 +1,4 @@
-import { tensorsOnData } from "@remat/fake";
+import { tensorsOnData } from "@remat/dispatch-hook/fake";
 import { clone, type Tensor, type Variable } from "@tensorflow/tfjs-core";
 import type { ModelDefinition } from "./model-definition.js";
 

@@ -1,4 +1,4 @@
-import { type BackendName, defaultBackend } from "@remat/backends";
+import { type BackendName, defaultBackend } from "@remat/dispatch-hook/backends";
 import type { Grouping } from "@remat/mod-tracker";
 import { describeValue, type FasterGradients, isFasterGradients, RematError, type StepSettings } from "@remat/trace";
 import { describeLoss, type LossName } from "./losses.js";

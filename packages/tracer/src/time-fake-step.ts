@@ -1,4 +1,4 @@
-import { fakeMode } from "@remat/fake";
+import { fakeMode } from "@remat/dispatch-hook/fake";
 import { decideCheckpointing } from "./decide-checkpointing.js";
 import { quantile } from "./quantile.js";
 import { resolveStep, type StepRequest } from "./step-spec.js";

@@ -1,5 +1,5 @@
 import { openDispatchMode } from "@remat/dispatch-hook";
-import { fakeMode } from "@remat/fake";
+import { fakeMode } from "@remat/dispatch-hook/fake";
 import { isForwardModule, ModTracker } from "@remat/mod-tracker";
 import { Category, type Trace, type TraceHeader } from "@remat/trace";
 import { type Tensor, version_core } from "@tensorflow/tfjs-core";
@@ -16,7 +16,7 @@ export interface TraceStepOptions extends StepRequest {
   readonly name?: string | undefined;
   /** Also for the trace's header. */
   readonly header?: Partial<TraceHeader>;
-  /** Called before the first step with what records it, for looking at the trace while it grows (`trackLive` of `@remat/mem-tracker`). */
+  /** Called before the first step with what records it, for looking at the trace while it grows (`trackLive` of `@remat/memory/tracker`). */
   readonly onStart?: (recorder: TraceRecorder) => void;
   /** Called with a module's name when its forward pass begins. */
   readonly onProgress?: (module: string) => void;

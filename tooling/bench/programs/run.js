@@ -2,7 +2,7 @@
 // `--write` puts the table of all of them into the README of the repository.
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { formatTable } from "@remat/text-table";
+import { formatTable } from "@remat/trace/text";
 import { putTable } from "../src/put-table.js";
 import { medianRun } from "./src/median-run.js";
 import { programsTable } from "./src/programs-table.js";

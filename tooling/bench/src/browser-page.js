@@ -1,7 +1,7 @@
 // What `browser.js` runs in a page.
 import { openMemoryBudget, releaseEarly, stopOnContextLoss } from "@remat/checkpoint";
 import { openDispatchMode } from "@remat/dispatch-hook";
-import { fakeMode } from "@remat/fake";
+import { fakeMode } from "@remat/dispatch-hook/fake";
 import { prepareStep } from "@remat/tracer";
 import * as tf from "@tensorflow/tfjs";
 import "@tensorflow/tfjs-backend-webgpu";

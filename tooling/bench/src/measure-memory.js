@@ -1,7 +1,7 @@
 // The child of predicted-memory.js: one step of one example in a process of its own.
 import { once } from "node:events";
 import { pathToFileURL } from "node:url";
-import { selectBackend } from "@remat/backends/node";
+import { selectBackend } from "@remat/dispatch-hook/backends/node";
 import { memoryTimeline } from "@remat/memory";
 import { prepareStep, traceFakeStep, traceStep } from "@remat/tracer";
 import "@tensorflow/tfjs-backend-wasm";

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { holdPlan } from "@remat/memory";
 import { planCheckpointing, planningGraphOfTrace, readGraphFile, rematerialize, withLink } from "@remat/planner";
-import { formatTable } from "@remat/text-table";
+import { formatTable } from "@remat/trace/text";
 import { planGraph } from "./plan-graph.js";
 import { wholeSteps } from "./whole-steps.js";
 

@@ -1,4 +1,4 @@
-import { formatTable } from "@remat/text-table";
+import { formatTable } from "@remat/trace/text";
 
 /** Bounds are given to so many digits; what rounds to them meets them. */
 const rounding = 5e-5;

@@ -1,5 +1,5 @@
 import { availableParallelism, loadavg } from "node:os";
-import { formatTable } from "@remat/text-table";
+import { formatTable } from "@remat/trace/text";
 
 /** With more work waiting than cores, wall time says more about the others than about ours. */
 export const isBusy = () => loadavg()[0] > availableParallelism();

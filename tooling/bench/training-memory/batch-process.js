@@ -1,5 +1,5 @@
 // A process that trains a model with a batch of some size, and tells the most memory that it has had resident; in stock it never loads the hook.
-import { startBackend } from "@remat/backends/node";
+import { startBackend } from "@remat/dispatch-hook/backends/node";
 import { prepareStep } from "@remat/tracer/step";
 import { loadModel } from "../../../apps/cli/dist/load-model.js";
 import { answerQuestions } from "./answer-questions.js";

@@ -1,6 +1,7 @@
 // Plans a step for budgets from what early release alone holds down to the smallest.
-import { startBackend } from "@remat/backends/node";
+
 import { predictPlanned, predictReleasedPeak, timeTraining } from "@remat/checkpoint/predict";
+import { startBackend } from "@remat/dispatch-hook/backends/node";
 import { planCheckpointing } from "@remat/planner";
 import { writePlan } from "@remat/trace";
 import { stepToPlan, traceFakeStep } from "@remat/tracer";

@@ -1,5 +1,5 @@
 // A process that trains a model in one way, and takes a step whenever it is asked to.
-import { startBackend } from "@remat/backends/node";
+import { startBackend } from "@remat/dispatch-hook/backends/node";
 import { prepareStep } from "@remat/tracer/step";
 import { loadModel } from "../../../apps/cli/dist/load-model.js";
 import { timeOnce } from "../src/measure.js";

@@ -1,4 +1,4 @@
-import { formatTable } from "@remat/text-table";
+import { formatTable } from "@remat/trace/text";
 import { median } from "../src/measure.js";
 
 const mb = (bytes) => `${(bytes / 1e6).toFixed(0)} MB`;

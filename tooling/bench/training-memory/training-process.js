@@ -1,6 +1,6 @@
 // A process that trains in one of the ways that people do, as stock, counted or within a budget, a round whenever it is asked to.
 import { createHash } from "node:crypto";
-import { startBackend } from "@remat/backends/node";
+import { startBackend } from "@remat/dispatch-hook/backends/node";
 import { timeOnce } from "../src/measure.js";
 import { answerQuestions } from "./answer-questions.js";
 import { trainings } from "./trainings.js";

@@ -1,6 +1,6 @@
 import { releaseEarly, withMemoryBudget } from "@remat/checkpoint";
-import { showMemory } from "@remat/panel";
 import * as tf from "@tensorflow/tfjs-core";
+import { showMemory } from "remat/panel";
 import "@tensorflow/tfjs-backend-cpu";
 import "@tensorflow/tfjs-backend-webgl";
 import { layers, type Sequential, sequential } from "@tensorflow/tfjs-layers";

@@ -1,8 +1,8 @@
-import { showMemory } from "@remat/panel";
 import { makeReport, renderReportInPage } from "@remat/report/in-page";
 import { defaultDeviceHere, deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import type { Trace } from "@remat/trace";
 import * as tf from "@tensorflow/tfjs-core";
+import { showMemory } from "remat/panel";
 import "@tensorflow/tfjs-backend-cpu";
 import "@tensorflow/tfjs-backend-webgl";
 import { layers, sequential } from "@tensorflow/tfjs-layers";

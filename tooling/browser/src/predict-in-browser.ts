@@ -1,5 +1,5 @@
-import { findBackend } from "@remat/backends";
 import { applyPlan, releaseEarly } from "@remat/checkpoint";
+import { findBackend } from "@remat/dispatch-hook/backends";
 import { heldPeak, unrecomputedPeakBytes } from "@remat/memory";
 import { planCheckpointing } from "@remat/planner";
 import { defaultDeviceHere, deviceSpec, priceTrace } from "@remat/runtime-estimator";

@@ -1,5 +1,5 @@
-import { isRepeatable } from "@remat/backends";
 import { type DispatchMode, type OpDone, storagesOf, withDispatchMode } from "@remat/dispatch-hook";
+import { isRepeatable } from "@remat/dispatch-hook/backends";
 import { evictData, type KernelRecipe, replayKernel } from "@remat/dispatch-hook/residency";
 import * as tf from "@tensorflow/tfjs-core";
 import "@tensorflow/tfjs-backend-webgl";

@@ -30,5 +30,7 @@ describe("the root of", () => {
 });
 
 test("what chooses a backend from disk does not", async () => {
-  await expect(bundleForBrowser('export * from "@remat/backends/node";')).rejects.toThrow(/Could not resolve "node:/);
+  await expect(bundleForBrowser('export * from "@remat/dispatch-hook/backends/node";')).rejects.toThrow(
+    /Could not resolve "node:/,
+  );
 });

@@ -1,4 +1,4 @@
-import { allKernels } from "@remat/kernels";
+import { allKernels } from "@remat/dispatch-hook/kernels";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import type * as leaks from "../src/leaks-in-browser.js";

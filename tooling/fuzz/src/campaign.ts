@@ -1,4 +1,4 @@
-import type { BackendName } from "@remat/backends";
+import type { BackendName } from "@remat/dispatch-hook/backends";
 
 /** What a fuzzer has found: what is wrong, and a test that shows it. */
 export interface Finding {

@@ -1,4 +1,4 @@
-import { formatTable } from "@remat/text-table";
+import { formatTable } from "@remat/trace/text";
 
 /** So many tries of one kind, as a plural, on one backend, with nothing found. */
 export interface Tries {

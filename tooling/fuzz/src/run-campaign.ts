@@ -1,4 +1,4 @@
-import type { BackendName } from "@remat/backends";
+import type { BackendName } from "@remat/dispatch-hook/backends";
 import type { Campaign, Finding } from "./campaign.js";
 import { fuzzerKinds } from "./kinds.js";
 import { startBackend } from "./start-backend.js";

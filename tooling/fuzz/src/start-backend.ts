@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { type BackendName, findBackend } from "@remat/backends";
-import { restoreUtil } from "@remat/backends/node";
+import { type BackendName, findBackend } from "@remat/dispatch-hook/backends";
+import { restoreUtil } from "@remat/dispatch-hook/backends/node";
 import * as tf from "@tensorflow/tfjs";
 import "@tensorflow/tfjs-backend-wasm";
 

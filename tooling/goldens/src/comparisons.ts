@@ -1,5 +1,5 @@
-import { activityAdvantage, compareMemoryGolden } from "../../../packages/mem-tracker/test/compare-golden.js";
-import { compareFsdpSimulation } from "../../../packages/mem-tracker/test/compare-simulation.js";
+import { activityAdvantage, compareMemoryGolden } from "../../../packages/sharding/test/compare-golden.js";
+import { compareFsdpSimulation } from "../../../packages/sharding/test/compare-simulation.js";
 import { compareFxGolden } from "../../../packages/memory/test/graph/compare-fx-golden.js";
 import { compareIlpGolden } from "../../../packages/planner/test/compare-ilp-golden.js";
 import { compareKnapsackGolden, knapsackAdvantage } from "../../../packages/planner/test/compare-knapsack-golden.js";

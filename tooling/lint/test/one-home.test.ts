@@ -31,5 +31,5 @@ test("kernels that draw at random are listed in one place", () => {
   const places = sources.filter((path) =>
     /new Set\(\[[^\]]*\bMultinomial\b/.test(readFileSync(join(root, path), "utf8")),
   );
-  expect(places).toEqual(["packages/kernels/src/kernel-properties.ts"]);
+  expect(places).toEqual(["packages/dispatch-hook/src/kernels/kernel-properties.ts"]);
 });

@@ -1,6 +1,5 @@
 import { existsSync } from "node:fs";
 import { dirname, relative, resolve, sep } from "node:path";
-import { readInputText } from "@remat/output-file";
 import {
   type BaselineStep,
   baselineStep,
@@ -12,6 +11,7 @@ import {
   writeMemoryBaseline,
 } from "@remat/reporting";
 import { RematError } from "@remat/trace";
+import { readInputText } from "@remat/trace/files";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { formatOption, parseFormat, parseUnits, shapeOf, unitsOption } from "../format-option.js";

@@ -1,6 +1,7 @@
 import { planningGraphOfTrace, planOfCheckpoints, policiesOfRules } from "@remat/planner";
 import { deviceToFit } from "@remat/reporting";
-import { compareShardings, type NamedSharding, shardingsDocument } from "@remat/reporting/sharding";
+import { shardingsDocument } from "@remat/reporting/sharding";
+import { compareShardings, type NamedSharding } from "@remat/sharding/compare";
 import type { Trace } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";

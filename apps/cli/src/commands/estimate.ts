@@ -68,7 +68,7 @@ export async function estimate(model: string, options: CommandOptions, io: Conso
   const pricing = parsePricing(options);
   const progress = new Progress(io);
   try {
-    const { SACEstimator, saveTradeoffGraphs } = await import("@remat/sac-estimator");
+    const { SACEstimator, saveTradeoffGraphs } = await import("@remat/sac-core/estimator");
     const asPytorch = options["asPytorch"] === true;
     const estimates = new SACEstimator({ device: pricing.device, asPytorch });
     const takeStep: TakeStep = async (...step) => (await estimates.estimateStep(...step)).trace!;

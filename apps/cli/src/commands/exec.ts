@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
-import { readInputText } from "@remat/output-file";
 import { type ExecOrder, runProgram } from "@remat/program";
 import { readPlan } from "@remat/trace";
 import { shell } from "@remat/trace/emit";
+import { readInputText } from "@remat/trace/files";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { parseBudgetOption } from "../plan/plan-options.js";

@@ -1,9 +1,9 @@
 import { judgeAllocatorLog, readAllocatorLog, storagesOfChunks } from "@remat/memory/failure";
-import { readInput } from "@remat/output-file";
 import { allocatorDocument, allocatorFacts } from "@remat/reporting";
-import { formatExactBytes } from "@remat/text-table";
 import { RematError } from "@remat/trace";
 import { shell } from "@remat/trace/emit";
+import { readInput } from "@remat/trace/files";
+import { formatExactBytes } from "@remat/trace/text";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { formatOption, parseFormat, parseUnits, unitsOption } from "../format-option.js";

@@ -1,4 +1,4 @@
-import type { BackendName } from "@remat/backends/node";
+import type { BackendName } from "@remat/dispatch-hook/backends/node";
 import {
   type FitAnswer,
   type FitSummary,
@@ -9,12 +9,12 @@ import {
   unitsOf,
 } from "@remat/fit";
 import { checkFitStore, exportFitStore, fitParquet, storeFit } from "@remat/fit/node";
-import { requireFullyShardable, torchOptimizerCode } from "@remat/mem-tracker/fsdp";
 import { budgetNotFound } from "@remat/memory";
 import { writeDocument } from "@remat/reporting";
-import { formatBudget, formatExactBytes } from "@remat/text-table";
+import { requireFullyShardable, torchOptimizerCode } from "@remat/sharding";
 import { RematError } from "@remat/trace";
 import { shell, terminal } from "@remat/trace/emit";
+import { formatBudget, formatExactBytes } from "@remat/trace/text";
 import { type Command, type CommandOptions, optionKey, optionName } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { appliedText } from "../fit/applied-text.js";

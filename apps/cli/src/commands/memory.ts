@@ -1,4 +1,3 @@
-import { fullyShardCode, simulateFsdp } from "@remat/mem-tracker/fsdp";
 import type { MomentPlace } from "@remat/memory";
 import { type AllocatorSettings, parseAllocatorSettings } from "@remat/memory/reserved";
 import {
@@ -10,7 +9,9 @@ import {
   summarizeMemory,
   summarizeRegions,
 } from "@remat/reporting";
-import { summarizeUnits, unitsDocument } from "@remat/reporting/sharding";
+import { unitsDocument } from "@remat/reporting/sharding";
+import { fullyShardCode, simulateFsdp } from "@remat/sharding";
+import { summarizeUnits } from "@remat/sharding/compare";
 import { RematError, type Trace } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";

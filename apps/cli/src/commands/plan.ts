@@ -1,11 +1,11 @@
-import { requireMemoryTrace } from "@remat/mem-tracker";
 import { bytesOfBudget, heldPeak } from "@remat/memory";
-import { isStandardOutput } from "@remat/output-file";
+import { requireMemoryTrace } from "@remat/memory/tracker";
 import { nothingWithin } from "@remat/planner";
 import { type GivenStep, type InfeasibleBudget, infeasibleDocument, type Outcome } from "@remat/reporting";
-import { formatBudget } from "@remat/text-table";
 import { countReplayedOps, type Plan, type Trace, writePlan } from "@remat/trace";
 import { type TerminalText } from "@remat/trace/emit";
+import { isStandardOutput } from "@remat/trace/files";
+import { formatBudget } from "@remat/trace/text";
 import { type StepRequest, stepToPlan } from "@remat/tracer/step";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";

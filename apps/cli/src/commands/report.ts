@@ -1,10 +1,10 @@
 import { basename, isAbsolute, resolve } from "node:path";
-import { isStandardOutput } from "@remat/output-file";
 import { planCheckpointing } from "@remat/planner/node";
 import { type MakeReportOptions, makeReport, planAsTrace, renderReport } from "@remat/report";
 import type { DeviceToFit, Verdict } from "@remat/reporting";
 import { type Plan, RuntimeSource, type Trace } from "@remat/trace";
 import { terminal } from "@remat/trace/emit";
+import { isStandardOutput } from "@remat/trace/files";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { unitsOption } from "../format-option.js";

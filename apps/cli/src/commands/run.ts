@@ -1,5 +1,4 @@
 import { resolve } from "node:path";
-import { keepingWithin } from "@remat/native-backend";
 import { formatTypedPercent, judgeStep } from "@remat/reporting";
 import { RematError } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
@@ -8,6 +7,7 @@ import { formatOption, parseFormat, parseUnits, unitsOption } from "../format-op
 import type { StepSource } from "../load-model.js";
 import { parseModelOptions, stepOptions, weightsOption } from "../model-options.js";
 import { describeKinds, isOf, modelSource } from "../model-source.js";
+import { keepingWithin } from "../native/index.js";
 import { describeBudget } from "../plan/plan-options.js";
 import { deviceOption, parsePricing } from "../pricing-options.js";
 import { Progress } from "../progress.js";

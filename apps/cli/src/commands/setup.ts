@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
-import { setupNative, type WheelDownload } from "@remat/native-backend";
 import { terminal } from "@remat/trace/emit";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
+import { setupNative, type WheelDownload } from "../native/index.js";
 import { Progress } from "../progress.js";
 import { parseText, quote, UsageError } from "../usage-error.js";
 

@@ -1,4 +1,4 @@
-import { findPackage } from "@remat/backends/node";
+import { findPackage } from "@remat/dispatch-hook/backends/node";
 import { shell } from "@remat/trace/emit";
 import type { BackendProbe } from "./probe-backend.js";
 

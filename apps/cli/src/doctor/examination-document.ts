@@ -1,4 +1,4 @@
-import { findPackage } from "@remat/backends/node";
+import { findPackage } from "@remat/dispatch-hook/backends/node";
 import { type DocumentPart, formatBytes, type OutputDocument } from "@remat/reporting";
 import { backendFix } from "./backend-fix.js";
 import type { Examination } from "./examine.js";

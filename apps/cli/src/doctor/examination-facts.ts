@@ -1,4 +1,4 @@
-import { findPackage } from "@remat/backends/node";
+import { findPackage } from "@remat/dispatch-hook/backends/node";
 import { type Facts, formatBytes } from "@remat/reporting";
 import { backendFix } from "./backend-fix.js";
 import type { Examination } from "./examine.js";

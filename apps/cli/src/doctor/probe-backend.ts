@@ -8,7 +8,7 @@ import {
   classifyFailure,
   lackOfGpu,
   type MissingPart,
-} from "@remat/backends/node";
+} from "@remat/dispatch-hook/backends/node";
 import { pathOfProcess } from "../run/process-paths.js";
 import type { ProbeAnswer } from "./probe-process.js";
 

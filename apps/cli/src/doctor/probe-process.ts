@@ -1,8 +1,8 @@
 // A process that tries a backend, by the module that brings it: whether it starts for training, and how fast it multiplies.
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { findBackend } from "@remat/backends";
-import { classifyFailure, type MissingPart, startBackend, usesGpuNow } from "@remat/backends/node";
+import { findBackend } from "@remat/dispatch-hook/backends";
+import { classifyFailure, type MissingPart, startBackend, usesGpuNow } from "@remat/dispatch-hook/backends/node";
 import * as tf from "@tensorflow/tfjs-core";
 
 /** What came of it, printed as one line of JSON. */

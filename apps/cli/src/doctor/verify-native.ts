@@ -1,7 +1,7 @@
 import { join, relative } from "node:path";
-import { backendPackages, backendPlaces, cacheFolder } from "@remat/backends/node";
-import { type CacheItem, verifyCache } from "@remat/native-backend";
+import { backendPackages, backendPlaces, cacheFolder } from "@remat/dispatch-hook/backends/node";
 import type { OutputDocument } from "@remat/reporting";
+import { type CacheItem, verifyCache } from "../native/index.js";
 
 /** What `remat doctor --verify` found. */
 export interface Verification {

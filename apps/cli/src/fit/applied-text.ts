@@ -1,6 +1,6 @@
 import { describeConfiguration, type RankedRow, type StepsToFit } from "@remat/fit";
-import { fullyShardCode } from "@remat/mem-tracker/fsdp";
 import { toCheckpointPolicyFile, writeCheckpointPolicyFile } from "@remat/pytorch";
+import { fullyShardCode } from "@remat/sharding";
 import { type JavaScriptCode, type JsonText, javascript, type PythonCode, python } from "@remat/trace/emit";
 
 /**

@@ -1,5 +1,5 @@
-import { defaultBackend } from "@remat/backends";
-import { type BackendName, backendPackages } from "@remat/backends/node";
+import { defaultBackend } from "@remat/dispatch-hook/backends";
+import { type BackendName, backendPackages } from "@remat/dispatch-hook/backends/node";
 import { probeBackend } from "../doctor/probe-backend.js";
 
 /** The backend whose steps are meant. */

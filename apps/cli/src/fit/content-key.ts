@@ -2,7 +2,7 @@ import { createHash, type Hash } from "node:crypto";
 import { existsSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
-import { readInput, readInputText } from "@remat/output-file";
+import { readInput, readInputText } from "@remat/trace/files";
 import { isOf, type ModelSource } from "../model-source.js";
 import { buildHash } from "./build-hash.js";
 

@@ -1,4 +1,4 @@
-import { fakeableBackends } from "@remat/backends";
+import { fakeableBackends } from "@remat/dispatch-hook/backends";
 import { RematError } from "@remat/trace";
 import {
   checkpointings,

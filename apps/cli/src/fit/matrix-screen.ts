@@ -11,7 +11,7 @@ import {
   pruneFit,
   valueOf,
 } from "@remat/fit";
-import { displaySafe } from "@remat/text-table";
+import { displaySafe } from "@remat/trace/text";
 
 /** Where somebody is in a matrix, and what is left out of it. */
 export interface MatrixState {

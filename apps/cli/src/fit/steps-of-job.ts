@@ -1,4 +1,4 @@
-import { mostLibraryBytes } from "@remat/backends";
+import { mostLibraryBytes } from "@remat/dispatch-hook/backends";
 import { type RecordedRun, type StepsToFit, stepsOfRuns } from "@remat/fit";
 import { countReplayedOps, type DeviceSpec, RematError, type Trace } from "@remat/trace";
 import { type StepRequest, stepToPlan } from "@remat/tracer/step";

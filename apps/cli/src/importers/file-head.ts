@@ -1,5 +1,5 @@
 import { constants, gunzipSync } from "node:zlib";
-import { readInputHead } from "@remat/output-file";
+import { readInputHead } from "@remat/trace/files";
 
 /** The beginning of a file, by which importers know it. */
 export interface FileHead {

@@ -1,5 +1,5 @@
-import { InputError, readInput } from "@remat/output-file";
 import { RematError } from "@remat/trace";
+import { InputError, readInput } from "@remat/trace/files";
 
 /**
  * Reads the bytes of a file that MODEL names, or that such a file names.

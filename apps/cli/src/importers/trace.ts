@@ -1,5 +1,5 @@
-import { openInput } from "@remat/output-file";
 import { readTrace } from "@remat/trace";
+import { openInput } from "@remat/trace/files";
 import type { RunImporter } from "./importer.js";
 
 /** A trace that remat wrote. */

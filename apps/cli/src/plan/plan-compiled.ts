@@ -16,8 +16,8 @@ import {
   formatTypedPercent,
   judgeGraph,
 } from "@remat/reporting";
-import { formatBytes, formatTypedBytes } from "@remat/text-table";
 import { RematError } from "@remat/trace";
+import { formatBytes, formatTypedBytes } from "@remat/trace/text";
 import { type CommandOptions, optionKey } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { importerOf, isOf } from "../model-source.js";

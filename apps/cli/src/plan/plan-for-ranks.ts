@@ -1,10 +1,11 @@
-import { fullyShardCode, requireFullyShardable, type ShardingPlan, writeShardingPlan } from "@remat/mem-tracker/fsdp";
 import { budgetNotFound } from "@remat/memory";
 import { type PlannedSharding, type PlanShardingAnswer, planSharding } from "@remat/planner/sharding";
-import { compareShardings, receivedBytes, shardingOutcome, shardingsDocument } from "@remat/reporting/sharding";
-import { formatBytes, formatTypedBytes } from "@remat/text-table";
+import { shardingsDocument } from "@remat/reporting/sharding";
+import { fullyShardCode, requireFullyShardable, type ShardingPlan, writeShardingPlan } from "@remat/sharding";
+import { compareShardings, receivedBytes, shardingOutcome } from "@remat/sharding/compare";
 import { type DeviceNetwork, RematError, type Trace } from "@remat/trace";
 import { type TerminalText } from "@remat/trace/emit";
+import { formatBytes, formatTypedBytes } from "@remat/trace/text";
 import type { CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { shapeOf } from "../format-option.js";

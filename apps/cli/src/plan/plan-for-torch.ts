@@ -9,9 +9,9 @@ import {
 } from "@remat/planner";
 import { type CheckpointPolicyFile, toCheckpointPolicyFile, writeCheckpointPolicyFile } from "@remat/pytorch";
 import { type CheckpointsPoint, checkpointsDocument, formatTypedPercent } from "@remat/reporting";
-import { formatBudget, formatBytes, formatTypedBytes } from "@remat/text-table";
 import { RematError, type Trace } from "@remat/trace";
 import type { TerminalText } from "@remat/trace/emit";
+import { formatBudget, formatBytes, formatTypedBytes } from "@remat/trace/text";
 import type { ConsoleIo } from "../console-io.js";
 import { writeFor } from "../output.js";
 import type { Pricing } from "../pricing-options.js";

@@ -1,8 +1,8 @@
-import { isStandardOutput } from "@remat/output-file";
 import { nothingWithin } from "@remat/planner";
 import { formatTypedPercent, graphPlanDocument, infeasibleDocument, judgeGraph } from "@remat/reporting";
-import { formatExactBytes } from "@remat/text-table";
 import { writePlan } from "@remat/trace";
+import { isStandardOutput } from "@remat/trace/files";
+import { formatExactBytes } from "@remat/trace/text";
 import type { ConsoleIo } from "../console-io.js";
 import { isOf } from "../model-source.js";
 import { shownBeside, writeFor } from "../output.js";

@@ -1,4 +1,3 @@
-import type { CheckpointedModules } from "@remat/mem-tracker/fsdp";
 import { type Budget, bytesOfBudget, parseBudget } from "@remat/memory";
 import {
   type CheckpointUnits,
@@ -10,8 +9,9 @@ import {
   tfjsExecutor,
 } from "@remat/planner";
 import { formatTypedPercent } from "@remat/reporting";
-import { formatBudget, formatExactBytes } from "@remat/text-table";
+import type { CheckpointedModules } from "@remat/sharding";
 import { type DeviceSpec, RematError } from "@remat/trace";
+import { formatBudget, formatExactBytes } from "@remat/trace/text";
 import type { CommandOption, CommandOptions } from "../command.js";
 import { parsePricing } from "../pricing-options.js";
 import { parseCheckpointed } from "../sharding-option.js";

@@ -1,8 +1,8 @@
 import { budgetNotFound } from "@remat/memory";
 import { formatOverhead, formatTypedPercent, type InfeasibleBudget } from "@remat/reporting";
-import { formatBytes, formatTypedBytes } from "@remat/text-table";
 import { type Plan, RematError } from "@remat/trace";
 import { shell } from "@remat/trace/emit";
+import { formatBytes, formatTypedBytes } from "@remat/trace/text";
 import type { PlanOptions } from "./plan-options.js";
 
 /**

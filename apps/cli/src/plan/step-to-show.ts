@@ -1,6 +1,6 @@
 import { heldPeak, tellsLifetimes } from "@remat/memory";
-import { formatBytes } from "@remat/text-table";
 import { type Plan, type Trace, withNotes } from "@remat/trace";
+import { formatBytes } from "@remat/trace/text";
 import type { ModelOptions } from "../model-options.js";
 import { isOf, type ModelSource } from "../model-source.js";
 import { withGradientsOf, withGradientsOfPlans } from "./gradients-of-plan.js";

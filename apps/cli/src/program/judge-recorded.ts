@@ -1,6 +1,6 @@
-import { isStandardOutput, openInput } from "@remat/output-file";
 import type { Verdict } from "@remat/reporting";
 import { readTrace } from "@remat/trace";
+import { isStandardOutput, openInput } from "@remat/trace/files";
 import { modelSource } from "../model-source.js";
 import { parsePricing } from "../pricing-options.js";
 import { giveVerdict } from "../verdict/give-verdict.js";

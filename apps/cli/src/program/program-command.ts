@@ -1,6 +1,6 @@
-import { allocatorEnvironment } from "@remat/native-backend";
 import type { ThreadReport } from "@remat/program";
 import type { ConsoleIo } from "../console-io.js";
+import { allocatorEnvironment } from "../native/index.js";
 import { UsageError } from "../usage-error.js";
 import { tellFacts } from "./tell-facts.js";
 

@@ -1,8 +1,8 @@
 import { gzipSync } from "node:zlib";
-import { readInputText } from "@remat/output-file";
 import { extractReport } from "@remat/report";
 import { RematError } from "@remat/trace";
 import { json } from "@remat/trace/emit";
+import { readInputText } from "@remat/trace/files";
 import type { ConsoleIo } from "../console-io.js";
 import { writeFor } from "../output.js";
 import { writeTraceFile } from "../write-trace-file.js";

@@ -1,5 +1,5 @@
 // A process that runs training steps as they are with remat: early release, or after a plan, with memory counted by buffer.
-import { startBackend } from "@remat/backends/node";
+import { startBackend } from "@remat/dispatch-hook/backends/node";
 import { execute, surroundingsOf } from "./execution.js";
 import { recordStep } from "./record-step.js";
 import { runSteps } from "./run-steps.js";

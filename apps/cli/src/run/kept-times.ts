@@ -1,8 +1,8 @@
 import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { cacheFolder } from "@remat/backends/node";
-import { readInputText, replaceFile } from "@remat/output-file";
+import { cacheFolder } from "@remat/dispatch-hook/backends/node";
 import { BenchmarkCache } from "@remat/runtime-estimator/benchmark";
+import { readInputText, replaceFile } from "@remat/trace/files";
 
 /** Times of calls that are kept between runs. */
 export interface KeptTimes {

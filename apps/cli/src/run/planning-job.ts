@@ -1,5 +1,5 @@
-import type { BackendModule, BackendName } from "@remat/backends/node";
 import type { StepPrediction } from "@remat/checkpoint/predict";
+import type { BackendModule, BackendName } from "@remat/dispatch-hook/backends/node";
 import type { Budget } from "@remat/memory";
 import type { StepSource } from "../load-model.js";
 import type { MemoryLimit } from "./require-room.js";

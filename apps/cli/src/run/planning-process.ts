@@ -1,11 +1,5 @@
 // A process that says what steps will take, and plans them: it traces one without data and times its ops on the backend.
-import { mostLibraryBytes, usesOneDnn } from "@remat/backends";
-import {
-  type BackendName,
-  type BackendSelection,
-  type SelectBackendOptions,
-  selectBackend,
-} from "@remat/backends/node";
+
 import {
   predictPlanned,
   predictReleased,
@@ -13,6 +7,13 @@ import {
   predictStock,
   timeTraining,
 } from "@remat/checkpoint/predict";
+import { mostLibraryBytes, usesOneDnn } from "@remat/dispatch-hook/backends";
+import {
+  type BackendName,
+  type BackendSelection,
+  type SelectBackendOptions,
+  selectBackend,
+} from "@remat/dispatch-hook/backends/node";
 import { bytesOfBudget, heldPeak, restingBytes } from "@remat/memory";
 import { type CheckpointingGoal, nothingWithin, planCheckpointing } from "@remat/planner";
 import {

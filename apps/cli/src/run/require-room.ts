@@ -1,5 +1,5 @@
-import { formatTypedBytes } from "@remat/text-table";
 import { RematError } from "@remat/trace";
+import { formatTypedBytes } from "@remat/trace/text";
 
 /** What the process that runs the steps may have resident, and what of it is kept for others than tensors. */
 export interface MemoryLimit {

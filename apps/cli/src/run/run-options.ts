@@ -1,4 +1,4 @@
-import { readInputText } from "@remat/output-file";
+import { readInputText } from "@remat/trace/files";
 import type { CommandOptions } from "../command.js";
 import { parseBudgetOption, parseShare, parseSize, parseTimeMs } from "../plan/plan-options.js";
 import { parseUpdateInBackward } from "../update-in-backward-option.js";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { formatTypedBytes } from "@remat/text-table";
 import { RematError } from "@remat/trace";
+import { formatTypedBytes } from "@remat/trace/text";
 import { type ModelDefinition, prepareStep, type TrainingStep } from "@remat/tracer/step";
 import type { Tensor, Variable } from "@tensorflow/tfjs-core";
 import { loadModel } from "../load-model.js";

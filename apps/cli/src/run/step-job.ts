@@ -1,4 +1,4 @@
-import type { BackendModule } from "@remat/backends/node";
+import type { BackendModule } from "@remat/dispatch-hook/backends/node";
 import type { MemoryMoment } from "@remat/memory";
 import type { StepSource } from "../load-model.js";
 

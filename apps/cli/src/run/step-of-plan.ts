@@ -1,4 +1,4 @@
-import type { BackendName } from "@remat/backends/node";
+import type { BackendName } from "@remat/dispatch-hook/backends/node";
 import { type PlanSubject, readPlan } from "@remat/trace";
 import type { StepRequest } from "@remat/tracer/step";
 import { optionOfField } from "../model-options.js";

@@ -1,5 +1,5 @@
 // A process that runs training steps of stock TensorFlow.js: it loads tfjs, the backend with what is known of it and the loader of models, and never the hook.
-import { startBackend } from "@remat/backends/node";
+import { startBackend } from "@remat/dispatch-hook/backends/node";
 import { runSteps } from "./run-steps.js";
 import { serveJob } from "./serve-job.js";
 import type { StepJob, StepResult } from "./step-job.js";

@@ -1,4 +1,4 @@
-import { allocatorEnvironment } from "@remat/native-backend";
+import { allocatorEnvironment } from "../native/index.js";
 
 /** How Node is started for a process that trains. */
 export interface TrainingProcess {

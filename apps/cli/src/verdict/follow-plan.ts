@@ -1,7 +1,7 @@
 import type { PlanCommand } from "@remat/reporting";
-import { formatExactBytes } from "@remat/text-table";
 import { findPlanMismatch, type Plan, type PlanSubject, type Trace } from "@remat/trace";
 import { type ShellCode, shell } from "@remat/trace/emit";
+import { formatExactBytes } from "@remat/trace/text";
 import { isOf } from "../model-source.js";
 import { planFileOf } from "../numbered-path.js";
 import { type Given, typed } from "./next-command.js";

@@ -1,9 +1,9 @@
-import type { ShardingPlan } from "@remat/mem-tracker/fsdp";
 import { heldPeak } from "@remat/memory";
 import { judgeStep, type Verdict } from "@remat/reporting";
 import { checkpointedRanks, fewestRanksOf } from "@remat/reporting/ways-to-fit";
-import { formatExactBytes } from "@remat/text-table";
+import type { ShardingPlan } from "@remat/sharding";
 import type { DeviceSpec, Trace } from "@remat/trace";
+import { formatExactBytes } from "@remat/trace/text";
 import { parseUnits } from "../format-option.js";
 import { type Given, typed } from "./next-command.js";
 

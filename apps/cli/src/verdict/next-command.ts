@@ -1,7 +1,7 @@
 import type { FailureRemedy } from "@remat/memory/failure";
 import type { NextStep, WayToFit } from "@remat/reporting";
-import { formatBudget, formatExactBytes } from "@remat/text-table";
 import { type ShellCode, shell } from "@remat/trace/emit";
+import { formatBudget, formatExactBytes } from "@remat/trace/text";
 import { type CommandOptions, optionKey, optionName } from "../command.js";
 import { recordOptions, stepOptions, weightsOption } from "../model-options.js";
 import { isOf, type ModelSource } from "../model-source.js";

@@ -1,4 +1,4 @@
-import { machineMemoryBytes, usesOneDnn } from "@remat/backends";
+import { machineMemoryBytes, usesOneDnn } from "@remat/dispatch-hook/backends";
 import { deviceKind } from "@remat/memory";
 import type { DeviceSpec } from "@remat/trace";
 import { gpuMemoryBytes } from "../nvidia-smi.js";

@@ -1,4 +1,3 @@
-import { type ShardingPlan, simulateFsdp } from "@remat/mem-tracker/fsdp";
 import {
   accountSequence,
   heldPeak,
@@ -40,6 +39,7 @@ import {
   type WhatIfRow,
 } from "@remat/reporting";
 import { sacStats } from "@remat/sac-core";
+import { type ShardingPlan, simulateFsdp } from "@remat/sharding";
 import {
   type DeviceSpec,
   describePlanMismatch,

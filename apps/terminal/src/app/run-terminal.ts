@@ -1,6 +1,6 @@
 import type { ReadStream, WriteStream } from "node:tty";
-import { writeNewFile } from "@remat/output-file";
 import type { DeviceSpec } from "@remat/trace";
+import { writeNewFile } from "@remat/trace/files";
 import { render } from "ink";
 import { createElement } from "react";
 import { specOf } from "../document/settings.js";

@@ -1,4 +1,3 @@
-import { type FsdpSimulation, parseShardingPlan, type ShardingPlan, simulateFsdp } from "@remat/mem-tracker/fsdp";
 import {
   heldPeak,
   type IdleMemory,
@@ -37,6 +36,7 @@ import {
   sacStats,
   tradeOff,
 } from "@remat/sac-core";
+import { type FsdpSimulation, parseShardingPlan, type ShardingPlan, simulateFsdp } from "@remat/sharding";
 import { formatOccurrence, opOccurrences, RematError, type Trace } from "@remat/trace";
 import { lazy, memoize } from "./memoize.js";
 import { applySettings, type GivenDevice, initialSettings, type Settings } from "./settings.js";

@@ -1,6 +1,6 @@
 import { describePlanWithin, formatBytes, labelCategory, planFateLabels, planFateNames } from "@remat/reporting";
-import { wrapText } from "@remat/text-table";
 import { phaseNames } from "@remat/trace";
+import { wrapText } from "@remat/trace/text";
 import { type BudgetedPlans, type PlanColumns, planBands, planOfBudget } from "../document/step-plans.js";
 import type { TraceDocument } from "../document/trace-document.js";
 import { fitText } from "../text/fit-text.js";

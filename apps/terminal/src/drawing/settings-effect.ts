@@ -1,6 +1,6 @@
 import { formatBytes, formatMs } from "@remat/reporting";
 import { msOfTimes, type StepTimes } from "@remat/runtime-estimator";
-import { wrapText } from "@remat/text-table";
+import { wrapText } from "@remat/trace/text";
 import type { TraceDocument } from "../document/trace-document.js";
 import { fitText } from "../text/fit-text.js";
 import type { Glyphs } from "../text/glyphs.js";

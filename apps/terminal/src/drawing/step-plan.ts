@@ -1,7 +1,7 @@
 import { heldPeak } from "@remat/memory";
 import { formatBytes, summarizePlan } from "@remat/reporting";
-import { wrapText } from "@remat/text-table";
 import { describePlanMismatch, findPlanMismatch, type Plan, type Trace } from "@remat/trace";
+import { wrapText } from "@remat/trace/text";
 import { rememberLast } from "../document/memoize.js";
 import type { TraceDocument } from "../document/trace-document.js";
 import { fitText } from "../text/fit-text.js";

@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
-import { readInputText, replaceFile } from "@remat/output-file";
 import { parseJsonText } from "@remat/trace";
+import { readInputText, replaceFile } from "@remat/trace/files";
 import type { SavedView, StartEntry } from "../state/opened.js";
 import type { ThemeName } from "../text/theme.js";
 

@@ -1,4 +1,4 @@
-import { wrapText } from "@remat/text-table";
+import { wrapText } from "@remat/trace/text";
 import type { AppState, Prompt, ScreenSize } from "../state/app-state.js";
 import { exportKeys } from "../state/export-keys.js";
 import { commonKeys, walkingKeys } from "../state/global-keys.js";

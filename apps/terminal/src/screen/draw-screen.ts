@@ -1,5 +1,5 @@
-import { wrapText } from "@remat/text-table";
 import { RematError } from "@remat/trace";
+import { wrapText } from "@remat/trace/text";
 import type { AppState, ScreenSize } from "../state/app-state.js";
 import { sceneOf, viewOf } from "../state/scene-of.js";
 import type { Area, View } from "../state/view.js";

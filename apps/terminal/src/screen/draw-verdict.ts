@@ -1,5 +1,5 @@
 import { describeCategories, factLines, factsOf, type Verdict } from "@remat/reporting";
-import { wrapText } from "@remat/text-table";
+import { wrapText } from "@remat/trace/text";
 import { type Run, verdictOf } from "../document/run.js";
 import type { ScreenSize } from "../state/app-state.js";
 import type { Glyphs } from "../text/glyphs.js";

@@ -1,4 +1,4 @@
-import { wrapText } from "@remat/text-table";
+import { wrapText } from "@remat/trace/text";
 import type { AppState } from "../state/app-state.js";
 import { globalKeys } from "../state/global-keys.js";
 import { type KeyBinding, keyLabel } from "../state/key-binding.js";

@@ -1,4 +1,4 @@
-import { wrapText } from "@remat/text-table";
+import { wrapText } from "@remat/trace/text";
 import type { AppState } from "../state/app-state.js";
 import type { StartEntry } from "../state/opened.js";
 import type { Area } from "../state/view.js";

@@ -1,4 +1,4 @@
-import { type FittableColumn, fitColumns } from "@remat/text-table";
+import { type FittableColumn, fitColumns } from "@remat/trace/text";
 import type { Region } from "../text/drawn.js";
 import { type Cut, fitText } from "../text/fit-text.js";
 import type { Glyphs } from "../text/glyphs.js";

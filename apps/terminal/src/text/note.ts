@@ -1,4 +1,4 @@
-import { wrapText } from "@remat/text-table";
+import { wrapText } from "@remat/trace/text";
 import { type Drawn, textOnly } from "./drawn.js";
 
 /** Says in as many lines as it takes why there is nothing to show. */

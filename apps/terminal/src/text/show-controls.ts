@@ -1,4 +1,4 @@
-import { displaySafe, writeOut } from "@remat/text-table";
+import { displaySafe, writeOut } from "@remat/trace/text";
 
 const eachBeyondAscii = /[^\x20-\x7e]/gu;
 

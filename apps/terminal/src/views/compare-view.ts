@@ -9,7 +9,7 @@ import {
   formatChange,
   labelCategory,
 } from "@remat/reporting";
-import { wrapText } from "@remat/text-table";
+import { wrapText } from "@remat/trace/text";
 import { findModule } from "../document/find-module.js";
 import { rememberLast } from "../document/memoize.js";
 import { commonDevice, comparedDocuments } from "../document/run.js";

@@ -1,7 +1,7 @@
 import { formatBytes, formatPercent, type ViewTable } from "@remat/reporting";
 import { msOfTimes } from "@remat/runtime-estimator";
-import { wrapText } from "@remat/text-table";
 import { Phase, type Plan, type Trace, writePlan } from "@remat/trace";
+import { wrapText } from "@remat/trace/text";
 import { readShare } from "../document/read-share.js";
 import { deviceChoices, hasOwnRuntimes, shardingChoices, unitChoices, worldSizeChoices } from "../document/settings.js";
 import type { TraceDocument } from "../document/trace-document.js";

@@ -14,7 +14,7 @@ import {
   type Verdict,
   type ViewTable,
 } from "@remat/reporting";
-import { wrapText } from "@remat/text-table";
+import { wrapText } from "@remat/trace/text";
 import { rememberLast } from "../document/memoize.js";
 import { verdictOf } from "../document/run.js";
 import type { TraceDocument } from "../document/trace-document.js";

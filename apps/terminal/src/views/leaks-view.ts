@@ -1,6 +1,6 @@
 import { formatBytes, type LeaksRow, leaksFacts, leaksRows, leaksTable, summarizeLeaks } from "@remat/reporting";
-import { wrapText } from "@remat/text-table";
 import type { Trace } from "@remat/trace";
+import { wrapText } from "@remat/trace/text";
 import { rememberLast } from "../document/memoize.js";
 import { isMatch, type Outcome, type Scene, type View, type ViewAction } from "../state/view.js";
 import { drawTable, type TableColumn } from "../table/draw-table.js";

@@ -1,7 +1,7 @@
 import { bytesOfBudget, parseBudget, peakOp } from "@remat/memory";
 import { type Cell, formatBytes, type MemoryBands, sampleBands, type ViewTable } from "@remat/reporting";
-import { formatBudget } from "@remat/text-table";
 import { phaseNames } from "@remat/trace";
+import { formatBudget } from "@remat/trace/text";
 import { findModule } from "../document/find-module.js";
 import { heldPlan, nextBudget, noPlans, type PlansState, planBands } from "../document/step-plans.js";
 import { budgetFactsOf, planHeldLines, withBudgetLine } from "../drawing/budget-line.js";

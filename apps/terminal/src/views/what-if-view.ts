@@ -1,6 +1,6 @@
 import { formatBytes, formatChange, formatMs, type WhatIfRow, whatIfTable } from "@remat/reporting";
-import { wrapText } from "@remat/text-table";
 import type { Trace } from "@remat/trace";
+import { wrapText } from "@remat/trace/text";
 import { isMatch, type Outcome, type Scene, type View, type ViewAction, type ViewRequest } from "../state/view.js";
 import type { ViewAnswer, WhatIfSubject } from "../state/work.js";
 import { drawTable, type TableColumn } from "../table/draw-table.js";

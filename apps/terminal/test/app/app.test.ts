@@ -1,7 +1,7 @@
-import { parseShardingPlan, simulateFsdp } from "@remat/mem-tracker/fsdp";
 import { heldPeak } from "@remat/memory";
 import { planModule } from "@remat/planner";
 import { type SACStats, sacStats } from "@remat/sac-core";
+import { parseShardingPlan, simulateFsdp } from "@remat/sharding";
 import { readPlan, type Trace } from "@remat/trace";
 import { describe, expect, it } from "vitest";
 import type { OpenOptions } from "../../src/app/host.js";

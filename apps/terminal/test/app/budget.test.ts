@@ -9,7 +9,7 @@ import { transformer, uNetAndPlanned } from "../traces.js";
 import { appOf, makeApp, own, screenText, tooWide } from "./make-app.js";
 
 const trace = await transformer();
-const saves = new URL("../../../../packages/mem-tracker/test/fixtures/plain-tf.json.gz", import.meta.url);
+const saves = new URL("../../../../packages/sharding/test/fixtures/plain-tf.json.gz", import.meta.url);
 const recorded = readPyTorchTrace(JSON.parse(gunzipSync(readFileSync(saves)).toString()));
 
 describe("a budget of the step", () => {

@@ -1,5 +1,5 @@
-import { parseShardingPlan, simulateFsdp } from "@remat/mem-tracker/fsdp";
 import { heldPeak } from "@remat/memory";
+import { parseShardingPlan, simulateFsdp } from "@remat/sharding";
 import { Trace } from "@remat/trace";
 import { describe, expect, it } from "vitest";
 import type { Host } from "../../src/app/host.js";

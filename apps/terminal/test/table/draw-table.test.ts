@@ -1,4 +1,4 @@
-import { fitColumns } from "@remat/text-table";
+import { fitColumns } from "@remat/trace/text";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { drawTable, type TableColumn } from "../../src/table/draw-table.js";

@@ -11,10 +11,10 @@ import {
   registeredVariables,
   type UpdateCall,
 } from "@remat/dispatch-hook";
+import { currentFakeBackend, kernelPeakBytes } from "@remat/dispatch-hook/fake";
 import { eachLivingTensor, reconsiderPass } from "@remat/dispatch-hook/release";
-import { currentFakeBackend, kernelPeakBytes } from "@remat/fake";
 import type { Budget } from "@remat/memory";
-import { formatBytes } from "@remat/text-table";
+import { formatBytes } from "@remat/trace/text";
 import { dispose, type Tensor } from "@tensorflow/tfjs-core";
 import { askedGradients } from "../executor/asked-gradients.js";
 import { Executor } from "../executor/executor.js";

@@ -1,7 +1,7 @@
 import type { KernelAttributes, KernelInputs, OpDone, Storage } from "@remat/dispatch-hook";
 import { reconsiderPass } from "@remat/dispatch-hook/release";
-import { formatTypedBytes } from "@remat/text-table";
 import { isPlanNode, type Occurrence, type Plan } from "@remat/trace";
+import { formatTypedBytes } from "@remat/trace/text";
 import type { Policy } from "../executor/executor.js";
 import type { Ledger } from "../executor/ledger.js";
 import type { Recipe, StoredBuffer } from "../executor/stored-data.js";

@@ -1,4 +1,4 @@
-import { formatBytes, formatTypedBytes } from "@remat/text-table";
+import { formatBytes, formatTypedBytes } from "@remat/trace/text";
 import { BudgetError } from "../budget-error.js";
 import type { ExceededBudget } from "./budget-execution.js";
 import { warnOnce } from "./warning.js";

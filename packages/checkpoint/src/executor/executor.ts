@@ -1,4 +1,3 @@
-import { type Backend, findBackend } from "@remat/backends";
 import {
   type DispatchMode,
   type GradientsCall,
@@ -12,6 +11,7 @@ import {
   type StorageOrigin,
   type UpdateCall,
 } from "@remat/dispatch-hook";
+import { type Backend, findBackend } from "@remat/dispatch-hook/backends";
 import { copyIfShared } from "@remat/dispatch-hook/residency";
 import { RematError } from "@remat/trace";
 import { type DataId, getBackend, Tensor, type TensorInfo, type Variable } from "@tensorflow/tfjs-core";

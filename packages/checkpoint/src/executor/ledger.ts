@@ -1,5 +1,5 @@
-import { findBackend, isRepeatable, javascriptResidency } from "@remat/backends";
 import { forEachInput, type KernelInputs, type OpDone, type Storage, storagesOf } from "@remat/dispatch-hook";
+import { findBackend, isRepeatable, javascriptResidency } from "@remat/dispatch-hook/backends";
 import { constantOf, evictData } from "@remat/dispatch-hook/residency";
 import type { DataId, TensorInfo } from "@tensorflow/tfjs-core";
 import { borderOf } from "./border-of.js";

@@ -1,5 +1,5 @@
-import { formatBytes } from "@remat/text-table";
 import { RematError } from "@remat/trace";
+import { formatBytes } from "@remat/trace/text";
 import type { Recipe, StoredBuffer } from "./stored-data.js";
 
 /** Replays recipes, and evicts and reloads buffers. */

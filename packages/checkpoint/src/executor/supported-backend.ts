@@ -1,5 +1,5 @@
-import { isKnown, nameBackends } from "@remat/backends";
 import { currentBackend } from "@remat/dispatch-hook";
+import { isKnown, nameBackends } from "@remat/dispatch-hook/backends";
 import { RematError } from "@remat/trace";
 
 /**

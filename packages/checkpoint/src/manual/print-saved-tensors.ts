@@ -1,4 +1,4 @@
-import { formatTable } from "@remat/text-table";
+import { formatTable } from "@remat/trace/text";
 import type { Tensor } from "@tensorflow/tfjs-core";
 import { type SavedTensor, type SavedTensorsOptions, savedTensors } from "./saved-tensors.js";
 

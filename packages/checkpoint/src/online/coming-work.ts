@@ -1,5 +1,5 @@
 import { forEachInput, type KernelInputs } from "@remat/dispatch-hook";
-import { formatBytes } from "@remat/text-table";
+import { formatBytes } from "@remat/trace/text";
 
 /**
  * Knows what is about to run, and puts it into words for who has no room for it: not before, since that is asked of every op.

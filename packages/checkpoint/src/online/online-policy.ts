@@ -5,9 +5,9 @@ import {
   type OpDone,
   storagesOf,
 } from "@remat/dispatch-hook";
-import { kernelPeakBytes, surelyFits } from "@remat/fake";
-import { formatBytes, formatTypedBytes } from "@remat/text-table";
+import { kernelPeakBytes, surelyFits } from "@remat/dispatch-hook/fake";
 import { Phase } from "@remat/trace";
+import { formatBytes, formatTypedBytes } from "@remat/trace/text";
 import { BudgetError } from "../budget-error.js";
 import type { Policy } from "../executor/executor.js";
 import type { Ledger } from "../executor/ledger.js";

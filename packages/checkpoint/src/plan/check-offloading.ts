@@ -1,4 +1,4 @@
-import { findBackend } from "@remat/backends";
+import { findBackend } from "@remat/dispatch-hook/backends";
 import { deviceKind } from "@remat/memory";
 import { offloads, type Plan, RematError } from "@remat/trace";
 import { backend, getBackend } from "@tensorflow/tfjs-core";

@@ -1,4 +1,4 @@
-import type { BackendName } from "@remat/backends";
+import type { BackendName } from "@remat/dispatch-hook/backends";
 import { stepMs } from "@remat/runtime-estimator";
 import { type BenchmarkCache, type BenchmarkProgress, benchmarkTrace } from "@remat/runtime-estimator/benchmark";
 import { RematError, type Trace } from "@remat/trace";

@@ -8,7 +8,7 @@ import { earlyRelease } from "./early-release.js";
  * is read when, and frees what stock does. Returns what ends it.
  *
  * @example
- * import { releaseEarly } from "@remat/checkpoint/release";
+ * import { releaseEarly } from "./index.js";
  *
  * const stop = releaseEarly();
  * await model.fit(x, y);

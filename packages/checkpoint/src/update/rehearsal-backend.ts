@@ -1,5 +1,5 @@
-import { type Backend, fullestBackend, isFakeableHere } from "@remat/backends";
 import { currentBackend } from "@remat/dispatch-hook";
+import { type Backend, fullestBackend, isFakeableHere } from "@remat/dispatch-hook/backends";
 
 /** Returns the backend that a rehearsal of an update stands for: the current one, or, where fake mode cannot, another: an update is of the same ops on every backend. @internal */
 export function rehearsalBackend(): Backend {

@@ -6,8 +6,8 @@ import {
   type UpdateTurns,
   withModeAlone,
 } from "@remat/dispatch-hook";
+import { fakeMode } from "@remat/dispatch-hook/fake";
 import { listInTurns } from "@remat/dispatch-hook/release";
-import { fakeMode } from "@remat/fake";
 import { type Optimizer, type Tensor, tidy, type Variable, zeros } from "@tensorflow/tfjs-core";
 import { KeptMemory } from "../kept-memory.js";
 import { MemoryMeter } from "../memory-meter.js";

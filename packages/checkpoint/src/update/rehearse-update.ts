@@ -8,7 +8,7 @@ import {
   type UpdateCall,
   withModeAlone,
 } from "@remat/dispatch-hook";
-import { fakeMode } from "@remat/fake";
+import { fakeMode } from "@remat/dispatch-hook/fake";
 import { backend, type Optimizer, type Tensor, type Variable } from "@tensorflow/tfjs-core";
 import { KeptMemory } from "../kept-memory.js";
 import type { MemoryMeter } from "../memory-meter.js";

@@ -1,4 +1,4 @@
-import { findBackend } from "@remat/backends";
+import { findBackend } from "@remat/dispatch-hook/backends";
 import * as tf from "@tensorflow/tfjs";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { ResidentWatch } from "../../src/budget/resident-watch.js";

@@ -1,5 +1,5 @@
-import { type BackendName, selectBackend } from "@remat/backends/node";
 import { openDispatchMode } from "@remat/dispatch-hook";
+import { type BackendName, selectBackend } from "@remat/dispatch-hook/backends/node";
 import { copyToDevice, copyToHost, evictData, pinData, unpinData } from "@remat/dispatch-hook/residency";
 import * as tf from "@tensorflow/tfjs";
 import "@tensorflow/tfjs-backend-wasm";

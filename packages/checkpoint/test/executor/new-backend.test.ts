@@ -1,5 +1,5 @@
-import { addBackend, type Backend, findBackend, isKnown, kernelsOfBackend } from "@remat/backends";
-import { currentFakeBackend, fakeMode } from "@remat/fake";
+import { addBackend, type Backend, findBackend, isKnown, kernelsOfBackend } from "@remat/dispatch-hook/backends";
+import { currentFakeBackend, fakeMode } from "@remat/dispatch-hook/fake";
 import * as tf from "@tensorflow/tfjs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { withMemoryBudget } from "../../src/index.js";

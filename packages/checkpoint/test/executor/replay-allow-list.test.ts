@@ -1,4 +1,4 @@
-import { declarePure, isRepeatable } from "@remat/backends";
+import { declarePure, isRepeatable } from "@remat/dispatch-hook/backends";
 import { OpFlag } from "@remat/trace";
 import { traceFakeStep } from "@remat/tracer";
 import * as tf from "@tensorflow/tfjs";

@@ -1,8 +1,8 @@
-import { type BackendName, selectBackend } from "@remat/backends/node";
 import { withDispatchMode } from "@remat/dispatch-hook";
-import { fakeMode } from "@remat/fake";
-import { MemTracker, type ModuleState } from "@remat/mem-tracker";
+import { type BackendName, selectBackend } from "@remat/dispatch-hook/backends/node";
+import { fakeMode } from "@remat/dispatch-hook/fake";
 import { heldPeak } from "@remat/memory";
+import { MemTracker, type ModuleState } from "@remat/memory/tracker";
 import { ModTracker } from "@remat/mod-tracker";
 import { goldensOf } from "@remat/testkit";
 import { countReplayedOps, Phase, type Trace, writeTrace } from "@remat/trace";

@@ -1,4 +1,4 @@
-import { selectBackend } from "@remat/backends/node";
+import { selectBackend } from "@remat/dispatch-hook/backends/node";
 import { heldPeak } from "@remat/memory";
 import { traceFakeStep, traceStep } from "@remat/tracer";
 import * as tf from "@tensorflow/tfjs";

@@ -1,5 +1,5 @@
-import { selectBackend } from "@remat/backends/node";
 import { registeredVariables, withDispatchMode } from "@remat/dispatch-hook";
+import { selectBackend } from "@remat/dispatch-hook/backends/node";
 import { heldPeak } from "@remat/memory";
 import { traceStep } from "@remat/tracer";
 import * as tf from "@tensorflow/tfjs";

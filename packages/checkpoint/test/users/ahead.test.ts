@@ -1,5 +1,5 @@
 import { withDispatchMode } from "@remat/dispatch-hook";
-import { fakeMode } from "@remat/fake";
+import { fakeMode } from "@remat/dispatch-hook/fake";
 import { planCheckpointing } from "@remat/planner";
 import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import { opOccurrences, type Trace } from "@remat/trace";

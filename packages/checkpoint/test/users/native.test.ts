@@ -1,4 +1,4 @@
-import { selectBackend } from "@remat/backends/node";
+import { selectBackend } from "@remat/dispatch-hook/backends/node";
 import { beforeAll, describe, expect, test } from "vitest";
 import { failing, programs } from "./programs.js";
 import { budgeted, early, muchGoes, planned, stock } from "./ways.js";

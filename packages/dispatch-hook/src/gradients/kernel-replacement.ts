@@ -1,6 +1,6 @@
-import type { KernelAttributes, KernelInputs } from "@remat/kernels";
 import type { NamedTensorInfoMap, Tensor } from "@tensorflow/tfjs-core";
 import type { EngineInternals } from "../engine-internals.js";
+import type { KernelAttributes, KernelInputs } from "../kernels/index.js";
 
 /**
  * What runs in gradients in place of a kernel of one backend's, and gives the same to the bit in less time. A file each, which says what the backend does, what is done here, and

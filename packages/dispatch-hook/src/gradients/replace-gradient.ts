@@ -1,6 +1,6 @@
-import type { KernelAttributes } from "@remat/kernels";
 import { getGradient } from "@tensorflow/tfjs-core";
 import { type EngineTapeNode, engineInternals } from "../engine-internals.js";
+import type { KernelAttributes } from "../kernels/index.js";
 import { isGradientOfTfjs } from "../release/is-gradient-of-tfjs.js";
 import { actsAsTfjs } from "./acts-as-tfjs.js";
 import { fusedBatchNormGradient } from "./fused-batch-norm.js";

@@ -1,6 +1,6 @@
-import type { KernelAttributes } from "@remat/kernels";
 import type { FasterGradients } from "@remat/trace";
 import type { Tensor } from "@tensorflow/tfjs-core";
+import type { KernelAttributes } from "../kernels/index.js";
 
 /** What a mode wants of the gradients of a pass. @internal */
 export interface WantedGradients {

@@ -1,6 +1,6 @@
-import type { KernelAttributes, KernelInputs } from "@remat/kernels";
 import { getKernel } from "@tensorflow/tfjs-core";
 import { engineInternals } from "../engine-internals.js";
+import type { KernelAttributes, KernelInputs } from "../kernels/index.js";
 import { openSession } from "../open-session.js";
 import type { KernelReplacement } from "./kernel-replacement.js";
 

@@ -1,7 +1,7 @@
-import type { KernelInputs } from "@remat/kernels";
 import { Phase, RematError } from "@remat/trace";
 import type { DataId, Tensor, TensorInfo } from "@tensorflow/tfjs-core";
 import type { DispatchMode } from "../dispatch-mode.js";
+import type { KernelInputs } from "../kernels/index.js";
 import type { Session } from "../session.js";
 
 /**

@@ -1,6 +1,6 @@
-import { type DataEntry, isKnown, javascriptResidency, type Residency } from "@remat/backends";
 import { RematError } from "@remat/trace";
 import type { DataId } from "@tensorflow/tfjs-core";
+import { type DataEntry, isKnown, javascriptResidency, type Residency } from "../backends/index.js";
 import type { EngineBackend } from "../engine-internals.js";
 import type { Session } from "../session.js";
 

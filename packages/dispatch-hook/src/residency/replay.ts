@@ -1,8 +1,8 @@
-import type { DataEntry } from "@remat/backends";
-import type { KernelAttributes } from "@remat/kernels";
 import { Phase } from "@remat/trace";
 import { type DataId, Tensor, type TensorInfo } from "@tensorflow/tfjs-core";
+import type { DataEntry } from "../backends/index.js";
 import type { EngineInternals } from "../engine-internals.js";
+import type { KernelAttributes } from "../kernels/index.js";
 import type { Session } from "../session.js";
 import { entryMissing, type Located, locateData } from "./data-contents.js";
 

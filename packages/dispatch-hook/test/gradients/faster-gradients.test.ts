@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
-import { type Backend, findBackend } from "@remat/backends";
-import { type BackendName, selectBackend, usesGpuNow } from "@remat/backends/node";
+import { type Backend, findBackend } from "@remat/dispatch-hook/backends";
+import { type BackendName, selectBackend, usesGpuNow } from "@remat/dispatch-hook/backends/node";
 import type { FasterGradients } from "@remat/trace";
 import * as tf from "@tensorflow/tfjs";
 import type { GradFunc } from "@tensorflow/tfjs-core";

@@ -1,6 +1,6 @@
 import { existsSync, lstatSync } from "node:fs";
-import { readInputHead, replaceFile } from "@remat/output-file";
 import { RematError } from "@remat/trace";
+import { readInputHead, replaceFile } from "@remat/trace/files";
 import { readStoredFiles, requireNoLog, storedFiles } from "./read-store.js";
 import { columnNames, type StoredRow, storedColumns } from "./stored-rows.js";
 

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { accessSync, constants, lstatSync, mkdirSync, type Stats } from "node:fs";
-import { writeNewFile } from "@remat/output-file";
 import { RematError } from "@remat/trace";
+import { writeNewFile } from "@remat/trace/files";
 import type { FitSummary } from "../summarize-fit.js";
 import { columnNames, type StoredSearch, storedRows } from "./stored-rows.js";
 

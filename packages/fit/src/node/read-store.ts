@@ -1,7 +1,7 @@
 import { lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { readInput } from "@remat/output-file";
 import { parseJsonText, RematError } from "@remat/trace";
+import { readInput } from "@remat/trace/files";
 import { checkSchema } from "./check-schema.js";
 import { contentMark } from "./fit-store.js";
 import { columnNames, type StoredRow, storedRowSchema } from "./stored-rows.js";

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { readInputText, replaceFile } from "@remat/output-file";
 import { parseJsonText } from "@remat/trace";
+import { readInputText, replaceFile } from "@remat/trace/files";
 import type { FitAnswer, FitUnit } from "../fit-unit.js";
 import { readAnswer } from "./read-answer.js";
 

@@ -1,6 +1,6 @@
-import { accumulatedRun } from "@remat/mem-tracker/fsdp";
 import { type HeldPeak, heldPeak } from "@remat/memory";
 import { countSteps, stepMs } from "@remat/runtime-estimator";
+import { accumulatedRun } from "@remat/sharding";
 import type { Trace } from "@remat/trace";
 import type { FitUnit } from "../fit-unit.js";
 import { msOfStep, priced } from "./priced.js";

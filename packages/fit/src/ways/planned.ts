@@ -1,4 +1,3 @@
-import { usualWrap } from "@remat/mem-tracker/fsdp";
 import { holdPlan } from "@remat/memory";
 import { CheckpointedSteps } from "@remat/memory/checkpointing";
 import {
@@ -8,6 +7,7 @@ import {
   planTorchCheckpoints,
   workingSet,
 } from "@remat/planner";
+import { usualWrap } from "@remat/sharding";
 import type { Trace } from "@remat/trace";
 import type { FitStep, FitUnit } from "../fit-unit.js";
 import type { FitWay, PlanBound } from "./fit-way.js";

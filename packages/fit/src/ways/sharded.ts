@@ -1,5 +1,5 @@
-import { type ShardingPlan, torchOptimizerCode } from "@remat/mem-tracker/fsdp";
-import { compareShardings } from "@remat/reporting/sharding";
+import { type ShardingPlan, torchOptimizerCode } from "@remat/sharding";
+import { compareShardings } from "@remat/sharding/compare";
 import type { Trace } from "@remat/trace";
 import type { FitStep, FitUnit } from "../fit-unit.js";
 

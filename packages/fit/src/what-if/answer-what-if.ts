@@ -1,10 +1,3 @@
-import {
-  CheckpointedRun,
-  parseShardingPlan,
-  type ShardingPlan,
-  torchOptimizerCode,
-  torchOptimizerNames,
-} from "@remat/mem-tracker/fsdp";
 import { heldPeak, tellsLifetimes } from "@remat/memory";
 import {
   answeredWhatIf,
@@ -14,8 +7,16 @@ import {
   type WhatIfRow,
   type WhatIfStep,
 } from "@remat/reporting";
-import { describeRise, shardingOutcome } from "@remat/reporting/sharding";
+import { describeRise } from "@remat/reporting/sharding";
 import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
+import {
+  CheckpointedRun,
+  parseShardingPlan,
+  type ShardingPlan,
+  torchOptimizerCode,
+  torchOptimizerNames,
+} from "@remat/sharding";
+import { shardingOutcome } from "@remat/sharding/compare";
 import { type DeviceSpec, RematError, RuntimeSource, type Trace, truncationNote } from "@remat/trace";
 import { refusesPrecision, unitsOf } from "../fit-request.js";
 import type { FitRow } from "../fit-unit.js";

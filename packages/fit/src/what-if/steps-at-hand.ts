@@ -1,4 +1,4 @@
-import { withOptimizer } from "@remat/mem-tracker/fsdp";
+import { withOptimizer } from "@remat/sharding";
 import { RematError } from "@remat/trace";
 import { batchOfRun, type RecordedRun, stepsOfRuns } from "../recorded-steps.js";
 import type { StepsToFit } from "../steps-to-fit.js";

@@ -10,7 +10,7 @@ export type MemoryBudget = number | string;
 export type Budget = { readonly bytes: number } | { readonly fraction: number };
 
 const forms = 'a share of what is held without a plan (0.9, "60%"), or bytes with a unit ("2GB", "512MiB")';
-/** As `formatBytes` of `@remat/text-table` rounds. */
+/** As `formatBytes` of `@remat/trace/text` rounds. */
 const shown = /^(?=.{5}$|10..\..$)\d+\.\d+$/;
 const written = /^(\d+(?:\.\d*)?|\.\d+)(?:e(\d+))?\s*(%|[kmgt]?i?b)?$/i;
 

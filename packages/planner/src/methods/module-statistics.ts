@@ -1,4 +1,4 @@
-import { trackMemory } from "@remat/mem-tracker";
+import { trackMemory } from "@remat/memory/tracker";
 import { moduleOrders } from "@remat/runtime-estimator";
 import { greedyOrder, type SACStats, sacStats, tradeOff } from "@remat/sac-core";
 import type { Trace } from "@remat/trace";

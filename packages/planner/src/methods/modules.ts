@@ -1,5 +1,5 @@
-import { shardStates } from "@remat/mem-tracker/fsdp";
 import { bytesOfBudget, heldPeak } from "@remat/memory";
+import { shardStates } from "@remat/sharding";
 import { type Plan, RematError } from "@remat/trace";
 import { planningGraphOfTrace } from "../graph/planning-graph-of-trace.js";
 import { InfeasibleBudgetError } from "../infeasible-budget-error.js";

@@ -1,5 +1,5 @@
-import type { CheckpointedModules } from "@remat/mem-tracker/fsdp";
 import type { Budget } from "@remat/memory";
+import type { CheckpointedModules } from "@remat/sharding";
 import type { Plan, Trace } from "@remat/trace";
 import type { BindingOp } from "../checkpointing/binding-op.js";
 import type { CheckpointingAnswer, CheckpointingOptions } from "../checkpointing/plan-checkpointing.js";
@@ -36,7 +36,7 @@ export interface MethodRequest
   readonly fsdpUnits?: readonly string[];
   /** What is checkpointed, where that is not to be searched for. */
   readonly checkpoint?: readonly CheckpointedModules[];
-  /** Searches in another way than one after the other: `planCheckpointing` of `@remat/planner/node`. */
+  /** Searches in another way than one after the other: `planCheckpointing` of `../node/index.js`. */
   readonly planCheckpointing?: (trace: Trace, options: CheckpointingOptions) => Promise<CheckpointingAnswer>;
 }
 

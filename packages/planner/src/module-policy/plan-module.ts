@@ -1,6 +1,6 @@
 import type { SACStats } from "@remat/sac-core";
-import { formatBytes, formatTypedBytes } from "@remat/text-table";
 import { RematError } from "@remat/trace";
+import { formatBytes, formatTypedBytes } from "@remat/trace/text";
 import { InfeasibleBudgetError } from "../infeasible-budget-error.js";
 import { solveKnapsack } from "../knapsack/solve-knapsack.js";
 import { budgetInBytes, checkStats, type ModuleBudget, type ModulePolicyMethod } from "./policy-input.js";

@@ -18,7 +18,7 @@ export interface ModuleStats {
   readonly tradeOff?: Pick<SACTradeOffStats, "sacMemoryBytes" | "sacRuntimeMs" | "slopes" | "intercepts">;
 }
 
-/** What `MemTracker` of `@remat/mem-tracker` tells of a module. */
+/** What `MemTracker` of `@remat/memory/tracker` tells of a module. */
 export interface TrackedModule {
   readonly fqn: string;
   readonly parameterBytes: number;

@@ -1,4 +1,4 @@
-import { formatBytes, formatTypedBytes } from "@remat/text-table";
+import { formatBytes, formatTypedBytes } from "@remat/trace/text";
 import { InfeasibleBudgetError } from "../infeasible-budget-error.js";
 import type { ModuleStats } from "./module-stats.js";
 import { freedBytes, memoryByModule, recomputationMs, type Shares, type TreeModel, treeModel } from "./tree-model.js";

@@ -1,4 +1,4 @@
-import { type CheckpointedModules, checkpointedUnits } from "@remat/mem-tracker/fsdp";
+import { type CheckpointedModules, checkpointedUnits } from "@remat/sharding";
 import type { Trace } from "@remat/trace";
 import { type CheckpointedPolicy, forwardOpsByCall } from "./plan-of-checkpoints.js";
 

@@ -1,6 +1,6 @@
-import { CheckpointedRun, type ShardingPlan, shardRanks } from "@remat/mem-tracker/fsdp";
 import { type Budget, bytesOfBudget } from "@remat/memory";
 import type { CheckpointPolicy } from "@remat/memory/checkpointing";
+import { CheckpointedRun, type ShardingPlan, shardRanks } from "@remat/sharding";
 import { type DeviceNetwork, RematError, type Trace } from "@remat/trace";
 import { planTorchCheckpoints } from "../executors/torch-checkpoint/plan-torch-checkpoints.js";
 import {

@@ -1,5 +1,5 @@
-import { type CheckpointedRun, type ShardingPlan, usualWrap } from "@remat/mem-tracker/fsdp";
 import type { CheckpointPolicy } from "@remat/memory/checkpointing";
+import { type CheckpointedRun, type ShardingPlan, usualWrap } from "@remat/sharding";
 import { row, type Trace } from "@remat/trace";
 
 /** What can be put into a sharding plan, with how the text of a plan says it; what changes nothing has no text. */

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
-import { MemTracker, trackMemory } from "@remat/mem-tracker";
 import { CheckpointedSteps } from "@remat/memory/checkpointing";
+import { MemTracker, trackMemory } from "@remat/memory/tracker";
 import { readPyTorchTrace } from "@remat/pytorch";
 import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import { Phase, type Trace } from "@remat/trace";

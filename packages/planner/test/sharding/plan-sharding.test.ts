@@ -1,15 +1,15 @@
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
+import { heldPeak } from "@remat/memory";
+import { readPyTorchTrace } from "@remat/pytorch";
+import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import {
   type CheckpointedRun,
   parseShardingPlan,
   type ShardingPlan,
   scheduleStreams,
   simulateFsdp,
-} from "@remat/mem-tracker/fsdp";
-import { heldPeak } from "@remat/memory";
-import { readPyTorchTrace } from "@remat/pytorch";
-import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
+} from "@remat/sharding";
 import type { Trace } from "@remat/trace";
 import { describe, expect, it } from "vitest";
 import { planSharding } from "../../src/sharding/index.js";
@@ -18,7 +18,7 @@ const device = deviceSpec("a100");
 const network = { perNode: 4, nodeGBps: 300, betweenGBps: 5, latencyUs: 5 };
 
 function recorded(name: string) {
-  const file = readFileSync(new URL(`../../../mem-tracker/test/fixtures/${name}.json.gz`, import.meta.url));
+  const file = readFileSync(new URL(`../../../sharding/test/fixtures/${name}.json.gz`, import.meta.url));
   return priceTrace(readPyTorchTrace(JSON.parse(gunzipSync(file).toString())), device);
 }
 

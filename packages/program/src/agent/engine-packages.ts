@@ -1,14 +1,14 @@
-import * as backends from "@remat/backends";
 import * as checkpoint from "@remat/checkpoint";
 import * as predict from "@remat/checkpoint/predict";
 import * as releaseAlone from "@remat/checkpoint/release";
 import * as dispatchHook from "@remat/dispatch-hook";
+import * as backends from "@remat/dispatch-hook/backends";
 import * as engine from "@remat/dispatch-hook/engine";
+import * as fake from "@remat/dispatch-hook/fake";
+import * as kernels from "@remat/dispatch-hook/kernels";
 import * as release from "@remat/dispatch-hook/release";
 import * as residency from "@remat/dispatch-hook/residency";
 import * as tensors from "@remat/dispatch-hook/tensors";
-import * as fake from "@remat/fake";
-import * as kernels from "@remat/kernels";
 import * as leaks from "@remat/leaks";
 import * as modTracker from "@remat/mod-tracker";
 import * as benchmark from "@remat/runtime-estimator/benchmark";
@@ -17,14 +17,14 @@ import * as step from "@remat/tracer/step";
 
 /** Those of our packages that see tfjs, as the program gets them where it uses remat itself. */
 export const enginePackages: Record<string, object> = {
-  "@remat/kernels": kernels,
-  "@remat/backends": backends,
+  "@remat/dispatch-hook/kernels": kernels,
+  "@remat/dispatch-hook/backends": backends,
   "@remat/dispatch-hook": dispatchHook,
   "@remat/dispatch-hook/engine": engine,
   "@remat/dispatch-hook/release": release,
   "@remat/dispatch-hook/residency": residency,
   "@remat/dispatch-hook/tensors": tensors,
-  "@remat/fake": fake,
+  "@remat/dispatch-hook/fake": fake,
   "@remat/leaks": leaks,
   "@remat/mod-tracker": modTracker,
   "@remat/tracer": tracer,

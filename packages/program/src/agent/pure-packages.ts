@@ -1,23 +1,23 @@
-import * as memTracker from "@remat/mem-tracker";
-import * as fsdp from "@remat/mem-tracker/fsdp";
 import * as memory from "@remat/memory";
 import * as memoryCheckpointing from "@remat/memory/checkpointing";
 import * as memoryFailure from "@remat/memory/failure";
 import * as memoryGraph from "@remat/memory/graph";
 import * as growth from "@remat/memory/growth";
 import * as memoryReserved from "@remat/memory/reserved";
+import * as memTracker from "@remat/memory/tracker";
 import * as planner from "@remat/planner";
 import * as runtimeEstimator from "@remat/runtime-estimator";
 import * as sacCore from "@remat/sac-core";
-import * as textTable from "@remat/text-table";
+import * as fsdp from "@remat/sharding";
 import * as trace from "@remat/trace";
 import * as emit from "@remat/trace/emit";
+import * as textTable from "@remat/trace/text";
 
 /** Those of our packages that know no tfjs, so that a program may import them before it: one file, of which the agent takes them, too. */
 export const purePackages: Readonly<Record<string, object>> = {
   "@remat/trace": trace,
   "@remat/trace/emit": emit,
-  "@remat/text-table": textTable,
+  "@remat/trace/text": textTable,
   "@remat/memory": memory,
   "@remat/memory/checkpointing": memoryCheckpointing,
   "@remat/memory/failure": memoryFailure,
@@ -26,7 +26,7 @@ export const purePackages: Readonly<Record<string, object>> = {
   "@remat/memory/reserved": memoryReserved,
   "@remat/runtime-estimator": runtimeEstimator,
   "@remat/sac-core": sacCore,
-  "@remat/mem-tracker": memTracker,
-  "@remat/mem-tracker/fsdp": fsdp,
+  "@remat/memory/tracker": memTracker,
+  "@remat/sharding": fsdp,
   "@remat/planner": planner,
 };

@@ -1,7 +1,7 @@
 import { HeldMemory, tellsLifetimes } from "@remat/memory";
 import { type OutlivingStorages, outlivingStorages, type TraceGrowth } from "@remat/memory/growth";
-import { formatBytes, formatDuration } from "@remat/text-table";
 import type { Trace, TraceHeader } from "@remat/trace";
+import { formatBytes, formatDuration } from "@remat/trace/text";
 import { describeShape } from "../describe-held.js";
 import type { OutputDocument } from "../formats/output-document.js";
 import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";

@@ -1,7 +1,7 @@
-import type { ModuleMemory } from "@remat/mem-tracker";
-import { FSDPMemTracker } from "@remat/mem-tracker/fsdp";
 import type { MemoryMoment } from "@remat/memory";
 import type { ReservedMemory } from "@remat/memory/reserved";
+import type { ModuleMemory } from "@remat/memory/tracker";
+import { FSDPMemTracker } from "@remat/sharding";
 import { categoryLabels } from "../category-colours.js";
 import type { DocumentPart, DocumentRecords, OutputDocument } from "../formats/output-document.js";
 import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";

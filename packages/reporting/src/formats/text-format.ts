@@ -1,5 +1,5 @@
-import { displaySafe, fitTable, formatTable, type TableFormat, wrapText } from "@remat/text-table";
 import { type TerminalText, terminal } from "@remat/trace/emit";
+import { displaySafe, fitTable, formatTable, type TableFormat, wrapText } from "@remat/trace/text";
 import { type Facts, factLines } from "../verdict/fact-lines.js";
 import type { DocumentPart, TablePart } from "./output-document.js";
 import type { OutputFormat, OutputShape } from "./output-format.js";

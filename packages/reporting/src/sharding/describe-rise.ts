@@ -1,7 +1,7 @@
-import { formatBytes } from "@remat/text-table";
+import type { ShardingOutcome } from "@remat/sharding/compare";
 import type { CategoryName } from "@remat/trace";
+import { formatBytes } from "@remat/trace/text";
 import { labelCategory } from "../category-colours.js";
-import type { ShardingOutcome } from "./compare-shardings.js";
 
 /** What sharding holds that one device does not. */
 const gathering: readonly CategoryName[] = ["unshardedParameter", "allGather", "unshardedGradient", "reduceScatter"];

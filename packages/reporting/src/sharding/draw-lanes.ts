@@ -1,4 +1,4 @@
-import type { StreamLane, StreamSchedule } from "@remat/mem-tracker/fsdp";
+import type { StreamLane, StreamSchedule } from "@remat/sharding";
 
 /**
  * Draws when each stream of a rank works: a line each, `█` where it does for more than half of the time that a character stands for, `▒` where it does at all, `·` where compute

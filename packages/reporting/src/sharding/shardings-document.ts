@@ -1,8 +1,8 @@
+import { receivedBytes, type ShardingComparison, type ShardingOutcome, type StepTime } from "@remat/sharding/compare";
 import type { CategoryName } from "@remat/trace";
 import { formatMs, formatPercent } from "../format-quantity.js";
 import type { DocumentPart, OutputDocument } from "../formats/output-document.js";
 import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
-import { receivedBytes, type ShardingComparison, type ShardingOutcome, type StepTime } from "./compare-shardings.js";
 import { drawLanes } from "./draw-lanes.js";
 
 const columns: readonly (readonly [header: string, categories: readonly CategoryName[], worth: number])[] = [

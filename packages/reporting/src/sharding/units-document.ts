@@ -1,6 +1,6 @@
+import type { UnitSummary } from "@remat/sharding/compare";
 import type { OutputDocument } from "../formats/output-document.js";
 import { type SizeUnit, sizeFormat } from "../size-unit.js";
-import type { UnitSummary } from "./summarize-units.js";
 
 /** Returns which unit of FSDP holds gathered parameters when: a row for each time. Its records are the same in bytes. */
 export function unitsDocument(

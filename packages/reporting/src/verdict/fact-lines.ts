@@ -1,4 +1,4 @@
-import { wrapText } from "@remat/text-table";
+import { wrapText } from "@remat/trace/text";
 
 /** Parts two facts of a verdict. */
 export const verdictSeparator = " · ";

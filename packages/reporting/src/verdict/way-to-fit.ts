@@ -1,4 +1,4 @@
-import { formatBytes } from "@remat/text-table";
+import { formatBytes } from "@remat/trace/text";
 import { formatOverhead } from "../format-quantity.js";
 import type { SizeFormat } from "../size-unit.js";
 

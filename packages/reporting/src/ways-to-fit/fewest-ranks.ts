@@ -1,6 +1,6 @@
-import { CheckpointedRun, type ShardingPlan, simulateFsdp, usualWrap } from "@remat/mem-tracker/fsdp";
 import { heldPeak } from "@remat/memory";
 import { tellsSaves } from "@remat/memory/checkpointing";
+import { CheckpointedRun, type ShardingPlan, simulateFsdp, usualWrap } from "@remat/sharding";
 import { RematError, type Trace } from "@remat/trace";
 import type { WayToFit } from "../verdict/way-to-fit.js";
 

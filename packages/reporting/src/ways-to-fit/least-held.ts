@@ -1,5 +1,5 @@
-import { simulateFsdp, usualWrap } from "@remat/mem-tracker/fsdp";
 import { planningGraphOfTrace, workingSet } from "@remat/planner";
+import { simulateFsdp, usualWrap } from "@remat/sharding";
 import { RematError, type Trace } from "@remat/trace";
 import type { LeastHeld } from "../verdict/verdict.js";
 import { mostRanks } from "./fewest-ranks.js";

@@ -1,22 +1,21 @@
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
-import { parseCheckpoint, parseShardingPlan, simulateFsdp } from "@remat/mem-tracker/fsdp";
 import { heldPeak } from "@remat/memory";
 import { readPyTorchTrace } from "@remat/pytorch";
 import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
+import { parseCheckpoint, parseShardingPlan, simulateFsdp } from "@remat/sharding";
+import { compareShardings, receivedBytes } from "@remat/sharding/compare";
 import { goldensOf } from "@remat/testkit";
 import { describe, expect, it } from "vitest";
 import { outputFormats } from "../../src/index.js";
-import { compareShardings, receivedBytes, shardingsDocument } from "../../src/sharding/index.js";
+import { shardingsDocument } from "../../src/sharding/index.js";
 
 const { golden } = goldensOf("mem-oracle/1").find(({ file }) => file.name === "mem_mlp4_adam")!;
 const trace = readPyTorchTrace(golden);
 /** As recorded, with what autograd saves. */
 const recorded = readPyTorchTrace(
   JSON.parse(
-    gunzipSync(
-      readFileSync(new URL("../../../mem-tracker/test/fixtures/plain-tf.json.gz", import.meta.url)),
-    ).toString(),
+    gunzipSync(readFileSync(new URL("../../../sharding/test/fixtures/plain-tf.json.gz", import.meta.url))).toString(),
   ),
 );
 const named = (...texts: string[]) => texts.map((name) => ({ name, plan: parseShardingPlan(name) }));

@@ -1,10 +1,11 @@
-import { CheckpointedRun, parseShardingPlan } from "@remat/mem-tracker/fsdp";
 import { heldPeak } from "@remat/memory";
 import { readPyTorchTrace } from "@remat/pytorch";
+import { CheckpointedRun, parseShardingPlan } from "@remat/sharding";
+import { shardingOutcome } from "@remat/sharding/compare";
 import { goldensOf } from "@remat/testkit";
-import { formatBytes } from "@remat/text-table";
+import { formatBytes } from "@remat/trace/text";
 import { expect, it } from "vitest";
-import { describeRise, shardingOutcome } from "../../src/sharding/index.js";
+import { describeRise } from "../../src/sharding/index.js";
 
 const traceOf = (name: string) =>
   readPyTorchTrace(goldensOf("mem-oracle/1").find(({ file }) => file.name === name)!.golden);

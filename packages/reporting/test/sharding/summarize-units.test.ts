@@ -1,10 +1,11 @@
-import { parseShardingPlan, simulateFsdp } from "@remat/mem-tracker/fsdp";
 import { heldPeak } from "@remat/memory";
 import { readPyTorchTrace } from "@remat/pytorch";
+import { parseShardingPlan, simulateFsdp } from "@remat/sharding";
+import { summarizeUnits } from "@remat/sharding/compare";
 import { goldensOf } from "@remat/testkit";
 import { expect, it } from "vitest";
 import { outputFormats } from "../../src/index.js";
-import { summarizeUnits, unitsDocument } from "../../src/sharding/index.js";
+import { unitsDocument } from "../../src/sharding/index.js";
 
 const { golden } = goldensOf("mem-oracle/1").find(({ file }) => file.name === "mem_tf_b2_adam")!;
 const trace = readPyTorchTrace(golden);

@@ -6,7 +6,7 @@ import { goldenFiles, readGolden } from "@remat/testkit";
 import type { Trace } from "@remat/trace";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { actions, traceOf } from "../../../mem-tracker/test/random-trace.js";
+import { actions, traceOf } from "../../../memory/test/tracker/random-trace.js";
 import { randomTraces } from "../../../planner/test/plan/random-traces.js";
 import { judgeMemory, judgeStep, verdictSeparator, type WayToFit } from "../../src/index.js";
 

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
-import { type ShardingPlan, simulateFsdp } from "@remat/mem-tracker/fsdp";
 import { heldPeak } from "@remat/memory";
 import { planCheckpointing } from "@remat/planner";
 import { readPyTorchTrace } from "@remat/pytorch";
 import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
+import { type ShardingPlan, simulateFsdp } from "@remat/sharding";
 import { goldenFiles, readGolden } from "@remat/testkit";
 import { type Trace, TraceBuilder } from "@remat/trace";
 import fc from "fast-check";
@@ -21,9 +21,7 @@ const { peakBytes } = heldPeak(trace);
 const recorded = priceTrace(
   readPyTorchTrace(
     JSON.parse(
-      gunzipSync(
-        readFileSync(new URL("../../../mem-tracker/test/fixtures/plain-tf.json.gz", import.meta.url)),
-      ).toString(),
+      gunzipSync(readFileSync(new URL("../../../sharding/test/fixtures/plain-tf.json.gz", import.meta.url))).toString(),
     ),
   ),
   deviceSpec("a100"),

@@ -1,5 +1,5 @@
-import { formatBytes } from "@remat/text-table";
 import { type DeviceSpec, RematError, RuntimeSource, type Trace, withNotes } from "@remat/trace";
+import { formatBytes } from "@remat/trace/text";
 import * as tf from "@tensorflow/tfjs-core";
 import { deviceSpec } from "../device-specs/device-specs.js";
 import { type OpCall, sumBytes } from "../op-call.js";

@@ -1,4 +1,4 @@
-import { findBackend } from "@remat/backends";
+import { findBackend } from "@remat/dispatch-hook/backends";
 import * as tf from "@tensorflow/tfjs-core";
 
 interface HostGlobals {

@@ -1,4 +1,3 @@
-import { isRepeatable } from "@remat/backends";
 import {
   type DispatchMode,
   fasterGradientsNow,
@@ -14,6 +13,7 @@ import {
   type TapeNode,
   type UpdateCall,
 } from "@remat/dispatch-hook";
+import { isRepeatable } from "@remat/dispatch-hook/backends";
 import {
   Category,
   type CheckpointForm,

@@ -1,4 +1,4 @@
-import type { KernelAttributes } from "@remat/kernels";
+import type { KernelAttributes } from "@remat/dispatch-hook/kernels";
 
 /** Longer lists are data (the values of a constant), not attributes that shape and cost depend on. */
 const longestList = 64;

@@ -1,7 +1,7 @@
 import * as tf from "@tensorflow/tfjs";
 import "@tensorflow/tfjs-backend-wasm";
 import { withDispatchMode } from "@remat/dispatch-hook";
-import { DataDependentError, fakeMode } from "@remat/fake";
+import { DataDependentError, fakeMode } from "@remat/dispatch-hook/fake";
 import { describeTrace } from "@remat/testkit";
 import type { Trace } from "@remat/trace";
 import fc from "fast-check";

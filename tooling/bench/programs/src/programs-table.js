@@ -1,4 +1,4 @@
-import { formatTable } from "@remat/text-table";
+import { formatTable } from "@remat/trace/text";
 
 const mb = (/** @type {number} */ bytes) => (bytes / 1e6).toFixed(0);
 

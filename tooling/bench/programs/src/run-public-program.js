@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { allocatorEnvironment } from "@remat/native-backend";
+import { allocatorEnvironment } from "@remat/cli/native";
 import { runProgram } from "@remat/program";
 import { build } from "esbuild";
 

@@ -1,7 +1,7 @@
-import type { BackendName } from "@remat/backends";
 import { MemoryMeter } from "@remat/checkpoint";
 import { withDispatchMode } from "@remat/dispatch-hook";
-import { DataDependentError, fakeMode } from "@remat/fake";
+import type { BackendName } from "@remat/dispatch-hook/backends";
+import { DataDependentError, fakeMode } from "@remat/dispatch-hook/fake";
 import { parseTrace, RematError, type Trace, writeTrace } from "@remat/trace";
 import { TraceRecorder } from "@remat/tracer";
 import * as tf from "@tensorflow/tfjs";

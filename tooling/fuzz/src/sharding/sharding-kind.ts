@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
-import { CheckpointedRun, fullyShardCode, parseShardingPlan, simulateFsdp } from "@remat/mem-tracker/fsdp";
 import { heldPeak } from "@remat/memory";
 import { readPyTorchTrace } from "@remat/pytorch";
+import { CheckpointedRun, fullyShardCode, parseShardingPlan, simulateFsdp } from "@remat/sharding";
 import { RematError, type Trace } from "@remat/trace";
 import type { FuzzerKind } from "../campaign.js";
 import { explore } from "../explore.js";
@@ -68,7 +68,7 @@ const known = new Map<string, { readonly trace: Trace; readonly run: Checkpointe
 function runOf(model: string): { readonly trace: Trace; readonly run: CheckpointedRun } {
   const before = known.get(model);
   if (before !== undefined) return before;
-  const fixture = new URL(`../../../../packages/mem-tracker/test/fixtures/plain-${model}.json.gz`, import.meta.url);
+  const fixture = new URL(`../../../../packages/sharding/test/fixtures/plain-${model}.json.gz`, import.meta.url);
   const trace = readPyTorchTrace(JSON.parse(gunzipSync(readFileSync(fixture)).toString()));
   const made = { trace, run: new CheckpointedRun(trace) };
   known.set(model, made);

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { openDispatchMode } from "@remat/dispatch-hook";
-import { fakeMode } from "@remat/fake";
+import { fakeMode } from "@remat/dispatch-hook/fake";
 import { ModTracker } from "@remat/mod-tracker";
 import { TraceRecorder } from "@remat/tracer";
 import * as tf from "@tensorflow/tfjs";

@@ -1,6 +1,6 @@
-import { findBackend } from "@remat/backends";
 import { type OpCall, type OpDone, registeredVariables, type Storage } from "@remat/dispatch-hook";
-import { kernelPeakBytes } from "@remat/fake";
+import { findBackend } from "@remat/dispatch-hook/backends";
+import { kernelPeakBytes } from "@remat/dispatch-hook/fake";
 import { optimizerSlots } from "@remat/mod-tracker";
 import { Category, type Trace } from "@remat/trace";
 import { TraceRecorder } from "@remat/tracer";

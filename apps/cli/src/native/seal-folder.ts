@@ -1,0 +1,72 @@
+import { chmodSync, lstatSync, readdirSync, writeFileSync } from "node:fs";
+import { join, relative, sep } from "node:path";
+import { distrustOf, formatSums, hashFile, readSums, sumsFile } from "@remat/dispatch-hook/backends/node";
+
+const writableByOthers = 0o022;
+
+/** What of a folder in the cache is not as it was built. */
+export interface SealProblem {
+  /** The file's or folder's, or that of the whole. */
+  readonly path: string;
+  readonly what: string;
+}
+
+/** Takes from everybody but the owner the right to write to anything in a folder, and writes `SHA256SUMS` of all its files. @internal */
+export async function sealFolder(folder: string): Promise<void> {
+  for (const path of [folder, ...entriesOf(folder)]) protect(path);
+  const sums = new Map<string, string>();
+  for (const path of filesOf(folder)) sums.set(inFolder(folder, path), await hashFile(path));
+  writeFileSync(join(folder, sumsFile), formatSums(sums), { mode: 0o644 });
+}
+
+/** Takes from everybody but the owner the right to write to a file or folder. @internal */
+export function protect(path: string): void {
+  const stats = lstatSync(path);
+  if (!stats.isSymbolicLink() && (stats.mode & writableByOthers) !== 0)
+    chmodSync(path, stats.mode & 0o7777 & ~writableByOthers);
+}
+
+/**
+ * What of a folder is not as `sealFolder` left it: files changed, gone or added, and what belongs to others or can be written to by them.
+ *
+ * @param hash `hashFile`, or one that remembers
+ * @internal
+ */
+export async function checkSeal(
+  folder: string,
+  hash: (path: string) => Promise<string> = hashFile,
+): Promise<{ problems: readonly SealProblem[]; files: number }> {
+  const sums = readSums(folder);
+  if (sums === undefined)
+    return { problems: [{ path: folder, what: `has no ${sumsFile}, so an earlier remat made it` }], files: 0 };
+  const problems: SealProblem[] = [];
+  for (const path of [folder, ...entriesOf(folder)]) {
+    const distrust = distrustOf(path);
+    if (distrust !== undefined) problems.push({ path, what: distrust.slice(path.length + 1) });
+  }
+  const missing = new Set(sums.keys());
+  for (const path of filesOf(folder)) {
+    const name = inFolder(folder, path);
+    const expected = sums.get(name);
+    missing.delete(name);
+    if (expected === undefined) problems.push({ path, what: "was not there when it was built" });
+    else {
+      const found = await hash(path).catch(() => "none, since it cannot be read");
+      if (found !== expected) problems.push({ path, what: `has the SHA-256 ${found}, expected ${expected}` });
+    }
+  }
+  for (const name of missing) problems.push({ path: join(folder, name), what: "is not there any more" });
+  return { problems, files: sums.size };
+}
+
+/** All that is in a folder, sorted, links not followed. */
+const entriesOf = (folder: string): readonly string[] =>
+  readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .sort()
+    .map((name) => join(folder, name));
+
+/** Files and links, which are to files. */
+const filesOf = (folder: string): readonly string[] =>
+  entriesOf(folder).filter((path) => !lstatSync(path).isDirectory() && path !== join(folder, sumsFile));
+
+const inFolder = (folder: string, path: string): string => relative(folder, path).split(sep).join("/");

@@ -1,0 +1,59 @@
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { checkCached, type Environment, type NativePackage } from "@remat/dispatch-hook/backends/node";
+import { RematError } from "@remat/trace";
+import { type CommandResult, failureText, runCommand } from "./run-command.js";
+import { verifyScript } from "./verify-script.js";
+
+/** What a native backend said of itself when it was tried. */
+export interface NativeCheck {
+  /** The version of TensorFlow that it calls. */
+  readonly tensorflow: string;
+  /** Whether a CUDA device is used. */
+  readonly usesGpu: boolean;
+  /** The loss of the small model before and after training. */
+  readonly loss: readonly [first: number, last: number];
+}
+
+/**
+ * Trains a small model in a fresh process with the package that is installed in `app`: a product by hand, a convolution and its gradient, ten
+ * epochs of a dense model. All symbols are resolved at once, so that one that TensorFlow lacks is found now and not in the middle of a run.
+ *
+ * @throws RematError `NATIVE_VERIFY`; `NATIVE_UNTRUSTED` of what is in the cache and others can have changed, before any of it is loaded
+ * @example
+ * await verifyNative(nativeAppFolder("tfjs-node"), "tfjs-node"); // { tensorflow: "2.21.0", usesGpu: false, loss: [3.2, 0.9] }
+ */
+export async function verifyNative(
+  app: string,
+  name: NativePackage,
+  env: Environment = process.env,
+): Promise<NativeCheck> {
+  const path = moduleIn(app, `@tensorflow/${name}`);
+  if (path !== undefined) checkCached(path, env);
+  const result = await runCommand(process.execPath, ["-e", verifyScript, app, `@tensorflow/${name}`], {
+    env: { ...env, LD_BIND_NOW: "1", TF_CPP_MIN_LOG_LEVEL: "3", NODE_OPTIONS: "" },
+  });
+  const line = result.stdout.split("\n").find((text) => text.startsWith("{"));
+  if (result.code !== 0 || line === undefined)
+    throw new RematError("NATIVE_VERIFY", `the addon of @tensorflow/${name} in ${app} does not work: ${why(result)}`);
+  return JSON.parse(line) as NativeCheck;
+}
+
+function moduleIn(app: string, name: string): string | undefined {
+  try {
+    return createRequire(join(app, "package.json")).resolve(name);
+  } catch {
+    return undefined;
+  }
+}
+
+function why(result: CommandResult): string {
+  const text = failureText(result);
+  if (result.signal === "SIGILL")
+    return `${text}. TensorFlow's wheels need a processor with AVX; a TensorFlow built for this one can be named by --tensorflow.`;
+  if (text.includes("undefined symbol"))
+    return `${text}. This TensorFlow lacks a function that tfjs-node calls; 2.12 to 2.21 have all. Name another by --tensorflow.`;
+  if (/GLIBC(XX)?_/.test(text))
+    return `${text}. The system's C or C++ library is older than TensorFlow needs; use a newer system, or an older TensorFlow by --tensorflow.`;
+  return `${text}. Build it anew by remat setup native --force.`;
+}

@@ -1,0 +1,69 @@
+import type { Backend } from "../backend.js";
+import { type DataEntry, requestedBytes } from "../data-entry.js";
+import { libraryBytes } from "./library-bytes.js";
+import { nativeResidency } from "./residency.js";
+import { restoreUtil } from "./restore-util.js";
+import { tensorflowSharing } from "./sharing.js";
+
+/** `tensorflow/core/framework/types.proto`, as far as tfjs-node uses it. */
+const dtypes: Readonly<Record<number, string>> = {
+  1: "float32",
+  3: "int32",
+  4: "uint8",
+  7: "string",
+  8: "complex64",
+  9: "int64",
+  10: "bool",
+};
+
+/** TensorFlow's allocator on GPUs rounds up to this (`BFCAllocator::kMinAllocationSize`). */
+const gpuUnitBytes = 256;
+
+const isOnGpu = (instance: object | undefined): boolean =>
+  (instance as { readonly isUsingGpuDevice?: boolean } | undefined)?.isUsingGpuDevice === true;
+
+const keepsFreedMemory =
+  "TensorFlow keeps it, unless the process starts with remat's allocator: `remat exec --budget <size> -- node <program>` starts it so, and `remat doctor` prints the line to do so by hand, LD_PRELOAD=… node <program>.";
+
+/** Whether the process has begun with what `allocatorEnvironment` of `@remat/cli/native` returns. */
+const startsWithAllocator = (): boolean => {
+  const { process } = globalThis as { readonly process?: Partial<NodeJS.Process> };
+  return process?.env?.["LD_PRELOAD"]?.includes("/caching-allocator.so") === true;
+};
+
+/** TensorFlow by tfjs-node or tfjs-node-gpu, which tfjs names `tensorflow`. */
+export const native: Backend = {
+  name: "tensorflow",
+  alias: "native",
+  priority: 3,
+  packages: [
+    {
+      name: "@tensorflow/tfjs-node-gpu",
+      built: { by: "remat setup native --gpu", as: "tfjs-node-gpu" },
+      withoutGpu: {
+        reason: "TensorFlow found no CUDA device, so it runs on the CPU",
+        fix: 'pip install "tensorflow[and-cuda]"',
+      },
+    },
+    { name: "@tensorflow/tfjs-node", built: { by: "remat setup native", as: "tfjs-node" } },
+  ],
+  kernels: "tensorflow",
+  sharing: tensorflowSharing,
+  residency: nativeResidency,
+  get keepsFreedMemory() {
+    return startsWithAllocator() ? undefined : keepsFreedMemory;
+  },
+  libraryBytes,
+  bytesOf: (entry: DataEntry) =>
+    requestedBytes(entry, typeof entry.dtype === "number" ? (dtypes[entry.dtype] ?? "") : entry.dtype),
+  deviceOf(instance) {
+    return isOnGpu(instance)
+      ? { device: "cuda:0", allocationUnitBytes: gpuUnitBytes, isAsynchronous: true }
+      : { device: "cpu", allocationUnitBytes: 1, isAsynchronous: false };
+  },
+  // TensorFlow's kernel for CPUs goes through the rows in their order; that for GPUs adds them by atomics, in any.
+  addsSegmentsInOrder: (instance) => !isOnGpu(instance),
+  // CUDA's kernels add up to nine inputs in one expression, from left to right, and flush denormal numbers as that of `AddV2` does; of more they add eight to each other, then to the sum.
+  mostAddedInOrder: (instance) => (isOnGpu(instance) ? 9 : 0),
+  prepare: restoreUtil,
+};

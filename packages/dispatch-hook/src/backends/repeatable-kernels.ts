@@ -1,0 +1,56 @@
+import { RematError } from "@remat/trace";
+import * as core from "@tensorflow/tfjs-core";
+import { pictureKernels, randomKernels } from "../kernels/index.js";
+import { backends, findBackend } from "./find-backend.js";
+import { isOwnKernel, ownKernelNames, rememberKernels } from "./first-seen-kernels.js";
+
+const declared = new Map<string, number>();
+
+for (const { name } of backends) rememberKernels(name);
+
+/**
+ * Tells whether a kernel gives the same values whenever it is run on the same inputs, so that it may be replayed: one of tfjs's own that does, as the
+ * backend brought it or as `provideGradientKernels` gave it, or one that {@link declarePure} was called for. Of any other nothing is known.
+ *
+ * @example
+ * isRepeatable("Relu", "cpu"); // true, unless another was registered in its place
+ */
+export function isRepeatable(kernel: string, backend: string): boolean {
+  if (declared.has(kernel)) return true;
+  if (randomKernels.has(kernel) || pictureKernels.has(kernel) || !ownKernelNames.has(kernel)) return false;
+  return isOwnKernel(kernel, backend) || findBackend(backend).isProvided?.(kernel) === true || isFake(backend);
+}
+
+/** Fake kernels, of all names, are registered anew each time. */
+const isFake = (backend: string): boolean =>
+  (core.findBackend(backend) as { readonly standsFor?: object } | null)?.standsFor !== undefined;
+
+/**
+ * Declares that a kernel of your own gives the same values, to the bit, whenever it is run on the same inputs, and does nothing besides: budgets, plans
+ * and checkpoints may then replay it. Otherwise what it makes is held. Returns what takes that back.
+ *
+ * @throws RematError `KERNEL_UNKNOWN` if no backend has a kernel of that name
+ * @example
+ * tf.registerKernel({ kernelName: "Swish", backendName: "cpu", kernelFunc });
+ * declarePure("Swish");
+ */
+export function declarePure(kernel: string): () => void {
+  if (
+    ![...backends.map(({ name }) => name), core.getBackend()].some(
+      (backend) => core.getKernel(kernel, backend) !== undefined,
+    )
+  )
+    throw new RematError(
+      "KERNEL_UNKNOWN",
+      `declarePure(): no backend has a kernel ${JSON.stringify(kernel)}. Register it first, or mend the name.`,
+    );
+  declared.set(kernel, (declared.get(kernel) ?? 0) + 1);
+  let isDeclared = true;
+  return () => {
+    if (!isDeclared) return;
+    isDeclared = false;
+    const times = (declared.get(kernel) as number) - 1;
+    if (times === 0) declared.delete(kernel);
+    else declared.set(kernel, times);
+  };
+}

@@ -1,0 +1,30 @@
+import type { TensorInfo } from "@tensorflow/tfjs-core";
+import type { KernelAttributes } from "../kernels/index.js";
+import type { Backend } from "./backend.js";
+import { type BackendName, findBackend } from "./find-backend.js";
+import type { SharedBuffer, TensorShape } from "./sharing-rules.js";
+
+const none: readonly SharedBuffer<never>[] = [];
+
+/** Tells whether the `Identity` with which the engine saves a tensor makes a copy. */
+export const savingCopies = ({ sharing }: Backend): boolean => sharing.size > 0 && !sharing.has("Identity");
+
+/**
+ * Returns which outputs of a kernel live in an input's buffer on `backend`, since a `DataId` is not a buffer (architecture rule 7). On a backend
+ * without a table nothing is known to share. Source: the kernels of tfjs 4.22.0 and, for `tensorflow`, those of TensorFlow 2.x. Tests
+ * compare with `ArrayBuffer`s on cpu, heap addresses on wasm and resident memory on native.
+ *
+ * @example
+ * const x = { shape: [4, 16], dtype: "float32" };
+ * sharedBuffers("tensorflow", "Reshape", { x }, { shape: [64] }); // [{ output: 0, input: x }]
+ * sharedBuffers("wasm", "Identity", { x }, {}); // []
+ */
+export function sharedBuffers<T extends TensorShape = TensorInfo>(
+  backend: Backend | BackendName,
+  kernel: string,
+  inputs: Readonly<Record<string, T | undefined>> | readonly T[],
+  attributes: KernelAttributes | undefined,
+): readonly SharedBuffer<T>[] {
+  const { sharing } = typeof backend === "string" ? findBackend(backend) : backend;
+  return sharing.get(kernel)?.(inputs as Readonly<Record<string, T>>, attributes ?? {}) ?? none;
+}

@@ -1,0 +1,40 @@
+import { slice_util, util } from "@tensorflow/tfjs-core";
+import { type KernelAttributes, type StridedSlice, stridedSliceInfo } from "../kernels/index.js";
+import type { TensorShape } from "./sharing-rules.js";
+
+/** `begin` and `size` of a Slice, without the shorthands that tfjs allows. @internal */
+export function sliceBounds(x: TensorShape, { begin, size }: KernelAttributes): [begin: number[], size: number[]] {
+  return slice_util.parseSliceParams(x as never, begin as number[], size as number[]) as [number[], number[]];
+}
+
+export interface StridedSliceBounds {
+  readonly isIdentity: boolean;
+  readonly sliceDim0: boolean;
+  readonly isSimpleSlice: boolean;
+  readonly begin: number[];
+  readonly end: number[];
+  readonly size: number[];
+}
+
+/** @internal */
+export function stridedSliceBounds(x: TensorShape, attributes: KernelAttributes): StridedSliceBounds {
+  const info = stridedSliceInfo(x.shape, attributes as unknown as StridedSlice);
+  return { ...info, size: slice_util.computeOutShape(info.begin, info.end, info.strides) };
+}
+
+/** Sizes of the pieces of a SplitV and its axis, counted from the front. @internal */
+export function splitPieces(x: TensorShape, attributes: KernelAttributes): { axis: number; sizes: number[] } {
+  const [axis] = util.parseAxisParam(attributes.axis as number, x.shape as number[]);
+  const given = attributes.numOrSizeSplits as number | number[];
+  const length = x.shape[axis];
+  if (typeof given === "number") return { axis, sizes: new Array<number>(given).fill(length / given) };
+  const known = given.reduce((sum, size) => (size === -1 ? sum : sum + size), 0);
+  return { axis, sizes: given.map((size) => (size === -1 ? length - known : size)) };
+}
+
+/** Axis and number of outputs of an Unpack. @internal */
+export function unpackPieces(value: TensorShape, attributes: KernelAttributes): { axis: number; sizes: number[] } {
+  const given = attributes.axis as number;
+  const axis = given < 0 ? given + value.shape.length : given;
+  return { axis, sizes: new Array<number>(value.shape[axis]).fill(1) };
+}

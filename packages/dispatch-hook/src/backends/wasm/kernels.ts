@@ -1,0 +1,16 @@
+import { commonTraits } from "../../kernels/index.js";
+import type { BackendKernels } from "../backend.js";
+import { wasmOutputs } from "./outputs.js";
+import { wasmScratch } from "./scratch.js";
+
+/** With what `provideGradientKernels` gives it. */
+const lacking =
+  "Complex ComplexAbs Draw Einsum FFT IFFT Imag RaggedGather RaggedRange RaggedTensorToTensor Real StaticRegexReplace";
+
+/** The kernels of the backend in WebAssembly. */
+export const wasmKernels: BackendKernels = {
+  lacks: new Set(lacking.split(/\s+/)),
+  traits: { ...commonTraits, identityShares: false, averagesInFloat32: true, stridesInFloat32: true },
+  outputs: wasmOutputs,
+  scratch: wasmScratch,
+};

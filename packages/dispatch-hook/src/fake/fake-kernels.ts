@@ -1,0 +1,82 @@
+import { RematError } from "@remat/trace";
+import {
+  copyRegisteredKernels,
+  getKernelsForBackend,
+  type KernelConfig,
+  type NamedAttrMap,
+  type NamedTensorInfoMap,
+  registerKernel,
+  unregisterKernel,
+} from "@tensorflow/tfjs-core";
+import {
+  type Backend,
+  type BackendKernels,
+  backends,
+  isKnown,
+  kernelRules,
+  kernelsOfBackend,
+} from "../backends/index.js";
+import type { Infer } from "../kernels/index.js";
+import type { FakeBackend } from "./fake-backend.js";
+import { foldConstants } from "./fold-constants.js";
+
+function fakeKernel(
+  kernelName: string,
+  infer: Infer<NamedTensorInfoMap, NamedAttrMap | undefined>,
+  backendName: string,
+): KernelConfig {
+  return {
+    kernelName,
+    backendName,
+    kernelFunc: ({ inputs, attrs, backend }) => {
+      const fake = backend as FakeBackend;
+      // A kernel may run another one.
+      const outer = fake.kernel;
+      fake.kernel = kernelName;
+      const outputs = infer(inputs, attrs, fake);
+      fake.kernel = outer;
+      foldConstants(kernelName, inputs, attrs, outputs);
+      return outputs;
+    },
+  };
+}
+
+function absentKernel(kernelName: string, backendName: string, standsFor: Backend): KernelConfig {
+  const others = backends
+    .filter((backend) => {
+      const kernels = kernelsOfBackend(backend);
+      return isKnown(kernels) && !kernels.lacks.has(kernelName);
+    })
+    .map(({ name }) => name);
+  const kernelFunc = (): never => {
+    throw new RematError(
+      "KERNEL_MISSING",
+      `Kernel ${kernelName} does not exist on the ${standsFor.name} backend, which fake mode stands for here; it exists on ${others.join(" and ")}. ` +
+        `Choose another one: fakeMode(fn, { backend: "${others[0]}" }).`,
+    );
+  };
+  return { kernelName, backendName, kernelFunc };
+}
+
+/** Registers the kernels of the backend that fake mode stands for; returns what takes them away. @internal */
+export function registerFakeKernels(backendName: string, standsFor: Backend, kernels: BackendKernels): () => void {
+  const rules = kernelRules(kernels);
+  for (const [kernelName, infer] of rules) {
+    const absent = kernels.lacks.has(kernelName);
+    registerKernel(
+      absent ? absentKernel(kernelName, backendName, standsFor) : fakeKernel(kernelName, infer as never, backendName),
+    );
+  }
+  return () => {
+    for (const kernelName of rules.keys()) unregisterKernel(kernelName, backendName);
+  };
+}
+
+/** Registers a backend's own kernels under another name; returns what takes them away. @internal */
+export function registerKernelsOf(backend: string, name: string): () => void {
+  copyRegisteredKernels(backend, name);
+  const kernels = getKernelsForBackend(name);
+  return () => {
+    for (const { kernelName } of kernels) unregisterKernel(kernelName, name);
+  };
+}

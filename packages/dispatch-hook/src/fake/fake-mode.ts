@@ -1,0 +1,186 @@
+import { RematError } from "@remat/trace";
+import { type DataType, env, type Tensor } from "@tensorflow/tfjs-core";
+import { type Backend, type BackendName, fullestBackend, kernelRules } from "../backends/index.js";
+import { type EngineInternals, engineInternals } from "../engine/index.js";
+import { deviceFreeBackend } from "./device-free-backend.js";
+import { FakeBackend } from "./fake-backend.js";
+import type { FakeInstance } from "./fake-instance.js";
+import { registerFakeKernels, registerKernelsOf } from "./fake-kernels.js";
+import { type FakeableBackend, fakeableBackend, fakeableHere, type RunningBackend } from "./fakeable-backend.js";
+import { guardOptimizers } from "./guard-optimizers.js";
+import { guardStates } from "./guard-states.js";
+import { guardVariables } from "./guard-variables.js";
+import { makeFakeTensor } from "./make-fake-tensor.js";
+import { noteTensors, type Release } from "./note-tensors.js";
+import { override, remember, shared, type Undo, undoAll } from "./override.js";
+import { runFills, skipFills } from "./skip-fills.js";
+import { skipInitializers } from "./skip-initializers.js";
+
+export interface FakeModeOptions {
+  /** The backend to stand for: its kernels, and which of them share a buffer. Left out: that which lacks the fewest kernels, `cpu`. */
+  readonly backend?: BackendName | Backend;
+  /** Keep what `fn` leaves behind, instead of disposing of all tensors and variables that are not part of its result. */
+  readonly keepTensors?: boolean;
+  /** Have the arrays filled that tfjs fills in JavaScript: that takes its time then, and memory until they are collected. */
+  readonly fillArrays?: boolean;
+}
+
+interface OpenMode {
+  readonly undos: Undo[];
+  readonly release: Release;
+  closed: boolean;
+}
+
+const fakes = new WeakMap<Backend, FakeInstance>();
+const openModes: OpenMode[] = [];
+const skipAllFills = shared(skipFills);
+const registrations = new WeakMap<Backend, () => Undo>();
+
+/** The one fake backend that stands for a backend; of one that runs without its device a new one each time, since it knows how the data of the real one lies. */
+function fakeOf(fakeable: FakeableBackend | RunningBackend): FakeInstance {
+  const { backend } = fakeable;
+  if ("running" in fakeable) return deviceFreeBackend(backend, fakeable.running);
+  let fake = fakes.get(backend);
+  if (fake === undefined) {
+    const { kernels } = fakeable;
+    fake = new FakeBackend(backend, kernels, kernelRules(kernels)) as FakeInstance;
+    fakes.set(backend, fake);
+  }
+  return fake;
+}
+
+/**
+ * Returns the backend that fake mode stands for, or `undefined` outside of fake mode.
+ *
+ * @example
+ * fakeMode(() => currentFakeBackend(), { backend: "wasm" }); // "wasm"
+ */
+export function currentFakeBackend(): string | undefined {
+  return currentFake()?.standsFor.name;
+}
+
+/**
+ * Returns a tensor of a shape and dtype without values, for plain functions. Outside of fake mode it belongs to the fake cpu backend.
+ *
+ * @example
+ * const x = fakeTensor([8, 1024, 768]);
+ * fakeMode(() => attention(x).shape);
+ */
+export function fakeTensor(shape: readonly number[], dtype: DataType = "float32"): Tensor {
+  return makeFakeTensor(currentFake() ?? fakeOf(fakeableBackend("cpu")), [...shape], dtype);
+}
+
+function currentFake(): FakeInstance | undefined {
+  const { backendInstance } = engineInternals();
+  return backendInstance?.standsFor === undefined ? undefined : (backendInstance as unknown as FakeInstance);
+}
+
+function useBackend(engine: EngineInternals, standsFor: FakeableBackend | RunningBackend, backend: FakeInstance): Undo {
+  const name = `fake-${standsFor.backend.name}`;
+  const undos = ["backendName", "backendInstance", "profiler"].map((key) => remember(engine, key));
+  undos.push(
+    override(engine.registry, name, backend),
+    override(engine.registryFactory, name, { factory: () => backend, priority: 0 }),
+  );
+  let register = registrations.get(standsFor.backend);
+  if (register === undefined) {
+    register = shared(() =>
+      "running" in standsFor
+        ? registerKernelsOf(standsFor.backend.name, name)
+        : registerFakeKernels(name, standsFor.backend, standsFor.kernels),
+    );
+    registrations.set(standsFor.backend, register);
+  }
+  undos.push(register());
+  // Runs to its end at once, since the backend is there already.
+  void engine.setBackend(name);
+  return () => undoAll(undos);
+}
+
+function open(options: FakeModeOptions): OpenMode {
+  const engine = engineInternals();
+  if (engine.pendingBackendInit != null) {
+    throw new RematError(
+      "BACKEND_PENDING",
+      `Backend '${engine.backendName}' is still starting. Await tf.ready() before fakeMode().`,
+    );
+  }
+  const standsFor = fakeableHere(options.backend ?? fullestBackend());
+  const backend = fakeOf(standsFor);
+  const { release, stop } = noteTensors(engine);
+  const undos = [
+    stop,
+    guardVariables(engine),
+    guardOptimizers(),
+    guardStates(),
+    useBackend(engine, standsFor, backend),
+    skipAllFills(),
+  ];
+  if (options.fillArrays === true) undos.push(runFills());
+  const forget = (weight: Tensor, madeBy: string): void => backend.forget(weight.dataId, madeBy);
+  undos.push(skipInitializers((shape, dtype) => makeFakeTensor(backend, shape, dtype), forget));
+  // The checks of debug mode read every output.
+  if (env().getBool("DEBUG")) undos.push(override(env().getFlags(), "DEBUG", false));
+  const mode = { undos, release: options.keepTensors === true ? () => undefined : release, closed: false };
+  openModes.push(mode);
+  return mode;
+}
+
+/** Modes end in the order of a stack; one that ends too early (overlapping asynchronous modes) waits for those above it. */
+function close(mode: OpenMode, result: unknown): void {
+  mode.release(result);
+  mode.closed = true;
+  for (let top = openModes.at(-1); top?.closed === true; top = openModes.at(-1)) {
+    openModes.pop();
+    undoAll(top.undos);
+  }
+}
+
+/**
+ * Runs `fn` on a backend that computes nothing: its kernels infer shapes and dtypes, hand out data ids and reference counts as the backend
+ * they stand for does, and allocate no memory, so that a model of any size can be built and traced in milliseconds. It is what
+ * `FakeTensorMode` is to PyTorch.
+ *
+ * Fills in JavaScript of more than 1,024 elements (zeros, ones, random numbers, dropout masks) are skipped: a `tf.buffer` of that size holds
+ * nothing (`fillArrays` has them done). `Math.random` is called as often as ever, since tfjs draws only seeds from it. What initializers of layers make has no values at
+ * any size, and `Orthogonal` runs no kernels. Constants that JavaScript gives (`tf.tensor([2, 3])`) stay readable, up to 65,536 elements, and so does what is
+ * computed of known whole numbers, up to 1,024: shapes, axes, counters, where the cpu backend is loaded. Values of anything else are unknown: reading them, or running a kernel whose output shapes depend on values, throws a
+ * {@link DataDependentError}, but for what only reports: a single number that was computed (a loss, a metric) is NaN when it is read outside of forward and
+ * backward passes and of modules, so that `fit`, `evaluate` and loops of your own run as they are. A kernel that the backend lacks throws `KERNEL_MISSING`.
+ *
+ * Real tensors may be used inside; real variables, optimizers and stateful layers have their values back afterwards. Afterwards everything is as before, also after an
+ * exception: backend, kernels, globals, memory. Tensors and variables that `fn` made and that are not part of its result are disposed of;
+ * those in its result are fake for ever and can be used in a later fake mode. What cannot be undone is what else `fn` does to objects of its
+ * caller. The engine being one per process, other asynchronous work is fake, too, while an asynchronous `fn` is awaited.
+ *
+ * @example
+ * const { shape } = fakeMode(() => tf.matMul(tf.zeros([12288, 49152]), tf.zeros([49152, 12288]))); // [12288, 12288], at once
+ */
+export function fakeMode<T>(fn: () => T, options: FakeModeOptions = {}): T {
+  const mode = open(options);
+  let result: T;
+  try {
+    result = fn();
+  } catch (error) {
+    close(mode, undefined);
+    throw error;
+  }
+  if (!isPromise(result)) {
+    close(mode, result);
+    return result;
+  }
+  return result.then(
+    (value) => {
+      close(mode, value);
+      return value;
+    },
+    (error: unknown) => {
+      close(mode, undefined);
+      throw error;
+    },
+  ) as T;
+}
+
+function isPromise(value: unknown): value is Promise<unknown> {
+  return value !== null && typeof value === "object" && "then" in value && typeof value.then === "function";
+}

@@ -1,0 +1,119 @@
+import { elementsOf } from "@remat/trace";
+import {
+  type BackendValues,
+  type DataType,
+  findBackend,
+  getKernel,
+  type KernelBackend,
+  type NamedAttrMap,
+  type NamedTensorInfoMap,
+  type TensorInfo,
+} from "@tensorflow/tfjs-core";
+import { randomKernels } from "../kernels/index.js";
+import { FakeData } from "./fake-data.js";
+
+/** Shapes, axes, counters and ranges have no more elements, and weights have no fewer but for a few that cost nothing. */
+const foldedElements = 1024;
+
+/** As much of the cpu backend as is used. */
+interface ComputingBackend {
+  makeTensorInfo(shape: number[], dtype: DataType, values?: BackendValues): TensorInfo;
+  readSync(dataId: object): BackendValues;
+  disposeData(dataId: object, force?: boolean): boolean;
+}
+
+/**
+ * Computes what a fake kernel returns where that is known: of shapes that a model reads of its tensors, and computes others of (`Shape`, `StridedSlice`, `Pack`,
+ * `Reshape` of a converted graph), of counters of loops, of axes. All inputs must be known, and one a whole number or made of whole numbers: what is made of
+ * weights and of inputs alone stays unknown. By the kernel of the cpu backend, if that is there, as TensorFlow's grappler folds constants. @internal
+ */
+export function foldConstants(
+  kernel: string,
+  inputs: NamedTensorInfoMap | undefined,
+  attributes: NamedAttrMap | undefined,
+  made: TensorInfo | TensorInfo[],
+): void {
+  const outputs = Array.isArray(made) ? made : [made];
+  const known = knownInputs(inputs);
+  if (known === undefined || !outputs.every(canBeFolded) || randomKernels.has(kernel)) return;
+  if (known.length === 0 && !outputs.every(({ dtype }) => isWhole(dtype))) return;
+  const values = compute(kernel, inputs, attributes);
+  if (values?.length !== outputs.length) return;
+  outputs.forEach(({ dataId }, i) => {
+    (dataId as FakeData).values = values[i];
+    (dataId as FakeData).isFolded = true;
+  });
+}
+
+const isWhole = (dtype: DataType): boolean => dtype === "int32" || dtype === "bool";
+
+/** Undefined where one is not known, or none is a whole number: that is so of nearly every call. */
+function knownInputs(inputs: NamedTensorInfoMap | undefined): readonly FakeData[] | undefined {
+  const known: FakeData[] = [];
+  let hasWhole = false;
+  for (const name in inputs) {
+    const input = inputs[name] as TensorInfo | undefined;
+    if (input == null) continue;
+    const data = input.dataId;
+    if (!(data instanceof FakeData) || data.values === undefined || data.values.length > foldedElements)
+      return undefined;
+    hasWhole ||= isWhole(data.dtype) || data.isFolded;
+    known.push(data);
+  }
+  return hasWhole || known.length === 0 ? known : undefined;
+}
+
+/** What was not known before: a view is on the data of what it views. */
+function canBeFolded({ dataId, shape, dtype }: TensorInfo): boolean {
+  return (
+    dataId instanceof FakeData &&
+    dataId.values === undefined &&
+    (isWhole(dtype) || dtype === "float32") &&
+    elementsOf(shape) <= foldedElements
+  );
+}
+
+let computing: ComputingBackend | undefined;
+
+/** A cpu backend of its own, whose data neither the engine nor a mode knows of; undefined where that of tfjs is not loaded. */
+function computingBackend(): ComputingBackend | undefined {
+  if (computing !== undefined) return computing;
+  const loaded = findBackend("cpu") as KernelBackend | null;
+  if (loaded === null) return undefined;
+  const { constructor } = loaded as unknown as { readonly constructor: new () => ComputingBackend };
+  // It advises whoever first computes on it in Node to take another.
+  return (computing = Object.assign(new constructor(), { firstUse: false }));
+}
+
+/** Undefined where the cpu backend is not loaded, has no such kernel, or takes no such inputs. */
+function compute(
+  kernel: string,
+  inputs: NamedTensorInfoMap | undefined,
+  attributes: NamedAttrMap | undefined,
+): BackendValues[] | undefined {
+  const config = getKernel(kernel, "cpu");
+  const backend = config && computingBackend();
+  if (config === undefined || backend === undefined) return undefined;
+  const given: TensorInfo[] = [];
+  const place = (input: TensorInfo): TensorInfo => {
+    const { dtype, values } = input.dataId as FakeData;
+    const placed = backend.makeTensorInfo(input.shape, dtype, values);
+    given.push(placed);
+    return { ...placed, dtype: input.dtype };
+  };
+  const placed: Record<string, TensorInfo> | TensorInfo[] = Array.isArray(inputs) ? [] : {};
+  for (const name in inputs)
+    if (inputs[name] != null) (placed as Record<string, TensorInfo>)[name] = place(inputs[name] as TensorInfo);
+  try {
+    const results = [
+      config.kernelFunc({ inputs: placed as never, backend, ...(attributes && { attrs: attributes }) }),
+    ].flat();
+    const values = results.map(({ dataId }) => backend.readSync(dataId).slice() as BackendValues);
+    for (const { dataId } of results) backend.disposeData(dataId);
+    return values;
+  } catch {
+    return undefined;
+  } finally {
+    for (const { dataId } of given) backend.disposeData(dataId, true);
+  }
+}

@@ -1,0 +1,53 @@
+import { Tensor } from "@tensorflow/tfjs-core";
+import { openDispatchMode } from "../index.js";
+import type { Undo } from "./override.js";
+
+type Fields = Record<string, unknown>;
+
+/**
+ * Remembers what optimizers hold that update weights from now on: what they make in fake mode is disposed of with everything else. The function returned
+ * gives it back to those that would be left with what is gone; one that is part of the mode's result goes on with what it has. @internal
+ */
+export function guardOptimizers(): Undo {
+  const guarded = new Map<Fields, ReadonlyMap<string, unknown>>();
+  const close = openDispatchMode({
+    optimizerUpdateComing(optimizer) {
+      const fields = optimizer as Fields;
+      if (!guarded.has(fields))
+        guarded.set(fields, new Map(Object.entries(fields).map(([key, value]) => [key, copied(value)])));
+    },
+  });
+  return () => {
+    close();
+    for (const [fields, before] of guarded) if (!ownsTensors(fields, before)) restore(fields, before);
+  };
+}
+
+const copied = (value: unknown): unknown => (Array.isArray(value) ? [...(value as unknown[])] : value);
+
+function restore(fields: Fields, before: ReadonlyMap<string, unknown>): void {
+  for (const key of Object.keys(fields)) if (!before.has(key)) Reflect.deleteProperty(fields, key);
+  for (const [key, value] of before) {
+    const now = fields[key];
+    if (Array.isArray(now) && Array.isArray(value)) now.splice(0, now.length, ...(value as unknown[]));
+    else fields[key] = value;
+  }
+}
+
+/** Whether tensors live in fields now that were not there before. */
+function ownsTensors(fields: Fields, before: ReadonlyMap<string, unknown>): boolean {
+  const had = tensorsIn([...before.values()]);
+  return [...tensorsIn(Object.values(fields))].some((tensor) => !had.has(tensor) && !tensor.isDisposed);
+}
+
+/** An optimizer's slots are variables in lists, by name. */
+function tensorsIn(values: readonly unknown[]): Set<Tensor> {
+  const found = new Set<Tensor>();
+  for (const value of values)
+    for (const one of Array.isArray(value) ? (value as unknown[]) : [value]) {
+      const tensor =
+        one instanceof Tensor ? one : (one as { readonly variable?: unknown } | null | undefined)?.variable;
+      if (tensor instanceof Tensor) found.add(tensor);
+    }
+  return found;
+}

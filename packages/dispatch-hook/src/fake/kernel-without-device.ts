@@ -1,0 +1,158 @@
+import { backend as currentInstance, type DataId, getKernel, type TensorInfo } from "@tensorflow/tfjs-core";
+import type { Backend, DataEntry } from "../backends/index.js";
+import type { KernelAttributes, KernelInputs } from "../kernels/index.js";
+import { type EntryStore, layoutOf, storeOf } from "./device-free-backend.js";
+
+/** An entry on a device: whether it has come there, is packed, lies in another's. */
+interface DeviceEntry extends DataEntry {
+  readonly texture?: object | null;
+  readonly resource?: object | null;
+  readonly isPacked?: boolean;
+  readonly slice?: object | null;
+}
+
+/** Keeps what kernels make, and lays out for them what the real backend has as it lies there. Counts what is made, not what is given. */
+class CountingStore implements EntryStore {
+  private readonly entries = new Map<DataId, DataEntry>();
+  private readonly given = new Map<DataId, DataEntry>();
+  /** What was made and freed, in order. */
+  readonly events: { readonly dataId: DataId; readonly bytes: number }[] = [];
+
+  constructor(
+    private readonly real: EntryStore,
+    private readonly bytesOf: Backend["bytesOf"],
+  ) {}
+
+  has(dataId: DataId): boolean {
+    return this.entries.has(dataId) || this.given.has(dataId) || this.real.has(dataId);
+  }
+
+  get(dataId: DataId): DataEntry {
+    let entry = this.entries.get(dataId) ?? this.given.get(dataId);
+    if (entry === undefined) this.given.set(dataId, (entry = layoutOf(this.real.get(dataId))));
+    return entry;
+  }
+
+  set(dataId: DataId, entry: DataEntry): void {
+    this.entries.set(dataId, entry);
+    this.events.push({ dataId, bytes: this.bytesOf(entry) });
+  }
+
+  delete(dataId: DataId): boolean {
+    const entry = this.entries.get(dataId);
+    if (entry === undefined) return false;
+    this.events.push({ dataId, bytes: -this.bytesOf(entry) });
+    return this.entries.delete(dataId);
+  }
+
+  numDataIds(): number {
+    return this.entries.size;
+  }
+
+  clear(): void {
+    this.entries.clear();
+    this.given.clear();
+    this.events.length = 0;
+  }
+}
+
+/** A backend without its device, and what is known of its kernels. */
+interface Rehearsal {
+  readonly instance: { readonly tensorDataPendingDisposal?: DataId[]; dispatchCountInPass?: number };
+  readonly store: CountingStore;
+  readonly real: EntryStore;
+  readonly known: Map<string, number | undefined>;
+}
+
+const rehearsals = new WeakMap<object, Rehearsal>();
+
+function rehearsalOf(backend: Backend, instance: object): Rehearsal | undefined {
+  const found = rehearsals.get(instance);
+  if (found !== undefined || backend.withoutDevice === undefined) return found;
+  const made = backend.withoutDevice(instance) as Record<string, unknown>;
+  const named = storeOf(instance);
+  if (named === undefined) return undefined;
+  const [name, real] = named;
+  const store = new CountingStore(real, (entry) => backend.bytesOf(entry));
+  made[name] = store;
+  const rehearsal = { instance: made, store, real, known: new Map<string, number | undefined>() };
+  rehearsals.set(instance, rehearsal);
+  return rehearsal;
+}
+
+/**
+ * Returns the most bytes that a kernel of the backend that runs now will hold at once besides its inputs, by running it without the device, on inputs that lie as they do now: packed or not,
+ * on the device or not yet. Undefined where it reads values that nobody has computed.
+ *
+ * @internal
+ */
+export function peakWithoutDevice(
+  backend: Backend,
+  kernel: string,
+  inputs: KernelInputs,
+  attributes: KernelAttributes | undefined,
+): number | undefined {
+  const rehearsal = rehearsalOf(backend, currentInstance());
+  const config = getKernel(kernel, backend.name);
+  if (rehearsal === undefined || config === undefined) return undefined;
+  const { known } = rehearsal;
+  const key = JSON.stringify([kernel, describeInputs(rehearsal.real, inputs), attributes]);
+  if (!known.has(key)) known.set(key, rehearse(rehearsal, config.kernelFunc as KernelFunction, inputs, attributes));
+  return known.get(key);
+}
+
+type KernelFunction = (call: { inputs: unknown; attrs: unknown; backend: unknown }) => TensorInfo | TensorInfo[];
+
+function rehearse(
+  { instance, store }: Rehearsal,
+  run: KernelFunction,
+  inputs: KernelInputs,
+  attributes: KernelAttributes | undefined,
+): number | undefined {
+  // How many kernels are queued when this one comes differs from time to time: here it is none, so that nothing is freed before the end.
+  instance.dispatchCountInPass = 0;
+  try {
+    const made = [run({ inputs: copyOfInputs(inputs), attrs: attributes ?? {}, backend: instance })].flat();
+    const views = new Set(
+      made.filter(({ dataId }) => (store.get(dataId) as DeviceEntry).slice != null).map(({ dataId }) => dataId),
+    );
+    return mostOf(store.events, views);
+  } catch {
+    return undefined;
+  } finally {
+    // What waits for kernels that are queued waits for none.
+    instance.tensorDataPendingDisposal?.splice(0);
+    store.clear();
+  }
+}
+
+function mostOf(events: CountingStore["events"], views: ReadonlySet<DataId>): number {
+  let bytes = 0;
+  let most = 0;
+  for (const event of events) if (!views.has(event.dataId)) most = Math.max(most, (bytes += event.bytes));
+  return most;
+}
+
+/** A kernel may change the shape of an input for a while. */
+function copyOfInputs(inputs: KernelInputs): unknown {
+  const copy = ({ dataId, shape, dtype }: TensorInfo): TensorInfo => ({ dataId, shape, dtype });
+  if (Array.isArray(inputs)) return (inputs as readonly TensorInfo[]).map(copy);
+  return Object.fromEntries(
+    Object.entries(inputs as Readonly<Record<string, TensorInfo | readonly TensorInfo[] | undefined>>).map(
+      ([name, input]) => [name, Array.isArray(input) ? input.map(copy) : input && copy(input as TensorInfo)],
+    ),
+  );
+}
+
+/** Of what is given all that a kernel's program depends on. */
+function describeInputs(real: EntryStore, inputs: KernelInputs): unknown {
+  return Object.entries(inputs).map(([name, input]) => [
+    name,
+    [input as TensorInfo | readonly TensorInfo[] | undefined].flat().map((each) => {
+      if (each == null) return null;
+      const entry = (real.has(each.dataId) ? real.get(each.dataId) : {}) as DeviceEntry;
+      const { texture, resource, isPacked, shape, slice } = entry;
+      return [each.shape, each.dtype, (texture ?? resource) != null, isPacked === true, shape, slice != null];
+    }),
+  ]);
+}

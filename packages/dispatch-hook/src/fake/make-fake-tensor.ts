@@ -1,0 +1,9 @@
+import type { DataType, Tensor } from "@tensorflow/tfjs-core";
+import { type EngineBackend, engineInternals } from "../engine/index.js";
+import type { FakeInstance } from "./fake-instance.js";
+
+/** @internal */
+export function makeFakeTensor(backend: FakeInstance, shape: number[], dtype: DataType): Tensor {
+  backend.kernel = "a call of fakeTensor";
+  return engineInternals().makeTensorFromTensorInfo(backend.make(shape, dtype), backend as EngineBackend);
+}

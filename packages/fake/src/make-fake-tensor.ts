@@ -1,9 +1,0 @@
-import { type EngineBackend, engineInternals } from "@remat/dispatch-hook/engine";
-import type { DataType, Tensor } from "@tensorflow/tfjs-core";
-import type { FakeInstance } from "./fake-instance.js";
-
-/** @internal */
-export function makeFakeTensor(backend: FakeInstance, shape: number[], dtype: DataType): Tensor {
-  backend.kernel = "a call of fakeTensor";
-  return engineInternals().makeTensorFromTensorInfo(backend.make(shape, dtype), backend as EngineBackend);
-}

@@ -1,8 +1,0 @@
-export { type MemoryUnit, memoryUnits } from "@remat/text-table";
-export { displayMoment } from "./display-moment.js";
-export { MemTracker, type ModuleState } from "./mem-tracker.js";
-export type { MemoryReducer } from "./memory-reducer.js";
-export type { ModuleMemory } from "./module-record.js";
-export { parseMemoryUnit } from "./parse-memory-unit.js";
-export { requireMemoryTrace, type TrackMemoryOptions, trackLive, trackMemory } from "./track-memory.js";
-export type { TraceSource, TrackerOptions } from "./tracker-options.js";

@@ -1,0 +1,292 @@
+import {
+  Category,
+  EventKind,
+  type MemorySnapshot,
+  Phase,
+  RematError,
+  resetModStatsMark,
+  type Trace,
+} from "@remat/trace";
+import { displaySafe, type MemoryUnit } from "@remat/trace/text";
+import {
+  DeviceRows,
+  HeldMemory,
+  type LiveStorages,
+  type MemoryMoment,
+  type MomentOptions,
+  momentOfPeak,
+  rowWidth,
+  totalColumn,
+} from "../index.js";
+import { type CategoryLabels, shownCategories } from "./category-labels.js";
+import { displaySnapshot, displayStates } from "./display.js";
+import { type ModuleMemory, ModuleRecord } from "./module-record.js";
+import { naturalOrder } from "./natural-order.js";
+import { parseMemoryUnit } from "./parse-memory-unit.js";
+import type { TraceSource, TrackerOptions } from "./tracker-options.js";
+
+/**
+ * Memory by device and category from a trace's events, and the largest value it reached; subclasses say what a module's states are.
+ * Feeding a trace as it grows gives the same as feeding it whole. @internal
+ */
+export abstract class MemoryReducer<State extends string> {
+  protected readonly records: Map<number, ModuleRecord<State>> = new Map();
+  /** By module: the module outside every other in which it was called last. */
+  private readonly outermost = new Map<number, number>();
+  protected trace: Trace | undefined;
+  private readonly labels: CategoryLabels;
+  private readonly stateLabels: Readonly<Record<State, string>>;
+  /** What is held; whatever of it is asked for, the account answers. */
+  private readonly held: HeldMemory = new HeldMemory({
+    turning: () => this.raiseWithin(),
+    freeing: (storage) => this.uncountAddend(storage),
+    categorized: (storage, was) => this.noteCategory(storage, was),
+    op: (op) => this.raiseModulePeaks(op),
+    other: (kind, item, value, event) => this.takeOther(kind, item, value, event),
+  });
+  /** The most that was held since the last op and before something was freed: what the op at hand needs inside. */
+  private readonly within = new DeviceRows();
+  protected source: TraceSource | undefined;
+  private readonly options: TrackerOptions;
+
+  /** What is alive now. */
+  protected get storages(): LiveStorages {
+    return this.held.storages;
+  }
+
+  protected constructor(labels: CategoryLabels, stateLabels: Readonly<Record<State, string>>, options: TrackerOptions) {
+    this.labels = labels;
+    this.stateLabels = stateLabels;
+    this.options = options;
+  }
+
+  /**
+   * From now on every question first takes in what `source` has recorded since the last, so that it is answered for this moment of a run
+   * that goes on. Nothing is lost between two questions: peaks are those of every event.
+   *
+   * @example
+   * const tracker = new MemTracker().follow(recorder);
+   */
+  follow(source: TraceSource): this {
+    this.source = source;
+    return this;
+  }
+
+  /**
+   * Takes in the events of `trace` that were not taken in before, up to `endEvent`. Each trace must extend the one before.
+   *
+   * @throws RematError `TRACE_EVENT_ORDER` for a trace that contradicts itself, `MEMORY_SECOND_ITERATION`
+   */
+  update(trace: Trace, endEvent: number = trace.events.count): this {
+    this.trace = trace;
+    this.held.take(trace, Math.min(endEvent, trace.events.count));
+    return this;
+  }
+
+  /** How many events have been taken in. */
+  get eventCount(): number {
+    this.catchUp();
+    return this.held.position;
+  }
+
+  /** What is held now, or was when most was held, by device. Bytes as allocated. */
+  snapshot(which: "current" | "peak" = "current"): readonly MemorySnapshot[] {
+    this.catchUp();
+    return this.rowsOf(which).snapshot(this.storages.devices, this.shown);
+  }
+
+  /** Largest total on `device`, by default the device that the trace is about. */
+  peakBytes(device?: string): number {
+    const snapshots = this.snapshot("peak");
+    const name = device ?? this.trace?.header.device;
+    return snapshots.find((snapshot) => snapshot.device === name)?.totalBytes ?? 0;
+  }
+
+  /** What is known by module, in the order of their first calls. */
+  modules(): readonly ModuleMemory<State>[] {
+    this.catchUp();
+    const { shown } = this;
+    return [...this.records.values()].map((record) => record.memory(this.storages.devices, shown));
+  }
+
+  /** Forgets what is known by module; needed between two iterations. */
+  resetModStats(): void {
+    this.catchUp();
+    this.records.clear();
+  }
+
+  /**
+   * The moment of the peak: at which op in which module, and the largest storages alive then, with who made each.
+   *
+   * @throws RematError `MEMORY_NO_EVENTS` if nothing was held on the device
+   */
+  peakMoment(options: MomentOptions = {}): MemoryMoment {
+    this.catchUp();
+    const { trace, held } = this;
+    const device = options.device ?? trace?.header.device ?? "";
+    if (trace === undefined || !this.storages.devices.includes(device))
+      throw new RematError(
+        "MEMORY_NO_EVENTS",
+        `nothing was held on device ${JSON.stringify(device)}: expected one of ${this.storages.devices.join(", ") || "(none)"}. Update the tracker with a trace first.`,
+      );
+    return momentOfPeak(trace, held.peak(device), { ...options, categories: held.overridden });
+  }
+
+  /**
+   * The present or the peak snapshot as text, as upstream prints it.
+   *
+   * @param units B, KiB, MiB or GiB
+   * @throws RematError `UNKNOWN_UNIT`, `MEMORY_SNAPSHOT_KIND`
+   */
+  displaySnapshot(which: "current" | "peak" = "current", units: MemoryUnit = "B", tabulate = false): string {
+    return displaySnapshot(this.snapshot(which), this.labels.labels, parseMemoryUnit(units), tabulate);
+  }
+
+  /**
+   * Every module with at most `depth` names in its path, in natural order, with its snapshots by state and call, as upstream prints it.
+   *
+   * @throws RematError `UNKNOWN_UNIT`
+   */
+  displayModulewiseSnapshots(depth = 2, units: MemoryUnit = "B", tabulate = false): string {
+    const unit = parseMemoryUnit(units);
+    let text = "";
+    for (const module of naturalOrder(this.modules(), (m) => m.fqn)) {
+      if (module.fqn.split(".").length > depth) continue;
+      text += `Module:  ${displaySafe(module.fqn)}\n`;
+      text += displayStates(module.snapshots, this.stateLabels, this.labels.labels, unit, tabulate);
+    }
+    return text;
+  }
+
+  protected abstract enterModule(trace: Trace, row: number, event: number): void;
+  protected abstract exitModule(trace: Trace, row: number, event: number): void;
+  protected abstract fsdpHook(trace: Trace, row: number, hook: number): void;
+
+  /** From now on `storages` count as `category`, also those that are allocated later. */
+  protected override(storages: Iterable<number>, category: number): void {
+    this.catchUp();
+    this.held.override(storages, category);
+  }
+
+  protected recordOf(trace: Trace, module: number): ModuleRecord<State> {
+    const { fqn, kind } = trace.modules[module];
+    const record = new ModuleRecord<State>(fqn, kind);
+    this.records.set(module, record);
+    return record;
+  }
+
+  /** Called when an outermost module that is known is called again in the forward pass. */
+  protected startIteration(trace: Trace, call: number): void {
+    const outermost = trace.calls.module[call];
+    if (this.options.secondIteration === "reset") {
+      // Other models of the same step, as in a GAN, go on.
+      for (const module of [...this.records.keys()])
+        if (this.outermost.get(module) === outermost) this.records.delete(module);
+      return;
+    }
+    throw new RematError(
+      "MEMORY_SECOND_ITERATION",
+      `${trace.modules[outermost].fqn} is called a second time outside every module, so a second iteration begins; expected resetModStats() or the mark "${resetModStatsMark}" before it. Reset between iterations, or pass { secondIteration: "reset" } to keep the last.`,
+    );
+  }
+
+  private noteOutermost(trace: Trace, call: number): void {
+    const { parent, module } = trace.calls;
+    const outermost = parent[call] < 0 ? module[call] : this.outermost.get(module[parent[call]]);
+    this.outermost.set(module[call], outermost ?? module[call]);
+  }
+
+  private catchUp(): void {
+    if (this.source !== undefined) this.update(this.source.trace());
+  }
+
+  private takeOther(kind: number, item: number, value: number, event: number): void {
+    const trace = this.trace as Trace;
+    switch (kind) {
+      case EventKind.enterModule:
+        this.within.clear();
+        this.noteOutermost(trace, trace.moduleEvents.call[item]);
+        this.enterModule(trace, item, event);
+        break;
+      case EventKind.exitModule:
+        this.within.clear();
+        this.exitModule(trace, item, event);
+        break;
+      case EventKind.fsdpHook:
+        this.fsdpHook(trace, item, value);
+        break;
+      case EventKind.mark:
+        if (trace.strings[item] === resetModStatsMark) this.records.clear();
+        break;
+    }
+  }
+
+  private noteCategory(storage: number, was: number): void {
+    if (this.storages.category[storage] === Category.gradient && was !== Category.gradient) this.countGradient(storage);
+  }
+
+  /** A sum that the op before it has just added to is no gradient any more: the new sum is. */
+  private uncountAddend(storage: number): void {
+    const { trace } = this;
+    const { nextOp } = this.held;
+    if (trace === undefined || nextOp === 0 || trace.ops.phase[nextOp - 1] !== Phase.backward) return;
+    if (trace.header.framework !== "tfjs" || this.storages.category[storage] !== Category.gradient) return;
+    if (trace.opName(nextOp - 1) !== "Add") return;
+    const [sum] = trace.opInputs(nextOp - 1);
+    if (trace.tensors.storage[sum] === storage) this.countGradient(storage, -1);
+  }
+
+  private countGradient(storage: number, sign = 1): void {
+    const { trace } = this;
+    const op = this.storages.op[storage];
+    if (trace === undefined || op >= this.held.nextOp) return;
+    const { start, values } = trace.stacks;
+    const stack = trace.ops.stack[op];
+    for (let i = start[stack]; i < start[stack + 1]; i++) {
+      const record = this.records.get(trace.calls.module[values[i]]);
+      if (record !== undefined) record.gradientBytes += sign * this.storages.bytes[storage];
+    }
+  }
+
+  /** What the op at hand allocates and frees inside itself counts toward the peaks of its modules. */
+  private raiseWithin(): void {
+    const { within, storages } = this;
+    const { present, totals } = storages;
+    for (let i = 0; i < present.length; i++)
+      if (within.totalBytes(present[i]) < totals[present[i] * rowWidth + totalColumn])
+        within.copy(storages, present[i]);
+  }
+
+  private raiseModulePeaks(op: number): void {
+    const { within, storages, trace } = this;
+    if (trace !== undefined && this.records.size > 0) {
+      const { present, totals } = storages;
+      const phase = trace.ops.phase[op];
+      const backward = phase === Phase.backward || phase === Phase.recompute;
+      const { start, values } = trace.stacks;
+      const stack = trace.ops.stack[op];
+      for (let i = start[stack]; i < start[stack + 1]; i++) {
+        const record = this.records.get(trace.calls.module[values[i]]);
+        if (record === undefined) continue;
+        for (let j = 0; j < within.devices.length; j++)
+          record.raisePeak(backward, within.devices[j], within.rows[j], 0);
+        for (let j = 0; j < present.length; j++) record.raisePeak(backward, present[j], totals, present[j] * rowWidth);
+      }
+    }
+    within.clear();
+  }
+
+  private rowsOf(which: string): DeviceRows {
+    if (which === "current") return DeviceRows.of(this.storages);
+    if (which !== "peak")
+      throw new RematError(
+        "MEMORY_SNAPSHOT_KIND",
+        `unknown kind of snapshot ${JSON.stringify(which)}: expected current or peak.`,
+      );
+    return this.held.peakRows();
+  }
+
+  private get shown(): ReturnType<typeof shownCategories> {
+    return shownCategories(this.labels, this.storages.seen);
+  }
+}

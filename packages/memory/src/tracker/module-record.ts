@@ -1,0 +1,86 @@
+import type { CategoryName, MemorySnapshot } from "@remat/trace";
+import { type DeviceRows, totalColumn } from "../index.js";
+
+/** What a tracker knows of one module. Bytes as allocated. */
+export interface ModuleMemory<State extends string> {
+  readonly fqn: string;
+  /** Class of the module. */
+  readonly kind: string;
+  /** Of its parameters and buffers, those of the modules in it included. */
+  readonly parameterBytes: number;
+  readonly bufferBytes: number;
+  /** Of the tensors passed to its latest forward call and returned by it. */
+  readonly inputBytes: number;
+  readonly outputBytes: number;
+  /** Of the gradients of parameters that its backward pass made. */
+  readonly gradientBytes: number;
+  /** Largest total while it was active in its latest pass, by device. */
+  readonly localPeakBytes: Readonly<Record<string, number>>;
+  /** Memory by device in each state, a snapshot per call; states in the order in which they were reached. */
+  readonly snapshots: ReadonlyMap<State, readonly (readonly MemorySnapshot[])[]>;
+}
+
+/** {@link ModuleMemory} as it is being gathered. @internal */
+export class ModuleRecord<State extends string> {
+  readonly fqn: string;
+  readonly kind: string;
+  parameterBytes = 0;
+  bufferBytes = 0;
+  inputBytes = 0;
+  outputBytes = 0;
+  gradientBytes = 0;
+  /** By device; a hole where none was seen. */
+  localPeak: number[] = [];
+  readonly snapshots: Map<State, DeviceRows[]> = new Map();
+  peakForward: DeviceRows | undefined;
+  peakBackward: DeviceRows | undefined;
+
+  constructor(fqn: string, kind: string) {
+    this.fqn = fqn;
+    this.kind = kind;
+  }
+
+  add(state: State, rows: DeviceRows): void {
+    const known = this.snapshots.get(state);
+    if (known === undefined) this.snapshots.set(state, [rows]);
+    else known.push(rows);
+  }
+
+  /** A pass begins: its peak is what is held now, until more is. */
+  startPass(state: State, backward: boolean, rows: DeviceRows): void {
+    const peak = rows.clone();
+    this.localPeak = [];
+    for (const device of rows.devices) this.localPeak[device] = rows.totalBytes(device);
+    if (backward) this.peakBackward = peak;
+    else this.peakForward = peak;
+    this.add(state, peak);
+  }
+
+  /** Called for each op that runs with the module active: `rows[start]` begins what `device` holds. */
+  raisePeak(backward: boolean, device: number, rows: Float64Array, start: number): void {
+    const peak = backward ? this.peakBackward : this.peakForward;
+    if (peak === undefined || rows[start + totalColumn] <= (this.localPeak[device] ?? 0)) return;
+    this.localPeak[device] = rows[start + totalColumn];
+    peak.set(device, rows, start);
+  }
+
+  memory(devices: readonly string[], shown: readonly CategoryName[]): ModuleMemory<State> {
+    const localPeakBytes: Record<string, number> = {};
+    this.localPeak.forEach((bytes, device) => {
+      localPeakBytes[devices[device]] = bytes;
+    });
+    return {
+      fqn: this.fqn,
+      kind: this.kind,
+      parameterBytes: this.parameterBytes,
+      bufferBytes: this.bufferBytes,
+      inputBytes: this.inputBytes,
+      outputBytes: this.outputBytes,
+      gradientBytes: this.gradientBytes,
+      localPeakBytes,
+      snapshots: new Map(
+        [...this.snapshots].map(([state, list]) => [state, list.map((rows) => rows.snapshot(devices, shown))]),
+      ),
+    };
+  }
+}

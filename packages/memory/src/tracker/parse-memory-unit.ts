@@ -1,0 +1,19 @@
+import { RematError } from "@remat/trace";
+import { type MemoryUnit, memoryUnits } from "@remat/trace/text";
+
+/**
+ * Returns `text` as a unit.
+ *
+ * @throws RematError `UNKNOWN_UNIT`
+ * @example
+ * parseMemoryUnit("MiB"); // "MiB"
+ */
+export function parseMemoryUnit(text: string): MemoryUnit {
+  const found = memoryUnits.find((unit) => unit === text);
+  if (found === undefined)
+    throw new RematError(
+      "UNKNOWN_UNIT",
+      `unknown unit ${JSON.stringify(text)}: expected one of ${memoryUnits.join(", ")}. Note the capital letters: KiB is 1024 bytes.`,
+    );
+  return found;
+}

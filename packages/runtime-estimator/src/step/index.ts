@@ -1,0 +1,2 @@
+export { type PriceStepOptions, priceStep } from "./price-step.js";
+export { type PricedStepOptions, tracePricedStep } from "./trace-priced-step.js";

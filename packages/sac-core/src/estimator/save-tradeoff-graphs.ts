@@ -1,0 +1,77 @@
+import { createHash } from "node:crypto";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { RematError } from "@remat/trace";
+import { writeOutput } from "@remat/trace/files";
+import { type SACTradeOffStats, tradeOffSvg } from "../index.js";
+
+/**
+ * Draws the trade-off of each module into `folder` (made if need be), as `FQN.svg` and `FQN.png`; characters that a file system might not
+ * take are replaced and names that would then be alike told apart.
+ *
+ * @throws RematError (`GRAPHS_FOLDER`) where there can be no such folder; what the file system throws
+ * @returns paths of the files written
+ * @example
+ * await saveTradeoffGraphs([{ fqn: "Transformer", tradeOff: tradeOff(stats, order) }], "tradeoff_graphs");
+ */
+export async function saveTradeoffGraphs(
+  modules: readonly { readonly fqn: string; readonly tradeOff: SACTradeOffStats }[],
+  folder: string,
+): Promise<readonly string[]> {
+  // The rasteriser is native code and only needed here.
+  const { Resvg } = await import("@resvg/resvg-js");
+  await makeFolder(folder);
+  const written: string[] = [];
+  for (const { fqn, tradeOff } of modules) {
+    const svg = drawing(fqn, tradeOff);
+    const base = join(folder, fileName(fqn));
+    await writeOutput(`${base}.svg`, svg);
+    await writeOutput(
+      `${base}.png`,
+      new Resvg(svg, { fitTo: { mode: "zoom", value: 2 }, font: { loadSystemFonts: true } }).render().asPng(),
+    );
+    written.push(`${base}.svg`, `${base}.png`);
+  }
+  return written;
+}
+
+async function makeFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder, { recursive: true });
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    const found = code === "EEXIST" || code === "ENOTDIR" ? "it is, or is in, a file" : message;
+    throw new RematError(
+      "GRAPHS_FOLDER",
+      `${folder}: cannot be the folder of drawings (${found}). Name another folder, which need not be there.`,
+      { cause },
+    );
+  }
+}
+
+function drawing(fqn: string, stats: SACTradeOffStats): string {
+  const { discardedMemory, recomputationTime } = stats.tradeoffCurve;
+  const original = Array.from(discardedMemory, (x, i) => [x, recomputationTime[i]] as const);
+  const shifted = original.slice(0, -1).map(([x], i) => [x, recomputationTime[i + 1]] as const);
+  return tradeOffSvg({
+    title: fqn,
+    memoryBytes: stats.sacMemoryBytes,
+    runtimeMs: stats.sacRuntimeMs,
+    original,
+    shifted,
+    breaks: stats.fitBreaks,
+    slopes: stats.slopes,
+    intercepts: stats.intercepts,
+  });
+}
+
+/** Safe on every file system, and different for different names: where a character had to go, a short hash of the whole name follows. */
+function fileName(fqn: string): string {
+  const safe = fqn
+    .replace(/[^A-Za-z0-9._-]/g, "_")
+    .replace(/^\.+/, "_")
+    .slice(0, 120);
+  return safe === fqn && !/^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i.test(fqn)
+    ? safe
+    : `${safe}-${createHash("sha256").update(JSON.stringify(fqn)).digest("hex").slice(0, 8)}`;
+}

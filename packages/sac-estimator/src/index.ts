@@ -1,5 +1,0 @@
-export { type PriceStepOptions, priceStep } from "./price-step.js";
-export type { EstimateBackend, EstimateContext } from "./record-run.js";
-export { SACEstimator, type SACEstimatorOptions } from "./sac-estimator.js";
-export { saveTradeoffGraphs } from "./save-tradeoff-graphs.js";
-export { type PricedStepOptions, tracePricedStep } from "./trace-priced-step.js";

@@ -1,0 +1,394 @@
+import { Category, EventKind, Phase, row, type Trace } from "@remat/trace";
+import type { CastScope } from "./cast-scope.js";
+import { getOrInsert } from "./get-or-insert.js";
+import type { FloatIslands } from "./own-casts.js";
+import { packetOf } from "./packet-of.js";
+import { isFloatDtype } from "./sharding-plan.js";
+import { StorageDtypes } from "./storage-dtypes.js";
+import type { StorageRoles } from "./storage-roles.js";
+import { UnitCasts } from "./unit-casts.js";
+
+/** What mixed precision changes in a recorded run. */
+export interface CastStorages {
+  /** By storage: 1 where it is made in the parameters' dtype. */
+  readonly isLow: Uint8Array;
+  readonly lowDtype: string;
+  /** By event at which a module ends: storages of its outputs that the model's code then casts, and the dtype. */
+  readonly explicit: ReadonlyMap<number, readonly { readonly storage: number; readonly dtype: string }[]>;
+  /** By sharded module that computes in another dtype than others: what it is given in theirs, and casts. */
+  readonly inputs: ReadonlyMap<number, ReadonlySet<number>>;
+  /** By call of such a module: tensors from outside that its ops read, given to it as hooks see or by keyword. */
+  readonly readFromOutside: ReadonlyMap<number, ReadonlySet<number>>;
+  /** Of these modules, those that cast to the wider dtype. */
+  readonly castsUp: ReadonlySet<number>;
+  /** By sharded module: gradients that its backward pass makes in another dtype than that of the input they are of, to which autograd casts them. */
+  readonly gradients: ReadonlyMap<number, ReadonlyMap<number, string>>;
+  /** Where only some modules compute in the lower dtype: the first op that takes one and would be given two, -1 if none is. */
+  readonly twoDtypes: number;
+  /** By op: storages that it reads in another dtype than the one they were made in, and whether in the lower one: casts of the model's own code. */
+  readonly byOp: ReadonlyMap<number, ReadonlyMap<number, boolean>>;
+}
+
+/** Results that stay in float32 whatever goes in: statistics, by the position of the result. Source: ATen's CUDA kernels. */
+const wideResults: Readonly<Record<string, readonly number[]>> = {
+  native_layer_norm: [1, 2],
+  native_group_norm: [1, 2],
+  native_batch_norm: [1, 2],
+  cudnn_batch_norm: [1, 2],
+  _fused_rms_norm: [1],
+  _scaled_dot_product_efficient_attention: [1],
+  _scaled_dot_product_flash_attention: [1],
+  _scaled_dot_product_cudnn_attention: [1],
+};
+/**
+ * Kernels that may be given statistics or weights wider than their first tensor, whose dtype the result has: normalisation, and what computes
+ * a gradient from the gradient of a result.
+ */
+const firstDecides = /batch_norm|layer_norm|group_norm|rms_norm|BatchNorm|_backward/;
+
+/** Kernels that PyTorch runs on one dtype alone: a run of them has its tensors in one, whatever the code did for that. */
+const takesOneDtype =
+  /^(mm|addmm|bmm|baddbmm|mv|addmv|dot|vdot|addr|convolution|_convolution|linear|_scaled_dot_product_\w+)$/;
+/** So often a run is gone through again for what must have been cast; each time all that follows from it is known. */
+const mostPasses = 12;
+
+/**
+ * Tells which storages a run makes in a lower dtype, when parameters are gathered and inputs cast in it: each op's results follow
+ * PyTorch's promotion (a wider tensor with dimensions wins; scalars do not), but for statistics. Where that would have a product of matrices read two dtypes, which PyTorch refuses, the
+ * wider tensor that began it (a table of cosines, a mask) is one that the model's code makes in the dtype of what it goes with, which leaves nothing in a run of one dtype. tfjs computes in float32 only, so there what
+ * code makes by itself (masks, constants) or reads as a buffer takes no part in it, and a gradient has the dtype of what it is the gradient
+ * of, as in PyTorch. Undefined where nothing is cast.
+ */
+export function castStorages(
+  trace: Trace,
+  lowDtype: string | undefined,
+  roles: Pick<StorageRoles, "becomesParameter" | "firstTensor" | "gradients">,
+  scope: CastScope,
+): CastStorages | undefined {
+  if (lowDtype === undefined) return undefined;
+  const narrowed = new Set<number>();
+  for (let pass = 1; ; pass++) {
+    const flow = flowThrough(trace, new DtypeFlow(trace, lowDtype, roles, scope, narrowed));
+    const { twoDtypes, byOp } = flow;
+    const { isLow } = flow.dtypes;
+    const { explicit, inputs, gradients } = flow.units;
+    if (flow.refused.size === 0 || pass === mostPasses) {
+      const { castsUp = new Set<number>(), readFromOutside = new Map<number, ReadonlySet<number>>() } =
+        scope.mixed ?? {};
+      return { isLow, lowDtype, explicit, inputs, readFromOutside, gradients, twoDtypes, byOp, castsUp };
+    }
+    for (const storage of flow.refused) narrowed.add(storage);
+  }
+}
+
+function flowThrough(trace: Trace, flow: DtypeFlow): DtypeFlow {
+  const { kind, subject, value, count } = trace.events;
+  for (let event = 0; event < count; event++) {
+    if (kind[event] === EventKind.op) flow.op(subject[event]);
+    else if (kind[event] === EventKind.enterModule) flow.units.enter(subject[event]);
+    else if (kind[event] === EventKind.exitModule) flow.units.exit(subject[event], event);
+    else if (kind[event] === EventKind.categorize && value[event] === Category.buffer)
+      flow.becomeBuffer(subject[event]);
+  }
+  return flow;
+}
+
+/** Follows dtypes from op to op. */
+class DtypeFlow {
+  readonly dtypes: StorageDtypes;
+  readonly units: UnitCasts;
+  twoDtypes = -1;
+  readonly byOp = new Map<number, Map<number, boolean>>();
+  /** By innermost call: what its forward ops have cast, and whether to the lower dtype. */
+  private readonly readIn = new Map<number, Map<number, boolean>>();
+  /** 1: made in the wider dtype by what is handed on in the lower one. */
+  private readonly handsBack: Uint8Array;
+  /** By storage of a gradient in the wider dtype: the call in whose backward pass it is so; -1: none. */
+  private readonly wideIn: Int32Array;
+  /** Of the op that is looked at: whether what it makes is handed on in the lower dtype; the call in which it is wide, or -1. */
+  private handing = false;
+  private wideCall = -1;
+  /** Wider tensors that some op cannot have been given as they are. */
+  readonly refused = new Set<number>();
+  /** By storage in a wider dtype: the one that made it so, where narrower ones went in, too; -1: none did. */
+  private readonly widenedBy: Int32Array;
+  /** What the model's code makes in the lower dtype, or casts. */
+  private readonly narrowed: ReadonlySet<number>;
+  private readonly trace: Trace;
+  private readonly scope: CastScope;
+  /** Gradients of parameters. */
+  private readonly ofParameters: StorageRoles["gradients"];
+  private readonly known: Uint8Array;
+  /** 1: ops that compute in the lower dtype. */
+  private readonly lowOps: Uint8Array;
+  /** Of the op that is looked at: the tensor by which its result is wide though others were not; -1: none. */
+  private meeting = -1;
+  /** Whether the run knows one float dtype only, so that its own says nothing of what the model's code would choose. */
+  private readonly oneFloat: boolean;
+
+  constructor(
+    trace: Trace,
+    lowDtype: string,
+    roles: Pick<StorageRoles, "becomesParameter" | "firstTensor" | "gradients">,
+    scope: CastScope,
+    narrowed: ReadonlySet<number>,
+  ) {
+    this.trace = trace;
+    this.scope = scope;
+    this.dtypes = new StorageDtypes(trace, lowDtype);
+    this.units = new UnitCasts(trace, this.dtypes, scope, roles.gradients);
+    this.ofParameters = roles.gradients;
+    this.narrowed = narrowed;
+    this.widenedBy = new Int32Array(trace.storages.count).fill(-1);
+    this.known = new Uint8Array(trace.storages.count);
+    this.lowOps = new Uint8Array(trace.ops.count);
+    this.handsBack = new Uint8Array(trace.storages.count);
+    this.wideIn = new Int32Array(trace.storages.count).fill(-1);
+    this.oneFloat = trace.header.framework === "tfjs";
+    for (let storage = 0; storage < trace.storages.count; storage++) {
+      const tensor = roles.firstTensor[storage];
+      if (roles.becomesParameter[storage] === 0 || tensor < 0 || !this.dtypes.isWide(tensor)) continue;
+      if (scope.mixed === undefined || scope.mixed.lowParameters.has(storage)) this.dtypes.lowInside[storage] = 1;
+    }
+  }
+
+  op(op: number): void {
+    const { trace } = this;
+    const outputs = trace.opOutputs(op);
+    const inputs = trace.opInputs(op);
+    this.meeting = -1;
+    this.handing = false;
+    this.wideCall = -1;
+    const low = trace.ops.phase[op] !== Phase.optimizer && this.resultIsLow(op, inputs);
+    if (low) this.lowOps[op] = 1;
+    for (const tensor of inputs)
+      for (const s of trace.tensorStorages(tensor)) {
+        if (low && this.oneFloat && this.known[s] === 0 && this.dtypes.isWide(tensor) && this.isMadeByCode(s))
+          this.dtypes.isLow[s] = 1;
+        this.known[s] = 1;
+      }
+    const wide = low ? wideResults[packetOf(trace.opName(op))] : undefined;
+    for (let k = 0; k < outputs.length; k++)
+      for (const s of trace.tensorStorages(outputs[k])) {
+        if (this.known[s] === 1) continue;
+        this.known[s] = 1;
+        this.dtypes.madeIn[s] = trace.ops.stack[op];
+        this.dtypes.madeBy[s] = op;
+        if (this.narrowed.has(s)) this.dtypes.isLow[s] = 1;
+        else if (!low) {
+          this.widenedBy[s] = this.meeting;
+          if (this.handing) this.handsBack[s] = 1;
+          this.wideIn[s] = this.wideCall;
+          // That of a parameter gets the parameter's dtype.
+          if ((this.handing || this.wideCall >= 0) && this.ofParameters.has(s)) this.dtypes.isLow[s] = 1;
+        }
+        if (low && !wide?.includes(k) && this.dtypes.isWide(outputs[k])) this.dtypes.isLow[s] = 1;
+      }
+  }
+
+  /** An update of statistics: buffers are not cast. */
+  becomeBuffer(storage: number): void {
+    this.dtypes.isLow[storage] = 0;
+    this.dtypes.madeIn[storage] = -1;
+  }
+
+  /** Whether no op made it, nor was it given to the root. */
+  private isMadeByCode(storage: number): boolean {
+    const category = this.trace.storages.category[storage];
+    return this.dtypes.lowInside[storage] === 0 && (category === Category.other || category === Category.temporary);
+  }
+
+  private resultIsLow(op: number, inputs: Int32Array): boolean {
+    const { trace, scope } = this;
+    const phase = trace.ops.phase[op];
+    // Stacks of the backward pass may lack the root, whose pass is not nested as the forward pass is.
+    const inBackward = phase === Phase.backward || phase === Phase.recompute;
+    const { forwardOp } = trace.ops;
+    if (this.oneFloat && phase === Phase.backward && forwardOp[op] >= 0) return this.lowOps[forwardOp[op]] === 1;
+    let inRoot = false;
+    let castModule = -1;
+    for (const call of trace.opCalls(op)) {
+      const module = trace.calls.module[call];
+      if (module === scope.root) inRoot = true;
+      if (phase === Phase.backward && scope.castModules.has(module)) castModule = module;
+    }
+    let lowTensor = false;
+    let wideTensor = false;
+    let lowScalar = false;
+    let wider = -1;
+    const onlyFirst = firstDecides.test(trace.opName(op));
+    const reads = scope.islands === undefined || this.oneFloat ? undefined : new IslandReads(scope.islands);
+    for (const tensor of inputs) {
+      if (!isFloatDtype(trace.tensorDtype(tensor))) continue;
+      const s = trace.tensors.storage[tensor];
+      // The gradient that enters a module whose output was cast is cast back.
+      const castBack = castModule >= 0 && this.dtypes.isWide(tensor) && !this.dtypes.isMadeIn(s, castModule);
+      const given =
+        scope.mixed !== undefined
+          ? this.units.isReadLow(s, op, phase, castModule) || castBack
+          : (this.dtypes.isLow[s] === 1 && (this.dtypes.widened[s] === 0 || castModule >= 0)) ||
+            (this.dtypes.lowInside[s] === 1 && (inRoot || inBackward)) ||
+            castBack ||
+            this.narrowed.has(s) ||
+            this.units.isCastFor(s, op);
+      const low = reads === undefined || !this.dtypes.isWide(tensor) ? given : this.readAs(op, s, given, reads);
+      if (onlyFirst && reads !== undefined) {
+        reads.first ??= low;
+        continue;
+      }
+      if (onlyFirst) return low;
+      if (this.oneFloat && !low && this.dtypes.madeIn[s] < 0 && (inRoot || inBackward)) continue;
+      const scalar = trace.tensors.shape.start[tensor] === trace.tensors.shape.start[tensor + 1];
+      if (scalar) lowScalar ||= low;
+      else if (low) lowTensor = true;
+      else if (this.dtypes.isWide(tensor)) {
+        wideTensor = true;
+        if (wider < 0 || this.widenedBy[wider] < 0) wider = s;
+      }
+    }
+    if (reads !== undefined) {
+      if (onlyFirst) return this.firstIsLow(op, reads);
+      const isWide = reads.islands.isWide[op];
+      if (isWide !== 0 && inputs.length > 0) {
+        this.handing = reads.casts && isWide === 1;
+        if (reads.casts || wideTensor) {
+          if (wider >= 0) this.meet(op, wider, lowTensor);
+          return false;
+        }
+      }
+      if (phase === Phase.backward && lowTensor && wideTensor) {
+        if (this.isSumOfGradients(op)) {
+          for (const storage of reads.wideGradients) this.castBy(op, storage, true);
+          return true;
+        }
+        if (reads.readsWide) for (const storage of reads.lowGradients) this.castBy(op, storage, false);
+      }
+      if (phase === Phase.backward && wideTensor && reads.readsWide) this.wideCall = trace.opCalls(op).at(-1) ?? -1;
+    }
+    // What PyTorch would refuse is cast before, so that what it makes is not wide for that.
+    if (wider >= 0 && !this.oneFloat && this.meet(op, wider, lowTensor)) return true;
+    const followsCode = this.oneFloat && scope.mixed === undefined && (inRoot || inBackward);
+    return (lowTensor || lowScalar || followsCode) && !wideTensor;
+  }
+
+  /** Whether an op reads a storage in the lower dtype, where the code of the model casts some by itself; `given`: whether it would as it was made. */
+  private readAs(op: number, storage: number, given: boolean, reads: IslandReads): boolean {
+    const { trace } = this;
+    const { isWide } = reads.islands;
+    const call = trace.opCalls(op).at(-1) ?? -1;
+    const maker = this.dtypes.madeBy[storage];
+    const toLow = (): boolean => {
+      this.castBy(op, storage, true);
+      return true;
+    };
+    if (trace.ops.phase[op] !== Phase.backward) {
+      if (isWide[op] !== 0) {
+        // A weight is read as it is: the product of both is wide.
+        if (this.handsBack[storage] === 1) reads.casts = true;
+        if (!given || (this.dtypes.lowInside[storage] === 1 && trace.storages.category[storage] === Category.parameter))
+          return given;
+        reads.casts = true;
+        this.castBy(op, storage, false);
+        getOrInsert(this.readIn, call, () => new Map<number, boolean>()).set(storage, false);
+        return false;
+      }
+      if (given || this.handsBack[storage] === 0) return given;
+      getOrInsert(this.readIn, call, () => new Map<number, boolean>()).set(storage, true);
+      return toLow();
+    }
+    if (maker >= 0 && trace.ops.phase[maker] === Phase.backward) {
+      if (given) {
+        reads.lowGradients.push(storage);
+        return true;
+      }
+      const leaves = this.wideIn[storage] >= 0 && !trace.opCalls(op).includes(this.wideIn[storage]);
+      if (this.handsBack[storage] === 1 || leaves) return toLow();
+      reads.wideGradients.push(storage);
+      if (this.wideIn[storage] >= 0) reads.readsWide = true;
+      return false;
+    }
+    const readsResult = maker >= 0 && isWide[maker] !== 0 && /softmax_backward/.test(trace.opName(op));
+    if (readsResult) {
+      reads.readsWide = true;
+      reads.ofSoftmax = isWide[maker];
+      return given;
+    }
+    const cast = this.readIn.get(call)?.get(storage);
+    if (cast === false && given) {
+      this.castBy(op, storage, false);
+      reads.readsWide = true;
+      return false;
+    }
+    if (cast === true && !given) return toLow();
+    if (!given && maker >= 0 && isWide[maker] !== 0) reads.readsWide = true;
+    return given;
+  }
+
+  /** Of an op whose first tensor says the dtype, but for the gradient of a softmax that was wide, which is made wide and handed on in the lower dtype. */
+  private firstIsLow(op: number, { first = false, ofSoftmax, lowGradients }: IslandReads): boolean {
+    if (ofSoftmax === 0) return first;
+    for (const storage of lowGradients) this.castBy(op, storage, false);
+    this.handing = true;
+    return false;
+  }
+
+  private isSumOfGradients(op: number): boolean {
+    const { trace } = this;
+    return (
+      /^add_?$/.test(packetOf(trace.opName(op))) &&
+      Array.from(trace.opInputs(op)).every((tensor) => {
+        const maker = this.dtypes.madeBy[trace.tensors.storage[tensor]];
+        return maker >= 0 && trace.ops.phase[maker] === Phase.backward;
+      })
+    );
+  }
+
+  private castBy(op: number, storage: number, toLow: boolean): void {
+    getOrInsert(this.byOp, op, () => new Map<number, boolean>()).set(storage, toLow);
+  }
+
+  /** Whether the model's code may have cast a tensor: not a parameter that a plan leaves as it is, nor what modules of two precisions hand on, which is as the plan says. */
+  private mayBeCast(storage: number): boolean {
+    const { trace, scope, dtypes } = this;
+    if (trace.storages.category[storage] === Category.parameter) return false;
+    if (scope.mixed === undefined) return true;
+    const made = dtypes.madeIn[storage];
+    const unit =
+      made < 0
+        ? undefined
+        : row(trace.stacks, made).findLast((call) => scope.mixed!.isLow.has(trace.calls.module[call]));
+    return (
+      unit !== undefined && scope.mixed.isLow.get(trace.calls.module[unit]) === true && dtypes.widened[storage] === 0
+    );
+  }
+
+  /** Notes by which tensor what an op makes is wide; returns whether it is one that takes one dtype, and so cannot be given these. */
+  private meet(op: number, wider: number, lowTensor: boolean): boolean {
+    const began = this.widenedBy[wider];
+    if (lowTensor || began >= 0) this.meeting = began >= 0 ? began : wider;
+    if (!lowTensor || this.trace.ops.phase[op] !== Phase.forward) return false;
+    if (!takesOneDtype.test(packetOf(this.trace.opName(op)))) return false;
+    if (this.mayBeCast(this.meeting)) {
+      this.refused.add(this.meeting);
+      return true;
+    }
+    if (this.twoDtypes < 0) this.twoDtypes = op;
+    return false;
+  }
+}
+
+/** What is found of the tensors that an op reads. */
+class IslandReads {
+  constructor(readonly islands: FloatIslands) {}
+
+  /** Of the first tensor: whether it is in the lower dtype. */
+  first: boolean | undefined;
+  /** Whether any is cast to the wider dtype, or comes from such a cast. */
+  casts = false;
+  /** Whether any is wide because the forward pass has cast it. */
+  readsWide = false;
+  /** Of the result of a softmax that was computed wide: how it is handed on; else 0. */
+  ofSoftmax = 0;
+  readonly lowGradients: number[] = [];
+  readonly wideGradients: number[] = [];
+}

@@ -1,0 +1,64 @@
+import { heldPeak } from "@remat/memory";
+import { phaseNames, type Trace } from "@remat/trace";
+import { type ShardingPlan, simulateFsdp } from "../index.js";
+
+/** For how long a unit's parameters are whole on the rank. */
+export interface GatheredSpan {
+  /** Ops of the rank's trace. */
+  readonly fromOp: number;
+  readonly toOp: number;
+  /** What runs as they come and as they go: phase and module. */
+  readonly from: string;
+  readonly to: string;
+}
+
+/** A unit of FSDP on a rank: modules that are gathered and resharded as one. */
+export interface UnitSummary {
+  readonly modules: readonly string[];
+  /** Of its parameters as the rank keeps them, and gathered. */
+  readonly shardBytes: number;
+  readonly gatheredBytes: number;
+  readonly spans: readonly GatheredSpan[];
+  /** Whether it is gathered when the rank holds most. */
+  readonly isGatheredAtPeak: boolean;
+}
+
+/**
+ * Returns which unit of FSDP holds gathered parameters when.
+ *
+ * @throws RematError as `simulateFsdp` does
+ * @example
+ * summarizeUnits(trace, { worldSize: 8 }).filter(({ isGatheredAtPeak }) => isGatheredAtPeak);
+ */
+export function summarizeUnits(trace: Trace, sharding: ShardingPlan): readonly UnitSummary[] {
+  const { trace: rank, groups, work } = simulateFsdp(trace, sharding);
+  const { op: peakOp } = heldPeak(rank);
+  const spans: [number, number][][] = groups.map(() => []);
+  const since = new Map<number, number>();
+  for (const item of work) {
+    if (item.kind === "use") since.set(item.group, item.op);
+    else if (item.kind === "reshard") {
+      spans[item.group].push([since.get(item.group) ?? 0, item.op]);
+      since.delete(item.group);
+    }
+  }
+  for (const [group, from] of since) spans[group].push([from, rank.ops.count]);
+  return groups.map(({ modules, parameters }, group) => ({
+    modules: modules.map((module) => rank.modules[module].fqn),
+    shardBytes: parameters.reduce((sum, { shardBytes }) => sum + shardBytes, 0),
+    gatheredBytes: parameters.reduce((sum, { gatheredBytes }) => sum + gatheredBytes, 0),
+    spans: spans[group].map(([fromOp, toOp]) => ({
+      fromOp,
+      toOp,
+      from: placeOf(rank, fromOp),
+      to: placeOf(rank, toOp - 1),
+    })),
+    isGatheredAtPeak: spans[group].some(([from, to]) => from <= peakOp && peakOp < to),
+  }));
+}
+
+function placeOf(trace: Trace, op: number): string {
+  const at = Math.min(op, trace.ops.count - 1);
+  const module = trace.opModule(at);
+  return `${phaseNames[trace.ops.phase[at]]}${module === undefined ? "" : ` of ${module.fqn}`}`;
+}

@@ -1,0 +1,113 @@
+import { bytesPerElement, Phase, type Trace } from "@remat/trace";
+import type { MixedUnits } from "./cast-scope.js";
+import { getOrInsert } from "./get-or-insert.js";
+import { matchModules } from "./match-modules.js";
+import type { ParameterGroup } from "./parameter-groups.js";
+import type { ShardedUnit } from "./sharded-units.js";
+import { type GroupPolicy, planError, type ShardingPlan } from "./sharding-plan.js";
+
+/**
+ * Returns modules whose outputs are cast to a wider dtype: where the model's code does so, and sharded ones of which the plan says so.
+ *
+ * @param last modules that run last of their units
+ */
+export function castModulesOf(
+  trace: Trace,
+  plan: ShardingPlan,
+  root: number,
+  units: readonly ShardedUnit[],
+  last: ReadonlySet<number>,
+): ReadonlyMap<number, string> {
+  const modules = new Map<number, string>();
+  for (const { mixedPrecision } of [plan, ...(plan.groups ?? [])])
+    for (const { after, dtype } of mixedPrecision?.explicitCasts ?? [])
+      for (const module of matchModules(trace, root, [after])) modules.set(module, dtype);
+  for (const unit of units) {
+    const output = unit.policy.mixedPrecision?.output;
+    for (const module of output === undefined ? [] : unit.modules) if (last.has(module)) modules.set(module, output!);
+  }
+  return modules;
+}
+
+/** Tells which of the sharded modules compute in another dtype, where not all do: of the root only what it has parameters for. */
+export function mixedUnits(
+  trace: Trace,
+  units: readonly ShardedUnit[],
+  groups: readonly ParameterGroup[],
+): MixedUnits | undefined {
+  const own = ownDtypeOf(groups);
+  const isCast = ({ policy: { mixedPrecision } }: { readonly policy: GroupPolicy }): boolean =>
+    mixedPrecision?.param !== undefined && mixedPrecision.param !== own;
+  if (units.every(isCast) || !units.some(isCast)) return undefined;
+  const saysOwn = ({ policy }: ShardedUnit): boolean => policy.mixedPrecision?.param === own;
+  return {
+    readFromOutside: readFromOutside(trace, new Set(units.flatMap(({ modules }) => modules))),
+    castsUp: new Set(own === undefined ? [] : units.filter(saysOwn).flatMap(({ modules }) => modules)),
+    isLow: new Map(units.flatMap((unit) => unit.modules.map((module) => [module, isCast(unit)] as const))),
+    lowParameters: new Set(groups.filter(isCast).flatMap(({ parameters }) => parameters.map(({ storage }) => storage))),
+  };
+}
+
+/** What is given to a module but for its weights: what ops in a call of it read that no op of the call made. */
+function readFromOutside(trace: Trace, sharded: ReadonlySet<number>): ReadonlyMap<number, ReadonlySet<number>> {
+  const read = new Map<number, Set<number>>();
+  const maker = new Int32Array(trace.storages.count).fill(-1);
+  for (let op = 0; op < trace.ops.count; op++) {
+    if (trace.ops.phase[op] === Phase.forward)
+      for (const call of trace.opCalls(op)) {
+        if (!sharded.has(trace.calls.module[call])) continue;
+        for (const tensor of trace.opInputs(op)) {
+          const storage = trace.tensors.storage[tensor];
+          if (maker[storage] >= 0 && !trace.opCalls(maker[storage]).includes(call))
+            getOrInsert(read, call, () => new Set<number>()).add(tensor);
+        }
+      }
+    // Not what an op writes to, as an update does to weights.
+    const inputs = new Set(Array.from(trace.opInputs(op), (tensor) => trace.tensors.storage[tensor]));
+    for (const tensor of trace.opOutputs(op)) {
+      const storage = trace.tensors.storage[tensor];
+      if (maker[storage] < 0 && !inputs.has(storage)) maker[storage] = op;
+    }
+  }
+  return read;
+}
+
+/**
+ * Returns the dtype that sharded modules compute in, other than their parameters' own.
+ *
+ * @throws RematError `SHARDING_PLAN` where these are several
+ */
+export function lowDtypeOf(
+  trace: Trace,
+  units: readonly ShardedUnit[],
+  groups: readonly ParameterGroup[],
+): string | undefined {
+  const own = ownDtypeOf(groups);
+  const first = new Map<string, number>();
+  for (const { policy, modules } of units) {
+    const dtype = policy.mixedPrecision?.param;
+    if (dtype !== undefined && dtype !== own && !first.has(dtype)) first.set(dtype, modules[0]);
+  }
+  const dtypes = [...first.keys()];
+  if (dtypes.length > 1) {
+    const named = [...first].map(([dtype, module]) => `${trace.modules[module].fqn} in ${dtype}`);
+    const [bytes, ...others] = dtypes.map((dtype) => bytesPerElement(dtype));
+    const alike = others.every((other) => other === bytes) ? `, which holds as much: either takes ${bytes} bytes` : "";
+    throw planError(
+      `${named.join(" and ")}: expected one dtype besides the parameters' own. Say the same param= of both${alike}.`,
+    );
+  }
+  return dtypes[0];
+}
+
+/** The parameters' own dtype, where they have one. */
+function ownDtypeOf(groups: readonly ParameterGroup[]): string | undefined {
+  const dtypes = new Set(groups.flatMap(({ parameters }) => parameters.map(({ dtype }) => dtype)));
+  return dtypes.size === 1 ? [...dtypes][0] : undefined;
+}
+
+/** Returns in which dtype a group reduces; undefined for that of its gradients. */
+export function reduceDtypeOf({ policy }: ParameterGroup): string | undefined {
+  const { param, reduce } = policy.mixedPrecision ?? {};
+  return reduce === param ? undefined : reduce;
+}

@@ -1,0 +1,160 @@
+import { DeviceRows } from "@remat/memory";
+import {
+  fsdpTrackerLabels,
+  MemoryReducer,
+  type ModuleMemory,
+  type ModuleRecord,
+  type TrackerOptions,
+} from "@remat/memory/tracker";
+import { Category, EventKind, FsdpHook, Phase, RematError, type Trace } from "@remat/trace";
+
+/** When memory is looked at around FSDP's hooks of a module. `…Checkpointed`: its forward pass is recomputed for checkpointing. */
+export type FsdpModuleState =
+  | "beforePreForward"
+  | "afterPreForward"
+  | "beforePostForward"
+  | "afterPostForward"
+  | "beforePreBackward"
+  | "afterPreBackward"
+  | "beforePostBackward"
+  | "afterPostBackward"
+  | "preForwardCheckpointed"
+  | "postForwardCheckpointed"
+  | "peakForward"
+  | "peakBackward";
+
+const stateLabels: Readonly<Record<FsdpModuleState, string>> = {
+  beforePreForward: "Before Pre-Forward",
+  afterPreForward: "After Pre-Forward",
+  beforePostForward: "Before Post-Forward",
+  afterPostForward: "After Post-Forward",
+  beforePreBackward: "Before Pre-Backward",
+  afterPreBackward: "After Pre-Backward",
+  beforePostBackward: "Before Post-Backward",
+  afterPostBackward: "After Post-Backward",
+  preForwardCheckpointed: "Pre-Forward AC",
+  postForwardCheckpointed: "Post-Forward AC",
+  peakForward: "Peak Forward",
+  peakBackward: "Peak Backward",
+};
+
+/**
+ * Returns whether a run was under PyTorch's FSDP: whether its trace has the hooks of a sharded module.
+ *
+ * @example
+ * const tracker = hasFsdpHooks(trace) ? new FSDPMemTracker().update(trace) : trackMemory(trace);
+ */
+export function hasFsdpHooks(trace: Trace): boolean {
+  return trace.events.kind.includes(EventKind.fsdpHook);
+}
+
+/**
+ * Memory of one rank of a model under FSDP: sharded and gathered parameters and gradients, buffers of collectives, and the rest, at present,
+ * at the peak, and around the hooks of every sharded module. Reads traces with FSDP's hooks: recorded ones, and those of `simulateFsdp`.
+ *
+ * Source: `torch/distributed/_tools/fsdp2_mem_tracker.py`, PyTorch 2.13.
+ *
+ * @example
+ * const tracker = new FSDPMemTracker().update(readPyTorchTrace(file));
+ * console.log(tracker.displaySnapshot("peak", "MiB", true));
+ */
+export class FSDPMemTracker extends MemoryReducer<FsdpModuleState> {
+  private isSharded = false;
+
+  constructor(options: TrackerOptions = {}) {
+    super(fsdpTrackerLabels, stateLabels, options);
+  }
+
+  /**
+   * Takes in the events of `trace` that were not taken in before, up to `endEvent`. Each trace must extend the one before.
+   *
+   * @throws RematError `TRACE_NOT_SHARDED` for a run with a backward pass and without FSDP's hooks; as `MemTracker.update`
+   */
+  override update(trace: Trace, endEvent: number = trace.events.count): this {
+    super.update(trace, endEvent);
+    if (endEvent >= trace.events.count && trace.hasPhase(Phase.backward)) this.requireHooks(trace);
+    return this;
+  }
+
+  /**
+   * What is known by sharded module, in the order of their first calls.
+   *
+   * @throws RematError `TRACE_NOT_SHARDED` for a run of modules without FSDP's hooks
+   */
+  override modules(): readonly ModuleMemory<FsdpModuleState>[] {
+    const modules = super.modules();
+    if (modules.length === 0 && this.trace !== undefined && this.trace.moduleEvents.count > 0)
+      this.requireHooks(this.trace);
+    return modules;
+  }
+
+  /** Overridden for a simulated rank whose weights are whole, as under DDP. @internal */
+  protected requireHooks(trace: Trace): void {
+    this.isSharded ||= hasFsdpHooks(trace);
+    if (this.isSharded) return;
+    throw new RematError(
+      "TRACE_NOT_SHARDED",
+      `the trace is not of a model under FSDP: found none of FSDP's hooks in ${trace.events.count} events. Use MemTracker for it, or simulateFsdp to predict one rank of many.`,
+    );
+  }
+
+  /** Shows `storages` of the trace as inputs, whatever its events say. */
+  trackInputs(storages: Iterable<number>): void {
+    this.override(storages, Category.input);
+  }
+
+  /** Does nothing, as upstream: what FSDP holds is found by itself. */
+  trackExternal(_storages?: Iterable<number>, _category?: number): void {}
+
+  /** Only FSDP's hooks count, which stand at their own places. */
+  protected enterModule(): void {}
+  protected exitModule(): void {}
+
+  protected fsdpHook(trace: Trace, eventRow: number, hook: number): void {
+    const call = trace.moduleEvents.call[eventRow];
+    const module = trace.calls.module[call];
+    const recomputes = trace.moduleEvents.phase[eventRow] === Phase.recompute;
+    const now = DeviceRows.of(this.storages);
+    if (hook === FsdpHook.preForwardBegin) {
+      if (!recomputes && this.records.has(module) && trace.calls.parent[call] < 0) this.startIteration(trace, call);
+      if (this.records.has(module)) return;
+      const record = this.recordOf(trace, module);
+      record.startPass("peakForward", false, now);
+      record.add("beforePreForward", now.clone());
+      return;
+    }
+    const record = this.known(trace, module, hook);
+    switch (hook) {
+      case FsdpHook.preForwardEnd:
+        return record.add(recomputes ? "preForwardCheckpointed" : "afterPreForward", now);
+      case FsdpHook.postForwardBegin:
+        return record.add(recomputes ? "postForwardCheckpointed" : "beforePostForward", now);
+      case FsdpHook.postForwardEnd:
+        return recomputes ? undefined : record.add("afterPostForward", now);
+      case FsdpHook.preBackwardBegin:
+        record.startPass("peakBackward", true, now);
+        return record.add("beforePreBackward", now.clone());
+      case FsdpHook.preBackwardEnd:
+        return record.add("afterPreBackward", now);
+      case FsdpHook.postBackwardBegin:
+        return record.add("beforePostBackward", now);
+      default:
+        return record.add("afterPostBackward", now);
+    }
+  }
+
+  private known(trace: Trace, module: number, hook: number): ModuleRecord<FsdpModuleState> {
+    const record = this.records.get(module);
+    if (record === undefined)
+      throw new RematError(
+        "TRACE_EVENT_ORDER",
+        `hook ${hook} of module ${trace.modules[module].fqn} is out of order: its pre-forward hook has not begun; expected that first. Record the trace again from before the first call.`,
+      );
+    return record;
+  }
+}
+
+/** Reads the simulated run of a rank, which may have whole weights (DDP, ZeRO) and then none of FSDP's hooks. @internal */
+export class RankMemTracker extends FSDPMemTracker {
+  protected override requireHooks(): void {}
+}

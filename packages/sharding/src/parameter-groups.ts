@@ -1,0 +1,263 @@
+import { readMemoryEvents } from "@remat/memory";
+import { Category, elementsOf, Phase, RematError, row, type Trace } from "@remat/trace";
+import { getOrInsert } from "./get-or-insert.js";
+import { matchModules } from "./match-modules.js";
+import { type ShardSize, shardSize } from "./shard-size.js";
+import type { ShardedUnit } from "./sharded-units.js";
+import {
+  elementBytes,
+  type GroupPolicy,
+  isFloatDtype,
+  planError,
+  type ShardingPlan,
+  shardRank,
+  shardRanks,
+} from "./sharding-plan.js";
+
+export interface GroupParameter {
+  /** The one of its group's modules that it is in. */
+  readonly module: number;
+  /** In the unsharded trace. */
+  readonly tensor: number;
+  readonly storage: number;
+  readonly shape: readonly number[];
+  readonly elements: number;
+  readonly dtype: string;
+  /** Of the gathered parameter: the plan's, or its own. */
+  readonly gatheredDtype: string;
+  readonly shard: ShardSize;
+  readonly shardBytes: number;
+  /** With the padding that gathering needs. */
+  readonly gatheredBytes: number;
+}
+
+/** Parameters that are gathered, resharded and reduced together: those of wrapped modules, without those of wrapped modules in them. */
+export interface ParameterGroup {
+  /** By number: one, or those that are sharded as one. */
+  readonly modules: readonly number[];
+  /** Of the first module. */
+  readonly fqn: string;
+  readonly policy: GroupPolicy;
+  readonly parameters: readonly GroupParameter[];
+}
+
+/**
+ * Returns the groups of a plan, the root's first, then by first module; units without parameters of their own have none.
+ *
+ * @throws RematError `SHARDING_PLAN` if a parameter of a group is also one of a module outside of it
+ */
+export function parameterGroups(
+  trace: Trace,
+  plan: ShardingPlan,
+  root: number,
+  units: readonly ShardedUnit[],
+): ParameterGroup[] {
+  const initial = storagesBeforeUpdate(trace);
+  const rows = initialParameters(trace, initial);
+  const groups = new Map<ShardedUnit, GroupParameter[]>();
+  const owner = new Map<number, ShardedUnit | undefined>();
+  const take = (unit: ShardedUnit, module: number, tensor: number): void => {
+    const storage = trace.tensors.storage[tensor];
+    if (owner.has(storage)) {
+      const known = owner.get(storage);
+      if (known === undefined || known === unit || unit.modules.includes(root) || isWithin(trace, known, unit)) return;
+      throw planError(
+        `${trace.modules[known.modules[0]].fqn} and ${trace.modules[unit.modules[0]].fqn} share a parameter of shape [${trace.tensorShape(tensor).join(", ")}]: expected it in one group. Wrap a module around both instead, or both as one: wrap=A+B.`,
+      );
+    }
+    owner.set(storage, unit);
+    getOrInsert(groups, unit, () => []).push(parameter(trace, plan, unit.policy, module, tensor));
+  };
+  for (const module of matchModules(trace, root, plan.ignored ?? []))
+    for (const tensor of declaredParameters(rows, module)) owner.set(trace.tensors.storage[tensor], undefined);
+  const countOf = ({ modules }: ShardedUnit): number =>
+    modules.reduce((sum, module) => sum + declaredParameters(rows, module).length, 0);
+  // As `fully_shard` is applied: inner modules before those around them, the root last.
+  const order = units
+    .filter(({ modules }) => !modules.includes(root))
+    .sort((a, b) => countOf(a) - countOf(b) || a.modules[0] - b.modules[0]);
+  for (const unit of [...order, ...units.filter((each) => !order.includes(each))])
+    for (const module of unit.modules)
+      for (const tensor of declaredParameters(rows, module)) take(unit, module, tensor);
+  refuseTied(trace, root, rows, owner);
+  const unitOf = new Map(units.flatMap((unit) => unit.modules.map((module) => [module, unit] as const)));
+  for (const [tensor, module] of undeclaredParameters(trace, owner, initial)) {
+    const around = module.findLast((m) => unitOf.has(m)) ?? root;
+    take(unitOf.get(around) as ShardedUnit, around, tensor);
+  }
+  return units.flatMap((unit) => {
+    const parameters = groups.get(unit);
+    const { modules, policy } = unit;
+    return parameters === undefined ? [] : [{ modules, policy, fqn: trace.modules[modules[0]].fqn, parameters }];
+  });
+}
+
+/** Returns what a plan leaves as it is: parameters of modules that it ignores, by storage. */
+export function ignoredParameters(
+  trace: Trace,
+  { ignored = [] }: ShardingPlan,
+  root: number,
+): readonly Pick<GroupParameter, "module" | "tensor" | "storage" | "shape">[] {
+  if (ignored.length === 0) return [];
+  const rows = initialParameters(trace, storagesBeforeUpdate(trace));
+  return matchModules(trace, root, ignored).flatMap((module) =>
+    Array.from(declaredParameters(rows, module), (tensor) => ({
+      module,
+      tensor,
+      storage: trace.tensors.storage[tensor],
+      shape: trace.tensorShape(tensor),
+    })),
+  );
+}
+
+/** Returns whether a group is resharded after its forward pass, or to how many ranks. Left to itself `fully_shard` does not reshard the root, which the backward pass begins with. */
+export function reshardsAfterForward(
+  { policy, modules }: Pick<ParameterGroup, "policy" | "modules">,
+  root: number,
+): boolean | number {
+  const { reshardAfterForward = !modules.includes(root) } = policy;
+  return reshardAfterForward === 1 ? false : reshardAfterForward;
+}
+
+/**
+ * Refuses a run in which there is nothing to shard.
+ *
+ * @throws RematError `TRACE_NO_PARAMETERS`
+ */
+export function requireParameters(groups: readonly ParameterGroup[]): void {
+  if (groups.length > 0) return;
+  throw new RematError(
+    "TRACE_NO_PARAMETERS",
+    "the trace has no parameters to shard: found none among its modules' weights and its storages. Trace a model whose parameters are told.",
+  );
+}
+
+/** PyTorch shards no parameter that a module outside of its group has, too: `fully_shard` of the root refuses it. */
+function refuseTied(
+  trace: Trace,
+  root: number,
+  rows: ReadonlyMap<number, Int32Array>,
+  owner: ReadonlyMap<number, ShardedUnit | undefined>,
+): void {
+  const isRelated = (module: number, unit: ShardedUnit): boolean =>
+    unit.modules.some((own) => own === module || isInside(trace, module, own) || isInside(trace, own, module));
+  for (const [module, parameters] of rows)
+    for (const tensor of parameters) {
+      const unit = owner.get(trace.tensors.storage[tensor]);
+      if (unit === undefined || unit.modules.includes(root) || isRelated(module, unit)) continue;
+      const [outer, inner] = [module, unit.modules[0]].map((each) => nameInRoot(trace, root, each));
+      throw planError(
+        `${inner} and ${outer} share a parameter of shape [${trace.tensorShape(tensor).join(", ")}], which PyTorch refuses to shard in a group of ${inner} without ${outer}: take both as one, wrap=${outer}+${inner}, or leave ${inner} to the root.`,
+      );
+    }
+}
+
+function nameInRoot(trace: Trace, root: number, module: number): string {
+  return trace.modules[module].fqn.slice(trace.modules[root].fqn.length + 1);
+}
+
+function parameter(
+  trace: Trace,
+  plan: ShardingPlan,
+  policy: GroupPolicy,
+  module: number,
+  tensor: number,
+): GroupParameter {
+  const shape = trace.tensorShape(tensor);
+  const recorded = trace.tensorDtype(tensor);
+  const isFloat = isFloatDtype(recorded);
+  const cast = policy.mixedPrecision?.param;
+  if (plan.storedDtype !== undefined && isFloat && cast !== recorded)
+    throw planError(
+      `stored=${plan.storedDtype} is of a run that computes in ${cast} itself, and a parameter of ${trace.modules[module].fqn} is of ${recorded}: record the model in ${cast}, or leave stored= out.`,
+    );
+  const dtype = plan.storedDtype !== undefined && isFloat ? plan.storedDtype : recorded;
+  const gatheredDtype = cast !== undefined && isFloat ? cast : dtype;
+  const ranks = shardRanks(plan);
+  const shard = shardSize(shape, ranks, shardRank(plan));
+  return {
+    module,
+    tensor,
+    storage: trace.tensors.storage[tensor],
+    shape,
+    elements: elementsOf(shape),
+    dtype,
+    gatheredDtype,
+    shard,
+    shardBytes: shard.paddedElements * elementBytes(dtype),
+    gatheredBytes: shard.paddedElements * ranks * elementBytes(gatheredDtype),
+  };
+}
+
+function declaredParameters(rows: ReadonlyMap<number, Int32Array>, module: number): Int32Array {
+  return rows.get(module) ?? new Int32Array(0);
+}
+
+/** How many storages are allocated before the first op of an update; later ones are at most new storages of parameters. */
+function storagesBeforeUpdate(trace: Trace): number {
+  let allocated = 0;
+  let allocatedByLastOp = 0;
+  let beforeUpdate: number | undefined;
+  readMemoryEvents(trace, {
+    allocate: () => void allocated++,
+    op(op) {
+      if (trace.ops.phase[op] === Phase.optimizer) beforeUpdate ??= allocatedByLastOp;
+      allocatedByLastOp = allocated;
+    },
+  });
+  return beforeUpdate ?? allocated;
+}
+
+/**
+ * By module the parameters as they are before the first update: the last that is told of storages from before it, since a layer may make
+ * its weights late.
+ */
+function initialParameters(trace: Trace, initial: number): ReadonlyMap<number, Int32Array> {
+  const rows = new Map<number, Int32Array>();
+  const { weights } = trace;
+  for (let i = 0; i < weights.count; i++) {
+    const parameters = row(weights.parameters, i);
+    if (parameters.every((tensor) => trace.tensors.storage[tensor] < initial)) rows.set(weights.module[i], parameters);
+  }
+  return rows;
+}
+
+/** Parameters that no module declares, each with the modules around the op that reads it first. */
+function* undeclaredParameters(
+  trace: Trace,
+  declared: ReadonlyMap<number, unknown>,
+  initial: number,
+): Generator<readonly [number, readonly number[]], void, undefined> {
+  const isParameter = new Uint8Array(trace.storages.count);
+  readMemoryEvents(trace, {
+    allocate(storage) {
+      if (trace.storages.category[storage] === Category.parameter) isParameter[storage] = 1;
+    },
+    categorize(storage, category) {
+      if (category === Category.parameter) isParameter[storage] = 1;
+    },
+  });
+  for (const storage of declared.keys()) isParameter[storage] = 0;
+  isParameter.fill(0, initial);
+  for (let op = 0; op < trace.ops.count; op++)
+    for (const tensor of trace.opInputs(op)) {
+      const storage = trace.tensors.storage[tensor];
+      if (isParameter[storage] === 0) continue;
+      isParameter[storage] = 0;
+      yield [tensor, Array.from(trace.opCalls(op), (call) => trace.calls.module[call])];
+    }
+}
+
+function isWithin(trace: Trace, inner: ShardedUnit, outer: ShardedUnit): boolean {
+  return inner.modules.every((module) => outer.modules.some((around) => isInside(trace, module, around)));
+}
+
+/** Whether `inner` is in `outer`, by its name or, for a shared module, which has one name and several places, by a call of it. */
+function isInside(trace: Trace, inner: number, outer: number): boolean {
+  if (trace.modules[inner].fqn.startsWith(`${trace.modules[outer].fqn}.`)) return true;
+  const { module, parent, count } = trace.calls;
+  for (let call = 0; call < count; call++)
+    if (module[call] === inner)
+      for (let around = parent[call]; around >= 0; around = parent[around]) if (module[around] === outer) return true;
+  return false;
+}

@@ -1,0 +1,220 @@
+import { readMemoryEvents } from "@remat/memory";
+import { Category, EventKind, elementsOf, Phase, row, type Trace } from "@remat/trace";
+import { getOrInsert } from "./get-or-insert.js";
+import type { GroupParameter, ParameterGroup } from "./parameter-groups.js";
+
+/** The gradient of which parameter a storage becomes. */
+export interface GradientOf {
+  readonly group: number;
+  readonly parameter: GroupParameter;
+  /** True where it is added to the gradient of an earlier backward pass, which is that of the parameter already. */
+  readonly isAdded?: boolean;
+}
+
+/** What storages of the unsharded trace are for, as far as FSDP treats them in its own way. */
+export interface StorageRoles {
+  readonly gradients: ReadonlyMap<number, GradientOf>;
+  /** Ops that add a gradient to that of an earlier backward pass, in place, with the group that it is of. */
+  readonly additions: ReadonlyMap<number, number>;
+  /** 1: a parameter as the run begins, which FSDP shards. */
+  readonly isParameter: Uint8Array;
+  /** 1: a parameter of a group at some time. Where an update makes a new storage (tfjs's `assign`), it becomes the parameter's. */
+  readonly becomesParameter: Uint8Array;
+  /** 1: made by the optimizer or holding its state, so of the shape of a shard where it has a parameter's shape. */
+  readonly isOptimizers: Uint8Array;
+  /** 1: given to the root by the caller. */
+  readonly isInput: Uint8Array;
+  /** By storage: the first tensor on it, or -1. */
+  readonly firstTensor: Int32Array;
+}
+
+export function storageRoles(trace: Trace, groups: readonly ParameterGroup[], root: number): StorageRoles {
+  const isParameter = new Uint8Array(trace.storages.count);
+  const becomesParameter = new Uint8Array(trace.storages.count);
+  const isOptimizers = new Uint8Array(trace.storages.count);
+  const isInput = new Uint8Array(trace.storages.count);
+  const firstTensor = new Int32Array(trace.storages.count).fill(-1);
+  for (let t = trace.tensors.count - 1; t >= 0; t--) for (const s of trace.tensorStorages(t)) firstTensor[s] = t;
+  for (const group of groups)
+    for (const { storage } of group.parameters) {
+      isParameter[storage] = 1;
+      becomesParameter[storage] = 1;
+    }
+  const added = addedGradients(trace);
+  const matcher = new GradientMatcher(trace, groups, firstTensor, added);
+  const { ops } = trace;
+  const fromStart = new Set<number>();
+  let nextOp = 0;
+  readMemoryEvents(trace, {
+    op(op) {
+      nextOp = op + 1;
+      if (ops.phase[op] === Phase.optimizer) matcher.startIteration();
+    },
+    allocate(storage) {
+      const category = trace.storages.category[storage];
+      if (category === Category.optimizerState || (nextOp < ops.count && ops.phase[nextOp] === Phase.optimizer))
+        isOptimizers[storage] = 1;
+      if (category === Category.gradient) matcher.add(storage, nextOp);
+      else matcher.allocated(storage, nextOp);
+      if (nextOp === 0) fromStart.add(storage);
+    },
+    categorize(storage, category) {
+      if (category === Category.gradient) matcher.add(storage);
+      else if (category === Category.optimizerState) isOptimizers[storage] = 1;
+      // One from the start that is in no group is left as it is: ignored.
+      else if (category === Category.parameter && !fromStart.has(storage)) becomesParameter[storage] = 1;
+    },
+    other(kind, item) {
+      const { call, phase, tensors } = trace.moduleEvents;
+      if (kind !== EventKind.enterModule || phase[item] !== Phase.forward) return;
+      if (trace.calls.module[call[item]] !== root) return;
+      for (const tensor of row(tensors, item)) {
+        const s = trace.tensors.storage[tensor];
+        const category = trace.storages.category[s];
+        if (category === Category.other || category === Category.input) isInput[s] = 1;
+      }
+    },
+  });
+  const { gradients } = matcher;
+  const additions = new Map<number, number>();
+  for (const [storage, { to, op }] of added) {
+    const of = gradients.get(to);
+    if (of === undefined) continue;
+    additions.set(op, of.group);
+    gradients.set(storage, { ...of, isAdded: true });
+  }
+  return { gradients, additions, isParameter, becomesParameter, isOptimizers, isInput, firstTensor };
+}
+
+/** What the backward pass adds in place to what it has made before, by its storage: to which, and by which op. */
+function addedGradients(trace: Trace): ReadonlyMap<number, { readonly to: number; readonly op: number }> {
+  const { ops, tensors } = trace;
+  const added = new Map<number, { to: number; op: number }>();
+  for (let op = 0; op < ops.count; op++) {
+    if (ops.phase[op] !== Phase.backward || !/^aten\.add_\./.test(trace.opName(op))) continue;
+    const [to, what] = trace.opInputs(op);
+    if (what === undefined || tensors.storage[to] === tensors.storage[what]) continue;
+    added.set(tensors.storage[what], { to: tensors.storage[to], op });
+  }
+  return added;
+}
+
+/** Parameters in an order, of which the first that is not taken is found without a look at those before it again. */
+class OpenParameters {
+  readonly all: GroupParameter[] = [];
+  private at = 0;
+
+  first(taken: ReadonlySet<GroupParameter>): GroupParameter | undefined {
+    while (this.at < this.all.length && taken.has(this.all[this.at])) this.at++;
+    return this.all[this.at];
+  }
+
+  reset(): void {
+    this.at = 0;
+  }
+}
+
+/** The parameters of a group by what gradients are matched by: of a step that is one group there may be tens of thousands, most of them alike. */
+class ParametersOfGroup {
+  private readonly byElements = new Map<number, OpenParameters>();
+  private readonly byShape = new Map<string, OpenParameters>();
+  private readonly byModule = new Map<number, { readonly parameter: GroupParameter; readonly place: number }[]>();
+
+  constructor({ parameters }: ParameterGroup) {
+    for (const [place, parameter] of parameters.entries()) {
+      getOrInsert(this.byElements, parameter.elements, () => new OpenParameters()).all.push(parameter);
+      getOrInsert(this.byShape, parameter.shape.join(), () => new OpenParameters()).all.push(parameter);
+      getOrInsert(this.byModule, parameter.module, () => []).push({ parameter, place });
+    }
+  }
+
+  /** Of the same shape, of one of `modules` rather than of others; else of as many elements. */
+  match(
+    shape: readonly number[],
+    modules: ReadonlySet<number>,
+    taken: ReadonlySet<GroupParameter>,
+  ): GroupParameter | undefined {
+    const wanted = shape.join();
+    let nearest: { readonly parameter: GroupParameter; readonly place: number } | undefined;
+    for (const module of modules)
+      for (const each of this.byModule.get(module) ?? [])
+        if (
+          (nearest === undefined || each.place < nearest.place) &&
+          !taken.has(each.parameter) &&
+          each.parameter.shape.join() === wanted
+        )
+          nearest = each;
+    return (
+      nearest?.parameter ??
+      this.byShape.get(wanted)?.first(taken) ??
+      this.byElements.get(elementsOf(shape))?.first(taken)
+    );
+  }
+
+  startIteration(): void {
+    for (const open of [...this.byElements.values(), ...this.byShape.values()]) open.reset();
+  }
+}
+
+/**
+ * Finds the parameter of each gradient: of the same shape, in the innermost group around the op that made it, of modules around it rather than of others, and
+ * without a gradient in this iteration so far.
+ */
+class GradientMatcher {
+  readonly gradients = new Map<number, GradientOf>();
+  private readonly trace: Trace;
+  private readonly groups: readonly ParametersOfGroup[];
+  private readonly groupOfModule: ReadonlyMap<number, number>;
+  private readonly firstTensor: Int32Array;
+  private readonly madeAt: Int32Array;
+  private readonly taken = new Set<GroupParameter>();
+  private readonly added: ReadonlyMap<number, unknown>;
+
+  constructor(
+    trace: Trace,
+    groups: readonly ParameterGroup[],
+    firstTensor: Int32Array,
+    added: ReadonlyMap<number, unknown>,
+  ) {
+    this.trace = trace;
+    this.groups = groups.map((group) => new ParametersOfGroup(group));
+    this.firstTensor = firstTensor;
+    this.added = added;
+    this.groupOfModule = new Map(groups.flatMap(({ modules }, i) => modules.map((module) => [module, i] as const)));
+    this.madeAt = new Int32Array(trace.storages.count).fill(-1);
+  }
+
+  startIteration(): void {
+    if (this.taken.size === 0) return;
+    this.taken.clear();
+    for (const group of this.groups) group.startIteration();
+  }
+
+  allocated(storage: number, op: number): void {
+    this.madeAt[storage] = op;
+  }
+
+  add(storage: number, op: number = this.madeAt[storage]): void {
+    if (this.gradients.has(storage) || this.added.has(storage)) return;
+    const { trace } = this;
+    const tensor = this.firstTensor[storage];
+    if (tensor < 0) return;
+    const shape = trace.tensorShape(tensor);
+    const around = op >= 0 && op < trace.ops.count ? trace.opCalls(op) : new Int32Array(0);
+    const modules = new Set(Array.from(around, (call) => trace.calls.module[call]));
+    const inside = new Set<number>();
+    for (let i = around.length - 1; i >= 0; i--) {
+      const group = this.groupOfModule.get(trace.calls.module[around[i]]);
+      if (group !== undefined) inside.add(group);
+    }
+    const matches = (group: number): boolean => {
+      const parameter = this.groups[group].match(shape, modules, this.taken);
+      if (parameter === undefined) return false;
+      this.taken.add(parameter);
+      this.gradients.set(storage, { group, parameter });
+      return true;
+    };
+    for (const group of inside) if (matches(group)) return;
+    for (let group = 0; group < this.groups.length; group++) if (!inside.has(group) && matches(group)) return;
+  }
+}
