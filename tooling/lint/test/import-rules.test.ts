@@ -212,7 +212,7 @@ describe("the linter", () => {
   ]) {
     for (const folder of [
       "packages/planner/src/",
-      "packages/memory/src/tracker/",
+      "packages/sharding/src/",
       "packages/reporting/src/",
       "apps/report/src/make/",
     ])
