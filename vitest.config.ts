@@ -1,11 +1,27 @@
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { testProjects } from "./tooling/testkit/vitest/projects.ts";
+
+const root = fileURLToPath(new URL(".", import.meta.url));
+const { TURBO_HASH: turboHash, npm_lifecycle_event: task = "test" } = process.env;
 
 // Packages are tested from their sources: the custom condition makes `@remat/*` resolve to `src`, so no build is needed first.
 export default defineConfig({
+  root,
   resolve: { conditions: ["@remat/source"] },
   ssr: { resolve: { conditions: ["@remat/source"], externalConditions: ["@remat/source"] } },
   test: {
-    projects: ["{packages,apps,tooling}/*/vitest.config.ts", "examples/vitest.config.ts", "vitest.alone.config.ts"],
-    maxWorkers: "100%",
+    projects: testProjects(root),
+    // turbo runs as many packages at once as there are cores.
+    maxWorkers: turboHash === undefined ? "100%" : 1,
+    experimental: { fsModuleCache: true },
+    // Counted after all tests, here and in CI.
+    ...(turboHash !== undefined && {
+      reporters: [
+        "default",
+        ["json", { outputFile: join(process.cwd(), "test-results", `${task.replaceAll(":", "-")}.json`) }],
+      ],
+    }),
   },
 });

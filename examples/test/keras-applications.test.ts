@@ -3,12 +3,13 @@ import { brotliDecompressSync } from "node:zlib";
 import { measurePeakBytes, withMemoryBudget } from "@remat/checkpoint";
 import { selectBackend } from "@remat/dispatch-hook/backends/node";
 import { loadKerasModel } from "@remat/keras-loader";
+import { nativeApp } from "@remat/testkit";
 import { prepareStep } from "@remat/tracer";
 import type * as tf from "@tensorflow/tfjs";
 import { beforeAll, describe, expect, it } from "vitest";
 
 /** Native is there where a folder is named in which tfjs-node is installed with its addon. */
-const nativeApp = process.env.NATIVE_APP;
+const nativeFolder = nativeApp();
 const packed = readFileSync(new URL("../../packages/keras-loader/test/fixtures/applications.json.br", import.meta.url));
 const applications = () =>
   JSON.parse(brotliDecompressSync(packed).toString("utf8")) as Record<
@@ -23,9 +24,9 @@ const sample = [
   ["2", "InceptionV3"],
 ] as const;
 
-describe.runIf(nativeApp !== undefined)("keras.applications on tensorflow", () => {
+describe.runIf(nativeFolder !== undefined)("keras.applications on tensorflow", () => {
   beforeAll(async () => {
-    await selectBackend({ for: "training", backend: "tensorflow", from: nativeApp as string });
+    await selectBackend({ for: "training", backend: "tensorflow", from: nativeFolder as string });
   });
 
   it.each(sample)(

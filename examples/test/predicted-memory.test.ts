@@ -1,6 +1,6 @@
 import { selectBackend } from "@remat/dispatch-hook/backends/node";
 import { memoryTimeline } from "@remat/memory";
-import { describeTrace } from "@remat/testkit";
+import { describeTrace, nativeApp } from "@remat/testkit";
 import type { Trace } from "@remat/trace";
 import { optimizerNames, type TraceStepOptions, traceFakeStep, traceStep } from "@remat/tracer";
 import * as tf from "@tensorflow/tfjs";
@@ -16,8 +16,8 @@ const largest = "resnet50";
 const large = new Set(["efficientnet-b0", "mobilenet-v1", "mobilenet-v2"]);
 
 /** Native is compared where a folder is named in which tfjs-node is installed with its addon. */
-const nativeApp = process.env.NATIVE_APP;
-const backends = ["cpu", "wasm", ...(nativeApp === undefined ? [] : (["tensorflow"] as const))] as const;
+const nativeFolder = nativeApp();
+const backends = ["cpu", "wasm", ...(nativeFolder === undefined ? [] : (["tensorflow"] as const))] as const;
 
 type Export = (args: BuildArgs) => Example;
 
@@ -71,7 +71,7 @@ describe.each(backends)(
       await selectBackend({
         for: "training",
         backend,
-        ...(backend === "tensorflow" && { from: nativeApp as string }),
+        ...(backend === "tensorflow" && { from: nativeFolder as string }),
       });
     });
     const trained = exampleNames.filter((name) => backend !== "cpu" || name !== largest);

@@ -1,11 +1,12 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { nativeApp } from "@remat/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { twoLayers } from "./fixtures/two-layers.js";
 import { remat } from "./run.js";
 
-const nativeApp = process.env.NATIVE_APP;
+const nativeFolder = nativeApp();
 
 let model: string;
 let folder: string;
@@ -16,10 +17,10 @@ beforeAll(async () => {
   process.env["REMAT_CACHE_DIR"] = folder;
   model = join(folder, "model.json");
   writeFileSync(model, JSON.stringify(twoLayers("relu")));
-  if (nativeApp === undefined) return;
+  if (nativeFolder === undefined) return;
   // As if `remat setup native` had put it there.
   mkdirSync(join(folder, "native"));
-  for (const name of ["tfjs-node", "tfjs-node-gpu"]) symlinkSync(nativeApp, join(folder, `native/${name}-4.22.0`));
+  for (const name of ["tfjs-node", "tfjs-node-gpu"]) symlinkSync(nativeFolder, join(folder, `native/${name}-4.22.0`));
 });
 afterAll(() => {
   if (cacheBefore === undefined) delete process.env["REMAT_CACHE_DIR"];
@@ -40,7 +41,7 @@ interface Row {
 const reserve = 1_500_000_000;
 const backends = [
   ["wasm", "stock,early-release,update-in-backward,recompute"] as const,
-  ...(nativeApp === undefined ? [] : [["tensorflow", "stock,recompute"] as const]),
+  ...(nativeFolder === undefined ? [] : [["tensorflow", "stock,recompute"] as const]),
 ];
 
 describe.each(backends)("the largest batch of each way on %s", (backend, ways) => {
@@ -102,7 +103,7 @@ it("what fits here is of the backend that trains here, as the row's own command 
   const { code, stdout } = await remat("fit", ...asked, "--ways", "stock", "--batch", "4,8", "--format", "json");
   expect(code).toBe(0);
   const { best, command, notes } = JSON.parse(stdout) as { best: Row; command: string; notes: string[] };
-  const backend = nativeApp === undefined ? "wasm" : "tensorflow";
+  const backend = nativeFolder === undefined ? "wasm" : "tensorflow";
   expect(notes).toContainEqual(
     expect.stringContaining(`steps: those of ${backend}, which trains here by @tensorflow/`),
   );

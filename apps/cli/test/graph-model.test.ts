@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { withDispatchMode } from "@remat/dispatch-hook";
 import { selectBackend } from "@remat/dispatch-hook/backends/node";
 import { heldPeak } from "@remat/memory";
+import { nativeApp } from "@remat/testkit";
 import { type ModelFactory, tfNamespace, traceFakeStep } from "@remat/tracer";
 import { type GraphModel, loadGraphModelSync } from "@tensorflow/tfjs-converter";
 import * as tf from "@tensorflow/tfjs-core";
@@ -91,16 +92,13 @@ describe("a graph model holds what is predicted to the byte, on cpu", () => {
   it.each(["sgd", "adam"])("and as the frozen base of a head that %s trains", (name) => trainOnFeatures("cpu", name));
 });
 
-describe.runIf(process.env["NATIVE_APP"] !== undefined)(
-  "a graph model holds what is predicted to the byte, on tensorflow",
-  () => {
-    beforeAll(() => selectBackend({ backend: "tensorflow", from: process.env["NATIVE_APP"]! }));
-    holdsWhatIsPredicted("tensorflow");
-    it.each(["sgd", "adam"])("and as the frozen base of a head that %s trains", (name) =>
-      trainOnFeatures("tensorflow", name),
-    );
-  },
-);
+describe.runIf(nativeApp() !== undefined)("a graph model holds what is predicted to the byte, on tensorflow", () => {
+  beforeAll(() => selectBackend({ backend: "tensorflow", from: nativeApp()! }));
+  holdsWhatIsPredicted("tensorflow");
+  it.each(["sgd", "adam"])("and as the frozen base of a head that %s trains", (name) =>
+    trainOnFeatures("tensorflow", name),
+  );
+});
 
 /** What a head holds in a step that stock takes on a graph's features, and what is predicted of it. */
 async function trainOnFeatures(backend: "cpu" | "tensorflow", optimizerName: string): Promise<void> {

@@ -1,13 +1,14 @@
 import { fileURLToPath } from "node:url";
 import { selectBackend } from "@remat/dispatch-hook/backends/node";
 import { heldPeak } from "@remat/memory";
+import { nativeApp } from "@remat/testkit";
 import { traceFakeStep } from "@remat/tracer";
 import { beforeAll, describe, expect, it } from "vitest";
 import { measurePrediction } from "../../../packages/checkpoint/test/predict/measure-prediction.js";
 import { loadModel } from "../src/load-model.js";
 import { modelSource } from "../src/model-source.js";
 
-const native = process.env["NATIVE_APP"];
+const native = nativeApp();
 const models = ["mobilenet_v1", "mobilenet_v2", "efficientnet_b0", "resnet50"];
 
 /** As keras.applications has it, called by the program itself. */

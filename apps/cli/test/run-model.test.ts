@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { nativeApp } from "@remat/testkit";
 import type { Metafile } from "esbuild";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { twoLayers } from "./fixtures/two-layers.js";
@@ -11,7 +12,7 @@ const example = (path: string): string => fileURLToPath(new URL(`../../../exampl
 const fixture = (name: string): string => fileURLToPath(new URL(`fixtures/${name}`, import.meta.url));
 
 /** Where the native backend is there: the folder of a package that has tfjs-node with its addon. */
-const nativeApp = process.env.NATIVE_APP;
+const nativeFolder = nativeApp();
 
 let folder: string;
 const cacheBefore = process.env["REMAT_CACHE_DIR"];
@@ -20,10 +21,10 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "remat-run-"));
   // Times of ops are kept between runs, but not between those of tests and those of people.
   process.env["REMAT_CACHE_DIR"] = folder;
-  if (nativeApp === undefined) return;
+  if (nativeFolder === undefined) return;
   // As if `remat setup native` had put it there.
   mkdirSync(join(folder, "native"));
-  for (const name of ["tfjs-node", "tfjs-node-gpu"]) symlinkSync(nativeApp, join(folder, `native/${name}-4.22.0`));
+  for (const name of ["tfjs-node", "tfjs-node-gpu"]) symlinkSync(nativeFolder, join(folder, `native/${name}-4.22.0`));
 });
 afterAll(() => {
   if (cacheBefore === undefined) delete process.env["REMAT_CACHE_DIR"];
@@ -263,7 +264,7 @@ it("runs stock in a process that has no part of the hook", () => {
   expect(inputs("executor").filter((path) => hook.test(path)).length).toBeGreaterThan(10);
 });
 
-describe.runIf(nativeApp !== undefined)("remat run MODEL on tensorflow", () => {
+describe.runIf(nativeFolder !== undefined)("remat run MODEL on tensorflow", () => {
   it.each([
     ["keras/mobilenet_v2.model.json", ["--batch", "1", "--max-overhead", "20%"]],
     ["transformer/model.js", ["--max-overhead", "20%", "--optimizer", "adam"]],

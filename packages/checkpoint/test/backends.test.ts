@@ -1,6 +1,7 @@
 import { type BackendName, selectBackend } from "@remat/dispatch-hook/backends/node";
 import { planCheckpointing } from "@remat/planner";
 import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
+import { nativeApp } from "@remat/testkit";
 import { type Plan, readPlan, writePlan } from "@remat/trace";
 import { traceFakeStep } from "@remat/tracer";
 import fc from "fast-check";
@@ -11,13 +12,17 @@ import { optimizers, stepsInWhatIsAskedFor, stockSteps } from "./budget/updates.
 import { EvictingPolicy, evicting } from "./executor/evict-all.js";
 import { exampleNamed, gradientsOnly, train } from "./training.js";
 
-const nativeApp = process.env.NATIVE_APP;
+const nativeFolder = nativeApp();
 /** Those that the other tests do not run on: tensorflow where NATIVE_APP names a folder that has tfjs-node with its addon. */
-const backends: readonly BackendName[] = nativeApp === undefined ? ["wasm"] : ["wasm", "tensorflow"];
+const backends: readonly BackendName[] = nativeFolder === undefined ? ["wasm"] : ["wasm", "tensorflow"];
 
 describe.each(backends)("on %s", (backend) => {
   beforeAll(async () => {
-    await selectBackend({ for: "training", backend, ...(backend === "tensorflow" && { from: nativeApp as string }) });
+    await selectBackend({
+      for: "training",
+      backend,
+      ...(backend === "tensorflow" && { from: nativeFolder as string }),
+    });
   });
 
   test("whatever is evicted whenever, any program gives what it gives in stock, to the bit", () => {

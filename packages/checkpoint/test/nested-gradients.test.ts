@@ -1,4 +1,5 @@
 import { selectBackend } from "@remat/dispatch-hook/backends/node";
+import { nativeApp } from "@remat/testkit";
 import * as tf from "@tensorflow/tfjs";
 import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -30,10 +31,10 @@ describe("gradients in gradients of random programs are stock's, to the bit", ()
     equalsStock(200);
   });
 
-  const nativeApp = process.env.NATIVE_APP;
-  describe.runIf(nativeApp !== undefined)("on tensorflow", () => {
+  const nativeFolder = nativeApp();
+  describe.runIf(nativeFolder !== undefined)("on tensorflow", () => {
     beforeAll(async () => {
-      await selectBackend({ backend: "tensorflow", from: nativeApp as string });
+      await selectBackend({ backend: "tensorflow", from: nativeFolder as string });
     });
     test("on tensorflow", () => equalsStock(100));
   });

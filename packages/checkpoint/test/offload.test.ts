@@ -1,6 +1,7 @@
 import { type BackendName, selectBackend } from "@remat/dispatch-hook/backends/node";
 import { planCheckpointing, planningGraphOfTrace, simulateSchedule, workingSet } from "@remat/planner";
 import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
+import { nativeApp } from "@remat/testkit";
 import { offloads, type Plan, readPlan, type Trace, writePlan } from "@remat/trace";
 import { traceFakeStep } from "@remat/tracer";
 import * as tf from "@tensorflow/tfjs";
@@ -11,8 +12,8 @@ import { applyPlan, type PlanExecution, type StepReport, withMemoryBudget, withP
 import { networkOf, networks, randomlyTimed } from "./networks.js";
 import { exampleNamed, gradientsOnly, seeded, train } from "./training.js";
 
-const nativeApp = process.env.NATIVE_APP;
-const backends: readonly BackendName[] = nativeApp === undefined ? ["cpu", "wasm"] : ["cpu", "wasm", "tensorflow"];
+const nativeFolder = nativeApp();
+const backends: readonly BackendName[] = nativeFolder === undefined ? ["cpu", "wasm"] : ["cpu", "wasm", "tensorflow"];
 const offloadsOnHost = true;
 /** Such a link is nearly free, so that plans offload a lot; runtimes decide where they recompute. */
 const linkBytesPerSecond = 1e12;
@@ -32,7 +33,7 @@ function budgetBetween(trace: Trace, share: number): number {
 describe.each(backends)("on %s", (backend) => {
   beforeAll(async () => {
     if (backend !== "tensorflow") await tf.setBackend(backend);
-    else await selectBackend({ backend, from: nativeApp as string });
+    else await selectBackend({ backend, from: nativeFolder as string });
   });
 
   test("any network trains under a plan that offloads as stock, to the bit, in the memory that was predicted, to the byte", async () => {

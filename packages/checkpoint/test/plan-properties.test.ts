@@ -1,5 +1,6 @@
 import { type BackendName, selectBackend } from "@remat/dispatch-hook/backends/node";
 import { planCheckpointing } from "@remat/planner";
+import { nativeApp } from "@remat/testkit";
 import { traceFakeStep } from "@remat/tracer";
 import * as tf from "@tensorflow/tfjs";
 import fc from "fast-check";
@@ -8,8 +9,8 @@ import { applyPlan, type PlanExecution, withPlan } from "../src/index.js";
 import { networkOf, networks, randomlyTimed } from "./networks.js";
 import { exampleNamed, gradientsOnly, train } from "./training.js";
 
-const nativeApp = process.env.NATIVE_APP;
-const backends: readonly BackendName[] = nativeApp === undefined ? ["cpu"] : ["cpu", "tensorflow"];
+const nativeFolder = nativeApp();
+const backends: readonly BackendName[] = nativeFolder === undefined ? ["cpu"] : ["cpu", "tensorflow"];
 
 const effort = { iterations: 200, boundTimeMs: 0 };
 const seeds = fc.integer({ min: 1, max: 1e6 });
@@ -17,7 +18,7 @@ const seeds = fc.integer({ min: 1, max: 1e6 });
 describe.each(backends)("on %s", (backend) => {
   beforeAll(async () => {
     if (backend === "cpu") await tf.setBackend(backend);
-    else await selectBackend({ backend, from: nativeApp as string });
+    else await selectBackend({ backend, from: nativeFolder as string });
   });
 
   test("any network trains under a plan as stock, to the bit, in the memory that was predicted, to the byte", async () => {

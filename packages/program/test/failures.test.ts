@@ -1,12 +1,13 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { accountOfFailure, type FailureAccount, judgeAllocatorLog, readAllocatorLog } from "@remat/memory/failure";
+import { nativeApp } from "@remat/testkit";
 import { parseTrace, type Trace } from "@remat/trace";
 import { describe, expect, it } from "vitest";
 import { type ProgramStart, runProgram, type ThreadReport } from "../src/index.js";
 import { agentFromSources, programPath, programsFolder } from "./run-program-under.js";
 
-const native = process.env["NATIVE_APP"];
+const native = nativeApp();
 const backends = fileURLToPath(new URL("../../backends/package.json", import.meta.url));
 const order = { kind: "record", steps: 5, seconds: 60, memoryBytes: 2 ** 34 } as const;
 

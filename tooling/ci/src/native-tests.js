@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-const variable = ["process", "env", "NATIVE_APP"].join(".");
+/** Written in two parts, so that this file is not found. */
+const call = ["nativeApp", "()"].join("");
 
 /**
- * The test files that take NATIVE_APP, a folder with the native backend; a test in them that runs on it has the backend's name, `tensorflow`,
- * in its own.
+ * The test files that ask for `nativeApp()`, a folder with the native backend. Names of tests that run on it contain the name of the backend, `tensorflow`.
  *
  * @param {string} root
  * @param {readonly string[]} [folders] of the repository
@@ -15,7 +15,7 @@ export function nativeTests(root, folders = ["packages", "apps", "examples", "to
   return folders.flatMap((folder) =>
     filesBelow(root, folder)
       .filter((file) => file.endsWith(".test.ts"))
-      .filter((file) => readFileSync(join(root, file), "utf8").includes(variable))
+      .filter((file) => readFileSync(join(root, file), "utf8").includes(call))
       .sort(),
   );
 }

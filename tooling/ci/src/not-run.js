@@ -1,7 +1,7 @@
 import { nativeTests } from "./native-tests.js";
 
 /**
- * What `pnpm test` has not run for lack of the native backend, and what to do about it; undefined where it is there.
+ * Which tests were skipped because there is no native backend, and how to run them. Undefined if there is one.
  *
  * @param {string} root
  * @param {Readonly<Record<string, string | undefined>>} env
@@ -10,7 +10,7 @@ import { nativeTests } from "./native-tests.js";
 export function notRun(root, env) {
   if (env.NATIVE_APP !== undefined) return undefined;
   const files = nativeTests(root);
-  return `NOT RUN: what ${files.length} files test on the native backend (${files.join(", ")}).
-  remat setup native      builds it and tells its folder; from a clone: pnpm remat setup native
-  NATIVE_APP=<folder> pnpm test --testNamePattern=tensorflow`;
+  return `Skipped: the tests of ${files.length} files on the native backend (${files.join(", ")}).
+  pnpm remat setup native            builds it and prints its folder
+  NATIVE_APP=<folder> pnpm vitest run --testNamePattern=tensorflow`;
 }

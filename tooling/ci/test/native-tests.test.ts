@@ -10,8 +10,8 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(root, { recursive: true }));
 
-it("finds the tests that take NATIVE_APP, and none of what is installed", () => {
-  const taken = ["process", "env", "NATIVE_APP"].join(".");
+it("finds the tests that ask for nativeApp(), and none of what is installed", () => {
+  const taken = ["nativeApp", "()"].join("");
   const files = {
     "packages/a/test/one.test.ts": `const app = ${taken};`,
     "packages/a/test/other.test.ts": "const app = 1;",

@@ -2,14 +2,15 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { nativeApp } from "@remat/testkit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { allocatorEnvironment, compileAllocator, keepingWithin } from "../../src/native/caching-allocator.js";
 import { runCommand } from "../../src/native/run-command.js";
 
-const nativeApp = process.env.NATIVE_APP;
+const nativeFolder = nativeApp();
 
 // Only where there is what compiles the native addon, too.
-describe.runIf(nativeApp !== undefined)("the caching allocator under tensorflow", () => {
+describe.runIf(nativeFolder !== undefined)("the caching allocator under tensorflow", () => {
   let cache: string;
   beforeAll(async () => {
     cache = mkdtempSync(join(tmpdir(), "remat-allocator-"));
@@ -63,7 +64,7 @@ describe.runIf(nativeApp !== undefined)("the caching allocator under tensorflow"
   });
 
   test("trains to the same values, to the bit", async () => {
-    const app = nativeApp as string;
+    const app = nativeFolder as string;
     const expected = await run("train-native.mjs", app, false);
     expect(expected).toMatch(/^[0-9a-f]{64}$/);
     expect(await run("train-native.mjs", app, true)).toBe(expected);

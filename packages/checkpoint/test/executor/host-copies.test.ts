@@ -1,12 +1,13 @@
 import { openDispatchMode } from "@remat/dispatch-hook";
 import { type BackendName, selectBackend } from "@remat/dispatch-hook/backends/node";
 import { copyToDevice, copyToHost, evictData, pinData, unpinData } from "@remat/dispatch-hook/residency";
+import { nativeApp } from "@remat/testkit";
 import * as tf from "@tensorflow/tfjs";
 import "@tensorflow/tfjs-backend-wasm";
 import { beforeAll, describe, expect, test } from "vitest";
 
-const nativeApp = process.env.NATIVE_APP;
-const backends: readonly BackendName[] = nativeApp === undefined ? ["cpu", "wasm"] : ["cpu", "wasm", "tensorflow"];
+const nativeFolder = nativeApp();
+const backends: readonly BackendName[] = nativeFolder === undefined ? ["cpu", "wasm"] : ["cpu", "wasm", "tensorflow"];
 
 /** Floats of every kind of bits: quiet and signalling NaNs of both signs with payloads, infinities, zeros of both signs, subnormals. */
 const bits = Uint32Array.of(
@@ -29,7 +30,7 @@ const bytesOf = (tensor: tf.Tensor): number[] => {
 
 describe.each(backends)("on %s", (backend) => {
   beforeAll(async () => {
-    if (backend === "tensorflow") await selectBackend({ backend, from: nativeApp as string });
+    if (backend === "tensorflow") await selectBackend({ backend, from: nativeFolder as string });
     else await tf.setBackend(backend);
   });
 

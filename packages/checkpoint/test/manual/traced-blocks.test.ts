@@ -4,7 +4,7 @@ import { fakeMode } from "@remat/dispatch-hook/fake";
 import { heldPeak } from "@remat/memory";
 import { MemTracker, type ModuleState } from "@remat/memory/tracker";
 import { ModTracker } from "@remat/mod-tracker";
-import { goldensOf } from "@remat/testkit";
+import { goldensOf, nativeApp } from "@remat/testkit";
 import { countReplayedOps, Phase, type Trace, writeTrace } from "@remat/trace";
 import { TraceRecorder, traceFakeStep } from "@remat/tracer";
 import * as tf from "@tensorflow/tfjs";
@@ -278,12 +278,16 @@ describe("in a trace", () => {
   });
 });
 
-const nativeApp = process.env.NATIVE_APP;
-const backends: readonly BackendName[] = nativeApp === undefined ? ["cpu"] : ["cpu", "tensorflow"];
+const nativeFolder = nativeApp();
+const backends: readonly BackendName[] = nativeFolder === undefined ? ["cpu"] : ["cpu", "tensorflow"];
 
 describe.each(backends)("on %s", (backend) => {
   beforeAll(async () => {
-    await selectBackend({ for: "training", backend, ...(backend === "tensorflow" && { from: nativeApp as string }) });
+    await selectBackend({
+      for: "training",
+      backend,
+      ...(backend === "tensorflow" && { from: nativeFolder as string }),
+    });
   });
 
   test.each(Object.keys(cases))(

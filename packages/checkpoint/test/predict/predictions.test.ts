@@ -1,5 +1,6 @@
 import { selectBackend } from "@remat/dispatch-hook/backends/node";
 import { heldPeak } from "@remat/memory";
+import { nativeApp } from "@remat/testkit";
 import { traceFakeStep, traceStep } from "@remat/tracer";
 import * as tf from "@tensorflow/tfjs";
 import { beforeAll, describe, expect, it } from "vitest";
@@ -7,7 +8,7 @@ import { exampleNamed, exampleNames } from "../training.js";
 import { measurePrediction } from "./measure-prediction.js";
 
 const { layers } = tf;
-const native = process.env["NATIVE_APP"];
+const native = nativeApp();
 
 /** Models that are used as they are, beside those of examples/. */
 const made: Readonly<Record<string, () => tf.LayersModel>> = {

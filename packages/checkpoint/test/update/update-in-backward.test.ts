@@ -1,6 +1,7 @@
 import { registeredVariables, withDispatchMode } from "@remat/dispatch-hook";
 import { selectBackend } from "@remat/dispatch-hook/backends/node";
 import { heldPeak } from "@remat/memory";
+import { nativeApp } from "@remat/testkit";
 import { traceStep } from "@remat/tracer";
 import * as tf from "@tensorflow/tfjs";
 import fc from "fast-check";
@@ -11,7 +12,7 @@ import { predictReleasedPeak } from "../../src/predict/index.js";
 import { network, optimizers } from "../budget/updates.js";
 import { inBackward, randomProgram, runProgram } from "./update-in-backward.js";
 
-const nativeApp = process.env.NATIVE_APP;
+const nativeFolder = nativeApp();
 const warning = "UPDATE_AFTER_BACKWARD";
 
 beforeEach(() => forgetWarnings());
@@ -207,9 +208,9 @@ describe("on cpu", () => {
   });
 });
 
-describe.runIf(nativeApp !== undefined)("on tensorflow", () => {
+describe.runIf(nativeFolder !== undefined)("on tensorflow", () => {
   beforeAll(async () => {
-    await selectBackend({ backend: "tensorflow", from: nativeApp as string });
+    await selectBackend({ backend: "tensorflow", from: nativeFolder as string });
   });
 
   test(

@@ -1,13 +1,14 @@
 import { selectBackend } from "@remat/dispatch-hook/backends/node";
+import { nativeApp } from "@remat/testkit";
 import { beforeAll, describe, expect, test } from "vitest";
 import { failing, programs } from "./programs.js";
 import { budgeted, early, muchGoes, planned, stock } from "./ways.js";
 
-const nativeApp = process.env.NATIVE_APP;
+const nativeFolder = nativeApp();
 
-describe.runIf(nativeApp !== undefined)("on tensorflow", () => {
+describe.runIf(nativeFolder !== undefined)("on tensorflow", () => {
   beforeAll(async () => {
-    await selectBackend({ backend: "tensorflow", from: nativeApp as string });
+    await selectBackend({ backend: "tensorflow", from: nativeFolder as string });
   });
 
   test.each(Object.keys(programs))("%s: as in stock, to the bit", async (name) => {

@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { nativeApp } from "@remat/testkit";
 import { describe, expect, test } from "vitest";
 import { type BackendName, sharedBuffers } from "../../src/backends/index.js";
 
@@ -30,8 +31,7 @@ const cases: readonly Case[] = [
 ];
 
 /** Native is measured where a folder is named in which tfjs-node is installed with its addon; more of its table in checks/. */
-const backends: readonly BackendName[] =
-  process.env.NATIVE_APP === undefined ? ["cpu", "wasm"] : ["cpu", "wasm", "tensorflow"];
+const backends: readonly BackendName[] = nativeApp() === undefined ? ["cpu", "wasm"] : ["cpu", "wasm", "tensorflow"];
 
 /** Twelve results where they should share, three where each takes 100 MB. */
 const resultsOf = (shares: boolean): number => (shares ? 12 : 3);

@@ -1,3 +1,4 @@
+import { nativeApp } from "@remat/testkit";
 import * as tf from "@tensorflow/tfjs";
 import "@tensorflow/tfjs-backend-wasm";
 import { withDispatchModeSync } from "@remat/dispatch-hook";
@@ -12,11 +13,11 @@ import { type KernelCase, kernelCase, type TensorSpec, t } from "../kernels/gene
 import { kernelMemory } from "./kernel-memory.js";
 
 /** Native is compared where a folder is named in which tfjs-node is installed with its addon. */
-const nativeApp = process.env.NATIVE_APP;
+const nativeFolder = nativeApp();
 type Compared = "cpu" | "wasm" | "tensorflow";
 const kernelsOf = (name: BackendName): readonly string[] => kernelsOfBackend(fakeableBackend(name).kernels);
 const scratchKernels = (name: BackendName): readonly string[] => Object.keys(fakeableBackend(name).kernels.scratch);
-const backends: readonly Compared[] = nativeApp === undefined ? ["cpu", "wasm"] : ["cpu", "wasm", "tensorflow"];
+const backends: readonly Compared[] = nativeFolder === undefined ? ["cpu", "wasm"] : ["cpu", "wasm", "tensorflow"];
 
 /** The text of strings is not known in fake mode, so it has no size there. */
 const strings = "StringNGrams StringSplit StringToHashBucketFast";
@@ -85,7 +86,7 @@ describe.each(backends)("while a kernel runs, fake mode allocates and releases w
   let restore = (): void => undefined;
 
   beforeAll(async () => {
-    if (backend === "tensorflow") await selectBackend({ backend, from: nativeApp as string });
+    if (backend === "tensorflow") await selectBackend({ backend, from: nativeFolder as string });
     else await tf.setBackend(backend);
     if (backend === "wasm") {
       provideGradientKernels();

@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { type Backend, findBackend } from "@remat/dispatch-hook/backends";
 import { type BackendName, selectBackend, usesGpuNow } from "@remat/dispatch-hook/backends/node";
+import { nativeApp } from "@remat/testkit";
 import type { FasterGradients } from "@remat/trace";
 import * as tf from "@tensorflow/tfjs";
 import type { GradFunc } from "@tensorflow/tfjs-core";
@@ -13,8 +14,8 @@ import { replacedKernels } from "../../src/gradients/replace-kernels.js";
 import { type DispatchMode, withDispatchMode } from "../../src/index.js";
 import { bitsOf, numbers, tensorOf } from "./special-values.js";
 
-const nativeApp = process.env.NATIVE_APP;
-const backends: readonly BackendName[] = nativeApp === undefined ? ["cpu", "wasm"] : ["cpu", "wasm", "tensorflow"];
+const nativeFolder = nativeApp();
+const backends: readonly BackendName[] = nativeFolder === undefined ? ["cpu", "wasm"] : ["cpu", "wasm", "tensorflow"];
 
 /** What adds in order on a backend; of none but the three here. */
 const addsRepeats = (backend: BackendName): string =>
@@ -120,7 +121,11 @@ const unchanging: Readonly<Record<string, (a: tf.Tensor, b: tf.Tensor) => tf.Ten
 
 describe.each(backends)("on %s", (backend) => {
   beforeAll(async () => {
-    await selectBackend({ for: "training", backend, ...(backend === "tensorflow" && { from: nativeApp as string }) });
+    await selectBackend({
+      for: "training",
+      backend,
+      ...(backend === "tensorflow" && { from: nativeFolder as string }),
+    });
   });
 
   test("the gradient of tile is that of tfjs to the bit, in fewer kernels where it is replaced", () => {
@@ -329,8 +334,8 @@ describe.each(backends)("on %s", (backend) => {
   });
 });
 
-describe.runIf(nativeApp !== undefined)("on tensorflow", () => {
-  beforeAll(() => selectBackend({ for: "training", backend: "tensorflow", from: nativeApp as string }));
+describe.runIf(nativeFolder !== undefined)("on tensorflow", () => {
+  beforeAll(() => selectBackend({ for: "training", backend: "tensorflow", from: nativeFolder as string }));
 
   test("each kernel that is replaced is known by its text", () => {
     for (const { kernel, digest } of replacedKernels)

@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { nativeApp } from "@remat/testkit";
 import { TraceBuilder } from "@remat/trace";
 import { describe, expect, it, test } from "vitest";
 import { findBackend, mostLibraryBytes, type OpShapes, usesOneDnn } from "../../../src/backends/index.js";
@@ -115,7 +116,7 @@ describe("what TensorFlow's kernels hold beside tensors", () => {
 /** What each kernel takes whatever its op is: code, and a block a thread. */
 const slackBytes = 3 * mebibyte;
 
-const { NATIVE_APP: app } = process.env;
+const app = nativeApp();
 
 describe.runIf(app !== undefined)("what is resident while a kernel of TensorFlow runs", () => {
   test.each([false, true])(

@@ -1,3 +1,0 @@
-import { project } from "../../tooling/testkit/vitest/project.ts";
-
-export default project("reporting", { sharesProcess: true });

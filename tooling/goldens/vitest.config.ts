@@ -1,3 +1,0 @@
-import { project } from "../testkit/vitest/project.ts";
-
-export default project("goldens");

@@ -1,0 +1,121 @@
+import { existsSync, readdirSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { TestProjectInlineConfiguration } from "vitest/config";
+
+/** How the tests of one folder run, where it differs from the others. */
+interface Exceptions {
+  /** File that prepares something for all test files, from the project's folder. */
+  readonly globalSetup?: string;
+  /** File that runs before each test file, from the project's folder. */
+  readonly setupFile?: string;
+  /** Whether tests import `@remat/*` as built, instead of from sources. */
+  readonly isBuilt?: boolean;
+  /** Whether each file gets a process of its own. Otherwise files share a process and its modules, since short tests spend most of their time importing. */
+  readonly isIsolated?: boolean;
+}
+
+const exceptions: Readonly<Record<string, Exceptions>> = {
+  "apps/cli": { globalSetup: "test/setup.ts", setupFile: "test/bundled-processes.ts" },
+  "apps/report": { globalSetup: "test/setup.ts", isIsolated: true },
+  "packages/checkpoint": { isIsolated: true },
+  "packages/program": { isIsolated: true },
+  "tooling/browser": { globalSetup: "test/setup.ts", isIsolated: true },
+  "tooling/ci": { isBuilt: true, isIsolated: true },
+  "tooling/fuzz": { isIsolated: true },
+  "tooling/goldens": { isIsolated: true },
+  "tooling/lint": { isBuilt: true, isIsolated: true },
+  "tooling/packaging": { isBuilt: true, isIsolated: true },
+  "tooling/testkit": { isIsolated: true },
+  "tooling/tfjs-specs": { isBuilt: true, isIsolated: true },
+  examples: { isIsolated: true },
+};
+
+/**
+ * The kinds of test files, by the end of their names. `*.alone.test.ts` mocks modules or needs a new process. `*.e2e.test.ts` starts processes, browsers, terminals or bundlers, or
+ * needs the native backend; `pnpm test` leaves it to `pnpm test:all`.
+ */
+const kinds = [
+  { suffix: "", end: ".test.ts", isIsolated: undefined },
+  { suffix: ":alone", end: ".alone.test.ts", isIsolated: true },
+  { suffix: ":e2e", end: ".e2e.test.ts", isIsolated: undefined },
+] as const;
+
+/** The vitest projects of the workspace: one for each folder with tests and each kind of test file in it. Named after the folder: `memory`, `memory:alone`, `memory:e2e`. */
+export function testProjects(root: string): TestProjectInlineConfiguration[] {
+  return testFolders(root).flatMap((folder) => {
+    const files = readdirSync(join(root, folder, "test"), { recursive: true, encoding: "utf8" });
+    const name = folder.split("/").at(-1)!;
+    return kinds.flatMap((kind, i) => {
+      const others = kinds.filter((other) => other.end.length > kind.end.length).map(({ end }) => end);
+      if (!files.some((file) => file.endsWith(kind.end) && !others.some((end) => file.endsWith(end)))) return [];
+      const options = exceptions[folder] ?? {};
+      const isIsolated = kind.isIsolated ?? options.isIsolated ?? false;
+      return [
+        projectOf(
+          join(root, folder),
+          `${name}${kind.suffix}`,
+          { ...options, isIsolated },
+          kind.end,
+          i === 0 ? others : [],
+        ),
+      ];
+    });
+  });
+}
+
+function testFolders(root: string): string[] {
+  const folders = ["packages", "apps", "tooling"].flatMap((folder) =>
+    readdirSync(join(root, folder)).map((name) => `${folder}/${name}`),
+  );
+  return [...folders, "examples"].filter(
+    (folder) => existsSync(join(root, folder, "test")) && existsSync(join(root, folder, "package.json")),
+  );
+}
+
+function projectOf(
+  root: string,
+  name: string,
+  { globalSetup, setupFile, isBuilt = false, isIsolated = false }: Exceptions,
+  end: string,
+  others: readonly string[],
+): TestProjectInlineConfiguration {
+  const conditions = ["@remat/source"];
+  const { REMAT_TFJS: tfjs } = process.env;
+  return {
+    root,
+    ...(!isBuilt && {
+      resolve: { conditions, ...(tfjs !== undefined && { alias: otherTfjs(tfjs) }) },
+      ssr: { resolve: { conditions, externalConditions: conditions } },
+    }),
+    test: {
+      name,
+      include: [`test/**/*${end}`],
+      exclude: ["**/node_modules/**", ...others.map((other) => `**/*${other}`)],
+      setupFiles: [
+        beside("seed.ts"),
+        ...(isIsolated ? [] : [beside("leave-engine.ts")]),
+        ...(setupFile === undefined ? [] : [setupFile]),
+      ],
+      isolate: isIsolated,
+      // A larger young generation saves a tenth of the time: traces consist of many objects that outlive a minor collection.
+      execArgv: ["--max-semi-space-size=64"],
+      ...(globalSetup !== undefined && { globalSetup }),
+      // Ends tests that hang. Speed is for benchmarks, so no test has a shorter limit of its own.
+      testTimeout: 600_000,
+      hookTimeout: 600_000,
+    },
+  };
+}
+
+const beside = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
+
+/** Makes imports of TensorFlow.js those of the release that is installed in `folder`, in tests and in the sources that they test. */
+function otherTfjs(folder: string): { find: RegExp; replacement: string }[] {
+  const { resolve } = createRequire(join(folder, "package.json"));
+  return ["tfjs", "tfjs-core", "tfjs-layers", "tfjs-backend-cpu", "tfjs-backend-wasm"].map((name) => ({
+    find: new RegExp(`^@tensorflow/${name}$`),
+    replacement: resolve(`@tensorflow/${name}`),
+  }));
+}
