@@ -1,4 +1,4 @@
-import { rememberKernels } from "./backends/index.js";
+import { rememberKernels } from "./backends/first-seen-kernels.js";
 import { bufferBackend } from "./current-backend.js";
 import type { EngineBackend } from "./engine-internals.js";
 import type { Session } from "./session.js";

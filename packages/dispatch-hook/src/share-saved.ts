@@ -1,5 +1,5 @@
 import type { Tensor } from "@tensorflow/tfjs-core";
-import { savingCopies } from "./backends/index.js";
+import { savingCopies } from "./backends/shared-buffers.js";
 import { bufferBackend } from "./current-backend.js";
 import type { EngineInternals } from "./engine-internals.js";
 

@@ -1,5 +1,7 @@
 import type { DataId, DataStorage, TensorInfo } from "@tensorflow/tfjs-core";
-import { type Backend, type DataEntry, isComplexPair, sharedBuffers } from "./backends/index.js";
+import { isComplexPair } from "./backends/data-entry.js";
+import { type Backend, type DataEntry } from "./backends/index.js";
+import { sharedBuffers } from "./backends/shared-buffers.js";
 import { bufferBackend } from "./current-backend.js";
 import type { Storage, StorageOrigin } from "./dispatch-mode.js";
 import type { EngineBackend } from "./engine-internals.js";

@@ -1,7 +1,8 @@
 import * as tf from "@tensorflow/tfjs";
 import "@tensorflow/tfjs-backend-wasm";
-import { findBackend, sharedBuffers } from "@remat/dispatch-hook/backends";
+import { findBackend } from "@remat/dispatch-hook/backends";
 import { beforeAll, describe, expect, test } from "vitest";
+import { sharedBuffers } from "../src/backends/shared-buffers.js";
 import { type OpDone, storagesOf, withDispatchMode } from "../src/index.js";
 import { sharingCases } from "./sharing-cases.js";
 

@@ -27,7 +27,6 @@ export {
   type FitDimension,
   type FitMatrix,
   type FitValue,
-  fitDimensions,
   fitMatrix,
   pruneFit,
   valueOf,
@@ -38,12 +37,6 @@ export type { StepsToFit } from "./steps-to-fit.js";
 export { type FitSummary, type RankedRow, type SummarizeFitOptions, summarizeFit } from "./summarize-fit.js";
 export type { FitWay } from "./ways/fit-way.js";
 export { fitWays } from "./ways/fit-ways.js";
-export {
-  answerUsualWhatIfs,
-  answerWhatIf,
-  type PresentStep,
-  presentWhatIf,
-  usualWhatIfs,
-} from "./what-if/answer-what-if.js";
+export { answerUsualWhatIfs, answerWhatIf, type PresentStep, presentWhatIf } from "./what-if/answer-what-if.js";
 export { stepsAtHand } from "./what-if/steps-at-hand.js";
-export { describeWhatIf, parseWhatIf, type WhatIf } from "./what-if/what-if.js";
+export { parseWhatIf, type WhatIf } from "./what-if/what-if.js";

@@ -4,7 +4,6 @@ import { expect, test } from "vitest";
 import {
   type FitDimension,
   type FitSummary,
-  fitDimensions,
   fitMatrix,
   pruneFit,
   stepsOfRuns,
@@ -12,6 +11,7 @@ import {
   unitsOf,
   valueOf,
 } from "../src/index.js";
+import { fitDimensions } from "../src/matrix/fit-matrix.js";
 import { plainRun } from "./steps.js";
 
 const steps = stepsOfRuns([plainRun()]);

@@ -8,7 +8,6 @@ import { describe, expect, it } from "vitest";
 import {
   answerUsualWhatIfs,
   answerWhatIf,
-  describeWhatIf,
   fitUnitBatch,
   fitWays,
   type PresentStep,
@@ -17,8 +16,9 @@ import {
   type RecordedRun,
   stepsAtHand,
   unitsOf,
-  usualWhatIfs,
 } from "../src/index.js";
+import { usualWhatIfs } from "../src/what-if/answer-what-if.js";
+import { describeWhatIf } from "../src/what-if/what-if.js";
 import { goldenRun, plainRun, sizedRuns } from "./steps.js";
 
 const a100 = deviceSpec("a100");

@@ -12,21 +12,9 @@ export { type FittingSize, largestSize } from "./extrapolation/largest-size.js";
 export type { SizedRun } from "./extrapolation/match-runs.js";
 export { DeviceRows } from "./held/device-rows.js";
 export { heldByModule } from "./held/held-by-module.js";
-export {
-  HeldMemory,
-  type HeldMemoryListener,
-  type HeldPeak,
-  heldElsewhere,
-  heldPeak,
-} from "./held/held-memory.js";
-export {
-  type HeldStorages,
-  type HeldStoragesOptions,
-  storagesAfterOp,
-  storagesAtPeak,
-} from "./held/held-storages.js";
+export { HeldMemory, type HeldMemoryListener, type HeldPeak, heldElsewhere, heldPeak } from "./held/held-memory.js";
+export { type HeldStorages, type HeldStoragesOptions, storagesAfterOp, storagesAtPeak } from "./held/held-storages.js";
 export { type IdleMemory, idleAtPeak } from "./held/idle-at-peak.js";
-export { LiveStorages, rowWidth, totalColumn } from "./held/live-storages.js";
 export { countLifetimes, type MemoryEventReader, readMemoryEvents, tellsLifetimes } from "./held/memory-events.js";
 export {
   type HeldStorage,

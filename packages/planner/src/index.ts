@@ -1,7 +1,7 @@
 export { type RecomputationBound, recomputationBound } from "./bound/recomputation-bound.js";
 export { type WorkingSet, workingSet } from "./bound/working-set.js";
 export type { BindingOp } from "./checkpointing/binding-op.js";
-export { type CheckpointingGoal, goalOfBudget } from "./checkpointing/checkpointing-goal.js";
+export { type CheckpointingGoal } from "./checkpointing/checkpointing-goal.js";
 export {
   type CheckpointingAnswer,
   type CheckpointingOptions,
@@ -24,7 +24,6 @@ export {
 } from "./executors/executors.js";
 export {
   type CheckpointUnits,
-  checkpointUnits,
   type NamedCheckpoints,
   planTorchCheckpoints,
   type TorchCheckpoints,
@@ -53,7 +52,7 @@ export {
   planningGraphOfTrace,
   type TracePlanningGraph,
 } from "./graph/planning-graph-of-trace.js";
-export { type GraphFile, readGraphFile } from "./graph/read-graph-file.js";
+export { readGraphFile } from "./graph/read-graph-file.js";
 export { InfeasibleBudgetError, type NothingWithin, nothingWithin } from "./infeasible-budget-error.js";
 export type { Knapsack, KnapsackMethod, KnapsackSolution } from "./knapsack/knapsack.js";
 export { solveKnapsack } from "./knapsack/solve-knapsack.js";

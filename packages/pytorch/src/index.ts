@@ -2,19 +2,17 @@ export { type AtenSchema, atenFlags } from "./aten-flags.js";
 export {
   type CheckpointedModule,
   type CheckpointPolicyFile,
-  checkpointPolicyFormat,
   toCheckpointPolicyFile,
   writeCheckpointPolicyFile,
 } from "./checkpoint-policy-file.js";
 export {
   type CudaSnapshotFile,
-  cudaSnapshotSchema,
   type SnapshotBlock,
   type SnapshotEvent,
   type SnapshotOfDevice,
 } from "./cuda-snapshot-file.js";
 export { pyTorchDevice } from "./pytorch-device.js";
-export { cudaAllocatorFramework, readCudaSnapshot } from "./read-cuda-snapshot.js";
+export { readCudaSnapshot } from "./read-cuda-snapshot.js";
 export {
   type FxGraphPair,
   type FxGraphs,
@@ -29,7 +27,6 @@ export {
   type PyTorchOpPolicy,
   type PyTorchPolicy,
   type PyTorchPolicyOptions,
-  pyTorchPolicyFormat,
   toPyTorchPolicy,
 } from "./to-pytorch-policy.js";
 export { writePyTorchPolicy } from "./write-pytorch-policy.js";

@@ -25,14 +25,7 @@ export {
   readMemoryBaseline,
   writeMemoryBaseline,
 } from "./baseline/memory-baseline.js";
-export {
-  type Colour,
-  categoryColours,
-  categoryLabels,
-  categoryStack,
-  labelCategory,
-  seriesColours,
-} from "./category-colours.js";
+export { type Colour, categoryColours, categoryStack, labelCategory, seriesColours } from "./category-colours.js";
 export {
   chooseWithin,
   type DescribePlanWithinOptions,
@@ -51,8 +44,6 @@ export {
   compareTable,
   compareView,
 } from "./compare-view.js";
-export { describeCosts, formatCount } from "./describe-costs.js";
-export { describeMaker, describeShape } from "./describe-held.js";
 export { describeProof } from "./describe-proof.js";
 export { type AllocatorSummary, allocatorDocument, allocatorFacts } from "./documents/allocator-document.js";
 export { checkDocument } from "./documents/check-document.js";
@@ -169,12 +160,7 @@ export { checkpointFates, type PlanFateName, planFateLabels, planFateNames, plan
 export { opStartMs, type SampledBands, type SampleOptions, sampleBands } from "./sample-bands.js";
 export { type SizeFormat, type SizeUnit, sizeFormat, sizeUnits } from "./size-unit.js";
 export { type CategoryRow, type LargestRow, type StepView, viewStep } from "./step-view.js";
-export {
-  describeStorageLife,
-  type StorageLife,
-  type StorageLivesOptions,
-  storageLives,
-} from "./storage-lives.js";
+export { describeStorageLife, type StorageLife, type StorageLivesOptions, storageLives } from "./storage-lives.js";
 export {
   type ExtrapolationSummary,
   type SizeOutcome,
@@ -197,20 +183,15 @@ export {
   summarizePlan,
 } from "./summarize-plan.js";
 export { type RegionCause, type RegionExcess, type RegionsSummary, summarizeRegions } from "./summarize-regions.js";
-export {
-  type ModuleSacSummary,
-  type SacSummary,
-  type SummarizeSacOptions,
-  summarizeSac,
-} from "./summarize-sac.js";
+export { type ModuleSacSummary, type SacSummary, type SummarizeSacOptions, summarizeSac } from "./summarize-sac.js";
 export { describeCategories } from "./verdict/describe-verdict.js";
 export { type DeviceToFit, deviceToFit, whereRecorded } from "./verdict/device-to-fit.js";
-export { type Facts, factLines, verdictSeparator } from "./verdict/fact-lines.js";
-export { type FailureVerdictOptions, judgeFailure } from "./verdict/judge-failure.js";
+export { type Facts, factLines } from "./verdict/fact-lines.js";
+export { type FailureVerdictOptions } from "./verdict/judge-failure.js";
 export { type GraphMemory, judgeGraph } from "./verdict/judge-graph.js";
 export { judgeMemory, judgeStep, type NextStep, type StepMemory, type VerdictOptions } from "./verdict/judge-memory.js";
 export type { FittingBatch, GivenStep, LeastHeld, Outcome, Verdict } from "./verdict/verdict.js";
-export { describeWay, type WayToFit } from "./verdict/way-to-fit.js";
+export { type WayToFit } from "./verdict/way-to-fit.js";
 export { factsOf, withFacts, withVerdict } from "./verdict/with-verdict.js";
 export {
   type EnvironmentFact,
@@ -218,12 +199,7 @@ export {
   type EnvironmentOptions,
   viewEnvironment,
 } from "./view-environment.js";
-export {
-  type RecommendedPlan,
-  type RecomputeCandidate,
-  type ReportSummary,
-  viewSummary,
-} from "./view-summary.js";
+export { type RecommendedPlan, type RecomputeCandidate, type ReportSummary, viewSummary } from "./view-summary.js";
 export { exportFormats, type ViewTable, writeViewTable } from "./view-table.js";
 export {
   greedyPolicy,

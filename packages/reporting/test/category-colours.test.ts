@@ -1,6 +1,7 @@
 import { categoryNames } from "@remat/trace";
 import { describe, expect, it } from "vitest";
-import { type Colour, categoryColours, categoryLabels, categoryStack, seriesColours } from "../src/index.js";
+import { categoryLabels } from "../src/category-colours.js";
+import { type Colour, categoryColours, categoryStack, seriesColours } from "../src/index.js";
 
 type Rgb = readonly [number, number, number];
 

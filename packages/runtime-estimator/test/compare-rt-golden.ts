@@ -1,7 +1,8 @@
 import { readPyTorchTrace } from "@remat/pytorch";
 import type { Golden } from "@remat/testkit";
 import type { DeviceSpec } from "@remat/trace";
-import { moduleRuntimes, modulewiseText, priceTrace, totalText } from "../src/index.js";
+import { moduleRuntimes, modulewiseText, priceTrace } from "../src/index.js";
+import { totalText } from "../src/modulewise-text.js";
 
 /** Upstream's answers in a golden file against ours: what differs first, both sides, or `undefined`. */
 export type Comparison = (golden: Golden) => string | undefined;

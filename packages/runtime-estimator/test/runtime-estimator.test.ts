@@ -1,7 +1,8 @@
 import { Phase, RematError, RuntimeSource, type Trace, TraceBuilder } from "@remat/trace";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { deviceSpec, moduleRuntimes, modulewiseText, priceTrace, RuntimeEstimator, totalText } from "../src/index.js";
+import { deviceSpec, moduleRuntimes, modulewiseText, priceTrace, RuntimeEstimator } from "../src/index.js";
+import { totalText } from "../src/modulewise-text.js";
 import { randomTrace } from "./random-trace.js";
 
 /** Net with a child that is called twice, forward and backward, and an optimizer; times are powers of two, so that sums tell them apart. */

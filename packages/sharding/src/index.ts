@@ -8,13 +8,7 @@ export { parseNetwork } from "./network.js";
 export type { OwnCast } from "./own-casts.js";
 export type { GroupParameter, ParameterGroup } from "./parameter-groups.js";
 export { type ParseShardingPlanOptions, parseCheckpoint, parseShardingPlan } from "./parse-sharding-plan.js";
-export {
-  checkpointSchema,
-  readCheckpoint,
-  readShardingPlan,
-  shardingPlanSchema,
-  writeShardingPlan,
-} from "./read-sharding-plan.js";
+export { readCheckpoint, readShardingPlan, writeShardingPlan } from "./read-sharding-plan.js";
 export {
   type GroupCommunication,
   type StreamLane,
@@ -23,11 +17,10 @@ export {
   type StreamSpeeds,
   scheduleStreams,
 } from "./schedule-streams.js";
-export { type ShardSize, shardRows, shardSize } from "./shard-size.js";
+export { type ShardSize } from "./shard-size.js";
 export { shardStates } from "./shard-states.js";
 export {
   type CheckpointedModules,
-  checkShardingPlan,
   type GroupPolicy,
   type MixedPrecision,
   type Prefetch,

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseShardingPlan, shardRows, shardSize } from "../src/index.js";
+import { parseShardingPlan } from "../src/index.js";
+import { shardRows, shardSize } from "../src/shard-size.js";
 
 describe("parseShardingPlan", () => {
   const bf16 = { param: "bfloat16", reduce: "float32" };

@@ -24,19 +24,13 @@ export type { DeviceNetwork, DeviceSpec } from "./device-spec.js";
 export { describePlanMismatch, findPlanMismatch, type PlanMismatch } from "./find-plan-mismatch.js";
 export { fingerprintOf, fingerprintOfOps } from "./fingerprint.js";
 export { isTrace } from "./is-trace.js";
-export { type FailureCause, failureCauses, type MemoryFailure } from "./memory-failure.js";
+export { type FailureCause, type MemoryFailure } from "./memory-failure.js";
 export type { MemorySnapshot } from "./memory-snapshot.js";
 export { nearestNames } from "./nearest-names.js";
-export {
-  formatOccurrence,
-  haveSameTypes,
-  type Occurrence,
-  type OpSignature,
-} from "./occurrence.js";
+export { formatOccurrence, type Occurrence, type OpSignature } from "./occurrence.js";
 export { opOccurrences } from "./op-occurrences.js";
 export { parseJsonText } from "./parse-json-text.js";
 export {
-  offloadingPlanFormat,
   offloads,
   type Plan,
   type PlanOrigin,

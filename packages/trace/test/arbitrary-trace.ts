@@ -1,14 +1,6 @@
 import fc from "fast-check";
-import {
-  Category,
-  FsdpHook,
-  failureCauses,
-  Phase,
-  SavedAs,
-  type Trace,
-  TraceBuilder,
-  type TraceHeader,
-} from "../src/index.js";
+import { Category, FsdpHook, Phase, SavedAs, type Trace, TraceBuilder, type TraceHeader } from "../src/index.js";
+import { failureCauses } from "../src/memory-failure.js";
 
 /** Names that break careless code: control characters, line separators, lone surrogates, names of object properties. */
 export const nameArbitrary: fc.Arbitrary<string> = fc.oneof(

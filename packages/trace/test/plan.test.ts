@@ -5,7 +5,6 @@ import {
   fingerprintOf,
   fingerprintOfOps,
   formatOccurrence,
-  offloadingPlanFormat,
   offloads,
   opOccurrences,
   Phase,
@@ -16,6 +15,7 @@ import {
   TraceBuilder,
   writePlan,
 } from "../src/index.js";
+import { offloadingPlanFormat } from "../src/plan.js";
 
 /** A block called twice, forward and backward. */
 function trace(width: number): Trace {

@@ -1,5 +1,6 @@
 import { backend_util, type TensorInfo, util } from "@tensorflow/tfjs-core";
-import { type KernelCall, refuseComplex } from "../kernels/index.js";
+import { type KernelCall } from "../kernels/index.js";
+import { refuseComplex } from "../kernels/shapes.js";
 
 export type Axes = number | number[] | null | undefined;
 

@@ -1,6 +1,6 @@
 import { RematError } from "@remat/trace";
 import * as core from "@tensorflow/tfjs-core";
-import { pictureKernels, randomKernels } from "../kernels/index.js";
+import { pictureKernels, randomKernels } from "../kernels/kernel-properties.js";
 import { backends, findBackend } from "./find-backend.js";
 import { isOwnKernel, ownKernelNames, rememberKernels } from "./first-seen-kernels.js";
 

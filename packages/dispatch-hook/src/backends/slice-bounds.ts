@@ -1,5 +1,6 @@
 import { slice_util, util } from "@tensorflow/tfjs-core";
-import { type KernelAttributes, type StridedSlice, stridedSliceInfo } from "../kernels/index.js";
+import { type KernelAttributes, type StridedSlice } from "../kernels/index.js";
+import { stridedSliceInfo } from "../kernels/indexing.js";
 import type { TensorShape } from "./sharing-rules.js";
 
 /** `begin` and `size` of a Slice, without the shorthands that tfjs allows. @internal */

@@ -1,4 +1,5 @@
-import { type Infer, type InferTable, plainRule, type X } from "../kernels/index.js";
+import { type Infer, type InferTable, type X } from "../kernels/index.js";
+import { plainRule } from "../kernels/plain-rule.js";
 
 /** Transposes all of x, of which the result is a slice. */
 const batchToSpace: Infer<X> = (inputs, attributes, call) => {

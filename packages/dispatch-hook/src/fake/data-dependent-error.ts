@@ -1,5 +1,5 @@
 import { RematError, setErrorKind } from "@remat/trace";
-import { runningModule } from "../engine/index.js";
+import { runningModule } from "../module-namer.js";
 
 /**
  * Values were wanted that fake mode never computed: by `dataSync`, `data` or anything built on them, or by a kernel whose output shapes

@@ -10,8 +10,9 @@ import {
   type TensorInfo,
 } from "@tensorflow/tfjs-core";
 import type { Backend, BackendKernels } from "../backends/index.js";
-import { engineInternals, runningModule, type SelfReportingBackend } from "../engine/index.js";
+import { engineInternals, type SelfReportingBackend } from "../engine/index.js";
 import type { Infer, KernelCall, KernelTraits } from "../kernels/index.js";
+import { runningModule } from "../module-namer.js";
 import { DataDependentError } from "./data-dependent-error.js";
 import { type ComplexParts, FakeData } from "./fake-data.js";
 import { isReporting } from "./is-reporting.js";

@@ -8,14 +8,8 @@ import {
   registerKernel,
   unregisterKernel,
 } from "@tensorflow/tfjs-core";
-import {
-  type Backend,
-  type BackendKernels,
-  backends,
-  isKnown,
-  kernelRules,
-  kernelsOfBackend,
-} from "../backends/index.js";
+import { type Backend, type BackendKernels, backends, isKnown, kernelsOfBackend } from "../backends/index.js";
+import { kernelRules } from "../backends/kernel-rules.js";
 import type { Infer } from "../kernels/index.js";
 import type { FakeBackend } from "./fake-backend.js";
 import { foldConstants } from "./fold-constants.js";

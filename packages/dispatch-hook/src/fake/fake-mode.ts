@@ -1,6 +1,7 @@
 import { RematError } from "@remat/trace";
 import { type DataType, env, type Tensor } from "@tensorflow/tfjs-core";
-import { type Backend, type BackendName, fullestBackend, kernelRules } from "../backends/index.js";
+import { type Backend, type BackendName, fullestBackend } from "../backends/index.js";
+import { kernelRules } from "../backends/kernel-rules.js";
 import { type EngineInternals, engineInternals } from "../engine/index.js";
 import { deviceFreeBackend } from "./device-free-backend.js";
 import { FakeBackend } from "./fake-backend.js";

@@ -9,7 +9,7 @@ import {
   type NamedTensorInfoMap,
   type TensorInfo,
 } from "@tensorflow/tfjs-core";
-import { randomKernels } from "../kernels/index.js";
+import { randomKernels } from "../kernels/kernel-properties.js";
 import { FakeData } from "./fake-data.js";
 
 /** Shapes, axes, counters and ranges have no more elements, and weights have no fewer but for a few that cost nothing. */

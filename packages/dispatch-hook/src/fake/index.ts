@@ -1,4 +1,4 @@
-export { type ModuleNamer, nameModulesBy } from "../index.js";
+export { nameModulesBy } from "../index.js";
 export { DataDependentError } from "./data-dependent-error.js";
 export { currentFakeBackend, type FakeModeOptions, fakeMode, fakeTensor } from "./fake-mode.js";
 export { tensorsOnData } from "./guard-variables.js";

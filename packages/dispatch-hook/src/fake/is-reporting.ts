@@ -1,4 +1,5 @@
-import { engineInternals, runningModule } from "../engine/index.js";
+import { engineInternals } from "../engine/index.js";
+import { runningModule } from "../module-namer.js";
 
 /**
  * Tells whether a number that is read now can only be reported: losses and metrics are read between steps, and what is read in a forward and backward

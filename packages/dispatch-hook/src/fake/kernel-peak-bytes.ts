@@ -1,14 +1,9 @@
 import type { Tensor, TensorInfo } from "@tensorflow/tfjs-core";
-import {
-  type Backend,
-  type BackendName,
-  findBackend,
-  isKnown,
-  kernelRules,
-  kernelsOfBackend,
-  sharedBuffers,
-} from "../backends/index.js";
-import { engineInternals, replacementOf } from "../engine/index.js";
+import { type Backend, type BackendName, findBackend, isKnown, kernelsOfBackend } from "../backends/index.js";
+import { kernelRules } from "../backends/kernel-rules.js";
+import { sharedBuffers } from "../backends/shared-buffers.js";
+import { engineInternals } from "../engine/index.js";
+import { replacementOf } from "../gradients/replacement-of.js";
 import { withModeAlone } from "../index.js";
 import { allKernels, type Infer, isElementwise, type KernelAttributes, type KernelInputs } from "../kernels/index.js";
 import { DataDependentError } from "./data-dependent-error.js";

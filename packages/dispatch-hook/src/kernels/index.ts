@@ -1,12 +1,11 @@
 export type { FusedAttributes, FusedInputs } from "./activation.js";
 export { allKernels } from "./all-kernels.js";
 export type { KernelAttributes, KernelInputs, KernelOutput } from "./arguments.js";
-export { type Conv2D, conv2DInfo } from "./convolution.js";
-export { type StridedSlice, stridedSliceInfo } from "./indexing.js";
+export { type Conv2D } from "./convolution.js";
+export { type StridedSlice } from "./indexing.js";
 export type { AB, Infer, InferTable, X } from "./infer.js";
 export type { KernelCall } from "./kernel-call.js";
-export { isElementwise, pictureKernels, randomKernels } from "./kernel-properties.js";
-export { commonTraits, type KernelTraits } from "./kernel-traits.js";
-export { plainRule } from "./plain-rule.js";
+export { isElementwise } from "./kernel-properties.js";
+export { type KernelTraits } from "./kernel-traits.js";
 export { reduced } from "./reductions.js";
-export { broadcast, fitting, mismatch, refuseComplex, sizeOf, sumDtype } from "./shapes.js";
+export { mismatch, sizeOf } from "./shapes.js";

@@ -2,7 +2,8 @@ import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { nativeApp } from "@remat/testkit";
 import { describe, expect, test } from "vitest";
-import { type BackendName, sharedBuffers } from "../../src/backends/index.js";
+import { type BackendName } from "../../src/backends/index.js";
+import { sharedBuffers } from "../../src/backends/shared-buffers.js";
 
 interface Case {
   readonly kernel: string;

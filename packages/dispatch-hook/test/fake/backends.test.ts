@@ -1,8 +1,9 @@
 import * as tf from "@tensorflow/tfjs";
 import "@tensorflow/tfjs-backend-wasm";
-import { type BackendName, kernelsOf, provideGradientKernels } from "@remat/dispatch-hook/backends";
+import { type BackendName, provideGradientKernels } from "@remat/dispatch-hook/backends";
 import { RematError } from "@remat/trace";
 import { beforeAll, describe, expect, test } from "vitest";
+import { kernelsOf } from "../../src/backends/kernel-rules.js";
 import { fakeableBackend } from "../../src/fake/fakeable-backend.js";
 import { currentFakeBackend, fakeMode, fakeTensor } from "../../src/fake/index.js";
 import { type KernelCase, kernelCase, t } from "../kernels/generators/kernel-case.js";

@@ -1,8 +1,9 @@
 import { type Storage, withDispatchMode } from "@remat/dispatch-hook";
-import { type BackendName, kernelsOf } from "@remat/dispatch-hook/backends";
+import { type BackendName } from "@remat/dispatch-hook/backends";
 import * as tf from "@tensorflow/tfjs";
 import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
+import { kernelsOf } from "../../src/backends/kernel-rules.js";
 import { fakeableBackend } from "../../src/fake/fakeable-backend.js";
 import { fakeMode, kernelPeakBytes, surelyFits } from "../../src/fake/index.js";
 import { allGenerators } from "../kernels/generators/all-generators.js";

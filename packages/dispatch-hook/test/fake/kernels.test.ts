@@ -1,7 +1,7 @@
-import { kernelsOf } from "@remat/dispatch-hook/backends";
 import * as tf from "@tensorflow/tfjs";
 import fc from "fast-check";
 import { beforeAll, describe, expect, test, vi } from "vitest";
+import { kernelsOf } from "../../src/backends/kernel-rules.js";
 import { fakeableBackend } from "../../src/fake/fakeable-backend.js";
 import { DataDependentError, fakeMode } from "../../src/fake/index.js";
 import { allGenerators } from "../kernels/generators/all-generators.js";

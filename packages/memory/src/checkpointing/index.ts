@@ -1,5 +1,4 @@
 export { accountCheckpoints } from "./account-checkpoints.js";
-export { Act } from "./act.js";
 export type { BackwardPasses } from "./backward-passes.js";
 export { type HostShare, hostShare } from "./bookkeeping.js";
 export { type CallModes, callModes } from "./call-modes.js";

@@ -10,7 +10,6 @@ export {
 } from "./compiled-step.js";
 export { type FwdBwdInteractions, getFwdBwdInteractions, getPeakMemory } from "./forward-backward.js";
 export {
-  acceleratorOnly,
   type DeviceFilter,
   type Graph,
   type GraphStorages,

@@ -1,8 +1,4 @@
-export {
-  type AllocatorSettings,
-  defaultAllocatorSettings,
-  parseAllocatorSettings,
-} from "./allocator-settings.js";
+export { type AllocatorSettings, parseAllocatorSettings } from "./allocator-settings.js";
 export type { Block, BlockPool } from "./block.js";
 export { CachingAllocator } from "./caching-allocator.js";
 export { type ReservedMemory, reservedMemory } from "./reserved-memory.js";

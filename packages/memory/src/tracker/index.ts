@@ -1,9 +1,8 @@
-export { type MemoryUnit, memoryUnits } from "@remat/trace/text";
+export { type MemoryUnit } from "@remat/trace/text";
 export { fsdpTrackerLabels } from "./category-labels.js";
 export { displayMoment } from "./display-moment.js";
 export { MemTracker, type ModuleState } from "./mem-tracker.js";
 export { MemoryReducer } from "./memory-reducer.js";
 export type { ModuleMemory, ModuleRecord } from "./module-record.js";
-export { parseMemoryUnit } from "./parse-memory-unit.js";
 export { requireMemoryTrace, type TrackMemoryOptions, trackLive, trackMemory } from "./track-memory.js";
 export type { TraceSource, TrackerOptions } from "./tracker-options.js";

@@ -8,16 +8,8 @@ import {
   type Trace,
 } from "@remat/trace";
 import { displaySafe, type MemoryUnit } from "@remat/trace/text";
-import {
-  DeviceRows,
-  HeldMemory,
-  type LiveStorages,
-  type MemoryMoment,
-  type MomentOptions,
-  momentOfPeak,
-  rowWidth,
-  totalColumn,
-} from "../index.js";
+import { type LiveStorages, rowWidth, totalColumn } from "../held/live-storages.js";
+import { DeviceRows, HeldMemory, type MemoryMoment, type MomentOptions, momentOfPeak } from "../index.js";
 import { type CategoryLabels, shownCategories } from "./category-labels.js";
 import { displaySnapshot, displayStates } from "./display.js";
 import { type ModuleMemory, ModuleRecord } from "./module-record.js";

@@ -1,5 +1,6 @@
 import type { CategoryName, MemorySnapshot } from "@remat/trace";
-import { type DeviceRows, totalColumn } from "../index.js";
+import { totalColumn } from "../held/live-storages.js";
+import { type DeviceRows } from "../index.js";
 
 /** What a tracker knows of one module. Bytes as allocated. */
 export interface ModuleMemory<State extends string> {

@@ -1,11 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  type Block,
-  CachingAllocator,
-  defaultAllocatorSettings,
-  parseAllocatorSettings,
-} from "../../src/reserved/index.js";
+import { defaultAllocatorSettings } from "../../src/reserved/allocator-settings.js";
+import { type Block, CachingAllocator, parseAllocatorSettings } from "../../src/reserved/index.js";
 import { ReferenceAllocator, type Taken } from "./reference-allocator.js";
 
 const MiB = 2 ** 20;

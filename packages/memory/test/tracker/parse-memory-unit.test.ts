@@ -1,7 +1,7 @@
 import { RematError } from "@remat/trace";
 import { memoryUnits } from "@remat/trace/text";
 import { describe, expect, it } from "vitest";
-import { parseMemoryUnit } from "../../src/tracker/index.js";
+import { parseMemoryUnit } from "../../src/tracker/parse-memory-unit.js";
 
 describe("parseMemoryUnit", () => {
   it("knows four units", () => expect(memoryUnits.map(parseMemoryUnit)).toEqual(["B", "KiB", "MiB", "GiB"]));

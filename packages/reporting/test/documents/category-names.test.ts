@@ -2,7 +2,8 @@ import { readPyTorchTrace } from "@remat/pytorch";
 import { goldenFiles, readGolden } from "@remat/testkit";
 import { categoryNames } from "@remat/trace";
 import { describe, expect, it } from "vitest";
-import { categoryLabels, labelCategory, memoryDocument, summarizeMemory } from "../../src/index.js";
+import { categoryLabels } from "../../src/category-colours.js";
+import { labelCategory, memoryDocument, summarizeMemory } from "../../src/index.js";
 
 const goldens = goldenFiles().filter(({ name }) => /^(?:mem|fsdp)_/.test(name));
 

@@ -8,7 +8,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { actions, traceOf } from "../../../memory/test/tracker/random-trace.js";
 import { randomTraces } from "../../../planner/test/plan/random-traces.js";
-import { judgeMemory, judgeStep, verdictSeparator, type WayToFit } from "../../src/index.js";
+import { judgeMemory, judgeStep, type WayToFit } from "../../src/index.js";
+import { verdictSeparator } from "../../src/verdict/fact-lines.js";
 
 const GiB = 2 ** 30;
 const a100 = deviceSpec("a100");

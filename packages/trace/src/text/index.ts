@@ -14,5 +14,5 @@ export {
 } from "./format-bytes.js";
 export { formatDuration } from "./format-duration.js";
 export { formatTable, type TableFormat, type TableOptions } from "./format-table.js";
-export { pythonFixed, pythonFloat, pythonGeneral, pythonScientific } from "./python-number.js";
+export { pythonFixed, pythonFloat, pythonScientific } from "./python-number.js";
 export { wrapText } from "./wrap-text.js";

@@ -2,7 +2,8 @@ import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { pythonFixed, pythonFloat, pythonGeneral, pythonScientific } from "../../src/text/index.js";
+import { pythonFixed, pythonFloat, pythonScientific } from "../../src/text/index.js";
+import { pythonGeneral } from "../../src/text/python-number.js";
 
 const fixtures = JSON.parse(
   gunzipSync(readFileSync(new URL("fixtures/numbers.json.gz", import.meta.url))).toString("utf8"),

@@ -8,7 +8,6 @@ export {
   type ScopeFn,
   type TfNamespace,
   tfNamespace,
-  trainableVariables,
 } from "../model-definition.js";
 export { noOptimizer, type OptimizerName, optimizerByName, optimizerNames } from "../optimizers.js";
 export {

@@ -1,5 +1,7 @@
 import type { DataType, TensorInfo } from "@tensorflow/tfjs-core";
-import { type AB, broadcast, type Infer, type InferTable, plainRule, sizeOf, type X } from "../../kernels/index.js";
+import { type AB, type Infer, type InferTable, sizeOf, type X } from "../../kernels/index.js";
+import { plainRule } from "../../kernels/plain-rule.js";
+import { broadcast } from "../../kernels/shapes.js";
 
 /**
  * Complex numbers are pairs of tensors on the cpu backend: most kernels take them apart and put them together again. What is put together

@@ -1,5 +1,6 @@
 import { backend_util, type TensorInfo, util } from "@tensorflow/tfjs-core";
-import { type Infer, plainRule } from "../../kernels/index.js";
+import { type Infer } from "../../kernels/index.js";
+import { plainRule } from "../../kernels/plain-rule.js";
 
 /** Permutes, reshapes and multiplies operand by operand and sums dimension by dimension, and holds it all to the end. */
 export const einsumOnCpu: Infer<TensorInfo[], { equation: string }> = (tensors, attributes, call) => {

@@ -1,13 +1,7 @@
 import type { TensorInfo } from "@tensorflow/tfjs-core";
-import {
-  type Infer,
-  type InferTable,
-  plainRule,
-  refuseComplex,
-  sizeOf,
-  sumDtype,
-  type X,
-} from "../../kernels/index.js";
+import { type Infer, type InferTable, sizeOf, type X } from "../../kernels/index.js";
+import { plainRule } from "../../kernels/plain-rule.js";
+import { refuseComplex, sumDtype } from "../../kernels/shapes.js";
 import { type Axes, movedAxes, releaseAll } from "../moved-axes.js";
 import { spaceAndBatch } from "../space-and-batch.js";
 import { complexCpuScratch } from "./complex.js";

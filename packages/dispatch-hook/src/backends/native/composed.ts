@@ -23,14 +23,8 @@ import {
   tidy,
   where,
 } from "@tensorflow/tfjs-core";
-import {
-  type FusedAttributes,
-  type Infer,
-  type InferTable,
-  type KernelCall,
-  mismatch,
-  plainRule,
-} from "../../kernels/index.js";
+import { type FusedAttributes, type Infer, type InferTable, type KernelCall, mismatch } from "../../kernels/index.js";
+import { plainRule } from "../../kernels/plain-rule.js";
 
 /**
  * Kernels that tfjs-node composes of tfjs ops, which run as kernels within the kernel. Their results are tensors of the engine: a tidy or

@@ -1,5 +1,6 @@
 import { backend_util, type DataType, type TensorInfo, util } from "@tensorflow/tfjs-core";
-import { type Infer, type InferTable, plainRule, type X } from "../../kernels/index.js";
+import { type Infer, type InferTable, type X } from "../../kernels/index.js";
+import { plainRule } from "../../kernels/plain-rule.js";
 import type { Axes } from "../moved-axes.js";
 import { releaseAll } from "../moved-axes.js";
 import { composedOnTensorflow } from "./composed.js";

@@ -4,7 +4,7 @@ export { restoreUtil } from "../native/restore-util.js";
 export { classifyFailure, type MissingPart } from "./backend-failure.js";
 export { type BroughtBackend, backendPackages, findPackage } from "./backend-packages.js";
 export { backendPlaces } from "./backend-places.js";
-export { checkCached, checkOwner } from "./check-cached.js";
+export { checkCached } from "./check-cached.js";
 export { cacheFolder, type Environment, nativeAppFolder, nativeVersion } from "./native-cache.js";
 export {
   type BackendAttempt,

@@ -1,4 +1,4 @@
-import { commonTraits } from "../../kernels/index.js";
+import { commonTraits } from "../../kernels/kernel-traits.js";
 import type { BackendKernels } from "../backend.js";
 import { wasmOutputs } from "./outputs.js";
 import { wasmScratch } from "./scratch.js";

@@ -1,14 +1,7 @@
 import { backend_util, type TensorInfo } from "@tensorflow/tfjs-core";
-import {
-  type AB,
-  fitting,
-  type Infer,
-  type InferTable,
-  mismatch,
-  plainRule,
-  refuseComplex,
-  type X,
-} from "../../kernels/index.js";
+import { type AB, type Infer, type InferTable, mismatch, type X } from "../../kernels/index.js";
+import { plainRule } from "../../kernels/plain-rule.js";
+import { fitting, refuseComplex } from "../../kernels/shapes.js";
 
 /** Returns float32, whatever x is. */
 function inFloat32(kernel: string): Infer<X> {

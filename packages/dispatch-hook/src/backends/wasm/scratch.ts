@@ -1,14 +1,8 @@
 import type { TensorInfo } from "@tensorflow/tfjs-core";
-import {
-  type Conv2D,
-  conv2DInfo,
-  type Infer,
-  type InferTable,
-  plainRule,
-  reduced,
-  refuseComplex,
-  type X,
-} from "../../kernels/index.js";
+import { conv2DInfo } from "../../kernels/convolution.js";
+import { type Conv2D, type Infer, type InferTable, reduced, type X } from "../../kernels/index.js";
+import { plainRule } from "../../kernels/plain-rule.js";
+import { refuseComplex } from "../../kernels/shapes.js";
 import { type Axes, movedAxes, releaseAll } from "../moved-axes.js";
 import { spaceAndBatch } from "../space-and-batch.js";
 import { takesAllAsItLies } from "./gradients/conv2d-backprop-filter.js";

@@ -1,0 +1,154 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join, posix } from "node:path";
+import { parseAst } from "vite";
+
+/** They hand every export of our packages to programs that use remat themselves. */
+const handOver = /^packages\/program\/src\/agent\/(?:pure|engine)-packages\.ts$/;
+
+/**
+ * Exports of the entries of packages that nothing uses: no source of another package, app, tool or example imports them, and no page (README, docs, Markdown of examples) names them. A type
+ * counts as used if its own file mentions it again or another source file imports it, since functions that are used take or return it.
+ *
+ * @param {string} root of the workspace
+ * @returns {readonly { entry: string, name: string }[]}
+ */
+export function unusedExports(root) {
+  const files = execFileSync("git", ["ls-files", "packages", "apps", "tooling", "examples", "docs", "*.md"], {
+    cwd: root,
+    encoding: "utf8",
+    maxBuffer: 1 << 26,
+  })
+    .split("\n")
+    .filter((file) => existsSync(join(root, file)));
+  const entries = entriesOf(root, files);
+  const modules = new Map(
+    files
+      .filter(
+        (file) => /\.(?:[cm]?ts|tsx|[cm]?js)$/.test(file) && !file.includes("/goldens/") && !file.endsWith(".d.ts"),
+      )
+      .map((file) => [file, readModule(readFileSync(join(root, file), "utf8"), file)]),
+  );
+  const resolve = (from, specifier) => {
+    if (!specifier.startsWith(".")) return entries.get(specifier);
+    const path = posix.join(posix.dirname(from), specifier);
+    return [path, path.replace(/\.js$/, ".ts"), path.replace(/\.js$/, ".tsx")].find((one) => modules.has(one));
+  };
+  /** By file and name, the files that import it. */
+  const users = new Map();
+  const use = (file, name, user, seen = new Set()) => {
+    const key = `${file} ${name}`;
+    if (seen.has(key)) return;
+    seen.add(key);
+    if (!users.has(key)) users.set(key, new Set());
+    users.get(key).add(user);
+    const from = modules.get(file)?.exports.get(name);
+    if (from?.source !== undefined) {
+      const target = resolve(file, from.source);
+      if (target !== undefined) use(target, from.name, user, seen);
+    }
+  };
+  for (const [file, { imports }] of modules) {
+    if (handOver.test(file)) continue;
+    for (const { source, names } of imports) {
+      const target = resolve(file, source);
+      if (target === undefined) continue;
+      const wanted = names === "all" ? modules.get(target).exports.keys() : names;
+      for (const name of wanted) use(target, name, file);
+    }
+  }
+  const pages = files
+    .filter((file) => file.endsWith(".md") && !/^etc\/|CHANGELOG/.test(file))
+    .map((file) => readFileSync(join(root, file), "utf8"))
+    .join("\n");
+  const named = new Set(pages.match(/[A-Za-z_$][\w$]*/g));
+  const unused = [];
+  for (const [entry, index] of entries) {
+    const folder = posix.dirname(index).split("/").slice(0, 2).join("/");
+    for (const [name, { isType, source, name: original }] of modules.get(index).exports) {
+      if (named.has(name)) continue;
+      const isOutside = [...(users.get(`${index} ${name}`) ?? [])].some((user) => !user.startsWith(`${folder}/`));
+      const target = source === undefined ? undefined : resolve(index, source);
+      const isNeeded =
+        isType &&
+        target !== undefined &&
+        (mentions(root, target, original) > 1 ||
+          [...(users.get(`${target} ${original}`) ?? [])].some((user) => user !== index && !user.includes("/test/")));
+      if (!isOutside && !isNeeded) unused.push({ entry, name });
+    }
+  }
+  return unused;
+}
+
+const mentions = (root, file, name) =>
+  readFileSync(join(root, file), "utf8").match(new RegExp(`\\b${name}\\b`, "g"))?.length ?? 0;
+
+/** Each entry of a package by its specifier, as a source. */
+function entriesOf(root, files) {
+  const entries = new Map();
+  for (const file of files) {
+    if (!/^packages\/[^/]+\/package\.json$/.test(file)) continue;
+    const { name, exports = {} } = JSON.parse(readFileSync(join(root, file), "utf8"));
+    for (const [entry, { "@remat/source": source }] of Object.entries(exports))
+      if (source !== undefined) entries.set(`${name}${entry.slice(1)}`, posix.join(posix.dirname(file), source));
+  }
+  return entries;
+}
+
+function readModule(text, file) {
+  const imports = [];
+  const exports = new Map();
+  const lang = file.endsWith("x") ? "tsx" : /ts$/.test(file) ? "ts" : "js";
+  const nameOf = (node) => node.name ?? node.value;
+  const visit = (node, parent) => {
+    const source = node.source?.value;
+    if (node.type === "ImportDeclaration")
+      imports.push({
+        source,
+        names: node.specifiers.some(({ type }) => type === "ImportNamespaceSpecifier")
+          ? "all"
+          : node.specifiers.map((one) => (one.type === "ImportDefaultSpecifier" ? "default" : nameOf(one.imported))),
+      });
+    else if (node.type === "ExportAllDeclaration") imports.push({ source, names: "all" });
+    else if (node.type === "ExportNamedDeclaration") {
+      for (const one of node.specifiers ?? [])
+        exports.set(nameOf(one.exported), {
+          source,
+          name: nameOf(one.local),
+          isType: node.exportKind === "type" || one.exportKind === "type",
+        });
+      const { declaration } = node;
+      if (declaration != null)
+        for (const { name, isType } of declared(declaration)) exports.set(name, { source: undefined, name, isType });
+    } else if (node.type === "ImportExpression" && typeof source === "string") {
+      const { id, type } = parent?.type === "AwaitExpression" ? (parent.parent ?? {}) : {};
+      const properties = type === "VariableDeclarator" && id.type === "ObjectPattern" ? id.properties : undefined;
+      imports.push({ source, names: properties?.map(({ key }) => nameOf(key)) ?? "all" });
+    } else if (node.type === "TSImportType") {
+      const literal = node.source?.value ?? node.argument?.literal?.value;
+      if (literal !== undefined)
+        imports.push({ source: literal, names: node.qualifier == null ? "all" : [firstOf(node.qualifier)] });
+    }
+    for (const [key, child] of Object.entries(node)) {
+      if (key === "parent" || typeof child !== "object" || child === null) continue;
+      for (const one of Array.isArray(child) ? child : [child])
+        if (typeof one?.type === "string") {
+          one.parent = node;
+          visit(one, node);
+        }
+    }
+  };
+  visit(parseAst(text.replace(/^#!.*/, ""), { lang, sourceType: "unambiguous" }), undefined);
+  return { imports, exports };
+}
+
+/** The first name of `A.B.C`. */
+function firstOf(qualifier) {
+  return qualifier.left === undefined ? (qualifier.name ?? qualifier.value) : firstOf(qualifier.left);
+}
+
+function declared(declaration) {
+  const isType = /^TS(?:Interface|TypeAlias)/.test(declaration.type);
+  if (declaration.id !== undefined && declaration.id !== null) return [{ name: declaration.id.name, isType }];
+  return (declaration.declarations ?? []).map(({ id }) => ({ name: id.name, isType }));
+}
