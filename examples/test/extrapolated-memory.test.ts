@@ -1,4 +1,5 @@
-import { extrapolateRuns, heldPeak } from "@remat/memory";
+import { heldPeak } from "@remat/memory";
+import { extrapolateRuns } from "@remat/memory/extrapolation";
 import type { RematError, Trace } from "@remat/trace";
 import { optimizerNames, traceFakeStep } from "@remat/tracer";
 import type * as tfjs from "@tensorflow/tfjs";

@@ -2,7 +2,7 @@
 // node tooling/bench/planner.js [FOLDER [BUDGET,…]]: with a folder, the graph files in it and generated graphs; alone, training steps, too;
 // with --traces [NAME …] only those; with --link [FOLDER] what a link of 12 GB/s to host memory gains, for the folder's graphs and for training steps.
 import { readFileSync } from "node:fs";
-import { readGraphFile } from "@remat/planner";
+import { readGraphFile } from "@remat/planner/graph";
 import { layeredGraph } from "./src/layered-graph.js";
 import { movesPerSecond } from "./src/moves-per-second.js";
 import { planFolder } from "./src/plan-folder.js";

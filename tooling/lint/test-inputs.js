@@ -11,6 +11,7 @@ import { join, posix } from "node:path";
 export function outerPathsOfTests(root, folders) {
   return new Map(
     folders.map((folder) => {
+      /** @type {Set<string>} */
       const found = new Set();
       for (const file of readdirSync(join(root, folder, "test"), { recursive: true, encoding: "utf8" })) {
         if (!/\.[cm]?[jt]sx?$/.test(file)) continue;
@@ -29,7 +30,7 @@ export function outerPathsOfTests(root, folders) {
             found.add(path);
         }
       }
-      return [folder, [...found].sort()];
+      return [folder, [...found].sort((a, b) => (a < b ? -1 : 1))];
     }),
   );
 }

@@ -1,4 +1,5 @@
-import { type OutputFormat, type OutputShape, outputFormats, type SizeUnit, sizeUnits } from "@remat/reporting";
+import { type SizeUnit, sizeUnits } from "@remat/reporting";
+import { type OutputFormat, type OutputShape, outputFormats } from "@remat/reporting/formats";
 import type { CommandOption, CommandOptions } from "./command.js";
 import type { ConsoleIo } from "./console-io.js";
 import { parseChoice, parseCount } from "./usage-error.js";

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { outputFormats } from "@remat/reporting";
+import { outputFormats } from "@remat/reporting/formats";
 import { degenerateSample } from "@remat/testkit";
 import { writeTrace } from "@remat/trace";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

@@ -3,7 +3,8 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type BackendName, type BroughtBackend, backendPackages } from "@remat/dispatch-hook/backends/node";
-import { withFacts, writeDocument } from "@remat/reporting";
+import { writeDocument } from "@remat/reporting/formats";
+import { withFacts } from "@remat/reporting/verdict";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { doctor } from "../src/commands/doctor.js";
 import { backendFix } from "../src/doctor/backend-fix.js";

@@ -1,15 +1,11 @@
-import { accountSequence, heldPeak, holdPlan, memoryTimeline, peakOp, sequenceGraphOfTrace } from "@remat/memory";
+import { heldPeak, memoryTimeline, peakOp } from "@remat/memory";
+import { accountSequence, holdPlan, sequenceGraphOfTrace } from "@remat/memory/sequence";
 import { trackMemory } from "@remat/memory/tracker";
 import { planCheckpointing } from "@remat/planner";
 import { makeReport } from "@remat/report";
-import {
-  judgeMemory,
-  memorySummaryJson,
-  planSummaryJson,
-  summarizeMemory,
-  summarizePlan,
-  viewSummary,
-} from "@remat/reporting";
+import { summarizeMemory, summarizePlan, viewSummary } from "@remat/reporting";
+import { memorySummaryJson, planSummaryJson } from "@remat/reporting/documents";
+import { judgeMemory } from "@remat/reporting/verdict";
 import { deviceSpec } from "@remat/runtime-estimator";
 import { EventKind, Phase, type Plan, type Trace } from "@remat/trace";
 import { expect } from "vitest";

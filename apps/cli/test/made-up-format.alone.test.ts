@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { DocumentPart, OutputFormat } from "@remat/reporting";
+import type { DocumentPart, OutputFormat } from "@remat/reporting/formats";
 import { goldenFiles } from "@remat/testkit";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { bundleProcesses } from "./bundle-processes.js";

@@ -1,7 +1,9 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { moduleStatistics, type PlanMethod, planningGraphOfTrace, planOfCheckpoints } from "@remat/planner";
+import { planOfCheckpoints } from "@remat/planner";
+import { planningGraphOfTrace } from "@remat/planner/graph";
+import { moduleStatistics, type PlanMethod } from "@remat/planner/methods";
 import { goldenFiles } from "@remat/testkit";
 import { readPlan } from "@remat/trace";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";

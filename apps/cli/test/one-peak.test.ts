@@ -1,6 +1,8 @@
 import { tellsLifetimes } from "@remat/memory";
 import { readPyTorchTrace } from "@remat/pytorch";
-import { planDocument, summarizePlan, writeDocument } from "@remat/reporting";
+import { summarizePlan } from "@remat/reporting";
+import { planDocument } from "@remat/reporting/documents";
+import { writeDocument } from "@remat/reporting/formats";
 import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import { goldenFiles, readGolden } from "@remat/testkit";
 import { type Trace, TraceBuilder } from "@remat/trace";

@@ -1,7 +1,8 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { planningGraph, simulateSchedule } from "@remat/planner";
+import { simulateSchedule } from "@remat/planner";
+import { planningGraph } from "@remat/planner/graph";
 import { readPlan } from "@remat/trace";
 import { afterAll, describe, expect, it, vi } from "vitest";
 import { runCli } from "../src/cli.js";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
-import { holdPlan } from "@remat/memory";
+import { holdPlan } from "@remat/memory/sequence";
 import { goldenFiles } from "@remat/testkit";
 import { findPlanMismatch, readPlan, readTrace, TraceBuilder, writeTrace } from "@remat/trace";
 import { afterAll, describe, expect, it } from "vitest";

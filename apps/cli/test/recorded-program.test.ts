@@ -1,7 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { accountSequence, heldPeak, sequenceGraphOfTrace } from "@remat/memory";
+import { heldPeak } from "@remat/memory";
+import { accountSequence, sequenceGraphOfTrace } from "@remat/memory/sequence";
 import { runProgram } from "@remat/program";
 import { extractReport } from "@remat/report";
 import { parseTrace, readPlan, writeTrace } from "@remat/trace";

@@ -1,4 +1,5 @@
-import { judgeStep, withVerdict, writeDocument } from "@remat/reporting";
+import { writeDocument } from "@remat/reporting/formats";
+import { judgeStep, withVerdict } from "@remat/reporting/verdict";
 import { describe, expect, it } from "vitest";
 import { runDocument } from "../src/run/run-document.js";
 import type { RunSummary } from "../src/run/run-summary.js";

@@ -1,12 +1,9 @@
-import { accountSequence, heldPeak, holdPlan, memoryTimeline, sequenceGraphOfTrace } from "@remat/memory";
+import { heldPeak, memoryTimeline } from "@remat/memory";
 import { CheckpointedSteps } from "@remat/memory/checkpointing";
-import {
-  planCheckpointing,
-  planningGraphOfTrace,
-  planOfTrace,
-  planTorchCheckpoints,
-  rematerialize,
-} from "@remat/planner";
+import { accountSequence, holdPlan, sequenceGraphOfTrace } from "@remat/memory/sequence";
+import { planCheckpointing, planOfTrace, rematerialize } from "@remat/planner";
+import { planTorchCheckpoints } from "@remat/planner/executors";
+import { planningGraphOfTrace } from "@remat/planner/graph";
 import { chooseWithin, formatBytes } from "@remat/reporting";
 import { deviceSpec } from "@remat/runtime-estimator";
 import { parseShardingPlan } from "@remat/sharding";

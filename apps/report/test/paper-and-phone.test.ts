@@ -1,7 +1,8 @@
 /// <reference lib="dom" />
 import { answerUsualWhatIfs, stepsAtHand } from "@remat/fit";
 import { planCheckpointing } from "@remat/planner";
-import { judgeMemory, type WhatIfRow } from "@remat/reporting";
+import { type WhatIfRow } from "@remat/reporting";
+import { judgeMemory } from "@remat/reporting/verdict";
 import { deviceSpec } from "@remat/runtime-estimator";
 import { parseShardingPlan } from "@remat/sharding";
 import type { Trace } from "@remat/trace";

@@ -1,5 +1,6 @@
 import { type BackendName, selectBackend } from "@remat/dispatch-hook/backends/node";
-import { planCheckpointing, planningGraphOfTrace, simulateSchedule, workingSet } from "@remat/planner";
+import { planCheckpointing, simulateSchedule, workingSet } from "@remat/planner";
+import { planningGraphOfTrace } from "@remat/planner/graph";
 import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import { nativeApp } from "@remat/testkit";
 import { offloads, type Plan, readPlan, type Trace, writePlan } from "@remat/trace";

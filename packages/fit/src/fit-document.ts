@@ -1,14 +1,13 @@
 import {
-  type DocumentPart,
   formatMs,
   formatOverhead,
   formatWholePercent,
   labelCategory,
-  type OutputDocument,
   type SizeFormat,
   type SizeUnit,
   sizeFormat,
 } from "@remat/reporting";
+import { type DocumentPart, type OutputDocument } from "@remat/reporting/formats";
 import type { BatchRange, FitConfiguration, FitObjective, NotFitting } from "./fit-unit.js";
 import type { FitSummary, RankedRow } from "./summarize-fit.js";
 

@@ -1,4 +1,4 @@
-import { extrapolateRuns } from "@remat/memory";
+import { extrapolateRuns } from "@remat/memory/extrapolation";
 import { extrapolateCosts } from "@remat/runtime-estimator";
 import { torchOptimizerNames, withOptimizer } from "@remat/sharding";
 import { Category, RematError, RuntimeSource, type Trace } from "@remat/trace";

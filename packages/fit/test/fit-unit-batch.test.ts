@@ -1,6 +1,6 @@
 import { heldPeak } from "@remat/memory";
 import { CheckpointedSteps } from "@remat/memory/checkpointing";
-import { planTorchCheckpoints } from "@remat/planner";
+import { planTorchCheckpoints } from "@remat/planner/executors";
 import { countSteps, deviceSpec, priceTrace, stepMs } from "@remat/runtime-estimator";
 import { accumulatedRun, type ShardingPlan, simulateFsdp } from "@remat/sharding";
 import { compareShardings } from "@remat/sharding/compare";

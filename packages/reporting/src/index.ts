@@ -1,30 +1,6 @@
 export { type CsvCell as Cell, writeCsv } from "@remat/trace/emit";
 export { formatBytes } from "@remat/trace/text";
 export { AlignedOps, alignHighest, type HeldByOp, matchOps } from "./align-runs.js";
-export { type Answer, type AnswerFirstOptions, answerFirst } from "./answers/answer-first.js";
-export {
-  answerFollowing,
-  answerOutcome,
-  answerPlan,
-  leadWith,
-  type PlanCommand,
-  type PlanOutcome,
-  type StepOutcome,
-} from "./answers/answer-outcome.js";
-export {
-  type ChangedPart,
-  type CheckedStep,
-  checkMemory,
-  type MemoryCheck,
-  type PeakLimit,
-} from "./baseline/check-memory.js";
-export {
-  type BaselineStep,
-  baselineStep,
-  type MemoryBaseline,
-  readMemoryBaseline,
-  writeMemoryBaseline,
-} from "./baseline/memory-baseline.js";
 export { type Colour, categoryColours, categoryStack, labelCategory, seriesColours } from "./category-colours.js";
 export {
   chooseWithin,
@@ -45,55 +21,6 @@ export {
   compareView,
 } from "./compare-view.js";
 export { describeProof } from "./describe-proof.js";
-export { type AllocatorSummary, allocatorDocument, allocatorFacts } from "./documents/allocator-document.js";
-export { checkDocument } from "./documents/check-document.js";
-export {
-  type CheckpointsPoint,
-  type CheckpointsSummary,
-  type CheckpointsUnit,
-  checkpointsDocument,
-} from "./documents/checkpoints-document.js";
-export {
-  activationBudgetLine,
-  type CompiledPlanPoint,
-  type CompiledPlanSummary,
-  compiledPlanDocument,
-} from "./documents/compiled-plan-document.js";
-export { extrapolationDocument } from "./documents/extrapolation-document.js";
-export {
-  type GraphPlanDocumentOptions,
-  type GraphPlanSummary,
-  graphPlanDocument,
-} from "./documents/graph-plan-document.js";
-export { graphsDocument } from "./documents/graphs-document.js";
-export { type InfeasibleBudget, infeasibleDocument } from "./documents/infeasible-document.js";
-export { largestTable } from "./documents/largest-table.js";
-export {
-  isGrowing,
-  type LeaksRow,
-  type LeaksSummary,
-  leaksDocument,
-  leaksFacts,
-  leaksRows,
-  leaksTable,
-  summarizeLeaks,
-} from "./documents/leaks-document.js";
-export { type MemoryDocumentOptions, memoryDocument, memorySummaryJson } from "./documents/memory-document.js";
-export {
-  type PlanDocumentOptions,
-  type PlanSection,
-  planDocument,
-  planSummaryJson,
-} from "./documents/plan-document.js";
-export type { FrontPoint, PlanFront } from "./documents/plan-front.js";
-export {
-  type PredictionDocumentOptions,
-  type PredictionSummary,
-  predictionDocument,
-} from "./documents/prediction-document.js";
-export { regionsDocument } from "./documents/regions-document.js";
-export { type SacDocumentOptions, sacDocument } from "./documents/sac-document.js";
-export { sacSummaryJson } from "./documents/sac-summary-json.js";
 export {
   formatChange,
   formatChosenPercent,
@@ -103,29 +30,6 @@ export {
   formatTypedPercent,
   formatWholePercent,
 } from "./format-quantity.js";
-export type {
-  DocumentPart,
-  DocumentRecords,
-  FactsPart,
-  ListingPart,
-  OutputDocument,
-  TablePart,
-  TextPart,
-} from "./formats/output-document.js";
-export type { OutputFormat, OutputShape } from "./formats/output-format.js";
-export { outputFormats } from "./formats/output-formats.js";
-export { writeDocument } from "./formats/write-document.js";
-export { type HeldGroup, type HeldLevel, type HeldTree, heldTree } from "./held-tree/held-tree.js";
-export {
-  describeLife,
-  type HeldRow,
-  type HeldRows,
-  heldRow,
-  heldTreeRows,
-  heldTreeTable,
-  openAll,
-  openLargest,
-} from "./held-tree/held-tree-rows.js";
 export {
   categoryBands,
   type MemoryBand,
@@ -184,15 +88,6 @@ export {
 } from "./summarize-plan.js";
 export { type RegionCause, type RegionExcess, type RegionsSummary, summarizeRegions } from "./summarize-regions.js";
 export { type ModuleSacSummary, type SacSummary, type SummarizeSacOptions, summarizeSac } from "./summarize-sac.js";
-export { describeCategories } from "./verdict/describe-verdict.js";
-export { type DeviceToFit, deviceToFit, whereRecorded } from "./verdict/device-to-fit.js";
-export { type Facts, factLines } from "./verdict/fact-lines.js";
-export { type FailureVerdictOptions } from "./verdict/judge-failure.js";
-export { type GraphMemory, judgeGraph } from "./verdict/judge-graph.js";
-export { judgeMemory, judgeStep, type NextStep, type StepMemory, type VerdictOptions } from "./verdict/judge-memory.js";
-export type { FittingBatch, GivenStep, LeastHeld, Outcome, Verdict } from "./verdict/verdict.js";
-export { type WayToFit } from "./verdict/way-to-fit.js";
-export { factsOf, withFacts, withVerdict } from "./verdict/with-verdict.js";
 export {
   type EnvironmentFact,
   type EnvironmentGroup,

@@ -1,14 +1,12 @@
+import { heldPeak, type MemoryMoment, peakMoment } from "@remat/memory";
 import {
   type CheckedRun,
   type Extrapolation,
   extrapolateRuns,
   heldByGrowth,
-  heldPeak,
   largestSize,
-  type MemoryMoment,
-  peakMoment,
   type SizedRun,
-} from "@remat/memory";
+} from "@remat/memory/extrapolation";
 import { type CategoryName, traceNotes } from "@remat/trace";
 
 /** What a step of one size holds at its peak. */

@@ -1,12 +1,5 @@
-import {
-  heldElsewhere,
-  heldPeak,
-  holdPlan,
-  hostPeakBytes,
-  movedBytes,
-  type PlanMemory,
-  type RecomputedStorage,
-} from "@remat/memory";
+import { heldElsewhere, heldPeak } from "@remat/memory";
+import { holdPlan, hostPeakBytes, movedBytes, type PlanMemory, type RecomputedStorage } from "@remat/memory/sequence";
 import { stepMs } from "@remat/runtime-estimator";
 import { describePlanMismatch, findPlanMismatch, type Plan, RematError, type Trace } from "@remat/trace";
 

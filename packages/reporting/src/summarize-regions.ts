@@ -5,7 +5,7 @@ import {
   type KeptCause,
   type RegionFlaw,
   type Saver,
-} from "@remat/memory";
+} from "@remat/memory/regions";
 import { type Trace, traceNotes } from "@remat/trace";
 
 /** Why a checkpointed region holds more than it has to. */

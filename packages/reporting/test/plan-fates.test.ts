@@ -1,5 +1,7 @@
-import { holdPlan, storageUses } from "@remat/memory";
-import { planningGraphOfTrace, planOfTrace, rematerialize } from "@remat/planner";
+import { storageUses } from "@remat/memory";
+import { holdPlan } from "@remat/memory/sequence";
+import { planOfTrace, rematerialize } from "@remat/planner";
+import { planningGraphOfTrace } from "@remat/planner/graph";
 import { readPyTorchTrace } from "@remat/pytorch";
 import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import { goldenFiles, readGolden } from "@remat/testkit";

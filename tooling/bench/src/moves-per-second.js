@@ -1,4 +1,4 @@
-import { readGraphFile } from "@remat/planner";
+import { readGraphFile } from "@remat/planner/graph";
 import { layeredGraph } from "./layered-graph.js";
 import { planGraph } from "./plan-graph.js";
 

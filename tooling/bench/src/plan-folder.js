@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { readGraphFile } from "@remat/planner";
+import { readGraphFile } from "@remat/planner/graph";
 import { planGraph } from "./plan-graph.js";
 
 const cpuS = { fixed: 2, free: 5 };

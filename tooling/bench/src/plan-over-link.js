@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { holdPlan } from "@remat/memory";
-import { planCheckpointing, planningGraphOfTrace, readGraphFile, rematerialize, withLink } from "@remat/planner";
+import { holdPlan } from "@remat/memory/sequence";
+import { planCheckpointing, rematerialize } from "@remat/planner";
+import { planningGraphOfTrace, readGraphFile, withLink } from "@remat/planner/graph";
 import { formatTable } from "@remat/trace/text";
 import { planGraph } from "./plan-graph.js";
 import { wholeSteps } from "./whole-steps.js";

@@ -1,7 +1,8 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { planCheckpointing, planningGraphOfTrace, rematerialize } from "@remat/planner";
+import { planCheckpointing, rematerialize } from "@remat/planner";
+import { planningGraphOfTrace } from "@remat/planner/graph";
 import { formatOccurrence } from "@remat/trace";
 import { formatTable } from "@remat/trace/text";
 import { peakResidentMiB, timeOnce } from "./measure.js";

@@ -1,6 +1,7 @@
 import { applyPlan, releaseEarly } from "@remat/checkpoint";
 import { findBackend } from "@remat/dispatch-hook/backends";
-import { heldPeak, unrecomputedPeakBytes } from "@remat/memory";
+import { heldPeak } from "@remat/memory";
+import { unrecomputedPeakBytes } from "@remat/memory/sequence";
 import { planCheckpointing } from "@remat/planner";
 import { defaultDeviceHere, deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import type { Plan, Trace } from "@remat/trace";

@@ -1,4 +1,4 @@
-import { planningGraph } from "@remat/planner";
+import { planningGraph } from "@remat/planner/graph";
 import * as tf from "@tensorflow/tfjs";
 import { beforeAll, expect, test } from "vitest";
 import { buildTrace, type OpSpec } from "../../../packages/planner/test/plan/random-traces.js";

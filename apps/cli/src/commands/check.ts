@@ -3,13 +3,13 @@ import { dirname, relative, resolve, sep } from "node:path";
 import {
   type BaselineStep,
   baselineStep,
-  checkDocument,
   checkMemory,
   type MemoryBaseline,
   type PeakLimit,
   readMemoryBaseline,
   writeMemoryBaseline,
-} from "@remat/reporting";
+} from "@remat/reporting/baseline";
+import { checkDocument } from "@remat/reporting/documents";
 import { RematError } from "@remat/trace";
 import { readInputText } from "@remat/trace/files";
 import type { Command, CommandOptions } from "../command.js";

@@ -1,6 +1,7 @@
-import { planningGraphOfTrace, planOfCheckpoints, policiesOfRules } from "@remat/planner";
-import { deviceToFit } from "@remat/reporting";
+import { planOfCheckpoints, policiesOfRules } from "@remat/planner";
+import { planningGraphOfTrace } from "@remat/planner/graph";
 import { shardingsDocument } from "@remat/reporting/sharding";
+import { deviceToFit } from "@remat/reporting/verdict";
 import { compareShardings, type NamedSharding } from "@remat/sharding/compare";
 import type { Trace } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";

@@ -1,4 +1,4 @@
-import type { OutputFormat } from "@remat/reporting";
+import type { OutputFormat } from "@remat/reporting/formats";
 import { RematError } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";

@@ -1,5 +1,6 @@
 import { heldPeak } from "@remat/memory";
-import { predictionDocument, sacDocument, summarizeSac } from "@remat/reporting";
+import { summarizeSac } from "@remat/reporting";
+import { predictionDocument, sacDocument } from "@remat/reporting/documents";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { parseFormat, parseUnits } from "../format-option.js";

@@ -1,5 +1,5 @@
 import { judgeAllocatorLog, readAllocatorLog, storagesOfChunks } from "@remat/memory/failure";
-import { allocatorDocument, allocatorFacts } from "@remat/reporting";
+import { allocatorDocument, allocatorFacts } from "@remat/reporting/documents";
 import { RematError } from "@remat/trace";
 import { shell } from "@remat/trace/emit";
 import { readInput } from "@remat/trace/files";

@@ -1,4 +1,6 @@
-import { deviceToFit, extrapolationDocument, summarizeExtrapolation } from "@remat/reporting";
+import { summarizeExtrapolation } from "@remat/reporting";
+import { extrapolationDocument } from "@remat/reporting/documents";
+import { deviceToFit } from "@remat/reporting/verdict";
 import { shell } from "@remat/trace/emit";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";

@@ -10,7 +10,7 @@ import {
 } from "@remat/fit";
 import { checkFitStore, exportFitStore, fitParquet, storeFit } from "@remat/fit/node";
 import { budgetNotFound } from "@remat/memory";
-import { writeDocument } from "@remat/reporting";
+import { writeDocument } from "@remat/reporting/formats";
 import { requireFullyShardable, torchOptimizerCode } from "@remat/sharding";
 import { RematError } from "@remat/trace";
 import { shell, terminal } from "@remat/trace/emit";

@@ -1,7 +1,8 @@
 import { existsSync, statSync } from "node:fs";
 import { describeLeaks, growing, type LeakSubject } from "@remat/leaks";
 import { runProgram, type ThreadReport } from "@remat/program";
-import { deviceToFit, isGrowing, leaksDocument, leaksFacts, summarizeLeaks } from "@remat/reporting";
+import { isGrowing, leaksDocument, leaksFacts, summarizeLeaks } from "@remat/reporting/documents";
+import { deviceToFit } from "@remat/reporting/verdict";
 import { type TerminalText, terminal } from "@remat/trace/emit";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";

@@ -1,15 +1,9 @@
 import type { MomentPlace } from "@remat/memory";
 import { type AllocatorSettings, parseAllocatorSettings } from "@remat/memory/reserved";
-import {
-  deviceToFit,
-  graphsDocument,
-  memoryDocument,
-  regionsDocument,
-  summarizeGraphs,
-  summarizeMemory,
-  summarizeRegions,
-} from "@remat/reporting";
+import { summarizeGraphs, summarizeMemory, summarizeRegions } from "@remat/reporting";
+import { graphsDocument, memoryDocument, regionsDocument } from "@remat/reporting/documents";
 import { unitsDocument } from "@remat/reporting/sharding";
+import { deviceToFit } from "@remat/reporting/verdict";
 import { fullyShardCode, simulateFsdp } from "@remat/sharding";
 import { summarizeUnits } from "@remat/sharding/compare";
 import { RematError, type Trace } from "@remat/trace";

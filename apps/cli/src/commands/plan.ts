@@ -1,7 +1,8 @@
 import { bytesOfBudget, heldPeak } from "@remat/memory";
 import { requireMemoryTrace } from "@remat/memory/tracker";
 import { nothingWithin } from "@remat/planner";
-import { type GivenStep, type InfeasibleBudget, infeasibleDocument, type Outcome } from "@remat/reporting";
+import { type InfeasibleBudget, infeasibleDocument } from "@remat/reporting/documents";
+import { type GivenStep, type Outcome } from "@remat/reporting/verdict";
 import { countReplayedOps, type Plan, type Trace, writePlan } from "@remat/trace";
 import { type TerminalText } from "@remat/trace/emit";
 import { isStandardOutput } from "@remat/trace/files";

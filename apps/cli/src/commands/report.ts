@@ -1,7 +1,7 @@
 import { basename, isAbsolute, resolve } from "node:path";
 import { planCheckpointing } from "@remat/planner/node";
 import { type MakeReportOptions, makeReport, planAsTrace, renderReport } from "@remat/report";
-import type { DeviceToFit, Verdict } from "@remat/reporting";
+import type { DeviceToFit, Verdict } from "@remat/reporting/verdict";
 import { type Plan, RuntimeSource, type Trace } from "@remat/trace";
 import { terminal } from "@remat/trace/emit";
 import { isStandardOutput } from "@remat/trace/files";

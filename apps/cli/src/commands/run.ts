@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
-import { formatTypedPercent, judgeStep } from "@remat/reporting";
+import { formatTypedPercent } from "@remat/reporting";
+import { judgeStep } from "@remat/reporting/verdict";
 import { RematError } from "@remat/trace";
 import type { Command, CommandOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";

@@ -1,4 +1,4 @@
-import type { Verdict } from "@remat/reporting";
+import type { Verdict } from "@remat/reporting/verdict";
 import { type Opened, printView, startTerminal, type ViewName, viewNames } from "@remat/terminal";
 import type { Plan } from "@remat/trace";
 import { terminal } from "@remat/trace/emit";

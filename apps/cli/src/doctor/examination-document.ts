@@ -1,5 +1,6 @@
 import { findPackage } from "@remat/dispatch-hook/backends/node";
-import { type DocumentPart, formatBytes, type OutputDocument } from "@remat/reporting";
+import { formatBytes } from "@remat/reporting";
+import { type DocumentPart, type OutputDocument } from "@remat/reporting/formats";
 import { backendFix } from "./backend-fix.js";
 import type { Examination } from "./examine.js";
 import type { BackendProbe } from "./probe-backend.js";

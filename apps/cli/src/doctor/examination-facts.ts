@@ -1,5 +1,6 @@
 import { findPackage } from "@remat/dispatch-hook/backends/node";
-import { type Facts, formatBytes } from "@remat/reporting";
+import { formatBytes } from "@remat/reporting";
+import { type Facts } from "@remat/reporting/verdict";
 import { backendFix } from "./backend-fix.js";
 import type { Examination } from "./examine.js";
 import type { BackendProbe } from "./probe-backend.js";

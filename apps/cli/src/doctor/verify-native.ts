@@ -1,6 +1,6 @@
 import { join, relative } from "node:path";
 import { backendPackages, backendPlaces, cacheFolder } from "@remat/dispatch-hook/backends/node";
-import type { OutputDocument } from "@remat/reporting";
+import type { OutputDocument } from "@remat/reporting/formats";
 import { type CacheItem, verifyCache } from "../native/index.js";
 
 /** What `remat doctor --verify` found. */

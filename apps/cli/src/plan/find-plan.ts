@@ -1,15 +1,9 @@
 import { bytesOfBudget } from "@remat/memory";
-import type { CheckpointingPoint, MethodPlan, MethodRequest, MethodTable, PlanMethod } from "@remat/planner";
+import type { CheckpointingPoint } from "@remat/planner";
+import type { MethodPlan, MethodRequest, MethodTable, PlanMethod } from "@remat/planner/methods";
 import { planCheckpointing } from "@remat/planner/node";
-import {
-  type FrontPoint,
-  formatBytes,
-  formatMs,
-  formatPercent,
-  type InfeasibleBudget,
-  type PlanFront,
-  type PlanSection,
-} from "@remat/reporting";
+import { formatBytes, formatMs, formatPercent } from "@remat/reporting";
+import { type FrontPoint, type InfeasibleBudget, type PlanFront, type PlanSection } from "@remat/reporting/documents";
 import { stepMs } from "@remat/runtime-estimator";
 import { formatOccurrence, type Trace } from "@remat/trace";
 import type { ConsoleIo } from "../console-io.js";

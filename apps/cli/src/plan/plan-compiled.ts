@@ -1,21 +1,20 @@
+import { InfeasibleBudgetError } from "@remat/planner";
 import {
   type CompiledBudget,
   type CompiledModel,
-  InfeasibleBudgetError,
-  planMethods,
   planTorchCompile,
   type TorchCompileAnswer,
   torchCompileExecutor,
-} from "@remat/planner";
+} from "@remat/planner/executors";
+import { planMethods } from "@remat/planner/methods";
+import { formatOverhead, formatTypedPercent } from "@remat/reporting";
 import {
   activationBudgetLine,
   type CompiledPlanPoint,
   type CompiledPlanSummary,
   compiledPlanDocument,
-  formatOverhead,
-  formatTypedPercent,
-  judgeGraph,
-} from "@remat/reporting";
+} from "@remat/reporting/documents";
+import { judgeGraph } from "@remat/reporting/verdict";
 import { RematError } from "@remat/trace";
 import { formatBytes, formatTypedBytes } from "@remat/trace/text";
 import { type CommandOptions, optionKey } from "../command.js";

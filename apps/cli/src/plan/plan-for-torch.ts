@@ -6,9 +6,10 @@ import {
   type TorchCheckpoints,
   type TorchCheckpointsAnswer,
   torchCheckpointExecutor,
-} from "@remat/planner";
+} from "@remat/planner/executors";
 import { type CheckpointPolicyFile, toCheckpointPolicyFile, writeCheckpointPolicyFile } from "@remat/pytorch";
-import { type CheckpointsPoint, checkpointsDocument, formatTypedPercent } from "@remat/reporting";
+import { formatTypedPercent } from "@remat/reporting";
+import { type CheckpointsPoint, checkpointsDocument } from "@remat/reporting/documents";
 import { RematError, type Trace } from "@remat/trace";
 import type { TerminalText } from "@remat/trace/emit";
 import { formatBudget, formatBytes, formatTypedBytes } from "@remat/trace/text";

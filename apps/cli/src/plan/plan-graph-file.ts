@@ -1,17 +1,15 @@
 import { bytesOfBudget } from "@remat/memory";
 import {
   type BudgetedSchedule,
-  type PlanningGraph,
   planOfGraph,
   type Rematerialization,
-  readGraphFile,
   type ScheduleAnswer,
   simulateSchedule,
-  withLink,
   workingSet,
 } from "@remat/planner";
+import { type PlanningGraph, readGraphFile, withLink } from "@remat/planner/graph";
 import { planSchedules } from "@remat/planner/node";
-import type { FrontPoint, GraphPlanSummary, InfeasibleBudget, PlanFront } from "@remat/reporting";
+import type { FrontPoint, GraphPlanSummary, InfeasibleBudget, PlanFront } from "@remat/reporting/documents";
 import { type Plan, RematError, row } from "@remat/trace";
 import type { ConsoleIo } from "../console-io.js";
 import { importerOf, type ModelSource } from "../model-source.js";

@@ -1,5 +1,7 @@
 import { nothingWithin } from "@remat/planner";
-import { formatTypedPercent, graphPlanDocument, infeasibleDocument, judgeGraph } from "@remat/reporting";
+import { formatTypedPercent } from "@remat/reporting";
+import { graphPlanDocument, infeasibleDocument } from "@remat/reporting/documents";
+import { judgeGraph } from "@remat/reporting/verdict";
 import { writePlan } from "@remat/trace";
 import { isStandardOutput } from "@remat/trace/files";
 import { formatExactBytes } from "@remat/trace/text";

@@ -1,13 +1,6 @@
 import { type Budget, bytesOfBudget, parseBudget } from "@remat/memory";
-import {
-  type CheckpointUnits,
-  type MethodOption,
-  type PlanExecutor,
-  type PlanMethod,
-  planExecutors,
-  planMethods,
-  tfjsExecutor,
-} from "@remat/planner";
+import { type CheckpointUnits, type PlanExecutor, planExecutors, tfjsExecutor } from "@remat/planner/executors";
+import { type MethodOption, type PlanMethod, planMethods } from "@remat/planner/methods";
 import { formatTypedPercent } from "@remat/reporting";
 import type { CheckpointedModules } from "@remat/sharding";
 import { type DeviceSpec, RematError } from "@remat/trace";

@@ -1,5 +1,6 @@
 import { budgetNotFound } from "@remat/memory";
-import { formatOverhead, formatTypedPercent, type InfeasibleBudget } from "@remat/reporting";
+import { formatOverhead, formatTypedPercent } from "@remat/reporting";
+import { type InfeasibleBudget } from "@remat/reporting/documents";
 import { type Plan, RematError } from "@remat/trace";
 import { shell } from "@remat/trace/emit";
 import { formatBytes, formatTypedBytes } from "@remat/trace/text";

@@ -1,13 +1,8 @@
 import type { HeldPeak } from "@remat/memory";
-import {
-  type OutputFormat,
-  type PlanFront,
-  type PlanSection,
-  planDocument,
-  type SizeUnit,
-  summarizePlan,
-  type Verdict,
-} from "@remat/reporting";
+import { type SizeUnit, summarizePlan } from "@remat/reporting";
+import { type PlanFront, type PlanSection, planDocument } from "@remat/reporting/documents";
+import { type OutputFormat } from "@remat/reporting/formats";
+import { type Verdict } from "@remat/reporting/verdict";
 import type { Plan, Trace } from "@remat/trace";
 import { type TerminalText } from "@remat/trace/emit";
 import type { ConsoleIo } from "../console-io.js";

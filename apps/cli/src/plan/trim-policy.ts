@@ -1,4 +1,5 @@
-import { type CheckpointedPolicy, planningGraphOfTrace, planOfCheckpoints } from "@remat/planner";
+import { type CheckpointedPolicy, planOfCheckpoints } from "@remat/planner";
+import { planningGraphOfTrace } from "@remat/planner/graph";
 import type { PyTorchOpPolicy, PyTorchPolicy } from "@remat/pytorch";
 import { OpFlag, Phase, type Trace } from "@remat/trace";
 

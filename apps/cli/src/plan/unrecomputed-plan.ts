@@ -1,5 +1,6 @@
 import { heldPeak } from "@remat/memory";
-import { planningGraphOfTrace, planOfTrace, rematerialize } from "@remat/planner";
+import { planOfTrace, rematerialize } from "@remat/planner";
+import { planningGraphOfTrace } from "@remat/planner/graph";
 import type { Plan, Trace } from "@remat/trace";
 
 /** Returns the plan without recomputation: every op once, everything freed after its last use. */

@@ -1,5 +1,6 @@
 import { type PyTorchPolicy, toPyTorchPolicy, writePyTorchPolicy } from "@remat/pytorch";
-import { formatBytes, formatMs, type PlanSection } from "@remat/reporting";
+import { formatBytes, formatMs } from "@remat/reporting";
+import { type PlanSection } from "@remat/reporting/documents";
 import type { ConsoleIo } from "../console-io.js";
 import { writeFor } from "../output.js";
 import type { FoundPlan } from "./show-plan.js";

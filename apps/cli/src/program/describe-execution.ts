@@ -1,5 +1,6 @@
 import type { ExecutedPasses, ResidentBytes, ThreadReport } from "@remat/program";
-import { type Facts, formatBytes, formatMs, formatPercent } from "@remat/reporting";
+import { formatBytes, formatMs, formatPercent } from "@remat/reporting";
+import { type Facts } from "@remat/reporting/verdict";
 import type { DeviceSpec } from "@remat/trace";
 import { describeKilled } from "./program-command.js";
 

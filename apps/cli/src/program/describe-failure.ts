@@ -1,5 +1,6 @@
 import type { ProgramFailure } from "@remat/program";
-import { type Facts, formatBytes } from "@remat/reporting";
+import { formatBytes } from "@remat/reporting";
+import { type Facts } from "@remat/reporting/verdict";
 import { shell } from "@remat/trace/emit";
 
 /**

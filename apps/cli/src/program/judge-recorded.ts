@@ -1,4 +1,4 @@
-import type { Verdict } from "@remat/reporting";
+import type { Verdict } from "@remat/reporting/verdict";
 import { readTrace } from "@remat/trace";
 import { isStandardOutput, openInput } from "@remat/trace/files";
 import { modelSource } from "../model-source.js";

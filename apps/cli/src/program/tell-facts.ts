@@ -1,4 +1,4 @@
-import { type Facts, factLines } from "@remat/reporting";
+import { type Facts, factLines } from "@remat/reporting/verdict";
 import { terminal } from "@remat/trace/emit";
 import type { ConsoleIo } from "../console-io.js";
 

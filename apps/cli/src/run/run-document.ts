@@ -1,15 +1,14 @@
 import {
   type Cell,
-  type DocumentPart,
   formatMs,
   formatPercent,
   labelCategory,
-  largestTable,
-  type OutputDocument,
   type SizeFormat,
   type SizeUnit,
   sizeFormat,
 } from "@remat/reporting";
+import { largestTable } from "@remat/reporting/documents";
+import { type DocumentPart, type OutputDocument } from "@remat/reporting/formats";
 import type { RunDifference, ValueDifference } from "./compare-runs.js";
 import type { RunSummary } from "./run-summary.js";
 import type { Verification } from "./verify-run.js";

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { Worker } from "node:worker_threads";
-import type { Verdict } from "@remat/reporting";
+import type { Verdict } from "@remat/reporting/verdict";
 import { priceTrace } from "@remat/runtime-estimator";
 import type { Trace } from "@remat/trace";
 import type { Progress } from "../progress.js";

@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import { type DeviceToFit, whereRecorded } from "@remat/reporting";
+import { type DeviceToFit, whereRecorded } from "@remat/reporting/verdict";
 import type { Opened, OpenOptions, OpenTarget } from "@remat/terminal";
 import { type Plan, RematError, Trace, type TraceParts } from "@remat/trace";
 import { loadTrace, optionsForRecorded } from "../load-trace.js";

@@ -1,4 +1,4 @@
-import type { PlanCommand } from "@remat/reporting";
+import type { PlanCommand } from "@remat/reporting/answers";
 import { findPlanMismatch, type Plan, type PlanSubject, type Trace } from "@remat/trace";
 import { type ShellCode, shell } from "@remat/trace/emit";
 import { formatExactBytes } from "@remat/trace/text";

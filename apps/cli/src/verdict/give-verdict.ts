@@ -8,7 +8,7 @@ import {
   type Outcome,
   type Verdict,
   type VerdictOptions,
-} from "@remat/reporting";
+} from "@remat/reporting/verdict";
 import { largestFittingBatch, leastHeld, waysToFit } from "@remat/reporting/ways-to-fit";
 import { priceTrace } from "@remat/runtime-estimator";
 import type { DeviceSpec, Trace } from "@remat/trace";

@@ -1,5 +1,5 @@
 import { heldPeak } from "@remat/memory";
-import { judgeStep, type Verdict } from "@remat/reporting";
+import { judgeStep, type Verdict } from "@remat/reporting/verdict";
 import { checkpointedRanks, fewestRanksOf } from "@remat/reporting/ways-to-fit";
 import type { ShardingPlan } from "@remat/sharding";
 import type { DeviceSpec, Trace } from "@remat/trace";

@@ -1,5 +1,5 @@
 import type { FailureRemedy } from "@remat/memory/failure";
-import type { NextStep, WayToFit } from "@remat/reporting";
+import type { NextStep, WayToFit } from "@remat/reporting/verdict";
 import { type ShellCode, shell } from "@remat/trace/emit";
 import { formatBudget, formatExactBytes } from "@remat/trace/text";
 import { type CommandOptions, optionKey, optionName } from "../command.js";

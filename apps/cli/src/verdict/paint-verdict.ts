@@ -1,4 +1,4 @@
-import type { Verdict } from "@remat/reporting";
+import type { Verdict } from "@remat/reporting/verdict";
 import { type TerminalText, terminal } from "@remat/trace/emit";
 
 /** What of a verdict is in colours. */

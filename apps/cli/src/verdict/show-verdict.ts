@@ -1,11 +1,5 @@
-import {
-  type Facts,
-  type OutputDocument,
-  type OutputFormat,
-  type Verdict,
-  withFacts,
-  withVerdict,
-} from "@remat/reporting";
+import { type OutputDocument, type OutputFormat } from "@remat/reporting/formats";
+import { type Facts, type Verdict, withFacts, withVerdict } from "@remat/reporting/verdict";
 import { type TerminalText } from "@remat/trace/emit";
 import type { ConsoleIo } from "../console-io.js";
 import { parseFormat, shapeOf } from "../format-option.js";

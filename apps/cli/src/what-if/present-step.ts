@@ -1,5 +1,5 @@
 import { type PresentStep, type StepsToFit, stepsAtHand } from "@remat/fit";
-import { deviceToFit } from "@remat/reporting";
+import { deviceToFit } from "@remat/reporting/verdict";
 import type { Trace } from "@remat/trace";
 import { stepsOfJob } from "../fit/steps-of-job.js";
 import type { ModelOptions } from "../model-options.js";

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { answerUsualWhatIfs } from "@remat/fit";
-import { deviceToFit, type WhatIfRow } from "@remat/reporting";
+import { type WhatIfRow } from "@remat/reporting";
+import { deviceToFit } from "@remat/reporting/verdict";
 import { RuntimeSource, type Trace } from "@remat/trace";
 import { isOf } from "../model-source.js";
 import type { Progress } from "../progress.js";

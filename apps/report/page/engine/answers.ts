@@ -1,5 +1,4 @@
 import type {
-  HeldTree,
   MemoryBands,
   ModuleTreeView,
   PolicyView,
@@ -8,6 +7,7 @@ import type {
   TradeOffPoint,
   TradeOffView,
 } from "@remat/reporting";
+import type { HeldTree } from "@remat/reporting/held-tree";
 import type { TraceHeader } from "@remat/trace";
 import type { ReportMeta } from "../../src/data/report-meta.js";
 

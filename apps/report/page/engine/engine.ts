@@ -1,20 +1,14 @@
+import { type MemoryTimeline, memoryTimeline, storagesAfterOp, storagesAtPeak, tellsLifetimes } from "@remat/memory";
+import { accountCheckpoints, CheckpointableSteps } from "@remat/memory/checkpointing";
 import {
   accountSequence,
-  type MemoryTimeline,
-  memoryTimeline,
   type SequenceAccount,
   sequenceGraphOfTrace,
-  storagesAfterOp,
-  storagesAtPeak,
   type TraceSequenceGraph,
-  tellsLifetimes,
-} from "@remat/memory";
-import { accountCheckpoints, CheckpointableSteps } from "@remat/memory/checkpointing";
+} from "@remat/memory/sequence";
 import {
   AlignedOps,
   categoryBands,
-  type HeldTree,
-  heldTree,
   type MemoryBands,
   moduleBands,
   moduleTreeView,
@@ -23,6 +17,7 @@ import {
   storageLives,
   type TradeOffPoint,
 } from "@remat/reporting";
+import { type HeldTree, heldTree } from "@remat/reporting/held-tree";
 import { type SACStats, sacStats } from "@remat/sac-core";
 import type { Trace } from "@remat/trace";
 import { decodeReport, type ReportData } from "../../src/data/report-file.js";

@@ -1,4 +1,4 @@
-import { planModule } from "@remat/planner";
+import { planModule } from "@remat/planner/module-policy";
 import { greedyPolicy, type PolicyView, policyOf, type TradeOffPoint, viewTradeOff } from "@remat/reporting";
 import { greedyOrder, type SACGreedyOrderMeta, type SACStats, tradeOff } from "@remat/sac-core";
 import type { PolicyAnswer, SacAnswer, SacColumns } from "./answers.js";

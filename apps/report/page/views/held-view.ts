@@ -1,8 +1,6 @@
+import { categoryColours, formatBytes, formatPercent, writeViewTable } from "@remat/reporting";
 import {
-  categoryColours,
   describeLife,
-  formatBytes,
-  formatPercent,
   type HeldRow,
   type HeldRows,
   type HeldTree,
@@ -11,8 +9,7 @@ import {
   heldTreeTable,
   openAll,
   openLargest,
-  writeViewTable,
-} from "@remat/reporting";
+} from "@remat/reporting/held-tree";
 import { fill, h, s } from "../dom.js";
 import { download } from "../interaction/download.js";
 import { goTo } from "../interaction/go-to.js";

@@ -1,15 +1,15 @@
 import type {
-  Answer,
   CompareView,
   EnvironmentGroup,
-  HeldRow,
-  LeaksRow,
   PlanChoice,
   RecommendedPlan,
   ReportSummary,
-  Verdict,
   WhatIfRow,
 } from "@remat/reporting";
+import type { Answer } from "@remat/reporting/answers";
+import type { LeaksRow } from "@remat/reporting/documents";
+import type { HeldRow } from "@remat/reporting/held-tree";
+import type { Verdict } from "@remat/reporting/verdict";
 
 /** A line over the timeline, from a plan or another run. */
 export interface Overlay {

@@ -1,4 +1,4 @@
-import type { Answer } from "@remat/reporting";
+import type { Answer } from "@remat/reporting/answers";
 import { type Html, html } from "@remat/trace/emit";
 import { breakable } from "./breakable.js";
 import { flowing } from "./flowing.js";

@@ -1,4 +1,5 @@
-import { formatBytes, formatPercent, type HeldRow } from "@remat/reporting";
+import { formatBytes, formatPercent } from "@remat/reporting";
+import { type HeldRow } from "@remat/reporting/held-tree";
 import { type Html, html } from "@remat/trace/emit";
 import { amount } from "./amount.js";
 

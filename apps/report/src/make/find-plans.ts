@@ -1,14 +1,9 @@
-import { heldPeak, sequenceOfPlan, tellsLifetimes } from "@remat/memory";
-import {
-  type CheckpointingPoint,
-  executorOf,
-  type MethodRequest,
-  planMethods,
-  planningGraphOfTrace,
-  type TorchFrontPoint,
-  torchCheckpointExecutor,
-  torchFront,
-} from "@remat/planner";
+import { heldPeak, tellsLifetimes } from "@remat/memory";
+import { sequenceOfPlan } from "@remat/memory/sequence";
+import { type CheckpointingPoint } from "@remat/planner";
+import { executorOf, type TorchFrontPoint, torchCheckpointExecutor, torchFront } from "@remat/planner/executors";
+import { planningGraphOfTrace } from "@remat/planner/graph";
+import { type MethodRequest, planMethods } from "@remat/planner/methods";
 import { checkpointFates, type PlanChoice, planFates, planFrontier } from "@remat/reporting";
 import { countReplayedOps, Phase, type Plan, RematError, type Trace } from "@remat/trace";
 import type { FollowedColumns } from "../data/report-file.js";

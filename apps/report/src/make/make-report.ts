@@ -1,43 +1,34 @@
+import { heldPeak, idleAtPeak, memoryTimeline, momentOfPeak, storagesAtPeak, tellsLifetimes } from "@remat/memory";
 import {
   accountSequence,
-  heldPeak,
   holdPlan,
-  idleAtPeak,
-  memoryTimeline,
-  momentOfPeak,
   type PlanMemory,
   sequenceGraphOfTrace,
   sequenceOfPlan,
-  storagesAtPeak,
-  tellsLifetimes,
-} from "@remat/memory";
+} from "@remat/memory/sequence";
 import {
-  type Answer,
   alignHighest,
-  answerFirst,
-  answerFollowing,
-  answerOutcome,
-  answerPlan,
   compareView,
-  type DeviceToFit,
   formatPercent,
-  heldRow,
-  heldTree,
-  heldTreeRows,
-  leadWith,
-  leaksFacts,
-  leaksRows,
   matchOps,
   moduleTreeView,
-  openLargest,
-  type PlanCommand,
   planFates,
-  summarizeLeaks,
-  type Verdict,
   viewEnvironment,
   viewSummary,
   type WhatIfRow,
 } from "@remat/reporting";
+import {
+  type Answer,
+  answerFirst,
+  answerFollowing,
+  answerOutcome,
+  answerPlan,
+  leadWith,
+  type PlanCommand,
+} from "@remat/reporting/answers";
+import { leaksFacts, leaksRows, summarizeLeaks } from "@remat/reporting/documents";
+import { heldRow, heldTree, heldTreeRows, openLargest } from "@remat/reporting/held-tree";
+import { type DeviceToFit, type Verdict } from "@remat/reporting/verdict";
 import { sacStats } from "@remat/sac-core";
 import { type ShardingPlan, simulateFsdp } from "@remat/sharding";
 import {

@@ -1,5 +1,5 @@
-import { accountSequence, type SequenceAccount, sequenceGraphOfTrace, sequenceOfPlan } from "@remat/memory";
 import { accountCheckpoints, CheckpointableSteps } from "@remat/memory/checkpointing";
+import { accountSequence, type SequenceAccount, sequenceGraphOfTrace, sequenceOfPlan } from "@remat/memory/sequence";
 import { AlignedOps, checkpointFates, matchOps, planFates, planFrontier } from "@remat/reporting";
 import { Phase, type Trace } from "@remat/trace";
 import { rememberLast } from "../document/memoize.js";
@@ -34,7 +34,7 @@ export async function doWork(work: ViewWork, options: DoWorkOptions): Promise<vo
 
 async function planModule({ stats, budgetBytes }: Extract<ViewWork, { kind: "planModule" }>): Promise<ViewAnswer> {
   try {
-    const { planModule: plan } = await import("@remat/planner");
+    const { planModule: plan } = await import("@remat/planner/module-policy");
     return { kind: "modulePlanned", stats, budgetBytes, policy: await plan(stats, { budgetBytes }) };
   } catch (error) {
     return { kind: "moduleNotPlanned", stats, budgetBytes, reason: (error as Error).message };
@@ -75,7 +75,7 @@ async function torchPlans(
   trace: Trace,
   effort: Pick<DoWorkOptions, "timeMs" | "signal">,
 ): Promise<readonly FoundPlan[]> {
-  const { torchFront } = await import("@remat/planner");
+  const { torchFront } = await import("@remat/planner/executors");
   const plans = torchFront(trace, { ...effort, points: frontPoints }).map(
     ({ policy, peakBytes, stepMs, overhead, recomputations }): FoundPlan => ({
       ...{ peakBytes, stepMs, overhead, gap: undefined, policy },
@@ -93,7 +93,8 @@ async function planFront(
   const none = (reason: string): ViewAnswer => ({ kind: "frontFound", trace, plans: [], reason });
   if (!trace.hasPhase(Phase.backward)) return none("The trace has no backward pass, so there is no step to plan.");
   try {
-    const { executorOf, planCheckpointing, torchCheckpointExecutor } = await import("@remat/planner");
+    const { planCheckpointing } = await import("@remat/planner");
+    const { executorOf, torchCheckpointExecutor } = await import("@remat/planner/executors");
     if (executorOf(trace) === torchCheckpointExecutor) {
       answer({ kind: "frontProgress", trace, text: "looking for modules to checkpoint" });
       const plans = await torchPlans(trace, { timeMs, signal });

@@ -18,7 +18,8 @@ export async function planWholeStep(
   { timeMs, signal, answer }: PlanStepOptions,
 ): Promise<ViewAnswer> {
   try {
-    const { executorOf, planMethods, torchCheckpointExecutor } = await import("@remat/planner");
+    const { executorOf, torchCheckpointExecutor } = await import("@remat/planner/executors");
+    const { planMethods } = await import("@remat/planner/methods");
     if (executorOf(trace) === torchCheckpointExecutor)
       return await planForTorch(trace, budgetShare, { timeMs, signal });
     const found = await planMethods[0].plan(planned, {
@@ -50,7 +51,7 @@ async function planForTorch(
   budgetShare: number,
   effort: Pick<PlanStepOptions, "timeMs" | "signal">,
 ): Promise<ViewAnswer> {
-  const { planTorchCheckpoints } = await import("@remat/planner");
+  const { planTorchCheckpoints } = await import("@remat/planner/executors");
   const { found, least } = planTorchCheckpoints(trace, { ...effort, budget: { fraction: budgetShare } });
   const share = formatPercent(budgetShare);
   const told = ({ peakBytes, overhead }: typeof least): string =>

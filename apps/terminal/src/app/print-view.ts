@@ -1,4 +1,4 @@
-import { factLines, factsOf, type Verdict } from "@remat/reporting";
+import { factLines, factsOf, type Verdict } from "@remat/reporting/verdict";
 import { type DeviceSpec, RematError, type Trace } from "@remat/trace";
 import { findModule } from "../document/find-module.js";
 import { specOf } from "../document/settings.js";

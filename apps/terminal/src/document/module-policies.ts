@@ -1,4 +1,4 @@
-import type { ModulePolicy } from "@remat/planner";
+import type { ModulePolicy } from "@remat/planner/module-policy";
 import { greedyPolicy, type PolicyView, policyOf, type TradeOffView, viewTradeOff } from "@remat/reporting";
 import { rememberLast } from "./memoize.js";
 import type { ModuleTradeOff } from "./trace-document.js";

@@ -1,4 +1,4 @@
-import type { Verdict } from "@remat/reporting";
+import type { Verdict } from "@remat/reporting/verdict";
 import type { DeviceSpec } from "@remat/trace";
 import { rememberLast } from "./memoize.js";
 import { hasOwnRuntimes, type Settings } from "./settings.js";

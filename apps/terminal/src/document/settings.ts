@@ -1,4 +1,4 @@
-import { type DeviceToFit, deviceToFit } from "@remat/reporting";
+import { type DeviceToFit, deviceToFit } from "@remat/reporting/verdict";
 import { allocationUnits, deviceSpec, deviceSpecs, priceTrace } from "@remat/runtime-estimator";
 import { type DeviceSpec, RuntimeSource, type Trace } from "@remat/trace";
 

@@ -1,4 +1,4 @@
-import type { DeviceToFit, Verdict, VerdictOptions } from "@remat/reporting";
+import type { DeviceToFit, Verdict, VerdictOptions } from "@remat/reporting/verdict";
 import type { Trace } from "@remat/trace";
 
 type NextStep = Parameters<NonNullable<VerdictOptions["commandFor"]>>[0];

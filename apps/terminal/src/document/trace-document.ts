@@ -15,19 +15,15 @@ import {
   allOpsView,
   type ComparedRun,
   categoryBands,
-  type DeviceToFit,
-  type HeldTree,
-  heldTree,
-  judgeMemory,
-  judgeStep,
   type MemoryBands,
   type ModuleTreeView,
   moduleBands,
   moduleTreeView,
   type OpTableView,
   opTableView,
-  type Verdict,
 } from "@remat/reporting";
+import { type HeldTree, heldTree } from "@remat/reporting/held-tree";
+import { type DeviceToFit, judgeMemory, judgeStep, type Verdict } from "@remat/reporting/verdict";
 import {
   greedyOrder,
   type SACGreedyOrderMeta,

@@ -1,4 +1,5 @@
-import { formatBytes, formatPercent, type HeldRow, type HeldTree } from "@remat/reporting";
+import { formatBytes, formatPercent } from "@remat/reporting";
+import { type HeldRow, type HeldTree } from "@remat/reporting/held-tree";
 import type { TraceDocument } from "../document/trace-document.js";
 import type { TableColumn } from "../table/draw-table.js";
 import { cutText, fitText, textWidth } from "../text/fit-text.js";

@@ -1,4 +1,5 @@
-import { type DeviceToFit, describeProof, formatBytes, formatMs, formatPercent } from "@remat/reporting";
+import { describeProof, formatBytes, formatMs, formatPercent } from "@remat/reporting";
+import { type DeviceToFit } from "@remat/reporting/verdict";
 import type { Plan } from "@remat/trace";
 import { barText, type Glyphs } from "../text/glyphs.js";
 import type { Line } from "../text/line.js";

@@ -1,4 +1,4 @@
-import { describeCategories, factLines, factsOf, type Verdict } from "@remat/reporting";
+import { describeCategories, factLines, factsOf, type Verdict } from "@remat/reporting/verdict";
 import { wrapText } from "@remat/trace/text";
 import { type Run, verdictOf } from "../document/run.js";
 import type { ScreenSize } from "../state/app-state.js";

@@ -1,4 +1,4 @@
-import type { Verdict } from "@remat/reporting";
+import type { Verdict } from "@remat/reporting/verdict";
 import type { Trace } from "@remat/trace";
 import type { StepAtHand } from "../document/step-at-hand.js";
 import type { TraceDocument } from "../document/trace-document.js";

@@ -1,5 +1,6 @@
-import type { ModulePolicy } from "@remat/planner";
-import type { DeviceToFit, WhatIfRow } from "@remat/reporting";
+import type { ModulePolicy } from "@remat/planner/module-policy";
+import type { WhatIfRow } from "@remat/reporting";
+import type { DeviceToFit } from "@remat/reporting/verdict";
 import type { SACStats } from "@remat/sac-core";
 import type { DeviceSpec, Plan, Trace } from "@remat/trace";
 import type { FoundPlan, PlanColumns } from "../document/step-plans.js";

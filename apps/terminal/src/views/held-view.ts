@@ -1,19 +1,17 @@
+import { formatBytes, labelCategory, type ViewTable } from "@remat/reporting";
+import { answerFirst } from "@remat/reporting/answers";
 import {
-  answerFirst,
   describeLife,
-  formatBytes,
   type HeldRow,
   type HeldRows,
   type HeldTree,
   heldRow,
   heldTreeRows,
   heldTreeTable,
-  labelCategory,
   openAll,
   openLargest,
-  type Verdict,
-  type ViewTable,
-} from "@remat/reporting";
+} from "@remat/reporting/held-tree";
+import { type Verdict } from "@remat/reporting/verdict";
 import { wrapText } from "@remat/trace/text";
 import { rememberLast } from "../document/memoize.js";
 import { verdictOf } from "../document/run.js";

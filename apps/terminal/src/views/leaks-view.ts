@@ -1,4 +1,5 @@
-import { formatBytes, type LeaksRow, leaksFacts, leaksRows, leaksTable, summarizeLeaks } from "@remat/reporting";
+import { formatBytes } from "@remat/reporting";
+import { type LeaksRow, leaksFacts, leaksRows, leaksTable, summarizeLeaks } from "@remat/reporting/documents";
 import type { Trace } from "@remat/trace";
 import { wrapText } from "@remat/trace/text";
 import { rememberLast } from "../document/memoize.js";

@@ -1,5 +1,5 @@
 import { heldPeak } from "@remat/memory";
-import { planModule } from "@remat/planner";
+import { planModule } from "@remat/planner/module-policy";
 import { type SACStats, sacStats } from "@remat/sac-core";
 import { parseShardingPlan, simulateFsdp } from "@remat/sharding";
 import { readPlan, type Trace } from "@remat/trace";

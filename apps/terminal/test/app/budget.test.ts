@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
-import { accountSequence, heldPeak, sequenceGraphOfTrace } from "@remat/memory";
+import { heldPeak } from "@remat/memory";
 import { CheckpointedSteps } from "@remat/memory/checkpointing";
+import { accountSequence, sequenceGraphOfTrace } from "@remat/memory/sequence";
 import { readPyTorchTrace } from "@remat/pytorch";
 import { chooseWithin, formatBytes } from "@remat/reporting";
 import { describe, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-import type { OutputFormat } from "@remat/reporting";
+import type { OutputFormat } from "@remat/reporting/formats";
 import { expect, it, vi } from "vitest";
 import { appOf, screenText } from "../app/make-app.js";
 import { transformer } from "../traces.js";

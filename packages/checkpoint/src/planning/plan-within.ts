@@ -1,4 +1,5 @@
-import { planCheckpointing, planningGraphOfTrace } from "@remat/planner";
+import { planCheckpointing } from "@remat/planner";
+import { planningGraphOfTrace } from "@remat/planner/graph";
 import { defaultDeviceHere, deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import { formatOccurrence, Trace, type TraceParts } from "@remat/trace";
 import { type PlanScript, scriptOfPlan } from "../plan/plan-script.js";

@@ -1,4 +1,5 @@
-import { type HeldPeak, heldPeak, holdPlan, movedBytes } from "@remat/memory";
+import { type HeldPeak, heldPeak } from "@remat/memory";
+import { holdPlan, movedBytes } from "@remat/memory/sequence";
 import { stepMs } from "@remat/runtime-estimator";
 import type { Plan, Trace } from "@remat/trace";
 import { type TraceStepOptions, traceFakeStep } from "@remat/tracer";

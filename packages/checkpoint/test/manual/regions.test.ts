@@ -1,5 +1,5 @@
 import { withDispatchMode } from "@remat/dispatch-hook";
-import { checkpointedRegions } from "@remat/memory";
+import { checkpointedRegions } from "@remat/memory/regions";
 import { parseTrace, type Trace, writeTrace } from "@remat/trace";
 import { TraceRecorder } from "@remat/tracer";
 import * as tf from "@tensorflow/tfjs";

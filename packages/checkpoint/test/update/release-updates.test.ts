@@ -1,5 +1,6 @@
 import { type DispatchMode, withDispatchMode } from "@remat/dispatch-hook";
-import { heldPeak, unrecomputedPeakBytes } from "@remat/memory";
+import { heldPeak } from "@remat/memory";
+import { unrecomputedPeakBytes } from "@remat/memory/sequence";
 import { Phase } from "@remat/trace";
 import { TraceRecorder, traceFakeStep, traceStep } from "@remat/tracer";
 import * as tf from "@tensorflow/tfjs";

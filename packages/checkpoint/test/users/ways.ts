@@ -1,5 +1,6 @@
 import { openDispatchMode, withDispatchMode } from "@remat/dispatch-hook";
-import { planCheckpointing, planningGraphOfTrace, simulateSchedule } from "@remat/planner";
+import { planCheckpointing, simulateSchedule } from "@remat/planner";
+import { planningGraphOfTrace } from "@remat/planner/graph";
 import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import { gradientsEndMark, gradientsStartMark, type Plan } from "@remat/trace";
 import { TraceRecorder } from "@remat/tracer";

@@ -1,12 +1,8 @@
-import { holdPlan } from "@remat/memory";
 import { CheckpointedSteps } from "@remat/memory/checkpointing";
-import {
-  type CheckpointingAnswer,
-  planCheckpointing,
-  planningGraphOfTrace,
-  planTorchCheckpoints,
-  workingSet,
-} from "@remat/planner";
+import { holdPlan } from "@remat/memory/sequence";
+import { type CheckpointingAnswer, planCheckpointing, workingSet } from "@remat/planner";
+import { planTorchCheckpoints } from "@remat/planner/executors";
+import { planningGraphOfTrace } from "@remat/planner/graph";
 import { usualWrap } from "@remat/sharding";
 import type { Trace } from "@remat/trace";
 import type { FitStep, FitUnit } from "../fit-unit.js";

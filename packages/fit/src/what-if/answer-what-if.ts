@@ -1,13 +1,7 @@
 import { heldPeak, tellsLifetimes } from "@remat/memory";
-import {
-  answeredWhatIf,
-  type DeviceToFit,
-  presentQuestion,
-  refusedWhatIf,
-  type WhatIfRow,
-  type WhatIfStep,
-} from "@remat/reporting";
+import { answeredWhatIf, presentQuestion, refusedWhatIf, type WhatIfRow, type WhatIfStep } from "@remat/reporting";
 import { describeRise } from "@remat/reporting/sharding";
+import { type DeviceToFit } from "@remat/reporting/verdict";
 import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import {
   CheckpointedRun,

@@ -1,6 +1,13 @@
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
-import { type Extrapolation, extrapolateRuns, heldByGrowth, heldPeak, largestSize, type SizedRun } from "@remat/memory";
+import { heldPeak } from "@remat/memory";
+import {
+  type Extrapolation,
+  extrapolateRuns,
+  heldByGrowth,
+  largestSize,
+  type SizedRun,
+} from "@remat/memory/extrapolation";
 import { readPyTorchTrace } from "@remat/pytorch";
 import { Category, type Trace, TraceBuilder } from "@remat/trace";
 import fc from "fast-check";

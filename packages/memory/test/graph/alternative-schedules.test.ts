@@ -9,7 +9,7 @@ import {
   ScheduleMemoryTracker,
 } from "../../src/graph/index.js";
 import { sequenceOfGraph } from "../../src/graph/sequence-of-graph.js";
-import { holdSequence } from "../../src/index.js";
+import { holdSequence } from "../../src/sequence/index.js";
 
 interface Case {
   readonly nodes: readonly GraphNodeRecord[];

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
-import { checkpointedRegions } from "@remat/memory";
+import { checkpointedRegions } from "@remat/memory/regions";
 import { readPyTorchTrace } from "@remat/pytorch";
 import { parseTrace, type Trace, TraceBuilder, writeTrace } from "@remat/trace";
 import { describe, expect, test } from "vitest";

@@ -9,8 +9,8 @@ import {
   TraceBuilder,
 } from "@remat/trace";
 import { expect, test } from "vitest";
-import { holdSequence, sequenceGraphOfTrace, valuesFreedAfter } from "../../src/index.js";
 import { engineLifetimes } from "../../src/sequence/engine-lifetimes.js";
+import { holdSequence, sequenceGraphOfTrace, valuesFreedAfter } from "../../src/sequence/index.js";
 
 /** A step with one pass, with or without the marks around it, as an engine records it. */
 function step({ marks }: { marks: boolean }): { trace: Trace; names: Record<string, number> } {

@@ -1,6 +1,7 @@
 import { Category, EventKind, Phase, type Trace, TraceBuilder } from "@remat/trace";
 import { expect, test } from "vitest";
-import { heldPeak, holdSequence, sequenceGraphOfTrace } from "../../src/index.js";
+import { heldPeak } from "../../src/index.js";
+import { holdSequence, sequenceGraphOfTrace } from "../../src/sequence/index.js";
 import { separateLives } from "../../src/sequence/separate-lives.js";
 
 const device = "cuda:0";

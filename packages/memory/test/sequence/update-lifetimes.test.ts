@@ -9,7 +9,8 @@ import {
   updateStartMark,
 } from "@remat/trace";
 import { expect, test } from "vitest";
-import { heldPeak, unrecomputedPeakBytes } from "../../src/index.js";
+import { heldPeak } from "../../src/index.js";
+import { unrecomputedPeakBytes } from "../../src/sequence/index.js";
 
 /** A step whose update makes 100 + 100 bytes on the way to new weights of 50, with the mark before it. */
 function step(startMark: string | undefined, keepsGradient = false) {

@@ -1,4 +1,4 @@
-import { holdSequence } from "@remat/memory";
+import { holdSequence } from "@remat/memory/sequence";
 import { plainOrder } from "../bound/plain-order.js";
 import type { PlanningGraph } from "../graph/planning-graph.js";
 import { choosePlans, type SegmentChoice } from "./choose-plans.js";

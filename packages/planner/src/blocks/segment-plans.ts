@@ -1,4 +1,4 @@
-import { holdSequence } from "@remat/memory";
+import { holdSequence } from "@remat/memory/sequence";
 import { ScheduleSearch } from "../schedule/schedule-search.js";
 import type { SegmentGraph } from "./segment-graph.js";
 

@@ -1,4 +1,4 @@
-import { holdSequence } from "@remat/memory";
+import { holdSequence } from "@remat/memory/sequence";
 import type { PlanningGraph } from "../graph/planning-graph.js";
 
 /** A stretch between two consecutive times, strictly inside which a value is held and not touched by the plain order. @internal */

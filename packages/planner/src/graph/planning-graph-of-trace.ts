@@ -1,4 +1,4 @@
-import { type SequenceGraphOptions, sequenceGraphOfTrace, type TraceSequenceGraph } from "@remat/memory";
+import { type SequenceGraphOptions, sequenceGraphOfTrace, type TraceSequenceGraph } from "@remat/memory/sequence";
 import { countReplayedOps, Phase, RematError, row, type Trace, transposeRows } from "@remat/trace";
 import { type PlanningGraph, withLink } from "./planning-graph.js";
 

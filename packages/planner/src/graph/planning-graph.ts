@@ -1,4 +1,4 @@
-import type { SequenceGraph } from "@remat/memory";
+import type { SequenceGraph } from "@remat/memory/sequence";
 import { RematError, type Rows, transposeRows } from "@remat/trace";
 
 /** What a schedule is planned for: what a sequence of nodes holds, and what each costs. */

@@ -1,4 +1,4 @@
-import { valuesFreedAfter, valuesOffloadedAfter } from "@remat/memory";
+import { valuesFreedAfter, valuesOffloadedAfter } from "@remat/memory/sequence";
 import { fingerprintOfOps, type Plan, type PlanNode, type PlanStep, type PlanValue, row } from "@remat/trace";
 import type { PlanningGraph } from "../graph/planning-graph.js";
 import type { Rematerialization } from "../rematerialize.js";

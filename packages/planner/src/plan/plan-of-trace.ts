@@ -1,4 +1,5 @@
-import { heldPeak, holdSequence, planValues, valuesFreedAfter, valuesOffloadedAfter } from "@remat/memory";
+import { heldPeak } from "@remat/memory";
+import { holdSequence, planValues, valuesFreedAfter, valuesOffloadedAfter } from "@remat/memory/sequence";
 import {
   EventKind,
   fingerprintOfOps,

@@ -1,4 +1,4 @@
-import { nodeAt } from "@remat/memory";
+import { nodeAt } from "@remat/memory/sequence";
 import type { PlanningGraph } from "../graph/planning-graph.js";
 import { copyBits, maxCopies, slotMask } from "./instances.js";
 import { NodeCopies } from "./node-copies.js";

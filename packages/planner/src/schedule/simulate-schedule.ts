@@ -1,4 +1,4 @@
-import { holdSequence, nodeAt } from "@remat/memory";
+import { holdSequence, nodeAt } from "@remat/memory/sequence";
 import type { PlanningGraph } from "../graph/planning-graph.js";
 
 export interface SimulatedSchedule {

@@ -1,4 +1,4 @@
-import { holdSequence } from "@remat/memory";
+import { holdSequence } from "@remat/memory/sequence";
 import { readPyTorchTrace } from "@remat/pytorch";
 import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import { goldenFiles, readGolden } from "@remat/testkit";

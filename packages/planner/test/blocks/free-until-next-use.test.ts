@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { freeUntilNextUse } from "../../src/blocks/free-until-next-use.js";
-import { type PlanningGraph, planningGraph, rematerialize, simulateSchedule } from "../../src/index.js";
+import { type PlanningGraph, planningGraph } from "../../src/graph/index.js";
+import { rematerialize, simulateSchedule } from "../../src/index.js";
 import { maxCopies } from "../../src/schedule/instances.js";
 import { Random } from "../../src/schedule/random.js";
 import { randomGraphs } from "../random-graphs.js";

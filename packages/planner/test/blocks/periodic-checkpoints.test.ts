@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { periodicCheckpoints } from "../../src/blocks/periodic-checkpoints.js";
-import { type PlanningGraph, planningGraph, planSchedules, rematerialize, simulateSchedule } from "../../src/index.js";
+import { type PlanningGraph, planningGraph } from "../../src/graph/index.js";
+import { planSchedules, rematerialize, simulateSchedule } from "../../src/index.js";
 import { randomGraphs } from "../random-graphs.js";
 
 /** A chain of layers, forward and backward, each of one cost. */

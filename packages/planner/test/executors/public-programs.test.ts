@@ -6,7 +6,7 @@ import { readPyTorchTrace } from "@remat/pytorch";
 import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import { Phase, type Trace } from "@remat/trace";
 import { describe, expect, it } from "vitest";
-import { planTorchCheckpoints } from "../../src/index.js";
+import { planTorchCheckpoints } from "../../src/executors/index.js";
 
 /** Recorded by `tooling/pytorch-exporter/test/write_fixtures.py`, with the peak as it reckons it from the file. */
 function recorded(name: string): { readonly trace: Trace; readonly peakBytes: number } {

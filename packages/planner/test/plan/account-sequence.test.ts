@@ -1,4 +1,5 @@
-import { accountSequence, holdPlan, memoryTimeline, sequenceOfPlan } from "@remat/memory";
+import { memoryTimeline } from "@remat/memory";
+import { accountSequence, holdPlan, sequenceOfPlan } from "@remat/memory/sequence";
 import { readPyTorchTrace } from "@remat/pytorch";
 import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import { goldenFiles, readGolden } from "@remat/testkit";

@@ -1,4 +1,5 @@
-import { heldPeak, holdPlan } from "@remat/memory";
+import { heldPeak } from "@remat/memory";
+import { holdPlan } from "@remat/memory/sequence";
 import { findPlanMismatch, readPlan, writePlan } from "@remat/trace";
 import fc from "fast-check";
 import { expect, test } from "vitest";

@@ -1,4 +1,4 @@
-import type { PlanMemory } from "@remat/memory";
+import type { PlanMemory } from "@remat/memory/sequence";
 import type { CategoryName, Plan } from "@remat/trace";
 import type { ShellCode } from "@remat/trace/emit";
 import { labelCategory } from "../category-colours.js";

@@ -1,4 +1,4 @@
-import type { CheckpointedRegion, KeptCause } from "@remat/memory";
+import type { CheckpointedRegion, KeptCause } from "@remat/memory/regions";
 import { countReplayedOps } from "@remat/trace";
 import type { DocumentPart, OutputDocument } from "../formats/output-document.js";
 import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";

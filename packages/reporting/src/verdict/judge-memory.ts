@@ -1,5 +1,6 @@
-import { heldPeak, tellsLifetimes, unrecomputedPeakBytes } from "@remat/memory";
+import { heldPeak, tellsLifetimes } from "@remat/memory";
 import { accountOfFailure, type FailureRemedy } from "@remat/memory/failure";
+import { unrecomputedPeakBytes } from "@remat/memory/sequence";
 import { type CategoryName, countReplayedOps, type DeviceSpec, type Trace } from "@remat/trace";
 import { type SizeUnit, sizeFormat } from "../size-unit.js";
 import { describeVerdict } from "./describe-verdict.js";

@@ -1,4 +1,5 @@
-import { planningGraphOfTrace, workingSet } from "@remat/planner";
+import { workingSet } from "@remat/planner";
+import { planningGraphOfTrace } from "@remat/planner/graph";
 import { simulateFsdp, usualWrap } from "@remat/sharding";
 import { RematError, type Trace } from "@remat/trace";
 import type { LeastHeld } from "../verdict/verdict.js";

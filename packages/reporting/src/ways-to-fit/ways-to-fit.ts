@@ -1,5 +1,7 @@
-import { heldPeak, unrecomputedPeakBytes } from "@remat/memory";
-import { executorOf, planCheckpointing, planTorchCheckpoints, torchCheckpointExecutor } from "@remat/planner";
+import { heldPeak } from "@remat/memory";
+import { unrecomputedPeakBytes } from "@remat/memory/sequence";
+import { planCheckpointing } from "@remat/planner";
+import { executorOf, planTorchCheckpoints, torchCheckpointExecutor } from "@remat/planner/executors";
 import { deviceSpecs } from "@remat/runtime-estimator";
 import { countReplayedOps, type DeviceSpec, Phase, type Trace } from "@remat/trace";
 import { freeWay } from "../verdict/free-way.js";

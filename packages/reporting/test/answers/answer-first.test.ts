@@ -1,7 +1,9 @@
 import { heldPeak, idleAtPeak, storagesAtPeak } from "@remat/memory";
 import { Category, Phase, type Trace, TraceBuilder } from "@remat/trace";
 import { expect, it } from "vitest";
-import { type Answer, answerFirst, heldTree, judgeMemory, type VerdictOptions } from "../../src/index.js";
+import { type Answer, answerFirst } from "../../src/answers/index.js";
+import { heldTree } from "../../src/held-tree/index.js";
+import { judgeMemory, type VerdictOptions } from "../../src/verdict/index.js";
 
 const device = (memoryBytes?: number) => ({ name: "card", ...(memoryBytes !== undefined && { memoryBytes }) });
 

@@ -1,10 +1,12 @@
-import { holdPlan } from "@remat/memory";
-import { planningGraphOfTrace, planOfTrace, rematerialize } from "@remat/planner";
+import { holdPlan } from "@remat/memory/sequence";
+import { planOfTrace, rematerialize } from "@remat/planner";
+import { planningGraphOfTrace } from "@remat/planner/graph";
 import { readPyTorchTrace } from "@remat/pytorch";
 import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import { goldenFiles, readGolden } from "@remat/testkit";
 import { expect, it } from "vitest";
-import { type Answer, answerOutcome, answerPlan, formatBytes, leadWith } from "../../src/index.js";
+import { type Answer, answerOutcome, answerPlan, leadWith } from "../../src/answers/index.js";
+import { formatBytes } from "../../src/index.js";
 
 const golden = goldenFiles().find(({ name }) => name === "mem_03_mlp_adam")!;
 const trace = priceTrace(readPyTorchTrace(readGolden(golden)), deviceSpec("a100"));

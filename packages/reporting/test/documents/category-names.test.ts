@@ -3,7 +3,8 @@ import { goldenFiles, readGolden } from "@remat/testkit";
 import { categoryNames } from "@remat/trace";
 import { describe, expect, it } from "vitest";
 import { categoryLabels } from "../../src/category-colours.js";
-import { labelCategory, memoryDocument, summarizeMemory } from "../../src/index.js";
+import { memoryDocument } from "../../src/documents/index.js";
+import { labelCategory, summarizeMemory } from "../../src/index.js";
 
 const goldens = goldenFiles().filter(({ name }) => /^(?:mem|fsdp)_/.test(name));
 

@@ -1,8 +1,10 @@
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
-import type { SizedRun } from "@remat/memory";
+import type { SizedRun } from "@remat/memory/extrapolation";
 import { readPyTorchTrace } from "@remat/pytorch";
-import { extrapolationDocument, outputFormats, summarizeExtrapolation } from "@remat/reporting";
+import { summarizeExtrapolation } from "@remat/reporting";
+import { extrapolationDocument } from "@remat/reporting/documents";
+import { outputFormats } from "@remat/reporting/formats";
 import { expect, test } from "vitest";
 
 const example = (name: string): SizedRun => {

@@ -1,6 +1,6 @@
 import { Category, Phase, TraceBuilder, type TraceHeader } from "@remat/trace";
 import { expect, test } from "vitest";
-import { isGrowing, leaksDocument, leaksFacts, leaksTable, summarizeLeaks } from "../../src/index.js";
+import { isGrowing, leaksDocument, leaksFacts, leaksTable, summarizeLeaks } from "../../src/documents/index.js";
 
 const device = { name: "a card", memoryBytes: 1000 };
 

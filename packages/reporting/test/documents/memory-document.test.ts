@@ -1,6 +1,7 @@
 import { TraceBuilder, traceNotes } from "@remat/trace";
 import { expect, it } from "vitest";
-import { memoryDocument, summarizeMemory } from "../../src/index.js";
+import { memoryDocument } from "../../src/documents/index.js";
+import { summarizeMemory } from "../../src/index.js";
 
 /** A step that holds memory on the devices named. */
 function heldOn(...devices: readonly string[]) {

@@ -1,5 +1,7 @@
-import { heldPeak, holdPlan } from "@remat/memory";
-import { planningGraphOfTrace, planOfCheckpoints, planOfTrace, rematerialize } from "@remat/planner";
+import { heldPeak } from "@remat/memory";
+import { holdPlan } from "@remat/memory/sequence";
+import { planOfCheckpoints, planOfTrace, rematerialize } from "@remat/planner";
+import { planningGraphOfTrace } from "@remat/planner/graph";
 import { readPyTorchTrace } from "@remat/pytorch";
 import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import { greedyOrder, opsTogether, sacStats } from "@remat/sac-core";
@@ -9,12 +11,11 @@ import {
   graphPlanDocument,
   type InfeasibleBudget,
   infeasibleDocument,
-  outputFormats,
   type PlanFront,
   planDocument,
-  summarizePlan,
-  writeDocument,
-} from "../../src/index.js";
+} from "../../src/documents/index.js";
+import { outputFormats, writeDocument } from "../../src/formats/index.js";
+import { summarizePlan } from "../../src/index.js";
 
 const formats = outputFormats.map(({ name }) => name);
 

@@ -1,7 +1,9 @@
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { readPyTorchTrace } from "@remat/pytorch";
-import { outputFormats, regionsDocument, summarizeRegions } from "@remat/reporting";
+import { summarizeRegions } from "@remat/reporting";
+import { regionsDocument } from "@remat/reporting/documents";
+import { outputFormats } from "@remat/reporting/formats";
 import { type Trace, TraceBuilder } from "@remat/trace";
 import { expect, test } from "vitest";
 

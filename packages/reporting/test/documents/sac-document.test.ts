@@ -3,7 +3,9 @@ import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import { goldenFiles, readGolden } from "@remat/testkit";
 import type { Trace } from "@remat/trace";
 import { describe, expect, it } from "vitest";
-import { outputFormats, sacDocument, summarizeSac, writeDocument } from "../../src/index.js";
+import { sacDocument } from "../../src/documents/index.js";
+import { outputFormats, writeDocument } from "../../src/formats/index.js";
+import { summarizeSac } from "../../src/index.js";
 import { freedShares } from "../../src/summarize-sac.js";
 
 const formats = outputFormats.map(({ name }) => name);

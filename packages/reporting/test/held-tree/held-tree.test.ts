@@ -2,7 +2,6 @@ import { heldPeak, storagesAfterOp, storagesAtPeak } from "@remat/memory";
 import { Category, Phase, TraceBuilder } from "@remat/trace";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { namePattern } from "../../src/held-tree/name-pattern.js";
 import {
   describeLife,
   type HeldTree,
@@ -12,7 +11,8 @@ import {
   heldTreeTable,
   openAll,
   openLargest,
-} from "../../src/index.js";
+} from "../../src/held-tree/index.js";
+import { namePattern } from "../../src/held-tree/name-pattern.js";
 import { goldenTrace } from "../golden-trace.js";
 
 const goldens = ["mem_02_transformer_adam", "mem_vit_adam", "fsdp_tf_ws4_reshard1", "sac_f5_weird"];

@@ -7,7 +7,7 @@ import { parseCheckpoint, parseShardingPlan, simulateFsdp } from "@remat/shardin
 import { compareShardings, receivedBytes } from "@remat/sharding/compare";
 import { goldensOf } from "@remat/testkit";
 import { describe, expect, it } from "vitest";
-import { outputFormats } from "../../src/index.js";
+import { outputFormats } from "../../src/formats/index.js";
 import { shardingsDocument } from "../../src/sharding/index.js";
 
 const { golden } = goldensOf("mem-oracle/1").find(({ file }) => file.name === "mem_mlp4_adam")!;

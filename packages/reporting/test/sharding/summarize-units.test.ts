@@ -4,7 +4,7 @@ import { parseShardingPlan, simulateFsdp } from "@remat/sharding";
 import { summarizeUnits } from "@remat/sharding/compare";
 import { goldensOf } from "@remat/testkit";
 import { expect, it } from "vitest";
-import { outputFormats } from "../../src/index.js";
+import { outputFormats } from "../../src/formats/index.js";
 import { unitsDocument } from "../../src/sharding/index.js";
 
 const { golden } = goldensOf("mem-oracle/1").find(({ file }) => file.name === "mem_tf_b2_adam")!;

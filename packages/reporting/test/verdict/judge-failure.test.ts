@@ -1,6 +1,6 @@
 import { Category, type MemoryFailure, TraceBuilder } from "@remat/trace";
 import { describe, expect, it } from "vitest";
-import { judgeMemory } from "../../src/index.js";
+import { judgeMemory } from "../../src/verdict/index.js";
 
 /** The facts of a run with 4096 bytes of weights and an activation of 1024 that ended like this. */
 function factsOf(failure: MemoryFailure): readonly string[] {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { judgeGraph } from "../../src/index.js";
+import { judgeGraph } from "../../src/verdict/index.js";
 
 const command = "remat plan graph.json --budget 80%";
 

@@ -1,5 +1,7 @@
-import { heldPeak, holdPlan, tellsLifetimes, unrecomputedPeakBytes } from "@remat/memory";
-import { planningGraphOfTrace, planOfTrace, rematerialize } from "@remat/planner";
+import { heldPeak, tellsLifetimes } from "@remat/memory";
+import { holdPlan, unrecomputedPeakBytes } from "@remat/memory/sequence";
+import { planOfTrace, rematerialize } from "@remat/planner";
+import { planningGraphOfTrace } from "@remat/planner/graph";
 import { readPyTorchTrace } from "@remat/pytorch";
 import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import { goldenFiles, readGolden } from "@remat/testkit";
@@ -8,8 +10,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { actions, traceOf } from "../../../memory/test/tracker/random-trace.js";
 import { randomTraces } from "../../../planner/test/plan/random-traces.js";
-import { judgeMemory, judgeStep, type WayToFit } from "../../src/index.js";
 import { verdictSeparator } from "../../src/verdict/fact-lines.js";
+import { judgeMemory, judgeStep, type WayToFit } from "../../src/verdict/index.js";
 
 const GiB = 2 ** 30;
 const a100 = deviceSpec("a100");

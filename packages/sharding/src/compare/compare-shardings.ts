@@ -1,4 +1,5 @@
-import { HeldMemory, heldPeak, holdPlan } from "@remat/memory";
+import { HeldMemory, heldPeak } from "@remat/memory";
+import { holdPlan } from "@remat/memory/sequence";
 import { priceTrace, stepMs } from "@remat/runtime-estimator";
 import {
   type CategoryName,

@@ -1,4 +1,5 @@
-import { type PlanningGraph, rematerialize, simulateSchedule } from "@remat/planner";
+import { rematerialize, simulateSchedule } from "@remat/planner";
+import { type PlanningGraph } from "@remat/planner/graph";
 import { cheapestCost } from "../../../../packages/planner/test/exhaustive-search.js";
 import { simulateByDefinition } from "../../../../packages/planner/test/reference-simulator.js";
 

@@ -1,4 +1,4 @@
-import { type PlanningNode, planningGraph } from "@remat/planner";
+import { type PlanningNode, planningGraph } from "@remat/planner/graph";
 import fc from "fast-check";
 import type { FuzzerKind } from "../campaign.js";
 import { explore } from "../explore.js";

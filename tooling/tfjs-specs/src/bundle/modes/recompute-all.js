@@ -1,4 +1,5 @@
-import { planningGraphOfTrace, planOfTrace, rematerialize } from "@remat/planner";
+import { planOfTrace, rematerialize } from "@remat/planner";
+import { planningGraphOfTrace } from "@remat/planner/graph";
 import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import { Phase, row } from "@remat/trace";
 
