@@ -130,16 +130,22 @@ class Recorder(TorchDispatchMode):
 
         def resize_and_tell(storage, size):
             if not self.tables.knows(storage) and not self._ended:
-                # It was there before, with what it held until now.
-                self._was_there(self.tables.storage(storage, storage.device))
+                # It was there before, with what it held until now. One that was empty counts as made now, as FSDP's gathered weights do in PyTorch's tracker.
+                self._was_there(self.tables.storage(storage, storage.device), "Other" if storage.nbytes() > 0 else self._made_now())
             resize(storage, size)
             self._tell({"e": "resize", "s": self.tables.storage(storage, storage.device), "n": int(size)})
 
         torch.UntypedStorage.resize_ = resize_and_tell
         self._own(lambda: setattr(torch.UntypedStorage, "resize_", resize))
 
-    def _was_there(self, storage):
-        self.first.append({"e": "ref", "s": [storage], "r": "Other"})
+    def _was_there(self, storage, category="Other"):
+        self.first.append({"e": "ref", "s": [storage], "r": category})
+
+    def _made_now(self):
+        """The category of a storage that the step makes now."""
+        if self._in_optimizer:
+            return "Optstate"
+        return "Temp" if in_backward() and not self._running else "Activation"
 
     def content(self, name, allocation_unit):
         """What a file of the step says."""

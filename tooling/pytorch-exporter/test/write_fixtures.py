@@ -1,4 +1,4 @@
-"""Writes the recorded steps that tests read everywhere, with what PyTorch's tracker says of those that it can follow: `python write_fixtures.py FOLDER`."""
+"""Writes the recorded steps that tests read everywhere, with the figures of PyTorch's trackers: `python write_fixtures.py FOLDER SHARDED_FOLDER`."""
 
 import gzip
 import json
@@ -44,4 +44,7 @@ def save(path, recorded, results):
 
 
 if __name__ == "__main__":
+    from sharded_fixture import write_sharded
+
     write(Path(sys.argv[1]))
+    write_sharded(Path(sys.argv[2]))
