@@ -1,4 +1,4 @@
-import { Phase, row, type Trace } from "@remat/trace";
+import { forwardOpsByCall, row, type Trace } from "@remat/trace";
 import { type JsonText, json } from "@remat/trace/emit";
 
 /** Version of files that say which modules run under `torch.utils.checkpoint`; the exporter refuses versions that it does not know. */
@@ -47,6 +47,7 @@ export function toCheckpointPolicyFile(
   }[],
 ): CheckpointPolicyFile {
   const { header, modules, calls } = trace;
+  const opsOf = forwardOpsByCall(trace);
   const parts = new Map<string, (readonly [number, number, (readonly number[])?])[]>();
   for (const { fqn, ops } of policy) if (ops !== undefined) parts.set(fqn, [...(parts.get(fqn) ?? []), ops]);
   const entries = policy.map(({ fqn, saved }): [string, CheckpointedModule] => {
@@ -58,10 +59,10 @@ export function toCheckpointPolicyFile(
       {
         type: modules[module].kind,
         parameters: weightShapes(trace, module),
-        save: opsAt(trace, call, saved),
+        save: opsAt(trace, opsOf[call] ?? [], saved),
         ...(parts.has(fqn) && {
           parts: parts.get(fqn)!.toSorted((a, b) => a[0] - b[0]),
-          ...opsOfEachCall(trace, module),
+          ...opsOfEachCall(opsOf.filter((_, one) => calls.module[one] === module)),
         }),
       },
     ];
@@ -98,28 +99,21 @@ function weightShapes(trace: Trace, module: number): number[][] {
   return at < 0 ? [] : Array.from(row(weights.parameters, at), (tensor) => [...trace.tensorShape(tensor)]);
 }
 
-function opsOfEachCall(trace: Trace, module: number): Pick<CheckpointedModule, "ops"> {
-  const counts = new Map<number, number>();
-  for (let op = 0; op < trace.ops.count; op++)
-    if (trace.ops.phase[op] === Phase.forward)
-      for (const call of trace.opCalls(op))
-        if (trace.calls.module[call] === module) counts.set(call, (counts.get(call) ?? 0) + 1);
-  const [ops, ...others] = new Set(counts.values());
+/** How many ops each call that runs any dispatches, if all dispatch as many. */
+function opsOfEachCall(opsOf: readonly (readonly number[])[]): Pick<CheckpointedModule, "ops"> {
+  const [ops, ...others] = new Set(opsOf.map((of) => of.length).filter((count) => count > 0));
   return ops === undefined || others.length > 0 ? {} : { ops };
 }
 
-function opsAt(trace: Trace, call: number, places: readonly number[]): { op: string; ordinal: number }[] {
-  if (places.length === 0) return [];
+function opsAt(trace: Trace, ops: readonly number[], places: readonly number[]): { op: string; ordinal: number }[] {
   const wanted = new Set(places);
   const count = new Map<string, number>();
   const found: { op: string; ordinal: number }[] = [];
-  let place = 0;
-  for (let op = 0; op < trace.ops.count; op++) {
-    if (trace.ops.phase[op] !== Phase.forward || !trace.opCalls(op).includes(call)) continue;
+  for (const [place, op] of ops.entries()) {
     const name = trace.opName(op);
     const ordinal = count.get(name) ?? 0;
     count.set(name, ordinal + 1);
-    if (wanted.has(place++)) found.push({ op: name, ordinal });
+    if (wanted.has(place)) found.push({ op: name, ordinal });
   }
   return found;
 }

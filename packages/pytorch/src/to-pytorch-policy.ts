@@ -1,4 +1,12 @@
-import { describePlanMismatch, findPlanMismatch, Phase, type Plan, RematError, type Trace } from "@remat/trace";
+import {
+  describePlanMismatch,
+  findPlanMismatch,
+  forwardOpsByCall,
+  Phase,
+  type Plan,
+  RematError,
+  type Trace,
+} from "@remat/trace";
 
 /** Version of the policy format; files say it, and the exporter refuses others. */
 export const pyTorchPolicyFormat = "remat-pytorch-policy/1";
@@ -62,8 +70,9 @@ export function toPyTorchPolicy(plan: Plan, trace: Trace, options: PyTorchPolicy
   const units = unitsOf(trace, options.modules);
   const again = recomputedModules(plan, trace);
   const isHeld = holdsOps(plan, trace);
+  const opsOf = forwardOpsByCall(trace);
   const modules: Record<string, PyTorchOpPolicy[]> = {};
-  for (const fqn of units) if (again.has(fqn)) modules[nameInModel(fqn)] = policiesOf(trace, fqn, isHeld);
+  for (const fqn of units) if (again.has(fqn)) modules[nameInModel(fqn)] = policiesOf(trace, fqn, { opsOf, isHeld });
   return { format: pyTorchPolicyFormat, model: plan.subject.name, fingerprint: plan.subject.fingerprint, modules };
 }
 
@@ -157,20 +166,27 @@ function freshStorages(trace: Trace, op: number): number[] {
     .filter((storage) => !read.has(storage));
 }
 
-function policiesOf(trace: Trace, fqn: string, isHeld: (op: number, beforeOp: number) => boolean): PyTorchOpPolicy[] {
+function policiesOf(
+  trace: Trace,
+  fqn: string,
+  {
+    opsOf,
+    isHeld,
+  }: {
+    readonly opsOf: readonly (readonly number[])[];
+    isHeld(op: number, beforeOp: number): boolean;
+  },
+): PyTorchOpPolicy[] {
   const { ops, calls, modules } = trace;
-  const opsOfCall = new Map<number, number[]>();
   const firstBackward = new Map<number, number>();
   for (let op = 0; op < ops.count; op++)
-    for (const call of trace.opCalls(op)) {
-      if (modules[calls.module[call]].fqn !== fqn) continue;
-      if (ops.phase[op] === Phase.forward) {
-        if (!unasked.has(trace.opName(op))) opsOfCall.set(call, [...(opsOfCall.get(call) ?? []), op]);
-      } else if (ops.phase[op] === Phase.backward && !firstBackward.has(call)) firstBackward.set(call, op);
-    }
+    if (ops.phase[op] === Phase.backward)
+      for (const call of trace.opCalls(op)) if (!firstBackward.has(call)) firstBackward.set(call, op);
   const saved = new Map<string, boolean>();
   let longest: readonly (readonly [key: string, op: string, ordinal: number])[] = [];
-  for (const [call, list] of opsOfCall) {
+  for (const [call, all] of opsOf.entries()) {
+    if (modules[calls.module[call]].fqn !== fqn) continue;
+    const list = all.filter((op) => !unasked.has(trace.opName(op)));
     const written = new Set(
       list.flatMap((op) => Array.from(trace.opWrites(op)).flatMap((tensor) => trace.tensorStorages(tensor))),
     );

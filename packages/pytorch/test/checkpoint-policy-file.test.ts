@@ -1,4 +1,4 @@
-import { TraceBuilder } from "@remat/trace";
+import { FsdpHook, Phase, TraceBuilder } from "@remat/trace";
 import { expect, test } from "vitest";
 import { toCheckpointPolicyFile, writeCheckpointPolicyFile } from "../src/index.js";
 
@@ -46,4 +46,21 @@ test("a policy names the class and the weights of each module, and saved ops by 
   });
   expect(JSON.parse(writeCheckpointPolicyFile(file))).toEqual(file);
   expect(writeCheckpointPolicyFile(file).split("\n")).toHaveLength(11);
+});
+
+test("ops of a sharded module count from where its weights are all-gathered, as `remat.apply` counts them", () => {
+  const b = new TraceBuilder({ framework: "pytorch", device: "cpu", mode: "real", allocationUnitBytes: 1 });
+  const call = b.call(b.module({ fqn: "Net", kind: "Net", leaf: false }), -1, true);
+  const op = (name: string): number =>
+    b.op({ name, phase: Phase.forward, flags: 0, stack: b.stackOfCall(call), inputs: [], outputs: [] });
+  b.enterModule(call);
+  b.fsdpHook(call, Phase.forward, FsdpHook.preForwardBegin);
+  op("aten.copy_.default");
+  op("aten.mm.default");
+  b.fsdpHook(call, Phase.forward, FsdpHook.preForwardEnd);
+  op("aten.mm.default");
+  op("aten.relu.default");
+  b.exitModule(call);
+  const { modules } = toCheckpointPolicyFile(b.build(), [{ fqn: "Net", saved: [0], ops: [0, 2] }]);
+  expect(modules[""]).toMatchObject({ save: [{ op: "aten.mm.default", ordinal: 0 }], parts: [[0, 2]], ops: 2 });
 });

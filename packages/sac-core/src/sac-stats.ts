@@ -1,5 +1,5 @@
 import { deviceKind } from "@remat/memory";
-import { EventKind, OpFlag, Phase, RematError, type Trace } from "@remat/trace";
+import { EventKind, FsdpHook, OpFlag, Phase, RematError, type Trace } from "@remat/trace";
 import { InPlaceParents } from "./in-place-parents.js";
 import { keptBytesOfOps, type OutputStorages, outputStorages } from "./output-storages.js";
 import { OutsideTensors } from "./outside-tensors.js";
@@ -55,7 +55,7 @@ export interface SACStatsOptions {
  */
 export function sacStats(trace: Trace, options: SACStatsOptions = {}): Map<string, SACStats> {
   const collector = new StatsCollector(trace, options.asPytorch === true);
-  const { kind, subject, count } = trace.events;
+  const { kind, subject, value, count } = trace.events;
   const { call, phase } = trace.moduleEvents;
   const stats = new Map<string, SACStats>();
   /** By call: how many ops came before it. */
@@ -70,6 +70,9 @@ export function sacStats(trace: Trace, options: SACStatsOptions = {}): Map<strin
     } else if (kind[event] === EventKind.exitModule && phase[at] === Phase.forward && firstOp[call[at]] >= 0) {
       const module = trace.modules[trace.calls.module[call[at]]];
       if (!module.leaf) stats.set(module.fqn, collector.collect(call[at], firstOp[call[at]], ops));
+    } else if (kind[event] === EventKind.fsdpHook && value[event] === FsdpHook.preForwardEnd) {
+      // FSDP has all-gathered the weights, which a second run of `forward` does not repeat.
+      if (phase[at] === Phase.forward) firstOp[call[at]] = ops;
     }
   }
   return stats;

@@ -23,6 +23,7 @@ export { crc32 } from "./crc32.js";
 export type { DeviceNetwork, DeviceSpec } from "./device-spec.js";
 export { describePlanMismatch, findPlanMismatch, type PlanMismatch } from "./find-plan-mismatch.js";
 export { fingerprintOf, fingerprintOfOps } from "./fingerprint.js";
+export { forwardOpsByCall } from "./forward-ops.js";
 export { isTrace } from "./is-trace.js";
 export { type FailureCause, type MemoryFailure } from "./memory-failure.js";
 export type { MemorySnapshot } from "./memory-snapshot.js";

@@ -22,7 +22,6 @@ from .policy import apply, remove, without_policy
 from .recorder import STATE_CHANGED, STATE_REPLACED, mark_calls
 from .recording import record, record_timed_step
 from .restoring import as_before
-from .sharded import unwatched
 from .verifying import TrainingDiffers, Verifier
 
 _MIB = 2**20
@@ -82,7 +81,7 @@ def fit(model, step, budget, *, inputs=None, planner=None, seconds=10, repeats=3
     whole = as_one_model(model)
     budget_text(budget)
     warn_of_compiled(whole, step)
-    with without_policy(whole), unwatched():
+    with without_policy(whole):
         fitted = _fit(command, whole, step, budget, inputs=inputs, seconds=seconds, repeats=repeats, verbose=verbose, verify=verify)
     if verbose:
         print(f"remat: {fitted}")

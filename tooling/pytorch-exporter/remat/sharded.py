@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import contextvars
 import functools
 
 try:
@@ -13,19 +11,6 @@ except ImportError:  # torch without torch.distributed, or older than FSDP2
 
 _GATHER = "c10d._allgather_base_"
 _REDUCE = "c10d._reduce_scatter_base_"
-
-
-_WATCHES = contextvars.ContextVar("watches hooks of FSDP", default=True)
-
-
-@contextlib.contextmanager
-def unwatched():
-    """Recordings inside do not see FSDP's hooks, and enter a module once its weights are gathered: what a second run of `forward` starts from."""
-    token = _WATCHES.set(False)
-    try:
-        yield
-    finally:
-        _WATCHES.reset(token)
 
 
 class ShardedModules:
@@ -41,7 +26,7 @@ class ShardedModules:
         self.hooked = []
 
     def watch(self, model):
-        for module in model.modules() if FSDPModule is not None and _WATCHES.get() else ():
+        for module in model.modules() if FSDPModule is not None else ():
             if not isinstance(module, FSDPModule):
                 continue
             state = module._get_fsdp_state()

@@ -1,7 +1,7 @@
 import { type CheckpointedPolicy, planOfCheckpoints } from "@remat/planner";
 import { planningGraphOfTrace } from "@remat/planner/graph";
 import type { PyTorchOpPolicy, PyTorchPolicy } from "@remat/pytorch";
-import { OpFlag, Phase, type Trace } from "@remat/trace";
+import { forwardOpsByCall, OpFlag, Phase, type Trace } from "@remat/trace";
 
 export interface TrimmedPolicy {
   readonly policy: PyTorchPolicy;
@@ -55,8 +55,7 @@ function recomputedIn(trace: Trace, name: string, policies: readonly PyTorchOpPo
   const recomputedOps: number[] = [];
   let position = 0;
   let ms = 0;
-  for (let op = 0; op < ops.count; op++) {
-    if (ops.phase[op] !== Phase.forward || !trace.opCalls(op).includes(call)) continue;
+  for (const op of forwardOpsByCall(trace)[call]) {
     const ordinal = count.get(trace.opName(op)) ?? 0;
     count.set(trace.opName(op), ordinal + 1);
     const isOpRecomputed = isRecomputed.has(`${trace.opName(op)} ${ordinal}`);

@@ -1,4 +1,4 @@
-import { fingerprintOf, OpFlag, Phase, type Plan, RematError, row, type Trace } from "@remat/trace";
+import { fingerprintOf, forwardOpsByCall, OpFlag, Phase, type Plan, RematError, row, type Trace } from "@remat/trace";
 import type { TracePlanningGraph } from "../graph/planning-graph-of-trace.js";
 import { simulateSchedule } from "../schedule/simulate-schedule.js";
 import { planOfTrace } from "./plan-of-trace.js";
@@ -71,7 +71,7 @@ interface CheckpointedCall {
 function checkpointedCalls(trace: Trace, policies: readonly CheckpointedPolicy[]): CheckpointedCall[] {
   const { calls, modules } = trace;
   const policyOf = new Map(policies.map((policy) => [policy.fqn, [...policy.recomputedOps]]));
-  const opsOfCall = forwardOpsByCall(trace, (fqn) => policyOf.has(fqn));
+  const opsOfCall = opsToRecompute(trace, (fqn) => policyOf.has(fqn));
   const kernels = (list: readonly number[]) => fingerprintOf(list.map((op) => trace.opName(op)));
   return policies.flatMap(({ fqn }) => {
     const ofModule = [...opsOfCall].filter(([call]) => modules[calls.module[call]].fqn === fqn);
@@ -95,21 +95,17 @@ function checkpointedCalls(trace: Trace, policies: readonly CheckpointedPolicy[]
 }
 
 /** Returns the forward ops of each call of the modules that `isMeant` tells, as the statistics of a module list them. */
-export function forwardOpsByCall(
+export function opsToRecompute(
   trace: Trace,
   isMeant: (fqn: string) => boolean,
 ): ReadonlyMap<number, readonly number[]> {
   const { ops, calls, modules } = trace;
   const meant = modules.map(({ fqn }) => isMeant(fqn));
-  const opsOfCall = new Map<number, number[]>();
-  for (let op = 0; op < ops.count; op++) {
-    if (ops.phase[op] !== Phase.forward || ops.flags[op] & OpFlag.sacSkip) continue;
-    for (const call of trace.opCalls(op)) {
-      if (!meant[calls.module[call]]) continue;
-      const list = opsOfCall.get(call);
-      if (list === undefined) opsOfCall.set(call, [op]);
-      else list.push(op);
-    }
+  const opsOfCall = new Map<number, readonly number[]>();
+  for (const [call, all] of forwardOpsByCall(trace).entries()) {
+    if (!meant[calls.module[call]]) continue;
+    const asked = all.filter((op) => (ops.flags[op] & OpFlag.sacSkip) === 0);
+    if (asked.length > 0) opsOfCall.set(call, asked);
   }
   return opsOfCall;
 }

@@ -1,6 +1,6 @@
 import { type CheckpointedModules, checkpointedUnits } from "@remat/sharding";
 import type { Trace } from "@remat/trace";
-import { type CheckpointedPolicy, forwardOpsByCall } from "./plan-of-checkpoints.js";
+import { type CheckpointedPolicy, opsToRecompute } from "./plan-of-checkpoints.js";
 
 /**
  * Returns what rules checkpoint, as policies of {@link planOfCheckpoints}: of each module that they name all is recomputed but what they save.
@@ -18,7 +18,7 @@ export function policiesOfRules(
   // Of a module that is called more than once, the last call's.
   const opsOf = new Map(
     Array.from(
-      forwardOpsByCall(trace, () => true),
+      opsToRecompute(trace, () => true),
       ([call, ops]) => [modules[calls.module[call]].fqn, ops],
     ),
   );

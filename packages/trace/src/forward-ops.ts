@@ -1,0 +1,27 @@
+import type { Trace } from "./trace.js";
+import { EventKind, FsdpHook, Phase } from "./vocabulary.js";
+
+/**
+ * Returns the forward ops of each module call, in the order in which they ran: those that run again if the call is recomputed. FSDP all-gathers the weights of a
+ * module before `forward` begins. These ops are in the call, but a second run of `forward` does not repeat them, so they are left out.
+ *
+ * @example
+ * forwardOpsByCall(trace)[call].map((op) => trace.opName(op)); // ["aten.t.default", "aten.addmm.default"]
+ */
+export function forwardOpsByCall(trace: Trace): readonly (readonly number[])[] {
+  const { calls, events, moduleEvents, ops } = trace;
+  const found: number[][] = Array.from({ length: calls.count }, () => []);
+  const gathering = new Set<number>();
+  for (let event = 0; event < events.count; event++) {
+    const item = events.subject[event];
+    if (events.kind[event] === EventKind.op) {
+      if (ops.phase[item] !== Phase.forward) continue;
+      for (const call of trace.opCalls(item)) if (!gathering.has(call)) found[call].push(item);
+    } else if (events.kind[event] === EventKind.fsdpHook && moduleEvents.phase[item] === Phase.forward) {
+      const call = moduleEvents.call[item];
+      if (events.value[event] === FsdpHook.preForwardBegin) gathering.add(call);
+      else if (events.value[event] === FsdpHook.preForwardEnd) gathering.delete(call);
+    }
+  }
+  return found;
+}
