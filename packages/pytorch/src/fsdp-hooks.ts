@@ -56,8 +56,7 @@ export class FsdpHooks {
     const isForwardHook = event.k === "pre_fw" || event.k === "post_fw";
     const phase = isForwardHook ? (event.bw ? Phase.recompute : Phase.forward) : Phase.backward;
     const opens = hook === FsdpHook.preForwardBegin || hook === FsdpHook.preBackwardBegin;
-    if (opens && !this.activity.isActive(fqn))
-      this.builder.enterModule(this.activity.enter(fqn, phase, undefined, true), phase);
+    if (opens && !this.activity.isActive(fqn)) this.builder.enterModule(this.activity.enterInHook(fqn, phase), phase);
     const call = this.activity.latestCall(fqn);
     if (call !== undefined) this.builder.fsdpHook(call, phase, hook);
   }

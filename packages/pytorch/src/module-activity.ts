@@ -36,6 +36,8 @@ export class ModuleActivity {
   private readonly kindOfCall: string[] = [];
   private readonly forwardStack: number[] = [];
   private stackId: number | undefined = 0;
+  /** Calls that a hook of FSDP has opened, before the event of the module itself. */
+  private readonly openedInHook = new Set<number>();
 
   constructor(builder: TraceBuilder, file: OracleFile, tensors: TensorTable) {
     this.builder = builder;
@@ -106,6 +108,19 @@ export class ModuleActivity {
     if (phase === Phase.forward) this.forwardStack.push(call);
     this.stackId = undefined;
     return call;
+  }
+
+  /** Opens a call of the module as a hook of FSDP begins. */
+  enterInHook(fqn: string, phase: number): number {
+    const call = this.enter(fqn, phase, undefined, true);
+    this.openedInHook.add(call);
+    return call;
+  }
+
+  /** Whether the call that an event of the module opens is one that a hook has opened: then it is open already. */
+  isEnteredInHook(fqn: string, phase: number): boolean {
+    const last = this.active.get(fqn)?.findLast((active) => active.phase === phase);
+    return last !== undefined && this.openedInHook.delete(last.call);
   }
 
   /**

@@ -340,6 +340,7 @@ class TraceReader {
   private enter(event: OracleEvent, phase: number, tensors: Encoded | undefined, leaf: boolean | undefined): void {
     if (event.m === null || event.m === undefined) return;
     const list = this.list(tensors, Category.other);
+    if (this.activity.isEnteredInHook(fqnAt(this.file, event.m), phase)) return;
     this.builder.enterModule(this.activity.enter(fqnAt(this.file, event.m), phase, leaf, list.length > 0), phase, list);
   }
 

@@ -376,6 +376,7 @@ class Recorder(TorchDispatchMode):
         if recomputes:
             self._running.append(fqn)
         self._look_at_state(module)
+        self._sharded.end_pre_forward(module)
         self._module_event("pre_fw", fqn, self._encode_all(inputs), module)
         if is_transformed():
             self._tell({"e": "mark", "name": TRANSFORMED})

@@ -24,6 +24,8 @@ class ShardedModules:
         self.storages = set()
         #: Modules that hooks of FSDP alone run before: what comes before those hooks is told before them.
         self.hooked = []
+        #: Modules with other hooks after FSDP's: the end of FSDP's is told once those have run.
+        self._gathering = set()
 
     def watch(self, model):
         for module in model.modules() if FSDPModule is not None else ():
@@ -40,16 +42,23 @@ class ShardedModules:
 
     def _wrap_hooks(self, module, state, group):
         before, after = _hooks_of(module._forward_pre_hooks, state), _hooks_of(module._forward_hooks, state)
+        is_alone = len(before) == len(module._forward_pre_hooks)
         for hooks, number in before:
-            hooks[number] = self._restored(hooks, number, self._around("pre_fw", module, hooks[number], lambda: self._tell_gathered(group)))
+            hooks[number] = self._restored(hooks, number, self._around("pre_fw", module, hooks[number], lambda: self._tell_gathered(group), ends=is_alone))
         for hooks, number in after:
             hooks[number] = self._restored(hooks, number, self._around("post_fw", module, hooks[number]))
-        if len(before) == len(module._forward_pre_hooks):
+        if is_alone:
             self.hooked.append(module)
         self._replace(group, "pre_backward", self._around("pre_bw", module, group.pre_backward))
         self._replace(group, "post_backward", self._around("post_bw", module, group.post_backward, lambda: self._tell_reduced(group), lambda: self._tell_unreduced(group)))
 
-    def _around(self, kind, module, run, after=None, before=None):
+    def end_pre_forward(self, module):
+        """Tells the end of FSDP's hook before the forward pass of a module that has other hooks."""
+        if module in self._gathering:
+            self._gathering.discard(module)
+            self._recorder.fsdp_event("pre_fw", module, "end")
+
+    def _around(self, kind, module, run, after=None, before=None, ends=True):
         """`run` between two events, and what is known of tensors `before` and `after` it."""
         recorder = self._recorder
         work = "gather" if kind.startswith("pre") else "reduce" if kind == "post_bw" else None
@@ -68,7 +77,10 @@ class ShardedModules:
                 self._work = outer
                 if after is not None:
                     after()
-                recorder.fsdp_event(kind, module, "end")
+                if ends:
+                    recorder.fsdp_event(kind, module, "end")
+                else:
+                    self._gathering.add(module)
 
         return around
 

@@ -134,10 +134,23 @@ class Sharded(Folder):
 
     @unittest.skipUnless(CLI, "REMAT_CLI is not set")
     def test_a_sharded_model_is_fitted(self):
+        self.fit_sharded(lambda layer: None)
+
+    @unittest.skipUnless(CLI, "REMAT_CLI is not set")
+    def test_a_sharded_model_with_hooks_of_its_own_is_fitted(self):
+        def hook(layer, inputs):
+            layer.calls = getattr(layer, "calls", 0) + 1
+            return (inputs[0] * 1,)
+
+        self.fit_sharded(lambda layer: layer.register_forward_pre_hook(hook))
+
+    def fit_sharded(self, prepare):
         dist.init_process_group("fake", store=FakeStore(), rank=0, world_size=1)
         self.addCleanup(dist.destroy_process_group)
         layers = [nn.Sequential(nn.Linear(64, 256), nn.GELU(), nn.Linear(256, 64)) for _ in range(4)]
         model = shard(nn.Sequential(*layers), layers, world=1)
+        for layer in layers:
+            prepare(layer)
         optimizer = torch.optim.Adam(model.parameters())
         x = torch.randn(256, 64)
 

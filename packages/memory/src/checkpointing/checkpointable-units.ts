@@ -1,5 +1,6 @@
 import {
   EventKind,
+  FsdpHook,
   OpFlag,
   Phase,
   stateChangedMark,
@@ -206,6 +207,11 @@ function callsMarked(trace: Trace, mark: string): ReadonlySet<number> {
         break;
       case EventKind.exitModule:
         if (moduleEvents.phase[item] === Phase.forward) active.delete(moduleEvents.call[item]);
+        break;
+      case EventKind.fsdpHook:
+        // What a call's other hooks do before its forward pass is no part of it.
+        if (events.value[event] === FsdpHook.preForwardEnd && moduleEvents.phase[item] === Phase.forward)
+          found.delete(moduleEvents.call[item]);
         break;
       case EventKind.mark:
         if (strings[item] === mark) for (const call of active) found.add(call);
