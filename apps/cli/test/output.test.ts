@@ -15,6 +15,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readPlan, readTrace, type Trace } from "@remat/trace";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { chainGraph } from "./fixtures/chain-graph.js";
 import { twoLayers } from "./fixtures/two-layers.js";
 import { remat } from "./run.js";
 
@@ -25,14 +26,7 @@ const graph = join(folder, "graph.json");
 beforeAll(() => {
   process.chdir(folder);
   writeFileSync(model, JSON.stringify(twoLayers("softmax")));
-  const nodes = ["f0", "f1", "b1", "b0"].map((name) => ({ name, bytes: 1000, cost: 10 }));
-  const edges = [
-    [0, 1],
-    [1, 2],
-    [2, 3],
-    [0, 3],
-  ];
-  writeFileSync(graph, JSON.stringify({ schema: "rematerialization-graph/1", name: "chain", nodes, edges }));
+  writeFileSync(graph, JSON.stringify(chainGraph));
 });
 afterAll(() => {
   process.chdir(before);

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { chainGraph } from "./fixtures/chain-graph.js";
 import { twoLayers } from "./fixtures/two-layers.js";
 import { rematIn } from "./run.js";
 
@@ -13,14 +14,7 @@ const recorded = fileURLToPath(new URL("../../../examples/llama-pytorch/run-512.
 const before = process.cwd();
 beforeAll(() => {
   writeFileSync(model, JSON.stringify(twoLayers("softmax")));
-  const nodes = ["f0", "f1", "b1", "b0"].map((name) => ({ name, bytes: 1000, cost: 10 }));
-  const edges = [
-    [0, 1],
-    [1, 2],
-    [2, 3],
-    [0, 3],
-  ];
-  writeFileSync(graph, JSON.stringify({ schema: "rematerialization-graph/1", name: "chain", nodes, edges }));
+  writeFileSync(graph, JSON.stringify(chainGraph));
 });
 afterAll(() => {
   process.chdir(before);

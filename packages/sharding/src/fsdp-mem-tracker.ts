@@ -7,36 +7,7 @@ import {
   type TrackerOptions,
 } from "@remat/memory/tracker";
 import { Category, EventKind, FsdpHook, Phase, RematError, type Trace } from "@remat/trace";
-
-/** When memory is looked at around FSDP's hooks of a module. `…Checkpointed`: its forward pass is recomputed for checkpointing. */
-export type FsdpModuleState =
-  | "beforePreForward"
-  | "afterPreForward"
-  | "beforePostForward"
-  | "afterPostForward"
-  | "beforePreBackward"
-  | "afterPreBackward"
-  | "beforePostBackward"
-  | "afterPostBackward"
-  | "preForwardCheckpointed"
-  | "postForwardCheckpointed"
-  | "peakForward"
-  | "peakBackward";
-
-const stateLabels: Readonly<Record<FsdpModuleState, string>> = {
-  beforePreForward: "Before Pre-Forward",
-  afterPreForward: "After Pre-Forward",
-  beforePostForward: "Before Post-Forward",
-  afterPostForward: "After Post-Forward",
-  beforePreBackward: "Before Pre-Backward",
-  afterPreBackward: "After Pre-Backward",
-  beforePostBackward: "Before Post-Backward",
-  afterPostBackward: "After Post-Backward",
-  preForwardCheckpointed: "Pre-Forward AC",
-  postForwardCheckpointed: "Post-Forward AC",
-  peakForward: "Peak Forward",
-  peakBackward: "Peak Backward",
-};
+import { type FsdpModuleState, fsdpStateLabels } from "./state-labels.js";
 
 /**
  * Returns whether a run was under PyTorch's FSDP: whether its trace has the hooks of a sharded module.
@@ -62,7 +33,7 @@ export class FSDPMemTracker extends MemoryReducer<FsdpModuleState> {
   private isSharded = false;
 
   constructor(options: TrackerOptions = {}) {
-    super(fsdpTrackerLabels, stateLabels, options);
+    super(fsdpTrackerLabels, fsdpStateLabels, options);
   }
 
   /**

@@ -1,7 +1,8 @@
+export type { FsdpModuleState } from "../state-labels.js";
 export { accumulatedRun } from "./accumulated-run.js";
 export { CheckpointedRun } from "./checkpointed-run.js";
 export { checkpointedUnits, type RunningModules } from "./checkpointed-units.js";
-export { FSDPMemTracker, type FsdpModuleState, hasFsdpHooks } from "./fsdp-mem-tracker.js";
+export { FSDPMemTracker, hasFsdpHooks } from "./fsdp-mem-tracker.js";
 export type { Communication } from "./fsdp-rank.js";
 export { fullyShardCode, requireFullyShardable } from "./fully-shard-code.js";
 export { parseNetwork } from "./network.js";

@@ -1,8 +1,15 @@
-import { MemTracker, type ModuleMemory } from "@remat/memory/tracker";
+import {
+  fsdpTrackerLabels,
+  MemTracker,
+  type ModuleMemory,
+  memTrackerLabels,
+  moduleStateLabels,
+} from "@remat/memory/tracker";
 import { readPyTorchTrace } from "@remat/pytorch";
 import type { Golden } from "@remat/testkit";
 import { EventKind, type MemorySnapshot, type Trace } from "@remat/trace";
 import { FSDPMemTracker } from "../src/index.js";
+import { fsdpStateLabels } from "../src/state-labels.js";
 
 type Json = Record<string, unknown>;
 type Tracker = MemTracker | FSDPMemTracker;
@@ -147,56 +154,9 @@ function textOf(tracker: Tracker, name: string, sharded: boolean): string {
   }
 }
 
-const memNames: Record<string, string> = {
-  parameter: "Parameter",
-  buffer: "Buffer",
-  gradient: "Gradient",
-  activation: "Activation",
-  temporary: "Temp",
-  optimizerState: "Optstate",
-  other: "Other",
-};
-const fsdpNames: Record<string, string> = {
-  shardedParameter: "Sharded Param",
-  unshardedParameter: "Unsharded Param",
-  buffer: "Buffer",
-  shardedGradient: "Sharded Grad",
-  unshardedGradient: "Unsharded Grad",
-  activation: "Activation",
-  temporary: "Temp",
-  allGather: "All Gather",
-  reduceScatter: "Reduce Scatter",
-  optimizerState: "OptState",
-  input: "Inputs",
-};
-const memStates: Record<string, string> = {
-  preForward: "Pre-Forward",
-  postForward: "Post-Forward",
-  peakForward: "Peak-Forward",
-  preBackward: "Pre-Backward",
-  preForwardCheckpointed: "Pre-Forward-AC",
-  postForwardCheckpointed: "Post-Forward-AC",
-  postBackward: "Post-Backward",
-  peakBackward: "Peak-Backward",
-};
-const fsdpStates: Record<string, string> = {
-  beforePreForward: "Before Pre-Forward",
-  afterPreForward: "After Pre-Forward",
-  beforePostForward: "Before Post-Forward",
-  afterPostForward: "After Post-Forward",
-  beforePreBackward: "Before Pre-Backward",
-  afterPreBackward: "After Pre-Backward",
-  beforePostBackward: "Before Post-Backward",
-  afterPostBackward: "After Post-Backward",
-  preForwardCheckpointed: "Pre-Forward AC",
-  postForwardCheckpointed: "Post-Forward AC",
-  peakForward: "Peak Forward",
-  peakBackward: "Peak Backward",
-};
-
 /** A snapshot as the goldens write it. */
 export function upstream(snapshot: readonly MemorySnapshot[], sharded: boolean): Json {
-  const names = sharded ? fsdpNames : memNames;
+  const names: Readonly<Record<string, string>> = (sharded ? fsdpTrackerLabels : memTrackerLabels).labels;
   return Object.fromEntries(
     snapshot.map(({ device, totalBytes, bytesByCategory }) => [
       device,
@@ -209,7 +169,7 @@ export function upstream(snapshot: readonly MemorySnapshot[], sharded: boolean):
 }
 
 export function statsOf(module: ModuleMemory<string>, sharded: boolean): Json {
-  const states = sharded ? fsdpStates : memStates;
+  const states: Readonly<Record<string, string>> = sharded ? fsdpStateLabels : moduleStateLabels;
   return {
     fqn: module.fqn,
     local_peak: module.localPeakBytes,

@@ -1,10 +1,11 @@
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
-import { MemTracker } from "@remat/memory/tracker";
+import { fsdpTrackerLabels, MemTracker } from "@remat/memory/tracker";
 import { readPyTorchTrace } from "@remat/pytorch";
 import { type Trace, TraceBuilder } from "@remat/trace";
 import { describe, expect, it } from "vitest";
 import { FSDPMemTracker, hasFsdpHooks } from "../src/index.js";
+import { fsdpStateLabels } from "../src/state-labels.js";
 import { blocksModel } from "./blocks-model.js";
 
 /**
@@ -19,29 +20,9 @@ interface Fixture {
 const file = readFileSync(new URL("./fixtures/recorded-fsdp.json.gz", import.meta.url));
 const { recorded, upstream } = JSON.parse(gunzipSync(file).toString()) as Fixture;
 
-const categories = {
-  shardedParameter: "Sharded Param",
-  unshardedParameter: "Unsharded Param",
-  shardedGradient: "Sharded Grad",
-  activation: "Activation",
-  temporary: "Temp",
-  allGather: "All Gather",
-  reduceScatter: "Reduce Scatter",
-  optimizerState: "OptState",
-  input: "Inputs",
-} as const;
-const states: Readonly<Record<string, string>> = {
-  beforePreForward: "Before Pre-Forward",
-  afterPreForward: "After Pre-Forward",
-  beforePostForward: "Before Post-Forward",
-  afterPostForward: "After Post-Forward",
-  beforePreBackward: "Before Pre-Backward",
-  afterPreBackward: "After Pre-Backward",
-  beforePostBackward: "Before Post-Backward",
-  afterPostBackward: "After Post-Backward",
-  peakForward: "Peak Forward",
-  peakBackward: "Peak Backward",
-};
+const { labels, always } = fsdpTrackerLabels;
+/** Without gathered gradients, of which PyTorch's hook keeps one alive. */
+const categories = always.filter((name) => name !== "unshardedGradient");
 
 describe("a recorded step of a sharded model", () => {
   const trace = readPyTorchTrace(recorded);
@@ -54,17 +35,13 @@ describe("a recorded step of a sharded model", () => {
       for (const [state, calls] of snapshots)
         for (const [call, devices] of calls.entries())
           for (const { device, bytesByCategory, totalBytes } of devices) {
-            const key = `${fqn}|${states[state]}|${call + 1}|${device}`;
-            const bytes = Object.entries(categories).map(([ours, theirs]) => [
-              theirs,
-              bytesByCategory[ours as "input"],
-            ]);
-            found[key] = Object.fromEntries(bytes);
+            const key = `${fqn}|${fsdpStateLabels[state]}|${call + 1}|${device}`;
+            found[key] = Object.fromEntries(categories.map((name) => [labels[name], bytesByCategory[name]]));
             totals[key] = totalBytes;
           }
     expect(Object.keys(found).sort()).toEqual(Object.keys(upstream).sort());
     for (const [key, theirs] of Object.entries(upstream)) {
-      const expected = Object.values(categories).map((name) => [name, theirs[name] ?? 0]);
+      const expected = categories.map((name) => [labels[name], theirs[labels[name]] ?? 0]);
       expect({ key, ...found[key] }).toEqual({ key, ...Object.fromEntries(expected) });
       // A local variable of PyTorch's hook keeps the last gathered gradient alive until the hook returns. Ours counts a scalar of 4 bytes that was there before the step.
       const kept = key.includes("After Post-Backward") ? (theirs["Unsharded Grad"] ?? 0) : 0;

@@ -3,29 +3,8 @@ import { DeviceRows } from "../index.js";
 import { memTrackerLabels } from "./category-labels.js";
 import { MemoryReducer } from "./memory-reducer.js";
 import type { ModuleRecord } from "./module-record.js";
+import { type ModuleState, moduleStateLabels } from "./state-labels.js";
 import type { TrackerOptions } from "./tracker-options.js";
-
-/** When memory is looked at around a module call. `…Checkpointed`: its forward pass is recomputed for checkpointing. */
-export type ModuleState =
-  | "preForward"
-  | "postForward"
-  | "peakForward"
-  | "preBackward"
-  | "preForwardCheckpointed"
-  | "postForwardCheckpointed"
-  | "postBackward"
-  | "peakBackward";
-
-const stateLabels: Readonly<Record<ModuleState, string>> = {
-  preForward: "Pre-Forward",
-  postForward: "Post-Forward",
-  peakForward: "Peak-Forward",
-  preBackward: "Pre-Backward",
-  preForwardCheckpointed: "Pre-Forward-AC",
-  postForwardCheckpointed: "Post-Forward-AC",
-  postBackward: "Post-Backward",
-  peakBackward: "Peak-Backward",
-};
 
 /**
  * Memory by device and category (parameter, buffer, gradient, activation, temporary, optimizer state, other; and input where a trace tells
@@ -44,7 +23,7 @@ export class MemTracker extends MemoryReducer<ModuleState> {
   private readonly open = new Map<number, number>();
 
   constructor(options: TrackerOptions = {}) {
-    super(memTrackerLabels, stateLabels, options);
+    super(memTrackerLabels, moduleStateLabels, options);
   }
 
   /**
