@@ -1,5 +1,6 @@
 """Plans know the ops that write what is saved already: what holds a step under them is what PyTorch holds, and what cannot run again is refused by name."""
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -24,6 +25,40 @@ class WritesData(nn.Module):
         y = x * mask
         mask.data.copy_(torch.rand(x.shape) < 0.5)
         return y
+
+
+class DropsWhatSavedLast(nn.Module):
+    """Saves last in an op whose result nobody uses, so that its autograd node is gone when the call ends. What follows saves nothing and allocates much."""
+
+    def __init__(self, dropped):
+        super().__init__()
+        self.linear, self.dropped = nn.Linear(64, 64), dropped
+
+    def forward(self, x):
+        y = self.linear(x)
+        self.dropped(y)
+        return (torch.cat([y] * 8) + 1)[:512]
+
+
+@dataclasses.dataclass
+class Answer:
+    """Which no pytree knows."""
+
+    tensor: torch.Tensor
+
+
+class AnswersInDataclass(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inside = nn.Sequential(nn.Linear(64, 64), nn.Tanh())
+
+    def forward(self, x):
+        return Answer((torch.cat([self.inside(x)] * 8) + 1)[:512])
+
+
+class Unpacks(nn.Module):
+    def forward(self, answer):
+        return answer.tensor
 
 
 def step_of(make):
@@ -52,20 +87,32 @@ class LateWrites(Folder):
         command = [*CLI, "compare", self.folder / "step.json", "--checkpoint", self.folder / "rules.json", "--format", "json"]
         return subprocess.run(list(map(str, command)), capture_output=True, text=True)
 
+    def check(self, make, names):
+        """The peak of a step under a policy is what the command line predicts."""
+        done = self.compare(make, names)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        model, optimizer, step = step_of(make)
+        remat.apply(model, policy_of(model, {name: [] for name in names}, {}))
+        step()
+        with remat.record(self.folder / "again.json", model, optimizer, allocation_unit=1) as recorder:
+            step()
+        self.assertIn(recorder.peak_bytes(1), numbers_in(json.loads(done.stdout)))
+
     def test_a_call_that_ends_in_rrelu_holds_what_is_planned(self):
         def blocks():
             return nn.Sequential(nn.Linear(64, 64), nn.Tanh(), nn.RReLU())
 
         for make, names in ((nn.RReLU, ["1", "3"]), (blocks, ["1", "3"]), (blocks, ["1.2", "3.2"])):
             with self.subTest(names=names):
-                done = self.compare(make, names)
-                self.assertEqual(done.returncode, 0, done.stderr)
-                model, optimizer, step = step_of(make)
-                remat.apply(model, policy_of(model, {name: [] for name in names}, {}))
-                step()
-                with remat.record(self.folder / "again.json", model, optimizer, allocation_unit=1) as recorder:
-                    step()
-                self.assertIn(recorder.peak_bytes(1), numbers_in(json.loads(done.stdout)))
+                self.check(make, names)
+
+    def test_a_call_whose_last_saving_op_has_no_use_holds_what_is_planned(self):
+        for name, dropped in (("exp", torch.exp), ("rrelu", nn.RReLU())):
+            with self.subTest(name):
+                self.check(lambda: DropsWhatSavedLast(dropped), ["1", "3"])
+
+    def test_a_call_that_returns_an_object_holds_what_is_planned(self):
+        self.check(lambda: nn.Sequential(AnswersInDataclass(), Unpacks()), ["1.0", "3.0"])
 
     def test_a_module_that_writes_what_is_saved_is_refused_by_name(self):
         done = self.compare(WritesData, ["1"])

@@ -313,6 +313,16 @@ export class CheckpointSimulator {
     if (outer !== undefined) this.releaseArgs(outer, frame);
   }
 
+  /** Whether recomputation may stop at the last saved tensor. `remat.apply` looks for the op that saved it behind the call's results, and runs the call to its end if it finds none. */
+  private stopsEarly({ call, last }: Frame): boolean {
+    const { act, subject, unsavedAt, exit, returningNoTensors } = this.script;
+    if (this.units.savedUnwritten.has(last)) return false;
+    if (act[last] !== Act.save) return true;
+    if (returningNoTensors.has(call)) return false;
+    const freedAt = unsavedAt[subject[last]];
+    return freedAt < 0 || freedAt > exit[call];
+  }
+
   /** Runs the ops of a frame again, and keeps what is yet to be asked for. */
   private rerun(frame: Frame, set: (storage: number, instance: number) => void): void {
     const { script, units, modes } = this;
@@ -320,7 +330,7 @@ export class CheckpointSimulator {
     /** Instances that the code of the module refers to while it runs, by storage. */
     const local = new Map<number, number>();
     const beforeExit = script.exit[frame.call] - 1;
-    const end = units.savedUnwritten.has(frame.last) ? beforeExit : Math.min(frame.last, beforeExit);
+    const end = this.stopsEarly(frame) ? Math.min(frame.last, beforeExit) : beforeExit;
     this.observer?.entered(frame.call, this.current, true);
     for (let at = script.enter[frame.call] + 1; at <= end; at++) {
       const item = subject[at];

@@ -1,4 +1,4 @@
-import { EventKind, FsdpHook, Phase, RematError, type Trace } from "@remat/trace";
+import { EventKind, FsdpHook, Phase, RematError, row, type Trace } from "@remat/trace";
 import { roundUpBytes, unitBytesByName } from "../allocators/device-units.js";
 import { scratchOps } from "../held/maker-of-storage.js";
 import { readMemoryEvents } from "../held/memory-events.js";
@@ -26,6 +26,10 @@ export interface StepScript extends BackwardPasses {
   /** By module call: the places of its forward pass, `enter` and `exit`; -1 where it has none. */
   readonly enter: Int32Array;
   readonly exit: Int32Array;
+  /** By save: the place where autograd gives it back, or -1. */
+  readonly unsavedAt: Int32Array;
+  /** Calls that return tensors in no container that PyTorch knows, as an object of a class of their own; none if the trace does not say what calls return. */
+  readonly returningNoTensors: ReadonlySet<number>;
   /** By place where a storage is resized: what it counts for from there on. */
   readonly resizedTo: ReadonlyMap<number, number>;
 }
@@ -64,6 +68,9 @@ function scriptOf(trace: Trace, isWhole: boolean): StepScript {
   const subject: number[] = [];
   const enter = new Int32Array(calls.count).fill(-1);
   const exit = new Int32Array(calls.count).fill(-1);
+  const unsavedAt = new Int32Array(saves.count).fill(-1);
+  const returning = new Set<number>();
+  const returningNoTensors = new Set<number>();
   const resizedTo = new Map<number, number>();
   const sizeOnDevice = sizesOnDevice(trace);
   const sharded = callsInHooks(trace);
@@ -89,12 +96,15 @@ function scriptOf(trace: Trace, isWhole: boolean): StepScript {
     other(kind, item, value, event) {
       if (kind === EventKind.save) push(Act.save, item);
       else if (kind === EventKind.unpack) push(Act.unpack, item);
-      else if (kind === EventKind.unsave) push(Act.unsave, item);
-      else if (kind === EventKind.savedOnly) leave(item, event);
+      else if (kind === EventKind.unsave) {
+        unsavedAt[item] = act.length;
+        push(Act.unsave, item);
+      } else if (kind === EventKind.savedOnly) leave(item, event);
       else if (kind === EventKind.enterModule || kind === EventKind.exitModule) {
         if (moduleEvents.phase[item] !== Phase.forward) return tell(event);
         const call = moduleEvents.call[item];
         const isEntry = kind === EventKind.enterModule;
+        if (!isEntry) (row(moduleEvents.tensors, item).length > 0 ? returning : returningNoTensors).add(call);
         // FSDP gathers the weights before `forward` runs, so a second run of `forward` does not gather them.
         if (isEntry && sharded.has(call)) return tell(event);
         (isEntry ? enter : exit)[call] = act.length;
@@ -121,6 +131,8 @@ function scriptOf(trace: Trace, isWhole: boolean): StepScript {
     scratchOf: scratchOps(trace),
     enter,
     exit,
+    unsavedAt,
+    returningNoTensors: returning.size > 0 ? returningNoTensors : new Set(),
     resizedTo,
   };
 }
