@@ -16,6 +16,7 @@ from recorded_files import CATEGORIES, CLI, Folder, held_at_most, ops_of, remat_
 from small_models import Convolutions, Transformer, convolution_step, transformer_step
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.distributed._tools.mem_tracker import MemTracker
 from torch.utils.checkpoint import checkpoint
 from write_fixtures import peak_of
 
@@ -29,6 +30,53 @@ class Record(Folder):
         for build in (transformer_step, convolution_step):
             with self.subTest(build.__name__):
                 self.assertEqual(held_at_most(self.export(build)), peak_of(build)["Total"])
+
+    def test_the_peak_with_tensors_kept_across_steps_is_that_of_torchs_tracker(self):
+        """A program keeps its results in a list, with their graphs and without, so that each step holds more than the one before."""
+        for optimizer in (torch.optim.Adam, lambda parameters: torch.optim.SGD(parameters, 0.1, momentum=0.9)):
+
+            def build():
+                torch.manual_seed(0)
+                model, kept, x = nn.Sequential(nn.Linear(64, 256), nn.GELU(), nn.Linear(256, 64)), [], torch.randn(128, 64)
+                own = optimizer(model.parameters())
+
+                def step():
+                    out = model(x)
+                    kept.extend((out, out.detach() * 2))
+                    out.square().mean().backward()
+                    own.step()
+                    own.zero_grad()
+
+                step()
+                return model, own, step, [x, *kept]
+
+            peaks = []
+            for steps in (1, 3):
+                model, own, step, there = build()
+                tracker = MemTracker()
+                tracker.track_external(model, own, *there)
+                with tracker:
+                    for _ in range(steps):
+                        step()
+                        tracker.reset_mod_stats()
+                [snapshot] = tracker.get_tracker_snapshot("peak").values()
+                expected = {getattr(key, "value", key): size for key, size in snapshot.items()}
+                model, own, step, there = build()
+                with remat.record(self.folder / "step.json", model, own, there, allocation_unit=1) as recorder:
+                    for _ in range(steps):
+                        step()
+                peaks.append(expected["Total"])
+                self.assertEqual(recorder.peak_bytes(1), expected["Total"])
+                self.assertEqual(held_at_most(self.read("step.json")), expected["Total"])
+                if CLI:
+                    verdict = remat_cli("memory", self.folder / "step.json")["verdict"]
+                    found = {one["category"]: one["bytes"] for one in verdict["categories"]}
+                    self.assertEqual(verdict["peakBytes"], expected["Total"])
+                    # PyTorch's tracker has no category for inputs.
+                    self.assertEqual(found.get("input", 0) + found.get("other", 0), expected["Other"])
+                    for theirs, ours in CATEGORIES.items():
+                        self.assertEqual(found.get(ours, 0), expected[theirs], theirs)
+            self.assertGreater(peaks[1], peaks[0])
 
     def test_a_step_whose_in_place_ops_overwrite_what_the_backward_pass_needs_is_recorded_with_a_warning(self):
         class Foo(nn.Module):
