@@ -1,6 +1,6 @@
 import { readPyTorchTrace } from "@remat/pytorch";
 import { goldensOf } from "@remat/testkit";
-import { Category, OpFlag, TraceBuilder } from "@remat/trace";
+import { Category, FsdpHook, forwardOpsByCall, OpFlag, Phase, TraceBuilder } from "@remat/trace";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type SACStats, sacStats } from "../src/index.js";
@@ -154,4 +154,20 @@ test("a tfjs kernel keeps its name, a module without ops has empty lists", () =>
     ["net.empty", { ...none, forceStoreRandom: false }],
     ["net", { ...none, funcNames: ["Relu.x"], runtimesMs: [2], memoryBytes: [0], forceStoreRandom: true }],
   ]);
+});
+
+test("of a sharded module are about the ops that run again, which FSDP's all-gather is not among", () => {
+  const b = new TraceBuilder({ framework: "pytorch", device: "cpu", mode: "real", allocationUnitBytes: 1 });
+  const call = b.call(b.module({ fqn: "Net", kind: "Net", leaf: false }), -1, true);
+  const op = (name: string): number =>
+    b.op({ name, phase: Phase.forward, flags: 0, stack: b.stackOfCall(call), inputs: [], outputs: [] });
+  b.enterModule(call);
+  b.fsdpHook(call, Phase.forward, FsdpHook.preForwardBegin);
+  op("aten.copy_.default");
+  b.fsdpHook(call, Phase.forward, FsdpHook.preForwardEnd);
+  op("aten.mm.default");
+  b.exitModule(call);
+  const trace = b.build();
+  expect([...sacStats(trace).get("Net")!.ops]).toEqual(forwardOpsByCall(trace)[call]);
+  expect(sacStats(trace).get("Net")!.funcNames).toEqual(["mm"]);
 });
