@@ -1,17 +1,26 @@
-import { RematError, type Trace } from "@remat/trace";
+import { RematError, type Trace, truncationCause, truncationNote } from "@remat/trace";
 import type { ReadRunOptions } from "./importers/importer.js";
 import { loadModel } from "./load-model.js";
 import { type ModelOptions, optionOfField } from "./model-options.js";
 import { importerOf, isOf, type ModelSource } from "./model-source.js";
 import { withModulesNumbered } from "./number-modules.js";
 import type { Progress } from "./progress.js";
+import { typedTarget } from "./standard-input.js";
 import { UsageError } from "./usage-error.js";
 
-/** Returns the trace that MODEL names, or one of a training step of the model that it names. */
+/** Where loading a trace shows how far it is, and what is wrong with the file. */
+export type Loading = Pick<Progress, "show"> & Partial<Pick<Progress, "warn">>;
+
+/**
+ * Returns the trace that MODEL names, or one of a training step of the model that it names. `damaged: "keep"`: the part before the end of a trace
+ * that is cut short or damaged, with a warning. Without it such a trace is rejected, because a plan or a check of a part would be wrong.
+ *
+ * @throws RematError `TRACE_CUT_SHORT`
+ */
 export async function loadTrace(
   source: ModelSource,
   options: ModelOptions,
-  progress: Pick<Progress, "show">,
+  progress: Loading,
   reading: Pick<ReadRunOptions, "damaged" | "signal"> = {},
 ): Promise<Trace> {
   const { name, path } = source;
@@ -19,7 +28,10 @@ export async function loadTrace(
   if (isOf(source, "run")) {
     refuseToChange(source, options);
     const onProgress = (bytes: number): void => progress.show(`reading ${name}: ${(bytes / 1e6).toFixed(0)} MB`);
-    return inUnits(await importerOf(source).read(path, { ...reading, onProgress }), options);
+    const trace = await importerOf(source).read(path, { ...reading, onProgress });
+    checkWhole(trace, path, reading.damaged === "keep");
+    if (trace.truncated !== undefined) progress.warn?.(`${typedTarget(path)}: ${truncationNote(trace)}.`);
+    return inUnits(trace, options);
   }
   if (isOf(source, "graph"))
     throw new RematError(
@@ -35,6 +47,16 @@ export async function loadTrace(
     "MODEL_PLAN",
     `${path}: a plan, which holds neither a model nor a run. remat report and remat ui show it; name a model or a trace.`,
   );
+}
+
+function checkWhole(trace: Trace, path: string, takesPart: boolean): void {
+  const cause = truncationCause(trace);
+  if (cause === undefined || (takesPart && trace.ops.count > 0)) return;
+  const next =
+    trace.ops.count === 0
+      ? "No op was recorded before that."
+      : "This needs the whole step; remat memory and remat report show the part before.";
+  throw new RematError("TRACE_CUT_SHORT", `${typedTarget(path)}: ${cause}. ${next} Record it again.`);
 }
 
 /** Returns what of the options is also for what was recorded: the rest says how to take a step. */

@@ -8,6 +8,7 @@ export class Progress {
   private readonly enabled: boolean;
   private shown = false;
   private lastMs = 0;
+  private readonly warned = new Set<string>();
 
   constructor(io: ConsoleIo) {
     this.io = io;
@@ -22,6 +23,14 @@ export class Progress {
     this.shown = true;
     const room = Math.max(1, terminalColumns(this.io.stderr) - 1);
     this.io.stderr.write(terminal`\r\u001b[2K${displaySafe(text).slice(0, room)}`);
+  }
+
+  /** Writes a line that stays, once, also where stderr is no terminal. */
+  warn(text: string): void {
+    if (this.warned.has(text)) return;
+    this.warned.add(text);
+    this.clear();
+    this.io.stderr.write(terminal`remat: ${text}\n`);
   }
 
   clear(): void {

@@ -74,11 +74,11 @@ describe("remat estimate TRACE", () => {
     writeFileSync(cut, text.slice(0, Math.floor(text.length * 0.7)));
     const { code, stdout } = await remat("estimate", cut);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/note: the trace breaks off after line \d+/);
+    expect(stdout).toMatch(/note: the trace is cut short after line \d+/);
     const corrupt = join(folder, "corrupt.remat.jsonl");
     const middle = text.indexOf('"t":"op"', text.length / 2);
     writeFileSync(corrupt, `${text.slice(0, middle)}"t":"pp"${text.slice(middle + 8)}`);
-    const note = /the trace breaks off after line \d+ \(.*field 't': .*\): all figures are of what comes before/;
+    const note = /the trace is damaged after line \d+ \(.*field 't': .*\): all figures are for the part before/;
     for (const command of ["estimate", "memory"]) {
       const kept = await remat(command, corrupt);
       expect(kept.code, command).toBe(0);

@@ -201,8 +201,8 @@ describe("remat report", () => {
       "-o",
       path("cut.html"),
     );
-    expect(run.stderr).toMatch(/^remat: cut: the trace breaks off after line \d+ /m);
-    expect(readFileSync(path("cut.html"), "utf8")).toMatch(/cut: the trace breaks off after line \d+ /);
+    expect(run.stderr).toMatch(/^remat: .*cut\.remat\.jsonl: the trace is cut short after line \d+ /m);
+    expect(readFileSync(path("cut.html"), "utf8")).toMatch(/cut: the trace is cut short after line \d+ /);
   });
 
   it("loses no file that was there when writing fails", async () => {

@@ -90,15 +90,15 @@ describe("remat ui --once", () => {
     const { code, stdout, stderr } = await remat("ui", damaged, "--once");
     expect(code).toBe(0);
     expect(stderr).toMatch(
-      /^remat: damaged: the trace breaks off after line 400 \(.+\): all figures are of what comes before\n$/,
+      /^remat: .*damaged\.remat\.jsonl: the trace is damaged after line 400 \(.+\): all figures are for the part before\. Record it again\.\n$/,
     );
     expect(stdout).toMatch(/^damaged {2}[\d.]+ \w+ at the peak in /m);
     expect(stdout).toMatch(/^damaged after line 400: peak at least [\d.]+ \w+ of /);
     expect(stdout).not.toMatch(/: fits/);
 
     const compared = await remat("ui", trace, damaged, "--once");
-    expect(compared.stderr).toMatch(/^remat: damaged: the trace breaks off after line 400 /);
-    expect(compared.stdout).toMatch(/transformer beside damaged.*\ndamaged: the trace breaks off after line 400 /);
+    expect(compared.stderr).toMatch(/^remat: .*damaged\.remat\.jsonl: the trace is damaged after line 400 /);
+    expect(compared.stdout).toMatch(/transformer beside damaged.*\ndamaged: the trace is damaged after line 400 /);
   });
 });
 

@@ -73,7 +73,7 @@ export { type OpRecord, type TensorRecord, TraceBuilder } from "./trace-builder.
 export { type CopiedOp, TraceCopy } from "./trace-copy.js";
 export { encodeProgress, TraceEncoder } from "./trace-encoder.js";
 export { checkpointingTimesWanted, isCheckpointingTimes, isFasterGradients } from "./trace-header.js";
-export { traceNotes, truncationNote, withNotes } from "./trace-notes.js";
+export { traceNotes, truncationCause, truncationNote, withNotes } from "./trace-notes.js";
 export { transposeRows } from "./transpose-rows.js";
 export {
   bytesPerElement,

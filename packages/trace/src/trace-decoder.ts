@@ -8,6 +8,7 @@ import { TraceBuilder } from "./trace-builder.js";
 import { traceFormatVersion } from "./trace-encoder.js";
 import { excerpt, TraceFieldError } from "./trace-field-error.js";
 import { readHeader } from "./trace-header.js";
+import { cutReasons } from "./trace-notes.js";
 
 /** What the fields of a file are called where the builder has other names for them. */
 const fileFields: ReadonlyMap<string, string> = new Map([
@@ -51,11 +52,12 @@ export class TraceDecoder {
     const whole = this.attempt(() => this.lines.end()) ?? false;
     if (gzip === "damaged") this.stop(this.damagedGzip("its checksum does not match"));
     if (this.builder === undefined)
-      throw this.notATrace(whole ? "the file is empty" : "its first line is not a whole header");
+      throw this.cutBefore(
+        whole && gzip !== "brokenOff" ? "the file is empty" : "its first line is not a whole header",
+      );
     if (this.damage !== undefined) return this.builder.build(this.damage);
     if (this.records?.ended) return new Trace({ ...this.builder.build(), recordedIn: this.recordedIn });
-    const reason =
-      gzip === "brokenOff" ? "the gzip data breaks off" : whole ? "there is no end record" : "the last line breaks off";
+    const reason = gzip === "brokenOff" ? cutReasons.gzip : whole ? cutReasons.record : cutReasons.line;
     return this.builder.build({ line: this.lines.line, reason });
   }
 
@@ -134,6 +136,13 @@ export class TraceDecoder {
     return new RematError(
       "TRACE_NOT_A_TRACE",
       `${this.name}: not a remat trace: ${found}. Expected a file written by \`remat … --trace\`.`,
+    );
+  }
+
+  private cutBefore(found: string): RematError {
+    return new RematError(
+      "TRACE_NOT_A_TRACE",
+      `${this.name}: not a remat trace: ${found}. It was perhaps cut short, because recording was stopped or the disk was full: record it again.`,
     );
   }
 

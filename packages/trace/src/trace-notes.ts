@@ -1,13 +1,36 @@
 import type { Trace } from "./trace.js";
 
-/** Returns that a trace breaks off, where and why, in a sentence; undefined of one that is whole. */
-export function truncationNote({ truncated }: Pick<Trace, "truncated">): string | undefined {
+/** Why a trace ends before its end record, if nothing in it is wrong. @internal */
+export const cutReasons = {
+  gzip: "the gzip data breaks off",
+  record: "there is no end record",
+  line: "the last line breaks off",
+} as const;
+
+const cuts: ReadonlySet<string> = new Set(Object.values(cutReasons));
+
+/**
+ * Returns that a trace is cut short or damaged, where, and the likely cause, as a clause; undefined for a whole trace.
+ *
+ * @example
+ * truncationCause(trace); // "the trace is cut short after line 6 (there is no end record), because recording was stopped or the disk was full"
+ */
+export function truncationCause({ truncated }: Pick<Trace, "truncated">): string | undefined {
   if (truncated === undefined) return undefined;
-  return `the trace breaks off after line ${truncated.line} (${truncated.reason}): all figures are of what comes before`;
+  const { line, reason } = truncated;
+  return cuts.has(reason)
+    ? `the trace is cut short after line ${line} (${reason}), because recording was stopped or the disk was full`
+    : `the trace is damaged after line ${line} (${reason})`;
+}
+
+/** Returns that a trace is cut short or damaged, where and why, what that means for its figures, and the next step; undefined for a whole trace. */
+export function truncationNote(trace: Pick<Trace, "truncated">): string | undefined {
+  const cause = truncationCause(trace);
+  return cause && `${cause}: all figures are for the part before. Record it again`;
 }
 
 /**
- * Returns what a reader of a trace's figures must know: what its writer says of it, and that it breaks off.
+ * Returns what a reader of a trace's figures must know: the notes of its writer, and that it is cut short or damaged.
  *
  * @example
  * for (const note of traceNotes(trace)) console.warn(note);

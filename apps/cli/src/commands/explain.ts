@@ -34,7 +34,7 @@ export async function explain(
   const progress = new Progress(io);
   try {
     const source = trace === undefined ? undefined : modelSource(trace);
-    const recorded = source && (await loadTrace(source, parseModelOptions({}), progress));
+    const recorded = source && (await loadTrace(source, parseModelOptions({}), progress, { damaged: "keep" }));
     const summary = { log, verdict, ...(recorded && { storages: storagesOfChunks(log, recorded) }) };
     const { limitBytes } = log;
     const command =

@@ -66,7 +66,7 @@ async function showLeaks(source: ModelSource, options: CommandOptions, io: Conso
   const { device, isAsked } = parsePricing(options);
   const progress = new Progress(io);
   try {
-    const trace = await loadTrace(source, parseModelOptions({}), progress);
+    const trace = await loadTrace(source, parseModelOptions({}), progress, { damaged: "keep" });
     const summary = summarizeLeaks(trace, withMemory(deviceToFit(trace, device, isAsked)));
     progress.clear();
     io.stdout.write(withFactsFirst(leaksDocument(summary, units), leaksFacts(summary, units), format, io));

@@ -20,7 +20,6 @@ import { extractTo } from "../report/extract-to.js";
 import { openFile } from "../report/open-file.js";
 import { type ReportSource, reportSource } from "../report/report-source.js";
 import { parseSharding } from "../sharding-option.js";
-import { tellTruncation } from "../tell-truncation.js";
 import { parseCount, parseText, UsageError } from "../usage-error.js";
 import { commandOfSubject, commandToFollow } from "../verdict/follow-plan.js";
 import { giveVerdict } from "../verdict/give-verdict.js";
@@ -120,7 +119,6 @@ export async function report(model: string | undefined, options: CommandOptions,
     const load = async (each: ReportSource & { kind: "run" }): Promise<ShownStep> => {
       const loaded = await loadRun(each, plan?.plan, options, progress);
       progress.clear();
-      tellTruncation(each.name, loaded.trace, io);
       return loaded;
     };
     const { trace, planned: stepPlanned } =

@@ -8,6 +8,7 @@ import { parseModelOptions, predictOption, recordOptions, stepOptions } from "..
 import { importerOf, isOf, modelSource } from "../model-source.js";
 import { deviceOption, type Pricing, parsePricing } from "../pricing-options.js";
 import { Progress } from "../progress.js";
+import { typedTarget } from "../standard-input.js";
 import { tellTruncation } from "../tell-truncation.js";
 import { judgeOpened } from "../terminal/judge-opened.js";
 import { openTarget } from "../terminal/open-target.js";
@@ -147,7 +148,7 @@ async function printOnce(
     progress.clear();
   }
   const [{ title, path, trace, isModel, atHand }, other] = runs;
-  for (const { title: name, trace: each } of runs) tellTruncation(name, each, io);
+  for (const [i, { trace: each }] of runs.entries()) tellTruncation(typedTarget(targets[i]), each, io);
   io.stdout.write(
     terminal.listing(
       await printView(trace, {

@@ -109,6 +109,7 @@ export async function watch(targets: readonly string[], options: CommandOptions,
 function readStep(watched: WatchedStep): SeenStep | undefined {
   try {
     const trace = parseTrace(readFileSync(watched.file));
+    if (trace.truncated !== undefined) return undefined;
     const view = viewStep(trace);
     const name = [watched.model, watched.optimizer].filter((part) => part !== undefined).join(" by ");
     return view && { ...watched, name, view, device: trace.header.device };

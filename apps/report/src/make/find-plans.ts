@@ -140,7 +140,7 @@ export function followedPlan(name: string, { predicted, steps }: Plan): Followed
 
 function whyNot(trace: Trace, { timeMs, iterations }: FindPlansOptions): string | undefined {
   if (timeMs === 0 && iterations === undefined) return "planning was switched off (--time 0)";
-  if (trace.truncated !== undefined) return "the trace breaks off, so that the end of the step is not known";
+  if (trace.truncated !== undefined) return "the trace is cut short or damaged, so the end of the step is not known";
   if (trace.header.step?.predict === true)
     return "the model as it is used has no backward pass, so that nothing is kept for one and nothing could be recomputed";
   if (!trace.hasPhase(Phase.backward)) return "the trace has no backward pass";

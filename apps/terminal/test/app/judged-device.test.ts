@@ -49,7 +49,7 @@ describe("a comparison with a trace that breaks off", () => {
   const broken = new Trace({ ...former, truncated: { line: 400, reason: "not JSON" } });
   const whole: Opened = { kind: "trace", title: "whole", path: "/a", trace: former };
   const damaged: Opened = { kind: "trace", title: "damaged", path: "/b", trace: broken };
-  const note = /damaged: the trace breaks off after line 400 \(not JSON\): all figures/;
+  const note = /damaged: the trace is damaged after line 400 \(not JSON\): all figures/;
 
   it.each([
     ["second", [whole, damaged]],

@@ -176,7 +176,7 @@ describe.runIf(isThere)("remat ui in a terminal", () => {
       [...lines.slice(0, 3000), "{ not a record", ...lines.slice(3001)].join("\n"),
     );
     start("ui damaged.remat.jsonl");
-    const isTold = has("damaged after line 3000: peak at least", "the trace breaks off after line 3000");
+    const isTold = has("damaged after line 3000: peak at least", "the trace is damaged after line 3000");
     await terminal.until("what is held, and the notice", (screen) => isTold(screen) && has("Activations")(screen));
     for (const key of ["2", "3", "5"]) {
       terminal.press(key);

@@ -6,6 +6,7 @@ import {
   RematError,
   resetModStatsMark,
   type Trace,
+  truncationCause,
 } from "@remat/trace";
 import { displaySafe, type MemoryUnit } from "@remat/trace/text";
 import { type LiveStorages, rowWidth, totalColumn } from "../held/live-storages.js";
@@ -117,10 +118,7 @@ export abstract class MemoryReducer<State extends string> {
     const { trace, held } = this;
     const device = options.device ?? trace?.header.device ?? "";
     if (trace === undefined || !this.storages.devices.includes(device))
-      throw new RematError(
-        "MEMORY_NO_EVENTS",
-        `nothing was held on device ${JSON.stringify(device)}: expected one of ${this.storages.devices.join(", ") || "(none)"}. Update the tracker with a trace first.`,
-      );
+      throw new RematError("MEMORY_NO_EVENTS", nothingOn(device, this.storages.devices, trace));
     return momentOfPeak(trace, held.peak(device), { ...options, categories: held.overridden });
   }
 
@@ -281,4 +279,14 @@ export abstract class MemoryReducer<State extends string> {
   private get shown(): ReturnType<typeof shownCategories> {
     return shownCategories(this.labels, this.storages.seen);
   }
+}
+
+function nothingOn(device: string, devices: readonly string[], trace: Trace | undefined): string {
+  const cause = trace && truncationCause(trace);
+  if (devices.length > 0)
+    return `nothing was allocated on device ${JSON.stringify(device)}. Ask for one of ${devices.join(", ")}.`;
+  if (cause !== undefined) return `${cause}, and nothing was allocated before that. Record it again.`;
+  return trace === undefined
+    ? "the tracker has no trace yet. Call update() with one first."
+    : "the trace allocates nothing. Record a step that does.";
 }

@@ -224,7 +224,7 @@ describe("bad input", () => {
     const cut = parseTrace(lines.slice(0, end).join("\n"));
     expect(trackMemory(cut).peakBytes()).toBe(676);
     expect(traceNotes(cut)).toEqual([
-      `the trace breaks off after line ${end} (there is no end record): all figures are of what comes before`,
+      `the trace is cut short after line ${end} (there is no end record), because recording was stopped or the disk was full: all figures are for the part before. Record it again`,
     ]);
     expect(traceNotes(trainingStep().trace)).toEqual([]);
   });

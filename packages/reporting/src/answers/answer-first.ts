@@ -91,7 +91,9 @@ function answerFit(trace: Trace, { verdict, tree, units }: AnswerFirstOptions): 
     return {
       ...asked("fit"),
       answer:
-        deviceMemoryBytes === undefined ? `${size(bytes)} at the peak` : `${size(bytes)} before the trace breaks off`,
+        deviceMemoryBytes === undefined
+          ? `${size(bytes)} at the peak`
+          : `${size(bytes)} before the end of an incomplete trace`,
       reasons:
         room === "" && verdict !== undefined ? [...reasons, `How much memory ${device} has is not known.`] : reasons,
     };
@@ -150,7 +152,7 @@ function answerFree(trace: Trace, { verdict, tree, idle, plans = [], units }: An
     return {
       ...asked("free"),
       answer: "",
-      reasons: ["What is used or freed after the end of a trace that breaks off is not known."],
+      reasons: ["The trace is incomplete, so what is used or freed after its end is not known."],
     };
   const size = sizeFormat(units);
   const peakBytes = verdict?.peakBytes ?? tree?.held.totalBytes ?? 0;

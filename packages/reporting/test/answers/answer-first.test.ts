@@ -149,7 +149,7 @@ it("does not say that nothing is free to gain where something is held longer tha
 it("promises nothing of a trace that breaks off", () => {
   const broken = Object.assign(step(), { truncated: { line: 12, reason: "the file ends" } });
   const [fit, , free] = answersTo(broken, { device: device(40_000) });
-  expect(fit.reasons.at(-1)).toContain("breaks off after line 12");
+  expect(fit.reasons.at(-1)).toContain("is damaged after line 12");
   expect([free.answer, free.reasons.length, free.isGood]).toEqual(["", 1, undefined]);
 });
 

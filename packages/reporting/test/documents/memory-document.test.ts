@@ -25,6 +25,8 @@ it("tells what other accelerators hold, which the peak is not about, and nothing
 it("tells that the trace breaks off in the words that all views have for it", () => {
   const trace = heldOn();
   const [note] = traceNotes(trace);
-  expect(note).toBe("the trace breaks off after line 9 (the file ends): all figures are of what comes before");
+  expect(note).toBe(
+    "the trace is damaged after line 9 (the file ends): all figures are for the part before. Record it again",
+  );
   expect(toldOf(trace)).toContain(`note: ${note}`);
 });
