@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
-import { realOutput, refusedInput } from "@remat/trace/files";
+import { realOutput, refusedInput, refusedOutput } from "@remat/trace/files";
 import { type Command, type CommandOption, type CommandOptions, optionKey } from "./command.js";
 import { foreignCompression } from "./foreign-compression.js";
 import { modelFile } from "./model-source.js";
@@ -31,6 +31,13 @@ export function checkGivenFiles(
     return typeof path === "string" && path !== "" ? [{ as: typedName(option), path, writes: option.writes }] : [];
   });
   if (outputs.length === 0) return;
+  for (const { as, path } of outputs) {
+    const kind = refusedOutput(path);
+    if (kind !== undefined && kind !== "a folder")
+      throw new UsageError(
+        `${as} ${path}: it is ${kind}, not a regular file, and writing to it could wait for ever. Name a file, or write to standard output with ${as} - and redirect that.`,
+      );
+  }
   for (const { as, path, writes } of outputs) {
     const ending = foreignCompression(path) ?? (writes === "text" && path.endsWith(".gz") ? ".gz" : undefined);
     if (ending !== undefined)

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import {
   existsSync,
   mkdirSync,
@@ -98,6 +99,29 @@ it.each(writers.filter(({ writes }) => writes.length > 1))(
       }
   },
 );
+
+it.each(writers)("remat $name rejects an output that is a named pipe, before it waits for a reader", async (writer) => {
+  execFileSync("mkfifo", ["pipe"]);
+  symlinkSync("pipe", "to-pipe");
+  try {
+    for (const option of writer.writes)
+      for (const path of ["pipe", "to-pipe", join(folder, "sub", "up", "pipe")]) {
+        const { code, stdout, stderr } = await remat(writer.name, option, path, ...target(writer, "other.js"));
+        expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+        expect(stderr).toContain(
+          `${path}: it is a named pipe, not a regular file, and writing to it could wait for ever. Name a file, or write to standard output`,
+        );
+      }
+  } finally {
+    for (const each of ["pipe", "to-pipe"]) rmSync(each);
+  }
+});
+
+it("rejects a named pipe that an option names by default", async () => {
+  execFileSync("mkfifo", ["report.html"]);
+  expect((await remat("report", "other.js")).stderr).toContain("-o report.html: it is a named pipe");
+  rmSync("report.html");
+});
 
 describe("what is read", () => {
   it("is the model in a folder, too", () =>

@@ -1,3 +1,4 @@
+export { refusedOutput } from "./output-target.js";
 export {
   InputError,
   type InputErrorCode,

@@ -1,6 +1,6 @@
-import { accessSync, constants, renameSync, statSync, write as writeWithCallback } from "node:fs";
+import { accessSync, constants, renameSync, write as writeWithCallback } from "node:fs";
 import { promisify } from "node:util";
-import { outputTarget } from "./output-target.js";
+import { outputTarget, refusal } from "./output-target.js";
 import { closeTemporaryFile, openTemporaryFile, publishTemporaryFile } from "./temporary-file.js";
 import {
   type Content,
@@ -17,8 +17,9 @@ export interface WriteOutputOptions {
 }
 
 /**
- * Writes `content` where `path` says. A file that is there is lost only to a whole new one, which has its mode; symlinks are followed; devices,
- * pipes and descriptors (`/dev/null`, a FIFO, `>(command)`) are written to, never replaced; `-` is standard output.
+ * Writes `content` where `path` says. A file that is there is lost only to a whole new one, which has its mode; symlinks are followed; character
+ * devices and descriptors (`/dev/null`, `/dev/stdout`, `>(command)`) are written to, never replaced; `-` is standard output. Named pipes, sockets, disks and
+ * folders are rejected: writing to a pipe could wait for ever.
  *
  * Whatever ends it, an error, Ctrl-C, SIGTERM or SIGHUP, nothing half-written is left; after SIGKILL a `remat-….part` beside the target may be.
  *
@@ -33,8 +34,10 @@ export async function writeOutput(path: string, content: Content, options: Write
       if (target.fd === 1) return writeToStream(content, options.stdout ?? process.stdout);
       if (target.fd === 2) return writeToStream(content, process.stderr);
       return writeToDescriptor(content, target.fd);
-    case "other":
+    case "device":
       return writeInto(content, target.path);
+    case "refused":
+      throw refusal(target);
     default: {
       const file = openTemporaryFile(target.path, target.before);
       try {
@@ -58,10 +61,7 @@ export function checkOutput(path: string): void {
   const target = outputTarget(path);
   if (target.kind === "descriptor") return;
   if (target.kind === "file") closeTemporaryFile(openTemporaryFile(target.path, target.before));
-  else if (statSync(target.path).isDirectory())
-    throw Object.assign(new Error(`EISDIR: illegal operation on a directory, open '${target.path}'`), {
-      code: "EISDIR",
-    });
+  else if (target.kind === "refused") throw refusal(target);
   else accessSync(target.path, constants.W_OK);
 }
 

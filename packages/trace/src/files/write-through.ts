@@ -36,7 +36,7 @@ export async function writeToDescriptor(content: Content, fd: number): Promise<v
   await pipe(content, createWriteStream("", { fd, autoClose: false }));
 }
 
-/** Writes into a device or pipe, which stays what it is. Opening a pipe waits for its reader. */
+/** Writes into a character device, which stays what it is. */
 export async function writeInto(content: Content, path: string): Promise<void> {
   const file = await open(path, constants.O_WRONLY);
   await pipe(content, file.createWriteStream());

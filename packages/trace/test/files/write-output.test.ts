@@ -1,4 +1,5 @@
 import { execFileSync } from "node:child_process";
+import { once } from "node:events";
 import {
   chmodSync,
   lstatSync,
@@ -10,10 +11,11 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
-import { checkOutput, isStandardOutput, replaceFile, writeNewFile, writeOutput } from "../../src/files/index.js";
+import { checkOutput, isStandardOutput, refusedOutput, replaceFile, writeNewFile, writeOutput } from "../../src/files/index.js";
 
 const root = mkdtempSync(join(tmpdir(), "remat-output-"));
 let folder = root;
@@ -94,14 +96,31 @@ describe("where something can be written", () => {
 });
 
 describe("what is no file", () => {
-  it("is written to and stays: a pipe with a name", async () => {
+  it("is rejected at once where writing would wait: a named pipe, also behind a link; a socket", async () => {
     const fifo = join(folder, "fifo");
     execFileSync("mkfifo", [fifo]);
     symlinkSync("fifo", join(folder, "link"));
-    const read = import("node:fs/promises").then(({ readFile }) => readFile(fifo, "utf8"));
-    await writeOutput(join(folder, "link"), ["through ", "the pipe"]);
-    expect(await read).toBe("through the pipe");
+    const server = createServer().listen(join(folder, "socket"));
+    await once(server, "listening");
+    for (const [name, what] of [
+      ["fifo", "a named pipe"],
+      ["link", "a named pipe"],
+      ["socket", "a socket"],
+      [".", "a folder"],
+    ]) {
+      const path = join(folder, name);
+      expect(refusedOutput(path)).toBe(what);
+      const message = what === "a folder" ? /EISDIR/ : `it is ${what}, not a regular file`;
+      await expect(writeOutput(path, "text")).rejects.toThrow(message);
+      expect(() => checkOutput(path)).toThrow(message);
+    }
     expect(lstatSync(fifo).isFIFO()).toBe(true);
+    await new Promise((closed) => server.close(closed));
+  });
+
+  it("is not asked of what is written to: files, free names, devices, descriptors", () => {
+    for (const path of [join(folder, "new"), "-", "/dev/null", "/dev/stdout", "/dev/stderr", "/dev/full", "/dev/fd/1"])
+      expect(refusedOutput(path)).toBeUndefined();
   });
 
   it("is written to and stays: a device, whose errors are told", async () => {
