@@ -177,7 +177,9 @@ describe("files that are written of it", () => {
   ])("are pages with our own elements: remat %s", async (...args) => {
     const { code, stderr } = await remat(...args);
     expect({ code, stderr: code === 0 ? "" : stderr }).toEqual({ code: 0, stderr: "" });
-    const elements = elementsOf(readFileSync("page.html", "utf8"));
+    const page = readFileSync("page.html", "utf8");
+    expect(page).not.toMatch(obeyed);
+    const elements = elementsOf(page);
     expect(elements.length).toBeGreaterThan(30);
     for (const { tagName, attrs, childNodes } of elements) {
       expect(tagName).not.toBe("img");
@@ -219,6 +221,7 @@ describe("files that are written of it", () => {
     expect(pictures.length).toBeGreaterThan(0);
     for (const name of pictures) {
       expect(name).not.toMatch(obeyed);
+      expect(readFileSync(join("graphs", name), "utf8")).not.toMatch(obeyed);
       for (const { tagName } of elementsOf(readFileSync(join("graphs", name), "utf8")))
         expect(["html", "head", "body", "svg", "title", "rect", "text", "g", "line", "circle", "path"]).toContain(
           tagName,

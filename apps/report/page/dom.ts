@@ -1,9 +1,14 @@
+import { displaySafeLines } from "@remat/trace/emit";
+
 type Child = Node | string | number | undefined | false | readonly Child[];
 type Listener = (event: never) => void;
 /** Attributes; functions under `on…` listen, `true` is an empty attribute, `false` and undefined are none. */
 type Attributes = Readonly<Record<string, string | number | boolean | undefined | Listener>>;
 
-/** Makes an element with attributes and children; texts are texts, whatever they hold. */
+/** Attributes that somebody reads; names are keys in others. */
+const shown: ReadonlySet<string> = new Set(["title", "aria-label", "aria-valuetext", "alt", "placeholder"]);
+
+/** Makes an element with attributes and children; texts are texts, whatever they hold, and marks that turn them around are written out. */
 export function h<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   attributes: Attributes = {},
@@ -44,7 +49,11 @@ function setAttributes(element: Element, attributes: Attributes): void {
   for (const [name, value] of Object.entries(attributes)) {
     if (value === undefined || value === false) continue;
     if (typeof value === "function") element.addEventListener(name.slice(2), value as EventListener);
-    else element.setAttribute(name, value === true ? "" : String(value));
+    else
+      element.setAttribute(
+        name,
+        value === true ? "" : shown.has(name) ? displaySafeLines(String(value)) : String(value),
+      );
   }
 }
 
@@ -52,6 +61,6 @@ function append(element: Element, children: readonly Child[]): void {
   for (const child of children) {
     if (child === undefined || child === false) continue;
     if (Array.isArray(child)) append(element, child);
-    else element.append(typeof child === "number" ? String(child) : (child as Node | string));
+    else element.append(typeof child === "object" ? (child as Node) : displaySafeLines(String(child)));
   }
 }

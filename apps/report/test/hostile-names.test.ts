@@ -17,8 +17,13 @@ const names = [
   "\u202eright to left",
 ];
 
-/** As UTF-8 has it. */
-const wellFormed = (text: string): string => text.replace(/[\ud800-\udfff]/g, "\ufffd");
+/** What a page hides, or what turns text around. */
+const hidden = /[\p{Cf}\p{Cs}\p{Zl}\p{Zp}]|(?![\n\t])\p{Cc}/u;
+
+const writtenOut = (text: string): string =>
+  text
+    .replace(/[\u0007\u001b]/g, (it) => `\\x${it.charCodeAt(0).toString(16).padStart(2, "0")}`)
+    .replace(/[\u202e\u2028\ud800]/g, (it) => `\\u{${it.charCodeAt(0).toString(16)}}`);
 
 afterAll(closeBrowser);
 
@@ -31,11 +36,15 @@ describe.runIf(browserPath !== "")("a name", () => {
     const { page, faults } = await openReport(html);
     await page.waitForSelector("#modules svg.icicle");
     await page.waitForSelector("#ops .ops-grid .body .row");
-    const shown = wellFormed(name).replace(/[\u0007\u001b]/g, "\ufffd");
+    const shown = writtenOut(name);
     expect(await page.locator("h1").textContent()).toBe(shown);
     expect(await page.title()).toBe(`${shown} – remat report`);
     const cell = await page.locator("#ops .ops-grid .body .row [role=gridcell]:nth-child(2)").first().textContent();
-    expect(wellFormed(cell ?? "")).toBe(wellFormed(name));
+    expect(cell).toBe(shown);
+    expect(await page.locator("body").innerText()).not.toMatch(hidden);
+    for (const attribute of ["title", "aria-label", "aria-valuetext"])
+      for (const element of await page.locator(`[${attribute}]`).all())
+        expect(await element.getAttribute(attribute)).not.toMatch(hidden);
     // Selecting what is called so works as for any other name.
     await page.locator("#bar input[type=search]").fill(name.slice(0, 12));
     await page.keyboard.press("Enter");

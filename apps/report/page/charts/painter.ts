@@ -1,3 +1,5 @@
+import { displaySafe } from "@remat/trace/emit";
+
 /** What a chart is drawn with: a canvas on screen, an SVG document in a file. Coordinates are CSS pixels. */
 export interface Painter {
   rect(x: number, y: number, width: number, height: number, fill: string): void;
@@ -80,6 +82,6 @@ export class CanvasPainter implements Painter {
     context.textAlign = anchor === "middle" ? "center" : anchor;
     context.textBaseline = "alphabetic";
     context.fillStyle = fill;
-    context.fillText(text, x, y);
+    context.fillText(displaySafe(text), x, y);
   }
 }

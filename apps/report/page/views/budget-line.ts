@@ -1,7 +1,8 @@
 import { bytesOfBudget, parseBudget } from "@remat/memory";
 import { describePlanWithin, formatBytes, formatOverhead } from "@remat/reporting";
+import { displaySafeLines } from "@remat/trace/emit";
 import type { Box } from "../charts/timeline-scene.js";
-import { h } from "../dom.js";
+import { fill, h } from "../dom.js";
 import { goTo } from "../interaction/go-to.js";
 import type { PageContext } from "../page-context.js";
 import { budgetOf } from "./plan-feed.js";
@@ -152,12 +153,12 @@ export function budgetLine({ store, overview }: PageContext): {
           : budget >= recordedPeakBytes
             ? ["The step is within that as it was recorded."]
             : [];
-    outcome.textContent = sentences.join(" ");
+    fill(outcome, sentences.join(" "));
     const shownPlan = isGiven ? given : (within?.point ?? undefined);
     listed.hidden = shownPlan === undefined || shownPlan.recomputations === 0;
     listed.textContent = `Show ${(shownPlan?.recomputations ?? 0).toLocaleString("en")} recomputations`;
     outcome.classList.toggle("bad", within !== undefined && within.point === undefined);
-    line.setAttribute("aria-valuetext", [label.textContent, ...sentences].join(". "));
+    line.setAttribute("aria-valuetext", displaySafeLines([label.textContent, ...sentences].join(". ")));
     recorded.setAttribute("aria-pressed", String(budget < 0 && !isGiven));
     asGiven?.setAttribute("aria-pressed", String(isGiven));
     for (const each of recommended)

@@ -10,6 +10,7 @@ import {
   openAll,
   openLargest,
 } from "@remat/reporting/held-tree";
+import { displaySafeLines } from "@remat/trace/emit";
 import { fill, h, s } from "../dom.js";
 import { download } from "../interaction/download.js";
 import { goTo } from "../interaction/go-to.js";
@@ -61,7 +62,9 @@ export function mountHeld({ engine, overview, store, plan }: PageContext): HTMLE
       element.setAttribute("aria-level", String(row.depth + 1));
       if (row.hasParts) element.setAttribute("aria-expanded", String(open().has(row.id)));
       else element.removeAttribute("aria-expanded");
-      element.title = tree === undefined ? "" : `${row.label}${row.hasParts ? "" : `: ${describeLife(tree, row.id)}`}`;
+      element.title = displaySafeLines(
+        tree === undefined ? "" : `${row.label}${row.hasParts ? "" : `: ${describeLife(tree, row.id)}`}`,
+      );
     },
     onChoose: (position) => {
       const row = rowAt(position);
@@ -70,7 +73,7 @@ export function mountHeld({ engine, overview, store, plan }: PageContext): HTMLE
       else if (row.op >= 0) {
         store.update({ op: row.op, module: "", filter: "", marks: 0, phase: -1, fate: -1 });
         goTo("ops");
-      } else if (tree !== undefined) life.textContent = `${row.label}: ${describeLife(tree, row.id)}.`;
+      } else if (tree !== undefined) fill(life, `${row.label}: ${describeLife(tree, row.id)}.`);
     },
     onKey: (key, position) => {
       const row = rowAt(position);
@@ -117,8 +120,11 @@ export function mountHeld({ engine, overview, store, plan }: PageContext): HTMLE
         if (!opened.has(at)) opened.set(at, openLargest(tree, rowsAtFirst));
         const { totalBytes, count } = tree.held;
         const under = shownPlan === undefined ? "" : ` under ${shownPlan.name || "the plan"}`;
-        heading.textContent = `${at < 0 ? "At the peak" : `After ${describeOp(overview, at)}`}${under}: ${formatBytes(totalBytes)} in ${count.toLocaleString("en")} storages`;
-        life.textContent = "Enter or a click opens a group, and of a storage goes to the op that made it.";
+        fill(
+          heading,
+          `${at < 0 ? "At the peak" : `After ${describeOp(overview, at)}`}${under}: ${formatBytes(totalBytes)} in ${count.toLocaleString("en")} storages`,
+        );
+        fill(life, "Enter or a click opens a group, and of a storage goes to the op that made it.");
         atPeak.hidden = at < 0;
         list();
       },

@@ -31,7 +31,7 @@ export function mountLives(model: TimelineModel): { readonly element: HTMLElemen
     const room = Math.max(4, Math.round(0.05 * (life.freedBefore - life.bornAt)));
     model.show({ from: life.bornAt - room, to: life.freedBefore + room });
     store.update({ op: life.bornAt });
-    note.textContent = `${tell(life)}.`;
+    fill(note, `${tell(life)}.`);
   };
   const lane = (life: StorageLife): HTMLElement => {
     const stretch = model.stretch();
@@ -78,12 +78,12 @@ export function mountLives(model: TimelineModel): { readonly element: HTMLElemen
     const wanted = isNear ? `${from} ${to} ${op}` : `${op}`;
     if (wanted === asked) return draw();
     asked = wanted;
-    if (changed.has("op") && op < 0) note.textContent = "";
+    if (changed.has("op") && op < 0) fill(note, "");
     ask(
       () => engine.lives(isNear ? { from, to, op, limit: mostLanes } : { from: op, to: op, op, limit: 4 }),
       (answer) => {
         lives = answer;
-        if (op >= 0 && answer[0]?.bornAt === op) note.textContent = `${tell(answer[0])}.`;
+        if (op >= 0 && answer[0]?.bornAt === op) fill(note, `${tell(answer[0])}.`);
         draw();
       },
     );

@@ -98,7 +98,10 @@ export function mountOpsTable(context: PageContext): HTMLElement {
         answer = found;
         rows.show(found.rows.length);
         const all = overview.ops.count;
-        status.textContent = `${found.rows.length.toLocaleString("en")} of ${all.toLocaleString("en")} ops${module === "" ? "" : ` in ${module}`}: ${formatBytes(found.memoryBytes)}, ${formatMs(found.runtimeMs)}`;
+        fill(
+          status,
+          `${found.rows.length.toLocaleString("en")} of ${all.toLocaleString("en")} ops${module === "" ? "" : ` in ${module}`}: ${formatBytes(found.memoryBytes)}, ${formatMs(found.runtimeMs)}`,
+        );
         reveal();
       },
     );

@@ -1,4 +1,5 @@
 import { formatBytes, type MemoryBands } from "@remat/reporting";
+import { displaySafeLines } from "@remat/trace/emit";
 import { freePlace } from "../charts/free-place.js";
 import { CanvasPainter } from "../charts/painter.js";
 import { SvgPainter } from "../charts/svg-painter.js";
@@ -80,7 +81,7 @@ export function mountTimeline(context: PageContext, byCategory: MemoryBands): HT
     const op = model.current;
     const held = formatBytes(model.shownBands.highestBytes[op] ?? 0);
     canvas.setAttribute("aria-valuenow", String(Math.max(0, op)));
-    canvas.setAttribute("aria-valuetext", op < 0 ? "no op" : `${describeOp(overview, op)}: ${held}`);
+    canvas.setAttribute("aria-valuetext", displaySafeLines(op < 0 ? "no op" : `${describeOp(overview, op)}: ${held}`));
     minimap.show();
     redraw();
   });

@@ -170,7 +170,7 @@ export function mountTradeOff(context: PageContext): HTMLElement {
           sac = answer;
           element.hidden = answer === undefined;
           if (answer === undefined) return;
-          heading.textContent = answer.fqn === "" ? "The whole" : answer.fqn;
+          fill(heading, answer.fqn === "" ? "The whole" : answer.fqn);
           fill(pieces, piecesTable(answer));
           controls.show(store.state, answer.view.memoryBytes);
           showPolicy(policy?.fqn === answer.fqn ? policy : undefined);

@@ -1,6 +1,7 @@
 import { parseBudget } from "@remat/memory";
 import { formatBytes, type StepView, viewStep } from "@remat/reporting";
 import { checkCallOptions, checkOptionNames, RematError, type Trace, writeTrace } from "@remat/trace";
+import { displaySafeLines } from "@remat/trace/emit";
 import { type MemoryInfo, memory } from "@tensorflow/tfjs-core";
 import { drawSteps } from "./draw-steps.js";
 import { make } from "./make-element.js";
@@ -177,7 +178,7 @@ class Panel implements MemoryPanel {
   }
 
   private refuse(box: HTMLInputElement, error: unknown): void {
-    this.status.textContent = (error as Error).message;
+    this.status.textContent = displaySafeLines((error as Error).message);
     box.checked = false;
   }
 
@@ -199,7 +200,9 @@ class Panel implements MemoryPanel {
     this.picture.replaceChildren(drawSteps(this.steps, this.budget?.bytes()));
     const { numBytesInGPU } = memory() as MemoryInfo & { readonly numBytesInGPU?: number };
     const onGpu = numBytesInGPU === undefined ? "" : `; on the GPU now ${formatBytes(numBytesInGPU)}`;
-    this.summary.textContent = `Step ${this.seen}: peak ${formatBytes(view.peakBytes)}, while ${view.peakOp} ran${onGpu}`;
+    this.summary.textContent = displaySafeLines(
+      `Step ${this.seen}: peak ${formatBytes(view.peakBytes)}, while ${view.peakOp} ran${onGpu}`,
+    );
     this.details.replaceChildren(categoryTable(view), largestTable(view));
   }
 
@@ -216,7 +219,7 @@ class Panel implements MemoryPanel {
       opened.location.href = address;
     } catch (error) {
       opened?.close();
-      this.status.textContent = (error as Error).message;
+      this.status.textContent = displaySafeLines((error as Error).message);
     } finally {
       this.open.disabled = false;
     }

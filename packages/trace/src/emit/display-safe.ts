@@ -16,6 +16,19 @@ export function displaySafe(text: string): string {
 }
 
 /**
+ * Returns `text` as {@link displaySafe} does, but keeps line feeds and tabs: for HTML, in which both are white space.
+ *
+ * @example
+ * displaySafeLines("a\n\u202eb"); // "a\n\\u{202e}b"
+ */
+export function displaySafeLines(text: string): string {
+  return unsafe.test(text) ? text.replace(/\r\n?/g, "\n").replace(eachUnsafe, writeOutInLines) : text;
+}
+
+const writeOutInLines = (character: string): string =>
+  character === "\n" || character === "\t" ? character : writeOut(character);
+
+/**
  * Returns a character by its code, as {@link displaySafe} writes it.
  *
  * @example

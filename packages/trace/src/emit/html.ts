@@ -1,3 +1,5 @@
+import { displaySafeLines } from "./display-safe.js";
+
 let make: (html: string) => Html;
 
 /** HTML that was built by {@link html}: names in it are text. */
@@ -30,8 +32,8 @@ export interface HtmlBuilder {
 
 /**
  * Builds HTML or SVG. Texts are shown as text, whatever they hold; only what is `Html` already goes in as it is. A hole may stand between tags, or within a quoted
- * value of an attribute. A hole that is a whole address (`href`, `src`) may only lead to this page, to a file beside it, or to the web. Lone surrogates and control characters,
- * which HTML has no place for, become U+FFFD.
+ * value of an attribute. A hole that is a whole address (`href`, `src`) may only lead to this page, to a file beside it, or to the web. Control characters, marks that
+ * turn text around and characters that a page hides are written out, as in a terminal.
  *
  * @throws TypeError for a template with a hole anywhere else
  * @example
@@ -62,7 +64,9 @@ function rendered(hole: HtmlHole, place: Place): string {
   if (Array.isArray(hole)) return hole.map((part: HtmlHole) => rendered(part, place)).join("");
   if (typeof hole === "object") throw new TypeError("an object that html`…` did not make stands in HTML");
   const text = String(hole);
-  return escapeHtml(place === "address" && !isHarmless(text) ? "about:blank" : text);
+  // An address is not shown, and leads elsewhere if it is written otherwise.
+  if (place === "address") return escapeHtml(isHarmless(text) ? text : "about:blank");
+  return escapeHtml(displaySafeLines(text));
 }
 
 /** An address that leads to a page, a mail or a place in this page, and runs nothing. */

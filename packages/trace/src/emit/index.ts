@@ -1,5 +1,5 @@
 export { type CsvCell, writeCsv } from "./csv.js";
-export { displaySafe, writeOut } from "./display-safe.js";
+export { displaySafe, displaySafeLines, writeOut } from "./display-safe.js";
 export type {
   CsvText,
   Emitted,

@@ -29,12 +29,20 @@ function read(page: string): { readonly elements: readonly string[]; readonly te
   return { elements, texts };
 }
 
-/** What HTML can hold of a text. */
+/** What a page shows of a text: what is hidden or turns it around, by its code. */
 const shown = (text: string): string =>
-  text
-    .replace(/\p{Surrogate}/gu, "\ufffd")
-    .replace(/[\0-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]/g, "\ufffd")
-    .replace(/\r\n?/g, "\n");
+  Array.from(text.replace(/\r\n?/g, "\n"), (character) => {
+    const code = character.codePointAt(0)!;
+    if (code === 0xfffe || code === 0xffff) return "\ufffd";
+    if (
+      character === "\n" ||
+      character === "\t" ||
+      !/[\p{C}\p{Zl}\p{Zp}]/u.test(character) ||
+      /[\p{Cn}\p{Co}]/u.test(character)
+    )
+      return character;
+    return code < 0x100 ? `\\x${code.toString(16).padStart(2, "0")}` : `\\u{${code.toString(16)}}`;
+  }).join("");
 
 const mark = "MARK";
 const plain = read(written(mark));
@@ -43,6 +51,7 @@ function check(name: string): void {
   const { elements, texts } = read(written(`m${name}m`));
   expect(elements).toEqual(plain.elements);
   expect(texts).toEqual(plain.texts.map((text) => text.replaceAll(mark, () => shown(`m${name}m`))));
+  for (const text of texts) expect(text).not.toMatch(/[\p{Cf}\p{Cs}\p{Zl}\p{Zp}]|(?![\n\t])\p{Cc}/u);
 }
 
 test.each(hostilePieces)("a page has the same structure with %j, and shows it", check);
