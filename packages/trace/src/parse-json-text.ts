@@ -1,5 +1,5 @@
 /** Levels of lists and objects within each other that are read. Real files have fewer than a hundred; code that follows a value by calling itself fails at some thousands. */
-const mostLevels = 1000;
+export const mostLevels = 1000;
 
 /**
  * Parses JSON as files hold it, also with the byte order mark that editors on Windows write.
@@ -16,8 +16,14 @@ export function parseJsonText(text: string): unknown {
   }
 }
 
-/** Text in which a bracket is missing or one too many is for the parser to reject. */
-function isTooDeep(text: string): boolean {
+/**
+ * Tells whether lists and objects of a JSON text are nested more than {@link mostLevels} deep. A text in which a bracket is missing or one too many is for the
+ * parser to reject.
+ * @internal
+ */
+export function isTooDeep(text: string): boolean {
+  // Each level has two characters.
+  if (text.length <= 2 * mostLevels) return false;
   let level = 0;
   for (let at = 0; at < text.length; at++) {
     const character = text.charCodeAt(at);

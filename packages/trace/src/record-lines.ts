@@ -1,3 +1,5 @@
+import { isTooDeep, mostLevels } from "./parse-json-text.js";
+
 /** Bytes are parsed in blocks of at least this many: one call of JSON.parse for many lines is several times faster than one for each. */
 const blockBytes = 1 << 18;
 const newline = 0x0a;
@@ -10,8 +12,14 @@ export class LineError extends Error {
   /** The line itself, where it is text. */
   readonly text: string | undefined;
 
-  constructor(line: number, what: "not UTF-8" | "not JSON" | "too long", text?: string) {
-    super(what === "too long" ? `longer than ${mostLineBytes / 2 ** 20} MiB` : what);
+  constructor(line: number, what: "not UTF-8" | "not JSON" | "too long" | "too deep", text?: string) {
+    super(
+      what === "too long"
+        ? `longer than ${mostLineBytes / 2 ** 20} MiB`
+        : what === "too deep"
+          ? `nested more than ${mostLevels} levels deep`
+          : what,
+    );
     this.line = line;
     this.text = text;
   }
@@ -59,8 +67,10 @@ export class RecordLines {
     try {
       const text = this.utf8.decode(rest);
       if (text.trim() === "") return true;
+      if (isTooDeep(text)) throw new LineError(this.line + 1, "too deep");
       record = JSON.parse(text);
-    } catch {
+    } catch (error) {
+      if (error instanceof LineError) throw error;
       return false;
     }
     this.take(record, ++this.line);
@@ -84,10 +94,15 @@ export class RecordLines {
     try {
       const text = this.utf8.decode(lines);
       let count = 1;
+      let start = 0;
       for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) {
         if (text[at - 1] !== "}" || text[at + 1] !== "{") return undefined;
+        // Most lines are too short to be cut out for this.
+        if (at - start > 2 * mostLevels && isTooDeep(text.slice(start, at))) return undefined;
+        start = at + 1;
         count++;
       }
+      if (isTooDeep(text.slice(start))) return undefined;
       const records = JSON.parse(`[${text.replaceAll("\n", ",")}]`) as readonly unknown[];
       return records.length === count ? records : undefined;
     } catch {
@@ -104,8 +119,10 @@ export class RecordLines {
       let record: unknown;
       try {
         text = this.utf8.decode(bytes);
+        if (isTooDeep(text)) throw new LineError(this.line + 1, "too deep");
         record = JSON.parse(text);
-      } catch {
+      } catch (error) {
+        if (error instanceof LineError) throw error;
         throw new LineError(this.line + 1, text === undefined ? "not UTF-8" : "not JSON", text);
       }
       this.take(record, ++this.line);

@@ -214,12 +214,26 @@ describe("a corrupt trace", () => {
     expect(error?.message).toBe(`run: not a remat trace: ${found}`);
   });
 
-  it("is refused where something is nested too deeply to be shown", () => {
-    const deep = `${"[".repeat(200_000)}${"]".repeat(200_000)}`;
-    expect(refusal(lines.with(9, deep).join("\n"))).toMatchObject({
-      name: "RematError",
-      message: expect.stringMatching(/^run line 10, .*something nested too deeply to show/),
-    });
+  it.each([
+    ["a record", 9, (deep: string) => deep],
+    ["a field of a record", 9, (deep: string, line: string) => line.replace(/\}$/, `,"attrs":{"a":${deep}}}`)],
+    ["a field that nobody reads", 9, (deep: string, line: string) => line.replace(/\}$/, `,"unknown":${deep}}`)],
+    ["the last record", lines.length - 1, (deep: string, line: string) => line.replace(/\}$/, `,"unknown":${deep}}`)],
+    ["the header", 0, (deep: string, line: string) => line.replace(/\}$/, `,"unknown":${deep}}`)],
+  ])("is rejected if %s is nested more than 1,000 levels deep", (_, at, nest) => {
+    const nested = (levels: number): string =>
+      lines.with(at, nest(`${"[".repeat(levels)}${"]".repeat(levels)}`, lines[at])).join("\n");
+    for (const levels of [1001, 5000, 200_000])
+      for (const end of ["", "\n"]) {
+        const { code, message } = refusal(`${nested(levels)}${end}`)!;
+        expect(code).toBe(at === 0 ? "TRACE_NOT_A_TRACE" : "TRACE_CORRUPT");
+        expect(message).toMatch(
+          at === 0
+            ? /^run: .*its first line is nested more than 1000 levels deep/
+            : new RegExp(`^run line ${at + 1}: nested more than 1000 levels deep\\. Remove the line`),
+        );
+      }
+    expect(refusal(nested(900))?.message ?? "").not.toContain("levels deep");
   });
 
   it("understands lines that end in CR LF, and spaces", () => {

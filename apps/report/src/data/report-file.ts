@@ -1,4 +1,4 @@
-import { RematError, type Trace } from "@remat/trace";
+import { parseJsonText, RematError, type Trace } from "@remat/trace";
 import { type ColumnArray, type PackedColumn, packColumn, unpackColumn } from "./column-codec.js";
 import type { ReportMeta } from "./report-meta.js";
 import { columnsOfTrace, type TraceRest, traceOfColumns } from "./trace-columns.js";
@@ -114,7 +114,7 @@ function readHead(bytes: Uint8Array): Head {
   if (bytes.length >= 4) {
     const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
     try {
-      head = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length))) as Head;
+      head = parseJsonText(new TextDecoder().decode(bytes.subarray(4, 4 + length))) as Head;
     } catch (cause) {
       throw new RematError("REPORT_DATA", "report: the data does not begin with its description. Make it again.", {
         cause,
