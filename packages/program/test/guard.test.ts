@@ -1,4 +1,7 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import { EarlyReleaseWatcher } from "../src/agent/execute/early-release-watcher.js";
+import { ExecutionWatcher } from "../src/agent/execute/execution-watcher.js";
+import type { ThreadReporter } from "../src/agent/thread-reporter.js";
 import { Guard, type Observer } from "../src/outside/guard.js";
 
 const broken = () => {
@@ -34,4 +37,29 @@ test("an error of the program goes on to the program, and the observer stays", (
     }),
   ).toThrow("the program's");
   expect(seen).toEqual([]);
+});
+
+describe("what a watcher of execution does around a pass", () => {
+  const result = { value: "value", grads: [] } as never;
+  const reporterThat = (throws: string) =>
+    ({
+      passes: 0,
+      passStarting: () => throws === "before" && broken(),
+      passed: () => throws === "after" && broken(),
+    }) as unknown as ThreadReporter;
+
+  test.each(["before", "after"])("is told by its own error if it throws %s it, and the pass runs once", (where) => {
+    for (const make of [
+      (guard: Guard) => new EarlyReleaseWatcher(reporterThat(where), guard),
+      (guard: Guard) => new ExecutionWatcher({ peakBytes: 0 } as never, [], reporterThat(where), guard),
+    ]) {
+      const seen: unknown[] = [];
+      const guard = new Guard((error) => seen.push(error));
+      const mode = guard.mode(make(guard) as Observer);
+      let runs = 0;
+      expect(mode.gradients?.(undefined as never, (() => (runs++, result)) as never)).toBe(result);
+      expect(runs).toBe(1);
+      expect(seen).toEqual([new TypeError("the observer's own")]);
+    }
+  });
 });

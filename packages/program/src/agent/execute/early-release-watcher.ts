@@ -9,6 +9,7 @@ import {
   registeredVariables,
   type UpdateCall,
 } from "@remat/dispatch-hook";
+import type { Guard } from "../../outside/guard.js";
 import type { ExecutedPasses } from "../../thread-report.js";
 import type { ThreadReporter } from "../thread-reporter.js";
 
@@ -26,12 +27,18 @@ export class EarlyReleaseWatcher implements DispatchMode {
   private readonly updates = new Map<object, number>();
   private countedPasses: number | undefined;
 
-  constructor(private readonly reporter: ThreadReporter) {}
+  constructor(
+    private readonly reporter: ThreadReporter,
+    private readonly guard: Guard,
+  ) {}
 
   gradients(_call: GradientsCall, next: RunGradients): GradientsResult {
     if (this.isInPass) return next();
-    this.reporter.passStarting();
-    if (this.countedPasses === undefined) this.count();
+    // Guarded by themselves, so that their own errors are told: around the pass nobody can catch one without being named as the place of the program's.
+    this.guard.run(() => {
+      this.reporter.passStarting();
+      if (this.countedPasses === undefined) this.count();
+    });
     const startedAt = performance.now();
     this.isInPass = true;
     try {
@@ -39,7 +46,7 @@ export class EarlyReleaseWatcher implements DispatchMode {
     } finally {
       this.isInPass = false;
       this.passesMs += performance.now() - startedAt;
-      this.reporter.passed(() => this.executed());
+      this.guard.run(() => this.reporter.passed(() => this.executed()));
     }
   }
 

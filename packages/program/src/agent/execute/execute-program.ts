@@ -31,7 +31,7 @@ export function executeProgram(order: ExecOrder, reporter: ThreadReporter): void
       reporter.end();
     },
   });
-  opened.watcher = watcherOf(order, reporter);
+  opened.watcher = watcherOf(order, reporter, guard);
   close = openDispatchMode(guard.mode(opened.watcher));
 }
 
@@ -39,6 +39,7 @@ export function executeProgram(order: ExecOrder, reporter: ThreadReporter): void
 function watcherOf(
   { budget, plans: paths = [], updateInBackward = false }: ExecOrder,
   reporter: ThreadReporter,
+  guard: Guard,
 ): ExecutionWatcher | EarlyReleaseWatcher {
   const decides = [
     ...(budget === undefined ? [] : ["--budget", String(budget)]),
@@ -50,9 +51,9 @@ function watcherOf(
   const plans = texts.includes(undefined) ? [] : texts.map((text) => readPlan(text!));
   if (budget !== undefined) {
     const { execution } = openMemoryBudget(budget, plans.length === 0 ? {} : { plan: plans });
-    return new ExecutionWatcher(execution, plans, reporter);
+    return new ExecutionWatcher(execution, plans, reporter, guard);
   }
-  if (plans.length > 0) return new ExecutionWatcher(applyPlan(plans, { onMismatch: "store" }), plans, reporter);
+  if (plans.length > 0) return new ExecutionWatcher(applyPlan(plans, { onMismatch: "store" }), plans, reporter, guard);
   releaseEarly({ updateInBackward });
-  return new EarlyReleaseWatcher(reporter);
+  return new EarlyReleaseWatcher(reporter, guard);
 }

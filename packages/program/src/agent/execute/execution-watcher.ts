@@ -1,6 +1,7 @@
 import type { BudgetExecution, PlanExecution } from "@remat/checkpoint";
 import type { DispatchMode, GradientsCall, GradientsResult, RunGradients } from "@remat/dispatch-hook";
 import { describePlanMismatch, type Plan, RematError } from "@remat/trace";
+import type { Guard } from "../../outside/guard.js";
 import type { ExecutedPasses } from "../../thread-report.js";
 import type { ThreadReporter } from "../thread-reporter.js";
 
@@ -23,14 +24,18 @@ export class ExecutionWatcher implements DispatchMode {
     private readonly execution: BudgetExecution | PlanExecution,
     private readonly plans: readonly Plan[],
     private readonly reporter: ThreadReporter,
+    private readonly guard: Guard,
   ) {
     this.planPasses = plans.map(() => 0);
   }
 
   gradients(_call: GradientsCall, next: RunGradients): GradientsResult {
     if (this.isInPass) return next();
-    this.reporter.passStarting();
-    this.notePeak();
+    // Guarded by themselves, so that their own errors are told: around the pass nobody can catch one without being named as the place of the program's.
+    this.guard.run(() => {
+      this.reporter.passStarting();
+      this.notePeak();
+    });
     const startedAt = performance.now();
     this.isInPass = true;
     try {
@@ -38,9 +43,11 @@ export class ExecutionWatcher implements DispatchMode {
     } finally {
       this.isInPass = false;
       this.passesMs += performance.now() - startedAt;
-      this.add(this.execution.lastStep);
-      this.notePeak();
-      this.reporter.passed(() => this.executed());
+      this.guard.run(() => {
+        this.add(this.execution.lastStep);
+        this.notePeak();
+        this.reporter.passed(() => this.executed());
+      });
     }
   }
 

@@ -77,27 +77,11 @@ export class ProgramRecorder implements DispatchMode {
 
   gradients(call: GradientsCall, next: RunGradients): GradientsResult {
     if (this.isInPass || !call.xs.some(isVariable)) return next();
-    this.reporter.passes++;
-    this.reporter.noteDevice();
-    this.isUpdating = false;
-    this.firstPassAt ||= performance.now();
-    if (this.step?.isAssigned) this.finish(undefined);
-    const { watch } = this;
-    if (
-      this.step === undefined &&
-      watch === undefined &&
-      performance.now() - this.firstPassAt > 1000 * this.order.seconds
-    ) {
-      this.whenOver();
-      return next();
-    }
-    if (this.step === undefined) this.stepStarting();
-    const weights = `${call.xs[0].id} ${call.xs.at(-1)?.id} ${call.xs.length}`;
-    this.lastWeights = weights;
-    const isFirst = this.step === undefined;
-    if (isFirst && !this.isWanted(weights)) return this.passUnseen(next);
-    const step = (this.step ??= this.begin(weights));
-    step.passes++;
+    // Guarded by itself, so that its own error is told: around the pass nobody can catch one without being named as the place of the program's.
+    const coming = this.guard.run(() => this.passComing(call));
+    if (coming === undefined) return next();
+    if (coming === "unseen") return this.passUnseen(next);
+    const { step, isFirst } = coming;
     this.isInPass = true;
     let isDone = false;
     try {
@@ -108,8 +92,35 @@ export class ProgramRecorder implements DispatchMode {
     } finally {
       this.isInPass = false;
       if (!isDone) this.guard.run(() => this.passBroken());
-      else if (step.recorder.opMs.length > mostOps) this.finish(undefined);
+      else if (step.recorder.opMs.length > mostOps) this.guard.run(() => this.finish(undefined));
     }
+  }
+
+  /** Returns the step that the pass belongs to; undefined if recording is over. */
+  private passComing(
+    call: GradientsCall,
+  ): { readonly step: OpenStep; readonly isFirst: boolean } | "unseen" | undefined {
+    this.reporter.passes++;
+    this.reporter.noteDevice();
+    this.isUpdating = false;
+    this.firstPassAt ||= performance.now();
+    if (this.step?.isAssigned) this.finish(undefined);
+    if (
+      this.step === undefined &&
+      this.watch === undefined &&
+      performance.now() - this.firstPassAt > 1000 * this.order.seconds
+    ) {
+      this.whenOver();
+      return undefined;
+    }
+    if (this.step === undefined) this.stepStarting();
+    const weights = `${call.xs[0].id} ${call.xs.at(-1)?.id} ${call.xs.length}`;
+    this.lastWeights = weights;
+    const isFirst = this.step === undefined;
+    if (isFirst && !this.isWanted(weights)) return "unseen";
+    const step = (this.step ??= this.begin(weights));
+    step.passes++;
+    return { step, isFirst };
   }
 
   passFailed(error: unknown): void {
