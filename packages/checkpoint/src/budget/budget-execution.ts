@@ -41,7 +41,10 @@ export interface BudgetExecution {
    * first step on if the budget is a part of it.
    */
   readonly stockPeakBytes: number | undefined;
-  /** The most bytes alive between two ops; of a budget that is a part of stock's peak, since the step that showed it. */
+  /**
+   * The most bytes alive between two ops; of a budget that is a part of stock's peak, since the step that showed it. A budget in bytes is exceeded only in a step that fails with a `BudgetError`. A part of stock's peak is
+   * lifted for a step larger than all before it, until the stock peak of such a step has been measured. After that step this may exceed `budgetBytes`, and is at most `stockPeakBytes`.
+   */
   readonly heldBytes: number;
   /** The most bytes alive at any moment, which is what the budget is of: with what a kernel allocates for itself while it runs. */
   readonly peakBytes: number;
