@@ -3,6 +3,7 @@
 import argparse
 import sys
 
+from .printing import tell
 from .snapshots import SnapshotRefused, export_snapshot
 
 
@@ -16,7 +17,7 @@ def main():
     try:
         export_snapshot(given.pickle, given.output)
     except (SnapshotRefused, OSError) as error:
-        print(error if isinstance(error, SnapshotRefused) else f"remat: {error}", file=sys.stderr)
+        tell(error if isinstance(error, SnapshotRefused) else f"remat: {error}", file=sys.stderr)
         return 1
     return 0
 

@@ -18,6 +18,7 @@ from .exporting import export_step
 from .files import write_file
 from .models import as_one_model, warn_of_compiled
 from .planner import BudgetNotMet, budget_text, plan_step, planner_command
+from .printing import tell
 from .policy import apply, remove, without_policy
 from .recorder import STATE_CHANGED, STATE_REPLACED, mark_calls
 from .recording import record, record_timed_step
@@ -84,7 +85,7 @@ def fit(model, step, budget, *, inputs=None, planner=None, seconds=10, repeats=3
     with without_policy(whole):
         fitted = _fit(command, whole, step, budget, inputs=inputs, seconds=seconds, repeats=repeats, verbose=verbose, verify=verify)
     if verbose:
-        print(f"remat: {fitted}")
+        tell(f"remat: {fitted}")
     return fitted
 
 
@@ -118,7 +119,7 @@ def _fit(command, whole, step, budget, *, inputs, seconds, repeats, verbose, ver
             policy = json.loads(policy_path.read_text())
             if comparison is not None and comparison.leave_out(policy):
                 if verbose:
-                    print(f"remat: {comparison.left_out[-1]}; planning without it")
+                    tell(f"remat: {comparison.left_out[-1]}; planning without it")
                 continue
             apply(whole, policy)
             with as_before(whole, step) as optimizers:
@@ -130,7 +131,7 @@ def _fit(command, whole, step, budget, *, inputs, seconds, repeats, verbose, ver
             # What the device holds besides what was recorded has to fit, too.
             asked = min(limit, planned["peakBytes"]) - (measured_bytes - planned["peakBytes"])
             if verbose:
-                print(f"remat: planned {_mib(planned['peakBytes'])}, measured {_mib(measured_bytes)}, which is above {_mib(limit)}")
+                tell(f"remat: planned {_mib(planned['peakBytes'])}, measured {_mib(measured_bytes)}, which is above {_mib(limit)}")
             if asked <= 0 or attempts == _ATTEMPTS:
                 raise BudgetNotMet(_not_met(planned, measured_bytes, limit))
         overheads = _measure_overheads(whole, policy, step, device, repeats) if fits_as_it_is and policy["modules"] else ()

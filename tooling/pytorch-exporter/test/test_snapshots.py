@@ -15,6 +15,7 @@ from pathlib import Path
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
 
 import remat
+from remat import printing
 
 MIB = 2**20
 CLI = os.environ.get("REMAT_CLI")
@@ -208,6 +209,24 @@ class Snapshots(unittest.TestCase):
             for path in (folder, f"{folder}/none.pickle"):
                 with self.assertRaises(remat.SnapshotRefused):
                     remat.export_snapshot(path, f"{folder}/out.json")
+
+    def test_what_is_printed_holds_nothing_that_a_terminal_obeys(self):
+        hostile = "x\x1b[2J\x9b31m\u202e\u2028\r\x07\ufeff"
+        with tempfile.TemporaryDirectory() as folder:
+            path = f"{folder}/{hostile}.pickle"
+            for written in (None, pickle.dumps({"segments": hostile}), pickle.dumps({hostile: 1}), b"not a pickle"):
+                if written is not None:
+                    Path(path).write_bytes(written)
+                done = subprocess.run([sys.executable, "-m", "remat", "snapshot", path, f"{folder}/{hostile}/out.json"], capture_output=True, text=True, cwd=Path(__file__).parent.parent)
+                self.assertEqual(done.returncode, 1)
+                self.assertEqual([c for c in done.stdout + done.stderr if not c.isprintable() and c != "\n"], [])
+                self.assertNotIn("Traceback", done.stderr)
+        self.assertEqual(printing.displayed(hostile), "x\\x1b[2J\\x9b31m\\u202e\\u2028\\r\\x07\\ufeff")
+        self.assertEqual(printing.displayed("a\n b"), "a\n b")
+        # Every line that is printed goes through it.
+        for source in Path(remat.__file__).parent.glob("*.py"):
+            if source.name != "printing.py":
+                self.assertNotRegex(source.read_text(), r"\bprint\(", source.name)
 
     @unittest.skipUnless(CLI, "the command line is not built")
     def test_the_command_line_shows_the_peaks_that_the_allocator_reached(self):
