@@ -3,6 +3,9 @@ import { Category, EventKind, Phase, type Trace } from "@remat/trace";
 import { EventCopy } from "./event-copy.js";
 import { planError } from "./sharding-plan.js";
 
+/** As many as fit into a few GB. */
+const mostEvents = 2 ** 24;
+
 /**
  * Returns a run whose steps each take several micro-batches: the forward and the backward pass again and again, each of the recorded batch, before the update. Gradients of later passes are added
  * to those of the first, and given back; what else a pass leaves behind, such as its loss, goes before the next.
@@ -14,6 +17,10 @@ import { planError } from "./sharding-plan.js";
  */
 export function accumulatedRun(trace: Trace, passes: number): Trace {
   if (passes === 1) return trace;
+  if (trace.events.count * passes > mostEvents)
+    throw planError(
+      `${passes} micro-batches of a step of ${trace.events.count} events are more than are simulated (${mostEvents} events). Use ${Math.max(1, Math.floor(mostEvents / trace.events.count))} or fewer.`,
+    );
   const copy = new AccumulatedCopy(trace, [
     `Simulated with ${passes} micro-batches a step, each of the recorded batch.`,
   ]);

@@ -133,6 +133,9 @@ export function shardRank(plan: Pick<ShardingPlan, "worldSize" | "replicas" | "r
   return (plan.rank ?? 0) % shardRanks(plan);
 }
 
+/** More than any cluster has. */
+const mostRanks = 2 ** 20;
+
 /**
  * Refuses a plan that makes no sense by itself.
  *
@@ -144,6 +147,8 @@ export function checkShardingPlan(plan: ShardingPlan): void {
     throw planError(
       `expected a world size of at least 1, found ${worldSize}. Say over how many ranks to shard: world=8.`,
     );
+  if (worldSize > mostRanks)
+    throw planError(`expected a world size of at most ${mostRanks}, found ${worldSize}. Use the number of your GPUs.`);
   if (!Number.isInteger(replicas) || replicas < 1 || worldSize % replicas !== 0)
     throw planError(
       `expected replicas that divide the ${worldSize} ranks, found ${replicas}: world=8,replicas=2 shards over 4 ranks, twice.`,

@@ -27,6 +27,10 @@ describe("a sharding plan in a file", () => {
       'expected "modules" in each of "checkpoint"',
     ],
     ['{"schema": "sharding-plan/1"}', "expected a world size of at least 1"],
+    [
+      '{"schema": "sharding-plan/1", "worldSize": 1e18}',
+      "expected a world size of at most 1048576, found 1000000000000000000",
+    ],
   ])("is refused by its field: %s", (text, message) => {
     expect(() => readShardingPlan(text)).toThrow(
       expect.objectContaining({ code: "SHARDING_PLAN", message: expect.stringContaining(message) }),
