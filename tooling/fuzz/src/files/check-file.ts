@@ -1,11 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { loadKerasModel } from "@remat/keras-loader";
 import { runCli } from "../../../../apps/cli/src/cli.js";
 
 /** In a command: the changed file, if it is not the model; a file that is not changed; a file that may be written. */
-export const [changedFile, recordedRun, written] = ["FILE", "RUN", "OUT"];
+export const [changedFile, changedFolder, recordedRun, written] = ["FILE", "FOLDER", "RUN", "OUT"];
 
 /**
  * Has a command read a file of any bytes, in this process: it is read, or refused in one line that names the file, or the model in it, by an error that
@@ -19,15 +19,18 @@ export async function checkFile(
 ): Promise<string | undefined> {
   const folder = mkdtempSync(join(tmpdir(), "remat-fuzz-"));
   const path = join(folder, name);
+  mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, bytes);
   const runPath = join(folder, "run.remat.jsonl");
   if (run !== undefined) writeFileSync(runPath, run);
   const places: Readonly<Record<string, string>> = {
     [changedFile]: path,
+    [changedFolder]: dirname(path),
     [recordedRun]: runPath,
     [written]: join(folder, "out"),
   };
-  const given = command.includes(changedFile) ? command : [command[0], changedFile, ...command.slice(1)];
+  const isGiven = command.includes(changedFile) || command.includes(changedFolder);
+  const given = isGiven ? command : [command[0], changedFile, ...command.slice(1)];
   let stderr = "";
   try {
     const code = await runCli(
@@ -53,7 +56,9 @@ export async function checkFile(
     if (!isThoughtOf && name === "model.json" && isBuilt(bytes)) return undefined;
     if (!isThoughtOf) return `${command[0]} raised ${[...said, ...stack].join("\n")}`;
     // What is wrong with a model that could be read is said of the model.
-    return said.some((line) => line.includes(name) || /^remat: (the )?(model|trace|graph|step|event) /.test(line))
+    return said.some(
+      (line) => line.includes(name) || /^remat: (the )?(model|trace|graph|step|event|sharding plan):? /.test(line),
+    )
       ? undefined
       : `${command[0]} names no file: ${said.join("\n")}`;
   } catch (error) {

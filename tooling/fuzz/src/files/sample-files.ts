@@ -1,9 +1,14 @@
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
+import { parseShardingPlan, writeShardingPlan } from "@remat/mem-tracker/fsdp";
 import { writeTrace } from "@remat/trace";
 import { traceFakeStep } from "@remat/tracer";
 import * as tf from "@tensorflow/tfjs";
-import { changedFile, recordedRun, written } from "./check-file.js";
+import { runCli } from "../../../../apps/cli/src/cli.js";
+import { changedFile, changedFolder, recordedRun, written } from "./check-file.js";
 
 /** A file that the commands read, whole, as lines of JSON. */
 export interface SampleFile {
@@ -92,6 +97,95 @@ export function kerasFiles(): readonly SampleFile[] {
   });
 }
 
+/** What PyTorch's CUDA allocator held. */
+const cudaSnapshot: SampleFile = {
+  name: "snapshot.json",
+  lines: [
+    {
+      schema: "cuda-snapshot/1",
+      settings: "max_split_size_mb:64",
+      devices: [
+        {
+          device: 0,
+          segments: [{ bytes: 3000, stream: 0, blocks: [[6400, 3000, 3000, 1, 1]] }],
+          trace: [
+            ["segment_alloc", 0, 1200, 0, 0],
+            ["alloc", 0, 1200, 0, 0],
+            ["free_requested", 0, 1200, 0, -1],
+            ["segment_alloc", 6400, 3000, 0, 1],
+            ["alloc", 6400, 3000, 0, 1],
+            ["oom", 9000, 5000, 0, 1],
+            ["segment_free", 0, 1200, 0, -1],
+          ],
+        },
+      ],
+      stacks: [[0, 1], [1]],
+      frames: [
+        ["/home/a/model.py", 12, "forward"],
+        ["/home/a/train.py", 20, "step"],
+      ],
+    },
+  ],
+  commands: [["memory"], ["leaks"]],
+};
+
+/** Files that commands write and read again: a sharding plan, the answers of a search that were kept, and its store. */
+async function writtenFiles(run: Buffer): Promise<readonly SampleFile[]> {
+  const folder = mkdtempSync(join(tmpdir(), "remat-fuzz-written-"));
+  const runPath = join(folder, "run.remat.jsonl");
+  const place = (name: string): string => join(folder, name);
+  const remat = (...args: readonly string[]): Promise<number> =>
+    runCli(args, { stdout: { write: () => {} }, stderr: { write: () => {} }, env: {} });
+  try {
+    writeFileSync(runPath, run);
+    const search = ["--devices", "a100", "--iterations", "1"];
+    const recording = fileURLToPath(new URL("packages/pytorch/test/fixtures/encoder-step.json.gz", repository));
+    await remat("plan", recording, "--budget", "90%", "--iterations", "1", "--pytorch-policy", place("policy.json"));
+    await remat("fit", runPath, ...search, "--cache", place("cache"), "--store", place("store"));
+    const linesOf = (path: string): readonly unknown[] =>
+      readFileSync(path, "utf8")
+        .split("\n")
+        .filter((line) => line !== "")
+        .map((line) => JSON.parse(line) as unknown);
+    const fit = ["fit", recordedRun, ...search];
+    return [
+      {
+        name: "sharding.json",
+        lines: [JSON.parse(writeShardingPlan(parseShardingPlan("world=8,bf16,wrap=sequential_1.*,offload")))],
+        commands: [["memory", recordedRun, "--fsdp", changedFile]],
+        run,
+      },
+      {
+        name: "policy.json",
+        lines: [JSON.parse(readFileSync(place("policy.json"), "utf8"))],
+        commands: [
+          ["compare", recordedRun, "--checkpoint", changedFile],
+          ["memory", recordedRun, "--fsdp", changedFile],
+        ],
+        run,
+      },
+      ...readdirSync(place("cache"))
+        .slice(0, 3)
+        .map((name) => ({
+          name: join("cache", name),
+          lines: linesOf(join(place("cache"), name)),
+          commands: [[...fit, "--cache", changedFolder]],
+          run,
+        })),
+      ...readdirSync(place("store"))
+        .slice(0, 1)
+        .map((name) => ({
+          // By another name: its own is a checksum.
+          name: join("store", "rows.jsonl"),
+          lines: linesOf(join(place("store"), name)),
+          commands: [["fit", "--store", changedFolder, "--sqlite", written]],
+        })),
+    ];
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
 /** Files that options name, or that hold no model: settings, baselines, plans, specs and logs. */
 export async function settingsFiles(): Promise<readonly SampleFile[]> {
   const run = bytesOf({ lines: await recordedStep() });
@@ -145,6 +239,8 @@ export async function settingsFiles(): Promise<readonly SampleFile[]> {
       lines: [JSON.parse(read("tooling/fuzz/test/fixtures/plan.json").toString())],
       commands: [["report", changedFile, "-o", written, "--time", "0"]],
     },
+    cudaSnapshot,
+    ...(await writtenFiles(run)),
     {
       name: "out-of-memory.log",
       lines: [],
