@@ -56,7 +56,7 @@ export function refusedOutput(path: string): string | undefined {
   }
 }
 
-/** The error for a path that is not written to; a folder has the file system's own. */
+/** Returns the error for a path that is not written to; a folder has the file system's own. */
 export function refusal({ path, what }: { readonly path: string; readonly what: string }): Error {
   return what === "a folder"
     ? Object.assign(new Error(`EISDIR: illegal operation on a directory, open '${path}'`), { code: "EISDIR" })
