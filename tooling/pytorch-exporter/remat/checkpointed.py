@@ -11,6 +11,7 @@ import torch
 from torch import nn
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
+from .autocasting import below_modes
 from .backward_hooks import in_backward
 from .caches import GivenCaches
 from .early_stop import EarlyStop
@@ -167,7 +168,7 @@ def _run_checkpointed(module, plain, args, kwargs):
 
     def selective():
         first, again = module._remat_contexts()
-        return first, _Around(again, module)
+        return _Around(first), _Around(again, module)
 
     # Without contexts where none are needed, since torch.compile takes no others than its own.
     given = {"context_fn": module._remat_contexts if is_compiling else selective} if saved else {}
@@ -228,16 +229,18 @@ def _place_among(tensors, tensor):
 
 
 class _Around:
-    """Around a module that runs again: once for each backward pass through its graph, all but the first of which selective checkpointing refuses by itself."""
+    """Around a context of selective checkpointing. `module`: one that runs again, once for each backward pass through its graph, all but the first of which selective checkpointing refuses by itself."""
 
-    def __init__(self, again, module):
-        self.again, self.module = again, module
+    def __init__(self, context, module=None):
+        self.context, self.module = context, module
 
     def __enter__(self):
         self.stack = contextlib.ExitStack()
-        # Outside of `again`, which would count the ops of this.
-        self.stack.enter_context(_counting_once(self.module))
-        self.stack.enter_context(self.again)
+        # Outside of the context, which would count the ops of this.
+        if self.module is not None:
+            self.stack.enter_context(_counting_once(self.module))
+        self.stack.enter_context(below_modes())
+        self.stack.enter_context(self.context)
 
     def __exit__(self, *error):
         return self.stack.__exit__(*error)

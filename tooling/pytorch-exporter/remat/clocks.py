@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import torch
 
+from .autocasting import run_dispatched
+
 # That the GPU is kept waiting before each op: some 0.1 ms at the clock of today's, longer than it takes to give it the kernels of an op.
 _CYCLES_BEFORE = 200_000
 
@@ -22,7 +24,7 @@ class HostClock:
 
     def time(self, event, func, args, kwargs):
         began = self._now()
-        out = func(*args, **kwargs)
+        out = run_dispatched(func, args, kwargs)
         event["ms"] = (self._now() - began) * 1e3
         return out
 
@@ -40,7 +42,7 @@ class CudaClock:
         began, ended = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
         torch.cuda._sleep(_CYCLES_BEFORE)
         began.record()
-        out = func(*args, **kwargs)
+        out = run_dispatched(func, args, kwargs)
         ended.record()
         self._marks.append((event, began, ended))
         return out

@@ -11,6 +11,7 @@ from torch.autograd.graph import saved_tensors_hooks
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode, is_traceable_wrapper_subclass
 
+from .autocasting import autocast_outside, autocasting, run_dispatched
 from .queries import QUERIES
 from .schemas import declared
 
@@ -92,7 +93,7 @@ class PartsOfCall(TorchDispatchMode):
         op = _op_of(func)
         kwargs = kwargs or {}
         if op.is_query or _checkpointed.is_between:
-            return func(*args, **kwargs)
+            return run_dispatched(func, args, kwargs)
         self.leave_if_ended()
         place = self._place
         self._place += 1
@@ -106,7 +107,7 @@ class PartsOfCall(TorchDispatchMode):
             self._hooks.__enter__()
         # What an op that is kept returns counts as given from outside the part.
         if self._part is None or place in self._kept:
-            return func(*args, **kwargs)
+            return run_dispatched(func, args, kwargs)
         return self._part.run(op, func, args, kwargs)
 
     def leave_if_ended(self):
@@ -175,7 +176,7 @@ class _Saved:
 class _Entry:
     """An op with what it was given: from outside with the version and the storage that it had, of what was made here which storages it reads and writes."""
 
-    __slots__ = ("op", "func", "args", "kwargs", "outs", "given", "reads", "touches", "copied")
+    __slots__ = ("op", "func", "args", "kwargs", "outs", "given", "reads", "touches", "copied", "autocast")
 
     def __init__(self, op, func):
         self.op, self.func = op, func
@@ -225,8 +226,9 @@ class _Part:
 
     def run(self, op, func, args, kwargs):
         if self._is_broken:
-            return func(*args, **kwargs)
+            return run_dispatched(func, args, kwargs)
         entry = _Entry(op, func)
+        entry.autocast = autocast_outside(func)
         entry.copied = self._written_outside(op, args, kwargs)
         entry.args = self._kept(args, entry)
         entry.kwargs = self._kept(kwargs, entry) if kwargs else {}
@@ -236,7 +238,7 @@ class _Part:
             entry.given = [given for given in entry.given if not any(given[0] is one for one in written)]
         if op.is_random and self._generators is None:
             self._generators = _generator_states(entry.args)
-        out = func(*args, **kwargs)
+        out = run_dispatched(func, args, kwargs)
         outs = out if isinstance(out, (tuple, list)) else (out,)
         if any(isinstance(one, torch.Tensor) and not _is_plain(one) for one in outs):
             # Nobody could tell what is on its storages.
@@ -352,7 +354,8 @@ class _Part:
                 for at in entry.op.statistics:
                     if at < len(args) and isinstance(args[at], torch.Tensor):
                         args[at] = args[at].clone()
-                out = entry.func(*args, **self._given_again(entry.kwargs, values))
+                with autocasting(entry.autocast) if entry.autocast else contextlib.nullcontext():
+                    out = entry.func(*args, **self._given_again(entry.kwargs, values))
                 del args
                 for value, one in zip(entry.outs, out if isinstance(out, (tuple, list)) else (out,)):
                     if value is None:

@@ -13,6 +13,7 @@ from torch.nn.modules.module import register_module_forward_hook, register_modul
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 from torch.utils._python_dispatch import TorchDispatchMode, is_traceable_wrapper_subclass
 
+from .autocasting import run_dispatched
 from .backward_hooks import in_backward, on_first_gradient, on_last_gradient
 from .checkpointed import counts_once, statistics_of
 from .checkpointed_regions import watch_regions
@@ -243,7 +244,7 @@ class Recorder(TorchDispatchMode):
                 event["ac"] = 1
         if self._cuda is not None:
             self._cuda.begin_op()
-        out = func(*args, **kwargs) if self.clock is None else self.clock.time(event, func, args, kwargs)
+        out = run_dispatched(func, args, kwargs) if self.clock is None else self.clock.time(event, func, args, kwargs)
         if self._cuda is not None and (scratch := self._cuda.end_op()) > 0:
             event["ws"] = scratch
         known = len(self.tables.storages)

@@ -9,6 +9,8 @@ from collections import Counter
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from .autocasting import run_dispatched
+
 
 def save_rules(policy, run):
     """Returns what `policy` saves of the ops of `run()`, in the forward pass of a module: `["aten.mm.default#0", …]`, each by its name and how many of that name came before.
@@ -49,7 +51,7 @@ class _Asked(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        out = func(*args, **kwargs)
+        out = run_dispatched(func, args, kwargs)
         name = str(func)
         ordinal = self._counts[name]
         self._counts[name] += 1

@@ -1,8 +1,10 @@
 """Parts of modules that run again: the same bits, whatever is in them, and an error where that cannot be."""
 
+import contextlib
 import copy
 import random
 import sys
+import tempfile
 import unittest
 import warnings
 from pathlib import Path
@@ -66,6 +68,16 @@ def functions_step():
         optimizer.zero_grad()
 
     return model, optimizer, step
+
+
+class Inverse(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(8, 8))
+
+    def forward(self, x):
+        # PyTorch cannot differentiate a pseudo-inverse under autocast.
+        return torch.sigmoid(torch.linalg.pinv(x.detach()).float() * self.weight[:, :6])
 
 
 def pairs_of(rng, count):
@@ -256,6 +268,34 @@ class PartsTest(unittest.TestCase):
             loss.backward()
             results.append([p.grad for p in model.parameters()])
         self.assertTrue(all(torch.equal(a, b) for a, b in zip(*results)))
+
+    def test_ops_whose_kernels_are_cast_inside_compute_the_same_under_any_policy_and_while_they_are_recorded(self):
+        for make, count in ((lambda: nn.Bilinear(8, 8, 4), 5), (Inverse, 3)):
+            torch.manual_seed(0)
+            stock, x = make(), torch.randn(6, 8)
+
+            def gradients(model, recorded=False):
+                model.zero_grad()
+                given = x.clone().requires_grad_()
+                with tempfile.TemporaryDirectory() as folder, remat.record(Path(folder) / "step.json", model) if recorded else contextlib.nullcontext():
+                    with torch.autocast("cpu", torch.bfloat16):
+                        out = model(given, given) if isinstance(model, nn.Bilinear) else model(given)
+                        with torch.autocast("cpu", enabled=False):
+                            out = (model(given, given) if isinstance(model, nn.Bilinear) else model(given)).float() + out
+                    out.float().square().sum().backward()
+                return [out.detach(), *(one.grad.clone() for one in (given, *model.parameters()) if one.grad is not None)]
+
+            expected = gradients(stock)
+            self.assertTrue(all(map(torch.equal, expected, gradients(copy.deepcopy(stock), recorded=True))))
+            parts = [[[begin, end]] for begin in range(count) for end in range(begin + 1, count + 1)]
+            selective = [{"op": "aten.view.default", "ordinal": 0, "policy": "MUST_SAVE"}]
+            for unit in ({}, {"save": selective}, *({"parts": pairs} for pairs in parts)):
+                model = copy.deepcopy(stock)
+                policy = policy_of(model, {"": None})
+                policy["modules"][""] |= unit
+                remat.apply(model, policy)
+                with self.subTest(type(stock).__name__, **unit):
+                    self.assertTrue(all(map(torch.equal, expected, gradients(model))))
 
     def test_what_was_written_into_or_freed_since_is_an_error(self):
         def replace_data(weight):

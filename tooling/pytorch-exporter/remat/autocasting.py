@@ -1,0 +1,61 @@
+"""Runs ops inside a dispatch mode under the autocast that they have without it."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+#: Ops whose kernels call other ops that autocast casts, each with the function that programs call. PyTorch switches autocast off inside a dispatch mode, so these ops would compute in another dtype there.
+CASTING_INSIDE = {"aten::_trilinear": "aten::bilinear", "aten::linalg_pinv.atol_rtol_tensor": "aten::linalg_pinv.atol_rtol_tensor"}
+_KINDS = {"cpu": "AutocastCPU", "cuda": "AutocastCUDA"}
+
+
+@functools.cache
+def casts_inside(func):
+    """The kinds of devices on which autocast stays on in the kernel of an op: elsewhere it casts the arguments of the function that calls the op, and is off from there on."""
+    schema = getattr(func, "_schema", None)
+    name = "" if schema is None else ".".join(filter(None, (schema.name, schema.overload_name)))
+    called = CASTING_INSIDE.get(name)
+    return () if called is None else tuple(kind for kind, key in _KINDS.items() if not torch._C._dispatch_has_kernel_for_dispatch_key(called, key))
+
+
+def autocast_outside(func):
+    """Called in a dispatch mode: what autocast is outside of it, for the kernel of `func`; by kind of device the dtype. Empty for nearly all ops."""
+    kinds = casts_inside(func)
+    if not kinds:
+        return {}
+    with torch._C._RestorePythonTLSSnapshot():
+        return {kind: torch.get_autocast_dtype(kind) for kind in kinds if torch.is_autocast_enabled(kind)}
+
+
+@contextlib.contextmanager
+def autocasting(kinds):
+    with contextlib.ExitStack() as stack:
+        for kind, dtype in kinds.items():
+            # Without the cache of cast weights, which is the program's.
+            stack.enter_context(torch.autocast(kind, dtype=dtype, cache_enabled=False))
+        yield
+
+
+def run_dispatched(func, args, kwargs):
+    """Runs an op from inside a dispatch mode."""
+    outside = autocast_outside(func)
+    if not outside:
+        return func(*args, **kwargs)
+    with autocasting(outside):
+        return func(*args, **kwargs)
+
+
+class AsWithoutModes(TorchDispatchMode):
+    """Below the dispatch modes of others, which know nothing of this."""
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        return run_dispatched(func, args, kwargs or {})
+
+
+def below_modes():
+    """For the modes of selective checkpointing: nothing where autocast is off."""
+    return AsWithoutModes() if any(map(torch.is_autocast_enabled, _KINDS)) else contextlib.nullcontext()
