@@ -16,6 +16,9 @@ export interface CheckpointedModule {
   readonly parts?: readonly (readonly [begin: number, end: number, kept?: readonly number[]])[];
   /** How many ops a call dispatched when it was recorded, among which the places of parts are; left out where calls differ. */
   readonly ops?: number;
+  /** The names of the ops that a call dispatched up to the end of its last part, as places in `names`; left out where calls differ. A call that dispatches others runs without parts. */
+  readonly path?: readonly number[];
+  readonly names?: readonly string[];
 }
 
 /** Which modules of a model run under `torch.utils.checkpoint`. */
@@ -62,7 +65,11 @@ export function toCheckpointPolicyFile(
         save: opsAt(trace, opsOf[call] ?? [], saved),
         ...(parts.has(fqn) && {
           parts: parts.get(fqn)!.toSorted((a, b) => a[0] - b[0]),
-          ...opsOfEachCall(opsOf.filter((_, one) => calls.module[one] === module)),
+          ...opsOfEachCall(
+            trace,
+            opsOf.filter((_, one) => calls.module[one] === module),
+            Math.max(...parts.get(fqn)!.map(([, end]) => end)),
+          ),
         }),
       },
     ];
@@ -99,10 +106,19 @@ function weightShapes(trace: Trace, module: number): number[][] {
   return at < 0 ? [] : Array.from(row(weights.parameters, at), (tensor) => [...trace.tensorShape(tensor)]);
 }
 
-/** How many ops each call that runs any dispatches, if all dispatch as many. */
-function opsOfEachCall(opsOf: readonly (readonly number[])[]): Pick<CheckpointedModule, "ops"> {
-  const [ops, ...others] = new Set(opsOf.map((of) => of.length).filter((count) => count > 0));
-  return ops === undefined || others.length > 0 ? {} : { ops };
+function opsOfEachCall(
+  trace: Trace,
+  opsOf: readonly (readonly number[])[],
+  end: number,
+): Pick<CheckpointedModule, "ops" | "path" | "names"> {
+  const [first, ...others] = opsOf.filter((ops) => ops.length > 0).map((ops) => ops.map((op) => trace.opName(op)));
+  if (first === undefined) return {};
+  const isOneCount = others.every(({ length }) => length === first.length);
+  const path = first.slice(0, end);
+  if (others.some((other) => path.some((name, place) => other[place] !== name)))
+    return isOneCount ? { ops: first.length } : {};
+  const names = [...new Set(path)];
+  return { ...(isOneCount && { ops: first.length }), path: path.map((name) => names.indexOf(name)), names };
 }
 
 function opsAt(trace: Trace, ops: readonly number[], places: readonly number[]): { op: string; ordinal: number }[] {

@@ -41,6 +41,8 @@ test("a policy names the class and the weights of each module, and saved ops by 
           [1, 3],
         ],
         ops: 3,
+        path: [0, 1, 0],
+        names: ["aten.mm.default", "aten.t.default"],
       },
     },
   });

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
+import weakref
 from collections import defaultdict
 from typing import NamedTuple
 
@@ -26,6 +27,10 @@ class Unit(NamedTuple):
     parts: list
     ops: int | None
     """How many ops a call dispatches, among which the places of parts are; None where nobody knows."""
+    path: list | None = None
+    """The names of these ops up to the end of the last part; None where nobody knows."""
+    name: str = ""
+    """The module's name in the model."""
 
 
 def is_checkpointed(module) -> bool:
@@ -89,7 +94,9 @@ def _checkpointed_class(plain):
     if known is None:
 
         def forward(module, *args, **kwargs):
-            # Under a transform of torch.func a call cannot run again later, outside of it.
+            # What torch.jit.trace makes cannot run again. Under a transform of torch.func a call cannot, either, later and outside of it.
+            if torch.jit.is_tracing():
+                return plain.forward(module, *args, **kwargs)
             if "_remat_unit" not in module.__dict__ or not torch.is_grad_enabled() or (not torch.compiler.is_compiling() and is_transformed()):
                 return plain.forward(module, *args, **kwargs)
             return _run_checkpointed(module, plain.forward, args, kwargs)
@@ -99,8 +106,12 @@ def _checkpointed_class(plain):
             if "_remat_unit" in module.__dict__:
                 _make_contexts(module)
 
+        def prepare_scriptable(module):
+            raise RuntimeError("remat: the model follows a checkpointing policy, which torch.jit.script cannot capture; call remat.remove(model) first")
+
         body = {
             "forward": forward,
+            "__prepare_scriptable__": prepare_scriptable,
             "__reduce_ex__": _reduce_checkpointed,
             "__setstate__": set_state,
             "__module__": plain.__module__,
@@ -131,8 +142,9 @@ def _run_checkpointed(module, plain, args, kwargs):
 
     # Tensors are arguments of their own, so that a call inside another one that is checkpointed leaves them to that; and one that is given
     # several times, as attention's queries and keys, is the same one when the call runs again.
-    saved, parts, _ = module.__dict__["_remat_unit"]
-    if parts:
+    unit = module.__dict__["_remat_unit"]
+    saved = unit.save
+    if unit.parts:
         return _run_in_parts(module, plain, args, kwargs)
     leaves, spec = tree_flatten((args, kwargs))
     own, places, fixed = [], [], []
@@ -183,15 +195,33 @@ def _run_in_parts(module, plain, args, kwargs):
     if torch.compiler.is_compiling():
         return plain(module, *args, **kwargs)
     unit = module.__dict__["_remat_unit"]
-    with PartsOfCall(unit.parts) as dispatched:
+    with PartsOfCall(unit.parts, unit.path) as dispatched:
         out = plain(module, *args, **kwargs)
-    if unit.ops not in (None, dispatched.count):
-        warnings.warn(
-            f"remat: the policy names places among the {unit.ops} ops of a {type(module).__name__}, which dispatches {dispatched.count} here, as it may on another device or with other inputs. "
-            "Results are right all the same; what it holds and takes is not what was planned. Record the step on the device that it is to run on, and plan it.",
-            stacklevel=2,
-        )
-        module.__dict__["_remat_unit"] = unit._replace(ops=None)
+    if _told.get(module) != unit and (dispatched.strayed_at is not None or unit.ops not in (None, dispatched.count)):
+        _told[module] = unit
+        warnings.warn(_of_another_path(unit, dispatched), stacklevel=2)
+    return out
+
+
+#: Modules of whose other path a warning has told, with the unit: a policy that is applied again is the same.
+_told = weakref.WeakKeyDictionary()
+
+
+def _of_another_path(unit, dispatched):
+    name = f"module {unit.name!r}" if unit.name else "the model"
+    if dispatched.strayed_at is None:
+        found = f"it dispatches {dispatched.count} ops here, and {unit.ops} in the recorded step"
+    else:
+        place, name_here = dispatched.strayed_at
+        expected = unit.path[place] if unit.path is not None and place < len(unit.path) and unit.path[place] != name_here else "another op"
+        found = f"op {place} is {name_here} here, and {expected} in the recorded step"
+    kept = "From there on this call keeps what it saves" if dispatched.strayed_at is not None else "Its parts run again as planned"
+    return (
+        f"remat: {name} takes another path than in the recorded step: {found}. It may skip modules at random (LayerDrop), get other inputs, or run on another device. {kept}, and training is bitwise the same. "
+        "The planned memory is that of the recorded path, so other paths may use more. This is told once. If every step takes this path, record such a step and plan it."
+    )
+
+
     return out
 
 
@@ -199,7 +229,7 @@ class _WeightsOfCall:
     """The weights and buffers that a module has when it is called: `torch.func.functional_call` gives it others, for that call only."""
 
     def __init__(self, module):
-        self._own = [(of, dict(of)) for one in module.modules() for of in (one._parameters, one._buffers) if of]
+        self._own = [(of, dict(of)) for one in module.modules() if not isinstance(one, torch.jit.ScriptModule) for of in (one._parameters, one._buffers) if of]
 
     @contextlib.contextmanager
     def as_before(self):
@@ -248,6 +278,8 @@ class _Around:
 
 def counts_once(module):
     """Whether a module is one of torch's own that count batches, and that compute in training without the counts: these are put back when it runs again."""
+    if isinstance(module, torch.jit.ScriptModule):
+        return False
     forward = getattr(type(module), "_remat_plain", type(module)).forward
     return forward in _COUNTING and module.track_running_stats
 

@@ -51,6 +51,8 @@ class Fitted:
     """Whether steps that follow the policy were compared bit by bit with steps that do not."""
     left_out: tuple[str, ...] = ()
     """Modules that change training if they run again, and why. The plan leaves them as they are."""
+    paths_differ: bool = False
+    """Whether steps call different modules, as with LayerDrop. What was planned and measured is then the recorded path's."""
 
     def __str__(self):
         # Where nothing is checkpointed a difference is noise.
@@ -62,6 +64,7 @@ class Fitted:
             f"{self.name}: {_mib(self.stock_bytes)} as it is, budget {_mib(self.budget)}; "
             f"planned {_mib(self.planned_bytes)}, {self.planned_overhead:+.1%} time; measured {_mib(self.measured_bytes)}{measured}; "
             + (_what_runs_again(self.policy) or "it fits, and nothing is checkpointed")
+            + ("\n  steps call different modules, and these figures are for the recorded path: other steps may use more memory" if self.paths_differ else "")
             + "".join(f"\n  left as it is: {one}" for one in self.left_out)
         )
 
@@ -97,10 +100,10 @@ def _fit(command, whole, step, budget, *, inputs, seconds, repeats, verbose, ver
     of = {"model": whole, "inputs": inputs, "allocation_unit": unit}
     with tempfile.TemporaryDirectory() as folder:
         recorded, policy_path = Path(folder) / "step.json.gz", Path(folder) / "policy.json"
-        fits_as_it_is, is_timed = True, False
+        fits_as_it_is, is_timed, is_one_path = True, False, True
         try:
             with as_before(whole, step) as optimizers:
-                _, is_timed = record_timed_step(step, recorded, optimizer=optimizers, repeats=repeats, name=None, **of)
+                _, is_timed, is_one_path = record_timed_step(step, recorded, optimizer=optimizers, repeats=repeats, name=None, draws_again=True, **of)
             _check_training(recorded)
         except torch.OutOfMemoryError:
             fits_as_it_is = False
@@ -147,6 +150,7 @@ def _fit(command, whole, step, budget, *, inputs, seconds, repeats, verbose, ver
         policy=policy,
         verified=comparison is not None,
         left_out=() if comparison is None else tuple(comparison.left_out),
+        paths_differ=not is_one_path,
     )
 
 

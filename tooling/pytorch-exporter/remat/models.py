@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 
+import torch
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
@@ -21,6 +22,8 @@ def as_one_model(model) -> nn.Module | None:
         model = model.module
     if model is not None and not isinstance(model, nn.Module):
         raise TypeError(f"remat: expected a torch.nn.Module, a list of them or a dict, found {type(model).__name__}")
+    if isinstance(model, torch.jit.ScriptModule):
+        raise TypeError("remat: the model is a TorchScript module, whose modules cannot be recorded or checkpointed; use the model that was given to torch.jit.script or torch.jit.trace")
     for fqn, module in [] if model is None else model.named_modules():
         if type(module).__name__ == "OptimizedModule":
             of = f" ({fqn})" if fqn else ""

@@ -62,10 +62,16 @@ def inside_checkpoint():
 
 
 class PartsOfCall(TorchDispatchMode):
-    """Has the ops of one module call run again that stand in `parts`, by places among its ops: the first, the one after the last, and those between them whose results are kept instead."""
+    """Has the ops of one module call run again that stand in `parts`, by places among its ops: the first, the one after the last, and those between them whose results are kept instead.
 
-    def __init__(self, parts):
+    `path`: the names of its ops as they were recorded. A call that dispatches others has no parts from there on: places of theirs would be those of other ops.
+    """
+
+    def __init__(self, parts, path=None):
         super().__init__()
+        self._path = path
+        #: Where a call dispatched another op than the recorded one, and which.
+        self.strayed_at = None
         self._begins = {begin: (end, frozenset(*kept)) for begin, end, *kept in parts}
         self._kept = ()
         self._place = 0
@@ -97,31 +103,39 @@ class PartsOfCall(TorchDispatchMode):
         self.leave_if_ended()
         place = self._place
         self._place += 1
+        if self._path is not None and place < len(self._path) and self.strayed_at is None and self._path[place] != str(func):
+            self._stray(place, str(func))
         if place in self._begins and self._part is None:
             # Those of modules around this one are told of the op after it.
             _checkpointed.leave_ended_parts()
-            self._require_outside(place)
-            self._end, self._kept = self._begins[place]
-            self._part = _Part()
-            self._hooks = saved_tensors_hooks(self._part.pack, _unpack)
-            self._hooks.__enter__()
+            if self._is_outside(place):
+                self._end, self._kept = self._begins[place]
+                self._part = _Part()
+                self._hooks = saved_tensors_hooks(self._part.pack, _unpack)
+                self._hooks.__enter__()
         # What an op that is kept returns counts as given from outside the part.
-        if self._part is None or place in self._kept:
+        if self._part is None or (place in self._kept and self.strayed_at is None):
             return run_dispatched(func, args, kwargs)
         return self._part.run(op, func, args, kwargs)
 
+    def _stray(self, place, op):
+        self.strayed_at = place, op
+        self._begins = {}
+        if self._part is not None:
+            # What was dispatched until now can run again. The hooks stay to the end of the call: others may have entered theirs since.
+            self._part.stop()
+            self._end = None
+
     def leave_if_ended(self):
         """Where the part that runs has had its last op."""
-        if self._part is not None and self._place == self._end:
-            self._require_outside(self._place)
+        if self._part is not None and self._place == self._end and self._is_outside(self._place):
             self._leave()
 
-    def _require_outside(self, place):
+    def _is_outside(self, place):
+        """Whether a part can begin or end here: not inside of another module under `torch.utils.checkpoint`, which runs again by itself. Where it cannot, this is another path than the recorded one."""
         if _checkpointed.depth != self._outside:
-            raise RuntimeError(
-                f"remat: op {place} of a module, where a part of it that runs again begins or ends, is inside of another module under torch.utils.checkpoint. The policy is of other ops: "
-                "of another device, whose kernels are others, or of a model that was changed since. Record the step on the device that it is to run on, and plan it."
-            )
+            self._stray(place, "an op inside of another checkpointed module")
+        return self.strayed_at is None
 
     def _leave(self):
         if self._part is not None:
@@ -272,6 +286,10 @@ class _Part:
         entry.touches.discard(None)
         self._entries.append(entry)
         return out
+
+    def stop(self):
+        """Takes no more ops, and keeps from here on what is saved."""
+        self._is_broken = True
 
     def pack(self, tensor):
         # Not itself, by which what is saved of an op's result would hold the op.

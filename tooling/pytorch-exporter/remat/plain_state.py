@@ -405,7 +405,9 @@ def functions_of(model, step=None):
     """The functions that a step runs, as far as they can be known ahead: its own, the forward passes of modules, their hooks."""
     found = [] if step is None else [step]
     for module in model.modules():
-        found.append(type(module).forward)
+        # TorchScript has no functions in Python.
+        if not isinstance(module, torch.jit.ScriptModule):
+            found.append(type(module).forward)
         walk(attributes(module), lambda path, value, children: found.append(value) if children is None and isinstance(value, _FUNCTIONS) else None)
         for hooks in (module._forward_hooks, module._forward_pre_hooks, module._backward_hooks, module._backward_pre_hooks):
             found += hooks.values()

@@ -119,6 +119,8 @@ def _checked(policy):
 
 def _unit(fqn, module, unit, policy):
     """How a module is to run, once it is sure that the policy is of this module."""
+    if isinstance(module, torch.jit.ScriptModule):
+        raise ValueError(f"remat: module {fqn!r} is a TorchScript module, which cannot be checkpointed; apply the policy to the model given to torch.jit.script or torch.jit.trace")
     if "forward" in module.__dict__:
         raise ValueError(f"the forward of module {fqn!r} was replaced by another library, which would hide the policy's; apply the policy first")
     if isinstance(unit, list):  # remat-pytorch-policy/1, which tells nothing of the module
@@ -137,7 +139,11 @@ def _unit(fqn, module, unit, policy):
     made, here = (_release(version) for version in (policy["torch"], torch.__version__))
     if (unit["save"] or unit.get("parts")) and made != here:
         raise ValueError(f"the policy tells ops of PyTorch {made} one from the other, and this is {here}. Record the step with this PyTorch, and plan it.")
-    return Unit([{**entry, "policy": "MUST_SAVE"} for entry in unit["save"]], [tuple(part) for part in unit.get("parts", [])], unit.get("ops"))
+    return Unit([{**entry, "policy": "MUST_SAVE"} for entry in unit["save"]], [tuple(part) for part in unit.get("parts", [])], unit.get("ops"), _path_of(unit), fqn)
+
+
+def _path_of(unit):
+    return [unit["names"][place] for place in unit["path"]] if "path" in unit else None
 
 
 def _release(version):

@@ -7,12 +7,14 @@ import statistics
 import time
 
 import torch
+from torch.nn.modules.module import register_module_forward_pre_hook
 
 from .bookkeeping import measure_bookkeeping
 from .clocks import CudaClock, HostClock, wait_for_cuda
 from .files import write_file
 from .models import as_one_model
 from .recorder import Recorder
+from .restoring import generators_restorer
 
 
 @contextlib.contextmanager
@@ -40,9 +42,14 @@ def record_step(step, path, model=None, optimizer=None, inputs=None, *, repeats=
     return record_timed_step(step, path, model, optimizer, inputs, repeats=repeats, name=name, allocation_unit=allocation_unit)[0]
 
 
-def record_timed_step(step, path, model, optimizer, inputs, *, repeats, name, allocation_unit):
-    """As `record_step`; returns besides whether the times of ops are told."""
+def record_timed_step(step, path, model, optimizer, inputs, *, repeats, name, allocation_unit, draws_again=False):
+    """As `record_step`; returns besides whether the times of ops are told, and whether every step called the same modules.
+
+    `draws_again`: the recorded steps draw the random numbers of the second step, so that all of them take the same path through a model that skips modules at random.
+    """
     step()
+    draw = generators_restorer() if draws_again else lambda: None
+    called = []
     whole = as_one_model(model)
     device = None if whole is None else next((parameter.device for parameter in whole.parameters() if parameter.is_cuda), None)
     is_beside = torch.cuda.is_initialized() and (whole is None or device is not None)
@@ -51,7 +58,8 @@ def record_timed_step(step, path, model, optimizer, inputs, *, repeats, name, al
     for _ in range(repeats):
         wait_for_cuda(device)
         began, began_alone = time.perf_counter(), now()
-        step()
+        with _called_modules(called):
+            step()
         hosts.append((time.perf_counter() - began) * 1e3)
         wait_for_cuda(device)
         walls.append((time.perf_counter() - began) * 1e3)
@@ -59,6 +67,7 @@ def record_timed_step(step, path, model, optimizer, inputs, *, repeats, name, al
     for _ in range(repeats):
         recorder = Recorder(whole, optimizer, inputs)
         recorder.clock = CudaClock() if is_beside else HostClock(now)
+        draw()
         with recorder:
             step()
         recorder.clock.finish()
@@ -83,4 +92,15 @@ def record_timed_step(step, path, model, optimizer, inputs, *, repeats, name, al
         for event in ops[-1]:
             del event["ms"]
     write_file(path, last.content(name, allocation_unit))
-    return statistics.median(walls), is_timed
+    return statistics.median(walls), is_timed, all(one == called[0] for one in called)
+
+
+@contextlib.contextmanager
+def _called_modules(called):
+    """Adds a list of the modules that are called inside, in order."""
+    called.append([])
+    handle = register_module_forward_pre_hook(lambda module, args, of=called[-1]: of.append(id(module)))
+    try:
+        yield
+    finally:
+        handle.remove()

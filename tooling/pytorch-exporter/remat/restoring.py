@@ -100,7 +100,7 @@ def _restore_references(modules):
     def plain(named):
         return {name: one for name, one in named.items() if one is not None and not is_traceable_wrapper_subclass(one)}
 
-    own = [(of, plain(of)) for module in modules for of in (module._parameters, module._buffers)]
+    own = [(of, plain(of)) for module in modules for of in (module._parameters, module._buffers) if isinstance(of, dict)]
     data = [(tensor, tensor.data) for _, named in own for tensor in named.values()]
 
     def restore():

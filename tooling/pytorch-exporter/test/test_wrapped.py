@@ -205,6 +205,44 @@ class Wrapped(Folder):
             self.assertEqual([type(module) for module in model.modules()], classes)
         remat.remove(nn.Linear(1, 1))
 
+    def test_torchscript_and_policies_are_told_apart(self):
+        model = nn.Sequential(nn.Linear(4, 4), nn.Sequential(nn.Linear(4, 4), nn.Tanh()))
+        stock, x = copy.deepcopy(model), torch.randn(2, 4)
+        shapes = [list(one.shape) for one in model[1].parameters()]
+        for parts in ({}, {"parts": [[0, 3]]}):
+            unit = {"type": "Sequential", "parameters": shapes, "save": []} | parts
+            policy = {"format": "remat-pytorch-policy/4", "model": "m", "torch": torch.__version__, "modules": {"1": unit}}
+            undo = remat.apply(model, policy)
+            with self.assertRaisesRegex(RuntimeError, r"torch.jit.script cannot capture; call remat.remove\(model\) first"):
+                torch.jit.script(model)
+            # A trace is of the ops alone, and trains as the model does.
+            traced = torch.jit.trace(model, x)
+            gradients = []
+            for one in (stock, traced):
+                one.zero_grad()
+                one(x).sum().backward()
+                gradients.append([weight.grad.clone() for weight in one.parameters()])
+            self.assertTrue(all(map(torch.equal, *gradients)))
+            undo()
+            for scripted in (torch.jit.script(model), torch.jit.trace(model, x)):
+                with self.assertRaisesRegex(TypeError, "^remat: the model is a TorchScript module, [^\n]*; use the model that was given to torch.jit.script or torch.jit.trace$"):
+                    remat.apply(scripted, policy)
+            for inner in (torch.jit.script(model[1]), torch.jit.trace(model[1], x)):
+                with self.assertRaisesRegex(ValueError, "module '1' is a TorchScript module"):
+                    remat.apply(nn.Sequential(nn.Linear(4, 4), inner), {**policy, "moduleCount": len(list(nn.Sequential(nn.Linear(4, 4), inner).modules()))})
+
+    def test_a_module_around_torchscript_runs_again(self):
+        # TorchScript optimizes a module after its first call, so bits may differ from call to call.
+        stock = nn.Sequential(nn.Linear(4, 4), torch.jit.script(nn.Sequential(nn.Linear(4, 4), nn.Tanh())))
+        model = nn.Sequential(nn.Linear(4, 4), torch.jit.script(nn.Sequential(nn.Linear(4, 4), nn.Tanh())))
+        model.load_state_dict(stock.state_dict())
+        policy = {"format": "remat-pytorch-policy/4", "model": "m", "torch": torch.__version__, "modules": {"": {"type": "Sequential", "parameters": [list(one.shape) for one in model.parameters()], "save": []}}}
+        remat.apply(model, policy)
+        x = torch.randn(2, 4)
+        for one in (stock, model):
+            one(x).sum().backward()
+        self.assertTrue(all(torch.allclose(a.grad, b.grad) for a, b in zip(stock.parameters(), model.parameters())))
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)
