@@ -106,6 +106,7 @@ function weightShapes(trace: Trace, module: number): number[][] {
   return at < 0 ? [] : Array.from(row(weights.parameters, at), (tensor) => [...trace.tensorShape(tensor)]);
 }
 
+/** How many ops each call dispatches, if all dispatch as many, and the ops up to `end`, if all dispatch the same. */
 function opsOfEachCall(
   trace: Trace,
   opsOf: readonly (readonly number[])[],

@@ -102,6 +102,7 @@ export {
   savedAsNames,
   stateChangedMark,
   stateReplacedMark,
+  stateWrittenMark,
   transformedMark,
   updateEndMark,
   updateStartMark,

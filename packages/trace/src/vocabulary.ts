@@ -109,6 +109,12 @@ export const transformedMark = "transformed";
  */
 export const stateChangedMark = "stateChanged";
 
+/**
+ * The mark before an op that writes into a weight, a buffer or an attribute of the model, followed by a space and by the name of that. The two marks above are also followed by marks
+ * that begin in the same way and name the state, as `stateChanged the attribute encoder.count`.
+ */
+export const stateWrittenMark = "stateWritten";
+
 const nameOf = <T extends Record<string, number>>(table: T): readonly (keyof T)[] => {
   const names: (keyof T)[] = [];
   for (const [name, value] of Object.entries(table)) names[value] = name;

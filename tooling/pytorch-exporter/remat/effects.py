@@ -21,22 +21,22 @@ class StateWatch:
         self._hooked = []  # modules with hooks that ran since they ended
         self._generators = global_generators()
 
-    def has_changed(self, entering=None):
-        """Whether something changed since this was asked last, in a way that a second run of the modules that run now would repeat. `entering`: a module that begins, whose hooks may have run already."""
+    def changed(self, entering=None):
+        """What changed since this was asked last, in a way that a second run of the modules that run now would repeat: the state in words, or a module with the path of one of its attributes. `entering`: a module that begins, whose hooks may have run already."""
         generators = global_generators()
-        changed = generators != self._generators
+        changed = [f"the state of {of}'s random generator" for of, before, now in zip(("Python", "NumPy"), self._generators, generators) if before != now]
         self._generators = generators
         if self._running:
             # What hooks change beside the call of their module belongs to the calls around it.
             for module in [*self._hooked, *([entering] if entering in self._seen else [])]:
                 now = self._look(module)
-                changed = self._differs(_Running(module, self._seen[module], self._running[-1].since), now) or changed
+                changed += self._differing(_Running(module, self._seen[module], self._running[-1].since), now)
                 self._seen[module] = now
         self._hooked = []
         for one in self._running:
             now = self._look(one.module)
             # Each is looked at, so that none is told of twice.
-            changed = self._differs(one, now) or changed
+            changed += self._differing(one, now)
             one.attributes = now
         return changed
 
@@ -80,11 +80,12 @@ class StateWatch:
             walk(state, visit)
         return found
 
-    def _differs(self, running, now):
+    def _differing(self, running, now):
+        """The attribute that differs, if one does: the innermost of those that first do."""
         before = running.attributes
-        if before.keys() != now.keys():
-            return True
-        return any(self._is_repeated(running, before[path], token) for path, token in now.items())
+        paths = [path for path in {**before, **now} if path not in before or path not in now or self._is_repeated(running, before[path], now[path])]
+        # A list that grew differs by its length and by what is new in it.
+        return [(running.module, paths[0])] if paths else []
 
     def _is_repeated(self, running, before, now):
         if not (isinstance(before, _TensorToken) and isinstance(now, _TensorToken)):

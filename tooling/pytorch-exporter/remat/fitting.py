@@ -188,7 +188,7 @@ class _Comparison:
 
 
 def _why_left_out(one, policy):
-    differs = one.difference.what if one.difference.module == one.owner else str(one.difference)
+    differs = one.difference
     if one.is_isolated:
         return f"module {one.owner or '(the model itself)'!r} changes training if {_what_runs(one, policy)}: {differs} differs"
     what = f"module {one.unit or '(the model itself)'!r}"

@@ -20,6 +20,7 @@ from .checkpointed_regions import watch_regions
 from .cuda_memory import CudaMemory
 from .effects import StateWatch, ValuesBefore
 from .models import as_one_model, as_optimizers
+from .plain_state import attributes, walk
 from .queries import QUERIES
 from .schemas import declared
 from .sharded import ShardedModules
@@ -32,6 +33,8 @@ SCHEMA = "mem-oracle/1"
 STATE_REPLACED = "stateReplaced"
 #: Told inside the call of a module whose code changes other state than tensors that ops write into.
 STATE_CHANGED = "stateChanged"
+#: Told, with a name, right before an op that writes into a weight, a buffer or an attribute of the model.
+STATE_WRITTEN = "stateWritten"
 #: Told inside the call of a module that runs under a transform of `torch.func`.
 TRANSFORMED = "transformed"
 
@@ -60,6 +63,7 @@ class Recorder(TorchDispatchMode):
         self._is_saving = False
         self._names = weakref.WeakKeyDictionary()
         self._told = set()  # modules whose weights were told
+        self._named = {}  # names of storages that were written into, by number; None where they have none
         self._tree = None  # what modules there are, with their weights
         self._hooked = weakref.WeakSet()  # modules that have hooks of their own before their forward pass, which are no part of it
         self._watch = StateWatch(self.tables, self.events, self.model)
@@ -269,6 +273,36 @@ class Recorder(TorchDispatchMode):
         for key, of in (("w", numbers - counted), ("c", counted)):
             if of:
                 event[key] = sorted(of)
+        if running is not None and not self._in_optimizer:
+            self._name_written(numbers - counted)
+
+    def _name_written(self, numbers):
+        """Tells before an op what it writes into, if that is a weight, a buffer or a tensor in an attribute of the model."""
+        # What was there before any op.
+        numbers = numbers - self._made
+        if not numbers or self.model is None:
+            return
+        if not numbers <= self._named.keys():
+            self._named = dict.fromkeys(numbers) | self._names_of_state()
+        told = sorted({self._named[number] for number in numbers if self._named.get(number) is not None})
+        if told:
+            self._tell({"e": "mark", "name": f"{STATE_WRITTEN} {' and '.join(told)}"})
+
+    def _names_of_state(self):
+        found = {}
+
+        def name(kind, module, path, tensor):
+            for storage in untyped_storages(tensor) if tensor.layout == torch.strided else ():
+                if (number := self.tables.number_of(storage)) is not None:
+                    found.setdefault(number, f"the {kind} {self._written(module, path)}")
+
+        for module in self.model.modules():
+            for kind, of in (("weight", module.named_parameters), ("buffer", module.named_buffers)):
+                for path, tensor in of(recurse=False):
+                    name(kind, module, [path], tensor)
+        for module in self.model.modules():
+            walk(attributes(module), lambda path, value, children, module=module: name("attribute", module, path, value) if isinstance(value, torch.Tensor) else None)
+        return found
 
     def _tell_statistics(self):
         """Statistics that others read, as in evaluation, count as written: a second run would read others."""
@@ -288,7 +322,11 @@ class Recorder(TorchDispatchMode):
             if not storages.isdisjoint(self._declared):
                 continue
             ops = [event for event in self.events if event["e"] == "op" and not event.keys() & {"bw", "opt"} and not storages.isdisjoint(self._given_to(event))]
+            self._named = {}
+            name = next((name for number, name in self._names_of_state().items() if number in storages), None)
             for event in ops:
+                if name is not None:
+                    self.events.insert(next(place for place, one in enumerate(self.events) if one is event), {"e": "mark", "name": f"{STATE_WRITTEN} {name}"})
                 event["w"] = sorted({*event.get("w", ()), *storages})
                 # Its schema cannot tell what to copy before it runs.
                 event["g"] = 1
@@ -399,8 +437,10 @@ class Recorder(TorchDispatchMode):
             return
         self._look_at_state()
         self._watch.leave(module)
-        if self._has_replaced_state(module) and not in_backward():
+        replaced = self._replaced_state(module)
+        if replaced is not None and not in_backward():
             self._tell({"e": "mark", "name": STATE_REPLACED})
+            self._tell({"e": "mark", "name": f"{STATE_REPLACED} the {'weight' if replaced in dict(module.named_parameters()) else 'buffer'} {self._written(module, [replaced])}"})
         self._module_event("post_fw", fqn, self._encode_all(outputs))
         if in_backward():
             if self._running:
@@ -413,17 +453,27 @@ class Recorder(TorchDispatchMode):
 
     def _look_at_state(self, entering=None):
         # Told before the next module begins or this one ends: of the calls whose code ran until now.
-        if not self._ended and self._watch.has_changed(entering) and not in_backward():
+        changed = [] if self._ended else self._watch.changed(entering)
+        if changed and not in_backward():
             self._tell({"e": "mark", "name": STATE_CHANGED})
+            one = changed[0]
+            self._tell({"e": "mark", "name": f"{STATE_CHANGED} {one if isinstance(one, str) else 'the attribute ' + self._written(*one)}"})
 
-    def _has_replaced_state(self, module):
+    def _written(self, module, path):
+        """The name of what is in a module, as the program writes it: `model.encoder.count` is `encoder.count`."""
+        name = self._names.get(module) or type(module).__name__
+        inside = name.split(".")[1:] if self.model is not None and name.split(".")[0] == type(self.model).__name__ else [name]
+        return ".".join([*inside, *map(str, path)])
+
+    def _replaced_state(self, module):
+        """The name of a weight or buffer in a module that has another storage than when the module began."""
         while self._states:
             # Those of calls that raised are left over.
             began, state = self._states.pop()
             if began is module:
                 now = _state_of(module)
-                return any(now.get(name, before) != before for name, before in state.items())
-        return False
+                return next((name for name, before in state.items() if now.get(name, before) != before), None)
+        return None
 
     def _begin_backward(self, fqn, grad, ends_with_pass):
         self._module_event("pre_bw", fqn, [self._encode_given(grad)])

@@ -28,14 +28,14 @@ class TrainingDiffers(RuntimeError):
 
 class Difference(NamedTuple):
     what: str
-    """"the buffer `m`", "the loss"."""
+    """"the buffer 'encoder.m'", by its name in the model; "the loss"."""
     module: str | None
     """The module that it belongs to; None for what belongs to no module."""
     is_state: bool = False
     """Whether it is state of that module itself, which only the module's own code changes."""
 
     def __str__(self):
-        return self.what if self.module is None else f"{self.what} of module {self.module or '(the model itself)'!r}"
+        return self.what
 
 
 class Guilty(NamedTuple):
@@ -243,9 +243,9 @@ def _watching(model, seen):
         name = names.get(id(parameter))
         if name is not None:
             number = count("gradient", name)
-            module, _, own = name.rpartition(".")
+            module = name.rpartition(".")[0]
             # Each step has as many.
-            seen[f"step {steps()}", "gradient", (name, number)] = f"the gradient of {own!r}", module, bits_of(gradient)
+            seen[f"step {steps()}", "gradient", (name, number)] = f"the gradient of {name!r}", module, bits_of(gradient)
 
     def steps():
         return 1 + sum(1 for key in seen if key[1] == "end")
@@ -269,14 +269,15 @@ def _tell_state(seen, place, model, step, optimizers):
     """What is there after a step: all that another could start from."""
     everything = reached(model, step, (one for one in used_by(step) if isinstance(one, torch.nn.Module)))
     for number, (name, prefix, module) in enumerate(everything.modules):
+        of_model = (*([name] if name else []), *prefix)
         for path, token in _tokens(attributes(module)).items():
             if path:
-                seen[place, "attribute", (number, path)] = f"the attribute {_written((*prefix, *path))!r}", name, token
+                seen[place, "attribute", (number, path)] = f"the attribute {_written((*of_model, *path))!r}", name, token
         for kind, of in (("buffer", module.named_buffers), ("parameter", module.named_parameters)):
             for own, tensor in of(recurse=False):
-                seen[place, kind, (number, own)] = f"the {kind} {_written((*prefix, own))!r}", name, bits_of(tensor)
+                seen[place, kind, (number, own)] = f"the {kind} {_written((*of_model, own))!r}", name, bits_of(tensor)
                 if kind == "parameter" and tensor.grad is not None:
-                    seen[place, "gradient", (number, own)] = f"the gradient of {_written((*prefix, own))!r}", name, bits_of(tensor.grad)
+                    seen[place, "gradient", (number, own)] = f"the gradient of {_written((*of_model, own))!r}", name, bits_of(tensor.grad)
     optimizers = list({id(one): one for one in [*optimizers, *(one for _, _, one in everything.others if isinstance(one, torch.optim.Optimizer))]}.values())
     for number, optimizer in enumerate(optimizers):
         for path, token in _tokens(list(optimizer.state.values())).items():

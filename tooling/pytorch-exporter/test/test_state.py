@@ -97,10 +97,10 @@ class Blamed(State):
     def test_a_module_that_was_not_isolated_is_not_accused(self):
         model, _, step = make("no state")
         with mock.patch.object(Verifier, "_calls_that_change", return_value=[]):
-            seen = Verifier(model, step)._blame("1", Difference("the gradient of 'weight'", "2.up"))
+            seen = Verifier(model, step)._blame("1", Difference("the gradient of '2.up.weight'", "2.up"))
         self.assertEqual((seen.owner, seen.is_isolated), ("1", False))
         told = _why_left_out(seen, whole_blocks(model))
-        self.assertEqual(told, "training changes if module '1' runs again, and remat did not find the module that causes it: the gradient of 'weight' of module '2.up' differs")
+        self.assertEqual(told, "training changes if module '1' runs again, and remat did not find the module that causes it: the gradient of '2.up.weight' differs")
 
 
 class Forced(State):

@@ -21,6 +21,7 @@ import { UsageError } from "../usage-error.js";
 import { giveVerdict } from "../verdict/give-verdict.js";
 import { type Given, typed } from "../verdict/next-command.js";
 import { withVerdictFirst } from "../verdict/show-verdict.js";
+import { placesOfParts } from "./places-of-parts.js";
 import { describeBudget, type PlanOptions } from "./plan-options.js";
 import type { Shown } from "./show-plan.js";
 
@@ -77,12 +78,18 @@ export async function planForTorch(trace: Trace, name: string, request: TorchReq
   progress.clear();
   if (found !== undefined && isWritten)
     await writeFor("--pytorch-policy", pyTorchPolicy, writeCheckpointPolicyFile(file), io);
-  const summary = { ...summaryOf(name, answer, file, request.pricedFor), host: hostShare(trace) };
+  const summary = { ...summaryOf(trace, name, answer, file, request.pricedFor), host: hostShare(trace) };
   write(withVerdictFirst(checkpointsDocument(summary, shown.units), verdict, shown.format, io));
   if (found === undefined) throw notFound(name, { answer, maxOverhead, fixedBytes: fixedBytesOf(trace, least) });
 }
 
-function summaryOf(name: string, answer: TorchCheckpointsAnswer, file: CheckpointPolicyFile, pricedFor: string) {
+function summaryOf(
+  trace: Trace,
+  name: string,
+  answer: TorchCheckpointsAnswer,
+  file: CheckpointPolicyFile,
+  pricedFor: string,
+) {
   const { found, plain, least, stepMs, budgetBytes, byHand, refused } = answer;
   const point = (title: string, one: TorchCheckpoints): CheckpointsPoint => {
     const { peakBytes, recomputeMs, bookkeepingMs, overhead } = one;
@@ -102,6 +109,7 @@ function summaryOf(name: string, answer: TorchCheckpointsAnswer, file: Checkpoin
       name: module || "the model",
       saved: save.map(({ op }) => op),
       parts,
+      ...(parts.length > 0 && { places: placesOfParts(trace, module, parts) }),
     })),
     least: point("least found", least),
     byHand: shownByHand.map((one) => point(`by hand: ${one.name}`, one)),
@@ -109,9 +117,9 @@ function summaryOf(name: string, answer: TorchCheckpointsAnswer, file: Checkpoin
   };
 }
 
-/** Modules that lie inside a checkpointed one are none that anybody misses. */
+/** The modules that cannot be checkpointed and that do not run again anyway, inside of one that is checkpointed as a whole. */
 function inOwnCode(refused: ReadonlyMap<string, string>, policy: CheckpointPolicy): ReadonlyMap<string, string> {
-  const isCovered = (fqn: string) => policy.some((unit) => fqn.startsWith(`${unit.fqn}.`));
+  const isCovered = (fqn: string) => policy.some((unit) => unit.ops === undefined && fqn.startsWith(`${unit.fqn}.`));
   const reasons = [...refused].filter(([fqn, reason]) => !isCovered(fqn) && !reason.startsWith("it saves nothing"));
   return new Map(reasons);
 }

@@ -142,7 +142,7 @@ export class CallParts {
       for (const storage of storagesOf(trace, trace.opInputs(op))) {
         if (made.has(storage) || copied.get(op)?.includes(storage)) continue;
         const written = rules.writesOf(storage, call).at(-1) ?? -1;
-        if (written >= op) return { reason: `${trace.opName(written)} writes into what it is given`, op };
+        if (written >= op) return { reason: `${trace.opName(written)} writes into a tensor that it is given`, op };
       }
     }
     return undefined;
@@ -162,7 +162,7 @@ export class CallParts {
         .writesOf(storage, call)
         .find((op) => op > last && most(storage, trace.opWrites(op)) >= whole);
       if (written !== undefined)
-        return { reason: `${trace.opName(written)} writes into what is saved already`, op: maker[storage] };
+        return { reason: `${trace.opName(written)} writes into a tensor that is saved already`, op: maker[storage] };
     }
     return undefined;
   }
@@ -189,7 +189,7 @@ export class CallParts {
     for (const op of kept) {
       if (trace.ops.flags[op] & OpFlag.random) return { reason: `${trace.opName(op)} is random` };
       if (storagesOf(trace, trace.opWrites(op)).some((storage) => needed.has(storage)))
-        return { reason: `${trace.opName(op)} writes into what runs again` };
+        return { reason: `${trace.opName(op)} writes into a tensor that runs again` };
     }
     return undefined;
   }

@@ -5,6 +5,7 @@ import {
   Phase,
   stateChangedMark,
   stateReplacedMark,
+  stateWrittenMark,
   type Trace,
   transformedMark,
 } from "@remat/trace";
@@ -55,6 +56,7 @@ export function checkpointableUnits(script: StepScript): CheckpointableUnits {
   const replacing = callsMarked(trace, stateReplacedMark);
   const changing = callsMarked(trace, stateChangedMark);
   const transformed = callsMarked(trace, transformedMark);
+  const nameOfWrite = namesOfWrites(trace);
   const written = writtenStorages(trace);
   const writes = writesInForward(trace, written);
   const { savedUnwritten, lateWrites } = writesAfterSaves(script, written, ranges);
@@ -67,7 +69,8 @@ export function checkpointableUnits(script: StepScript): CheckpointableUnits {
   /** Why nothing in a call can run again, whatever its ops are. */
   const refusal = (call: number): string | undefined => {
     if (!isOfModel(modules[calls.module[call]].fqn)) return "it is no module of the model";
-    if (replacing.has(call)) return "it replaces its own weights or buffers as it runs";
+    const replaced = replacing.get(call);
+    if (replaced !== undefined) return `it replaces ${replaced || "its own weights or buffers"} as it runs`;
     return transformed.has(call) ? "it runs under a transform of torch.func" : undefined;
   };
   const savesSomewhere = new Set(ranges.saves.flatMap((saves, call) => (saves > 0 ? [calls.module[call]] : [])));
@@ -79,14 +82,15 @@ export function checkpointableUnits(script: StepScript): CheckpointableUnits {
     args.push(argsOf(script, call, ranges.opsOf[call]));
     if (ranges.saves[call] === 0 && savesSomewhere.has(calls.module[call])) continue;
     callsOf.set(fqn, [...(callsOf.get(fqn) ?? []), call]);
-    const of = { saves: ranges.saves[call], written, lastWrite };
-    const changes = changing.has(call) ? "its code changes state that outlives the call" : undefined;
+    const of = { saves: ranges.saves[call], written, lastWrite, nameOfWrite };
+    const changed = changing.get(call);
+    const changes = changed === undefined ? undefined : `its code changes ${changed || "state that outlives the call"}`;
     const late = lateWrites.get(call);
     const reason =
       refusal(call) ??
       changes ??
       whyNot(script, call, ranges.opsOf[call], of) ??
-      (late === undefined ? undefined : `${trace.opName(late)} writes into what is saved already`);
+      (late === undefined ? undefined : `${trace.opName(late)} writes into a tensor that is saved already`);
     if (reason !== undefined) refused.set(fqn, reason);
   }
   const runtimeMs = ops.runtimeMs.map((ms) => (ms > 0 ? ms : 0));
@@ -163,27 +167,31 @@ function whyNot(
     saves,
     written,
     lastWrite,
+    nameOfWrite,
   }: {
     readonly saves: number;
     readonly written: WrittenStorages;
+    readonly nameOfWrite: ReadonlyMap<number, string>;
     lastWrite(storage: number, call: number): number;
   },
 ): string | undefined {
   if (enter[call] < 0 || exit[call] < 0) return "its forward pass does not begin and end";
-  if (saves === 0) return "it saves nothing for the backward pass";
   const inside = new Set(opsInside);
   const isForeign = (storage: number): boolean => !inside.has(maker[storage]);
   for (const op of opsInside) {
     if (trace.ops.flags[op] & OpFlag.effectful) return `${trace.opName(op)} does more than compute`;
     for (const storage of written(op))
-      if (isForeign(storage)) return `${trace.opName(op)} writes into what was made outside`;
+      if (isForeign(storage))
+        return `${trace.opName(op)} writes into ${nameOfWrite.get(op) ?? "a tensor from outside the module"}`;
     for (const tensor of trace.opInputs(op))
       for (const storage of trace.tensorStorages(tensor)) {
         const last = lastWrite(storage, call);
-        if (last > opsInside[0] && isForeign(storage)) return `${trace.opName(last)} writes into what it is given`;
+        if (last > opsInside[0] && isForeign(storage))
+          return `${trace.opName(last)} writes into ${nameOfWrite.get(last) ?? "a tensor that it is given"}`;
       }
   }
-  return undefined;
+  // Last, so that a module that changes state is told of, whether it saves anything or not.
+  return saves === 0 ? "it saves nothing for the backward pass" : undefined;
 }
 
 /** Tells the modules of the model from others that a step calls, as a loss, which have no name in it: no policy can tell of them. */
@@ -194,11 +202,11 @@ function modelOf(fqns: readonly string[]): (fqn: string) => boolean {
 
 const rootOf = (fqn: string): string => fqn.split(".", 1)[0];
 
-/** The calls inside which a mark stands, those around it included. */
-function callsMarked(trace: Trace, mark: string): ReadonlySet<number> {
+/** The calls inside which a mark stands, those around it included, each with what the mark is about; empty if the recording does not say. */
+function callsMarked(trace: Trace, mark: string): ReadonlyMap<number, string> {
   const { events, moduleEvents, strings } = trace;
   const active = new Set<number>();
-  const found = new Set<number>();
+  const found = new Map<number, string>();
   for (let event = 0; event < events.count; event++) {
     const item = events.subject[event];
     switch (events.kind[event]) {
@@ -209,16 +217,39 @@ function callsMarked(trace: Trace, mark: string): ReadonlySet<number> {
         if (moduleEvents.phase[item] === Phase.forward) active.delete(moduleEvents.call[item]);
         break;
       case EventKind.fsdpHook:
-        // What a call's other hooks do before its forward pass is no part of it.
+        // A call's other hooks that run before its forward pass do not belong to it.
         if (events.value[event] === FsdpHook.preForwardEnd && moduleEvents.phase[item] === Phase.forward)
           found.delete(moduleEvents.call[item]);
         break;
-      case EventKind.mark:
-        if (strings[item] === mark) for (const call of active) found.add(call);
+      case EventKind.mark: {
+        const subject = subjectOf(strings[item], mark);
+        if (subject !== undefined) for (const call of active) found.set(call, found.get(call) || subject);
         break;
+      }
     }
   }
   return found;
+}
+
+/** By op: the weight, buffer or attribute of the model that it writes into. */
+function namesOfWrites({ events, strings }: Trace): ReadonlyMap<number, string> {
+  const found = new Map<number, string>();
+  let name: string | undefined;
+  for (let event = 0; event < events.count; event++) {
+    const item = events.subject[event];
+    if (events.kind[event] === EventKind.mark) name = subjectOf(strings[item], stateWrittenMark) ?? name;
+    else if (events.kind[event] === EventKind.op) {
+      if (name !== undefined) found.set(item, name);
+      name = undefined;
+    }
+  }
+  return found;
+}
+
+/** What a mark is about: empty if it does not say, undefined for another mark. */
+function subjectOf(text: string, mark: string): string | undefined {
+  if (text === mark) return "";
+  return text.startsWith(`${mark} `) ? text.slice(mark.length + 1) : undefined;
 }
 
 /** The storages that an op writes into and that were there before it, by op. */

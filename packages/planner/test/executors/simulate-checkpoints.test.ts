@@ -221,7 +221,7 @@ test("refuses parts that begin between what makes a tensor and what draws number
   expect(places.length).toBeGreaterThan(0);
   for (const place of places) {
     expect(units.partOf(call, place - 1, ops.length)).toMatchObject({ call });
-    expect(units.partOf(call, place, ops.length)).toBe(`${draws} writes into what it is given`);
+    expect(units.partOf(call, place, ops.length)).toBe(`${draws} writes into a tensor that it is given`);
   }
 });
 
@@ -277,6 +277,7 @@ describe("modules that change what they start from", () => {
 
   test.each([
     ["stateReplaced", "it replaces its own weights or buffers as it runs"],
+    ["stateReplaced the buffer encoder.codes", "it replaces the buffer encoder.codes as it runs"],
     ["transformed", "it runs under a transform of torch.func"],
   ])("do not run again, nor do those around them, with the mark %s", (name, reason) => {
     const { refused, partOf, callsOf } = withEvents(insert(end, { e: "mark", name }));
@@ -287,7 +288,20 @@ describe("modules that change what they start from", () => {
   });
 
   test("do not where an op is given what it writes its result into", () => {
-    expect(withEvents(insert(end, writes)).refused.get(inner)).toBe("aten.add.out writes into what was made outside");
+    expect(withEvents(insert(end, writes)).refused.get(inner)).toBe(
+      "aten.add.out writes into a tensor from outside the module",
+    );
+  });
+
+  test("name the state that they change", () => {
+    const written = insert(end, { e: "mark", name: "stateWritten the buffer a.codes" }, writes);
+    expect(withEvents(written).refused.get(inner)).toBe("aten.add.out writes into the buffer a.codes");
+    const changed = insert(
+      end,
+      { e: "mark", name: "stateChanged" },
+      { e: "mark", name: "stateChanged the attribute a.n" },
+    );
+    expect(withEvents(changed).refused.get(inner)).toBe("its code changes the attribute a.n");
   });
 
   test("do not where what they read is written into before they may run again, whoever made it", () => {
@@ -296,7 +310,7 @@ describe("modules that change what they start from", () => {
     const afterwards = from.findIndex((event) => event.bw === 1);
     expect(withEvents(from).refused.has(inner)).toBe(false);
     expect(withEvents(from.toSpliced(afterwards, 0, writes)).refused.get(inner)).toBe(
-      "aten.add.out writes into what it is given",
+      "aten.add.out writes into a tensor that it is given",
     );
     // By hand, as a program may update weights.
     expect(withEvents([...from, writes]).refused.has(inner)).toBe(false);

@@ -20,6 +20,8 @@ export interface CheckpointsUnit {
   readonly saved: readonly string[];
   /** Places among its ops of the parts that alone are recomputed; none where it is recomputed as a whole. */
   readonly parts: readonly (readonly [begin: number, end: number, kept?: readonly number[]])[];
+  /** By part: the module of its first op and that of its last one. Left out if nobody knows. */
+  readonly places?: readonly (readonly [from: string, to: string])[];
 }
 
 /** A plan of checkpointed modules, for `torch.utils.checkpoint`. */
@@ -126,11 +128,15 @@ function unitParts({ units, planned }: CheckpointsSummary): DocumentPart[] {
   ];
 }
 
-function rangeOf([begin, end, kept = []]: CheckpointsUnit["parts"][number]): string {
-  return `${begin} to ${end - 1}${kept.length === 0 ? "" : ` without ${kept.join(" and ")}`}`;
+function rangeOf([begin, end, kept = []]: CheckpointsUnit["parts"][number], place?: readonly [string, string]): string {
+  const without = kept.length === 0 ? "" : `, without ${kept.join(" and ")}`;
+  const ops = end - begin === 1 ? `op ${begin}` : `ops ${begin} to ${end - 1}`;
+  if (place === undefined) return `${ops}${without}`;
+  const [from, to] = place;
+  return `${from === to ? `in ${from}` : `from ${from} to ${to}`} (${ops}${without})`;
 }
 
-function savedOf({ saved, parts }: CheckpointsUnit): string {
-  if (parts.length > 0) return `all but ops ${parts.map(rangeOf).join(", ")}`;
+function savedOf({ saved, parts, places }: CheckpointsUnit): string {
+  if (parts.length > 0) return `all except ${parts.map((part, at) => rangeOf(part, places?.[at])).join(", ")}`;
   return saved.length === 0 ? "nothing" : saved.join(", ");
 }
