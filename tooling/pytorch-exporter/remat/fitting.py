@@ -51,6 +51,8 @@ class Fitted:
     """Whether steps that follow the policy were compared bit by bit with steps that do not."""
     left_out: tuple[str, ...] = ()
     """Modules that change training if they run again, and why. The plan leaves them as they are."""
+    parts: tuple[str, ...] = ()
+    """The parts of modules that run again, by the modules in which they begin and end: "from 2.b to 3.a"."""
     paths_differ: bool = False
     """Whether steps call different modules, as with LayerDrop. What was planned and measured is then the recorded path's."""
 
@@ -64,6 +66,7 @@ class Fitted:
             f"{self.name}: {_mib(self.stock_bytes)} as it is, budget {_mib(self.budget)}; "
             f"planned {_mib(self.planned_bytes)}, {self.planned_overhead:+.1%} time; measured {_mib(self.measured_bytes)}{measured}; "
             + (_what_runs_again(self.policy) or "it fits, and nothing is checkpointed")
+            + "".join(f"\n  runs again: {one}" for one in self.parts)
             + ("\n  steps call different modules, and these figures are for the recorded path: other steps may use more memory" if self.paths_differ else "")
             + "".join(f"\n  left as it is: {one}" for one in self.left_out)
         )
@@ -150,6 +153,7 @@ def _fit(command, whole, step, budget, *, inputs, seconds, repeats, verbose, ver
         policy=policy,
         verified=comparison is not None,
         left_out=() if comparison is None else tuple(comparison.left_out),
+        parts=tuple(_written_part(*place) for unit in planned.get("modules", ()) for place in unit.get("places", ())),
         paths_differ=not is_one_path,
     )
 
@@ -281,6 +285,10 @@ def _gpu_name(device):
         return None
     name = torch.cuda.get_device_name(device).lower()
     return next((gpu for gpu in _GPUS if gpu in name), None)
+
+
+def _written_part(begin, end):
+    return f"in {begin}" if begin == end else f"from {begin} to {end}"
 
 
 def _what_runs_again(policy):
