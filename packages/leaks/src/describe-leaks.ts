@@ -1,5 +1,6 @@
 import { formatBytes, formatDuration } from "@remat/trace/text";
 import { growing, type LeakMaker, type LeakReport, ofProgram } from "./leak-report.js";
+import type { LineEstimate } from "./line-estimate.js";
 import type { ProcessGrowth } from "./process-growth.js";
 
 /** What a report is of, and where memory ends. */
@@ -48,6 +49,9 @@ const besides: Readonly<Record<ProcessGrowth["what"], string>> = {
     "what the process holds besides heap, arrays and tensors (memory that an allocator keeps of what was freed, or a library's own)",
 };
 
+const howEstimated =
+  '; "20 to 30 of 40" is the 95% confidence interval for the line and the exact number from all lines, as of the last census';
+
 const lostOnCpu =
   "on the cpu backend JavaScript collects the data of what is definitely lost, and only counts grow; on wasm, webgl, webgpu and native memory does";
 
@@ -56,9 +60,9 @@ export function describeLeaks(report: LeakReport, subject: LeakSubject = {}): re
   const leaks = growing(report);
   const lines = [verdictOf(report, leaks, subject)];
   for (const maker of leaks) lines.push(...describeMaker(maker));
-  if (leaks.some(({ countError, lines: possible }) => countError !== undefined || possible !== undefined))
+  if (leaks.some(({ estimates, lines: possible }) => estimates !== undefined || possible !== undefined))
     lines.push(
-      `lines come from ${report.stacks.taken} of ${report.stacks.outlived} stacks, chosen at random; counts with ± are estimates, the total is exact`,
+      `lines come from ${report.stacks.taken} of ${report.stacks.outlived} stacks, chosen at random${leaks.some(({ estimates }) => estimates !== undefined) ? howEstimated : ""}`,
     );
   if (report.collectsLost && leaks.some(({ lost }) => lost > 0)) lines.push(lostOnCpu);
   for (const { what, bytesPerPeriod, period } of report.process)
@@ -140,28 +144,36 @@ function timeUntilFull(
 }
 
 function describeMaker(maker: LeakMaker): readonly string[] {
-  const { count, countError, lost, held, bytes, origin, names, shapes, countPerPeriod, bytesPerPeriod, period } = maker;
-  const counted = (n: number): string => (countError === undefined ? `${n}` : `about ${n} ± ${Math.ceil(countError)}`);
-  const fate = [
-    ...(lost > 0 ? [`${counted(lost)} definitely lost`] : []),
-    ...(held > 0 ? [`${counted(held)} still held`] : []),
-    ...(lost + held === 0 ? [`${counted(count)} alive`] : []),
-  ].join(", ");
+  const { bytes, origin, names, shapes, countPerPeriod, bytesPerPeriod, period, estimates } = maker;
+  const about = estimates === undefined ? "" : "about ";
   const called = names.length === 0 ? "" : ` (${names.slice(0, 2).join(", ")}${names.length > 2 ? ", …" : ""})`;
   const growth =
     countPerPeriod > 0
-      ? `${rate(countPerPeriod)} ${every(period ?? "period")}`
+      ? `${about}${rate(countPerPeriod)} ${every(period ?? "period")}`
       : `${formatBytes(Math.round(bytesPerPeriod))} ${every(period ?? "period")}`;
   return [
-    `${placeOf(maker)}: ${growth}, ${fate}, ${formatBytes(bytes)}`,
+    `${placeOf(maker)}: ${growth}, ${fateOf(maker)}, ${about}${formatBytes(Math.round(bytes))}`,
     `  ${origin === "values" ? "" : `tf.${maker.op} `}${shapes.join(", ")}${called}${within(maker)}, ${describeWay(maker)}`,
     `  fix: ${fixOf(maker)}`,
   ];
 }
 
+/** How many tensors are lost and held. Estimates are of the last census, whose total is exact. */
+function fateOf({ count, lost, held, estimates }: LeakMaker): string {
+  const counted = (estimate: LineEstimate | undefined, n: number): string =>
+    estimate === undefined ? `${n}` : `${intervalOf(estimate)} of ${estimate.of}`;
+  const fate = [
+    ...(lost > 0 ? [`${counted(estimates?.lost, lost)} definitely lost`] : []),
+    ...(held > 0 ? [`${counted(estimates?.held, held)} still held`] : []),
+  ];
+  return fate.length > 0 ? fate.join(", ") : `${counted(estimates?.alive, count)} alive`;
+}
+
+const intervalOf = ({ low, high }: LineEstimate): string => (low === high ? `${low}` : `${low} to ${high}`);
+
 /** A remedy at a line is printed only if there is one. */
 function fixOf(maker: LeakMaker): string {
-  if (maker.lines !== undefined) return fixOfUnclear(maker.lines);
+  if (maker.lines !== undefined) return fixOfUnclear(maker.lines, maker.op);
   if (maker.line === undefined && atLine.has(maker.origin)) return fixWithoutLine(maker);
   if (isHeldByProgram(maker)) return fixOfHeld;
   return maker.origin === "returned" && maker.returnedBy !== undefined && maker.returnedBy !== "tidy"
@@ -177,10 +189,10 @@ const fixWithoutLine = ({ within }: LeakMaker): string =>
     ? "the line is not known; call markPeriod() of @remat/leaks in your program to see between which marks they are made"
     : `${within} leaves them, and nothing of your program was on the stack: call it less often, or see whether the library has an issue for it`;
 
-const fixOfUnclear = (lines: NonNullable<LeakMaker["lines"]>): string =>
+const fixOfUnclear = (lines: NonNullable<LeakMaker["lines"]>, op: string): string =>
   lines.length === 0
-    ? "let it run longer: no stack of these tensors was taken"
-    : "let it run longer: too few stacks were taken to tell which line it is";
+    ? `look for results of tf.${op} of this shape that are not disposed of: no stack of these tensors was taken`
+    : `make sure that ${lines.length === 1 ? "this line disposes" : "each of these lines disposes"} of the tensors it makes`;
 
 /** What is held by nothing that is known is held by the program. */
 const isHeldByProgram = ({ origin, held, lost }: LeakMaker): boolean =>
@@ -209,14 +221,21 @@ function placeOf({ line, lines, within, op }: LeakMaker): string {
     : `${within}, with no line of the program on the stack`;
 }
 
-/** The stacks of these lines, and none of them by name as the cause: another may have made what leaks. */
+/** None of these lines is named as the cause: another may have made what leaks. */
 function describePossible(lines: NonNullable<LeakMaker["lines"]>, op: string): string {
-  const known = `tf.${op}, at a line that is not certain`;
-  if (lines.length === 0) return known;
-  const named = lines.slice(0, mostLines).map(({ line, share }) => `${Math.round(100 * share)}% of stacks at ${line}`);
-  const rest = lines.length > mostLines ? [`${lines.length - mostLines} more`] : [];
-  return `${known} (${[...named, ...rest].join(", ")})`;
+  if (lines.length === 0) return `tf.${op}, at a line that is not known`;
+  const named = lines.slice(0, mostLines).map(({ line, share }) => {
+    return share === undefined ? line : `${percentOf(share)} of the lost tensors from ${line}`;
+  });
+  const listed = [...named, ...(lines.length > mostLines ? [`${lines.length - mostLines} more`] : [])].join(", ");
+  if (lines.some(({ share }) => share !== undefined)) return `tf.${op}, at a line that is not certain (${listed})`;
+  return lines.length === 1 ? `tf.${op}, possibly at ${listed}` : `tf.${op}, at one or more of these lines: ${listed}`;
 }
+
+const percentOf = (share: number): string => {
+  const percent = Math.round(100 * share);
+  return percent === 0 ? "less than 1%" : `${percent}%`;
+};
 
 const tensors = (count: number): string => `${count} ${count === 1 ? "tensor" : "tensors"}`;
 const rate = (n: number): string => (Number.isInteger(n) || n >= 100 ? n.toFixed(0) : n.toPrecision(2));

@@ -7,8 +7,16 @@ export {
   type MatcherResult,
 } from "./expect-no-leaks.js";
 export { type HeapCensus, heapCensus, type TakeCensus } from "./heap-census.js";
-export { growing, type LeakMaker, type LeakOrigin, type LeakReport, type PossibleLine } from "./leak-report.js";
+export {
+  growing,
+  type LeakMaker,
+  type LeakOrigin,
+  type LeakReport,
+  type LineEstimates,
+  type PossibleLine,
+} from "./leak-report.js";
 export { LeakWatch, type LeakWatchOptions } from "./leak-watch.js";
+export type { LineEstimate } from "./line-estimate.js";
 export { markPeriod, onMarkedPeriod } from "./mark-period.js";
 export type { ProcessGrowth } from "./process-growth.js";
 export { type ReadSite, type SourceSite, type StackFrame, siteOfFrames } from "./source-site.js";

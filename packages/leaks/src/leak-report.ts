@@ -1,4 +1,5 @@
 import type { GrowthVerdict } from "@remat/memory/growth";
+import type { LineEstimate } from "./line-estimate.js";
 import type { ProcessGrowth } from "./process-growth.js";
 
 /** How tensors came to outlive their period. */
@@ -24,15 +25,24 @@ export type LeakOrigin =
 /** A line that may have made tensors whose own line is not known. */
 export interface PossibleLine {
   readonly line: string;
-  /** Its part of the stacks that were taken of such tensors. */
-  readonly share: number;
+  /** The part of the definitely lost tensors of this kind that the line made, estimated. Left out if none are lost, or if too few of their stacks were taken. */
+  readonly share?: number;
+}
+
+/** How many tensors of these kinds (op, dtype, shape) one line made, if only a random part of their stacks was taken. */
+export interface LineEstimates {
+  /** Of all that are alive now. */
+  readonly alive: LineEstimate;
+  /** Of those that the last census found lost, and of those that it found held. */
+  readonly lost: LineEstimate;
+  readonly held: LineEstimate;
 }
 
 /** Tensors that one line has made by one op and that are still alive. */
 export interface LeakMaker {
   /** `file:line:column`; undefined if no line of the user's was on the stack, or if the stacks that were taken do not tell which line it is. */
   readonly line: string | undefined;
-  /** Lines of the same op and shape between which the stacks do not decide, the likeliest first; left out if `line` is known. */
+  /** Lines of the same op and shape between which the stacks do not decide, the likeliest first if that is known; left out if `line` is known. */
   readonly lines?: readonly PossibleLine[];
   /** The function of a library that made them, if no line of the user's was on the stack. */
   readonly within?: string;
@@ -49,8 +59,8 @@ export interface LeakMaker {
   readonly returnedBy: string | undefined;
   readonly count: number;
   readonly bytes: number;
-  /** Standard error of `count`, if that is estimated from a part of the tensors; left out if it is exact. */
-  readonly countError?: number;
+  /** 95% confidence intervals, if counts are estimated from a random part of the tensors; left out if they are exact, and of values. */
+  readonly estimates?: LineEstimates;
   /** Of `count`: how many have no tensor object any more, and how many have; both 0 where nothing tells. */
   readonly lost: number;
   readonly held: number;

@@ -2,7 +2,8 @@ import type { TensorBirth } from "@remat/dispatch-hook/tensors";
 import { GrowthAccumulator, type MakerGrowth } from "@remat/memory/growth";
 import type { DataId, Tensor, Variable } from "@tensorflow/tfjs-core";
 import { ByRecentId } from "./by-recent-id.js";
-import type { LeakMaker, LeakOrigin, LeakReport, PossibleLine } from "./leak-report.js";
+import type { LeakMaker, LeakOrigin, LeakReport, LineEstimates, PossibleLine } from "./leak-report.js";
+import { estimateLine, type LineEstimate, type Stratum } from "./line-estimate.js";
 import type { SourceSite } from "./source-site.js";
 import type { StackPurpose, Stacks, TakenStack } from "./stacks.js";
 
@@ -11,7 +12,8 @@ interface Young {
   readonly tensor: Tensor;
   readonly birth: TensorBirth;
   readonly isVariable: boolean;
-  readonly stack: TakenStack | undefined;
+  /** Or the weight that its stack would have had, had it been chosen. */
+  readonly stack: TakenStack | number;
   readonly module: string | undefined;
 }
 
@@ -46,6 +48,8 @@ class Group extends Fates {
 
 /** The tensors that one line makes by one op. Counts are estimates where only some stacks were taken. */
 class Maker extends Group {
+  readonly kinds = new Set<Kind>();
+
   constructor(
     row: number,
     op: string,
@@ -58,22 +62,57 @@ class Maker extends Group {
 
 /** Tensors that are alike: made by one op, of one shape. Their number is exact. */
 class Kind extends Group {
-  /** How many of those that are alive each maker is estimated to have made, and of how many stacks that were taken since the start. */
-  readonly alive = new Map<number, number>();
-  readonly stacks = new Map<number, number>();
-  /** By maker, at the last census: the lost tensors whose stacks were taken, and for how many they stand. */
-  readonly lostBy = new Map<number, { stacks: number; count: number }>();
+  readonly origins: Origin[] = [];
   /** Whether the stack of each of them was taken. */
   isWhole = true;
+
+  /** The makers of which some stacks are of tensors that are alive. */
+  makers(): readonly number[] {
+    const alive = this.origins.flatMap(({ maker, alive }) => (maker === undefined || alive === 0 ? [] : [maker]));
+    return [...new Set(alive)];
+  }
+
+  /** Of how many lost tensors that a maker made the stacks were taken. */
+  lostStacks(maker: number): number {
+    return this.origins.reduce((sum, origin) => sum + (origin.maker === maker ? origin.lost : 0), 0);
+  }
+
+  estimate(maker: number, fate: Fate): LineEstimate {
+    return estimateLine(this.strata(maker, fate));
+  }
+
+  /** Those that have a fate, by the odds that their stacks had: it is decided by chance alone which of them were taken. */
+  strata(maker: number, fate: Fate): readonly Stratum[] {
+    const byWeight = new Map<number, { total: number; sampled: number; ofLine: number }>();
+    for (const origin of this.origins) {
+      const { weight, [fate]: count } = origin;
+      if (count === 0) continue;
+      let stratum = byWeight.get(weight);
+      if (stratum === undefined) byWeight.set(weight, (stratum = { total: 0, sampled: 0, ofLine: 0 }));
+      stratum.total += count;
+      if (origin.maker !== undefined) stratum.sampled += count;
+      if (origin.maker === maker) stratum.ofLine += count;
+    }
+    return [...byWeight.values()];
+  }
 }
 
-/** What is known of a tensor that has outlived its period. */
-interface Origin {
-  readonly kind: Kind;
-  /** Undefined if its stack was not taken. */
-  readonly maker: number | undefined;
-  /** How many tensors of its kind it stands for. */
-  readonly weight: number;
+/** What tensors of a kind are: alive now, or found lost or held by the last census. */
+type Fate = "alive" | "lost" | "held";
+
+/** Tensors of a kind that one maker made, or of which that is not known, and whose stacks had the same odds. */
+class Origin {
+  alive = 0;
+  lost = 0;
+  held = 0;
+
+  constructor(
+    readonly kind: Kind,
+    /** Undefined if their stacks were not taken. */
+    readonly maker: number | undefined,
+    /** How many tensors of its kind each stands for, or would have stood for. */
+    readonly weight: number,
+  ) {}
 }
 
 /** More makers and kinds than any program has lines; the tensors of further ones are counted together. */
@@ -89,6 +128,8 @@ const mostShapesOfOp = 32;
 const explainingShare = 1 / 4;
 /** Fewer may have been lost once. */
 const fewestLost = 3;
+/** The shares of lines are told if their confidence intervals are no wider. */
+const widestShare = 0.4;
 
 /** Which tensors are alive, by who made them. */
 export class LiveTensors {
@@ -172,12 +213,11 @@ export class LiveTensors {
     if (bytes > 0) this.heldData.delete(tensor.dataId);
     this.count--;
     this.bytes -= bytes;
-    const { kind, maker, weight } = this.origins[index];
+    const origin = this.origins[index];
+    const { kind, maker, weight } = origin;
+    origin.alive--;
     this.growth.freed(kind.row, bytes);
-    if (maker !== undefined) {
-      this.growth.freed(this.makers[maker].row, bytes, weight);
-      kind.alive.set(maker, kind.alive.get(maker)! - weight);
-    }
+    if (maker !== undefined) this.growth.freed(this.makers[maker].row, bytes, weight);
     if (kind.isVariable) {
       this.originOf.set(id, ~index);
       this.reassignedIds.push(id);
@@ -221,27 +261,22 @@ export class LiveTensors {
     const there = new Set<number>();
     for (const { id } of tensors) there.add(id);
     const groups = [...this.makers, ...this.kinds.values(), ...this.otherKinds.values()];
-    for (const group of groups) {
-      group.lost = group.held = 0;
-      if (group instanceof Kind) group.lostBy.clear();
-    }
+    for (const group of [...groups, ...this.origins]) group.lost = group.held = 0;
     for (const [id, index] of this.originOf) {
       if (id > oldId || index < 0) continue;
-      const { kind, maker, weight } = this.origins[index];
+      const origin = this.origins[index];
+      const { kind, maker, weight } = origin;
       const fate = there.has(id) ? "held" : "lost";
+      origin[fate]++;
       kind[fate]++;
-      if (maker === undefined) continue;
-      this.makers[maker][fate] += weight;
-      if (fate === "held") continue;
-      const lost = kind.lostBy.get(maker) ?? { stacks: 0, count: 0 };
-      kind.lostBy.set(maker, { stacks: lost.stacks + 1, count: lost.count + weight });
+      if (maker !== undefined) this.makers[maker][fate] += weight;
     }
     for (const tensor of tensors) if (tensor.kept && this.originOf.has(tensor.id)) this.kept.add(tensor.id);
   }
 
   report(): readonly LeakMaker[] {
     this.countKept();
-    const told = this.makers.map((maker) => this.tell(maker));
+    const told = this.makers.map((maker, i) => this.tellMaker(maker, i));
     const left = told.map(({ count }) => count);
     const inPart = [...this.kinds.values(), ...this.otherKinds.values()].flatMap((kind) =>
       kind.isWhole ? [] : [{ kind, all: this.tell(kind) }],
@@ -256,68 +291,69 @@ export class LiveTensors {
     return tellGroup(group, this.growth.growthOf(group.row, { isLost }));
   }
 
+  /** Of kinds of which only some stacks were taken, the line's part is estimated from all that is known of them. */
+  private tellMaker(maker: Maker, index: number): LeakMaker {
+    const told = this.tell(maker);
+    const kinds = [...maker.kinds];
+    return kinds.every(({ isWhole }) => isWhole) ? told : withEstimates(told, kinds, index);
+  }
+
   /** A line that has made tensors of which nothing can reach any more leaks for certain, however few of them had their stacks taken. */
   private blameLosers(kind: Kind, all: LeakMaker, told: LeakMaker[]): void {
     if (kind.lost < explainingShare * (kind.lost + kind.held)) return;
-    for (const [maker, lost] of kind.lostBy) {
-      const share = lost.count / kind.lost;
-      if (told[maker].verdict === "growing" || lost.stacks < fewestLost || share < explainingShare) continue;
+    for (const maker of kind.makers()) {
+      const share = kind.estimate(maker, "lost").count / kind.lost;
+      if (told[maker].verdict === "growing" || kind.lostStacks(maker) < fewestLost || share < explainingShare) continue;
       const { verdict, period, periods } = all;
-      const part = Math.min(1, share);
-      const countPerPeriod = part * all.countPerPeriod;
-      const bytesPerPeriod = part * all.bytesPerPeriod;
+      const countPerPeriod = share * all.countPerPeriod;
+      const bytesPerPeriod = share * all.bytesPerPeriod;
       told[maker] = { ...told[maker], verdict, period, periods, countPerPeriod, bytesPerPeriod };
     }
   }
 
   /** Tensors of a kind whose line is not known: that it grows is, and which lines may be the cause. What is told of them here is taken from the lines' own counts. */
   private tellUnclear(kind: Kind, all: LeakMaker, told: readonly LeakMaker[], left: number[]): readonly LeakMaker[] {
-    const makers = [...kind.stacks].map(([maker, stacks]) => ({ maker, stacks, alive: kind.alive.get(maker) ?? 0 }));
+    const makers = kind.makers().map((maker) => ({ maker, alive: kind.estimate(maker, "alive").count }));
     const isToBlame = ({ maker, alive }: (typeof makers)[number]): boolean =>
       told[maker].verdict === "growing" && alive >= explainingShare * all.count;
-    const seen = makers.reduce((sum, { stacks }) => sum + stacks, 0);
     if (all.verdict !== "growing" || makers.some(isToBlame)) {
       const rest = Math.round(all.count - makers.reduce((sum, { alive }) => sum + alive, 0));
       const steady = { ...all, verdict: "steady", countPerPeriod: 0, bytesPerPeriod: 0 } as const;
       const further = makers
         .filter(({ maker }) => all.verdict === "growing" && told[maker].verdict !== "growing")
-        .flatMap(({ maker, stacks, alive }) => {
-          const possible = this.tellPossible(kind, all, maker, { share: stacks / seen, alive });
+        .flatMap(({ maker, alive }) => {
+          const possible = this.tellPossible(kind, all, maker);
           if (possible.length > 0) left[maker] -= alive;
           return possible;
         });
       return [...further, ...(rest > 0 ? withCount(steady, rest) : [])];
     }
     for (const { maker, alive } of makers) if (told[maker].verdict !== "growing") left[maker] -= alive;
-    const lines = makers
-      .filter(({ maker }) => told[maker].line !== undefined)
-      .map(({ maker, stacks }): PossibleLine => ({ line: told[maker].line!, share: stacks / seen }))
-      .toSorted((a, b) => b.share - a.share);
+    const lines = possibleLines(
+      kind,
+      makers.flatMap(({ maker }) => {
+        const { line } = told[maker];
+        return line === undefined ? [] : [{ maker, line }];
+      }),
+    );
     return [{ ...all, lines }];
   }
 
   /** Another line may leak beside one that does for certain: if it has lost some, or if its estimate has risen. */
-  private tellPossible(
-    kind: Kind,
-    all: LeakMaker,
-    maker: number,
-    { share, alive }: { readonly share: number; readonly alive: number },
-  ): readonly LeakMaker[] {
+  private tellPossible(kind: Kind, all: LeakMaker, maker: number): readonly LeakMaker[] {
     const { row, site, lost, held } = this.makers[maker];
     if (site.line === undefined) return [];
-    const lostHere = kind.lostBy.get(maker);
-    const isLosing = lostHere !== undefined && lostHere.stacks >= fewestLost;
+    const isLosing = kind.lostStacks(maker) >= fewestLost;
     const growth = this.growth.growthOf(row, { isLost: lost > held, isPossible: true });
     const grows = growth.verdict === "growing";
     if (!isLosing && !grows) return [];
-    const part = isLosing ? Math.min(1, lostHere.count / kind.lost) : 0;
+    const part = isLosing ? kind.estimate(maker, "lost").count / kind.lost : 0;
     const countPerPeriod = grows ? growth.countPerPeriod : part * all.countPerPeriod;
     const bytesPerPeriod = grows ? growth.bytesPerPeriod : part * all.bytesPerPeriod;
     const { period } = grows ? growth : all;
-    return withCount(
-      { ...all, period, countPerPeriod, bytesPerPeriod, lines: [{ line: site.line, share }] },
-      Math.min(all.count, alive),
-    );
+    const lines = possibleLines(kind, [{ maker, line: site.line }]);
+    const told = withEstimates({ ...all, period, countPerPeriod, bytesPerPeriod, lines }, [kind], maker);
+    return withCount(told, told.count);
   }
 
   private countKept(): void {
@@ -334,17 +370,18 @@ export class LiveTensors {
     const { tensor, stack } = young;
     const kind = this.kindFor(young);
     this.stackCounts.outlived++;
-    if (stack !== undefined) this.stackCounts.taken++;
-    const maker = stack === undefined ? undefined : this.makerFor(young, stack.read());
-    const weight = maker === undefined ? 1 : stack!.weight;
+    const isTaken = typeof stack !== "number";
+    if (isTaken) this.stackCounts.taken++;
+    const maker = isTaken ? this.makerFor(young, stack.read()) : undefined;
+    const weight = isTaken ? stack.weight : stack;
     if (maker === undefined || weight > 1) kind.isWhole = false;
     kind.note(young);
     if (maker !== undefined) {
       this.makers[maker].note(young);
-      kind.stacks.set(maker, (kind.stacks.get(maker) ?? 0) + 1);
+      this.makers[maker].kinds.add(kind);
     }
     if (tensor.kept) this.kept.add(tensor.id);
-    this.hold(tensor, this.indexOf({ kind, maker, weight }));
+    this.hold(tensor, this.indexOf(kind, maker, weight));
   }
 
   private hold(tensor: Tensor, index: number): void {
@@ -355,17 +392,19 @@ export class LiveTensors {
     this.originOf.set(tensor.id, index);
     this.count++;
     this.bytes += bytes;
-    const { kind, maker, weight } = this.origins[index];
+    const origin = this.origins[index];
+    const { kind, maker, weight } = origin;
+    origin.alive++;
     this.growth.allocated(kind.row, bytes);
-    if (maker === undefined) return;
-    this.growth.allocated(this.makers[maker].row, bytes, weight);
-    kind.alive.set(maker, (kind.alive.get(maker) ?? 0) + weight);
+    if (maker !== undefined) this.growth.allocated(this.makers[maker].row, bytes, weight);
   }
 
-  private indexOf(origin: Origin): number {
-    const key = `${origin.kind.row} ${origin.maker} ${origin.weight}`;
+  private indexOf(kind: Kind, maker: number | undefined, weight: number): number {
+    const key = `${kind.row} ${maker} ${weight}`;
     let index = this.originByKey.get(key);
     if (index === undefined) {
+      const origin = new Origin(kind, maker, weight);
+      kind.origins.push(origin);
       index = this.origins.push(origin) - 1;
       this.originByKey.set(key, index);
     }
@@ -422,7 +461,39 @@ function withCount(maker: LeakMaker, count: number): readonly LeakMaker[] {
   return [{ ...maker, count: whole, bytes: (maker.bytes * whole) / maker.count, ...fatesOf(maker, whole) }];
 }
 
-function tellGroup(group: Group, growth: MakerGrowth): LeakMaker {
+/** As much as a maker is estimated to have made of some kinds. */
+function withEstimates(maker: LeakMaker, kinds: readonly Kind[], index: number): LeakMaker {
+  const each = (fate: Fate): LineEstimate => estimateLine(kinds.flatMap((kind) => kind.strata(index, fate)));
+  const estimates: LineEstimates = { alive: each("alive"), lost: each("lost"), held: each("held") };
+  const { alive, lost, held } = estimates;
+  const isExact = Object.values(estimates).every(({ low, high }) => low === high);
+  return {
+    ...maker,
+    count: alive.count,
+    bytes: (maker.bytes * alive.count) / Math.max(1, maker.count),
+    ...fatesOf({ lost: lost.count, held: held.count }, alive.count),
+    ...(!isExact && { estimates }),
+  };
+}
+
+/** The lines that may have made tensors of a kind: with their shares of the lost ones if these are most of it and enough of their stacks were taken. */
+function possibleLines(
+  kind: Kind,
+  makers: readonly { readonly maker: number; readonly line: string }[],
+): readonly PossibleLine[] {
+  const lost = makers.map(({ maker, line }) => ({ line, estimate: kind.estimate(maker, "lost") }));
+  const isTold =
+    kind.lost > kind.held && lost.every(({ estimate: { low, high } }) => high - low <= widestShare * kind.lost);
+  const shares = new Map<string, number>();
+  for (const { line, estimate } of lost) shares.set(line, (shares.get(line) ?? 0) + estimate.count / kind.lost);
+  if (!isTold) return [...shares.keys()].map((line) => ({ line }));
+  return [...shares]
+    .map(([line, share]) => ({ line, share }))
+    .filter(({ share }) => share > 0)
+    .toSorted((a, b) => b.share - a.share);
+}
+
+function tellGroup(group: Group, { countError: _, ...growth }: MakerGrowth): LeakMaker {
   const site = group instanceof Maker ? group.site : undefined;
   return {
     line: site?.line,

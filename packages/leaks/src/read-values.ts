@@ -40,9 +40,10 @@ export class ReadValues {
   read(values: ArrayBufferView, dataId: DataId): void {
     if (values.byteLength < leastBytes || this.readOf.has(values) || this.reads.size >= mostReads) return;
     const stack = this.takeStack("values");
+    if (typeof stack === "number") return;
     // Read at once: what is on a stack cannot be collected.
-    const line = stack?.read().line;
-    if (stack === undefined || line === undefined) return;
+    const { line } = stack.read();
+    if (line === undefined) return;
     if (!this.firstAt.has(line)) this.firstAt.set(line, this.ended);
     const { weight } = stack;
     const read = { line, bytes: values.byteLength, dtype: values.constructor.name, at: this.ended, dataId, weight };
@@ -78,7 +79,7 @@ export class ReadValues {
         for (; i < held.length && held[i].at <= period; i++) growth.allocated(0, held[i].bytes, held[i].weight);
         growth.endPeriod(this.kind);
       }
-      const judged = growth.growthOf(0);
+      const { countError: _, ...judged } = growth.growthOf(0);
       if (judged.verdict !== "growing") return [];
       const shapes = [...new Set(held.map(({ dtype }) => dtype))];
       const of = {

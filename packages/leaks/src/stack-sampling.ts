@@ -22,6 +22,12 @@ const tensorsBetween = 16;
 const leastMsBetween = 10;
 const highestLevel = 30;
 
+/** A stack that was taken, and the number of tensors that it stands for. */
+export interface Chosen<T> {
+  readonly stack: T;
+  readonly weight: number;
+}
+
 /**
  * Chooses at random the tensors whose stacks are taken: each costs as much as an op of a tiny model. The choice is made before anything is known about where a
  * tensor comes from, so that within a stream no line is favoured, and each that is chosen stands for as many as the odds were. Streams that would take
@@ -53,17 +59,18 @@ export class StackSampling {
     return stream;
   }
 
-  /** Takes the stack of a tensor that is chosen, and returns it with the number of tensors that it stands for. */
-  take<T>(stream: StackStream, look: () => T): { readonly stack: T; readonly weight: number } | undefined {
+  /** Takes the stack of a tensor that is chosen. Of another it returns the weight that it would have had, infinite if it had no chance. */
+  take<T>(stream: StackStream, look: () => T): Chosen<T> | number {
     stream.seen++;
     if (this.taken >= this.allowance.free) {
-      if (this.allowance.share === 0) return undefined;
+      if (this.allowance.share === 0) return Number.POSITIVE_INFINITY;
       if (stream.seen % tensorsBetween === 0) this.setLevel(stream);
     }
-    if (stream.level > 0 && this.leadingZeros() < stream.level) return undefined;
+    const weight = 2 ** stream.level;
+    if (stream.level > 0 && this.leadingZeros() < stream.level) return weight;
     this.taken++;
     stream.taken++;
-    return { stack: this.timed(stream, look), weight: 2 ** stream.level };
+    return { stack: this.timed(stream, look), weight };
   }
 
   /** Counts what `look` takes. */

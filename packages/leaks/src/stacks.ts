@@ -43,12 +43,13 @@ export class Stacks {
     this.early = new StackSampling(now, { share: 0, free: free / 2 }, seed);
   }
 
-  readonly take = (purpose: StackPurpose): TakenStack | undefined => {
+  /** Returns the stack of a tensor that is chosen, or the weight that it would have had. */
+  readonly take = (purpose: StackPurpose): TakenStack | number => {
     const sampling = this.samplingFor(purpose);
     let stream = this.streams.get(purpose);
     if (stream === undefined) this.streams.set(purpose, (stream = sampling.open()));
     const taken = sampling.take(stream, this.takeStack);
-    if (taken === undefined) return undefined;
+    if (typeof taken === "number") return taken;
     const { stack, weight } = taken;
     const from = stream;
     return { weight, read: () => sampling.timed(from, stack) };
