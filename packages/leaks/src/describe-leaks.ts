@@ -49,6 +49,9 @@ const besides: Readonly<Record<ProcessGrowth["what"], string>> = {
     "what the process holds besides heap, arrays and tensors (memory that an allocator keeps of what was freed, or a library's own)",
 };
 
+const mayBeFilling =
+  "tensors that are not lost may be in a buffer or cache that is still filling: then the growth ends once it is full";
+
 const howEstimated =
   '; "20 to 30 of 40" is the 95% confidence interval for the line and the exact number from all lines, as of the last census';
 
@@ -60,6 +63,7 @@ export function describeLeaks(report: LeakReport, subject: LeakSubject = {}): re
   const leaks = growing(report);
   const lines = [verdictOf(report, leaks, subject)];
   for (const maker of leaks) lines.push(...describeMaker(maker));
+  if (leaks.some((leak) => leak.origin !== "values" && mayEnd(leak))) lines.push(mayBeFilling);
   if (leaks.some(({ estimates, lines: possible }) => estimates !== undefined || possible !== undefined))
     lines.push(
       `lines come from ${report.stacks.taken} of ${report.stacks.outlived} stacks, chosen at random${leaks.some(({ estimates }) => estimates !== undefined) ? howEstimated : ""}`,
@@ -111,13 +115,19 @@ function verdictOf(report: LeakReport, leaks: readonly LeakMaker[], { device, ex
   const fills = ofProgram(report.periods).some(({ kind }) => kind === period);
   const end = fills && exitCode === 0 ? endOfMemory(report, device) : undefined;
   const full = end && timeUntilFull(report, period, filling, end);
-  return `memory grows by ${what.join(" and ")} ${every(period)}, seen in ${seen}${full === undefined ? "" : `; ${full}`}`;
+  const until = same.every(mayEnd) ? "if it does not end, " : "";
+  return `memory grows by ${what.join(" and ")} ${every(period)}, seen in ${seen}${full === undefined ? "" : `; ${until}${full}`}`;
 }
 
 /** Of what a maker leaves with each period. */
 function shareThatStays({ count, lost }: LeakMaker, { collectsLost }: LeakReport): number {
   return collectsLost ? 1 - lost / Math.max(1, count) : 1;
 }
+
+/** Whether it may be a buffer or cache that fills: only a longer run tells. What a model, an optimizer or the engine keeps is none. */
+const mayEnd = ({ origin, held, lost }: LeakMaker): boolean =>
+  (lost === 0 || held > lost) &&
+  (origin === "returned" || origin === "outside" || origin === "kept" || origin === "values");
 
 /** The limit that is reached first: the device's, or the backend's own. */
 function endOfMemory({ mostBytes }: LeakReport, device: LeakSubject["device"]): LeakSubject["device"] {

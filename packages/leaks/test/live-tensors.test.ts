@@ -177,3 +177,13 @@ describe("if only some stacks were taken", () => {
     expect(told).toBeGreaterThan(3);
   });
 });
+
+it("tensors that are held may be in a buffer that is not full yet", () => {
+  const filling = { name: "replay", perPeriod: () => 2, keeps: 1000 };
+  expect(textOf(simulate([filling], 100, 1, { free: 4000 }).makers)).toMatch(
+    /may be in a buffer or cache that is still filling/,
+  );
+  expect(textOf(simulate([{ name: "lost", perPeriod: () => 2 }], 100, 1, { free: 4000 }).makers)).not.toMatch(
+    /still filling/,
+  );
+});
