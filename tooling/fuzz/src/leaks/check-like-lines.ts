@@ -4,11 +4,11 @@ import { watchPredictions } from "@remat/mod-tracker";
 import * as tf from "@tensorflow/tfjs";
 import { healEngine } from "../programs/heal-engine.js";
 import { programFile, takeStackInProgram } from "./check-leaks.js";
-import { isLeak, type LikeLines, sourceOfLikeLines } from "./like-lines.js";
+import { isLeak, type LikeLines, type Place, sourceOfLikeLines } from "./like-lines.js";
 
 /** What is said of a program. */
 export interface LikeLinesFound {
-  /** What is wrong: a place is named that does not leak. */
+  /** What is wrong: a place is named that does not leak, or has a share of the lost tensors and loses none. */
   readonly wrong: string | undefined;
   /** Places that leak: how many are named, how many are among the lines that are not certain, and how many are not mentioned. */
   readonly named: number;
@@ -70,22 +70,28 @@ export async function checkLikeLines(program: LikeLines): Promise<LikeLinesFound
 export function judgeLikeLines(program: LikeLines, report: LeakReport): LikeLinesFound {
   const source = sourceOfLikeLines(program);
   const places = placesIn(source);
-  const guilty = new Set(
-    program.places.flatMap((place, k) => (isLeak(place) ? [place.isInHelper ? "helper" : `${k}`] : [])),
-  );
+  const placesThat = (does: (place: Place) => boolean): ReadonlySet<string> =>
+    new Set(program.places.flatMap((place, k) => (does(place) ? [place.isInHelper ? "helper" : `${k}`] : [])));
+  const guilty = placesThat(isLeak);
+  const losing = placesThat(({ habit }) => habit === "lost");
   const leaks = growing(report);
   const named = leaks.flatMap(({ line }) => (line === undefined ? [] : [placeAt(line, places)]));
   const innocent = named.filter((place) => !guilty.has(place));
   const unnamed = [...guilty].filter((place) => !named.includes(place));
-  const possible = leaks.flatMap(({ lines = [] }) => lines.map(({ line }) => placeAt(line, places)));
+  const unsure = leaks
+    .flatMap(({ lines = [] }) => lines)
+    .map(({ line, share }) => ({ place: placeAt(line, places), share }));
+  const possible = unsure.map(({ place }) => place);
+  const losingNone = unsure.filter(({ place, share }) => share !== undefined && !losing.has(place));
   // Without a stack no line is told.
   const isUnknown = leaks.some(({ lines }) => lines?.length === 0);
   const missed = unnamed.filter((place) => !isUnknown && !possible.includes(place));
+  const wrong = [
+    ...(innocent.length > 0 ? [`named ${innocent.join(", ")}, where ${[...guilty].join(", ")} leaks`] : []),
+    ...losingNone.map(({ place }) => `${place} has a share of the lost tensors, and loses none`),
+  ];
   return {
-    wrong:
-      innocent.length === 0
-        ? undefined
-        : [`named ${innocent.join(", ")}, where ${[...guilty].join(", ")} leaks`, ...describeLeaks(report)].join("\n"),
+    wrong: wrong.length === 0 ? undefined : [...wrong, ...describeLeaks(report)].join("\n"),
     named: guilty.size - unnamed.length,
     unclear: unnamed.length - missed.length,
     missed: missed.length,
