@@ -53,7 +53,7 @@ const mayBeFilling =
   "tensors that are not lost may be in a buffer or cache that is still filling: then the growth ends once it is full";
 
 const howEstimated =
-  '; "20 to 30 of 40" is the 95% confidence interval for the line and the exact number from all lines, as of the last census';
+  '; "20 to 30 of 40" is the 95% confidence interval for the line and the exact number from all lines (lost and held: as of the last census)';
 
 const lostOnCpu =
   "on the cpu backend JavaScript collects the data of what is definitely lost, and only counts grow; on wasm, webgl, webgpu and native memory does";
@@ -168,15 +168,15 @@ function describeMaker(maker: LeakMaker): readonly string[] {
   ];
 }
 
-/** How many tensors are lost and held. Estimates are of the last census, whose total is exact. */
+/** How many tensors are alive, lost and held. Of estimates all that are alive now, too: the last census may have seen few of them. */
 function fateOf({ count, lost, held, estimates }: LeakMaker): string {
   const counted = (estimate: LineEstimate | undefined, n: number): string =>
     estimate === undefined ? `${n}` : `${intervalOf(estimate)} of ${estimate.of}`;
-  const fate = [
+  return [
+    ...(lost + held === 0 || estimates !== undefined ? [`${counted(estimates?.alive, count)} alive`] : []),
     ...(lost > 0 ? [`${counted(estimates?.lost, lost)} definitely lost`] : []),
     ...(held > 0 ? [`${counted(estimates?.held, held)} still held`] : []),
-  ];
-  return fate.length > 0 ? fate.join(", ") : `${counted(estimates?.alive, count)} alive`;
+  ].join(", ");
 }
 
 const intervalOf = ({ low, high }: LineEstimate): string => (low === high ? `${low}` : `${low} to ${high}`);
