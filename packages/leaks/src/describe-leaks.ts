@@ -53,7 +53,11 @@ const mayBeFilling =
   "tensors that are not lost may be in a buffer or cache that is still filling: then the growth ends once it is full";
 
 const howEstimated =
-  '; "20 to 30 of 40" is the 95% confidence interval for the line and the exact number from all lines (lost and held: as of the last census)';
+  '; "20 to 30 of 40" is the 95% confidence interval for the line and the exact number from all lines';
+
+/** Whether counts are uncertain. */
+const isInterval = ({ estimates }: LeakMaker): boolean =>
+  estimates !== undefined && Object.values(estimates).some(({ low, high }) => low < high);
 
 const lostOnCpu =
   "on the cpu backend JavaScript collects the data of what is definitely lost, and only counts grow; on wasm, webgl, webgpu and native memory does";
@@ -64,9 +68,9 @@ export function describeLeaks(report: LeakReport, subject: LeakSubject = {}): re
   const lines = [verdictOf(report, leaks, subject)];
   for (const maker of leaks) lines.push(...describeMaker(maker));
   if (leaks.some((leak) => leak.origin !== "values" && mayEnd(leak))) lines.push(mayBeFilling);
-  if (leaks.some(({ estimates, lines: possible }) => estimates !== undefined || possible !== undefined))
+  if (leaks.some(({ estimates }) => estimates !== undefined))
     lines.push(
-      `lines come from ${report.stacks.taken} of ${report.stacks.outlived} stacks, chosen at random${leaks.some(({ estimates }) => estimates !== undefined) ? howEstimated : ""}`,
+      `lines come from ${report.stacks.taken} of ${report.stacks.outlived} stacks, chosen at random; lost and held are as of the last census${leaks.some(isInterval) ? howEstimated : ""}`,
     );
   if (report.collectsLost && leaks.some(({ lost }) => lost > 0)) lines.push(lostOnCpu);
   for (const { what, bytesPerPeriod, period } of report.process)
@@ -154,8 +158,8 @@ function timeUntilFull(
 }
 
 function describeMaker(maker: LeakMaker): readonly string[] {
-  const { bytes, origin, names, shapes, countPerPeriod, bytesPerPeriod, period, estimates } = maker;
-  const about = estimates === undefined ? "" : "about ";
+  const { bytes, origin, names, shapes, countPerPeriod, bytesPerPeriod, period } = maker;
+  const about = isInterval(maker) ? "about " : "";
   const called = names.length === 0 ? "" : ` (${names.slice(0, 2).join(", ")}${names.length > 2 ? ", …" : ""})`;
   const growth =
     countPerPeriod > 0
@@ -171,7 +175,7 @@ function describeMaker(maker: LeakMaker): readonly string[] {
 /** How many tensors are alive, lost and held. Of estimates all that are alive now, too: the last census may have seen few of them. */
 function fateOf({ count, lost, held, estimates }: LeakMaker): string {
   const counted = (estimate: LineEstimate | undefined, n: number): string =>
-    estimate === undefined ? `${n}` : `${intervalOf(estimate)} of ${estimate.of}`;
+    estimate === undefined ? `${n}` : intervalOf(estimate);
   return [
     ...(lost + held === 0 || estimates !== undefined ? [`${counted(estimates?.alive, count)} alive`] : []),
     ...(lost > 0 ? [`${counted(estimates?.lost, lost)} definitely lost`] : []),
@@ -179,7 +183,10 @@ function fateOf({ count, lost, held, estimates }: LeakMaker): string {
   ].join(", ");
 }
 
-const intervalOf = ({ low, high }: LineEstimate): string => (low === high ? `${low}` : `${low} to ${high}`);
+function intervalOf({ low, high, of }: LineEstimate): string {
+  if (low === of) return `${of}`;
+  return `${low === high ? low : `${low} to ${high}`} of ${of}`;
+}
 
 /** A remedy at a line is printed only if there is one. */
 function fixOf(maker: LeakMaker): string {

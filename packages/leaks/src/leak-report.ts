@@ -29,7 +29,7 @@ export interface PossibleLine {
   readonly share?: number;
 }
 
-/** How many tensors of these kinds (op, dtype, shape) one line made, if only a random part of their stacks was taken. */
+/** How many tensors of these kinds (op, dtype, shape) one line made, if only a random part of their stacks was taken; all of them if the line is not known. */
 export interface LineEstimates {
   /** Of all that are alive now. */
   readonly alive: LineEstimate;

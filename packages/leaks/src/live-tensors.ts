@@ -128,8 +128,9 @@ const mostShapesOfOp = 32;
 const explainingShare = 1 / 4;
 /** Fewer may have been lost once. */
 const fewestLost = 3;
-/** The shares of lines are told if their confidence intervals are no wider. */
+/** The shares of lines are told if their confidence intervals are no wider, and if so many stacks of lost tensors were taken. */
 const widestShare = 0.4;
+const fewestOfShares = 10;
 
 /** Which tensors are alive, by who made them. */
 export class LiveTensors {
@@ -336,7 +337,7 @@ export class LiveTensors {
         return line === undefined ? [] : [{ maker, line }];
       }),
     );
-    return [{ ...all, lines }];
+    return [{ ...all, lines, estimates: exactly(all.count, kind) }];
   }
 
   /** Another line may leak beside one that does for certain: if it has lost some, or if its estimate has risen. */
@@ -476,21 +477,30 @@ function withEstimates(maker: LeakMaker, kinds: readonly Kind[], index: number):
   };
 }
 
+/** All tensors of a kind, whichever line made them: nothing is estimated of these. */
+function exactly(alive: number, { lost, held }: Kind): LineEstimates {
+  const of = (count: number): LineEstimate => ({ count, low: count, high: count, of: count });
+  return { alive: of(alive), lost: of(lost), held: of(held) };
+}
+
 /** The lines that may have made tensors of a kind: with their shares of the lost ones if these are most of it and enough of their stacks were taken. */
 function possibleLines(
   kind: Kind,
   makers: readonly { readonly maker: number; readonly line: string }[],
 ): readonly PossibleLine[] {
-  const lost = makers.map(({ maker, line }) => ({ line, estimate: kind.estimate(maker, "lost") }));
-  const isTold =
-    kind.lost > kind.held && lost.every(({ estimate: { low, high } }) => high - low <= widestShare * kind.lost);
-  const shares = new Map<string, number>();
-  for (const { line, estimate } of lost) shares.set(line, (shares.get(line) ?? 0) + estimate.count / kind.lost);
-  if (!isTold) return [...shares.keys()].map((line) => ({ line }));
-  return [...shares]
-    .map(([line, share]) => ({ line, share }))
-    .filter(({ share }) => share > 0)
-    .toSorted((a, b) => b.share - a.share);
+  const lines = new Map(makers.map(({ line }) => [line, 0]));
+  const all = kind.origins.reduce((sum, { maker, lost }) => sum + (maker === undefined ? 0 : lost), 0);
+  let widest = 0;
+  for (const { maker, line } of makers) {
+    const { count, low, high } = kind.estimate(maker, "lost");
+    widest = Math.max(widest, (high - low) / kind.lost);
+    if (kind.lostStacks(maker) >= fewestLost) lines.set(line, lines.get(line)! + count / kind.lost);
+  }
+  const isTold = kind.lost > kind.held && all >= fewestOfShares && widest <= widestShare;
+  const shares = [...lines].filter(([, share]) => isTold && share > 0).toSorted(([, a], [, b]) => b - a);
+  return shares.length > 0
+    ? shares.map(([line, share]) => ({ line, share }))
+    : [...lines.keys()].map((line) => ({ line }));
 }
 
 function tellGroup(group: Group, { countError: _, ...growth }: MakerGrowth): LeakMaker {
