@@ -246,7 +246,9 @@ function describePossible(lines: NonNullable<LeakMaker["lines"]>, op: string): s
   });
   const listed = [...named, ...(lines.length > mostLines ? [`${lines.length - mostLines} more`] : [])].join(", ");
   if (lines.some(({ share }) => share !== undefined)) return `tf.${op}, at a line that is not certain (${listed})`;
-  return lines.length === 1 ? `tf.${op}, possibly at ${listed}` : `tf.${op}, at one or more of these lines: ${listed}`;
+  return lines.length === 1
+    ? `tf.${op}, possibly at ${listed}`
+    : `tf.${op}, possibly at one or more of these lines: ${listed}`;
 }
 
 const percentOf = (share: number): string => {

@@ -25,7 +25,10 @@ test("of lines that make the same tensors none is named that does not leak, howe
   }
   console.log({ wrong: wrong.length, ...sums, whole });
   expect(wrong.join("\n\n")).toBe("");
-  expect(whole.named).toBeGreaterThan(2 * (whole.unclear + whole.missed));
+  // Measured: 3.3 (seeds 1 and 11) and 3.9 (seed 7). Of all programs 0.67 with 60 of them, 0.97 and more with 1000; 14% to 18% are missed.
+  expect(whole.named).toBeGreaterThan(3 * (whole.unclear + whole.missed));
+  expect(sums.named).toBeGreaterThan(0.6 * (sums.unclear + sums.missed));
+  expect(sums.missed).toBeLessThan(0.2 * (sums.named + sums.unclear + sums.missed));
 }, 900_000);
 
 test.each([1, 2, 3, 4, 5, 6, 7, 8])("a second line that leaks the same tensors is mentioned: seed %i", async (seed) => {
