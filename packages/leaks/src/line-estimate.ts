@@ -24,7 +24,7 @@ const errors = 2.1;
  * finite population. Of a stratum of which nothing was sampled, nothing is assumed.
  *
  * @example
- * estimateLine([{ total: 1000, sampled: 100, ofLine: 50 }]); // { count: 500, low: 395, high: 605, of: 1000 }
+ * estimateLine([{ total: 1000, sampled: 100, ofLine: 50 }]); // { count: 500, low: 397, high: 603, of: 1000 }
  */
 export function estimateLine(strata: readonly Stratum[]): LineEstimate {
   let [of, seen, seenOfOthers, count, squares, unknown] = [0, 0, 0, 0, 0, 0];
