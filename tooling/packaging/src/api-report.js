@@ -9,14 +9,24 @@ const silent = { logLevel: ExtractorLogLevel.None, addToApiReportFile: false };
 const noted = { logLevel: ExtractorLogLevel.None, addToApiReportFile: true };
 
 /**
- * Entry points of a package and their built declarations: `{ name: "trace", types: "dist/index.d.ts" }`.
+ * An entry point and its built declarations: `{ name: "trace-emit", specifier: "@remat/trace/emit", types: "dist/emit/index.d.ts" }`.
+ *
+ * @typedef {object} EntryPoint
+ * @property {string} name of its report
+ * @property {string} specifier by which it is imported
+ * @property {string} types
+ */
+
+/**
+ * Returns the entry points of a package.
  *
  * @param {import("./workspace.js").Package} item
- * @returns {readonly { name: string, types: string }[]}
+ * @returns {readonly EntryPoint[]}
  */
 export function entryPoints(item) {
   return importedEntries(item).map(({ entry, target }) => ({
     name: entry === "." ? item.shortName : `${item.shortName}-${entry.slice(2).replaceAll("/", "-")}`,
+    specifier: `${item.name}${entry.slice(1)}`,
     types: target.types,
   }));
 }
@@ -95,7 +105,7 @@ function extractorConfig(item, types, reportFolder) {
  * The public API of an entry point as text, from its built declarations.
  *
  * @param {import("./workspace.js").Package} item
- * @param {{ name: string, types: string }} entry
+ * @param {EntryPoint} entry
  * @param {CompilerState} compilerState of {@link readDeclarations}
  */
 export async function apiReport(item, entry, compilerState) {
@@ -107,10 +117,7 @@ export async function apiReport(item, entry, compilerState) {
       messageCallback: (message) => void (message.handled = true),
     });
     const report = await readFile(join(folder, "report.api.md"), "utf8");
-    return report.replace(
-      /^## API Report File for .*$/m,
-      `## API of \`${item.name}${entry.name === item.shortName ? "" : entry.name.slice(item.shortName.length).replace("-", "/")}\``,
-    );
+    return report.replace(/^## API Report File for .*$/m, `## API of \`${entry.specifier}\``);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -123,7 +130,7 @@ export const reportsFolder = join(root, "etc");
  * Compares an entry point's API with its kept report, or keeps it.
  *
  * @param {import("./workspace.js").Package} item
- * @param {{ name: string, types: string }} entry
+ * @param {EntryPoint} entry
  * @param {{ update: boolean, declarations: CompilerState }} options
  * @returns {Promise<string | undefined>} what differs
  */
