@@ -5,14 +5,32 @@
  */
 
 /**
- * The program on a page: all its blocks of JavaScript and TypeScript, one after the other, as a reader types them. Undefined where it has none.
+ * Returns the program on a page: all its blocks of JavaScript and TypeScript, one after the other, as a reader types them. Undefined if it has none.
  *
  * @param {string} page Markdown
  * @returns {string | undefined}
  */
 export function pageProgram(page) {
-  const blocks = [...page.matchAll(/^```[jt]s\r?\n([^]*?)^```/gm)].map(([, block]) => block);
+  const blocks = programBlocks(page);
   return blocks.length === 0 ? undefined : blocks.join("\n");
+}
+
+/**
+ * Returns the first block of JavaScript or TypeScript on a page. Undefined if it has none.
+ *
+ * @param {string} page Markdown
+ * @returns {string | undefined}
+ */
+export function firstExample(page) {
+  return programBlocks(page)[0];
+}
+
+/**
+ * @param {string} page Markdown
+ * @returns {readonly string[]}
+ */
+function programBlocks(page) {
+  return [...page.matchAll(/^```[jt]s\r?\n([^]*?)^```/gm)].map(([, block]) => block);
 }
 
 /**
