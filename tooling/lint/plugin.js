@@ -387,7 +387,7 @@ const inputFilesRule = {
         for (const specifier of node.specifiers) {
           const name = specifier.type === "ImportSpecifier" ? specifier.imported.name : "*";
           if (name !== "*" && !openers.has(name)) continue;
-          const message = `A file of the user's may be a device or a pipe that never ends: read it by readInput, readInputText or openInput of @remat/output-file, not by ${name} of ${node.source.value}. What reads remat's own files is listed in tooling/lint/own-files.js.`;
+          const message = `A file of the user's may be a device or a pipe that never ends: read it by readInput, readInputText or openInput of @remat/trace/files, not by ${name} of ${node.source.value}. What reads remat's own files is listed in tooling/lint/own-files.js.`;
           context.report({ node: specifier, message });
         }
       },
