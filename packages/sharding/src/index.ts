@@ -1,4 +1,4 @@
-export type { FsdpModuleState } from "../state-labels.js";
+export type { FsdpModuleState } from "./state-labels.js";
 export { accumulatedRun } from "./accumulated-run.js";
 export { CheckpointedRun } from "./checkpointed-run.js";
 export { checkpointedUnits, type RunningModules } from "./checkpointed-units.js";

@@ -1,4 +1,4 @@
-"""Writes the recorded step of a sharded model that tests of @remat/mem-tracker read, with the figures of PyTorch's tracker."""
+"""Writes the recorded step of a sharded model that tests of @remat/sharding read, with the figures of PyTorch's tracker."""
 
 import gzip
 import json

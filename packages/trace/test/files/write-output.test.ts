@@ -15,7 +15,14 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
-import { checkOutput, isStandardOutput, refusedOutput, replaceFile, writeNewFile, writeOutput } from "../../src/files/index.js";
+import {
+  checkOutput,
+  isStandardOutput,
+  refusedOutput,
+  replaceFile,
+  writeNewFile,
+  writeOutput,
+} from "../../src/files/index.js";
 
 const root = mkdtempSync(join(tmpdir(), "remat-output-"));
 let folder = root;

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
-import { parseShardingPlan, writeShardingPlan } from "@remat/mem-tracker/fsdp";
+import { parseShardingPlan, writeShardingPlan } from "@remat/sharding";
 import { writeTrace } from "@remat/trace";
 import { traceFakeStep } from "@remat/tracer";
 import * as tf from "@tensorflow/tfjs";
