@@ -1,13 +1,16 @@
 #!/usr/bin/env node
 // Runs every check, and prints what failed, once more, and the sum. Called by .ci/run, which sees to pnpm.
+import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { countGoldens, countLines, countOne, countTasks, countTests } from "./src/count-checks.js";
 import { nativeTests } from "./src/native-tests.js";
+import { neverRun } from "./src/never-run.js";
 import { runStage } from "./src/run-stage.js";
 import { seedOfSources } from "./src/seed-of-sources.js";
+import { testReports } from "./src/test-reports.js";
 import { workAtOnce } from "./src/work-at-once.js";
 
 const cwd = fileURLToPath(new URL("../../", import.meta.url));
@@ -30,21 +33,54 @@ function nativeApp(name) {
   return app === undefined ? env : { ...env, NATIVE_APP: app };
 }
 
+/** Vitest's reports of all stages, for what none of them has run. @type {string[]} */
+const reports = [];
+
 /**
- * A stage that runs tests by this command and arguments of vitest, which has it write a report that can be counted.
+ * Adds up reports, and keeps them.
+ *
+ * @param {readonly string[]} texts vitest's JSON reports
+ * @returns {import("./src/count-checks.js").Count}
+ */
+function takeReports(texts) {
+  reports.push(...texts);
+  const counts = texts.map(countTests);
+  return {
+    passed: counts.reduce((sum, { passed }) => sum + passed, 0),
+    failures: counts.flatMap(({ failures }) => failures),
+  };
+}
+
+/**
+ * A stage that runs a tier of tests by turbo, a vitest for each package.
  *
  * @param {string} name
  * @param {readonly string[]} command
+ * @param {"test" | "test-e2e"} tier
  * @param {Partial<import("./src/run-stage.js").Stage>} more
  * @returns {import("./src/run-stage.js").Stage}
  */
-function testStage(name, command, more) {
-  const report = join(folder, `${name}.json`);
+function tierStage(name, command, tier, more) {
+  return { name, command, count: () => takeReports(testReports(cwd, tier)), ...more };
+}
+
+/**
+ * A stage that runs the tests of these files on a native backend.
+ *
+ * @param {"tfjs-node" | "tfjs-node-gpu"} backend
+ * @param {readonly string[]} files
+ * @returns {import("./src/run-stage.js").Stage}
+ */
+function nativeStage(backend, files) {
+  const report = join(folder, `native-${backend}.json`);
   return {
-    name,
-    command: [...command, "--reporter=default", "--reporter=json", `--outputFile.json=${report}`],
-    count: () => countTests(readFileSync(report, "utf8")),
-    ...more,
+    name: `native tests on ${backend}`,
+    command: [
+      ...["pnpm", "exec", "vitest", "run", "--testNamePattern=tensorflow"],
+      ...["--reporter=default", "--reporter=json", `--outputFile.json=${report}`, ...files],
+    ],
+    env: () => nativeApp(backend),
+    count: () => takeReports([readFileSync(report, "utf8")]),
   };
 }
 
@@ -109,29 +145,22 @@ const parts = [
     { name: "native", command: ["node", "tooling/ci/build-native.js", nativeFolders], count: okLines },
   ],
   [
-    // The second command of the README, where there is no native backend.
-    testStage("test", ["npx", "-y", "pnpm@12.21.0", "test"], {
+    // The second command of the README, on a machine without a native backend.
+    tierStage("test", ["npx", "-y", "pnpm@12.21.0", "test"], "test", {
       isAlone: true,
       env: freshMachine,
       timeoutMs: 3_000_000,
     }),
   ],
   [
-    testStage("native tests on tfjs-node-gpu", ["pnpm", "test", "--testNamePattern=tensorflow", ...nativeTests(cwd)], {
+    tierStage("end-to-end tests", ["pnpm", "exec", "turbo", "run", "test:e2e", "--continue"], "test-e2e", {
       env: () => nativeApp("tfjs-node-gpu"),
+      timeoutMs: 3_000_000,
     }),
   ],
-  [
-    // Where there is no GPU the two compute alike: what asks the addon itself is enough.
-    testStage(
-      "native tests on tfjs-node",
-      [
-        ...["pnpm", "test", "--testNamePattern=tensorflow"],
-        ...nativeTests(cwd, ["packages/dispatch-hook/test/backends", "apps/cli/test/native"]),
-      ],
-      { env: () => nativeApp("tfjs-node") },
-    ),
-  ],
+  [nativeStage("tfjs-node-gpu", nativeTests(cwd).filter((file) => !file.endsWith(".e2e.test.ts")))],
+  // Without a GPU, both packages compute the same. The tests that ask the addon itself are enough.
+  [nativeStage("tfjs-node", nativeTests(cwd, ["packages/dispatch-hook/test/backends", "apps/cli/test/native"]))],
   [
     { name: "packages", command: ["pnpm", "packages"], count: okLines },
     {
@@ -186,6 +215,7 @@ try {
     }
     if (stages[0].name === "install" && failures.length > 0) break;
   }
+  failures.push(...neverRun(cwd, testFiles(), reports).map((test) => `no stage ran ${test}`));
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
@@ -196,6 +226,12 @@ for (const failure of failures) {
 }
 console.log(`${passed} passed, ${failures.length} failed`);
 if (failures.length > 0) process.exitCode = 1;
+
+/** The test files of the workspace, as Git lists them. @returns {readonly string[]} */
+function testFiles() {
+  const { stdout } = spawnSync("git", ["ls-files", "*.test.ts", "*.test.tsx"], { cwd, encoding: "utf8" });
+  return stdout.split("\n").filter((file) => file !== "");
+}
 
 /** @type {(begin: number) => string} */
 function secondsSince(begin) {
