@@ -9,7 +9,7 @@ export const mostLevels = 1000;
 export function parseJsonText(text: string): unknown {
   if (isTooDeep(text)) throw new SyntaxError(`its lists and objects are nested more than ${mostLevels} levels deep`);
   try {
-    return JSON.parse(text.startsWith("\uFEFF") ? text.slice(1) : text);
+    return JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
   } catch (cause) {
     if (!(cause instanceof SyntaxError)) throw cause;
     throw new SyntaxError(whereOf(text, cause.message), { cause });
