@@ -5,12 +5,10 @@ import { outputFormats } from "@remat/reporting/formats";
 import { degenerateSample } from "@remat/testkit";
 import { writeTrace } from "@remat/trace";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { buildShell } from "../../report/build-shell.js";
 import { viewNames } from "../../terminal/src/index.js";
 import { remat } from "./run.js";
 
 const folder = mkdtempSync(join(tmpdir(), "remat-degenerate-"));
-beforeAll(() => buildShell());
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Values that stand where a number or a name is missing. */

@@ -3,8 +3,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { formatBytes } from "@remat/reporting";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { buildShell } from "../../report/build-shell.js";
+import { afterAll, describe, expect, it } from "vitest";
 import { TraceDocument } from "../../terminal/src/document/trace-document.js";
 import { parseModelOptions } from "../src/model-options.js";
 import { parsePricing } from "../src/pricing-options.js";
@@ -12,7 +11,6 @@ import { openTarget } from "../src/terminal/open-target.js";
 import { remat } from "./run.js";
 
 const folder = mkdtempSync(join(tmpdir(), "remat-one-verdict-"));
-beforeAll(() => buildShell());
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const example = (path: string): string => fileURLToPath(new URL(`../../../examples/${path}`, import.meta.url));

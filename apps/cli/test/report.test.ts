@@ -6,7 +6,6 @@ import { memoryTimeline } from "@remat/memory";
 import { extractReport } from "@remat/report";
 import { parseTrace } from "@remat/trace";
 import { beforeAll, describe, expect, it } from "vitest";
-import { buildShell } from "../../report/build-shell.js";
 import { remat } from "./run.js";
 
 const golden = (name: string): string =>
@@ -19,9 +18,7 @@ const folder = mkdtempSync(join(tmpdir(), "remat-report-"));
 const path = (name: string): string => join(folder, name);
 const report = (name: string) => extractReport(readFileSync(path(name), "utf8"));
 
-beforeAll(async () => {
-  await buildShell();
-});
+beforeAll(async () => {});
 
 describe("remat report", () => {
   it("writes one file, from which everything can be read back", async () => {

@@ -1,5 +1,6 @@
 import { rmSync } from "node:fs";
 import type { TestProject } from "vitest/node";
+import { buildShell } from "../../report/build-shell.js";
 import { bundleProcesses } from "./bundle-processes.js";
 
 declare module "vitest" {
@@ -9,9 +10,9 @@ declare module "vitest" {
   }
 }
 
-/** Bundles the processes of `remat run` and `remat doctor` from their sources, once for all files; returns what removes them. */
+/** Bundles the processes of `remat run` and `remat doctor`, and the page of reports, from their sources, once for all files. Returns a function that removes the processes. */
 export default async function setup(project: TestProject): Promise<() => void> {
-  const folder = await bundleProcesses();
+  const [folder] = await Promise.all([bundleProcesses(), buildShell()]);
   project.provide("processes", folder);
   return () => rmSync(folder, { recursive: true, force: true });
 }

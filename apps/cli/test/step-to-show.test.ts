@@ -8,8 +8,7 @@ import { extractReport } from "@remat/report";
 import { AlignedOps, formatBytes, formatPercent } from "@remat/reporting";
 import { heldTree } from "@remat/reporting/held-tree";
 import { readPlan } from "@remat/trace";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { buildShell } from "../../report/build-shell.js";
+import { afterAll, describe, expect, it } from "vitest";
 import { openTarget } from "../src/terminal/open-target.js";
 import { remat } from "./run.js";
 
@@ -43,7 +42,6 @@ const reportOf = async (...args: string[]) => {
   return extractReport(readFileSync(path, "utf8"));
 };
 
-beforeAll(() => buildShell());
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe("report and terminal show of a model what remat plan plans", () => {

@@ -8,7 +8,6 @@ import { formatBytes, presentQuestion, type WhatIfRow } from "@remat/reporting";
 import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { buildShell } from "../../report/build-shell.js";
 import { loadTrace } from "../src/load-trace.js";
 import { modelSource } from "../src/model-source.js";
 import { presentStep } from "../src/what-if/present-step.js";
@@ -23,7 +22,6 @@ const pricing = { device: deviceSpec("a100"), isAsked: false };
 let present: PresentStep;
 
 beforeAll(async () => {
-  await buildShell();
   writeFileSync(
     model,
     `export default ({ tf }) => tf.sequential({ layers: [
