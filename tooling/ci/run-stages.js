@@ -158,7 +158,12 @@ const parts = [
       timeoutMs: 3_000_000,
     }),
   ],
-  [nativeStage("tfjs-node-gpu", nativeTests(cwd).filter((file) => !file.endsWith(".e2e.test.ts")))],
+  [
+    nativeStage(
+      "tfjs-node-gpu",
+      nativeTests(cwd).filter((file) => !file.endsWith(".e2e.test.ts")),
+    ),
+  ],
   // Without a GPU, both packages compute the same. The tests that ask the addon itself are enough.
   [nativeStage("tfjs-node", nativeTests(cwd, ["packages/dispatch-hook/test/backends", "apps/cli/test/native"]))],
   [

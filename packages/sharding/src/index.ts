@@ -1,4 +1,3 @@
-export type { FsdpModuleState } from "./state-labels.js";
 export { accumulatedRun } from "./accumulated-run.js";
 export { CheckpointedRun } from "./checkpointed-run.js";
 export { checkpointedUnits, type RunningModules } from "./checkpointed-units.js";
@@ -31,6 +30,7 @@ export {
   shardRanks,
 } from "./sharding-plan.js";
 export { type FsdpSimulation, simulateFsdp } from "./simulate-fsdp.js";
+export type { FsdpModuleState } from "./state-labels.js";
 export type { StreamWork } from "./stream-work.js";
 export { usualWrap } from "./usual-wrap.js";
 export { refusesRecordedOptimizer, torchOptimizerCode, torchOptimizerNames, withOptimizer } from "./with-optimizer.js";

@@ -4,12 +4,14 @@ const tries = 60;
 const betweenMs = 5000;
 
 /**
- * Installs Debian's packages where that can be done: on Linux, as root, where there is `apt-get`. Waits up to five minutes for another `apt-get` that
- * holds its lock, since test files install what they need beside each other. Returns whether they are there now.
+ * Installs Debian packages with `apt-get`, after printing which. Does so in CI and if `REMAT_INSTALL_TOOLS=1` is set, since nobody expects tests to change the system. Needs Linux and root.
+ * Waits up to five minutes for another `apt-get`, since test files install beside each other. Returns whether the packages are installed now.
  */
 export function installByApt(...packages: readonly string[]): boolean {
+  if (process.env["CI"] !== "true" && process.env["REMAT_INSTALL_TOOLS"] !== "1") return false;
   if (process.platform !== "linux" || process.getuid?.() !== 0) return false;
   if (aptGet("--version").status !== 0) return false;
+  console.error(`Installing for the tests that need it: apt-get install ${packages.join(" ")}`);
   return waitForLock("update", "-qq") && waitForLock("install", "-y", "-qq", "--no-install-recommends", ...packages);
 }
 

@@ -14,13 +14,12 @@ export interface Tool<Found> {
 }
 
 /**
- * Finds a tool; where it is not there, Debian's own is installed if that can be done. Without it the tests that need it do not run, which is
- * said, and is a failure in CI.
+ * Finds a tool. If it is missing, installs it where {@link installByApt} may. Otherwise the tests that need it are skipped with a message, which is a failure in CI.
  */
 export function requireTool<Found>({ name, find, packages, withoutIt, nextStep }: Tool<Found>): Found | undefined {
   const found = find() ?? (installByApt(...packages) ? find() : undefined);
   if (found !== undefined) return found;
-  const message = `NO ${name}: ${withoutIt}. ${nextStep}`;
+  const message = `NO ${name}: ${withoutIt}. ${nextStep} As root on Debian, REMAT_INSTALL_TOOLS=1 installs it.`;
   if (process.env["CI"] === "true") throw new Error(message);
   console.error(`\n${"!".repeat(message.length)}\n${message}\n${"!".repeat(message.length)}\n`);
   return undefined;

@@ -8,6 +8,8 @@ import type { TestProjectInlineConfiguration } from "vitest/config";
 interface Exceptions {
   /** File that prepares something for all test files, from the project's folder. */
   readonly globalSetup?: string;
+  /** In place of it, for `*.e2e.test.ts`. */
+  readonly e2eSetup?: string;
   /** File that runs before each test file, from the project's folder. */
   readonly setupFile?: string;
   /** Whether tests import `@remat/*` as built, instead of from sources. */
@@ -18,7 +20,7 @@ interface Exceptions {
 
 const exceptions: Readonly<Record<string, Exceptions>> = {
   "apps/cli": { globalSetup: "test/setup.ts", setupFile: "test/bundled-processes.ts" },
-  "apps/report": { globalSetup: "test/setup.ts", isIsolated: true },
+  "apps/report": { globalSetup: "test/setup.ts", e2eSetup: "test/e2e-setup.ts", isIsolated: true },
   "packages/checkpoint": { isIsolated: true },
   "packages/program": { isIsolated: true },
   "tooling/browser": { globalSetup: "test/setup.ts", isIsolated: true },
@@ -33,13 +35,14 @@ const exceptions: Readonly<Record<string, Exceptions>> = {
 };
 
 /**
- * The kinds of test files, by the end of their names. `*.alone.test.ts` mocks modules or needs a new process. `*.e2e.test.ts` starts processes, browsers, terminals or bundlers, or
+ * The kinds of test files, by the end of their names. `*.alone.test.ts` and `*.alone.e2e.test.ts` mock modules or need a new process. `*.e2e.test.ts` starts processes, browsers, terminals or bundlers, or
  * needs the native backend; `pnpm test` leaves it to `pnpm test:all`.
  */
 const kinds = [
   { suffix: "", end: ".test.ts", isIsolated: undefined },
   { suffix: ":alone", end: ".alone.test.ts", isIsolated: true },
   { suffix: ":e2e", end: ".e2e.test.ts", isIsolated: undefined },
+  { suffix: ":alone:e2e", end: ".alone.e2e.test.ts", isIsolated: true },
 ] as const;
 
 /** The vitest projects of the workspace: one for each folder with tests and each kind of test file in it. Named after the folder: `memory`, `memory:alone`, `memory:e2e`. */
@@ -47,8 +50,8 @@ export function testProjects(root: string): TestProjectInlineConfiguration[] {
   return testFolders(root).flatMap((folder) => {
     const files = readdirSync(join(root, folder, "test"), { recursive: true, encoding: "utf8" });
     const name = folder.split("/").at(-1)!;
-    return kinds.flatMap((kind, i) => {
-      const others = kinds.filter((other) => other.end.length > kind.end.length).map(({ end }) => end);
+    return kinds.flatMap((kind) => {
+      const others = kinds.filter(({ end }) => end !== kind.end && end.endsWith(kind.end)).map(({ end }) => end);
       if (!files.some((file) => file.endsWith(kind.end) && !others.some((end) => file.endsWith(end)))) return [];
       const options = exceptions[folder] ?? {};
       const isIsolated = kind.isIsolated ?? options.isIsolated ?? false;
@@ -56,9 +59,13 @@ export function testProjects(root: string): TestProjectInlineConfiguration[] {
         projectOf(
           join(root, folder),
           `${name}${kind.suffix}`,
-          { ...options, isIsolated },
+          {
+            ...options,
+            isIsolated,
+            ...(kind.end.includes("e2e") && options.e2eSetup !== undefined && { globalSetup: options.e2eSetup }),
+          },
           kind.end,
-          i === 0 ? others : [],
+          others,
         ),
       ];
     });

@@ -15,11 +15,14 @@ const parts = [
 ].map((name) => `@remat/${name}`);
 
 describe("the root of", () => {
-  test.each([...roots, ...parts, "remat", "remat/panel"])("%s bundles for a browser, without a module of Node's", async (name) => {
-    const { imports, text } = await bundleForBrowser(`export * from "${name}";`);
-    expect(imports).toEqual([]);
-    expect(text.length).toBeGreaterThan(0);
-  });
+  test.each([...roots, ...parts, "remat", "remat/panel"])(
+    "%s bundles for a browser, without a module of Node's",
+    async (name) => {
+      const { imports, text } = await bundleForBrowser(`export * from "${name}";`);
+      expect(imports).toEqual([]);
+      expect(text.length).toBeGreaterThan(0);
+    },
+  );
 });
 
 test("what chooses a backend from disk does not", async () => {
