@@ -235,15 +235,32 @@ describe("a page", () => {
   });
 });
 
-describe("changesets", () => {
-  const files = readdirSync(join(root, ".changeset")).filter((file) => file.endsWith(".md"));
+describe("releases", () => {
+  const published = publishedPackages();
 
-  it.each(files)("%s names packages that are published, each once", (file) => {
-    const [, head = ""] = readFileSync(join(root, ".changeset", file), "utf8").split("---\n");
-    const names = [...head.matchAll(/^"([^"]+)": (?:major|minor|patch)$/gm)].map(([, name]) => name);
-    expect(names).toHaveLength(head.trim().split("\n").length);
-    expect(new Set(names).size).toBe(names.length);
-    const published = publishedPackages().map(({ name }) => name);
-    for (const name of names) expect(published).toContain(name);
+  it("have changesets that name published packages, each once", () => {
+    for (const file of readdirSync(join(root, ".changeset")).filter((name) => name.endsWith(".md"))) {
+      const [, head = ""] = readFileSync(join(root, ".changeset", file), "utf8").split("---\n");
+      const names = [...head.matchAll(/^"([^"]+)": (?:major|minor|patch)$/gm)].map(([, name]) => name);
+      expect(names, file).toHaveLength(head.trim().split("\n").length);
+      expect(new Set(names).size, file).toBe(names.length);
+      expect(
+        published.map(({ name }) => name),
+        file,
+      ).toEqual(expect.arrayContaining(names));
+    }
   });
+
+  it("give all packages one version", () => {
+    expect(new Set(published.map(({ manifest }) => manifest["version"])).size).toBe(1);
+  });
+
+  it.each(published.map(({ name, folder, manifest }) => ({ name, folder, version: manifest["version"] as string })))(
+    "$name has a changelog whose newest entry is its version",
+    ({ name, folder, version }) => {
+      const lines = readFileSync(join(folder, "CHANGELOG.md"), "utf8").split("\n");
+      expect(lines[0]).toBe(`# ${name}`);
+      expect(lines.find((line) => line.startsWith("## "))).toBe(`## ${version}`);
+    },
+  );
 });
