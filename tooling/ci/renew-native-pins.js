@@ -1,15 +1,18 @@
 #!/usr/bin/env node
-// Writes apps/cli/src/native/pins.json anew: what `remat setup native` fetches, with the hashes that it must have. To renew it, for another TensorFlow or
-// tfjs-node or for newer dependencies of that: `pnpm pins [TENSORFLOW [TFJS-NODE]]`, look at the difference, `pnpm test --project cli native`, and build by
-// `node tooling/ci/build-native.js`. The hashes are what npm's registry and PyPI (or PIP_INDEX_URL) say today.
+// Writes apps/cli/src/native/pins.json again: the files that `remat setup native` fetches, with their hashes. The release of tfjs-node is the one that
+// pnpm-workspace.yaml declares. To renew it, for that release, for another TensorFlow or for newer dependencies: run `pnpm pins [TENSORFLOW]`, review the
+// difference, run `pnpm vitest run --project ci --project cli native`, and build with `node tooling/ci/build-native.js`. The hashes come from npm's registry
+// and PyPI (or PIP_INDEX_URL).
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const file = new URL("../../apps/cli/src/native/pins.json", import.meta.url);
 const before = JSON.parse(readFileSync(file, "utf8"));
-const [tensorflow = before.wheels.x64.version, tfjsNode = before.packages["tfjs-node"].version] = process.argv.slice(2);
+const [tensorflow = before.wheels.x64.version] = process.argv.slice(2);
+const { version: tfjsNode } = createRequire(import.meta.url)("@tensorflow/tfjs-node/package.json");
 
 /** @param {string} name */
 function lock(name) {
