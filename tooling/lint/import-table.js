@@ -38,7 +38,7 @@ export const importTable = {
       "runtime-estimator/step",
     ],
   },
-  sharding: { pure: true, imports: ["trace", "memory"] },
+  sharding: { pure: true, imports: ["trace", "memory", "runtime-estimator/aten"] },
   "sharding/compare": { pure: true, imports: ["trace", "memory", "runtime-estimator"] },
   planner: { pure: true, imports: ["trace", "memory", "sac-core", "runtime-estimator", "sharding"] },
   "planner/node": { pure: false, imports: ["trace"] },
@@ -245,6 +245,7 @@ export const alsoAllowed = {
   reporting: ["answers", "baseline", "documents", "formats", "held-tree", "sharding", "verdict"].map(
     (folder) => `reporting/${folder}`,
   ),
+  "runtime-estimator": ["runtime-estimator/aten"],
   trace: ["trace/emit", "trace/text"],
   tracer: ["tracer/step"],
   "keras-loader": ["keras-loader/weights"],

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { join, posix, relative, sep } from "node:path";
+import { atenHomes, otherAtenNames } from "./aten-names.js";
 import { builtTypes, emissionHome, targets } from "./generated-text.js";
 import { alsoAllowed, entryOf, importTable, packageFolder } from "./import-table.js";
 import { ownFileReaders } from "./own-files.js";
@@ -395,6 +396,29 @@ const inputFilesRule = {
   },
 };
 
+const atenMessage =
+  "Only packages/pytorch and packages/runtime-estimator/src/aten know ATen ops by name: ask a function of @remat/runtime-estimator/aten, or have the importer store the fact in the trace. Exceptions are listed with reasons in tooling/lint/aten-names.js.";
+
+const atenNamesRule = {
+  create(context) {
+    const path = pathOf(context);
+    if (!sourcePath.test(path) || otherAtenNames.has(path) || atenHomes.some((home) => path.startsWith(home)))
+      return {};
+    const check = (node, text) => {
+      if (/^\^?aten\\?\./.test(text)) context.report({ node, message: atenMessage });
+    };
+    return {
+      Literal(node) {
+        if (typeof node.value === "string") check(node, node.value);
+        else if (node.regex !== undefined) check(node, node.regex.pattern);
+      },
+      TemplateElement(node) {
+        check(node, node.value.raw);
+      },
+    };
+  },
+};
+
 export default {
   meta: { name: "remat" },
   rules: {
@@ -406,6 +430,7 @@ export default {
     "program-io": programIoRule,
     "generated-text": generatedTextRule,
     "input-files": inputFilesRule,
+    "aten-names": atenNamesRule,
     words: wordsRule,
   },
 };

@@ -1,8 +1,15 @@
+import {
+  float32Results,
+  hasDtypeOfFirst,
+  isSum,
+  packetOf,
+  softmaxPackets,
+  takesOneDtype,
+} from "@remat/runtime-estimator/aten";
 import { Category, EventKind, Phase, row, type Trace } from "@remat/trace";
 import type { CastScope } from "./cast-scope.js";
 import { getOrInsert } from "./get-or-insert.js";
 import type { FloatIslands } from "./own-casts.js";
-import { packetOf } from "./packet-of.js";
 import { isFloatDtype } from "./sharding-plan.js";
 import { StorageDtypes } from "./storage-dtypes.js";
 import type { StorageRoles } from "./storage-roles.js";
@@ -29,26 +36,6 @@ export interface CastStorages {
   readonly byOp: ReadonlyMap<number, ReadonlyMap<number, boolean>>;
 }
 
-/** Results that stay in float32 whatever goes in: statistics, by the position of the result. Source: ATen's CUDA kernels. */
-const wideResults: Readonly<Record<string, readonly number[]>> = {
-  native_layer_norm: [1, 2],
-  native_group_norm: [1, 2],
-  native_batch_norm: [1, 2],
-  cudnn_batch_norm: [1, 2],
-  _fused_rms_norm: [1],
-  _scaled_dot_product_efficient_attention: [1],
-  _scaled_dot_product_flash_attention: [1],
-  _scaled_dot_product_cudnn_attention: [1],
-};
-/**
- * Kernels that may be given statistics or weights wider than their first tensor, whose dtype the result has: normalisation, and what computes
- * a gradient from the gradient of a result.
- */
-const firstDecides = /batch_norm|layer_norm|group_norm|rms_norm|BatchNorm|_backward/;
-
-/** Kernels that PyTorch runs on one dtype alone: a run of them has its tensors in one, whatever the code did for that. */
-const takesOneDtype =
-  /^(mm|addmm|bmm|baddbmm|mv|addmv|dot|vdot|addr|convolution|_convolution|linear|_scaled_dot_product_\w+)$/;
 /** So often a run is gone through again for what must have been cast; each time all that follows from it is known. */
 const mostPasses = 12;
 
@@ -167,7 +154,7 @@ class DtypeFlow {
           this.dtypes.isLow[s] = 1;
         this.known[s] = 1;
       }
-    const wide = low ? wideResults[packetOf(trace.opName(op))] : undefined;
+    const wide = low ? float32Results[packetOf(trace.opName(op))] : undefined;
     for (let k = 0; k < outputs.length; k++)
       for (const s of trace.tensorStorages(outputs[k])) {
         if (this.known[s] === 1) continue;
@@ -216,7 +203,7 @@ class DtypeFlow {
     let wideTensor = false;
     let lowScalar = false;
     let wider = -1;
-    const onlyFirst = firstDecides.test(trace.opName(op));
+    const onlyFirst = hasDtypeOfFirst(trace.opName(op)) || /BatchNorm/.test(trace.opName(op));
     const reads = scope.islands === undefined || this.oneFloat ? undefined : new IslandReads(scope.islands);
     for (const tensor of inputs) {
       if (!isFloatDtype(trace.tensorDtype(tensor))) continue;
@@ -307,7 +294,7 @@ class DtypeFlow {
       if (this.wideIn[storage] >= 0) reads.readsWide = true;
       return false;
     }
-    const readsResult = maker >= 0 && isWide[maker] !== 0 && /softmax_backward/.test(trace.opName(op));
+    const readsResult = maker >= 0 && isWide[maker] !== 0 && softmaxPackets.gradient.test(trace.opName(op));
     if (readsResult) {
       reads.readsWide = true;
       reads.ofSoftmax = isWide[maker];
@@ -335,7 +322,7 @@ class DtypeFlow {
   private isSumOfGradients(op: number): boolean {
     const { trace } = this;
     return (
-      /^add_?$/.test(packetOf(trace.opName(op))) &&
+      isSum(packetOf(trace.opName(op))) &&
       Array.from(trace.opInputs(op)).every((tensor) => {
         const maker = this.dtypes.madeBy[trace.tensors.storage[tensor]];
         return maker >= 0 && trace.ops.phase[maker] === Phase.backward;
@@ -367,7 +354,7 @@ class DtypeFlow {
     const began = this.widenedBy[wider];
     if (lowTensor || began >= 0) this.meeting = began >= 0 ? began : wider;
     if (!lowTensor || this.trace.ops.phase[op] !== Phase.forward) return false;
-    if (!takesOneDtype.test(packetOf(this.trace.opName(op)))) return false;
+    if (!takesOneDtype(packetOf(this.trace.opName(op)))) return false;
     if (this.mayBeCast(this.meeting)) {
       this.refused.add(this.meeting);
       return true;

@@ -1,3 +1,4 @@
+import { packetOf, rmsNormPackets } from "@remat/runtime-estimator/aten";
 import { Phase, type Trace } from "@remat/trace";
 import type { CastStorages } from "./cast-storages.js";
 import type { GroupState } from "./group-state.js";
@@ -63,7 +64,7 @@ export function describeOwnCasts(
     const names = possible.map((kind) => (kind === "loss" ? "the loss" : "the softmax of attention")).join(" and ");
     return `What computes ${names} is taken to be given ${lowDtype}. Code that casts that to float32 before, as Hugging Face's does for the loss of language models, holds more: own-casts=${possible.join("+")} says so.${recordedIn(trace, lowDtype)}`;
   }
-  const op = trace.ops.name.findIndex((_, each) => /^aten\.rsqrt\./.test(trace.opName(each)));
+  const op = trace.ops.name.findIndex((_, each) => rmsNormPackets.root.test(packetOf(trace.opName(each))));
   const inside = trace.opModule(op)?.fqn ?? "the model";
   const also = assumed.includes("softmax") ? ", and the softmax of attention," : "";
   return `${inside}${also} is taken to compute in float32 and to hand on ${lowDtype}, as the code of T5 and Llama does, and the loss to take ${lowDtype}: own-casts= says that nothing does, own-casts=norm+softmax+loss that all three do, and the peaks under both are bounds.${recordedIn(trace, lowDtype)}`;

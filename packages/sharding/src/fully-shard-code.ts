@@ -1,4 +1,5 @@
 import type { CheckpointedUnit } from "@remat/memory/checkpointing";
+import { attentionNames } from "@remat/runtime-estimator/aten";
 import type { Trace } from "@remat/trace";
 import { type PythonCode, python } from "@remat/trace/emit";
 import { CheckpointedRun, refuseParts } from "./checkpointed-run.js";
@@ -133,23 +134,13 @@ function checkpointCalls(trace: Trace, root: number, plan: ShardingPlan): readon
   return [...run.unitsOf(checkpoint)]
     .sort((a, b) => depth(b) - depth(a))
     .map((unit) => {
-      const saved = [...new Set(run.savedNames(unit).flatMap(namesOfKernels))].map(python.string);
+      // A rule saves attention whichever kernel runs there.
+      const saved = [...new Set(run.savedNames(unit).flatMap(attentionNames))].map(python.string);
       const context = saved.length === 0 ? python`` : python`, context_fn=saving(${python.list(saved)})`;
       if (unit.fqn === trace.modules[root].fqn) return python`model = checkpoint_wrapper(model${context})`;
       const name = python.string(withoutRoot(trace, root, unit.fqn));
       return python`model.set_submodule(${name}, checkpoint_wrapper(model.get_submodule(${name})${context}))`;
     });
-}
-
-const attentionKernels = /^aten\._scaled_dot_product_(?:flash|efficient|cudnn)_attention(?:_for_cpu)?(?=\.)/;
-
-/** Which kernel attention is depends on the dtype, which may be another than in the run, and on the device: what saves one saves each. */
-function namesOfKernels(name: string): readonly string[] {
-  if (!attentionKernels.test(name)) return [name];
-  const others = ["flash", "efficient", "cudnn"].map((kernel) =>
-    name.replace(attentionKernels, `aten._scaled_dot_product_${kernel}_attention`),
-  );
-  return [name, ...others];
 }
 
 const savingFunction: PythonCode = python`def saving(*names):

@@ -1,4 +1,5 @@
 import { readMemoryEvents } from "@remat/memory";
+import { addsTensors } from "@remat/runtime-estimator/aten";
 import { EventKind, Phase, row, type Trace } from "@remat/trace";
 import { callsWithInputGradients, isOver } from "./ended-calls.js";
 
@@ -78,7 +79,7 @@ export function lateAdditions(trace: Trace, wrapped: ReadonlySet<number>): Reado
 
 /** The two storages that autograd adds into a new one. */
 function addends(trace: Trace, op: number): readonly [number, number] | undefined {
-  if (trace.ops.phase[op] !== Phase.backward || !trace.opName(op).startsWith("aten.add.Tensor")) return undefined;
+  if (trace.ops.phase[op] !== Phase.backward || !addsTensors(trace.opName(op))) return undefined;
   const [a, b, more] = trace.opInputs(op);
   const [out] = trace.opOutputs(op);
   if (b === undefined || out === undefined || more !== undefined) return undefined;

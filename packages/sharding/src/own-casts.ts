@@ -1,5 +1,5 @@
+import { packetOf, rmsNormPackets, softmaxPackets } from "@remat/runtime-estimator/aten";
 import { Category, Phase, type Trace } from "@remat/trace";
-import { packetOf } from "./packet-of.js";
 
 /**
  * What the code of a model casts to float32 for itself, and back: `norm`, normalisation by the root of the mean square from single ops; `softmax`, of attention from single ops; `loss`, what a
@@ -38,11 +38,11 @@ export function floatIslands(trace: Trace, told: readonly OwnCast[] | undefined)
   for (let op = 0; op < trace.ops.count; op++) {
     if (!runsForward(trace, op)) continue;
     const name = packetOf(trace.opName(op));
-    if (name === "_softmax") present.add("softmax");
-    if (name === "_softmax" && taken.includes("softmax")) isWide[op] = 1;
-    if (name === "_log_softmax") present.add("loss");
-    if (name === "_safe_softmax" && unfusedAttention < 0) unfusedAttention = op;
-    if (name === "_log_softmax" && taken.includes("loss")) isWide[op] = 2;
+    if (name === softmaxPackets.attention) present.add("softmax");
+    if (name === softmaxPackets.attention && taken.includes("softmax")) isWide[op] = 1;
+    if (name === softmaxPackets.loss) present.add("loss");
+    if (name === softmaxPackets.unfusedAttention && unfusedAttention < 0) unfusedAttention = op;
+    if (name === softmaxPackets.loss && taken.includes("loss")) isWide[op] = 2;
   }
   const open = told === undefined ? ownCastKinds.filter((kind) => present.has(kind)) : [];
   const assumed = open.filter((kind) => taken.includes(kind));
@@ -62,8 +62,8 @@ export function ownCastsIn(low: Trace): readonly OwnCast[] {
   for (let op = 0; op < low.ops.count; op++) {
     if (!runsForward(low, op)) continue;
     const name = packetOf(low.opName(op));
-    if (name === "_softmax" && isGivenWide(op)) shown.add("softmax");
-    if (name === "_log_softmax" && isGivenWide(op)) shown.add("loss");
+    if (name === softmaxPackets.attention && isGivenWide(op)) shown.add("softmax");
+    if (name === softmaxPackets.loss && isGivenWide(op)) shown.add("loss");
   }
   return ownCastKinds.filter((kind) => shown.has(kind));
 }
@@ -83,12 +83,12 @@ function normsOf(trace: Trace): readonly Norm[] {
     if (runsForward(trace, op)) {
       const name = packetOf(trace.opName(op));
       const [given] = inputs;
-      if (name === "rsqrt") {
+      if (rmsNormPackets.root.test(name)) {
         const ops = rootOf(trace, maker, op, given);
         const [root] = trace.opOutputs(op);
         if (ops !== undefined)
           open.set(trace.tensors.storage[root], { ops, isOfPyTorch: maker[given] === ops[1], result: -1 });
-      } else if (name === "mul" || name === "mul_") {
+      } else if (rmsNormPackets.product.test(name)) {
         const root = inputs.find((storage) => open.has(storage));
         const norm =
           root === undefined ? [...open.values()].find(({ result }) => inputs.includes(result)) : open.get(root);
@@ -122,7 +122,7 @@ function shiftOf(
   { ops, result }: { ops: readonly number[]; result: number },
 ): number | undefined {
   const by = maker[inputs.find((storage) => storage !== result) ?? -1] ?? -1;
-  if (by < 0 || packetOf(trace.opName(by)) !== "add" || !isBeside(trace, by, ops[0])) return undefined;
+  if (by < 0 || !rmsNormPackets.sum.test(packetOf(trace.opName(by))) || !isBeside(trace, by, ops[0])) return undefined;
   const isOfWeights = Array.from(trace.opInputs(by)).every(
     (tensor) => trace.storages.category[trace.tensors.storage[tensor]] === Category.parameter,
   );
@@ -136,10 +136,10 @@ function rootOf(trace: Trace, maker: Int32Array, root: number, given: number): n
     return op >= 0 && names.test(packetOf(trace.opName(op))) && isBeside(trace, op, root) ? op : -1;
   };
   const inputOf = (op: number): number => trace.tensors.storage[trace.opInputs(op)[0]];
-  const sum = made(given, /^add$/);
-  const mean = made(sum < 0 ? given : inputOf(sum), /^mean$/);
+  const sum = made(given, rmsNormPackets.sum);
+  const mean = made(sum < 0 ? given : inputOf(sum), rmsNormPackets.mean);
   if (mean < 0) return undefined;
-  const square = made(inputOf(mean), /^(pow|mul|square)$/);
+  const square = made(inputOf(mean), rmsNormPackets.square);
   return square < 0 ? undefined : [square, mean, ...(sum < 0 ? [] : [sum]), root];
 }
 

@@ -1,22 +1,19 @@
+import {
+  activationPackets,
+  cudaAttention,
+  dotProducts,
+  isCpuAttention,
+  packetOf,
+  unbatchedProducts,
+} from "@remat/runtime-estimator/aten";
 import type { Trace } from "@remat/trace";
 import { planError } from "./sharding-plan.js";
 
-/** Products of matrices, by ATen's names without overloads and by tfjs's kernels: without batch dimensions, and all. */
-const plainDots: readonly string[] = ["mm", "addmm", "linear", "mv", "addmv"];
-/** Of tfjs, whose kernel is one for both. */
+/** Matrix products of tfjs, with and without batch dimensions. */
 const matMuls: readonly string[] = ["BatchMatMul", "_FusedMatMul"];
 const dots: readonly string[] = [
-  ...plainDots,
+  ...dotProducts,
   ...matMuls,
-  "bmm",
-  "baddbmm",
-  "matmul",
-  "einsum",
-  "convolution",
-  "_scaled_dot_product_flash_attention",
-  "_scaled_dot_product_efficient_attention",
-  "_scaled_dot_product_flash_attention_for_cpu",
-  "_scaled_dot_product_cudnn_attention",
   "Einsum",
   "Conv1D",
   "Conv2D",
@@ -26,8 +23,7 @@ const dots: readonly string[] = [
   "FusedDepthwiseConv2D",
 ];
 const activations: readonly string[] = [
-  ...["relu", "relu6", "elu", "selu", "leaky_relu", "gelu", "silu", "sigmoid", "hardsigmoid", "hardswish", "hardtanh"],
-  ...["tanh", "mish", "softplus", "_softmax", "_log_softmax", "log_sigmoid_forward"],
+  ...activationPackets,
   ...["Relu", "Relu6", "Elu", "Selu", "LeakyRelu", "Sigmoid", "Tanh", "Softplus", "Softmax", "LogSoftmax"],
 ];
 
@@ -52,7 +48,7 @@ export function policyName(text: string): string | undefined {
 
 /** Tells whether a product of matrices has no batch dimensions, by its name or by the rank of its result. */
 function isPlainDot(op: string, rank: number): boolean {
-  return plainDots.includes(op) || (matMuls.includes(op) && rank === 2);
+  return unbatchedProducts.includes(op) || (matMuls.includes(op) && rank === 2);
 }
 
 /** What is asked of an op in a call: whether a rule has its result saved. */
@@ -80,7 +76,7 @@ export function savedPlaces(trace: Trace, ops: readonly number[], rules: readonl
 
 function parseRule(rule: string): SaveRule {
   const policy = policyName(rule);
-  if (policy !== undefined) return (name, _, rank) => namedPolicies[policy](shortName(name), rank);
+  if (policy !== undefined) return (name, _, rank) => namedPolicies[policy](packetOf(name), rank);
   if (/offload/.test(rule))
     throw planError(
       `${JSON.stringify(rule)} moves what it saves to the host, which is not simulated: expected ${expected}.`,
@@ -89,28 +85,16 @@ function parseRule(rule: string): SaveRule {
   if (op === undefined || (sign === "%" && Number(number) === 0))
     throw planError(`cannot save ${JSON.stringify(rule)}: expected ${expected}.`);
   // Attention is one kernel on a CPU, where rules may have been recorded, and others on CUDA.
-  const isAttention = attentionOnCpu.test(op);
+  const isAttention = isCpuAttention(op);
   const isMeant = (name: string): boolean =>
     name === op ||
-    shortName(name) === op ||
+    packetOf(name) === op ||
     name.startsWith(`${op}.`) ||
-    (isAttention && attentions.includes(shortName(name)));
+    (isAttention && cudaAttention.includes(packetOf(name)));
   if (sign === "#") return (name, ordinal) => isMeant(name) && ordinal === Number(number);
   // Of every second the first is saved, as TorchTitan does.
   if (sign === "%") return (name, ordinal) => isMeant(name) && ordinal % Number(number) === 0;
   return isMeant;
 }
 
-const attentionOnCpu = /^(?:aten\.)?_scaled_dot_product_flash_attention_for_cpu(?:\.|$)/;
-const attentions: readonly string[] = [
-  "_scaled_dot_product_flash_attention",
-  "_scaled_dot_product_efficient_attention",
-  "_scaled_dot_product_cudnn_attention",
-];
-
 const expected = `ops by name (mm, aten.mm.default), mm#0 for the first of a call, mm%2 for every second, or ${Object.keys(namedPolicies).join(", ")}`;
-
-/** `mm` of `aten.mm.default`. */
-function shortName(name: string): string {
-  return name.split(".").at(name.split(".").length > 1 ? 1 : 0) as string;
-}

@@ -1,4 +1,5 @@
 import { readMemoryEvents } from "@remat/memory";
+import { addsInPlace } from "@remat/runtime-estimator/aten";
 import { Category, EventKind, elementsOf, Phase, row, type Trace } from "@remat/trace";
 import { getOrInsert } from "./get-or-insert.js";
 import type { GroupParameter, ParameterGroup } from "./parameter-groups.js";
@@ -91,7 +92,7 @@ function addedGradients(trace: Trace): ReadonlyMap<number, { readonly to: number
   const { ops, tensors } = trace;
   const added = new Map<number, { to: number; op: number }>();
   for (let op = 0; op < ops.count; op++) {
-    if (ops.phase[op] !== Phase.backward || !/^aten\.add_\./.test(trace.opName(op))) continue;
+    if (ops.phase[op] !== Phase.backward || !addsInPlace(trace.opName(op))) continue;
     const [to, what] = trace.opInputs(op);
     if (what === undefined || tensors.storage[to] === tensors.storage[what]) continue;
     added.set(tensors.storage[what], { to: tensors.storage[to], op });

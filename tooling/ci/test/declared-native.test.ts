@@ -1,5 +1,6 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
 import { findBackend, isKnown, kernelsOfBackend } from "@remat/dispatch-hook/backends";
 import { nativeVersion } from "@remat/dispatch-hook/backends/node";
 import { allKernels } from "@remat/dispatch-hook/kernels";
@@ -35,7 +36,7 @@ describe.each(["tfjs-node", "tfjs-node-gpu"])("@tensorflow/%s", (short) => {
     expect(version).toBe(pinned[short].version);
     expect(scripts["install"]).toBeDefined();
     expect(workspace).toMatch(new RegExp(`^  "${name}": false$`, "m"));
-    expect(() => require.resolve(`${name}/deps/lib/libtensorflow.so`)).toThrow();
+    expect(existsSync(join(dirname(require.resolve(`${name}/package.json`)), "deps"))).toBe(false);
   });
 
   test("is an optional peer of the packages that load it", () => {

@@ -1,6 +1,7 @@
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
+import { atenHomes, otherAtenNames } from "../aten-names.js";
 import { alsoAllowed, entryOf, importTable, packageFolder, sourceFolder } from "../import-table.js";
 import { ownFileReaders } from "../own-files.js";
 import { architectureTable, purePackages } from "./architecture-table.js";
@@ -49,6 +50,11 @@ describe("the import table", () => {
 
 it("lists no reader of own files that is gone", () => {
   expect([...ownFileReaders.keys()].filter((path) => !existsSync(join(root, path)))).toEqual([]);
+});
+
+it("lists no file with names of ATen ops that has none", () => {
+  const has = (path: string) => /["'`/]\^?aten\\?\./.test(readFileSync(join(root, path), "utf8"));
+  expect([...otherAtenNames.keys()].filter((path) => !existsSync(join(root, path)) || !has(path))).toEqual([]);
 });
 
 describe("the linter", () => {
@@ -260,6 +266,16 @@ describe("the linter", () => {
     "packages/program/src/agent/",
     'import { join } from "node:path";\nimport { threadId } from "node:worker_threads";\nexport const file: string = join("a", String(threadId));\n',
   );
+  for (const text of [
+    'export const isAdd = (name: string): boolean => name === "aten.add.Tensor";\n',
+    "export const isAdd = (name: string): boolean => /^aten\\.add_/.test(name);\n",
+    "export const named = (packet: string): string => `aten.${packet}.default`;\n",
+  ]) {
+    for (const folder of ["packages/sharding/src/", "packages/reporting/src/", "apps/cli/src/"])
+      add(folder, text, ["remat(aten-names)", /know ATen ops by name/]);
+    for (const folder of [...atenHomes, "packages/sharding/test/"]) add(folder, text);
+  }
+  add("packages/trace/src/", '/** `aten.mm.default` */\nexport const text = "ops by name (aten.mm)";\n');
   // Other rules that the project counts on.
   add("packages/trace/src/", "export const f = (x: any): unknown => x;\n", ["typescript(no-explicit-any)", /any/]);
   add("packages/trace/test/", "export const f = (x: any): unknown => x;\n");

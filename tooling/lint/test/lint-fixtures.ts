@@ -23,6 +23,7 @@ export function lintFiles(files: Readonly<Record<string, string>>): readonly Fin
       ".oxlintrc.json",
       "tsconfig.base.json",
       "tooling/lint/plugin.js",
+      "tooling/lint/aten-names.js",
       "tooling/lint/generated-text.js",
       "tooling/lint/import-table.js",
       "tooling/lint/own-files.js",

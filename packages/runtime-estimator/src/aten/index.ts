@@ -1,0 +1,17 @@
+export {
+  activationPackets,
+  addsInPlace,
+  addsTensors,
+  attentionNames,
+  cudaAttention,
+  dotProducts,
+  float32Results,
+  hasDtypeOfFirst,
+  isCpuAttention,
+  isSum,
+  packetOf,
+  rmsNormPackets,
+  softmaxPackets,
+  takesOneDtype,
+  unbatchedProducts,
+} from "./op-families.js";
