@@ -34,7 +34,7 @@ const sac = goldenTrace("sac_02_transformer");
 const traces = { adam, mlp, fsdp };
 
 /** Readable, and the same on every machine: nine digits. */
-const golden = (value: unknown): string =>
+const snapshot = (value: unknown): string =>
   `${JSON.stringify(
     value,
     (_key, item: unknown) =>
@@ -102,7 +102,7 @@ describe.each(Object.keys(traces) as (keyof typeof traces)[])("memory of %s", (n
     );
   });
 
-  it("is as in the golden file", async () => {
+  it("matches its snapshot", async () => {
     const bands = categoryBands(timeline);
     const byModule = moduleBands(trace, timeline, { limit: 4 });
     const named = (of: MemoryBands) => {
@@ -115,8 +115,8 @@ describe.each(Object.keys(traces) as (keyof typeof traces)[])("memory of %s", (n
       };
     };
     await expect(
-      golden({ summary: viewSummary(trace), byCategory: named(bands), byModule: named(byModule) }),
-    ).toMatchFileSnapshot(`goldens/${name}.memory.json`);
+      snapshot({ summary: viewSummary(trace), byCategory: named(bands), byModule: named(byModule) }),
+    ).toMatchFileSnapshot(`snapshots/${name}.memory.json`);
   });
 });
 
@@ -125,8 +125,8 @@ describe("a trade-off", () => {
   const order = greedyOrder(stats);
   const curve = tradeOff(stats, order);
 
-  it("is as in the golden file", async () => {
-    await expect(golden(viewTradeOff(curve))).toMatchFileSnapshot("goldens/transformer-layer.trade-off.json");
+  it("matches its snapshot", async () => {
+    await expect(snapshot(viewTradeOff(curve))).toMatchFileSnapshot("snapshots/transformer-layer.trade-off.json");
   });
 
   it("begins at 0, ends at 1, and its pieces meet", () => {
@@ -190,5 +190,5 @@ it("tells how every number was obtained", async () => {
     madeBy: "remat 1.0.0",
     planning: "5 s",
   });
-  await expect(golden(groups)).toMatchFileSnapshot("goldens/environment.json");
+  await expect(snapshot(groups)).toMatchFileSnapshot("snapshots/environment.json");
 });
