@@ -12,7 +12,7 @@ import {
 } from "../src/operations/keras-names.js";
 import { operations } from "../src/operations/operations.js";
 import { refusedLayers } from "../src/refused-layers.js";
-import { suppliedLayers } from "../src/supplied-layers.js";
+import { missing, suppliedLayers } from "../src/supplied-layers.js";
 import { isOperation, namedOperation } from "../src/understand-operation.js";
 
 interface Packed {
@@ -179,7 +179,7 @@ it("LAYERS.md says what each layer of Keras rests on", async () => {
   const page = `# Layers of Keras
 
 What each layer of Keras' reference rests on: tfjs-layers' own class, one of this package's, or it is refused. All that are not refused are compared with Keras,
-outputs to 1e-5 and gradients to 1e-4. This page is written by the tests: \`pnpm test --project keras-loader keras-cases -u\`.
+outputs to 1e-5 and gradients to 1e-4. This page is written by the tests: \`pnpm vitest run --project keras-loader keras-cases -u\`.
 
 ${table}
 `;
@@ -187,6 +187,57 @@ ${table}
 });
 
 describe("what this package supplies", () => {
+  const { classNameMap } = tf.serialization.SerializationMap.getMap();
+  const stock = { ...classNameMap };
+  afterEach(() => {
+    for (const name of Object.keys(classNameMap)) if (!(name in stock)) delete classNameMap[name];
+  });
+
+  /** Whether a model's configuration has a layer of a class. */
+  const has = (value: unknown, name: string): boolean =>
+    typeof value === "object" &&
+    value !== null &&
+    (("class_name" in value && value.class_name === name) || Object.values(value).some((inner) => has(inner, name)));
+
+  // Functions and operators are compared below.
+  it.each(suppliedLayers.filter((name) => name !== "KerasOperation"))(
+    "%s is in a case whose comparison fails if it returns something else",
+    (name) => {
+      const answer = ({ topology, weights, inputs, outputs }: Case): void => {
+        const model = loadKerasModel(topology);
+        const layers = new Map(byPath(model));
+        for (const [path, values] of Object.entries(weights)) layers.get(path)?.setWeights(values.map(unpack));
+        const given = inputs.map(unpack);
+        const results = model.apply(given.length === 1 ? (given[0] as tf.Tensor) : given) as tf.Tensor | tf.Tensor[];
+        listed(results).forEach((result, i) => expectClose(result, outputs[i] as Packed, 1e-5));
+      };
+      const all = generations
+        .flatMap(({ cases }) => Object.values(cases))
+        .filter(({ topology }) => has(topology, name));
+      expect(all.length).toBeGreaterThan(0);
+      for (const each of all) answer(each);
+
+      class Wrong extends (missing[name] as unknown as typeof tf.layers.Layer) {
+        static readonly className = name;
+        override call(inputs: tf.Tensor | tf.Tensor[], options: never): tf.Tensor | tf.Tensor[] {
+          const results = super.call(inputs, options);
+          return Array.isArray(results) ? results.map((each) => tf.add(each, 1)) : tf.add(results, 1);
+        }
+      }
+      tf.serialization.registerClass(Wrong as never);
+      const passes = all.filter((each) => {
+        try {
+          answer(each);
+          return true;
+        } catch (error) {
+          if (!/Keras has/.test(String(error))) throw error;
+          return false;
+        }
+      });
+      expect(passes.length).toBeLessThan(all.length);
+    },
+  );
+
   const entries = generations.flatMap(({ cases }) =>
     Object.values(cases).flatMap(({ topology }) => topology.config.layers),
   );

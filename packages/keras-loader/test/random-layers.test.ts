@@ -124,4 +124,82 @@ describe("in training as Keras defines it", () => {
     }
     expect(corners.size).toBeGreaterThan(1);
   });
+
+  // A range of one number leaves nothing to chance: what the layer does must be what its documentation says of that number.
+  const fixed = (className: string, config: object, shape: readonly number[], x: tf.Tensor): tf.Tensor => {
+    const y = training(className, { fill_mode: "constant", fill_value: 9, ...config }, shape)(x);
+    expect(y.shape.slice(0, 1)).toEqual(x.shape.slice(0, 1));
+    return y;
+  };
+  const images = tf.tensor(
+    Float32Array.from({ length: 2 * 5 * 5 * 2 }, (_, i) => ((i * 37) % 101) / 101),
+    [2, 5, 5, 2],
+  );
+  /** Each pixel of the result from the pixel of `x` at `source`; 9 outside of it. */
+  const moved = (x: tf.Tensor, source: (row: number, column: number) => readonly [number, number]): number[] => {
+    const [batch, height, width, channels] = x.shape as [number, number, number, number];
+    const values = x.dataSync();
+    return Array.from({ length: values.length }, (_, i) => {
+      const [c, column, row] = [
+        i % channels,
+        Math.floor(i / channels) % width,
+        Math.floor(i / channels / width) % height,
+      ];
+      const [fromRow, fromColumn] = source(row, column);
+      const isInside = fromRow >= 0 && fromRow < height && fromColumn >= 0 && fromColumn < width;
+      const sample = Math.floor(i / channels / width / height);
+      expect(sample).toBeLessThan(batch);
+      return isInside ? values[((sample * height + fromRow) * width + fromColumn) * channels + c]! : 9;
+    });
+  };
+  const expectImages = (found: tf.Tensor, expected: ArrayLike<number>): void =>
+    found.dataSync().forEach((value, i) => {
+      if (!(Math.abs(value - expected[i]!) < 2e-5)) expect.fail(`pixel ${i} is ${value}, expected ${expected[i]}`);
+    });
+
+  it("RandomRotation turns by a positive part of a full turn against the clock", () => {
+    const quarter = fixed("RandomRotation", { factor: [0.25, 0.25] }, [5, 5, 2], images);
+    expectImages(
+      quarter,
+      moved(images, (row, column) => [column, 4 - row]),
+    );
+    const half = fixed("RandomRotation", { factor: [0.5, 0.5] }, [5, 5, 2], images);
+    expectImages(
+      half,
+      moved(images, (row, column) => [4 - row, 4 - column]),
+    );
+  });
+
+  it("RandomTranslation moves down and to the right by positive parts of the height and width", () => {
+    const config = { height_factor: [0.4, 0.4], width_factor: [-0.2, -0.2] };
+    const found = fixed("RandomTranslation", config, [5, 5, 2], images);
+    expectImages(
+      found,
+      moved(images, (row, column) => [row - 2, column + 1]),
+    );
+  });
+
+  it("RandomZoom zooms out by a positive part, both ways alike unless told", () => {
+    const out = fixed("RandomZoom", { height_factor: [1, 1] }, [5, 5, 2], images);
+    expectImages(
+      out,
+      moved(images, (row, column) => [2 + 2 * (row - 2), 2 + 2 * (column - 2)]),
+    );
+    const wide = fixed("RandomZoom", { height_factor: [0, 0], width_factor: [1, 1] }, [5, 5, 2], images);
+    expectImages(
+      wide,
+      moved(images, (row, column) => [row, 2 + 2 * (column - 2)]),
+    );
+  });
+
+  it.each<[string, number, [number, number]]>([
+    ["RandomHeight", 0.6, [8, 5]],
+    ["RandomHeight", -0.4, [3, 5]],
+    ["RandomWidth", 0.6, [5, 8]],
+    ["RandomWidth", -0.4, [5, 3]],
+  ])("%s by %f resizes one side as tfjs does, with half pixel centers", (className, factor, size) => {
+    const found = fixed(className, { factor: [factor, factor] }, [5, 5, 2], images);
+    expect(found.shape).toEqual([2, ...size, 2]);
+    expectImages(found, tf.image.resizeBilinear(images as tf.Tensor4D, size, false, true).dataSync());
+  });
 });
