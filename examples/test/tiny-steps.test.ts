@@ -53,7 +53,8 @@ describe("a step", () => {
     const build = await exampleNamed(name);
     const example = build({ tf, size: "tiny", objective: "next-token" });
     const { loss } = trainingStep(tf, example) as { loss: tf.Scalar };
-    expect(loss.dataSync()[0]).toBeCloseTo(Math.log(256), 0);
+    // Off by 0.04 for GPT-2.
+    expect(Math.abs(loss.dataSync()[0] - Math.log(256))).toBeLessThan(0.3);
     disposeExample(tf, example);
   });
 

@@ -38,6 +38,6 @@ describe("on the wasm backend, tiny", () => {
   it.each(["u-net", "lstm", "transformer"])("the step of %s is that of cpu, but for rounding", async (name) => {
     const [onCpu, onWasm] = [await step(name, "cpu"), await step(name, "wasm")];
     const off = onWasm.map((values, i) => lengthOf(values.map((value, j) => value - onCpu[i][j])) / lengthOf(onCpu[i]));
-    expect(Math.max(...off)).toBeLessThan(1e-3);
+    expect(Math.max(...off)).toBeLessThan(1e-5); // 1.0e-6
   });
 });

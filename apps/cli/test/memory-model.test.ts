@@ -7,7 +7,6 @@ import { describe, expect, it } from "vitest";
 import { remat } from "./run.js";
 
 const example = (path: string): string => fileURLToPath(new URL(`../../../examples/${path}`, import.meta.url));
-const MiB = 2 ** 20;
 
 async function memoryJson(...args: string[]) {
   const { code, stdout, stderr } = await remat("memory", ...args, "--format", "json");
@@ -24,7 +23,7 @@ describe("remat memory MODEL", () => {
       "--loss",
       "categoricalCrossentropy",
     );
-    // Measured on tfjs-node for trainOnBatch: 4,843 MB over the weights, by buffer.
+    // Measured on tfjs-node for trainOnBatch: 4,843 MB over the weights, by buffer. Off by 0.1%.
     expect((peakBytes - moment.bytesByCategory.parameter - moment.bytesByCategory.buffer) / 1e6).toBeGreaterThan(
       4843 * 0.99,
     );
@@ -58,10 +57,9 @@ describe("remat memory MODEL", () => {
     const { snapshots, sharding } = await memoryJson(...args, "--fsdp", "world=8,wrap='layers.*',reshard");
     const rank = snapshots.current[0].bytesByCategory;
     expect(sharding.worldSize).toBe(8);
-    expect(rank.shardedParameter).toBeGreaterThanOrEqual(whole.parameter / 8);
-    expect(rank.shardedParameter).toBeLessThan(whole.parameter / 8 + 0.01 * MiB);
+    expect(rank.shardedParameter).toBe(whole.parameter / 8);
     expect(rank.optimizerState).toBeGreaterThanOrEqual(whole.optimizerState / 8);
-    expect(rank.optimizerState).toBeLessThan(whole.optimizerState / 8 + 0.02 * MiB);
+    expect(rank.optimizerState).toBeLessThan(whole.optimizerState / 8 + 64); // 7 bytes more: scalars are not sharded
   });
 
   it("halves activations in bfloat16, dropout and masks included, and takes what is offloaded off the device", async () => {
@@ -69,8 +67,8 @@ describe("remat memory MODEL", () => {
     const peak = async (plan: string) => (await memoryJson(...args, "--fsdp", plan)).snapshots.peak;
     const [single] = await peak("world=8,wrap='layers.*',reshard");
     const [low] = await peak("world=8,wrap='layers.*',reshard,bf16");
-    expect(low.bytesByCategory.activation / single.bytesByCategory.activation).toBeCloseTo(0.5, 1);
-    expect(low.bytesByCategory.temporary / single.bytesByCategory.temporary).toBeCloseTo(0.5, 1);
+    expect(low.bytesByCategory.activation / single.bytesByCategory.activation).toBeCloseTo(0.5, 1); // off by 0.013
+    expect(low.bytesByCategory.temporary / single.bytesByCategory.temporary).toBeCloseTo(0.5, 1); // off by 0.021
     const offloaded = await peak("world=8,wrap='layers.*',reshard,offload");
     const onDevice = offloaded.find(({ device }: { device: string }) => device === "cpu").bytesByCategory;
     const onHost = offloaded.find(({ device }: { device: string }) => device === "host").bytesByCategory;

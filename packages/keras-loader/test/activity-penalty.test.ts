@@ -51,7 +51,8 @@ describe.each(generations)("activity regularizers of Keras $generation", ({ case
       (layers.get(path) as tf.layers.Layer).trainableWeights.forEach((weight, i) => {
         const found = (grads[(weight as unknown as { val: tf.Variable }).val.name] as tf.Tensor).dataSync();
         expected[i]?.values.forEach((value, j) => {
-          expect(Math.abs((found[j] as number) - value)).toBeLessThan(1e-4 * Math.max(1, Math.abs(value)));
+          // Off by 5.4e-7.
+          expect(Math.abs((found[j] as number) - value)).toBeLessThan(5e-6 * Math.max(1, Math.abs(value)));
         });
       });
   });

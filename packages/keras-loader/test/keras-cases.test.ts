@@ -102,7 +102,7 @@ describe.each(generations)("what Keras $generation writes", ({ cases }) => {
       );
       if (model.stateful) model.resetStates();
       const results = listed(model.apply(all.length === 1 ? (all[0] as tf.Tensor) : all) as tf.Tensor | tf.Tensor[]);
-      results.forEach((result, i) => expectClose(result, outputs[i] as Packed, 1e-5));
+      results.forEach((result, i) => expectClose(result, outputs[i] as Packed, 1e-5)); // 2.2e-6
       const terms = results.map((result, i) =>
         tf.sum(tf.mul(tf.cast(result, "float32"), unpack(cotangents[i] as Packed))),
       );
@@ -118,7 +118,7 @@ describe.each(generations)("what Keras $generation writes", ({ cases }) => {
     });
     if (reached.length > 0)
       byInput(reached.map((i) => floats[i] as tf.Tensor)).forEach((gradient, i) => {
-        expectClose(gradient, inputGradients[reached[i] as number] as Packed, 1e-4);
+        expectClose(gradient, inputGradients[reached[i] as number] as Packed, 1e-4); // 9.8e-5
       });
     const trained = Object.entries(weightGradients).flatMap(([path, expected]) =>
       (layers.get(path) as tf.layers.Layer).trainableWeights.flatMap((weight, i) => {
@@ -137,7 +137,7 @@ describe.each(generations)("what Keras $generation writes", ({ cases }) => {
     if (trainingOutputs === undefined) return;
     const results = model.apply(tensors.length === 1 ? (tensors[0] as tf.Tensor) : tensors, { training: true });
     listed(results as tf.Tensor | tf.Tensor[]).forEach((result, i) => {
-      expectClose(result, trainingOutputs[i] as Packed, 2e-5);
+      expectClose(result, trainingOutputs[i] as Packed, 3e-6); // 3.3e-7
     });
   });
 });

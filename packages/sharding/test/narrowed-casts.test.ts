@@ -275,7 +275,7 @@ describe("groups of two precisions", () => {
       JSON.parse(gunzipSync(readFileSync(new URL("./fixtures/uneven-mlp.json.gz", import.meta.url))).toString()),
     );
     const { peakBytes } = heldPeak(simulateFsdp(uneven, plan).trace);
-    expect(Math.abs(peakBytes / 31_208_960 - 1)).toBeLessThanOrEqual(0.001);
+    expect(Math.abs(peakBytes / 31_208_960 - 1)).toBeLessThanOrEqual(0.001); // 0.0005
   });
 
   const notesOf = (text: string): string =>

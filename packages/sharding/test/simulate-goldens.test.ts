@@ -2,7 +2,13 @@ import { type Golden, goldensOf } from "@remat/testkit";
 import { describe, expect, it } from "vitest";
 import { simulateFsdp } from "../src/index.js";
 import { compareMemoryGolden, statsOf, upstream } from "./compare-golden.js";
-import { compareFsdpSimulation, planOfGolden, simulateGolden, unshardedTrace } from "./compare-simulation.js";
+import {
+  compareFsdpSimulation,
+  planOfGolden,
+  simulateGolden,
+  simulationBound,
+  unshardedTrace,
+} from "./compare-simulation.js";
 
 const goldens = goldensOf("fsdp-oracle/1").map(({ file, golden }) => [file.name, golden] as const);
 
@@ -30,8 +36,7 @@ describe("simulated from the unsharded run", () => {
 
   it.each(goldens)("%s is predicted to the byte: peaks, and every state of every module", (_, golden) => {
     const { tracker } = simulateGolden(golden);
-    // What turned the knobs let go of its loss before the update; the run on one device, after it.
-    const loss = golden["config"].knobs === undefined ? 0 : 512;
+    const loss = simulationBound(golden);
     expectWithin(upstream(tracker.snapshot("peak"), true), golden["results"].peak, () => loss);
     const ours = tracker.modules().map((module) => statsOf(module, true));
     // Upstream names a sharded module's class `FSDP…`, and so the root.
@@ -39,7 +44,7 @@ describe("simulated from the unsharded run", () => {
       ...s,
       fqn: s.fqn.replace(/^FSDP/, ""),
     }));
-    // Of modules that others are grouped with or that others are cast for, moments within a hook are not told apart.
+    // Moments within a hook are not told apart if a module shares a group or casts for others: off by 0.48% of the total.
     const ofStates = loss === 0 ? () => 0 : (bytes: number) => Math.max(loss, bytes / 200);
     expectWithin(
       Object.fromEntries(ours.map((s) => [s["fqn"], s])),
@@ -48,10 +53,10 @@ describe("simulated from the unsharded run", () => {
     );
   });
 
-  it.each(goldens)("%s: a peak that is larger by a fiftieth is noticed", (_, golden) => {
+  it.each(goldens)("%s: a peak that is larger by a thousandth is noticed", (_, golden) => {
     const changed = structuredClone(golden) as Golden;
     const peak = changed["results"].peak["cuda:0"];
-    peak.Total = Math.round(peak.Total * 1.02);
+    peak.Total = Math.round(peak.Total * 1.001);
     expect(compareFsdpSimulation(changed)).toHaveLength(1);
   });
 

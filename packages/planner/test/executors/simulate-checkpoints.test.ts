@@ -89,11 +89,12 @@ test("the host's work hides behind that of a device beside it, as far as it is a
   expect(ofDevice).toBe(recomputeMs);
   // Only what comes before the device has anything to do: to enter the first module.
   expect(aheadMs - recomputeMs).toBeGreaterThanOrEqual(0);
-  expect(aheadMs - recomputeMs).toBeLessThan(0.2);
+  expect(aheadMs - recomputeMs).toBeLessThan(0.2); // 0.1
   expect(extra(beside(opCount))[1]).toBeGreaterThan(aheadMs);
   // The device waits for the host: what runs again takes what the host takes for it.
   const [, behindMs] = extra(beside(opCount * 3));
-  expect(Math.abs(behindMs - (3 * recomputeMs + bookkeepingMs))).toBeLessThan(2);
+  // Off by 6e-13 ms, by rounding.
+  expect(Math.abs(behindMs - (3 * recomputeMs + bookkeepingMs))).toBeLessThan(6e-12);
   // What checkpointing takes is that of the machine which timed the ops.
   const times = { frame: 1, selective: 0, save: 0, dispatch: 0, count: 0, rerun: 0 };
   const [, serialThereMs] = extra(readPyTorchTrace({ ...timed, config: { ...config, checkpoint_ms: times } }));
@@ -127,7 +128,7 @@ describe.each(allCases)("model %s", (_, { step, plain, policies }) => {
     for (const recorded of policies) {
       const policy = policyOf(trace, units, recorded);
       if (recorded.refused) expect(policy.some((unit) => isRefused(units, unit))).toBe(true);
-      // A scalar or two: what MemTracker sees of Python's references is not what the recorder sees.
+      // A scalar or two, 0.26% at most: MemTracker and the recorder see different Python references.
       else expect(Math.abs(peakOf(policy) / recorded.peak! - 1), JSON.stringify(recorded)).toBeLessThan(0.005);
     }
   });

@@ -112,7 +112,8 @@ test("dp and milp agree on 5,000 ops with groups and views, and greedy comes nea
     expect(brokenConstraint(golden, isStored, budgetBytes)).toBeUndefined();
   expect([dp.gap, milp.gap]).toEqual([expect.closeTo(0, 9), expect.closeTo(0, 9)]);
   expect(milp.recomputationMs).toBeCloseTo(dp.recomputationMs, 9);
-  expect(greedy.recomputationMs).toBeLessThan(dp.recomputationMs * 1.01);
+  // Greedy needs 0.0047% more.
+  expect(greedy.recomputationMs).toBeLessThan(dp.recomputationMs * 1.0004);
   expect(greedy.lowerBoundMs).toBeLessThanOrEqual(dp.recomputationMs);
   // The greedy order of sac-core knows the same ops that are stored in any case.
   expect(Array.from(greedyOrder(stats).storedOps).every((op) => dp.isStored[op] === 1)).toBe(true);
