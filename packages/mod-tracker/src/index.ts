@@ -1,4 +1,3 @@
-export { globalModule } from "@remat/trace";
 export type { ForwardModule, Part } from "./forward-module.js";
 export type { Grouping } from "./group-layers.js";
 export type { Layer } from "./layer-internals.js";

@@ -18,7 +18,6 @@ export {
   type FxGraphs,
   type FxNode,
   type FxPartition,
-  fxGraphsSchemas,
   readFxGraphs,
 } from "./read-fx-graphs.js";
 export { readPyTorchTrace } from "./read-pytorch-trace.js";

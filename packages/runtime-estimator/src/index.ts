@@ -1,4 +1,3 @@
-export { globalModule } from "@remat/trace";
 export { allocationUnits } from "./device-specs/allocation-units.js";
 export { defaultDevice, defaultDeviceHere, deviceSpec, deviceSpecs } from "./device-specs/device-specs.js";
 export { parseDeviceSpec } from "./device-specs/parse-device-spec.js";

@@ -5,7 +5,6 @@ export { type Conv2D } from "./convolution.js";
 export { type StridedSlice } from "./indexing.js";
 export type { AB, Infer, InferTable, X } from "./infer.js";
 export type { KernelCall } from "./kernel-call.js";
-export { isElementwise } from "./kernel-properties.js";
 export { type KernelTraits } from "./kernel-traits.js";
 export { reduced } from "./reductions.js";
 export { mismatch, sizeOf } from "./shapes.js";
