@@ -13,7 +13,7 @@ export const ownFileReaders = new Map([
   ["apps/report/src/render-report.ts", "remat's own page"],
   ["packages/dispatch-hook/src/backends/node/check-cached.ts", "what remat fetched"],
   ["packages/dispatch-hook/src/backends/node/sums.ts", "what remat fetched"],
-  ["apps/cli/src/native/caching-allocator.ts", "remat's own source"],
+  ["apps/cli/src/native/allocator-library.ts", "remat's own source"],
   ["apps/cli/src/native/hold-lock.ts", "remat's own lock"],
   ["apps/cli/src/native/pins.ts", "remat's own list"],
   ["apps/cli/src/native/tensorflow-library.ts", "what remat fetched"],

@@ -12,10 +12,10 @@ import {
 } from "@remat/trace";
 import { atenFlags } from "./aten-flags.js";
 import { writesByName } from "./aten-names.js";
-import { CheckpointedRegions } from "./checkpointed-regions.js";
 import { FsdpHooks } from "./fsdp-hooks.js";
 import { ModuleActivity } from "./module-activity.js";
 import { asOracleFile, type Encoded, fqnAt, lineAt, type OracleEvent, type OracleFile } from "./oracle-file.js";
+import { RegionScopes } from "./region-scopes.js";
 import { TensorTable } from "./tensor-table.js";
 
 /**
@@ -95,7 +95,7 @@ class TraceReader {
   private readonly tensors: TensorTable;
   private readonly activity: ModuleActivity;
   private readonly fsdp: FsdpHooks;
-  private readonly regions: CheckpointedRegions;
+  private readonly regions: RegionScopes;
   /** Whether modules come with events of their own; else the ops' sets of active modules are followed. */
   private readonly hasModuleEvents: boolean;
   /** Whether a memory tracker ran: what an op is given and the tracker never learned of, it does not count. */
@@ -129,7 +129,7 @@ class TraceReader {
     this.tensors = new TensorTable(this.builder, file);
     this.activity = new ModuleActivity(this.builder, file, this.tensors);
     this.fsdp = new FsdpHooks(this.builder, this.activity, file);
-    this.regions = new CheckpointedRegions(this.builder, file);
+    this.regions = new RegionScopes(this.builder, file);
     this.tracksMemory = file.schema === "mem-oracle/1" || file.schema === "fsdp-oracle/1";
     this.hasModuleEvents = file.schema === "sac-oracle/1" || file.schema === "mem-oracle/1";
     // Where nothing in the events says what a storage is for, the model does.

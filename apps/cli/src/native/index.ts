@@ -1,4 +1,4 @@
-export { allocatorEnvironment, keepingWithin } from "./caching-allocator.js";
+export { allocatorEnvironment, keepingWithin } from "./allocator-library.js";
 export type { WheelDownload } from "./find-library.js";
 export type { WheelRequirement } from "./pins.js";
 export type { SealProblem } from "./seal-folder.js";

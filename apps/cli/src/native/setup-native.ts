@@ -1,7 +1,7 @@
 import { existsSync, rmSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { cacheFolder, type Environment, type NativePackage, nativeAppFolder } from "@remat/dispatch-hook/backends/node";
-import { allocatorEnvironment, allocatorFile, compileAllocator, isTrusted } from "./caching-allocator.js";
+import { allocatorEnvironment, allocatorFile, compileAllocator, isTrusted } from "./allocator-library.js";
 import { type BuildSystem, type BuildTools, checkSystem, currentSystem, findTools } from "./check-system.js";
 import { compileAddon } from "./compile-addon.js";
 import { findLibrary, type WheelDownload } from "./find-library.js";

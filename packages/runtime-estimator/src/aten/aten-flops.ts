@@ -1,5 +1,4 @@
 import type { OpCall } from "../op-call.js";
-import { AtenArguments } from "./aten-arguments.js";
 import {
   attention,
   attentionBackward,
@@ -8,10 +7,11 @@ import {
   flashBackward,
   flashForward,
 } from "./attention-flops.js";
+import { CallArguments } from "./call-arguments.js";
 import { convolution, convolutionBackward, plainConvolution } from "./convolution-flops.js";
 import { atenPacket } from "./free-packets.js";
 
-type Formula = (a: AtenArguments) => number;
+type Formula = (a: CallArguments) => number;
 
 /** [m, k] · [k, n], or batched: two FLOPs for every element of the left side and column of the right. */
 const matmul =
@@ -54,5 +54,5 @@ const formulas: ReadonlyMap<string, Formula> = new Map(
  */
 export function atenFlops(call: OpCall): number {
   const formula = formulas.get(atenPacket(call.name) ?? "");
-  return formula === undefined ? 0 : formula(new AtenArguments(call));
+  return formula === undefined ? 0 : formula(new CallArguments(call));
 }

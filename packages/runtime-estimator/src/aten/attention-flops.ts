@@ -1,4 +1,4 @@
-import type { AtenArguments } from "./aten-arguments.js";
+import type { CallArguments } from "./call-arguments.js";
 
 type Shape = readonly number[];
 
@@ -33,7 +33,7 @@ function packedSize(query: Shape, value: Shape, sequences: number, queries: numb
   return { heads, queries, keys, width: query[query.length - 1], valueWidth: value[value.length - 1] };
 }
 
-function counter(first: number, flops: (size: AttentionSize) => number): (a: AtenArguments) => number {
+function counter(first: number, flops: (size: AttentionSize) => number): (a: CallArguments) => number {
   return (a) => {
     const size = denseSize(a.shape(first, "query"), a.shape(first + 1, "key"), a.shape(first + 2, "value"));
     return size === undefined ? 0 : flops(size);
@@ -45,7 +45,7 @@ function packedCounter(
   offsets: number,
   names: { readonly offsets: string; readonly maxQueries: string; readonly maxKeys: string },
   flops: (size: AttentionSize) => number,
-): (a: AtenArguments) => number {
+): (a: CallArguments) => number {
   const dense = counter(first, flops);
   return (a) => {
     const cumulative = a.tensor(offsets, names.offsets);
@@ -60,9 +60,9 @@ function packedCounter(
 const flash = { offsets: "cum_seq_q", maxQueries: "max_q", maxKeys: "max_k" };
 const efficient = { offsets: "cu_seqlens_q", maxQueries: "max_seqlen_q", maxKeys: "max_seqlen_k" };
 
-export const attention: (a: AtenArguments) => number = counter(0, forwardFlops);
-export const attentionBackward: (a: AtenArguments) => number = counter(1, backwardFlops);
-export const flashForward: (a: AtenArguments) => number = packedCounter(0, 3, flash, forwardFlops);
-export const flashBackward: (a: AtenArguments) => number = packedCounter(1, 6, flash, backwardFlops);
-export const efficientForward: (a: AtenArguments) => number = packedCounter(0, 4, efficient, forwardFlops);
-export const efficientBackward: (a: AtenArguments) => number = packedCounter(1, 6, efficient, backwardFlops);
+export const attention: (a: CallArguments) => number = counter(0, forwardFlops);
+export const attentionBackward: (a: CallArguments) => number = counter(1, backwardFlops);
+export const flashForward: (a: CallArguments) => number = packedCounter(0, 3, flash, forwardFlops);
+export const flashBackward: (a: CallArguments) => number = packedCounter(1, 6, flash, backwardFlops);
+export const efficientForward: (a: CallArguments) => number = packedCounter(0, 4, efficient, forwardFlops);
+export const efficientBackward: (a: CallArguments) => number = packedCounter(1, 6, efficient, backwardFlops);

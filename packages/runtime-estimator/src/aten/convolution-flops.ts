@@ -1,5 +1,5 @@
 import { elementsOf } from "@remat/trace";
-import type { AtenArguments } from "./aten-arguments.js";
+import type { CallArguments } from "./call-arguments.js";
 
 type Shape = readonly number[];
 
@@ -13,13 +13,13 @@ export function convolutionFlops(input: Shape, weight: Shape, output: Shape, tra
   return 2 * input[0] * elementsOf(weight) * elementsOf((transposed ? input : output).slice(2));
 }
 
-export function convolution(a: AtenArguments): number {
+export function convolution(a: CallArguments): number {
   const output = a.call.outputs[0]?.shape ?? [];
   return convolutionFlops(a.shape(0, "input"), a.shape(1, "weight"), output, a.value(6, "transposed") === true);
 }
 
 /** Returns a convolution whose schema has no `transposed`: cuDNN's and the slow CPU one. (Upstream reads cuDNN's `benchmark` flag in its place.) */
-export function plainConvolution(a: AtenArguments): number {
+export function plainConvolution(a: CallArguments): number {
   return convolutionFlops(a.shape(0, "self"), a.shape(1, "weight"), a.call.outputs[0]?.shape ?? [], false);
 }
 
@@ -27,7 +27,7 @@ export function plainConvolution(a: AtenArguments): number {
  * Returns the two convolutions of the backward pass: the input's gradient is the opposite convolution (transposed or not) of the output's
  * gradient with the weight; the weight's gradient convolves input and output gradient with batch and channels exchanged.
  */
-export function convolutionBackward(a: AtenArguments): number {
+export function convolutionBackward(a: CallArguments): number {
   const gradOutput = a.shape(0, "grad_output");
   const input = a.shape(1, "input");
   const weight = a.shape(2, "weight");

@@ -2,7 +2,7 @@ import type { TraceBuilder } from "@remat/trace";
 import { lineAt, type OracleEvent, type OracleFile } from "./oracle-file.js";
 
 /** Runs of functions under `torch.utils.checkpoint` as scopes, which are entered again each time that they are recomputed. */
-export class CheckpointedRegions {
+export class RegionScopes {
   private readonly builder: TraceBuilder;
   private readonly file: OracleFile;
   /** By number in the file. */

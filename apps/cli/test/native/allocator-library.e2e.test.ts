@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { nativeApp } from "@remat/testkit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { allocatorEnvironment, compileAllocator, keepingWithin } from "../../src/native/caching-allocator.js";
+import { allocatorEnvironment, compileAllocator, keepingWithin } from "../../src/native/allocator-library.js";
 import { runCommand } from "../../src/native/run-command.js";
 
 const nativeFolder = nativeApp();

@@ -4,7 +4,7 @@ import type { OpCall, TensorType } from "../op-call.js";
  * The arguments of a dispatched ATen op. In the attributes `args` and `kwargs` a tensor is `"%i"`, the op's i-th input; an argument
  * is looked up by position or, where it was passed by keyword, by its name in the op's schema.
  */
-export class AtenArguments {
+export class CallArguments {
   readonly call: OpCall;
   private readonly args: readonly unknown[] | undefined;
   private readonly kwargs: Readonly<Record<string, unknown>>;
