@@ -1,5 +1,5 @@
 import {
-  type DispatchMode,
+  type DispatchObserver,
   eachStorageOf,
   forEachInput,
   type KernelInputs,
@@ -20,7 +20,7 @@ import type { Tensor } from "@tensorflow/tfjs-core";
  * withDispatchMode(meter, () => optimizer.minimize(loss));
  * console.log(meter.peakBytes);
  */
-export class MemoryMeter implements DispatchMode {
+export class MemoryMeter implements DispatchObserver {
   readonly looksInPassing = true;
   readonly allocationUnitBytes: number;
   private live = 0;

@@ -1,5 +1,5 @@
 import type { Tensor } from "@tensorflow/tfjs-core";
-import type { TapeNode } from "./dispatch-mode.js";
+import type { TapeNode } from "./engine-records.js";
 import type { KernelInputs } from "./kernels/index.js";
 import type { Session } from "./session.js";
 

@@ -8,7 +8,7 @@ import {
   type Variable,
 } from "@tensorflow/tfjs-core";
 import type { Backend } from "./backends/index.js";
-import type { GradientsResult } from "./dispatch-mode.js";
+import type { GradientsResult } from "./engine-records.js";
 import type { KernelAttributes } from "./kernels/index.js";
 
 /** An entry of the tape as tfjs-core keeps it. */

@@ -1,5 +1,5 @@
 import type { Tensor } from "@tensorflow/tfjs-core";
-import type { InputGradient, TapeNode } from "./dispatch-mode.js";
+import type { InputGradient, TapeNode } from "./engine-records.js";
 import type { WantedGradients } from "./gradients/replaced-gradient.js";
 import type { PrunedTape } from "./release/pruned-tape.js";
 

@@ -1,9 +1,19 @@
 export { currentBackend, currentDevice } from "./current-backend.js";
+export type { DispatchInterceptor } from "./dispatch-interceptor.js";
+export type { CloseMode, DispatchMode } from "./dispatch-mode.js";
+export type {
+  AutogradObserver,
+  DataObserver,
+  DispatchObserver,
+  ModeLifecycle,
+  OpObserver,
+  RecomputationObserver,
+} from "./dispatch-observer.js";
+export type { DispatchPolicy } from "./dispatch-policy.js";
+export { isVariable } from "./engine-internals.js";
 export type {
   ApplyGradients,
   CheckpointedBlock,
-  CloseMode,
-  DispatchMode,
   GradientScope,
   GradientsCall,
   GradientsResult,
@@ -19,8 +29,7 @@ export type {
   TapeNode,
   UpdateCall,
   UpdateTurns,
-} from "./dispatch-mode.js";
-export { isVariable } from "./engine-internals.js";
+} from "./engine-records.js";
 export { hasFasterGradient } from "./gradients/replace-gradient.js";
 export { fasterGradientsNow } from "./gradients/wanted-gradients.js";
 export type { KernelAttributes, KernelInputs, KernelOutput } from "./kernels/index.js";
@@ -28,6 +37,7 @@ export { type ModuleNamer, nameModulesBy } from "./module-namer.js";
 export { forEachInput } from "./op.js";
 export { PatchSet } from "./patch-set.js";
 export { registeredVariables } from "./registered-variables.js";
+export type { StepObserver } from "./step-observer.js";
 export {
   eachStorageOf,
   isCheckpointingDecided,

@@ -34,54 +34,6 @@ type BufferMethod =
   | "storageResized"
   | "tensorsSaved";
 
-/** What a mode can only be told of if every op, every buffer and every tape node is watched; the rest are calls of the engine's that are few. */
-const needsEveryOp: Readonly<Record<MethodName, boolean>> = {
-  backendChanging: false,
-  opened: false,
-  closing: false,
-  closed: false,
-  releasesEarly: false,
-  prunesSaved: false,
-  sharesOnes: false,
-  sharesSaved: false,
-  fasterGradients: false,
-  decidesCheckpointing: false,
-  updatesInBackward: false,
-  updateAfterBackward: false,
-  dispatch: true,
-  gradients: false,
-  opComing: true,
-  dataComing: true,
-  opStarting: true,
-  opDone: true,
-  opOver: true,
-  kernelOver: false,
-  blockEntered: false,
-  blockExited: false,
-  recomputationStarting: false,
-  recomputationOver: false,
-  opFailed: true,
-  storageAllocated: true,
-  storageReleased: true,
-  storageResized: true,
-  dataUnused: false,
-  scopeEntered: true,
-  scopeExited: true,
-  tensorsSaved: true,
-  tapeNodeAdded: true,
-  passFailed: false,
-  phaseChanged: false,
-  backwardNodeEntered: true,
-  backwardNodeExited: true,
-  gradientsDone: false,
-  variableAssigned: false,
-  applyGradients: false,
-  optimizerUpdateComing: false,
-  optimizerStepDone: false,
-  tensorRead: false,
-  valuesRead: false,
-  cannotWatch: false,
-};
 /** What is told of ops, what of what they make, and what of how they hang together. */
 const ofOps: readonly OpMethod[] = ["dispatch", "opStarting", "opDone", "opOver", "opFailed"];
 const ofBuffers: readonly BufferMethod[] = [
@@ -100,7 +52,9 @@ const ofTape = [
   "backwardNodeEntered",
   "backwardNodeExited",
 ] as const satisfies readonly MethodName[];
-const ofEveryOp = (Object.keys(needsEveryOp) as MethodName[]).filter((name) => needsEveryOp[name]);
+/** A mode with one of these methods needs every op, buffer and tape node to be watched. The engine calls the others rarely. */
+const ofEveryOp: readonly MethodName[] = [...ofOps, ...ofBuffers, ...ofTape];
+const needsEveryOp: ReadonlySet<MethodName> = new Set(ofEveryOp);
 
 /** What becomes of storages that modes were told of, which nobody need watch ops for. */
 const ofKnownBuffers: ReadonlySet<MethodName> = new Set(["storageReleased", "storageResized"]);
@@ -108,7 +62,7 @@ const ofKnownBuffers: ReadonlySet<MethodName> = new Set(["storageReleased", "sto
 /** Whether a mode is told by a method. */
 function isTold({ mode, isDozing }: OpenMode, name: MethodName): boolean {
   if (mode[name] === undefined) return false;
-  return isDozing ? !needsEveryOp[name] || ofKnownBuffers.has(name) : name !== "kernelOver";
+  return isDozing ? !needsEveryOp.has(name) || ofKnownBuffers.has(name) : name !== "kernelOver";
 }
 
 /** The open modes, oldest first, and those of them that listen to each kind of observation. @internal */

@@ -1,6 +1,6 @@
 import { Phase } from "@remat/trace";
 import type { Tensor } from "@tensorflow/tfjs-core";
-import type { GradientScope, OpDone, TapeNode } from "./dispatch-mode.js";
+import type { GradientScope, OpDone, TapeNode } from "./engine-records.js";
 import type { KernelAttributes, KernelInputs } from "./kernels/index.js";
 
 let nextOpSequence = 0;

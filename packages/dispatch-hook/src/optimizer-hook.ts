@@ -1,6 +1,6 @@
 import { Phase } from "@remat/trace";
 import { Optimizer, serialization } from "@tensorflow/tfjs-core";
-import type { ApplyGradients, UpdateCall } from "./dispatch-mode.js";
+import type { ApplyGradients, UpdateCall } from "./engine-records.js";
 import type { Session } from "./session.js";
 import { isTfjsMinimize, isTfjsUpdate } from "./tfjs-updates.js";
 

@@ -1,4 +1,4 @@
-import type { TapeNode } from "./dispatch-mode.js";
+import type { TapeNode } from "./engine-records.js";
 
 /** By id of a tensor: the tape node that made it. Few are ever asked for, so nodes are put in order only then. @internal */
 export class Producers {

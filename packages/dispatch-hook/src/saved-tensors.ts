@@ -1,4 +1,4 @@
-import type { SavedTensor } from "./dispatch-mode.js";
+import type { SavedTensor } from "./engine-records.js";
 import type { Session } from "./session.js";
 
 /** @internal */

@@ -1,6 +1,6 @@
 import type { Tensor } from "@tensorflow/tfjs-core";
-import type { GradientScope, SavedTensor } from "./dispatch-mode.js";
 import type { EngineInternals, KernelParameters } from "./engine-internals.js";
+import type { GradientScope, SavedTensor } from "./engine-records.js";
 import { reportSaved } from "./saved-tensors.js";
 import type { Session } from "./session.js";
 

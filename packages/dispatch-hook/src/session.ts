@@ -1,7 +1,7 @@
 import { Phase } from "@remat/trace";
 import type { DataId, KernelConfig, Optimizer, Variable } from "@tensorflow/tfjs-core";
-import type { GradientScope, OpDone, Storage, StorageOrigin, TapeNode, UpdateTurns } from "./dispatch-mode.js";
 import { type EngineInternals, engineInternals } from "./engine-internals.js";
+import type { GradientScope, OpDone, Storage, StorageOrigin, TapeNode, UpdateTurns } from "./engine-records.js";
 import type { KernelReplacement } from "./gradients/kernel-replacement.js";
 import type { GradientsPass } from "./gradients-pass.js";
 import { ModeStack } from "./mode-stack.js";

@@ -3,8 +3,8 @@ import { isComplexPair } from "./backends/data-entry.js";
 import { type Backend, type DataEntry } from "./backends/index.js";
 import { sharedBuffers } from "./backends/shared-buffers.js";
 import { bufferBackend } from "./current-backend.js";
-import type { Storage, StorageOrigin } from "./dispatch-mode.js";
 import type { EngineBackend } from "./engine-internals.js";
+import type { Storage, StorageOrigin } from "./engine-records.js";
 import type { KernelAttributes } from "./kernels/index.js";
 import type { PatchSet } from "./patch-set.js";
 

@@ -8,7 +8,7 @@ import {
   RMSPropOptimizer,
   SGDOptimizer,
 } from "@tensorflow/tfjs-core";
-import type { ApplyGradients } from "./dispatch-mode.js";
+import type { ApplyGradients } from "./engine-records.js";
 
 /** As they are when this is loaded: a method that somebody puts in the place of one is theirs. */
 const methods: ReadonlySet<unknown> = new Set(

@@ -1,8 +1,9 @@
 import type { TensorInfo } from "@tensorflow/tfjs-core";
 import { patchBackends } from "./backend-hook.js";
 import { claimEngine, releaseEngine } from "./claim-engine.js";
-import type { CloseMode, DispatchMode, Storage } from "./dispatch-mode.js";
+import type { CloseMode, DispatchMode } from "./dispatch-mode.js";
 import { engineInternals } from "./engine-internals.js";
+import type { Storage } from "./engine-records.js";
 import { forgetOnes } from "./gradients/ones-array.js";
 import { patchKernels } from "./kernel-hook.js";
 import type { OpenMode } from "./mode-stack.js";

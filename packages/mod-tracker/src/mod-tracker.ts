@@ -1,5 +1,6 @@
 import {
-  type DispatchMode,
+  type DispatchInterceptor,
+  type DispatchObserver,
   type GradientsCall,
   type GradientsResult,
   type InputGradient,
@@ -45,7 +46,7 @@ const unnamed = "unnamed";
  * await tracker.run(() => model.trainOnBatch(x, y));
  * tracker.close();
  */
-export class ModTracker implements DispatchMode {
+export class ModTracker implements DispatchObserver, DispatchInterceptor {
   private readonly recorder: ModTrackerOptions["recorder"];
   private readonly entries = new Map<Part, ModuleEntry>();
   private readonly scopes = new NamedScopes();

@@ -1,4 +1,4 @@
-import type { DispatchMode } from "@remat/dispatch-hook";
+import type { DispatchInterceptor } from "@remat/dispatch-hook";
 import { registeredVariables, withDispatchMode } from "@remat/dispatch-hook";
 import { machineMemoryBytes } from "@remat/dispatch-hook/backends";
 import { ModTracker } from "@remat/mod-tracker";
@@ -71,7 +71,7 @@ function recordedHere(trace: Trace): Trace {
 }
 
 /** Notes which optimizers update weights. */
-class OptimizersSeen implements DispatchMode {
+class OptimizersSeen implements DispatchInterceptor {
   readonly seen = new Set<object>();
 
   optimizerUpdateComing(optimizer: object): void {

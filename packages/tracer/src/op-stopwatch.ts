@@ -1,4 +1,4 @@
-import { type DispatchMode, type OpDone, withDispatchModeSync } from "@remat/dispatch-hook";
+import { type DispatchObserver, type OpDone, withDispatchModeSync } from "@remat/dispatch-hook";
 import { Phase, RematError, type Trace } from "@remat/trace";
 import { quantile } from "./quantile.js";
 import type { StepClock } from "./step-clock.js";
@@ -35,7 +35,7 @@ export interface StepWay {
  * stopwatch.time(() => step());
  * const { trace: timed, hostMs } = stopwatch.times();
  */
-export class OpStopwatch implements DispatchMode {
+export class OpStopwatch implements DispatchObserver {
   private readonly trace: Trace;
   private readonly samples: Float64Array[] = [];
   /** By way: milliseconds outside of ops in steps whose ops were watched, and of whole steps whose ops were not. */

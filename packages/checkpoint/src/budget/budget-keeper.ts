@@ -1,6 +1,6 @@
 import {
   currentBackend,
-  type DispatchMode,
+  type DispatchPolicy,
   type GradientsCall,
   type GradientsResult,
   hasFasterGradient,
@@ -201,7 +201,7 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
     return this.isMeasuring || this.budgetPolicy.prunesSaved;
   }
 
-  override get fasterGradients(): DispatchMode["fasterGradients"] {
+  override get fasterGradients(): DispatchPolicy["fasterGradients"] {
     return this.isMeasuring ? undefined : super.fasterGradients;
   }
 

@@ -1,5 +1,7 @@
 import {
-  type DispatchMode,
+  type DispatchInterceptor,
+  type DispatchObserver,
+  type DispatchPolicy,
   type GradientsCall,
   type GradientsResult,
   type KernelAttributes,
@@ -78,7 +80,7 @@ let isPassRunning = false;
  *
  * @internal
  */
-export class Executor implements DispatchMode {
+export class Executor implements DispatchObserver, DispatchInterceptor, DispatchPolicy {
   readonly looksInPassing = true;
   lastPass: PassReport | undefined;
   private ledger: Ledger | undefined;
@@ -96,7 +98,7 @@ export class Executor implements DispatchMode {
     private readonly policy: Policy,
     readonly meter: MemoryMeter = new MemoryMeter(),
     /** Who follows a plan takes the gradients that were planned. */
-    private readonly gradientsTaken: DispatchMode["fasterGradients"] = "equal",
+    private readonly gradientsTaken: DispatchPolicy["fasterGradients"] = "equal",
   ) {
     this.listener = policy;
   }
@@ -114,7 +116,7 @@ export class Executor implements DispatchMode {
     return true;
   }
 
-  get fasterGradients(): DispatchMode["fasterGradients"] {
+  get fasterGradients(): DispatchPolicy["fasterGradients"] {
     return this.gradientsTaken;
   }
 

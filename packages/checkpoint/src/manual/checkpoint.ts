@@ -1,6 +1,6 @@
 import {
   type CloseMode,
-  type DispatchMode,
+  type DispatchPolicy,
   type GradientsCall,
   type GradientsResult,
   isCheckpointingDecided,
@@ -35,7 +35,7 @@ class BlockExecutor extends Executor {
     return !isCheckpointingDecided();
   }
 
-  override get fasterGradients(): DispatchMode["fasterGradients"] {
+  override get fasterGradients(): DispatchPolicy["fasterGradients"] {
     return isCheckpointingDecided() ? undefined : super.fasterGradients;
   }
 

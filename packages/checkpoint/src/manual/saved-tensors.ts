@@ -1,5 +1,5 @@
 import {
-  type DispatchMode,
+  type DispatchObserver,
   type OpDone,
   registeredVariables,
   type SavedTensor as SavedForGradient,
@@ -82,7 +82,7 @@ interface Maker {
   readonly module: string | undefined;
 }
 
-class SavedTensorObserver implements DispatchMode {
+class SavedTensorObserver implements DispatchObserver {
   /** Made by the op that is about to be done. */
   private readonly unnamed = new Set<Storage>();
   private readonly makers = new Map<Storage, Maker>();

@@ -1,5 +1,5 @@
 import {
-  type DispatchMode,
+  type DispatchPolicy,
   type GradientsCall,
   type GradientsResult,
   openDispatchMode,
@@ -153,7 +153,7 @@ class PlanExecutor extends Executor {
     return this.isInPass && this.choice.prunesSaved;
   }
 
-  override get fasterGradients(): DispatchMode["fasterGradients"] {
+  override get fasterGradients(): DispatchPolicy["fasterGradients"] {
     return this.choice.fasterGradients;
   }
 
@@ -208,7 +208,7 @@ export function plansOf(plan: Plan | readonly Plan[]): readonly Plan[] {
  * @throws RematError `PLAN_SUBJECT`
  * @internal
  */
-export function plannedGradients({ subject }: Plan): NonNullable<DispatchMode["fasterGradients"]> {
+export function plannedGradients({ subject }: Plan): NonNullable<DispatchPolicy["fasterGradients"]> {
   return subject.fasterGradients ?? "none";
 }
 

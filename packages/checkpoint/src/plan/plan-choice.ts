@@ -1,4 +1,4 @@
-import type { DispatchMode, OpDone, Storage } from "@remat/dispatch-hook";
+import type { DispatchPolicy, OpDone, Storage } from "@remat/dispatch-hook";
 import { reconsiderPass } from "@remat/dispatch-hook/release";
 import type { Occurrence, Plan } from "@remat/trace";
 import type { Policy } from "../executor/executor.js";
@@ -11,7 +11,7 @@ export interface ChosenPlan {
   readonly plan: Plan;
   readonly ops: readonly Occurrence[];
   readonly follower: PlanFollower;
-  readonly gradients: NonNullable<DispatchMode["fasterGradients"]>;
+  readonly gradients: NonNullable<DispatchPolicy["fasterGradients"]>;
 }
 
 /** For so many sets of gradients it is known at once which plan is likely. */
@@ -54,7 +54,7 @@ export class PlanChoice implements Policy {
   }
 
   /** Those of the plan; the likeliest, as long as it is not known; where there is none, all that give the same bits. */
-  get fasterGradients(): NonNullable<DispatchMode["fasterGradients"]> {
+  get fasterGradients(): NonNullable<DispatchPolicy["fasterGradients"]> {
     const { chosen, watchesOnly, order } = this;
     return watchesOnly ? "equal" : (chosen ?? order[0]).gradients;
   }

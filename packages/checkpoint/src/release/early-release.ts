@@ -1,8 +1,8 @@
-import type { DispatchMode } from "@remat/dispatch-hook";
+import type { DispatchInterceptor, DispatchPolicy } from "@remat/dispatch-hook";
 import type { UpdateReleaser } from "../update/update-releaser.js";
 
 /** All that early release does, to whatever gradients are taken; with what it knows of the updates that it has seen. @internal */
-export const earlyRelease = (updates: UpdateReleaser): DispatchMode => ({
+export const earlyRelease = (updates: UpdateReleaser): DispatchPolicy & DispatchInterceptor => ({
   releasesEarly: true,
   prunesSaved: true,
   sharesOnes: true,

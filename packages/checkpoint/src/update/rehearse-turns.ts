@@ -1,5 +1,5 @@
 import {
-  type DispatchMode,
+  type DispatchObserver,
   type OpDone,
   type Storage,
   type UpdateCall,
@@ -47,7 +47,7 @@ export function rehearseTurns(call: UpdateCall, { variables }: UpdateTurns): Tur
 }
 
 /** A turn that is followed, and what it makes. */
-class CountedTurn implements DispatchMode {
+class CountedTurn implements DispatchObserver {
   readonly meter: MemoryMeter = new MemoryMeter();
   readonly follower: UpdateFollower;
 
@@ -76,11 +76,11 @@ class CountedTurn implements DispatchMode {
 function rehearseInTurns(
   { optimizer, method }: UpdateCall,
   variables: readonly (Variable | undefined)[],
-  watch: (place: number, gradient: Tensor) => DispatchMode,
+  watch: (place: number, gradient: Tensor) => DispatchObserver,
 ): void {
   const copy = copyOfOptimizer(optimizer as Optimizer);
-  const watched: { by: DispatchMode | undefined } = { by: undefined };
-  const delegate: DispatchMode = {
+  const watched: { by: DispatchObserver | undefined } = { by: undefined };
+  const delegate: DispatchObserver = {
     opStarting: (op) => watched.by?.opStarting?.(op),
     opOver: (op) => watched.by?.opOver?.(op),
     variableAssigned: (variable, made) => watched.by?.variableAssigned?.(variable, made),

@@ -1,5 +1,5 @@
 import {
-  type DispatchMode,
+  type DispatchObserver,
   type OpCall,
   type OpDone,
   registeredVariables,
@@ -57,7 +57,7 @@ export function stockUpdate(
 }
 
 function rehearse(
-  mode: DispatchMode,
+  mode: DispatchObserver,
   { optimizer, method, gradients }: UpdateCall,
   count = 1,
   over: () => void = () => {},
@@ -86,7 +86,7 @@ function ownBytes(): Map<Variable, number> {
 const settle = (): void => KeptMemory.here()?.settle();
 
 /** Counts what is made; gradients, and data that variables had before, stay in fake mode, and go in earnest. */
-class CountedUpdate implements DispatchMode {
+class CountedUpdate implements DispatchObserver {
   private most = 0;
   private largest = 0;
   private bytes = 0;

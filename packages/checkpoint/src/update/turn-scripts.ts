@@ -1,4 +1,4 @@
-import type { DispatchMode, OpDone, UpdateTurns } from "@remat/dispatch-hook";
+import type { DispatchObserver, OpDone, UpdateTurns } from "@remat/dispatch-hook";
 import { Phase } from "@remat/trace";
 import type { MemoryMeter } from "../memory-meter.js";
 import { UpdateFollower } from "./update-follower.js";
@@ -37,7 +37,7 @@ export function waitForRoom(
 const bytesPerElement = 4;
 
 /** Frees in the turns of an update what their scripts say; the backward pass in between goes by. @internal */
-export class TurnsFollower implements DispatchMode {
+export class TurnsFollower implements DispatchObserver {
   readonly looksInPassing = true;
   private place: number | undefined;
   private follower: UpdateFollower | undefined;

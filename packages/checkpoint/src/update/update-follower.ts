@@ -1,4 +1,4 @@
-import type { DispatchMode, OpDone } from "@remat/dispatch-hook";
+import type { DispatchObserver, OpDone } from "@remat/dispatch-hook";
 import type { Tensor } from "@tensorflow/tfjs-core";
 import type { UpdateScript } from "./update-script.js";
 
@@ -7,7 +7,7 @@ import type { UpdateScript } from "./update-script.js";
  *
  * @internal
  */
-export class UpdateFollower implements DispatchMode {
+export class UpdateFollower implements DispatchObserver {
   readonly looksInPassing = true;
   private readonly made: (Tensor | undefined)[] = [];
   private op = 0;

@@ -1,4 +1,4 @@
-import type { DispatchMode, OpDone } from "@remat/dispatch-hook";
+import type { DispatchObserver, OpDone } from "@remat/dispatch-hook";
 import { type DataId, type Tensor, Variable } from "@tensorflow/tfjs-core";
 import { gradientAt, type UpdateScript } from "./update-script.js";
 
@@ -10,7 +10,7 @@ const toTheEnd = Number.POSITIVE_INFINITY;
  *
  * @internal
  */
-export class UpdateRecorder implements DispatchMode {
+export class UpdateRecorder implements DispatchObserver {
   private readonly kernels: string[] = [];
   /** What the update makes, by the op that does. */
   private readonly made: (Tensor | undefined)[] = [];

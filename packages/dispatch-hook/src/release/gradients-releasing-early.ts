@@ -1,6 +1,6 @@
 import { Tensor, util } from "@tensorflow/tfjs-core";
-import type { GradientsCall, GradientsResult } from "../dispatch-mode.js";
 import { type EngineInternals, type EngineTapeNode, engineInternals } from "../engine-internals.js";
+import type { GradientsCall, GradientsResult } from "../engine-records.js";
 import { earlyFrees } from "./early-frees.js";
 import { OwnedGradients, type ScopedTensor } from "./owned-gradients.js";
 import { nodesFromTo } from "./tape-path.js";

@@ -1,5 +1,5 @@
 import type { Tensor } from "@tensorflow/tfjs-core";
-import type { NamedTensor } from "../dispatch-mode.js";
+import type { NamedTensor } from "../engine-records.js";
 
 /** Calls back for each place of a list of weights, in an order of its own. */
 export type TakeTurns = (update: (place: number) => void) => void;

@@ -1,6 +1,7 @@
 import { Phase, RematError } from "@remat/trace";
 import type { DataId, Tensor, TensorInfo } from "@tensorflow/tfjs-core";
-import type { DispatchMode } from "../dispatch-mode.js";
+import type { DispatchInterceptor } from "../dispatch-interceptor.js";
+import type { DataObserver } from "../dispatch-observer.js";
 import type { KernelInputs } from "../kernels/index.js";
 import type { Session } from "../session.js";
 
@@ -10,7 +11,7 @@ import type { Session } from "../session.js";
  *
  * @internal
  */
-export class ReadGuard implements DispatchMode {
+export class ReadGuard implements DispatchInterceptor, DataObserver {
   private readonly ids = new Set<number>();
   private readonly dataIds = new Set<DataId>();
 

@@ -1,8 +1,8 @@
 import { Phase, RematError } from "@remat/trace";
 import type { NamedTensorMap, Optimizer, Tensor, Variable } from "@tensorflow/tfjs-core";
 import { leaveNode } from "../backward-pass.js";
-import type { GradientsCall, UpdateTurns } from "../dispatch-mode.js";
 import { isVariable } from "../engine-internals.js";
+import type { GradientsCall, UpdateTurns } from "../engine-records.js";
 import type { Session } from "../session.js";
 import { wantsUpdateInBackward } from "../wanted-of-pass.js";
 import { listInTurns } from "./list-in-turns.js";

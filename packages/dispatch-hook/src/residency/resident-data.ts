@@ -1,5 +1,6 @@
 import type { DataId } from "@tensorflow/tfjs-core";
-import type { CheckpointedBlock, DispatchMode } from "../dispatch-mode.js";
+import type { RecomputationObserver } from "../dispatch-observer.js";
+import type { CheckpointedBlock } from "../engine-records.js";
 import { openSession } from "../open-session.js";
 import { type ConstantData, constantIn, valuesOf } from "./constants.js";
 import { locateData } from "./data-contents.js";
@@ -32,9 +33,7 @@ export function replayKernel(recipe: KernelRecipe, into: readonly (DataId | unde
 }
 
 /** What modes are told of blocks and of what is recomputed. */
-type Told = Required<
-  Pick<DispatchMode, "blockEntered" | "blockExited" | "recomputationStarting" | "recomputationOver">
->;
+type Told = Required<RecomputationObserver>;
 
 /** Tells modes of a block, or of what is recomputed, by that method of theirs. */
 export function tellModes<K extends keyof Told>(name: K, ...told: Parameters<Told[K]>): void {

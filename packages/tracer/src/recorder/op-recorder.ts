@@ -1,5 +1,6 @@
 import {
-  type DispatchMode,
+  type DispatchInterceptor,
+  type DispatchObserver,
   fasterGradientsNow,
   type GradientScope,
   type InputGradient,
@@ -56,7 +57,7 @@ export const optimizerStepMark = "optimizerStep";
  *
  * @internal
  */
-export class OpRecorder implements DispatchMode {
+export class OpRecorder implements DispatchObserver, DispatchInterceptor {
   readonly seesOutside: boolean;
   protected readonly builder: TraceBuilder;
   private gradientsTaken: FasterGradients | undefined;

@@ -1,7 +1,7 @@
 import { MemoryMeter } from "@remat/checkpoint";
 import {
   type CloseMode,
-  type DispatchMode,
+  type DispatchInterceptor,
   type GradientsCall,
   type GradientsResult,
   openDispatchMode,
@@ -19,7 +19,7 @@ const countedUpdates = 3;
 const mostCountedPasses = 100;
 
 /** Counts the passes under early release, and what those of the first steps hold; later ones run with no op watched. */
-export class EarlyReleaseWatcher implements DispatchMode {
+export class EarlyReleaseWatcher implements DispatchInterceptor {
   private isInPass = false;
   private passesMs = 0;
   private readonly meter = new MemoryMeter();

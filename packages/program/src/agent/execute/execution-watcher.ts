@@ -1,12 +1,18 @@
 import type { BudgetExecution, PlanExecution } from "@remat/checkpoint";
-import type { DispatchMode, GradientsCall, GradientsResult, RunGradients } from "@remat/dispatch-hook";
+import type {
+  AutogradObserver,
+  DispatchInterceptor,
+  GradientsCall,
+  GradientsResult,
+  RunGradients,
+} from "@remat/dispatch-hook";
 import { describePlanMismatch, type Plan, RematError } from "@remat/trace";
 import type { Guard } from "../../outside/guard.js";
 import type { ExecutedPasses } from "../../thread-report.js";
 import type { ThreadReporter } from "../thread-reporter.js";
 
 /** Sums up what the passes within a budget or under plans take. Opened after these, so that a pass is over for them when it is for us. */
-export class ExecutionWatcher implements DispatchMode {
+export class ExecutionWatcher implements DispatchInterceptor, AutogradObserver {
   private isInPass = false;
   private passesMs = 0;
   private recomputedMs = 0;

@@ -1,8 +1,8 @@
-import type { DispatchMode, Storage } from "@remat/dispatch-hook";
+import type { DispatchObserver, Storage } from "@remat/dispatch-hook";
 import { GrowthAccumulator } from "@remat/memory/growth";
 
 /** A dispatch mode that knows what the program holds: also what no op of a step reads, such as the data that its batches are cut from. */
-export class HeldStorages implements DispatchMode, Iterable<Storage> {
+export class HeldStorages implements DispatchObserver, Iterable<Storage> {
   readonly seesOutside = true;
   /** Of all of it, as requested. */
   bytes = 0;

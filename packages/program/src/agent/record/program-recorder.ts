@@ -1,6 +1,7 @@
 import {
   type CloseMode,
-  type DispatchMode,
+  type DispatchInterceptor,
+  type DispatchObserver,
   type GradientsCall,
   type GradientsResult,
   isVariable,
@@ -46,7 +47,7 @@ interface OpenStep {
  * when the next pass begins. Steps are told apart by the weights that they differentiate by, and by their optimizer. Until a step begins, and when all are
  * recorded, no op is watched; what the program holds counts from its start.
  */
-export class ProgramRecorder implements DispatchMode {
+export class ProgramRecorder implements DispatchObserver, DispatchInterceptor {
   whenOver: () => void = () => {};
   private readonly groups = new Map<string, Map<object | undefined, StepGroup>>();
   private readonly optimizers = new Set<object>();
