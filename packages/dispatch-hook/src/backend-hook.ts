@@ -15,7 +15,7 @@ function watchHostRuns(session: Session, instance: Partial<HandsToHost>): void {
   session.patches.patch(instance as HandsToHost, "shouldExecuteOnCPU", (original) => (...args) => {
     if (session.replaying !== undefined) return false;
     const isOnHost = original.apply(instance, args);
-    if (isOnHost) session.hasRunOnHost = true;
+    if (isOnHost) session.kernel.hasRunOnHost = true;
     return isOnHost;
   });
 }
@@ -28,7 +28,7 @@ function watchPrograms(session: Session, name: string, instance: EngineBackend):
   if (programs === undefined || session.watchesProgramsOf.has(instance)) return;
   session.watchesProgramsOf.add(instance);
   session.patches.patch(instance as unknown as RunsPrograms, programs.runBy, (original) => (program, ...rest) => {
-    if (programs.addsInAnyOrder(program)) session.hasAddedInAnyOrder = true;
+    if (programs.addsInAnyOrder(program)) session.kernel.hasAddedInAnyOrder = true;
     return original.call(instance, program, ...rest);
   });
 }

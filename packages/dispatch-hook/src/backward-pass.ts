@@ -1,5 +1,5 @@
 import type { Tensor } from "@tensorflow/tfjs-core";
-import type { TapeNode } from "./engine-records.js";
+import type { InputGradient, TapeNode } from "./engine-records.js";
 import type { KernelInputs } from "./kernels/index.js";
 import type { Session } from "./session.js";
 
@@ -45,17 +45,11 @@ export function leaveNode({ pass, modes }: Session): void {
     if (modes.isInside(open)) open.mode.backwardNodeExited(node, gradients);
 }
 
-/** `node` has computed the gradient of its input `name`; `last` says whether it is asked for more. @internal */
-export function contribute(
-  { pass }: Session,
-  node: TapeNode,
-  name: string,
-  input: Tensor | undefined,
-  dx: Tensor,
-  last: boolean,
-): void {
+/** `node` has computed the gradient of one of its inputs; `last`: it is not asked for more. @internal */
+export function contribute({ pass }: Session, node: TapeNode, gradient: InputGradient, last: boolean): void {
   if (pass?.node !== node) return;
-  pass.gradients.push({ name, input, gradient: dx });
+  const { input } = gradient;
+  pass.gradients.push(gradient);
   const isAdded = input !== undefined && pass.reached.has(input.id);
   pass.contribution = isAdded ? { consumer: node, input, last } : undefined;
   pass.nodeOver = last && !isAdded;

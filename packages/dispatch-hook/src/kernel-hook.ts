@@ -25,7 +25,7 @@ export function patchKernels(session: Session): void {
   const { engine, patches, storages, modes } = session;
 
   patches.patch(engine, "runKernelFunc", (original) => (parameters: KernelParameters) => {
-    if (session.cloning && session.pass?.sharesSaved) {
+    if (session.kernel.isCloning && session.pass?.sharesSaved) {
       const shared = shareSaved(engine, parameters.inputs.x);
       if (shared !== undefined) return shared;
     }
@@ -39,19 +39,19 @@ export function patchKernels(session: Session): void {
         ? original.call(engine, parameters)
         : runScope(session, parameters, original);
     if (storages.holding) return runNested(session, parameters, original);
-    return session.cloning ? runClone(session, parameters, original) : runOp(session, parameters, original);
+    return session.kernel.isCloning ? runClone(session, parameters, original) : runOp(session, parameters, original);
   });
 
   // Between the kernel and the saving of tensors, if the tape is on: the kernel is done, and what follows is not its doing.
   patches.patch(engine, "getTensorsForGradient", (original) => (kernelName, inputs, outputs) => {
-    const { starting } = session;
+    const { starting } = session.kernel;
     if (session.alive && starting !== undefined && starting.kernel === kernelName) finishOp(session, starting, outputs);
     return original.call(engine, kernelName, inputs, outputs);
   });
 
   patches.patch(engine, "saveTensorsForBackwardMode", (original) => (tensors) => {
     const clones = original.call(engine, tensors);
-    const op = session.finishing;
+    const op = session.kernel.finishing;
     if (session.alive && op !== undefined && tensors.length > 0 && modes.told.tensorsSaved.length > 0)
       reportSaved(
         session,
@@ -93,9 +93,9 @@ function runOp(session: Session, parameters: KernelParameters, run: RunKernel): 
   for (const open of modes.told.opComing)
     if (modes.isInside(open)) open.mode.opComing(kernel, inputs, parameters.attrs);
   if (!modes.watchesTape) {
-    const { passingOps, phase, repeated } = session;
+    const { passingOps } = session;
     const op = passingOps.take();
-    op.begin(kernel, inputs, parameters.attrs, engine.backendName ?? "", phase, repeated);
+    op.begin(parameters, engine.backendName ?? "", session.phase, session.replaying?.sequence);
     try {
       return runTold(session, op, parameters, run, false);
     } finally {
@@ -103,17 +103,11 @@ function runOp(session: Session, parameters: KernelParameters, run: RunKernel): 
     }
   }
   const accumulation = session.phase === Phase.backward ? accumulationOf(session, kernel, inputs) : undefined;
-  const op = new Op(
-    kernel,
-    inputs,
-    parameters.attrs,
-    engine.backendName ?? "",
-    session.phase,
-    session.scope,
-    accumulation === undefined ? session.node : accumulation.producer,
-    accumulation?.consumer,
-    session.repeated,
-  );
+  const op = new Op();
+  op.begin(parameters, engine.backendName ?? "", session.phase, session.replaying?.sequence);
+  op.scope = session.scope;
+  op.differentiates = accumulation === undefined ? session.node : accumulation.producer;
+  op.accumulatesFrom = accumulation?.consumer;
   return runTold(session, op, parameters, run, accumulation?.last === true);
 }
 
@@ -124,30 +118,30 @@ function runTold(
   run: RunKernel,
   endsNode: boolean,
 ): Tensor | Tensor[] {
-  const { storages, modes } = session;
+  const { storages, modes, kernel } = session;
   for (const open of modes.told.opStarting) {
     if (modes.isInside(open)) open.mode.opStarting(op);
     else if (open.mode.seesOutside) open.mode.opStarting(op.outside());
   }
-  session.starting = op;
-  session.hasRunOnHost = false;
-  session.hasAddedInAnyOrder = false;
-  session.thrown = undefined;
+  kernel.starting = op;
+  kernel.hasRunOnHost = false;
+  kernel.hasAddedInAnyOrder = false;
+  kernel.thrown = undefined;
   if (modes.told.dispatch.length > 0 || modes.told.opFailed.length > 0) {
     wrapKernel(session, op.kernel);
-    session.toDispatch = op;
+    kernel.toDispatch = op;
   }
   storages.hold();
   let outputs: Tensor | Tensor[];
   try {
     outputs = run.call(session.engine, parameters);
-    if (session.starting === op) finishOp(session, op, listOf(outputs));
+    if (kernel.starting === op) finishOp(session, op, listOf(outputs));
     if (endsNode) leaveNode(session);
   } finally {
     // Not by a `catch`, which would have Node name this line as the place of the program's error. Where the op was done already, the failure is one of saving its tensors.
-    if (session.starting === op) opFailed(session, op);
-    session.toDispatch = undefined;
-    session.finishing = undefined;
+    if (kernel.starting === op) opFailed(session, op);
+    kernel.toDispatch = undefined;
+    kernel.finishing = undefined;
   }
   // Who begins to doze now has been told.
   const { opOver, kernelOver } = modes.told;
@@ -158,9 +152,10 @@ function runTold(
 }
 
 function opFailed(session: Session, op: Op): void {
-  const { storages, modes, thrown } = session;
-  session.starting = undefined;
-  session.thrown = undefined;
+  const { storages, modes } = session;
+  const { thrown } = session.kernel;
+  session.kernel.starting = undefined;
+  session.kernel.thrown = undefined;
   storages.flush("op");
   if (thrown === undefined) return;
   for (const open of modes.told.opFailed) {
@@ -173,38 +168,38 @@ function opFailed(session: Session, op: Op): void {
 function runUnwatched(session: Session, parameters: KernelParameters, run: RunKernel): Tensor | Tensor[] {
   const { engine, storages, modes } = session;
   const kernel = parameters.kernelName as string;
-  const isInner = session.isInUnwatched;
-  session.isInUnwatched = true;
+  const isInner = session.kernel.isUnwatched;
+  session.kernel.isUnwatched = true;
   let outputs: Tensor | Tensor[];
   try {
     outputs = run.call(engine, parameters);
   } finally {
-    session.isInUnwatched = isInner;
+    session.kernel.isUnwatched = isInner;
   }
   const backend = bufferBackend(engine.backendName ?? "", engine.backendInstance);
   storages.kernelUnwatched(backend, kernel, parameters.inputs, parameters.attrs, outputs);
-  if (!isInner && !session.cloning)
+  if (!isInner && !session.kernel.isCloning)
     for (const open of modes.told.kernelOver)
       if (modes.isInside(open)) open.mode.kernelOver(kernel, parameters.inputs, session.phase, outputs);
   return outputs;
 }
 
 function finishOp(session: Session, op: Op, outputs: readonly Tensor[]): void {
-  const { engine, storages, modes } = session;
-  session.starting = undefined;
+  const { engine, storages, modes, kernel } = session;
+  kernel.starting = undefined;
   op.outputs = outputs;
-  op.isOnHost = session.hasRunOnHost;
-  op.isInAnyOrder = session.hasAddedInAnyOrder;
+  op.isOnHost = kernel.hasRunOnHost;
+  op.isInAnyOrder = kernel.hasAddedInAnyOrder;
   const backend = bufferBackend(op.backend, engine.backendInstance);
   storages.kernelDone(backend, op.kernel, op.inputs, op.attributes, outputs);
   const { replaying } = session;
   if (replaying !== undefined)
     outputs.forEach((output, i) => {
-      const evicted = replaying[i];
+      const evicted = replaying.into[i];
       if (evicted !== undefined) storages.adopt(output.dataId, evicted);
     });
   storages.flush("op");
-  session.finishing = op;
+  kernel.finishing = op;
   for (const open of modes.told.opDone) {
     if (modes.isInside(open)) open.mode.opDone(op);
     else if (open.mode.seesOutside) open.mode.opDone(op.outside());
@@ -235,15 +230,15 @@ function wrapKernel(session: Session, kernel: string): void {
   const config = getKernel(kernel, session.engine.backendName as string);
   if (config === undefined || session.wrappedKernels.get(config) === config.kernelFunc) return;
   session.patches.patch(config, "kernelFunc", (original) => (parameters) => {
-    const op = session.toDispatch;
+    const op = session.kernel.toDispatch;
     if (op === undefined || op.kernel !== kernel) return original.call(config, parameters);
-    session.toDispatch = undefined;
+    session.kernel.toDispatch = undefined;
     try {
       return dispatch(session, op, (inputs = op.inputs, attributes = op.attributes) =>
         original.call(config, { ...parameters, inputs: inputs as never, attrs: attributes as never }),
       );
     } catch (error) {
-      session.thrown = { error };
+      session.kernel.thrown = { error };
       throw error;
     }
   });

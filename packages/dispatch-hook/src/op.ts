@@ -1,5 +1,6 @@
 import { Phase } from "@remat/trace";
 import type { Tensor } from "@tensorflow/tfjs-core";
+import type { KernelParameters } from "./engine-internals.js";
 import type { GradientScope, OpDone, TapeNode } from "./engine-records.js";
 import type { KernelAttributes, KernelInputs } from "./kernels/index.js";
 
@@ -8,23 +9,20 @@ const noTensors: readonly Tensor[] = [];
 
 /** @internal */
 export class Op implements OpDone {
+  kernel = "";
+  inputs: KernelInputs = noTensors as KernelInputs;
+  attributes: KernelAttributes | undefined;
+  backend = "";
+  phase: number = Phase.outside;
+  scope: GradientScope | undefined;
+  differentiates: TapeNode | undefined;
+  accumulatesFrom: TapeNode | undefined;
+  repeats: number | undefined;
+  sequence = -1;
   outputs: readonly Tensor[] = noTensors;
-  isOnHost: boolean = false;
-  isInAnyOrder: boolean = false;
+  isOnHost = false;
+  isInAnyOrder = false;
   private present: readonly Tensor[] | undefined;
-
-  constructor(
-    public kernel: string,
-    public inputs: KernelInputs,
-    public attributes: KernelAttributes | undefined,
-    public backend: string,
-    public phase: number,
-    public scope: GradientScope | undefined,
-    public differentiates: TapeNode | undefined,
-    public accumulatesFrom: TapeNode | undefined,
-    public repeats: number | undefined,
-    public sequence: number = nextOpSequence++,
-  ) {}
 
   get inputTensors(): readonly Tensor[] {
     this.present ??= presentInputs(this.inputs);
@@ -33,16 +31,14 @@ export class Op implements OpDone {
 
   /** Becomes the next op, of no scope and no node. */
   begin(
-    kernel: string,
-    inputs: KernelInputs,
-    attributes: KernelAttributes | undefined,
+    { kernelName, inputs, attrs }: KernelParameters,
     backend: string,
     phase: number,
     repeats: number | undefined,
   ): void {
-    this.kernel = kernel;
+    this.kernel = kernelName as string;
     this.inputs = inputs;
-    this.attributes = attributes;
+    this.attributes = attrs;
     this.backend = backend;
     this.phase = phase;
     this.repeats = repeats;
@@ -61,44 +57,38 @@ export class Op implements OpDone {
 
   /** The same op with what a mode put in place of its inputs. */
   with(inputs: KernelInputs, attributes: KernelAttributes | undefined): Op {
-    return new Op(
-      this.kernel,
-      inputs,
-      attributes,
-      this.backend,
-      this.phase,
-      this.scope,
-      this.differentiates,
-      this.accumulatesFrom,
-      this.repeats,
-      this.sequence,
-    );
+    const op = this.copy();
+    op.inputs = inputs;
+    op.attributes = attributes;
+    op.scope = this.scope;
+    op.differentiates = this.differentiates;
+    op.accumulatesFrom = this.accumulatesFrom;
+    return op;
   }
 
   /** As a mode sees it that was opened by other asynchronous work. */
   outside(): Op {
-    const op = new Op(
-      this.kernel,
-      this.inputs,
-      this.attributes,
-      this.backend,
-      Phase.outside,
-      undefined,
-      undefined,
-      undefined,
-      this.repeats,
-      this.sequence,
-    );
+    const op = this.copy();
+    op.phase = Phase.outside;
     op.outputs = this.outputs;
     op.isOnHost = this.isOnHost;
     op.isInAnyOrder = this.isInAnyOrder;
     return op;
   }
-}
 
-/** Makes an object for an op that has yet to begin. @internal */
-export const blankOp = (): Op =>
-  new Op("", noTensors as KernelInputs, undefined, "", Phase.outside, undefined, undefined, undefined, undefined, -1);
+  /** The call, without its place on the tape and its outcome. */
+  private copy(): Op {
+    const op = new Op();
+    op.kernel = this.kernel;
+    op.inputs = this.inputs;
+    op.attributes = this.attributes;
+    op.backend = this.backend;
+    op.phase = this.phase;
+    op.repeats = this.repeats;
+    op.sequence = this.sequence;
+    return op;
+  }
+}
 
 type NamedInputs = Readonly<Record<string, Tensor | readonly Tensor[] | undefined>>;
 

@@ -22,7 +22,7 @@ export function patchOptimizers(session: Session): void {
       return original.apply(this, args);
     };
   });
-  session.tfjsComputes = base.computeGradients;
+  session.update.tfjsComputes = base.computeGradients;
   for (const [registered] of Object.values(serialization.SerializationMap.getMap().classNameMap)) {
     if (typeof registered.prototype?.applyGradients === "function") watchOptimizerClass(session, registered.prototype);
   }
@@ -35,21 +35,21 @@ export function watchOptimizerClass(session: Session, optimizer: object): void {
 }
 
 function patchPrototype(session: Session, prototype: OptimizerPrototype): void {
-  if (session.watchedOptimizers.has(prototype)) return;
-  session.watchedOptimizers.add(prototype);
+  if (session.update.watchedOptimizers.has(prototype)) return;
+  session.update.watchedOptimizers.add(prototype);
   if (Object.hasOwn(prototype, "minimize"))
     session.patches.patch(prototype, "minimize", (original) => {
       const disposesGradients = isTfjsMinimize(original);
       return function (this: Optimizer, ...args: Parameters<Optimizer["minimize"]>) {
         return step(session, this, session.phase, () => {
-          const around = session.minimizer;
-          session.minimizer = disposesGradients
+          const around = session.update.minimizer;
+          session.update.minimizer = disposesGradients
             ? { optimizer: this, listed: args[2] ?? undefined, isUpdated: false }
             : undefined;
           try {
             return original.apply(this, args);
           } finally {
-            session.minimizer = around;
+            session.update.minimizer = around;
           }
         });
       };
@@ -59,17 +59,17 @@ function patchPrototype(session: Session, prototype: OptimizerPrototype): void {
       const method = original as ApplyGradients;
       const isOfTfjs = isTfjsUpdate(method);
       const patched = function applyGradients(this: Optimizer, ...args: Parameters<Optimizer["applyGradients"]>): void {
-        const { minimizer, turns } = session;
+        const { minimizer, turns } = session.update;
         const isMinimized = minimizer?.optimizer === this;
         // In the backward pass that was done.
         if (isMinimized && minimizer.isUpdated) return undefined;
         // Not where a method of this one object stands before it, nor an override: these may read the gradients afterwards.
-        const ownsGradients = isMinimized && !session.isUpdating && this.applyGradients === patched;
+        const ownsGradients = isMinimized && !session.update.isApplying && this.applyGradients === patched;
         const isTfjs = isOfTfjs && session.engine.state.gradientDepth === 0;
         const call: UpdateCall = { optimizer: this, gradients: args[0], method, isTfjs, ownsGradients, turns };
         return step(session, this, Phase.optimizer, () => update(session, call, () => original.apply(this, args)));
       };
-      if (isOfTfjs) session.tfjsUpdates.add(patched);
+      if (isOfTfjs) session.update.tfjsUpdates.add(patched);
       return patched;
     });
 }
@@ -79,16 +79,16 @@ function step<T>(session: Session, optimizer: Optimizer, phase: number, run: () 
   if (!session.alive) return run();
   const { modes } = session;
   const phaseBefore = session.phase;
-  session.minimizing++;
+  session.update.depth++;
   session.setPhase(phase);
   try {
     const result = run();
-    if (session.minimizing === 1)
+    if (session.update.depth === 1)
       for (const open of modes.listeners("optimizerStepDone"))
         if (modes.isInside(open)) open.mode.optimizerStepDone(optimizer);
     return result;
   } finally {
-    session.minimizing--;
+    session.update.depth--;
     session.setPhase(phaseBefore);
   }
 }
@@ -99,8 +99,9 @@ function update(session: Session, call: UpdateCall, run: () => void): void {
     run();
     return;
   }
-  const { modes, isUpdating: isInner } = session;
-  session.isUpdating = true;
+  const { modes } = session;
+  const isInner = session.update.isApplying;
+  session.update.isApplying = true;
   try {
     if (!isInner)
       for (const open of modes.listeners("optimizerUpdateComing"))
@@ -113,6 +114,6 @@ function update(session: Session, call: UpdateCall, run: () => void): void {
     };
     from(chain.length - 1);
   } finally {
-    session.isUpdating = isInner;
+    session.update.isApplying = isInner;
   }
 }

@@ -1,4 +1,4 @@
-import { blankOp, type Op } from "./op.js";
+import { Op } from "./op.js";
 
 /**
  * Objects for ops that nobody keeps, used again and again: one for each op that runs within another, as those do that a mode replays before an op or after it.
@@ -12,7 +12,7 @@ export class PassingOps {
   /** Returns one for the op that is to begin. */
   take(): Op {
     const at = this.running++;
-    this.ops[at] ??= blankOp();
+    this.ops[at] ??= new Op();
     return this.ops[at];
   }
 

@@ -51,18 +51,18 @@ export function patchClone(session: Session): void {
     const { scope, modes } = session;
     const asksWhoClones = session.isWatching || session.pass?.sharesSaved === true || modes.told.kernelOver.length > 0;
     if (!asksWhoClones) return original.call(session.engine, x);
-    const around = session.cloning;
-    session.cloning = true;
+    const around = session.kernel.isCloning;
+    session.kernel.isCloning = true;
     try {
       const clone = original.call(session.engine, x);
-      if (scope !== undefined && session.finishing === undefined) {
+      if (scope !== undefined && session.kernel.finishing === undefined) {
         const saved = savedByScope.get(scope);
         if (saved === undefined) savedByScope.set(scope, [{ tensor: x, clone }]);
         else saved.push({ tensor: x, clone });
       }
       return clone;
     } finally {
-      session.cloning = around;
+      session.kernel.isCloning = around;
     }
   });
 }

@@ -1,23 +1,23 @@
 import { Phase } from "@remat/trace";
-import type { DataId, KernelConfig, Optimizer, Variable } from "@tensorflow/tfjs-core";
+import type { DataId, KernelConfig } from "@tensorflow/tfjs-core";
 import { type EngineInternals, engineInternals } from "./engine-internals.js";
-import type { GradientScope, OpDone, Storage, StorageOrigin, TapeNode, UpdateTurns } from "./engine-records.js";
+import type { GradientScope, Storage, StorageOrigin, TapeNode } from "./engine-records.js";
 import type { KernelReplacement } from "./gradients/kernel-replacement.js";
 import type { GradientsPass } from "./gradients-pass.js";
 import { ModeStack } from "./mode-stack.js";
-import type { Op } from "./op.js";
 import { PassingOps } from "./passing-ops.js";
 import { PatchSet } from "./patch-set.js";
 import { Producers } from "./producers.js";
+import { RunningKernel } from "./running-kernel.js";
+import { RunningUpdate } from "./running-update.js";
 import { type StorageListener, StorageTable } from "./storage-table.js";
 
-/** A call of tfjs's own `minimize`, which computes gradients, applies them and disposes of them. */
-export interface Minimization {
-  readonly optimizer: Optimizer;
-  /** The variables that it was given, if it was. */
-  readonly listed: readonly Variable[] | undefined;
-  /** Whether the weights were updated in the backward pass. */
-  isUpdated: boolean;
+/** A kernel that is replayed, off the tape. */
+export interface ReplayedKernel {
+  /** By output, the `DataId` that gets its data. */
+  readonly into: readonly (DataId | undefined)[];
+  /** The `sequence` of the op that it repeats. */
+  readonly sequence: number | undefined;
 }
 
 /**
@@ -36,46 +36,17 @@ export class Session implements StorageListener {
   phase: number = Phase.forward;
   scope: GradientScope | undefined;
   readonly passingOps: PassingOps = new PassingOps();
-  /** The op whose kernel runs. */
-  starting: Op | undefined;
-  /** Whether a kernel runs that nobody watches. */
-  isInUnwatched = false;
-  /** That op until its kernel function is called, where some mode dispatches or is told of failures. */
-  toDispatch: Op | undefined;
+  readonly kernel: RunningKernel = new RunningKernel();
+  readonly update: RunningUpdate = new RunningUpdate();
   readonly wrappedKernels: Map<KernelConfig, KernelConfig["kernelFunc"]> = new Map();
   /** What runs in place of a kernel where it is wanted; undefined for one that was looked at and stays. */
   readonly replacements: Map<KernelConfig, KernelReplacement | undefined> = new Map();
-  /** What the kernel of `starting` has thrown. */
-  thrown: { readonly error: unknown } | undefined;
-  /** The op that has run and whose saved tensors and tape node the engine now makes. */
-  finishing: OpDone | undefined;
-  /** Whether the kernel that runs has computed something in JavaScript that the device could have. */
-  hasRunOnHost = false;
-  /** Whether it has had the device add in whichever order threads come. */
-  hasAddedInAnyOrder = false;
-  /** While a kernel is replayed: by output the `DataId` that gets its data. */
-  replaying: readonly (DataId | undefined)[] | undefined;
-  /** And the `sequence` of the op that it repeats. */
-  repeated: number | undefined;
-  /** Inside `engine.clone`, whose Identity is no op of the user's (rule 1). */
-  cloning = false;
+  /** The kernel that is replayed. */
+  replaying: ReplayedKernel | undefined;
   /** The tape node whose gradient function runs. */
   node: TapeNode | undefined;
   /** The innermost `gradients` call. */
   pass: GradientsPass | undefined;
-  /** How many `minimize` and `applyGradients` are running, one in the other. */
-  minimizing = 0;
-  /** What tfjs's own `minimize` does now. */
-  minimizer: Minimization | undefined;
-  /** The update that runs in a backward pass. */
-  turns: UpdateTurns | undefined;
-  /** The methods, as patched, that are tfjs's own updates. */
-  readonly tfjsUpdates: WeakSet<object> = new WeakSet();
-  /** As patched, tfjs's own `computeGradients`. */
-  tfjsComputes: unknown;
-  /** Inside `applyGradients`. */
-  isUpdating = false;
-  readonly watchedOptimizers: Set<object> = new Set();
   readonly watchesHostRunsOf: Set<object> = new Set();
   /** Backends whose programs are watched. */
   readonly watchesProgramsOf: Set<object> = new Set();

@@ -152,7 +152,7 @@ function runGradients(
       modes.askWhoDozes();
     }
     // Inside `minimize`, the weights are updated next; unless this was a gradient within its loss function.
-    const updatesNext = session.minimizing > 0 && pass.around === undefined;
+    const updatesNext = session.update.depth > 0 && pass.around === undefined;
     session.setPhase(updatesNext ? Phase.optimizer : phaseBefore);
   }
 }
@@ -181,8 +181,8 @@ class RecordedNode implements TapeNode {
 }
 
 function watchNode(session: Session, added: EngineTapeNode): TapeNode {
-  const op = session.finishing;
-  const kind = session.cloning ? "clone" : op === undefined ? "scope" : "op";
+  const op = session.kernel.finishing;
+  const kind = session.kernel.isCloning ? "clone" : op === undefined ? "scope" : "op";
   const node = new RecordedNode(kind, op, op === undefined ? session.scope : undefined, added);
   session.producers.add(node);
   wrapGradient(session, added, node);
@@ -205,7 +205,7 @@ function wrapGradient(session: Session, added: EngineTapeNode, node: TapeNode): 
     for (const name of Object.keys(dxs)) {
       wrapped[name] = () => {
         const dx = insideNode(session, node, () => dxs[name]());
-        contribute(session, node, name, inputs[name], dx, name === last);
+        contribute(session, node, { name, input: inputs[name], gradient: dx }, name === last);
         return dx;
       };
     }

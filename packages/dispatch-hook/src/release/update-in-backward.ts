@@ -54,7 +54,7 @@ export class BackwardUpdate implements UpdateTurns {
     this.variables = this.names.map((name) => trained.get(name));
     this.gradients = gradients;
     const { session } = this;
-    session.turns = this;
+    session.update.turns = this;
     try {
       const list = listInTurns(
         this.names,
@@ -63,14 +63,14 @@ export class BackwardUpdate implements UpdateTurns {
       );
       this.optimizer.applyGradients(list as unknown as NamedTensorMap);
     } finally {
-      session.turns = undefined;
+      session.update.turns = undefined;
     }
     if (!this.hasRun)
       throw new RematError(
         "UPDATE_IN_BACKWARD",
         `${this.optimizer.getClassName()} of this TensorFlow.js does not go through its weights as those of 4.17 to 4.22 do: it cannot update them during the backward pass. Leave updateInBackward out.`,
       );
-    if (session.minimizer !== undefined) session.minimizer.isUpdated = true;
+    if (session.update.minimizer !== undefined) session.update.minimizer.isUpdated = true;
   }
 
   /** What was a variable's gradient, gone by now. */
@@ -159,7 +159,8 @@ function namesInOrder(xs: readonly Tensor[], withGradient: ReadonlySet<number>):
  * @internal
  */
 export function updateInBackwardOf(session: Session, { xs, dy }: GradientsCall): BackwardUpdate | undefined {
-  const { minimizer, modes } = session;
+  const { modes } = session;
+  const { minimizer } = session.update;
   if (!wantsUpdateInBackward(modes)) return undefined;
   const reason = reasonAgainst(session, xs, dy);
   if (reason === undefined && minimizer !== undefined)
@@ -170,13 +171,13 @@ export function updateInBackwardOf(session: Session, { xs, dy }: GradientsCall):
 }
 
 function reasonAgainst(session: Session, xs: readonly Tensor[], dy: Tensor | undefined): string | undefined {
-  const { minimizer } = session;
+  const { minimizer } = session.update;
   if (minimizer === undefined || minimizer.isUpdated)
     return "gradients are handed to the program (by grads, variableGrads, computeGradients, or a minimize of its own), which may read, sum or clip them";
   const { optimizer, listed } = minimizer;
-  if (!session.tfjsUpdates.has(optimizer.applyGradients))
+  if (!session.update.tfjsUpdates.has(optimizer.applyGradients))
     return `applyGradients of ${optimizer.constructor.name} is not one of TensorFlow.js's own, and may read the gradients of all weights`;
-  if (session.tfjsComputes !== optimizer.computeGradients)
+  if (session.update.tfjsComputes !== optimizer.computeGradients)
     return `computeGradients of ${optimizer.constructor.name} is not TensorFlow.js's own, and may read the gradients`;
   if (dy !== undefined || !xs.every(isVariable) || new Set(xs).size < xs.length || hasRepeated(listed))
     return "the same weight is listed twice";

@@ -22,11 +22,11 @@ export interface KernelRecipe {
  * @internal
  */
 export function replay(session: Session, recipe: KernelRecipe, into: readonly (DataId | undefined)[]): void {
-  const { engine, storages, node, scope, phase, replaying, repeated, finishing } = session;
+  const { engine, storages, node, scope, phase, replaying } = session;
+  const { finishing } = session.kernel;
   session.node = session.pass?.aroundNode;
   session.scope = undefined;
-  session.replaying = into;
-  session.repeated = recipe.sequence;
+  session.replaying = { into, sequence: recipe.sequence };
   session.setPhase(Phase.recompute);
   engine.state.kernelDepth++;
   engine.startScope();
@@ -46,8 +46,7 @@ export function replay(session: Session, recipe: KernelRecipe, into: readonly (D
     session.node = node;
     session.scope = scope;
     session.replaying = replaying;
-    session.repeated = repeated;
-    session.finishing = finishing;
+    session.kernel.finishing = finishing;
     session.setPhase(phase);
   }
 }
