@@ -10,6 +10,14 @@ import { partsOf } from "./parts-of.js";
 /** What the tensors of plain functions are, by the FQN of what they belong to. */
 export type OwnedBy = (fqn: string) => Weights;
 
+/** What all entries of a module share. */
+export interface EntryContext {
+  readonly grouping: Grouping;
+  /** Gets the entries. */
+  readonly known: Map<Part, ModuleEntry>;
+  readonly ownedBy: OwnedBy;
+}
+
 /**
  * Entries of a module and of all that it is made of, at any depth, added to `known`. A layer that is reached twice keeps its first name;
  * an input layer does nothing and is left out.
@@ -19,11 +27,10 @@ export type OwnedBy = (fqn: string) => Weights;
 export function buildEntries(
   root: Part,
   fqn: string,
-  grouping: Grouping,
-  known: Map<Part, ModuleEntry>,
-  ownedBy: OwnedBy,
+  context: EntryContext,
   around: ReadonlySet<Part> = new Set(),
 ): ModuleEntry {
+  const { grouping, known, ownedBy } = context;
   const entry = isLayer(root)
     ? new ModuleEntry(fqn, root.getClassName(), root)
     : new ModuleEntry(fqn, kindOf(root), undefined, () => ownedBy(fqn));
@@ -37,7 +44,7 @@ export function buildEntries(
     entry.hasPart();
     const groups = (isLayer(part) && graph?.groupsOf.get(part)) || [];
     const holder = groups.at(-1)?.fqn ?? fqn;
-    const partEntry = known.get(part) ?? buildEntries(part, `${holder}.${name}`, grouping, known, ownedBy, inside);
+    const partEntry = known.get(part) ?? buildEntries(part, `${holder}.${name}`, context, inside);
     entry.members.push(...partEntry.members);
     for (const group of groups) group.members.push(...partEntry.members);
   }

@@ -105,7 +105,7 @@ export class ModTracker implements DispatchObserver, DispatchInterceptor {
     const fqn = options.name ?? (isLayer(model) ? model.name : kindOf(model));
     const ownedBy = (owner: string) => this.scopes.ownedBy(owner);
     try {
-      const root = buildEntries(model, fqn, options.grouping ?? "auto", this.entries, ownedBy);
+      const root = buildEntries(model, fqn, { grouping: options.grouping ?? "auto", known: this.entries, ownedBy });
       for (const [part, entry] of this.entries) {
         if (before.has(part)) continue;
         if (isLayer(part)) this.patchLayer(entry, part);

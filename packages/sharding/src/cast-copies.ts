@@ -11,6 +11,16 @@ interface CastOutput {
   readonly shape: readonly number[];
 }
 
+/** The unsharded run, its casts, and the rank's trace that is written from it. */
+export interface CastRun {
+  readonly trace: Trace;
+  readonly casts: CastStorages;
+  readonly roles: StorageRoles;
+  readonly storages: SourceStorages;
+  readonly out: RankTrace;
+  readonly root: number;
+}
+
 /** The copies that casts make under mixed precision: of inputs, of outputs that are cast up, and of the gradients of those. */
 export class CastCopies {
   private readonly trace: Trace;
@@ -40,14 +50,7 @@ export class CastCopies {
   private readonly standing = new Map<number, number>();
   private castFor = -1;
 
-  constructor(
-    trace: Trace,
-    casts: CastStorages,
-    roles: StorageRoles,
-    storages: SourceStorages,
-    out: RankTrace,
-    root: number,
-  ) {
+  constructor({ trace, casts, roles, storages, out, root }: CastRun) {
     this.trace = trace;
     this.casts = casts;
     this.roles = roles;

@@ -113,8 +113,9 @@ export class RankSimulator {
     if (readSharded !== undefined) assumptions.push(readSharded);
     this.assumptions = assumptions;
     this.out = new RankTrace(trace, [describeRank(plan, this.groups), ...assumptions], casts !== undefined);
-    this.storages = new SourceStorages(trace, plan, this.groups, this.roles, casts, this.out);
-    this.copies = casts && new CastCopies(ended, casts, this.roles, this.storages, this.out, this.root);
+    const { groups, roles, out, root } = this;
+    this.storages = new SourceStorages({ trace, plan, groups, roles, casts, out });
+    this.copies = casts && new CastCopies({ trace: ended, casts, roles, storages: this.storages, out, root });
     this.rank = new FsdpRank(this.out, plan, states, this.root, prefetches);
     this.unfreed = this.groups.map(() => new Set());
     this.steps = new StepPasses(trace, this.root);

@@ -6,6 +6,16 @@ import { ShardSizes } from "./shard-sizes.js";
 import { elementBytes, type ShardingPlan } from "./sharding-plan.js";
 import type { StorageRoles } from "./storage-roles.js";
 
+/** The unsharded run, what is known of it, and the rank's trace that is written from it. */
+export interface SourceRun {
+  readonly trace: Trace;
+  readonly plan: ShardingPlan;
+  readonly groups: readonly ParameterGroup[];
+  readonly roles: StorageRoles;
+  readonly casts: CastStorages | undefined;
+  readonly out: RankTrace;
+}
+
 /** What becomes of the storages of the unsharded run on the rank: their sizes, devices and categories. */
 export class SourceStorages {
   private readonly trace: Trace;
@@ -17,14 +27,7 @@ export class SourceStorages {
   /** By storage of the source: its own here, or -1. */
   private readonly own: Int32Array;
 
-  constructor(
-    trace: Trace,
-    plan: ShardingPlan,
-    groups: readonly ParameterGroup[],
-    roles: StorageRoles,
-    casts: CastStorages | undefined,
-    out: RankTrace,
-  ) {
+  constructor({ trace, plan, groups, roles, casts, out }: SourceRun) {
     this.trace = trace;
     this.plan = plan;
     this.roles = roles;

@@ -188,7 +188,7 @@ export async function plan(model: string, options: CommandOptions, io: ConsoleIo
     const given = { target: model, source, options };
     if (isOf(source, "compiled")) return await planCompiled(given, asked, shown, io, progress);
     refuseCompiledExecutor(asked, source.name);
-    if (isOf(source, "graph")) await planGraph(given, began, asked, shown, io, progress);
+    if (isOf(source, "graph")) await planGraph(given, asked, shown, { began, io, progress });
     else await planModel(given, asked, shown, io, progress);
   } finally {
     progress.clear();

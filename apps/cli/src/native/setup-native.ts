@@ -81,7 +81,7 @@ export async function setupNative(options: SetupNativeOptions = {}): Promise<Nat
   return holdLock(join(cache, "native", lockName), waited, async (lock) => {
     for (const folder of [cache, join(cache, "native")]) protect(folder);
     const madeMeanwhile = there ?? (await useWhatIsThere(target, name, { ...given, report: () => {} }));
-    const made = madeMeanwhile ?? (await build(target, name, given, tools, system.arch, lock));
+    const made = madeMeanwhile ?? (await build(target, name, given, { ...tools, arch: system.arch, lock }));
     if (made.allocator !== undefined && options.force !== true) return made;
     return { ...made, allocator: await setupAllocator(target, name, tools, given) };
   });
@@ -116,9 +116,7 @@ async function build(
   target: string,
   name: NativePackage,
   given: Given,
-  { compiler, npm }: BuildTools,
-  arch: string,
-  lock: Lock,
+  { compiler, npm, arch, lock }: BuildTools & { readonly arch: string; readonly lock: Lock },
 ): Promise<NativeSetup> {
   const { env, report, pins } = given;
   const cache = cacheFolder(env);

@@ -33,18 +33,20 @@ const optionsOfSteps = [
   "trace",
 ] as const;
 
-/**
- * Plans a graph file and shows its schedule, for `remat plan`.
- *
- * @param began when the command did: the time that is given is for all
- */
+/** The command that runs. */
+interface Running {
+  /** When it began, as `performance.now()` has it: the time that is given is for the whole command. */
+  readonly began: number;
+  readonly io: ConsoleIo;
+  readonly progress: Progress;
+}
+
+/** Plans a graph file and shows its schedule, for `remat plan`. */
 export async function planGraph(
   given: Given,
-  began: number,
   asked: PlanOptions,
   { format, limit, units }: Shown,
-  io: ConsoleIo,
-  progress: Progress,
+  { began, io, progress }: Running,
 ): Promise<void> {
   const { source, options } = given;
   if (!isOf(source, "graph")) throw new UsageError("expected a graph file.");

@@ -23,7 +23,7 @@ export function drawBands(bands: MemoryBands, sample: SampledBands, options: Dra
   const { width, height, top, cursor, glyphs, theme } = options;
   const isFine = theme.depth !== "none" && !glyphs.isAscii;
   const styles = bandStyles(bands.bands);
-  const edges = stackEdges(sample);
+  const stack: Stack = { edges: stackEdges(sample), highestBytes: sample.highestBytes, glyphs, styles };
   const bucketAt = (column: number): number => Math.min(sample.count - 1, Math.floor((column * sample.count) / width));
   return Array.from({ length: height }, (_, row): Line => {
     const spans: { text: string; style: Span["style"] }[] = [];
@@ -32,8 +32,8 @@ export function drawBands(bands: MemoryBands, sample: SampledBands, options: Dra
       const bucket = bucketAt(column);
       const isCursor = bucket === cursor;
       const cell = isFine
-        ? fineCell(edges, sample, bucket, bottom, top / height, glyphs, styles)
-        : plainCell(edges, sample, bucket, bottom + top / height / 2, glyphs, styles, theme);
+        ? fineCell(stack, bucket, bottom, top / height)
+        : plainCell(stack, bucket, bottom + top / height / 2, theme);
       const style = isCursor ? cursorStyle(cell.style) : cell.style;
       const text = isCursor && cell.text === " " ? glyphs.vertical : cell.text;
       const last = spans.at(-1);
@@ -102,6 +102,13 @@ interface DrawnCell {
   readonly style: Span["style"];
 }
 
+/** The stack of bands that is drawn. */
+interface Stack extends Pick<SampledBands, "highestBytes"> {
+  readonly edges: readonly Float64Array[];
+  readonly glyphs: Glyphs;
+  readonly styles: readonly Style[];
+}
+
 /** By band, by bucket: the upper edge in bytes. */
 function stackEdges(sample: SampledBands): readonly Float64Array[] {
   let below = new Float64Array(sample.count);
@@ -113,19 +120,13 @@ function bandAt(edges: readonly Float64Array[], bucket: number, bytes: number): 
   return -1;
 }
 
-function fineCell(
-  edges: readonly Float64Array[],
-  sample: SampledBands,
-  bucket: number,
-  bottom: number,
-  size: number,
-  { column }: Glyphs,
-  styles: readonly Style[],
-): DrawnCell {
+function fineCell(stack: Stack, bucket: number, bottom: number, size: number): DrawnCell {
+  const { edges, highestBytes, styles } = stack;
+  const { column } = stack.glyphs;
   const steps = column.length - 1;
   const lower = bandAt(edges, bucket, bottom + size / (2 * steps));
   if (lower < 0) {
-    const inside = sample.highestBytes[bucket] > bottom + size / 2;
+    const inside = highestBytes[bucket] > bottom + size / 2;
     return inside ? { text: "·", style: "faint" } : { text: " ", style: undefined };
   }
   const filled = Math.round(((edges[lower][bucket] - bottom) / size) * steps);
@@ -136,18 +137,11 @@ function fineCell(
   return { text, style: bordered(styles[lower], styles[upper]) };
 }
 
-function plainCell(
-  edges: readonly Float64Array[],
-  sample: SampledBands,
-  bucket: number,
-  middle: number,
-  glyphs: Glyphs,
-  styles: readonly Style[],
-  theme: Theme,
-): DrawnCell {
+function plainCell(stack: Stack, bucket: number, middle: number, theme: Theme): DrawnCell {
+  const { edges, highestBytes, glyphs, styles } = stack;
   const band = bandAt(edges, bucket, middle);
   if (band >= 0) return { text: fillOf(band, glyphs, theme), style: styles[band] };
-  return sample.highestBytes[bucket] > middle ? { text: ".", style: "faint" } : { text: " ", style: undefined };
+  return highestBytes[bucket] > middle ? { text: ".", style: "faint" } : { text: " ", style: undefined };
 }
 
 function fillOf(band: number, glyphs: Glyphs, theme: Theme): string {

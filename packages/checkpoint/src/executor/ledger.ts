@@ -96,7 +96,7 @@ export class Ledger {
       if (data.buffer.isHeld || isPartOfComplex(data, op)) canRepeat = false;
     }
     if (count === 0 || !canRepeat) return undefined;
-    const recipe = recipeOfOp(op, sources, made, isView, costMs, place);
+    const recipe = recipeOfOp(op, { sources, outputs: made, isView, costMs, op: place });
     for (const data of made) if (data !== undefined) data.maker = recipe;
     for (const source of sources) source.readers.push(recipe);
     return recipe;

@@ -3,14 +3,10 @@ import type { ConstantData } from "@remat/dispatch-hook/residency";
 import type { TensorInfo } from "@tensorflow/tfjs-core";
 import type { Recipe, StoredData } from "./stored-data.js";
 
-/** @internal */
+/** Returns how an op is repeated; `noted` is what the ledger knows of it. @internal */
 export function recipeOfOp(
   { kernel, inputs, attributes, sequence }: OpDone,
-  sources: readonly StoredData[],
-  outputs: (StoredData | undefined)[],
-  isView: boolean,
-  costMs: number,
-  op: number,
+  { sources, outputs, isView, costMs, op }: Pick<Recipe, "sources" | "outputs" | "isView" | "costMs" | "op">,
 ): Recipe {
   return {
     kernel,

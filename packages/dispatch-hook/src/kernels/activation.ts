@@ -12,15 +12,23 @@ export interface FusedAttributes {
   readonly activation?: string | null;
 }
 
+/** The product of a fused kernel, before bias and activation. */
+export interface FusedProduct {
+  readonly shape: number[];
+  readonly dtype: DataType;
+  /** Whether a vector of biases lies along channels that come first. */
+  readonly isPerChannel?: boolean;
+}
+
 /** Adds the bias and the activation to the shape and dtype of a product. */
 export function fuse(
-  shape: number[],
-  dtype: DataType,
+  product: FusedProduct,
   { bias, preluActivationWeights: alpha }: FusedInputs,
   { activation }: FusedAttributes,
-  perChannel: boolean,
   call: KernelCall,
 ): TensorInfo {
+  const { dtype, isPerChannel: perChannel = false } = product;
+  let { shape } = product;
   if (bias != null) shape = broadcast(shape, perChannel ? alongChannels(bias.shape) : bias.shape, call);
   switch (activation) {
     case null:

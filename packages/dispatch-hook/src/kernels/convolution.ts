@@ -56,7 +56,8 @@ const fusedConv2D: Infer<Filtered & FusedInputs, Conv2D & FusedAttributes> = (in
   const { x, filter } = inputs;
   refuseComplex(call, x);
   const { outShape } = conv2DInfo(x.shape, filter.shape, attributes, attributes.dilations, call);
-  return fuse(outShape, x.dtype, inputs, attributes, attributes.dataFormat === "NCHW", call);
+  const isPerChannel = attributes.dataFormat === "NCHW";
+  return fuse({ shape: outShape, dtype: x.dtype, isPerChannel }, inputs, attributes, call);
 };
 
 const conv2DBackpropFilter: Infer<X & { dy: TensorInfo }, Conv2D & { filterShape: Shape4 }> = (
@@ -100,14 +101,8 @@ const depthwise: Infer<Filtered, Conv2D> = ({ x, filter }, attributes, call) => 
 const fusedDepthwise: Infer<Filtered & FusedInputs, Conv2D & FusedAttributes> = (inputs, attributes, call) => {
   const { x, filter } = inputs;
   refuseComplex(call, x);
-  return fuse(
-    depthwiseInfo(x.shape, filter.shape, attributes, call).outShape,
-    x.dtype,
-    inputs,
-    attributes,
-    false,
-    call,
-  );
+  const { outShape } = depthwiseInfo(x.shape, filter.shape, attributes, call);
+  return fuse({ shape: outShape, dtype: x.dtype }, inputs, attributes, call);
 };
 
 const depthwiseBackpropFilter: Infer<X & { dy: TensorInfo }, Conv2D & { filterShape: Shape4 }> = (

@@ -35,8 +35,10 @@ function productShape({ a, b }: AB, { transposeA, transposeB }: Transposes, call
 const batchMatMul: Infer<AB, Transposes> = (inputs, attributes, call) =>
   call.make(productShape(inputs, attributes, call), inputs.a.dtype);
 
-const fusedMatMul: Infer<AB & FusedInputs, Transposes & FusedAttributes> = (inputs, attributes, call) =>
-  fuse(productShape(inputs, attributes, call), fusedDtype(inputs, call), inputs, attributes, false, call);
+const fusedMatMul: Infer<AB & FusedInputs, Transposes & FusedAttributes> = (inputs, attributes, call) => {
+  const product = { shape: productShape(inputs, attributes, call), dtype: fusedDtype(inputs, call) };
+  return fuse(product, inputs, attributes, call);
+};
 
 /** Native makes the operands alike first. */
 function fusedDtype({ a, b, bias }: AB & FusedInputs, call: KernelCall): DataType {

@@ -91,7 +91,7 @@ function run(x: tfc.Tensor, items: readonly Item[]): tfc.Tensor {
       const range = "range" in item ? item.range : { start: item.place, stop: null, step: 1 };
       const { begin, count } = extent(range, size);
       const length = "range" in item ? count : 1;
-      taken = takeRange(taken, axis, begin, length, range.step, size);
+      taken = takeRange(taken, axis, { begin, count: length, step: range.step });
       if ("range" in item) sizes.push(length);
       axis++;
     }
@@ -99,8 +99,12 @@ function run(x: tfc.Tensor, items: readonly Item[]): tfc.Tensor {
   return tfc.reshape(taken, sizes);
 }
 
-function takeRange(x: tfc.Tensor, axis: number, begin: number, count: number, step: number, size: number): tfc.Tensor {
-  if (begin === 0 && step === 1 && count === size) return x;
+function takeRange(
+  x: tfc.Tensor,
+  axis: number,
+  { begin, count, step }: { readonly begin: number; readonly count: number; readonly step: number },
+): tfc.Tensor {
+  if (begin === 0 && step === 1 && count === x.shape[axis]) return x;
   if (step === 1) {
     const begins = x.shape.map((_, i) => (i === axis ? begin : 0));
     return tfc.slice(

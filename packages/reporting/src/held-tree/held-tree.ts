@@ -60,9 +60,8 @@ export interface HeldTree {
 export function heldTree(trace: Trace, held: HeldStorages): HeldTree {
   const texts = new Texts();
   const columns = columnsOf(trace, held, texts);
-  const groups: HeldGroup[] = [];
-  const order = Int32Array.from({ length: held.count }, (_, i) => i);
-  const builder = new GroupBuilder(trace, held, columns, texts, groups, order);
+  const builder = new GroupBuilder(trace, held, columns, texts);
+  const { groups, order } = builder;
   const roots = builder.divide(0, held.count, categoryLevel, -1, 0);
   const uses = storageUses(trace);
   return {
@@ -134,25 +133,18 @@ class GroupBuilder {
   private readonly alike: Int32Array;
   private readonly kinds: ReadonlyMap<string, string>;
   readonly root: string;
+  readonly groups: HeldGroup[] = [];
+  /** Places in the columns of `held`, those of a group beside each other. */
+  readonly order: Int32Array;
   private readonly held: HeldStorages;
   private readonly columns: Columns;
   private readonly texts: Texts;
-  private readonly groups: HeldGroup[];
-  private readonly order: Int32Array;
 
-  constructor(
-    { modules }: Trace,
-    held: HeldStorages,
-    columns: Columns,
-    texts: Texts,
-    groups: HeldGroup[],
-    order: Int32Array,
-  ) {
+  constructor({ modules }: Trace, held: HeldStorages, columns: Columns, texts: Texts) {
     this.held = held;
     this.columns = columns;
     this.texts = texts;
-    this.groups = groups;
-    this.order = order;
+    this.order = Int32Array.from({ length: held.count }, (_, i) => i);
     this.kinds = new Map(modules.map(({ fqn, kind }) => [fqn, kind]));
     this.root = modules.length > 0 && modules.every(({ fqn }) => isWithin(fqn, modules[0].fqn)) ? modules[0].fqn : "";
     const patterns = new Texts();

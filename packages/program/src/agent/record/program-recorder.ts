@@ -41,6 +41,16 @@ interface OpenStep {
   isAssigned: boolean;
 }
 
+/** What is known of the program, and who is told of it. */
+export interface RecordedProgram {
+  readonly reporter: ThreadReporter;
+  /** Of the program's models, if it has loaded tfjs-layers. */
+  readonly models: () => ModelWatch | undefined;
+  readonly held: HeldStorages;
+  readonly lines: SourceLines;
+  readonly guard: Guard;
+}
+
 /**
  * A dispatch mode that finds the training steps of a program and records the first ones. A step begins with the first pass of `gradients` after an
  * update of weights, and ends with their next update: by an optimizer, however it is called, or where the program assigns variables itself,
@@ -63,15 +73,21 @@ export class ProgramRecorder implements DispatchObserver, DispatchInterceptor {
   private atStart: RunningStep = { heldBytes: 0 };
   private now: RunningStep = this.atStart;
 
+  private readonly reporter: ThreadReporter;
+  private readonly models: RecordedProgram["models"];
+  private readonly held: HeldStorages;
+  private readonly lines: SourceLines;
+  private readonly guard: Guard;
+
   constructor(
     private readonly order: RecordOrder,
-    private readonly reporter: ThreadReporter,
-    /** Of the program's models, where it has loaded what makes them. */
-    private readonly models: () => ModelWatch | undefined,
-    private readonly held: HeldStorages,
-    private readonly lines: SourceLines,
-    private readonly guard: Guard,
+    { reporter, models, held, lines, guard }: RecordedProgram,
   ) {
+    this.reporter = reporter;
+    this.models = models;
+    this.held = held;
+    this.lines = lines;
+    this.guard = guard;
     this.running = new RunningTrace(reporter.io);
     this.watch = order.watches && new StepWatch(reporter);
   }

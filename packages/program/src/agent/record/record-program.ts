@@ -28,7 +28,7 @@ export function recordProgram(order: RecordOrder, reporter: ThreadReporter): Pro
       reporter.broke(error);
     }
   });
-  const recorder = new ProgramRecorder(order, reporter, () => watch, held, lines, guard);
+  const recorder = new ProgramRecorder(order, { reporter, models: () => watch, held, lines, guard });
   const closeHeld = openDispatchMode(guard.mode(held));
   const closeRecorder = openDispatchMode(guard.mode(recorder));
   close = () => {
