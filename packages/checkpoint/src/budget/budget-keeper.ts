@@ -25,6 +25,8 @@ import { OnlinePolicy } from "../online/online-policy.js";
 import { plannedGradients, plansOf } from "../plan/apply-plan.js";
 import { refuseOffloading } from "../plan/check-offloading.js";
 import type { BudgetExecution, BudgetedStep, PlanningOutcome } from "./budget-execution.js";
+import { BudgetLimit } from "./budget-limit.js";
+import { BudgetPeaks } from "./budget-peaks.js";
 import { BudgetPolicy } from "./budget-policy.js";
 import { ExceededWatch } from "./exceeded-watch.js";
 import type { MemoryBudgetOptions } from "./memory-budget-options.js";
@@ -32,12 +34,11 @@ import { PassObserver } from "./pass-observer.js";
 import { PassPlanner } from "./pass-planner.js";
 import { ResidentWatch } from "./resident-watch.js";
 import { StockMeter } from "./stock-meter.js";
-import { StockShare } from "./stock-share.js";
+import type { StockShare } from "./stock-share.js";
 import { StockUpdates } from "./stock-updates.js";
+import { UnwatchedOp } from "./unwatched-op.js";
 import { WantedRecords } from "./wanted-records.js";
 import { warnOnce } from "./warning.js";
-
-const noTensors: readonly Tensor[] = [];
 
 /**
  * The dispatch mode that keeps training steps within a budget: see `withMemoryBudget`.
@@ -45,28 +46,21 @@ const noTensors: readonly Tensor[] = [];
  * @internal
  */
 export class BudgetKeeper extends Executor implements BudgetExecution {
-  budgetBytes: number | undefined;
-  heldBytes = 0;
-  measuredPeakBytes = 0;
   private readonly wanted: WantedRecords;
   /** The gradients that the last pass was asked for. */
   private asked = "";
   /** Whether a pass runs as in stock. */
   private isMeasuring = false;
   private readonly stockUpdates = new StockUpdates();
-  /** Before the pass, or since the last one. */
-  private mostBytes = 0;
+  private readonly peaks = new BudgetPeaks();
   readonly resident: ResidentWatch = new ResidentWatch();
-  /** Of which the budget is a part, if it is one. */
-  private readonly share: StockShare | undefined;
+  private readonly limit: BudgetLimit;
   private readonly watched: ExceededWatch;
   private readonly budgetPolicy: BudgetPolicy;
   private readonly online: OnlinePolicy;
   private readonly planner: PassPlanner;
   private readonly observer: PassObserver;
-  /** The op that has run unwatched, and its only output: the same object for all. */
-  private readonly unwatched = { kernel: "", phase: 0, outputs: noTensors };
-  private readonly alone: Tensor[] = [];
+  private readonly unwatched = new UnwatchedOp();
 
   /** @throws RematError `PLAN_SUBJECT` for what is no plan of a step of TensorFlow.js */
   constructor(
@@ -75,26 +69,42 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
   ) {
     const { strict: isStrict = true, planningMs = 5000, plan } = options;
     const meter = new MemoryMeter();
-    const online = new OnlinePolicy(Number.POSITIVE_INFINITY, meter, isStrict, {
+    const limit = new BudgetLimit(budget);
+    const online = new OnlinePolicy(limit, meter, isStrict, {
       settle: () => this.kept?.settle(),
       lift: (neededBytes) => this.lift(neededBytes),
-      isRoomy: () => this.share?.isRoomy === true,
+      isRoomy: () => limit.share?.isRoomy === true,
       roomMade: (bytes) => {
-        if (this.budgetBytes !== undefined) this.kept?.trimTo(this.budgetBytes - bytes);
+        if (limit.bytes !== undefined) this.kept?.trimTo(limit.bytes - bytes);
       },
     });
-    const policy = new BudgetPolicy(online, meter);
+    const policy = new BudgetPolicy(online, meter, limit);
     const plans = plan === undefined ? [] : plansOf(plan).map(refuseOffloading);
     super(policy, meter, plans.length === 0 ? undefined : plannedGradients(plans[0]));
     this.online = online;
     this.budgetPolicy = policy;
     this.wanted = new WantedRecords(policy);
     this.watched = new ExceededWatch(isStrict);
-    this.planner = new PassPlanner(policy, meter, planningMs, () => this.online.budgetBytes);
+    this.planner = new PassPlanner(policy, meter, planningMs, limit);
     this.observer = new PassObserver(meter, policy, () => this.isReplaying);
-    for (const given of plans) policy.addGiven(given);
-    if ("fraction" in budget) this.share = new StockShare(budget.fraction);
-    else this.budgetBytes = online.budgetBytes = budget.bytes;
+    for (const given of plans) policy.passes.addGiven(given);
+    this.limit = limit;
+  }
+
+  get budgetBytes(): number | undefined {
+    return this.limit.bytes;
+  }
+
+  get heldBytes(): number {
+    return this.peaks.heldBytes;
+  }
+
+  get measuredPeakBytes(): number {
+    return this.peaks.measuredBytes;
+  }
+
+  private get share(): StockShare | undefined {
+    return this.limit.share;
   }
 
   get stockPeakBytes(): number | undefined {
@@ -120,7 +130,7 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
   }
 
   get peakBytes(): number {
-    return Math.max(this.mostBytes, this.meter.peakBytes);
+    return Math.max(this.peaks.mostBytes, this.meter.peakBytes);
   }
 
   override opOver(op: OpDone): void {
@@ -129,8 +139,7 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
     if (this.isReplaying) return;
     if (this.isInPass || this.isMeasuring) this.share?.opOver(op);
     if (this.isMeasuring) return;
-    const { liveBytes } = this.meter;
-    if (liveBytes > this.heldBytes) this.heldBytes = liveBytes;
+    this.peaks.hold(this.meter.liveBytes);
     if (this.isExceeded) this.checkBudget(() => describeOp(op.kernel, op.inputs));
   }
 
@@ -143,18 +152,12 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
 
   kernelOver(kernel: string, inputs: KernelInputs, phase: number, made: Tensor | readonly Tensor[]): void {
     const { unwatched } = this;
-    unwatched.kernel = kernel;
-    unwatched.phase = phase;
-    if (Array.isArray(made)) unwatched.outputs = made as readonly Tensor[];
-    else {
-      this.alone[0] = made as Tensor;
-      unwatched.outputs = this.alone;
-    }
+    unwatched.begin(kernel, phase, made);
     this.opUnwatched();
     this.share?.opOver(unwatched);
     this.budgetPolicy.opForeseen(unwatched);
     if (!this.budgetPolicy.watchesOnly) this.wakeUp(kernel, inputs);
-    unwatched.outputs = noTensors;
+    unwatched.end();
   }
 
   /** The pass is another than was foreseen: from here on it is kept within the budget op by op. */
@@ -185,7 +188,7 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
     if (share === undefined) return false;
     const isRaised = !isInPass && share.raise(neededBytes);
     if (!isRaised && !share.lift(isInPass ? this.asked : undefined)) return false;
-    this.keepShare(share);
+    this.limit.followShare();
     return true;
   }
 
@@ -211,19 +214,18 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
     if (this.isMeasuring) return next();
     this.asked = askedGradients(call);
     this.budgetPolicy.passComing(this.asked);
-    this.mostBytes = this.peakBytes;
+    this.peaks.mostBytes = this.peakBytes;
     this.watched.passStarting();
     if (this.share !== undefined) this.beginShare(this.share);
     if (this.share?.wants(this.asked) === true) return this.measureStock(this.share, next);
     // A budget may be opened before the backend's library is there, which is not the budget's.
     this.resident.beginOnce(this.meter.liveBytes);
     const result = this.keepWithin(call, next);
-    // Not after each op: its memory would be garbage as often.
-    this.alone.length = 0;
+    this.unwatched.passOver();
     this.learnOutcome(result);
-    if (this.share?.passOver() === true) this.keepShare(this.share);
+    if (this.share?.passOver() === true) this.limit.followShare();
     this.checkPass(result);
-    this.mostBytes = this.peakBytes;
+    this.peaks.mostBytes = this.peakBytes;
     this.meter.reset();
     if (this.budgetBytes !== undefined) this.resident.look(this.budgetBytes);
     return result;
@@ -232,7 +234,7 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
   /** What was held between passes stock would have held, too. */
   private beginShare(share: StockShare): void {
     const { meter } = this;
-    if (share.raise(meter.peakBytes) && !share.isLifted) this.keepShare(share);
+    if (share.raise(meter.peakBytes) && !share.isLifted) this.limit.followShare();
     share.passStarting(meter.liveBytes);
   }
 
@@ -250,7 +252,7 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
   private learnOutcome({ value, grads }: GradientsResult): void {
     const betweenBytes = this.budgetPolicy.foreseenBetweenBytes;
     if (betweenBytes === undefined) return;
-    this.heldBytes = Math.max(this.heldBytes, betweenBytes);
+    this.peaks.hold(betweenBytes);
     reconsiderPass();
     const { learn } = this.meter;
     learn(value);
@@ -282,7 +284,7 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
       return result;
     }
     if (this.share !== undefined && stock !== undefined && this.share.seek(this.asked, stock.peakBytes)) {
-      this.keepShare(this.share);
+      this.limit.followShare();
       return result;
     }
     if (this.planner.plan(trace, this.asked, { released, keptFromBytes })) wanted.of = "none";
@@ -292,7 +294,7 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
 
   /** The first pass under a plan tells whether it needs one. */
   private watch(run: () => GradientsResult): GradientsResult {
-    if (!this.budgetPolicy.hasNewPlan) return run();
+    if (!this.budgetPolicy.passes.hasNewPlan) return run();
     const { result, released } = this.observer.meterRelease(run);
     this.budgetPolicy.checkPlan(released);
     return result;
@@ -336,7 +338,7 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
   /** Stock's peak may be in the updates of the weights. */
   private countUpdate(share: StockShare, call: UpdateCall): void {
     const bytes = this.stockUpdates.comingBytes(call, this.asked, this.meter);
-    if (bytes !== undefined && share.raise(bytes)) this.keepShare(share);
+    if (bytes !== undefined && share.raise(bytes)) this.limit.followShare();
   }
 
   /** The pass releases early, and is counted as if it did not. */
@@ -360,30 +362,19 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
     } finally {
       this.isMeasuring = false;
       this.lastPass = undefined;
-      this.keepShare(share);
+      this.limit.followShare();
       // What it has taken until now is no fault of the budget's.
       this.resident.begin(this.meter.liveBytes);
-      if (budgetBytes === undefined) this.countAnew();
-      this.measuredPeakBytes = Math.max(this.measuredPeakBytes, this.meter.peakBytes);
+      if (budgetBytes === undefined) this.peaks.restart();
+      this.peaks.measure(this.meter.peakBytes);
       this.meter.reset();
     }
-  }
-
-  private keepShare({ budgetBytes, isLifted }: StockShare): void {
-    this.budgetBytes = budgetBytes;
-    this.online.budgetBytes = isLifted || budgetBytes === undefined ? Number.POSITIVE_INFINITY : budgetBytes;
-  }
-
-  /** What was held until now there was no budget for, or a smaller one. */
-  private countAnew(): void {
-    this.measuredPeakBytes = Math.max(this.measuredPeakBytes, this.mostBytes);
-    this.heldBytes = this.mostBytes = 0;
   }
 
   /** The budget is larger than it was. */
   private startAnew({ budgetBytes, peakBytes }: StockShare, isTold: boolean): void {
     this.planner.planAnew();
-    this.countAnew();
+    this.peaks.restart();
     if (isTold) tellRaised(budgetBytes as number, peakBytes as number);
   }
 }

@@ -4,6 +4,7 @@ import { fingerprintOfSequence, sequenceOfTrace } from "../plan/op-sequence.js";
 import { collectGarbage } from "../planning/collect-garbage.js";
 import { type Planning, planBeside } from "../planning-thread.js";
 import type { PlanningOutcome } from "./budget-execution.js";
+import type { BudgetLimit } from "./budget-limit.js";
 import type { BudgetPolicy } from "./budget-policy.js";
 import type { ReleasedMeter } from "./released-meter.js";
 
@@ -28,17 +29,13 @@ export class PassPlanner {
   private recordedOps = 0;
   private isAwaited = false;
   private isClosed = false;
-  /** Fingerprints of the passes for which a plan is being made, or cannot be. */
-  private readonly kindsAsked = new Set<string>();
 
   constructor(
     private readonly policy: BudgetPolicy,
     private readonly meter: MemoryMeter,
     private readonly planningMs: number,
-    private readonly budgetBytes: () => number,
-  ) {
-    policy.isAsked = (kind) => this.kindsAsked.has(kind);
-  }
+    private readonly limit: Pick<BudgetLimit, "limitBytes">,
+  ) {}
 
   /** Settled when no plan is being made, with what came of the last. Who asks keeps the process alive. */
   get outcome(): Promise<PlanningOutcome> {
@@ -55,8 +52,8 @@ export class PassPlanner {
 
   /** There is more room: what was planned for less, or could not be, is planned anew. */
   planAnew(): void {
-    this.kindsAsked.clear();
-    this.policy.forgetPlans();
+    this.policy.plannedKinds.fingerprints.clear();
+    this.policy.passes.forgetPlans();
   }
 
   /**
@@ -65,11 +62,12 @@ export class PassPlanner {
    * @param asked the gradients that the pass was asked for
    */
   plan(trace: Trace, asked: string, { released, keptFromBytes = -1 }: UnplannedPass): boolean {
-    const { plannings, policy, kindsAsked } = this;
+    const { plannings, policy } = this;
+    const { fingerprints: kindsAsked } = policy.plannedKinds;
     const ops = sequenceOfTrace(trace);
     const kind = fingerprintOfSequence(ops);
     const roomy = released.roomyPass(ops);
-    policy.addRoomy(kind, roomy);
+    policy.passes.addRoomy(kind, roomy);
     if (kindsAsked.has(kind)) return false;
     kindsAsked.add(kind);
     const { recomputedOps } = policy;
@@ -82,7 +80,7 @@ export class PassPlanner {
         return { kind: "released" };
       }
       const heldBytes = this.meter.liveBytes;
-      const budgetBytes = this.budgetBytes();
+      const budgetBytes = this.limit.limitBytes;
       // With less held, more room was left.
       const isAsFull = keptFromBytes >= heldBytes;
       const planning = planBeside({
@@ -96,12 +94,12 @@ export class PassPlanner {
       if (this.isAwaited) planning.ref();
       const found = (await planning.planned) ?? nothingFound;
       this.planning = undefined;
-      const isOutdated = budgetBytes !== this.budgetBytes();
+      const isOutdated = budgetBytes !== this.limit.limitBytes;
       // Should more be held one day, it is planned again.
       if (isOutdated || "script" in found) kindsAsked.delete(kind);
       if (isOutdated) return { kind: "none" };
       if (!("script" in found)) return { kind: "online", ...found };
-      policy.add(kind, ops, found, asked);
+      policy.passes.add(kind, ops, found, asked);
       return { kind: "planned", peakBytes: heldBytes + found.addedBytes };
     };
     this.planningCount++;

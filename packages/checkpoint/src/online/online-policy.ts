@@ -54,7 +54,7 @@ export class OnlinePolicy implements Policy {
 
   constructor(
     /** May change between passes. */
-    public budgetBytes: number,
+    private readonly limit: { readonly limitBytes: number },
     private readonly meter: LiveBytes,
     /** Whether to refuse what there is no room for; else it runs all the same. */
     private readonly isStrict: boolean = true,
@@ -81,7 +81,7 @@ export class OnlinePolicy implements Policy {
 
   opComing(kernel: string, inputs: KernelInputs, attributes: KernelAttributes | undefined): void {
     this.coming.isOp(kernel, inputs);
-    const roomBytes = this.budgetBytes - this.meter.liveBytes;
+    const roomBytes = this.limit.limitBytes - this.meter.liveBytes;
     const backend = currentBackend();
     if (roomBytes === Number.POSITIVE_INFINITY || surelyFits(backend, kernel, inputs, roomBytes)) return;
     const bytes = kernelPeakBytes(backend, kernel, inputs, attributes);
@@ -107,7 +107,7 @@ export class OnlinePolicy implements Policy {
 
   /** Whether that many bytes more are within the budget as it is. */
   hasRoom(bytes: number): boolean {
-    return this.meter.liveBytes + bytes <= this.budgetBytes;
+    return this.meter.liveBytes + bytes <= this.limit.limitBytes;
   }
 
   /** What the backward pass makes is needed soon, or a result; a view of something else goes with it. */
@@ -124,7 +124,7 @@ export class OnlinePolicy implements Policy {
     for (const { dataId } of inputTensors) this.use(ledger.get(dataId)?.buffer, now);
     for (const { dataId } of outputs) this.use(ledger.get(dataId)?.buffer, now);
     // An op whose outputs could not be told beforehand.
-    if (this.meter.liveBytes > this.budgetBytes) this.makeRoom(0);
+    if (this.meter.liveBytes > this.limit.limitBytes) this.makeRoom(0);
   }
 
   /** Only recipes read it: it is recomputed if they are replayed. */
@@ -158,8 +158,8 @@ export class OnlinePolicy implements Policy {
 
   private makeRoom(bytes: number): void {
     const { ledger, meter } = this;
-    if (meter.liveBytes + bytes > this.budgetBytes) this.outlook.settle();
-    while (meter.liveBytes + bytes > this.budgetBytes) {
+    if (meter.liveBytes + bytes > this.limit.limitBytes) this.outlook.settle();
+    while (meter.liveBytes + bytes > this.limit.limitBytes) {
       const victim = ledger === undefined ? undefined : this.victims.next(ledger, this.clock, this.scoreOf);
       if (victim !== undefined) this.evict(victim);
       else if (ledger !== undefined && this.freeOne(ledger)) continue;
@@ -200,7 +200,8 @@ export class OnlinePolicy implements Policy {
   }
 
   private fail(bytes: number): never {
-    const { coming, meter, budgetBytes } = this;
+    const { coming, meter } = this;
+    const { limitBytes: budgetBytes } = this.limit;
     const needed = meter.liveBytes + bytes;
     const current = coming.describe();
     const room = formatTypedBytes(needed);
