@@ -26,7 +26,7 @@ describe.each(Object.keys(runs) as (keyof typeof runs)[])("a plan for %s", (name
     const { front } = await planCheckpointing(trace, { budgetFraction: 1, paretoPoints: 5, iterations: 6000 });
     expect(front.length).toBeGreaterThan(1);
     for (const { plan, peakBytes } of front) {
-      const held = holdPlan(trace, plan, graph).highestBytes;
+      const held = holdPlan(trace, plan).highestBytes;
       expect(held).toHaveLength(trace.ops.count);
       expect(Math.max(...held)).toBe(peakBytes);
     }

@@ -1,4 +1,4 @@
-import { type MemoryTimeline, memoryTimeline } from "@remat/memory";
+import type { MemoryTimeline } from "@remat/memory";
 import type { Trace } from "@remat/trace";
 import type { HeldTree } from "./held-tree/held-tree.js";
 
@@ -109,7 +109,7 @@ export class AlignedOps {
 export function alignHighest(
   trace: Trace,
   other: Trace,
-  timeline: Pick<MemoryTimeline, "totalBytes" | "highestBytes"> = memoryTimeline(other),
+  timeline: Pick<MemoryTimeline, "totalBytes" | "highestBytes">,
 ): Float64Array {
   return new AlignedOps(matchOps(trace, other), other.ops.count).highest(timeline);
 }

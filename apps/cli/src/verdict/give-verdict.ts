@@ -1,5 +1,6 @@
 import { heldPeak, tellsLifetimes } from "@remat/memory";
 import { tellsSaves } from "@remat/memory/checkpointing";
+import { StepFacts } from "@remat/memory/sequence";
 import {
   type DeviceToFit,
   deviceToFit,
@@ -51,14 +52,12 @@ export async function giveVerdict(
       ? given.earlyReleasePeakBytes
       : (await predictEarlyRelease(trace, given, progress))?.peakBytes;
   const planned = given.planned ?? (await stepToPlan(trace, given, progress));
-  const known = { ...given, earlyReleasePeakBytes, planned };
+  const facts = new StepFacts(trace, { planned, earlyReleasePeakBytes });
   const isOpen = outcome === undefined && failure === undefined && trace.truncated === undefined;
-  const found = isOpen ? await waysOf(trace, device, known, progress) : undefined;
-  return judgeMemory(trace, {
+  const found = isOpen ? await waysOf(facts, device, given, progress) : undefined;
+  return judgeMemory(facts, {
     device,
     units: parseUnits(given.options),
-    earlyReleasePeakBytes,
-    planned,
     ...(outcome && { outcome }),
     given: given.handCheckpointed,
     ...found,
@@ -84,18 +83,16 @@ async function stepToPlan(
 }
 
 async function waysOf(
-  trace: Trace,
+  facts: StepFacts,
   { memoryBytes }: Pick<DeviceSpec, "memoryBytes">,
-  { source, options, earlyReleasePeakBytes, planned }: GivenVerdict & { readonly planned: Trace },
+  { source, options }: GivenVerdict,
   progress: Pick<Progress, "show">,
 ): Promise<Pick<VerdictOptions, "ways" | "least"> | undefined> {
-  if (memoryBytes === undefined || heldPeak(trace).peakBytes <= memoryBytes) return undefined;
+  if (memoryBytes === undefined || facts.peak.peakBytes <= memoryBytes) return undefined;
   const given = parseModelOptions(options);
-  const samples = trace.header.step?.batch ?? given.request.batch;
-  const ways = await waysToFit(trace, {
+  const samples = facts.trace.header.step?.batch ?? given.request.batch;
+  const ways = await waysToFit(facts, {
     memoryBytes,
-    planned,
-    earlyReleasePeakBytes,
     onProgress: (what) => progress.show(`${source.name}: ${what}`, true),
     ...(isOf(source, "model") &&
       samples !== undefined && {
@@ -106,7 +103,7 @@ async function waysOf(
         },
       }),
   });
-  return { ways, least: ways.length === 0 ? leastHeld(planned) : undefined };
+  return { ways, least: ways.length === 0 ? leastHeld(facts.planned) : undefined };
 }
 
 /** Of a model that is used as it is: how much fits. Early release, beside it, is for backward passes, and frees nothing of such a call any earlier. */
@@ -129,9 +126,6 @@ async function judgePrediction(
     given.request.batch === undefined ? [1, await peakOf(1)] : [given.request.batch, heldPeak(trace).peakBytes];
   const largest = await largestFittingBatch(samples, peakBytes, memoryBytes, peakOf);
   const released = await predictEarlyRelease(trace, { source, options }, progress);
-  return judgeMemory(trace, {
-    ...judged,
-    largestBatch: largest ?? null,
-    ...(released && { earlyReleasePeakBytes: released.peakBytes }),
-  });
+  const facts = new StepFacts(trace, { earlyReleasePeakBytes: released?.peakBytes });
+  return judgeMemory(facts, { ...judged, largestBatch: largest ?? null });
 }

@@ -1,4 +1,11 @@
-import { type MemoryTimeline, memoryTimeline, storagesAfterOp, storagesAtPeak, tellsLifetimes } from "@remat/memory";
+import {
+  heldPeak,
+  type MemoryTimeline,
+  memoryTimeline,
+  storagesAfterOp,
+  storagesAtPeak,
+  tellsLifetimes,
+} from "@remat/memory";
 import { accountCheckpoints, CheckpointableSteps } from "@remat/memory/checkpointing";
 import {
   accountSequence,
@@ -106,7 +113,10 @@ export class Engine implements EngineMethods {
       const tree = heldTree(this.account?.trace ?? trace, account.heldAt(aligned?.opOf(op, account) ?? op));
       return aligned?.carryTree(tree) ?? tree;
     }
-    return heldTree(trace, op < 0 ? storagesAtPeak(trace, this.timeline?.peak) : storagesAfterOp(trace, op));
+    return heldTree(
+      trace,
+      op < 0 ? storagesAtPeak(trace, this.timeline?.peak ?? heldPeak(trace)) : storagesAfterOp(trace, op),
+    );
   }
 
   async lives(options: StorageLivesOptions): Promise<readonly StorageLife[]> {

@@ -1,8 +1,9 @@
-import { heldPeak, idleAtPeak, memoryTimeline, momentOfPeak, storagesAtPeak, tellsLifetimes } from "@remat/memory";
+import { heldPeak, memoryTimeline, momentOfPeak, tellsLifetimes } from "@remat/memory";
 import {
   accountSequence,
   holdPlan,
   type PlanMemory,
+  StepFacts,
   sequenceGraphOfTrace,
   sequenceOfPlan,
 } from "@remat/memory/sequence";
@@ -199,14 +200,14 @@ function tellPeak(
 ): Pick<ReportMeta, "answers" | "heldRows"> {
   if (!tellsLifetimes(trace))
     return { answers: answerFirst(trace, { verdict, tree: undefined, idle: undefined }), heldRows: [] };
-  const peak = heldPeak(trace);
-  const tree = heldTree(trace, storagesAtPeak(trace, peak));
+  const facts = new StepFacts(trace);
+  const tree = heldTree(trace, facts.storagesAtPeak);
   const { ids, depths, parents } = heldTreeRows(tree, openLargest(tree, rowsAtRest));
   return {
     answers: answerFirst(trace, {
       verdict,
       tree,
-      idle: idleAtPeak(trace, peak),
+      idle: facts.idle,
       plans: plans?.recommended,
     }),
     heldRows: Array.from(ids, (id, i) => heldRow(tree, id, depths[i], parents[i])),

@@ -1,4 +1,5 @@
 import {
+  type HeldStorages,
   heldPeak,
   type IdleMemory,
   idleAtPeak,
@@ -11,6 +12,7 @@ import {
   storagesAtPeak,
   tellsLifetimes,
 } from "@remat/memory";
+import { StepFacts } from "@remat/memory/sequence";
 import {
   allOpsView,
   type ComparedRun,
@@ -97,6 +99,7 @@ export class TraceDocument {
   readonly occurrences: () => readonly string[];
   /** By op of a rank: the same op of the trace. */
   private readonly fromRank: () => readonly (number | undefined)[];
+  private readonly heldAtPeak: () => HeldStorages;
   private readonly moments: (op: string) => MemoryMoment;
   /** Of one rank; undefined where the settings do not shard. */
   readonly simulation: () => FsdpSimulation | undefined;
@@ -126,12 +129,13 @@ export class TraceDocument {
       const { peak } = this.timeline();
       return this.isHeldKnown() ? momentOfPeak(this.memoryTrace(), peak, { limit: 12 }) : undefined;
     });
+    this.heldAtPeak = lazy(() => storagesAtPeak(this.memoryTrace(), this.timeline().peak));
     const tree = memoize((op) => {
       const of = this.memoryTrace();
-      return heldTree(of, Number(op) < 0 ? storagesAtPeak(of, this.timeline().peak) : storagesAfterOp(of, Number(op)));
+      return heldTree(of, Number(op) < 0 ? this.heldAtPeak() : storagesAfterOp(of, Number(op)));
     }, 8);
     this.held = (op) => (this.isHeldKnown() ? tree(String(op)) : undefined);
-    this.idle = lazy(() => (this.isHeldKnown() ? idleAtPeak(this.memoryTrace(), this.timeline().peak) : undefined));
+    this.idle = lazy(() => (this.isHeldKnown() ? idleAtPeak(this.memoryTrace(), this.heldAtPeak()) : undefined));
     this.verdict = lazy(() => this.judge());
     this.moments = memoize((op) => momentAt(this.memoryTrace(), { op: Number(op) }, { limit: 12 }), 64);
     this.ops = memoize((fqn) => this.opsOf(fqn), 4);
@@ -202,9 +206,10 @@ export class TraceDocument {
     try {
       if (!isJudgedWhole)
         return judgeStep({ ...heldPeak(this.memoryTrace()), truncated: this.recorded.truncated }, { device });
-      if (!this.isAsTaken) return judgeMemory(this.trace, { device, planned: this.planned() });
-      return judgeMemory(this.trace, {
-        ...{ device, planned: this.planned(), earlyReleasePeakBytes },
+      const planned = this.planned();
+      if (!this.isAsTaken) return judgeMemory(new StepFacts(this.trace, { planned }), { device });
+      return judgeMemory(new StepFacts(this.trace, { planned, earlyReleasePeakBytes }), {
+        device,
         commandFor: (step) => commandFor?.(step, device),
       });
     } catch (error) {

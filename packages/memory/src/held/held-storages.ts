@@ -1,6 +1,6 @@
 import { type CategoryName, EventKind, opEventPositions, type Trace } from "@remat/trace";
 import { DeviceRows } from "./device-rows.js";
-import { HeldMemory, type HeldPeak, heldPeak } from "./held-memory.js";
+import { HeldMemory, type HeldPeak } from "./held-memory.js";
 import { makerOfStorage } from "./maker-of-storage.js";
 import { isTurn, readMemoryEvents } from "./memory-events.js";
 
@@ -36,14 +36,14 @@ export interface HeldStoragesOptions {
 /**
  * Returns every storage that is alive at a peak. Reached inside an op, it is that moment inside.
  *
- * @param peak of this trace; left out: that of the device that it is about
+ * @param peak of this trace
  * @throws RematError `TRACE_EVENT_ORDER`
  * @example
- * storagesAtPeak(trace).bytes.reduce((sum, bytes) => sum + bytes, 0); // heldPeak(trace).peakBytes
+ * storagesAtPeak(trace, heldPeak(trace)).bytes.reduce((sum, bytes) => sum + bytes, 0); // heldPeak(trace).peakBytes
  */
 export function storagesAtPeak(
   trace: Trace,
-  peak: Pick<HeldPeak, "device" | "event"> = heldPeak(trace),
+  peak: Pick<HeldPeak, "device" | "event">,
   options: Pick<HeldStoragesOptions, "categories"> = {},
 ): HeldStorages {
   const { device, event } = peak;

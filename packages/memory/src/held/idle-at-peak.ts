@@ -1,6 +1,5 @@
 import { type CategoryName, categoryNames, type Trace } from "@remat/trace";
-import { type HeldPeak, heldPeak } from "./held-memory.js";
-import { storagesAtPeak } from "./held-storages.js";
+import type { HeldStorages } from "./held-storages.js";
 import { storageUses } from "./storage-uses.js";
 
 /** What is held at a peak though no op reads it any more: what to free it earlier would give for nothing. Bytes as allocated. */
@@ -14,12 +13,11 @@ export interface IdleMemory {
 /**
  * Returns what is held at the peak of a step that was used for the last time before, and is freed later on in the trace; what the step leaves behind is not of it.
  *
- * @throws RematError `TRACE_EVENT_ORDER`
+ * @param held all that is held at the peak
  * @example
- * idleAtPeak(trace).bytes / heldPeak(trace).peakBytes; // 0.46: stock holds activations' gradients to the end of the pass
+ * idleAtPeak(trace, storagesAtPeak(trace, heldPeak(trace))).bytes / heldPeak(trace).peakBytes; // 0.46: stock holds activations' gradients to the end of the pass
  */
-export function idleAtPeak(trace: Trace, peak: HeldPeak = heldPeak(trace)): IdleMemory {
-  const held = storagesAtPeak(trace, peak);
+export function idleAtPeak(trace: Trace, held: HeldStorages): IdleMemory {
   const { lastOp, freedBefore } = storageUses(trace);
   const byCategory = new Float64Array(categoryNames.length);
   let storageCount = 0;

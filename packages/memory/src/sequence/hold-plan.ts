@@ -46,12 +46,12 @@ export interface RecomputedStorage {
  * else goes when the engine frees it.
  *
  * @param plan of that trace: see `findPlanMismatch`
- * @param graph of that trace, if there is one already
  * @throws RematError `PLAN_MISMATCH` for steps that cannot run
  * @example
  * holdPlan(trace, plan).peakBytes; // plan.predicted.peakBytes
  */
-export function holdPlan(trace: Trace, plan: Plan, graph: TraceSequenceGraph = graphFor(trace, plan)): PlanMemory {
+export function holdPlan(trace: Trace, plan: Plan): PlanMemory {
+  const graph = graphFor(trace, plan);
   const sequence = sequenceOfPlan(plan, graph);
   const lives = livesOfPlan(plan, graph, sequence);
   if (lives === undefined)

@@ -16,4 +16,5 @@ export {
   type TraceSequenceGraph,
 } from "./sequence-graph-of-trace.js";
 export { type PlanSequence, sequenceOfPlan } from "./sequence-of-plan.js";
+export { type StepContext, StepFacts } from "./step-facts.js";
 export { unrecomputedPeakBytes } from "./unrecomputed-peak.js";

@@ -3,6 +3,7 @@ import { goldenFiles, readGolden } from "@remat/testkit";
 import { Category, Phase, type Trace, TraceBuilder } from "@remat/trace";
 import { describe, expect, it } from "vitest";
 import { heldPeak, idleAtPeak, momentOfPeak, readMemoryEvents, storagesAtPeak, storageUses } from "../../src/index.js";
+import { StepFacts } from "../../src/sequence/index.js";
 
 const goldens = ["mem_02_transformer_adam", "mem_04_cnn_adam", "mem_05_reuse_adam", "fsdp_tf_ws4_reshard1"];
 
@@ -51,7 +52,7 @@ describe.each(goldens)("in %s", (name) => {
       bytes += held.bytes[i];
       storageCount++;
     }
-    const idle = idleAtPeak(trace, peak);
+    const idle = idleAtPeak(trace, held);
     expect(idle).toMatchObject({ bytes, storageCount });
     expect(Object.values(idle.bytesByCategory).reduce((sum, part) => sum + part, 0)).toBe(bytes);
   });
@@ -89,5 +90,5 @@ it("tells of each storage the last op that uses it, and the op before which it i
   ]);
   // The peak is when Concat is over: what Relu has read is there for nothing.
   expect(heldPeak(trace)).toMatchObject({ op: 2, peakBytes: 4 * (3 + 1 + 10 + 10 + 20) });
-  expect(idleAtPeak(trace)).toEqual({ bytes: 40, bytesByCategory: { temporary: 40 }, storageCount: 1 });
+  expect(new StepFacts(trace).idle).toEqual({ bytes: 40, bytesByCategory: { temporary: 40 }, storageCount: 1 });
 });

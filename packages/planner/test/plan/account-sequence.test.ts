@@ -28,7 +28,7 @@ describe.each([
     for (const { plan } of front) {
       const { nodes } = sequenceOfPlan(plan, graph);
       const account = accountSequence(graph, nodes)!;
-      const held = holdPlan(trace, plan, graph);
+      const held = holdPlan(trace, plan);
       expect(account.peakBytes).toBe(held.peakBytes);
       expect(account.peakOp).toBe(held.peakOp);
       expect(account.highestBytes).toEqual(held.highestBytes);

@@ -56,7 +56,7 @@ export interface HeldTree {
   readonly opCount: number;
 }
 
-/** Returns all of what is held as a tree. @example `heldTree(trace, storagesAtPeak(trace)).roots` */
+/** Returns all of what is held as a tree. @example `heldTree(trace, new StepFacts(trace).storagesAtPeak).roots` */
 export function heldTree(trace: Trace, held: HeldStorages): HeldTree {
   const texts = new Texts();
   const columns = columnsOf(trace, held, texts);

@@ -1,6 +1,6 @@
-import { heldPeak, tellsLifetimes } from "@remat/memory";
+import { tellsLifetimes } from "@remat/memory";
 import { accountOfFailure, type FailureRemedy } from "@remat/memory/failure";
-import { unrecomputedPeakBytes } from "@remat/memory/sequence";
+import { StepFacts } from "@remat/memory/sequence";
 import { type CategoryName, countReplayedOps, type DeviceSpec, type Trace } from "@remat/trace";
 import { type SizeUnit, sizeFormat } from "../size-unit.js";
 import { describeVerdict } from "./describe-verdict.js";
@@ -18,10 +18,6 @@ const explore: NextStep = { kind: "explore" };
 export interface VerdictOptions {
   /** The device that the step is meant for. */
   readonly device: Pick<DeviceSpec, "name" | "memoryBytes">;
-  /** What the step holds with early release (`predictReleasedPeak` of `@remat/checkpoint`); left out: nobody can say without its model. */
-  readonly earlyReleasePeakBytes?: number | undefined;
-  /** The step as plans are made of it; left out: as it is. */
-  readonly planned?: Trace | undefined;
   readonly outcome?: Outcome;
   /** Of a step that is judged without the blocks that are checkpointed by hand: what it holds with them. */
   readonly given?: GivenStep | undefined;
@@ -41,6 +37,8 @@ export interface VerdictOptions {
 export interface StepMemory {
   readonly peakBytes: number;
   readonly bytesByCategory: Readonly<Partial<Record<string, number>>>;
+  /** With early release; left out: that cannot be said. */
+  readonly earlyReleasePeakBytes?: number | undefined;
   /** Of a plan without recomputation; left out: that cannot be said. */
   readonly unrecomputedPeakBytes?: number;
   /** How many of its ops recompute what is checkpointed by hand; left out: none. */
@@ -57,38 +55,44 @@ export interface StepMemory {
  * @example
  * judgeMemory(trace, { device: deviceSpec("a100") })?.sentence; // "peak 4.61 GiB of 80 GiB (a100): fits, …"
  */
-export function judgeMemory(trace: Trace, options: VerdictOptions): Verdict | undefined {
+export function judgeMemory(step: Trace | StepFacts, options: VerdictOptions): Verdict | undefined {
+  const facts = StepFacts.of(step);
+  const { trace, earlyReleasePeakBytes } = facts;
   const failure = accountOfFailure(trace);
   if (failure !== undefined) return judgeFailure(failure, options);
   if (!tellsLifetimes(trace)) return undefined;
   if (trace.header.step?.predict === true) {
-    const { device, units, largestBatch, earlyReleasePeakBytes } = options;
+    const { device, units, largestBatch } = options;
     return judgeStep(
-      { ...heldPeak(trace), truncated: trace.truncated },
-      {
-        device,
-        ...(units && { units }),
-        ...(largestBatch !== undefined && { largestBatch }),
-        ...(earlyReleasePeakBytes !== undefined && { earlyReleasePeakBytes }),
-      },
+      { ...facts.peak, earlyReleasePeakBytes, truncated: trace.truncated },
+      { device, ...(units && { units }), ...(largestBatch !== undefined && { largestBatch }) },
     );
   }
   const recomputedOps = countReplayedOps(trace);
   // PyTorch frees by reference counts already; what a step of it could free earlier is for its program to say.
   const isReleasable = trace.header.framework === "tfjs" && recomputedOps === 0;
-  const step = { ...heldPeak(trace), truncated: trace.truncated, recomputedOps };
-  if (isReleasable)
-    return judgeStep({ ...step, unrecomputedPeakBytes: unrecomputedPeakBytes(options.planned ?? trace) }, options);
-  if (recomputedOps === 0) return judgeStep(step, options);
+  const memory = { ...facts.peak, truncated: trace.truncated, recomputedOps };
+  if (isReleasable) {
+    const { unrecomputedPeakBytes } = facts;
+    return judgeStep({ ...memory, earlyReleasePeakBytes, unrecomputedPeakBytes }, options);
+  }
+  if (recomputedOps === 0) return judgeStep({ ...memory, earlyReleasePeakBytes }, options);
   // What is run by a plan or released early is the step without what it recomputes.
-  const { earlyReleasePeakBytes: _, commandFor: __, ...others } = options;
-  return judgeStep(step, others);
+  const { commandFor: _, ...others } = options;
+  return judgeStep(memory, others);
 }
 
 /** Returns the same of a step of which only the peak is at hand. */
 export function judgeStep(
-  { peakBytes, bytesByCategory, unrecomputedPeakBytes, recomputedOps = 0, truncated }: StepMemory,
-  { device, earlyReleasePeakBytes, outcome, given, units, ways, least, largestBatch, commandFor }: VerdictOptions,
+  {
+    peakBytes,
+    bytesByCategory,
+    earlyReleasePeakBytes,
+    unrecomputedPeakBytes,
+    recomputedOps = 0,
+    truncated,
+  }: StepMemory,
+  { device, outcome, given, units, ways, least, largestBatch, commandFor }: VerdictOptions,
 ): Verdict {
   const { memoryBytes } = device;
   const isWhole = truncated === undefined;

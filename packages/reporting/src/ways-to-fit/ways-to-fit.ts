@@ -1,5 +1,4 @@
-import { heldPeak } from "@remat/memory";
-import { unrecomputedPeakBytes } from "@remat/memory/sequence";
+import { StepFacts } from "@remat/memory/sequence";
 import { planCheckpointing } from "@remat/planner";
 import { executorOf, planTorchCheckpoints, torchCheckpointExecutor } from "@remat/planner/executors";
 import { deviceSpecs } from "@remat/runtime-estimator";
@@ -12,12 +11,8 @@ import { largestBatch, type PeakOfBatch } from "./largest-batch.js";
 export interface WaysToFitOptions {
   /** What the device has. */
   readonly memoryBytes: number;
-  /** What the step holds with early release; left out: nobody can say without its model. */
-  readonly earlyReleasePeakBytes?: number | undefined;
   /** Returns the peak of the same step with so many samples; left out where the step cannot be taken again. */
   readonly batch?: { readonly samples: number; readonly peakOf: PeakOfBatch };
-  /** The step as plans are made of it; left out: as it was recorded. */
-  readonly planned?: Trace;
   /** Told what is being looked for. */
   readonly onProgress?: (what: string) => void;
 }
@@ -34,15 +29,17 @@ const rounds = 10;
  * @example
  * const ways = await waysToFit(trace, { memoryBytes: deviceSpec("t4").memoryBytes });
  */
-export async function waysToFit(trace: Trace, options: WaysToFitOptions): Promise<readonly WayToFit[]> {
-  const { memoryBytes, earlyReleasePeakBytes, batch, planned = trace, onProgress } = options;
-  const { peakBytes } = heldPeak(trace);
+export async function waysToFit(step: Trace | StepFacts, options: WaysToFitOptions): Promise<readonly WayToFit[]> {
+  const { memoryBytes, batch, onProgress } = options;
+  const facts = StepFacts.of(step);
+  const { trace, planned, earlyReleasePeakBytes } = facts;
+  const { peakBytes } = facts.peak;
   if (peakBytes <= memoryBytes) return [];
   // Early release and plans are of the step without what it recomputes by itself, and what they come to cannot be told of it.
   const canPlan = countReplayedOps(trace) === 0;
   if (canPlan && trace.header.framework === "tfjs") {
-    const unrecomputed = unrecomputedPeakBytes(planned);
-    const free = freeWay({ peakBytes, earlyReleasePeakBytes, unrecomputedPeakBytes: unrecomputed });
+    const { unrecomputedPeakBytes } = facts;
+    const free = freeWay({ peakBytes, earlyReleasePeakBytes, unrecomputedPeakBytes });
     if (free !== undefined && free.peakBytes <= memoryBytes) return [free];
   }
   const ways: (WayToFit | undefined)[] = [];

@@ -1,4 +1,4 @@
-import { heldPeak, idleAtPeak, storagesAtPeak } from "@remat/memory";
+import { type StepContext, StepFacts } from "@remat/memory/sequence";
 import { Category, Phase, type Trace, TraceBuilder } from "@remat/trace";
 import { expect, it } from "vitest";
 import { type Answer, answerFirst } from "../../src/answers/index.js";
@@ -45,12 +45,16 @@ function step(framework = "tfjs", layers = 4, parameterBytes = 0): Trace {
   return b.build();
 }
 
-function answersTo(trace: Trace, options: VerdictOptions, plans?: Parameters<typeof answerFirst>[1]["plans"]) {
-  const peak = heldPeak(trace);
+function answersTo(
+  trace: Trace,
+  { earlyReleasePeakBytes, ...options }: VerdictOptions & StepContext,
+  plans?: Parameters<typeof answerFirst>[1]["plans"],
+) {
+  const facts = new StepFacts(trace, { earlyReleasePeakBytes });
   return answerFirst(trace, {
-    verdict: judgeMemory(trace, options),
-    tree: heldTree(trace, storagesAtPeak(trace, peak)),
-    idle: idleAtPeak(trace, peak),
+    verdict: judgeMemory(facts, options),
+    tree: heldTree(trace, facts.storagesAtPeak),
+    idle: facts.idle,
     plans,
   });
 }
@@ -74,7 +78,7 @@ it("names storages by themselves among what holds the peak, where nobody made mo
     });
   b.allocate(40, "cpu", Category.optimizerState);
   const trace = b.build();
-  const tree = heldTree(trace, storagesAtPeak(trace));
+  const tree = heldTree(trace, new StepFacts(trace).storagesAtPeak);
   const [, holders] = answerFirst(trace, { verdict: undefined, tree, idle: undefined });
   expect(holders.reasons).toEqual([
     "52 % activations: 3.906 KiB, op 0 MatMul · float32 [1000].",

@@ -1,4 +1,5 @@
-import { heldPeak, storagesAfterOp, storagesAtPeak } from "@remat/memory";
+import { heldPeak, storagesAfterOp } from "@remat/memory";
+import { StepFacts } from "@remat/memory/sequence";
 import { Category, Phase, TraceBuilder } from "@remat/trace";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -35,7 +36,7 @@ it("names what no op has made, where a program has no modules", () => {
   });
   b.op({ name: "Add", outputs: made });
   const trace = b.build();
-  expect(drawn(heldTree(trace, storagesAtPeak(trace)))).toEqual([
+  expect(drawn(heldTree(trace, new StepFacts(trace).storagesAtPeak))).toEqual([
     "112 Parameters",
     "  88 not by an op",
     "    48 storage 1",
@@ -48,7 +49,7 @@ it("names what no op has made, where a program has no modules", () => {
 
 describe.each(goldens)("of %s", (name) => {
   const trace = goldenTrace(name);
-  const tree = heldTree(trace, storagesAtPeak(trace));
+  const tree = heldTree(trace, new StepFacts(trace).storagesAtPeak);
 
   it("has every storage of the peak once, and they add up to it", () => {
     const { ids, parents } = heldTreeRows(tree, openAll(tree));
@@ -113,7 +114,7 @@ describe("of a small step", () => {
   b.op({ name: "Sum", phase: Phase.backward, inputs: [last], outputs: [loss.tensor] });
   for (const storage of kept) b.free(storage);
   const trace = b.build();
-  const tree = heldTree(trace, storagesAtPeak(trace));
+  const tree = heldTree(trace, new StepFacts(trace).storagesAtPeak);
 
   it("puts modules that differ by numbers, and equal tensors, together", () => {
     expect(drawn(tree)).toEqual([

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { heldPeak } from "@remat/memory";
+import { StepFacts } from "@remat/memory/sequence";
 import { planCheckpointing } from "@remat/planner";
 import { readPyTorchTrace } from "@remat/pytorch";
 import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
@@ -65,7 +66,7 @@ describe("ways to fit", () => {
     const memoryBytes = Math.floor(0.92 * peakBytes);
     const quick = priceTrace(trace, deviceSpec("h100"));
     const found = async (planned?: Trace) =>
-      (await waysToFit(trace, { memoryBytes, ...(planned && { planned }) })).find(({ kind }) => kind === "plan");
+      (await waysToFit(new StepFacts(trace, { planned }), { memoryBytes })).find(({ kind }) => kind === "plan");
     const { point } = await planCheckpointing(quick, { budgetBytes: memoryBytes, iterations: 200, boundTimeMs: 0 });
     expect(await found(quick)).toMatchObject({ overhead: point!.overhead });
     expect(await found()).not.toEqual(await found(quick));

@@ -1,0 +1,69 @@
+import type { Trace } from "@remat/trace";
+import { type HeldPeak, heldPeak } from "../held/held-memory.js";
+import { type HeldStorages, storagesAtPeak } from "../held/held-storages.js";
+import { type IdleMemory, idleAtPeak } from "../held/idle-at-peak.js";
+import { unrecomputedPeakBytes } from "./unrecomputed-peak.js";
+
+/** What a trace alone does not tell about its step. */
+export interface StepContext {
+  /** The step as plans are made of it. Default: the step as it was recorded. */
+  readonly planned?: Trace | undefined;
+  /** Peak memory with early release, in bytes (`predictReleasedPeak` of `@remat/checkpoint`). Default: unknown, since it takes the step's model to find out. */
+  readonly earlyReleasePeakBytes?: number | undefined;
+}
+
+/**
+ * Facts about the memory of one step. Each is computed when it is first read, and then kept: create one object per step, and pass it to everything that asks about the step.
+ *
+ * @throws RematError `TRACE_EVENT_ORDER` when a fact is read
+ * @example
+ * const facts = new StepFacts(trace);
+ * facts.peak.peakBytes - facts.unrecomputedPeakBytes; // what a plan without recomputation saves
+ * facts.storagesAtPeak.count; // the peak is not computed again
+ */
+export class StepFacts {
+  readonly trace: Trace;
+  /** The step as plans are made of it. */
+  readonly planned: Trace;
+  /** Peak memory with early release, in bytes, if it is known. */
+  readonly earlyReleasePeakBytes: number | undefined;
+  private heldPeak: HeldPeak | undefined;
+  private held: HeldStorages | undefined;
+  private idleMemory: IdleMemory | undefined;
+  private unrecomputed: number | undefined;
+
+  constructor(trace: Trace, { planned = trace, earlyReleasePeakBytes }: StepContext = {}) {
+    this.trace = trace;
+    this.planned = planned;
+    this.earlyReleasePeakBytes = earlyReleasePeakBytes;
+  }
+
+  /** The facts of a step: itself, or those of a trace. */
+  static of(step: Trace | StepFacts): StepFacts {
+    return step instanceof StepFacts ? step : new StepFacts(step);
+  }
+
+  /** Peak memory on the device of the trace. */
+  get peak(): HeldPeak {
+    this.heldPeak ??= heldPeak(this.trace);
+    return this.heldPeak;
+  }
+
+  /** Every storage that is alive at the peak. */
+  get storagesAtPeak(): HeldStorages {
+    this.held ??= storagesAtPeak(this.trace, this.peak);
+    return this.held;
+  }
+
+  /** Memory that is alive at the peak and no longer read. */
+  get idle(): IdleMemory {
+    this.idleMemory ??= idleAtPeak(this.trace, this.storagesAtPeak);
+    return this.idleMemory;
+  }
+
+  /** Peak memory of {@link planned} under a plan without recomputation, in bytes. */
+  get unrecomputedPeakBytes(): number {
+    this.unrecomputed ??= unrecomputedPeakBytes(this.planned);
+    return this.unrecomputed;
+  }
+}
