@@ -1,18 +1,11 @@
-// Profiles and schedules a trace of a million ops, and the goldens' graphs beside torch's own estimator where REMAT_TORCH_PYTHON names a
+// Profiles a trace of a million ops, and the goldens' graphs beside torch's own estimator where REMAT_TORCH_PYTHON names a
 // Python that has torch. Usage: node tooling/bench/memory-graph.js [ops]
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
-import {
-  buildGraph,
-  buildMemoryProfile,
-  graphOfTrace,
-  NodeKind,
-  peakOfProfile,
-  ScheduleMemoryTracker,
-} from "@remat/memory/graph";
+import { buildGraph, buildMemoryProfile, graphOfTrace } from "@remat/memory/graph";
 import { Category, TraceBuilder } from "@remat/trace";
 import { timeWarm } from "./src/measure.js";
 import { report } from "./src/report.js";
@@ -44,17 +37,10 @@ function bestMs(work, runs) {
   return best;
 }
 
-function track(graph) {
-  const tracker = new ScheduleMemoryTracker(graph, { isReleasable: () => true, deviceFilter: () => true });
-  for (let n = 0; n < graph.nodeCount; n++) if (graph.kinds[n] === NodeKind.compute) tracker.scheduleNode(n);
-  return tracker.peakBytes;
-}
-
 const trace = largeTrace();
 const timeGraph = await timeWarm(() => graphOfTrace(trace), { warmups: 0, runs: 3 });
 const graph = timeGraph.result;
 const timeProfile = await timeWarm(() => buildMemoryProfile(graph), { warmups: 0, runs: 3 });
-const timeTracker = await timeWarm(() => track(graph), { warmups: 0, runs: 3 });
 const figure = (what, { wallMs, cpuMs, runs }) => ({
   what: `${what}, ${opCount} nodes`,
   value: wallMs,
@@ -64,10 +50,6 @@ const figure = (what, { wallMs, cpuMs, runs }) => ({
 });
 report(figure("graph of a trace", timeGraph));
 report({ ...figure("memory profile", timeProfile), bound: 1000 });
-report(figure("memory tracker", timeTracker));
-const profile = timeProfile.result;
-const peak = timeTracker.result;
-if (peak !== peakOfProfile(profile)) throw new Error("profile and tracker disagree");
 
 /** The goldens' graphs, and the chain of `largeTrace` in their form, of a length that torch can be asked for. */
 function graphsForBoth() {
@@ -111,9 +93,7 @@ if (python !== undefined) {
     });
     const everything = { isReleasable: () => true, deviceFilter: () => true };
     const oursProfile = bestMs(() => buildMemoryProfile(built, everything), 20);
-    const oursTracker = bestMs(() => track(built), 20);
     const of = `${name}, ${nodes.length} nodes`;
     report({ what: `memory profile of ${of}`, value: oursProfile, unit: "ms", runs: 20, theirs: theirs[i].profileMs });
-    report({ what: `memory tracker of ${of}`, value: oursTracker, unit: "ms", runs: 20, theirs: theirs[i].trackerMs });
   });
 }

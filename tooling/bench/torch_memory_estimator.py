@@ -36,17 +36,10 @@ def best_ms(work, runs):
     return best
 
 
-def track(graph):
-    tracker = estimator.MemoryTracker(graph, lambda node: True, lambda device: True)
-    for node in list(graph.nodes):
-        if node.op not in ("placeholder", "get_attr", "output"):
-            tracker.schedule_node(node)
-
-
 out = []
 for graph in json.load(sys.stdin):
     built = build(graph)
     runs = 5 if len(graph["nodes"]) < 2000 else 1
     profile = best_ms(lambda: estimator.build_memory_profile(built, lambda node: True), runs)
-    out.append({"profileMs": profile, "trackerMs": best_ms(lambda: track(built), runs)})
+    out.append({"profileMs": profile})
 json.dump(out, sys.stdout)

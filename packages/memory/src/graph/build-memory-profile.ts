@@ -13,12 +13,8 @@ import { sequenceOfGraph } from "./sequence-of-graph.js";
  * const profile = buildMemoryProfile(graph, { sizeOf: (bytes) => Math.ceil(bytes / 512) * 512 });
  * console.log(peakOfProfile(profile));
  */
-export function buildMemoryProfile(
-  graph: Graph,
-  options: MemoryOptions = {},
-  aliases: GraphAliasTracker = new GraphAliasTracker(graph),
-): Float64Array {
-  const { graph: sequenceGraph, nodes, givenCount } = sequenceOfGraph(graph, options, aliases);
+export function buildMemoryProfile(graph: Graph, options: MemoryOptions = {}): Float64Array {
+  const { graph: sequenceGraph, nodes, givenCount } = sequenceOfGraph(graph, options, new GraphAliasTracker(graph));
   const sums = new LifeSums(sequenceGraph, nodes.length);
   forEachLife(sequenceGraph, nodes, sums.add);
   const profile = new Float64Array(1 + 2 * (nodes.length - givenCount));

@@ -21,4 +21,3 @@ export {
 } from "./graph.js";
 export { GraphAliasTracker } from "./graph-alias-tracker.js";
 export { type GraphOfTraceOptions, graphOfTrace, type TraceGraph } from "./graph-of-trace.js";
-export { ScheduleMemoryTracker } from "./schedule-memory-tracker.js";

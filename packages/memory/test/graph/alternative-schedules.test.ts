@@ -6,10 +6,9 @@ import {
   GraphAliasTracker,
   type GraphNodeRecord,
   peakOfProfile,
-  ScheduleMemoryTracker,
 } from "../../src/graph/index.js";
 import { sequenceOfGraph } from "../../src/graph/sequence-of-graph.js";
-import { holdSequence } from "../../src/sequence/index.js";
+import { memoryOfOrder } from "./compare-fx-golden.js";
 
 interface Case {
   readonly nodes: readonly GraphNodeRecord[];
@@ -75,7 +74,7 @@ function bruteForce({ nodes, storages }: Case, order: readonly number[]) {
     done.add(node);
     profile.push(sum(aliveAfter(done, node)), sum(aliveAfter(done, -1)));
   }
-  return { profile, live: aliveAfter(done, -1) };
+  return { profile };
 }
 
 function topologicalOrder({ nodes }: Case, picks: readonly number[]): number[] {
@@ -105,34 +104,15 @@ test("the profile of a graph is the sum of what is alive at each moment", () => 
   );
 });
 
-test("a tracker knows at every step of any order what is alive", () => {
+test("the account of memory knows what any order holds after each node", () => {
   fc.assert(
     fc.property(graphs, fc.array(fc.nat(), { minLength: 1, maxLength: 12 }), (graph, picks) => {
       const order = topologicalOrder(graph, picks);
       const built = buildGraph(graph);
-      const { profile, live } = bruteForce(graph, order);
-      const tracker = new ScheduleMemoryTracker(built);
-      const current = [tracker.currentBytes];
-      for (const node of order) {
-        tracker.scheduleNode(node);
-        current.push(tracker.currentBytes);
-      }
+      const { profile } = bruteForce(graph, order);
+      const { current, peak } = memoryOfOrder(built, sequenceOfGraph(built, {}, new GraphAliasTracker(built)), order);
       expect(current).toEqual(profile.filter((_, i) => i % 2 === 0));
-      expect(tracker.peakBytes).toBe(Math.max(...profile));
-      expect(tracker.liveStorages()).toEqual(live);
-    }),
-  );
-});
-
-test("a tracker and the account of memory say the same of any order", () => {
-  fc.assert(
-    fc.property(graphs, fc.array(fc.nat(), { minLength: 1, maxLength: 12 }), (graph, picks) => {
-      const order = topologicalOrder(graph, picks);
-      const built = buildGraph(graph);
-      const { graph: account, nodes, givenCount } = sequenceOfGraph(built, {}, new GraphAliasTracker(built));
-      const tracker = new ScheduleMemoryTracker(built);
-      for (const node of order) tracker.scheduleNode(node);
-      expect(holdSequence(account, [...nodes.subarray(0, givenCount), ...order])?.peakBytes).toBe(tracker.peakBytes);
+      expect(peak).toBe(Math.max(...profile));
     }),
   );
 });
@@ -170,13 +150,4 @@ test("device filter, releasability and size are functions", () => {
   expect([...buildMemoryProfile(chain, { isReleasable: () => true })]).toEqual([4, 10, 6, 6, 0]);
   expect([...buildMemoryProfile(chain, { deviceFilter: (device) => device === "cpu" })]).toEqual([0, 0, 0, 100, 100]);
   expect([...buildMemoryProfile(chain, { sizeOf: (bytes) => Math.ceil(bytes / 8) * 8 })]).toEqual([8, 16, 16, 16, 8]);
-});
-
-test.each([
-  [[2], "SCHEDULE", "node 'to_cpu' reads storage 1, which is not alive; schedule 'relu' before it"],
-  [[1, 1], "SCHEDULE", "node 'relu' is scheduled twice; schedule each node once"],
-  [[9], "SCHEDULE", "node 9 does not exist; the graph has nodes 0 to 3"],
-])("scheduling %j is refused", (order, code, message) => {
-  const tracker = new ScheduleMemoryTracker(chain);
-  expect(() => order.forEach((node) => tracker.scheduleNode(node))).toThrow(expect.objectContaining({ code, message }));
 });

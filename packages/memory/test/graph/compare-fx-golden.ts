@@ -8,8 +8,9 @@ import {
   getFwdBwdInteractions,
   type IsReleasable,
   type NodeKindName,
-  ScheduleMemoryTracker,
 } from "../../src/graph/index.js";
+import { type GraphSequence, sequenceOfGraph } from "../../src/graph/sequence-of-graph.js";
+import { forEachLife, LifeSums } from "../../src/sequence/hold-sequence.js";
 
 interface FxNode {
   readonly n: string;
@@ -30,7 +31,6 @@ interface FxGraph {
     readonly order: readonly string[];
     readonly current: readonly number[];
     readonly peak: number;
-    readonly live_at_end: readonly number[];
   }[];
 }
 
@@ -122,14 +122,32 @@ function compareGraph(
 
   const nodeOfName = new Map(theirs.nodes.map((node, n) => [node.n, n]));
   theirs.memory_tracker.forEach((run, i) => {
-    const tracker = new ScheduleMemoryTracker(graph, { isReleasable }, aliases);
-    const current = [tracker.currentBytes];
-    for (const name of run.order) {
-      tracker.scheduleNode(nodeOfName.get(name)!);
-      current.push(tracker.currentBytes);
-    }
-    check(`${where} tracker ${i} current`, current, run.current);
-    check(`${where} tracker ${i} peak`, tracker.peakBytes, run.peak);
-    check(`${where} tracker ${i} live`, tracker.liveStorages(), run.live_at_end);
+    const { current, peak } = memoryOfOrder(
+      graph,
+      sequenceOfGraph(graph, { isReleasable }, aliases),
+      run.order.map((name) => nodeOfName.get(name)!),
+    );
+    check(`${where} order ${i} current`, current, run.current);
+    check(`${where} order ${i} peak`, peak, run.peak);
   });
+}
+
+/** Bytes alive when the graph begins and after each node of another order, and the peak, as upstream's `MemoryTracker` has them. */
+export function memoryOfOrder(
+  graph: Graph,
+  { graph: account, nodes, givenCount }: GraphSequence,
+  order: readonly number[],
+): { readonly current: readonly number[]; readonly peak: number } {
+  const sequence = Int32Array.from([...nodes.subarray(0, givenCount), ...order]);
+  const sums = new LifeSums(account, sequence.length);
+  const canRun = forEachLife(account, sequence, sums.add);
+  if (!canRun) throw new Error(`${order.map((node) => graph.nodeName(node)).join(", ")} cannot run`);
+  const current = [0];
+  let peak = 0;
+  sums.forEachStep(sequence, (step, heldBytes, leftBytes) => {
+    if (step < givenCount) current[0] = leftBytes;
+    else current.push(leftBytes);
+    peak = Math.max(peak, heldBytes);
+  });
+  return { current, peak };
 }
