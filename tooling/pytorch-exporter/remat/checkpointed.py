@@ -17,6 +17,7 @@ from .backward_hooks import in_backward
 from .caches import GivenCaches
 from .early_stop import EarlyStop
 from .parts import PartsOfCall, around_checkpoint, inside_checkpoint, is_between_modules
+from .running_statistics import statistics_of
 from .transforms import is_transformed
 
 
@@ -276,27 +277,11 @@ class _Around:
         return self.stack.__exit__(*error)
 
 
-def counts_once(module):
-    """Whether a module is one of torch's own that count batches, and that compute in training without the counts: these are put back when it runs again."""
-    if isinstance(module, torch.jit.ScriptModule):
-        return False
-    forward = getattr(type(module), "_remat_plain", type(module)).forward
-    return forward in _COUNTING and module.track_running_stats
-
-
-_COUNTING = {one.forward for one in (nn.BatchNorm1d, nn.SyncBatchNorm, nn.InstanceNorm1d)}
-
-
-def statistics_of(module):
-    """The running statistics of a module that counts batches."""
-    return [one for one in (module.running_mean, module.running_var, module.num_batches_tracked) if one is not None]
-
-
 @contextlib.contextmanager
 def _counting_once(module):
     """While a module runs again, normalisation in it, which has seen this batch already, leaves its running statistics as they are."""
-    counting = [] if not in_backward() else [one for one in module.modules() if counts_once(one)]
-    before = [(tensor, tensor.detach().clone()) for one in counting for tensor in statistics_of(one)]
+    again = module.modules() if in_backward() else ()
+    before = [(tensor, tensor.detach().clone()) for one in again for tensor in statistics_of(one)]
     try:
         yield
     finally:

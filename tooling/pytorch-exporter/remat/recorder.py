@@ -8,20 +8,20 @@ from collections import defaultdict
 
 import torch
 from torch.autograd.graph import saved_tensors_hooks
-from torch.nn.modules.instancenorm import _InstanceNorm
+from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 from torch.utils._python_dispatch import TorchDispatchMode, is_traceable_wrapper_subclass
 
 from .autocasting import run_dispatched
 from .backward_hooks import in_backward, on_first_gradient, on_last_gradient
-from .checkpointed import counts_once, statistics_of
 from .checkpointed_regions import watch_regions
 from .cuda_memory import CudaMemory
 from .effects import StateWatch, ValuesBefore
 from .models import as_one_model, as_optimizers
 from .plain_state import attributes, walk
 from .queries import QUERIES
+from .running_statistics import StatisticsWritten
 from .schemas import declared
 from .sharded import ShardedModules
 from .step_tables import StepTables
@@ -68,7 +68,8 @@ class Recorder(TorchDispatchMode):
         self._hooked = weakref.WeakSet()  # modules that have hooks of their own before their forward pass, which are no part of it
         self._watch = StateWatch(self.tables, self.events, self.model)
         self._values = None  # of buffers and attributes before the step
-        self._in_normalisation = set()  # ops of modules that count batches, by identity
+        self._statistics = StatisticsWritten(self.model, self.tables)
+        self._averaging = set()  # ops of torch's own batch normalisation, by identity
         self._declared = set()  # storages that ops said they write into
         self._states = []  # of each module that runs now: the module, and the storages that its weights and buffers are on
         self._running = []  # modules whose forward pass is recomputed in the backward pass
@@ -263,30 +264,28 @@ class Recorder(TorchDispatchMode):
     def _tell_writes(self, event, says, args, kwargs):
         """Which storages an op writes into: in `w`, and in `c` running statistics, which are put back if their module runs again."""
         numbers = {number for tensor in says.written(args, kwargs) for number in self.tables.storages_given(tensor)}
-        running = self._states[-1][0] if self._states and not in_backward() else None
-        counted = set()
-        # Instance normalisation also reads what it writes.
-        if running is not None and running.training and counts_once(running) and not isinstance(running, _InstanceNorm):
-            self._in_normalisation.add(id(event))
-            counted = numbers & {number for tensor in statistics_of(running) for number in self.tables.storages_given(tensor)}
+        running = [] if in_backward() or self._in_optimizer else [module for module, _ in self._states]
+        counted = self._statistics.add(event, says, args, kwargs, numbers - self._made, running) if running else set()
+        if running and _averages(running[-1]):
+            self._averaging.add(id(event))
         self._declared |= numbers
         for key, of in (("w", numbers - counted), ("c", counted)):
             if of:
                 event[key] = sorted(of)
-        if running is not None and not self._in_optimizer:
-            self._name_written(numbers - counted)
+        mark = self._mark_of_write(numbers - counted) if running else None
+        if mark is not None:
+            self._tell(mark)
 
-    def _name_written(self, numbers):
+    def _mark_of_write(self, numbers):
         """Tells before an op what it writes into, if that is a weight, a buffer or a tensor in an attribute of the model."""
         # What was there before any op.
         numbers = numbers - self._made
         if not numbers or self.model is None:
-            return
+            return None
         if not numbers <= self._named.keys():
             self._named = dict.fromkeys(numbers) | self._names_of_state()
         told = sorted({self._named[number] for number in numbers if self._named.get(number) is not None})
-        if told:
-            self._tell({"e": "mark", "name": f"{STATE_WRITTEN} {' and '.join(told)}"})
+        return {"e": "mark", "name": f"{STATE_WRITTEN} {' and '.join(told)}"} if told else None
 
     def _names_of_state(self):
         found = {}
@@ -305,15 +304,19 @@ class Recorder(TorchDispatchMode):
         return found
 
     def _tell_statistics(self):
-        """Statistics that others read, as in evaluation, count as written: a second run would read others."""
-        counted = {number for event in self.events for number in event.get("c", ())}
-        if not counted:
+        """Statistics that a second run computes with, as in evaluation, count as written: it would read others."""
+        read = self._statistics.computed_with(self.events, lambda event: id(event) in self._averaging)
+        if not read:
             return
-        others = (event for event in self.events if event["e"] == "op" and id(event) not in self._in_normalisation and "bw" not in event)
-        read = {number for event in others for number in self._given_to(event) & counted}
+        told = []
         for event in self.events:
-            if not read.isdisjoint(event.get("c", ())):
-                event["w"] = sorted({*event.get("w", ()), *event["c"]})
+            written = read.intersection(event.get("c", ()))
+            if written:
+                event["w"] = sorted(written.union(event.get("w", ())))
+                mark = self._mark_of_write(written)
+                told += [] if mark is None else [mark]
+            told.append(event)
+        self.events[:] = told
 
     def _tell_undeclared(self):
         """Writes that no op declared are told of every op that was given the tensor; if there is none, of the calls of the module that has it."""
@@ -550,6 +553,13 @@ class Recorder(TorchDispatchMode):
             storages = [storage for storage in storages if storage not in self._sharded.storages]
         if storages:
             (self.events if into is None else into).append({"e": "ref", "s": storages, "r": category})
+
+
+def _averages(module):
+    """Whether a module runs torch's own batch normalisation, which reads how many batches there were to average statistics over them all."""
+    if isinstance(module, torch.jit.ScriptModule):
+        return False
+    return getattr(type(module), "_remat_plain", type(module)).forward in (_BatchNorm.forward, torch.nn.SyncBatchNorm.forward)
 
 
 def _state_of(module):

@@ -102,6 +102,49 @@ class OwnMomentum(nn.BatchNorm1d):
         return (x - x.mean(0)) * (1 + self.running_mean)
 
 
+class Activated(nn.BatchNorm1d):
+    """A forward of its own, as batch normalisation with an activation has in model libraries."""
+
+    def forward(self, x):
+        self.num_batches_tracked.add_(1)
+        return F.relu(F.batch_norm(x, self.running_mean, self.running_var, self.weight, self.bias, self.training, self.momentum, self.eps))
+
+
+class Evaluated(Activated):
+    """Computes as in evaluation on every second batch, as its counter says."""
+
+    def forward(self, x):
+        if self.num_batches_tracked.item() % 2:
+            self.num_batches_tracked.add_(1)
+            return F.batch_norm(x, self.running_mean, self.running_var, self.weight, self.bias)
+        return super().forward(x)
+
+
+class Remembering(Activated):
+    """Keeps its average as it was, for whoever asks."""
+
+    def forward(self, x):
+        self.before = self.running_mean.clone()
+        return super().forward(x)
+
+
+class Scaled(nn.Module):
+    """Averages what it is given, and computes without the average or with it."""
+
+    def __init__(self, is_read):
+        super().__init__()
+        self.is_read = is_read
+        self.register_buffer("running_mean", torch.zeros(WIDTH))
+        self.register_buffer("running_var", torch.ones(WIDTH))
+
+    def forward(self, x):
+        with torch.no_grad():
+            mean = self.running_mean * 0.9 + x.mean(0) * 0.1
+            self.running_mean.copy_(mean)
+            self.running_var.lerp_(self.running_mean.square(), 0.1)
+        return x * (1 + self.running_mean if self.is_read else x.std(0))
+
+
 class Observed(nn.Module):
     """What quantisation-aware training folds: it reads the running statistics of a module in it."""
 
@@ -409,6 +452,11 @@ PROGRAMS = {
     "BatchNorm without momentum": lambda: nn.BatchNorm1d(WIDTH, momentum=None),
     "BatchNorm that computes with its statistics": lambda: Renorm(WIDTH),
     "BatchNorm that counts by itself": lambda: OwnMomentum(WIDTH),
+    "BatchNorm with a forward of its own": lambda: Activated(WIDTH),
+    "BatchNorm that counts and decides": lambda: Evaluated(WIDTH),
+    "BatchNorm that keeps its average": lambda: Remembering(WIDTH),
+    "averages that nothing reads": lambda: Scaled(False),
+    "averages that are read": lambda: Scaled(True),
     "statistics that another module reads": Observed,
     "spectral norm": lambda: torch.nn.utils.parametrizations.spectral_norm(nn.Linear(WIDTH, WIDTH)),
     "spectral norm by hooks": lambda: torch.nn.utils.spectral_norm(nn.Linear(WIDTH, WIDTH)),

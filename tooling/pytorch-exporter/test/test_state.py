@@ -127,7 +127,7 @@ class Forced(State):
         # A second run leaves normalisation and generators as they are, and so does what gives the same twice.
         # It starts from the weights and buffers of the first, and puts back those that it has replaced.
         twice = {"a custom op without its optional argument", "a custom op with two written arguments", "an out argument", "a slice", "scatter_"}
-        self.assertEqual(PROGRAMS.keys() - refused, {"BatchNorm", "BatchNorm without momentum", "InstanceNorm", "dropout", "no state", "a buffer that is replaced"} | twice | BEYOND)
+        self.assertEqual(PROGRAMS.keys() - refused, {"BatchNorm", "BatchNorm without momentum", "BatchNorm with a forward of its own", "averages that nothing reads", "InstanceNorm", "dropout", "no state", "a buffer that is replaced"} | twice | BEYOND)
 
     def test_the_comparison_is_needed(self):
         """Without it most programs train otherwise: the tests above can fail."""
@@ -137,11 +137,62 @@ class Forced(State):
         self.assertEqual(others, 5)
 
 
+class Recorded(State):
+    """Running statistics do not keep a module from running again if nothing that is computed follows from them, whatever its class is."""
+
+    def written(self, model, optimizer, step):
+        """What the recording says of writes by the forward pass."""
+        path = self.folder / "step.json"
+        step()
+        with remat.record(path, model, optimizer):
+            step()
+        file = json.loads(path.read_text())
+        events = [event for event in file["events"] if event["e"] == "op" and not event.keys() & {"bw", "opt"}]
+        before = {storage for event in file["events"] if event["e"] == "ref" for storage in event["s"]}
+        names = {event["name"] for event in file["events"] if event["e"] == "mark"}
+        return [event for event in events if not before.isdisjoint(event.get("w", ()))], names
+
+    def test_statistics_that_nothing_follows_from_are_put_back(self):
+        for name in ("BatchNorm", "BatchNorm without momentum", "BatchNorm with a forward of its own", "averages that nothing reads"):
+            with self.subTest(name):
+                model, optimizer, step = make(name)
+                self.assertEqual(self.written(model, optimizer, step), ([], set()))
+
+    def test_statistics_that_are_computed_with_are_writes_by_name(self):
+        for name, buffer in (
+            ("BatchNorm that computes with its statistics", "running_var"),
+            ("BatchNorm that counts by itself", "running_mean"),
+            ("BatchNorm that counts and decides", "num_batches_tracked"),
+            ("averages that are read", "running_mean"),
+            ("BatchNorm that keeps its average", "running_mean"),
+        ):
+            with self.subTest(name):
+                written, names = self.written(*make(name))
+                self.assertEqual(len(written), 6 if "itself" in name else 3)
+                self.assertEqual(names, {f"stateWritten the buffer {block}.inner.{buffer}" for block in range(3)})
+
+    def test_statistics_of_a_module_outside_of_the_unit_are_writes(self):
+        class Reporting(torch.nn.Module):
+            def __init__(self, norm):
+                super().__init__()
+                self.norm = [norm]
+
+            def forward(self, x):
+                self.norm[0].num_batches_tracked.add_(1)
+                return x.tanh()
+
+        norm = torch.nn.BatchNorm1d(8)
+        model = torch.nn.Sequential(torch.nn.Linear(8, 8), norm, Reporting(norm))
+        x = torch.randn(4, 8)
+        written, _ = self.written(model, None, lambda: model(x).sum().backward())
+        self.assertEqual(len(written), 1)
+
+
 @unittest.skipUnless(CLI, "REMAT_CLI is not set")
 class Planned(State):
     """What a recording shows is never planned to run again, so that a policy needs no comparison."""
 
-    OFTEN = ["a fused observer", "a custom op", "batch_norm of a module's own", "a tensor in an attribute", "a number", "a hook that counts", "InstanceNorm", "statistics that another module reads"]
+    OFTEN = ["a fused observer", "a custom op", "batch_norm of a module's own", "a tensor in an attribute", "a number", "a hook that counts", "InstanceNorm", "statistics that another module reads", "BatchNorm with a forward of its own", "averages that nothing reads"]
     NAMES = list(PROGRAMS) if os.environ.get("REMAT_ALL_TESTS") else list(dict.fromkeys([*OFTEN, *list(PROGRAMS)[::4]]))
 
     def plan(self, path, budget, seconds=1):
