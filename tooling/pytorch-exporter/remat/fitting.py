@@ -107,18 +107,20 @@ def _fit(command, whole, step, budget, *, inputs, seconds, repeats, verbose, ver
         try:
             with as_before(whole, step) as optimizers:
                 _, is_timed, is_one_path = record_timed_step(step, recorded, optimizer=optimizers, repeats=repeats, name=None, draws_again=True, **of)
-            _check_training(recorded)
+            recording = _Recording(recorded)
+            recording.check_training()
         except torch.OutOfMemoryError:
             fits_as_it_is = False
             export_step(step, recorded, **of)
-        comparison = _Comparison(whole, step, recorded) if verify and fits_as_it_is else None
+            recording = _Recording(recorded)
+        comparison = _Comparison(whole, step, recording) if verify and fits_as_it_is else None
         limit, asked, attempts = None, budget, 0
         while True:
             try:
                 planned = plan_step(command, recorded, policy_path, asked, device=None if is_timed else _gpu_name(device), seconds=seconds, whole_modules=is_sharded)
             except BudgetNotMet as error:
                 more = [f"The plan leaves out the following: {'; '.join(comparison.left_out)}."] if comparison is not None and comparison.left_out else []
-                if _saves_in_backward(recorded):
+                if recording.saves_in_backward:
                     more.append("The backward pass saves tensors for another backward pass (create_graph=True), which keeps some recomputed tensors in memory.")
                 raise BudgetNotMet(" ".join([str(error), *more])) from None
             limit = limit or planned["budgetBytes"]
@@ -161,8 +163,8 @@ def _fit(command, whole, step, budget, *, inputs, seconds, repeats, verbose, ver
 class _Comparison:
     """Compares policies with no policy, and has the planner leave out modules that change training."""
 
-    def __init__(self, model, step, recorded):
-        self._model, self._step, self._recorded = model, step, recorded
+    def __init__(self, model, step, recording):
+        self._model, self._step, self._recording = model, step, recording
         self._verifier = None
         self._marks = set()
         self.left_out = []
@@ -181,7 +183,7 @@ class _Comparison:
             raise TrainingDiffers(f"remat: the model is as before: {guilty[0].unit!r} changes training, {guilty[0].difference} differs, and the planner does not leave it out")
         self._marks |= marks
         self.left_out += list(dict.fromkeys(_why_left_out(one, policy) for one in guilty))
-        _mark_recording(self._recorded, self._model, marks)
+        self._recording.mark(self._model, marks)
         return True
 
     def _mark(self, one, policy):
@@ -206,36 +208,44 @@ def _what_runs(one, policy):
     return "it runs again"
 
 
-def _mark_recording(path, model, marks):
-    """Tells in a recording that modules cannot run again."""
-    content = json.loads(gzip.decompress(path.read_bytes()))
-    root = type(model).__name__
-    numbers = {fqn: number for number, fqn in enumerate(content["fqns"])}
-    for fqn, name in marks:
-        number = numbers.get(f"{root}.{fqn}" if fqn else root)
-        if number is not None:
-            mark_calls(content["events"], {number}, name)
-    write_file(path, content)
+class _Recording:
+    """The file of a recorded step, which is read once for all that is asked of it."""
 
+    def __init__(self, path):
+        self._path = path
+        self._runs_model = self._has_backward = False
+        self.saves_in_backward = False
+        """Whether gradients have a graph of their own. Ops that checkpointing runs again save tensors without it."""
+        last = {}
+        for event in self._content()["events"]:
+            if event["e"] == "op":
+                last = event
+                self._has_backward = self._has_backward or "bw" in event
+            elif event["e"] == "pre_fw":
+                self._runs_model = True
+            elif event["e"] == "pack" and "bw" in last and "ac" not in last:
+                self.saves_in_backward = True
 
-def _check_training(recorded):
-    """Raises if a recorded step is not a training step of the model. The recording knows: hooks on tensors do not run under transforms of `torch.func`."""
-    events = json.loads(gzip.decompress(recorded.read_bytes()))["events"]
-    if any(event["e"] == "op" and "bw" in event for event in events):
-        return
-    did = "ran the model, but no backward pass" if any(event["e"] == "pre_fw" for event in events) else "did not run the model"
-    raise ValueError(f"remat: step() {did}; expected a training step: the loss, loss.backward(), optimizer.step(), optimizer.zero_grad()")
+    def check_training(self):
+        """Raises if a recorded step is not a training step of the model. The recording knows: hooks on tensors do not run under transforms of `torch.func`."""
+        if self._has_backward:
+            return
+        did = "ran the model, but no backward pass" if self._runs_model else "did not run the model"
+        raise ValueError(f"remat: step() {did}; expected a training step: the loss, loss.backward(), optimizer.step(), optimizer.zero_grad()")
 
+    def mark(self, model, marks):
+        """Tells in the file that modules cannot run again."""
+        content = self._content()
+        root = type(model).__name__
+        numbers = {fqn: number for number, fqn in enumerate(content["fqns"])}
+        for fqn, name in marks:
+            number = numbers.get(f"{root}.{fqn}" if fqn else root)
+            if number is not None:
+                mark_calls(content["events"], {number}, name)
+        write_file(self._path, content)
 
-def _saves_in_backward(recorded):
-    """Whether gradients have a graph of their own. Ops that checkpointing runs again save tensors without it."""
-    last = {}
-    for event in json.loads(gzip.decompress(recorded.read_bytes()))["events"]:
-        if event["e"] == "op":
-            last = event
-        elif event["e"] == "pack" and "bw" in last and "ac" not in last:
-            return True
-    return False
+    def _content(self):
+        return json.loads(gzip.decompress(self._path.read_bytes()))
 
 
 def _not_met(planned, measured_bytes, limit):
