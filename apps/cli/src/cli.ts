@@ -12,6 +12,7 @@ import { checkGivenFiles } from "./given-files.js";
 import { shapedIo } from "./global-options.js";
 import { lackOfDescriptors } from "./lack-of-descriptors.js";
 import { isTooDeep, namingModel } from "./model-code-error.js";
+import { namingPlanFiles } from "./plan-file-error.js";
 import { withStandardInput } from "./standard-input.js";
 import { parseText, UsageError } from "./usage-error.js";
 
@@ -88,7 +89,7 @@ async function runTyped({ entry, command, targets, options }: TypedCommand, io: 
     });
     return exitCode;
   } catch (error) {
-    throw namingModel(error, targets);
+    throw namingModel(namingPlanFiles(error, all), targets);
   }
 }
 

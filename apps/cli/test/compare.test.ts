@@ -59,6 +59,30 @@ describe("remat compare", () => {
     expect(text.stdout).toContain(`note, of ${ignoring}: Of the step as recorded in float32 and in bfloat16`);
   });
 
+  it("names the file of a policy or a plan that is of another model", async () => {
+    const fixture = fileURLToPath(
+      new URL("../../../packages/sharding/test/fixtures/in-two-dtypes-gpt2.json.gz", import.meta.url),
+    );
+    const [policy, plan] = [join(folder, "other-policy.json"), join(folder, "other-plan.json")];
+    writeFileSync(policy, JSON.stringify({ format: "remat-pytorch-policy/4", modules: { "blocks.0": { save: [] } } }));
+    writeFileSync(plan, JSON.stringify({ schema: "sharding-plan/1", worldSize: 2, wrap: ["blocks.*"] }));
+    const asked = [
+      ["compare", "--checkpoint", "transformer.h.0", "--checkpoint", policy],
+      ["compare", "--fsdp", "world=2", "--fsdp", `world=2,checkpoint=${policy},bf16`],
+      ["compare", "--fsdp", "world=2", "--fsdp", plan],
+      ["memory", "--fsdp", plan],
+      ["memory", "--fsdp", `world=2,checkpoint=${policy}`],
+      ["plan", "--budget", "90%", "--fsdp", plan],
+    ];
+    for (const [command, ...options] of asked) {
+      const { code, stderr } = await remat(command, fixture, ...options);
+      expect(code).toBe(1);
+      expect(stderr).toMatch(
+        /^remat: (\S*=)?\S*other-(policy|plan)\.json\S*: sharding plan: no module is called "blocks\.[0*]"/,
+      );
+    }
+  });
+
   it.each([
     [[], "expected at least one plan: --fsdp world=8"],
     [["--fsdp", "world=8,wrp=a"], 'unknown item "wrp=a"'],

@@ -6,6 +6,7 @@ import {
   type DeviceNetwork,
   type DeviceSpec,
   type Plan,
+  RematError,
   RuntimeSource,
   type Trace,
 } from "@remat/trace";
@@ -103,7 +104,7 @@ export interface CompareShardingsOptions {
  * Returns what sharding plans come to for one rank, side by side, and which is best.
  *
  * @param trace priced, for anything to be told of time
- * @throws RematError as `simulateFsdp` does
+ * @throws RematError as `simulateFsdp` does; it begins with the name of the plan that does not fit the model
  * @example
  * compareShardings(trace, [{ name: "8 ranks", plan: { worldSize: 8 } }], { memoryBytes: 80 * 2 ** 30 }).best.name;
  */
@@ -114,14 +115,16 @@ export function compareShardings(
 ): ShardingComparison {
   const { memoryBytes } = options;
   const runs = new CheckpointedRun(trace);
-  const simulations = shardings.map(({ plan }) => (plan === undefined ? undefined : simulateFsdp(trace, plan, runs)));
+  const simulations = shardings.map(({ name, plan }) =>
+    plan === undefined ? undefined : naming(name, () => simulateFsdp(trace, plan, runs)),
+  );
   // Of a trace of several steps each simulation knows how many.
   const steps = simulations.find((each) => each !== undefined)?.steps ?? 1;
   const compared = shardings.map(({ name, checkpoint, followed }, i) => {
     const simulation = simulations[i];
     if (followed !== undefined) return outcomeFollowing(name, trace, followed);
     return simulation === undefined
-      ? outcomeAlone(name, runs.under(checkpoint), steps, runs.bookkeepingMs(checkpoint))
+      ? naming(name, () => outcomeAlone(name, runs.under(checkpoint), steps, runs.bookkeepingMs(checkpoint)))
       : outcomeOf(name, simulation, options);
   });
   const outcomes = [outcomeAlone("one device", trace, steps), ...compared];
@@ -166,6 +169,16 @@ export function shardingOutcome(
   options: CompareShardingsOptions = {},
 ): ShardingOutcome {
   return outcomeOf(name, simulateFsdp(trace, plan, runs), options);
+}
+
+/** Runs what compares one of several plans; an error about that plan names it. */
+function naming<T>(name: string, run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    if (!(error instanceof RematError) || error.code !== "SHARDING_PLAN") throw error;
+    throw new RematError(error.code, `${name}: ${error.message}`, { cause: error });
+  }
 }
 
 function outcomeAlone(name: string, trace: Trace, steps: number, bookkeepingMs = 0): ShardingOutcome {

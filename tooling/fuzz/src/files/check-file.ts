@@ -56,9 +56,7 @@ export async function checkFile(
     if (!isThoughtOf && name === "model.json" && isBuilt(bytes)) return undefined;
     if (!isThoughtOf) return `${command[0]} raised ${[...said, ...stack].join("\n")}`;
     // What is wrong with a model that could be read is said of the model.
-    return said.some(
-      (line) => line.includes(name) || /^remat: (the )?(model|trace|graph|step|event|sharding plan):? /.test(line),
-    )
+    return said.some((line) => line.includes(name) || /^remat: (the )?(model|trace|graph|step|event):? /.test(line))
       ? undefined
       : `${command[0]} names no file: ${said.join("\n")}`;
   } catch (error) {
