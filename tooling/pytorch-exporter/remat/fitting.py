@@ -20,6 +20,7 @@ from .models import as_one_model, warn_of_compiled
 from .planner import BudgetNotMet, budget_text, plan_step, planner_command
 from .printing import tell
 from .policy import apply, remove, without_policy
+from .ranks import Ranks
 from .recorder import STATE_CHANGED, STATE_REPLACED, mark_calls
 from .recording import record, record_timed_step
 from .restoring import as_before
@@ -101,6 +102,7 @@ def _fit(command, whole, step, budget, *, inputs, seconds, repeats, verbose, ver
     is_sharded = any(is_traceable_wrapper_subclass(one) for one in whole.parameters())
     unit = 512 if device.type == "cuda" else 1
     of = {"model": whole, "inputs": inputs, "allocation_unit": unit}
+    ranks = Ranks(whole)
     with tempfile.TemporaryDirectory() as folder:
         recorded, policy_path = Path(folder) / "step.json.gz", Path(folder) / "policy.json"
         fits_as_it_is, is_timed, is_one_path = True, False, True
@@ -113,25 +115,25 @@ def _fit(command, whole, step, budget, *, inputs, seconds, repeats, verbose, ver
             fits_as_it_is = False
             export_step(step, recorded, **of)
             recording = _Recording(recorded)
-        comparison = _Comparison(whole, step, recording) if verify and fits_as_it_is else None
+        comparison = _Comparison(whole, step, recording, ranks) if verify and fits_as_it_is else None
+        is_timed = all(ranks.all(is_timed))
         limit, asked, attempts = None, budget, 0
         while True:
             try:
-                planned = plan_step(command, recorded, policy_path, asked, device=None if is_timed else _gpu_name(device), seconds=seconds, whole_modules=is_sharded)
+                planned, policy = ranks.of_first(lambda asked=asked: _plan(command, recorded, policy_path, asked, device=None if is_timed else _gpu_name(device), seconds=seconds, whole_modules=is_sharded))
             except BudgetNotMet as error:
                 more = [f"The plan leaves out the following: {'; '.join(comparison.left_out)}."] if comparison is not None and comparison.left_out else []
                 if recording.saves_in_backward:
                     more.append("The backward pass saves tensors for another backward pass (create_graph=True), which keeps some recomputed tensors in memory.")
                 raise BudgetNotMet(" ".join([str(error), *more])) from None
             limit = limit or planned["budgetBytes"]
-            policy = json.loads(policy_path.read_text())
             if comparison is not None and comparison.leave_out(policy):
                 if verbose:
                     tell(f"remat: {comparison.left_out[-1]}; planning without it")
                 continue
             apply(whole, policy)
             with as_before(whole, step) as optimizers:
-                measured_bytes = _measure_peak(step, Path(folder) / "measured.json.gz", device, {**of, "optimizer": optimizers})
+                measured_bytes = max(ranks.all(_measure_peak(step, Path(folder) / "measured.json.gz", device, {**of, "optimizer": optimizers})))
             if measured_bytes <= limit:
                 break
             remove(whole)
@@ -160,11 +162,16 @@ def _fit(command, whole, step, budget, *, inputs, seconds, repeats, verbose, ver
     )
 
 
+def _plan(command, recorded, policy_path, budget, **how):
+    planned = plan_step(command, recorded, policy_path, budget, **how)
+    return planned, json.loads(policy_path.read_text())
+
+
 class _Comparison:
     """Compares policies with no policy, and has the planner leave out modules that change training."""
 
-    def __init__(self, model, step, recording):
-        self._model, self._step, self._recording = model, step, recording
+    def __init__(self, model, step, recording, ranks):
+        self._model, self._step, self._recording, self._ranks = model, step, recording, ranks
         self._verifier = None
         self._marks = set()
         self.left_out = []
@@ -173,7 +180,7 @@ class _Comparison:
         """Whether a policy changes training; then the recording says of the modules to blame that they cannot run again."""
         if not policy["modules"]:
             return False
-        self._verifier = self._verifier or Verifier(self._model, self._step)
+        self._verifier = self._verifier or Verifier(self._model, self._step, self._ranks)
         difference = self._verifier.difference(policy)
         if difference is None:
             return False

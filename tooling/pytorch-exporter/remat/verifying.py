@@ -10,6 +10,7 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from .plain_state import attributes, bindings_of, bits_of, classes_of, functions_of, global_generators, reached, token_of_leaf, walk
 from .policy import apply, remove
+from .ranks import Ranks
 from .restoring import as_before, generators_restorer
 from .tensors import tensors_in
 from .used_by import used_by
@@ -51,18 +52,19 @@ class Guilty(NamedTuple):
 class Verifier:
     """Steps of a model without a policy, from the state that it has now, for comparison with others from the same state."""
 
-    def __init__(self, model, step):
+    def __init__(self, model, step, ranks=None):
         self._model, self._step = model, step
+        self._ranks = ranks or Ranks(model)
         remove(model)
         self._is_strict = False
         self._changing = None
         self._plain = self._run()
-        difference = _first_difference(self._plain, self._run())
+        difference = self._found(_first_difference(self._plain, self._run()))
         if difference is not None and not torch.are_deterministic_algorithms_enabled():
             # Some kernels add up in any order, if nobody forbids it.
             self._is_strict = True
             self._plain = self._run()
-            difference = _first_difference(self._plain, self._run())
+            difference = self._found(_first_difference(self._plain, self._run()))
         stuck = reached(model, step).stuck if difference is not None else []
         if stuck:
             raise StepNotRepeatable(
@@ -80,13 +82,18 @@ class Verifier:
         """The first difference between steps that follow a policy and those that follow none; None if there is none. The model follows no policy afterwards."""
         undo = apply(self._model, policy)
         try:
-            return _first_difference(self._plain, self._run())
+            found = _first_difference(self._plain, self._run())
         except (RuntimeError, AssertionError, AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
             if isinstance(error, torch.OutOfMemoryError):
                 raise
-            return Difference(f"a step that raises {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}".rstrip(": "), None)
+            found = Difference(f"a step that raises {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}".rstrip(": "), None)
         finally:
             undo()
+        return self._found(found)
+
+    def _found(self, difference):
+        """The difference that the first of the processes has which has one, so that all of them go on alike."""
+        return next((one for one in self._ranks.all(difference) if one is not None), None)
 
     def guilty(self, policy, difference):
         """The modules of a policy without which training is as before. Each was found to change training by itself or together with those before it."""
@@ -130,7 +137,7 @@ class Verifier:
         if difference.is_state and difference.module is not None and _is_inside(difference.module, unit):
             return Guilty(unit, difference.module, difference)
         if self._changing is None:
-            self._changing = self._calls_that_change()
+            self._changing = list(dict.fromkeys(name for names in self._ranks.all(self._calls_that_change()) for name in names))
         inside = [name for name in self._changing if _is_inside(name, unit)]
         if inside:
             return Guilty(unit, inside[0], Difference("the result of a second call with the same inputs", inside[0]))
