@@ -206,8 +206,8 @@ class Programs(Folder):
 
     def test_modules_that_replace_their_state_are_told(self):
         file = self.record(programs.states_step)
-        at = [i for i, event in enumerate(file["events"]) if event["e"] == "mark"]
-        self.assertEqual({file["events"][i]["name"] for i in at}, {"stateReplaced"})
+        at = [i for i, event in enumerate(file["events"]) if event["e"] == "mark" and event["name"] == "stateReplaced"]
+        self.assertTrue(at)
         ends = [next(event for event in file["events"][i:] if event["e"] == "post_fw") for i in at]
         # And those around them.
         self.assertEqual([file["fqns"][event["m"]] for event in ends], ["Sequential.1.centred", "Sequential.1", "Sequential.2.centred", "Sequential.2", "Sequential"])
