@@ -193,7 +193,7 @@ class Planned(State):
     """What a recording shows is never planned to run again, so that a policy needs no comparison."""
 
     OFTEN = ["a fused observer", "a custom op", "batch_norm of a module's own", "a tensor in an attribute", "a number", "a hook that counts", "InstanceNorm", "statistics that another module reads", "BatchNorm with a forward of its own", "averages that nothing reads"]
-    NAMES = list(PROGRAMS) if os.environ.get("REMAT_ALL_TESTS") else list(dict.fromkeys([*OFTEN, *list(PROGRAMS)[::4]]))
+    NAMES = list(PROGRAMS) if os.environ.get("REMAT_ALL_TESTS") else list(dict.fromkeys([*OFTEN, *list(PROGRAMS)[::8]]))
 
     def plan(self, path, budget, seconds=1):
         policy = self.folder / "policy.json"
@@ -224,7 +224,10 @@ class Planned(State):
 
     def test_ops_with_effects_leave_the_rest_of_their_block_to_run_again(self):
         """Small budgets, so that parts are planned around these ops: what they return is kept, or they run on copies."""
+        often = ("a fused observer", "batch normalisation of a module's own")
         for name, effect in EFFECTS.items():
+            if not os.environ.get("REMAT_ALL_TESTS") and name not in often:
+                continue
             with self.subTest(name):
 
                 def make_step(effect=effect):
@@ -301,7 +304,7 @@ EFFECTS = {
 
 @unittest.skipUnless(CLI, "REMAT_CLI is not set")
 class Fitted(State):
-    NAMES = list(PROGRAMS) if os.environ.get("REMAT_ALL_TESTS") else ["a fused observer", "a global list", "variables of a closure", "an array", "Python's generator", "BatchNorm that computes with its statistics"]
+    NAMES = list(PROGRAMS) if os.environ.get("REMAT_ALL_TESTS") else ["a fused observer", "a global list", "Python's generator", "BatchNorm that computes with its statistics"]
 
     def test_a_model_that_is_fitted_trains_as_before(self):
         fitted = 0
