@@ -8,31 +8,31 @@ import { fitWay } from "./ways/fit-ways.js";
 export interface FitRequest {
   readonly devices: readonly DeviceSpec[];
   /** What a step may hold on each device; left out: what the device has. */
-  readonly memoryBytes?: number;
+  readonly memoryBytes?: number | undefined;
   /** Of that, what is kept for others than the step: the process, CUDA's context; 0 if not given. */
-  readonly reserveBytes?: number;
+  readonly reserveBytes?: number | undefined;
   /** The batches that may be taken; left out: 1 to 512, or of recorded runs that cannot be scaled, their own. */
-  readonly batches?: readonly number[];
+  readonly batches?: readonly number[] | undefined;
   /** Left out: the model's own, or what was recorded. */
-  readonly optimizers?: readonly string[];
+  readonly optimizers?: readonly string[] | undefined;
   /** Left out: as traced or recorded. */
-  readonly precisions?: readonly FitPrecision[];
+  readonly precisions?: readonly FitPrecision[] | undefined;
   /** Left out: all that nobody refuses but offloading, which is asked for. */
-  readonly ways?: readonly FitWayName[];
+  readonly ways?: readonly FitWayName[] | undefined;
   /** Left out: one device. */
-  readonly ranks?: readonly number[];
+  readonly ranks?: readonly number[] | undefined;
   /** Of ranks, what is gathered as one; undefined in it: as a user of FSDP would. Left out: that alone. */
-  readonly wraps?: readonly (readonly string[] | undefined)[];
-  readonly network?: DeviceNetwork;
-  readonly globalBatch?: number;
+  readonly wraps?: readonly (readonly string[] | undefined)[] | undefined;
+  readonly network?: DeviceNetwork | undefined;
+  readonly globalBatch?: number | undefined;
   /** 0.3 if not given. */
-  readonly maxOverhead?: number;
+  readonly maxOverhead?: number | undefined;
   /** `throughput` if not given. */
   readonly objective?: FitObjective;
   /** 5000 if not given. */
   readonly iterations?: number;
   /** 0 if not given. */
-  readonly seed?: number;
+  readonly seed?: number | undefined;
 }
 
 /** Batches that are looked through where nobody names any. */

@@ -14,22 +14,22 @@ export interface RematerializeOptions {
   /** All that may be held at any moment, `graph.baseBytes` included. */
   readonly budgetBytes: number;
   /** `fixed` (the default): nodes run for the first time in the given order, as user code and tape have it. `free`: in any order that works. */
-  readonly order?: "fixed" | "free";
+  readonly order?: "fixed" | "free" | undefined;
   /** How long to look, in milliseconds; 5000 if neither this nor `iterations` is given. */
-  readonly timeMs?: number;
+  readonly timeMs?: number | undefined;
   /** How many changes to try: the same graph, seed and count give the same schedule. */
-  readonly iterations?: number;
-  readonly seed?: number;
+  readonly iterations?: number | undefined;
+  readonly seed?: number | undefined;
   /** Milliseconds of that time (of `timeMs`: beside `iterations`) for proving how good a schedule can be at best; 0 for none. */
-  readonly boundTimeMs?: number;
+  readonly boundTimeMs?: number | undefined;
   /** Whether values are offloaded, where the graph says what that costs; true if left out. */
   readonly canOffload?: boolean;
   /** Sequences to begin with besides the given order, e.g. schedules for other budgets. */
   readonly starts?: readonly ArrayLike<number>[];
   /** Called some ten times a second. */
-  readonly onProgress?: (progress: RematerializeProgress) => void;
+  readonly onProgress?: ((progress: RematerializeProgress) => void) | undefined;
   /** Stops early; what was found so far is the answer. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface RematerializeProgress {

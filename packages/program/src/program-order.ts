@@ -9,7 +9,7 @@ export interface RecordOrder {
   /** After so many seconds since the first step no other model is looked for. */
   readonly seconds: number;
   /** What a process may hold here: the traces tell it of steps whose device is the CPU. */
-  readonly memoryBytes?: number;
+  readonly memoryBytes?: number | undefined;
   /** Whether steps are recorded after these, too, now and then, each for {@link ThreadReport.watched}, until the program ends. */
   readonly watches?: true;
 }

@@ -24,13 +24,13 @@ export interface SizeOutcome {
 
 export interface SummarizeExtrapolationOptions {
   /** Of the runs, where they cannot be told from tensors. */
-  readonly sizes?: readonly number[];
+  readonly sizes?: readonly number[] | undefined;
   /** Sizes to predict; left out: twice, four and eight times the largest recorded. */
-  readonly at?: readonly number[];
+  readonly at?: readonly number[] | undefined;
   /** What the step has to fit. */
-  readonly memoryBytes?: number;
+  readonly memoryBytes?: number | undefined;
   /** How many of the largest storages to list at the largest size told of; 5 if not given. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
 }
 
 /** What a step would hold at sizes at which it was not recorded. */

@@ -43,17 +43,17 @@ export interface MeasuredMemory {
 
 export interface SummarizeMemoryOptions {
   /** Which moment to explain; left out: the peak. */
-  readonly at?: "peak" | MomentPlace;
+  readonly at?: "peak" | MomentPlace | undefined;
   /** How many storages to list; 10 if not given. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
   /** One rank of this sharded run instead of the run itself. */
   readonly simulation?: FsdpSimulation | undefined;
   /** Also what PyTorch's caching allocator of CUDA reserves with these settings. */
-  readonly allocator?: AllocatorSettings;
+  readonly allocator?: AllocatorSettings | undefined;
   /** What such an allocator saw of the same step, to be shown beside it. */
-  readonly snapshot?: Trace;
+  readonly snapshot?: Trace | undefined;
   /** Accept a trace without a backward pass. */
-  readonly forwardOnly?: boolean;
+  readonly forwardOnly?: boolean | undefined;
 }
 
 /**

@@ -61,18 +61,18 @@ export interface SacSummary {
 
 export interface SummarizeSacOptions extends SACStatsOptions, GainOptions {
   /** Modules deeper than this are left out; 2 if not given. */
-  readonly depth?: number;
+  readonly depth?: number | undefined;
   /** Only this module, at any depth. */
-  readonly module?: string;
+  readonly module?: string | undefined;
   /** Pieces to fit to each trade-off; 2 if not given. */
-  readonly nSegments?: number;
+  readonly nSegments?: number | undefined;
   /** Statistics and orders of this trace by module, where somebody has them, as `SACEstimator` does; left out: computed. */
   readonly estimates?: {
     readonly sacModStats: ReadonlyMap<string, SACStats>;
     readonly sacModGreedyOrderMeta: ReadonlyMap<string, SACGreedyOrderMeta>;
   };
   /** How the device or the method that gave the milliseconds is called. */
-  readonly pricedFor?: string;
+  readonly pricedFor?: string | undefined;
 }
 
 /**

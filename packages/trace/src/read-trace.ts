@@ -11,14 +11,14 @@ export type ByteSource = Uint8Array | string | AsyncIterable<Uint8Array> | Itera
 /** How to read a trace. */
 export interface ReadTraceOptions {
   /** Named in errors. */
-  readonly name?: string;
+  readonly name?: string | undefined;
   /** Called now and then with how many bytes have been read. */
-  readonly onProgress?: (bytesRead: number) => void;
+  readonly onProgress?: ((bytesRead: number) => void) | undefined;
   /**
    * What to do with a file in which a record is wrong: refuse it, or keep what comes before, with `trace.truncated` saying where and what.
    * Left out: `"refuse"`.
    */
-  readonly damaged?: "refuse" | "keep";
+  readonly damaged?: "refuse" | "keep" | undefined;
 }
 
 /**

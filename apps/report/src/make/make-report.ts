@@ -57,9 +57,9 @@ export interface MakeReportOptions {
   readonly madeBy?: string | undefined;
   readonly source?: string | undefined;
   /** Milliseconds to look for plans; 0 for none. Left out: 8000. */
-  readonly planTimeMs?: number;
+  readonly planTimeMs?: number | undefined;
   /** Look at so many schedules instead: the same answer on every machine. */
-  readonly planIterations?: number;
+  readonly planIterations?: number | undefined;
   /** Searches in another way than one after the other: `planCheckpointing` of `@remat/planner/node`. */
   readonly planCheckpointing?: FindPlansOptions["planCheckpointing"];
   /** The step as plans are made of it, where its ops are others than the run's. */

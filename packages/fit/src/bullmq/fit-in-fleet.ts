@@ -16,14 +16,14 @@ export interface FleetProgress extends FitProgress {
 export interface FitInFleetOptions extends Pick<FleetUnit, "files" | "contentKey"> {
   /** The server: `redis://localhost:6379`. */
   readonly url: string;
-  readonly cache?: UnitCache;
+  readonly cache?: UnitCache | undefined;
   /** Ends the search early; what was found so far is the answer. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   readonly onProgress?: (progress: FleetProgress) => void;
   /** Called for each answer of the fleet that cannot be one, with what is wrong. The unit is asked again. */
   readonly onRejected?: (why: string) => void;
   /** Told of each answer, and of which unit it is; of those from the cache, too. */
-  readonly onAnswer?: (answer: FitAnswer, index: number) => void;
+  readonly onAnswer?: ((answer: FitAnswer, index: number) => void) | undefined;
 }
 
 /** Answers stay in the queue so long, for whoever asks again, in seconds. */

@@ -21,12 +21,12 @@ export interface FitInWorkersOptions {
   fitHere(unit: FitUnit, onTried: (batch: number) => void): Promise<FitAnswer>;
   /** How many threads; as many as there are cores, up to 8, if left out. */
   readonly workers?: number;
-  readonly cache?: UnitCache;
+  readonly cache?: UnitCache | undefined;
   /** Ends the search early; what was found so far is the answer. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   readonly onProgress?: (progress: FitProgress) => void;
   /** Told of each answer, and of which unit it is; of those from the cache, too. */
-  readonly onAnswer?: (answer: FitAnswer, index: number) => void;
+  readonly onAnswer?: ((answer: FitAnswer, index: number) => void) | undefined;
 }
 
 const mostWorkers = 8;

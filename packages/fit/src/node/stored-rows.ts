@@ -7,7 +7,7 @@ export interface StoredSearch {
   /** When it ended, as ISO 8601. */
   readonly at: string;
   /** A name for this search, such as a commit. Left out: empty. */
-  readonly label?: string;
+  readonly label?: string | undefined;
 }
 
 /** The columns of a store, as SQLite declares them. @internal */

@@ -14,9 +14,9 @@ export type CheckpointingOptions = CheckpointingGoal &
   PlanningGraphOfTraceOptions &
   Pick<RematerializeOptions, "timeMs" | "iterations" | "boundTimeMs" | "seed" | "signal" | "onProgress"> & {
     /** How many budgets to plan for, from the plain peak to the smallest feasible; 0, the default, for none besides the one asked for. */
-    readonly paretoPoints?: number;
+    readonly paretoPoints?: number | undefined;
     /** How many searches, each with a seed of its own, look for the budget asked for: 1 if left out. The best counts. */
-    readonly searches?: number;
+    readonly searches?: number | undefined;
   };
 
 /** One choice between memory and time. */

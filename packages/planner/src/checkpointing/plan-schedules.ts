@@ -9,9 +9,9 @@ import { runInTurn, type SearchRunner } from "./search-runner.js";
 export type ScheduleOptions = CheckpointingGoal &
   Omit<RematerializeOptions, "budgetBytes" | "starts"> & {
     /** How many budgets to plan for, from the plain peak to the smallest feasible; 0, the default, for none besides the one asked for. */
-    readonly paretoPoints?: number;
+    readonly paretoPoints?: number | undefined;
     /** How many searches, each with a seed of its own, look for the budget asked for: 1 if left out. The best counts. */
-    readonly searches?: number;
+    readonly searches?: number | undefined;
   };
 
 /** A schedule, and what it was sought for. */

@@ -7,7 +7,7 @@ export type PlanningGraphOfTraceOptions = SequenceGraphOptions & {
    * What the link between the device and host memory moves in a second, each way: what the forward pass makes may then be offloaded instead of
    * recomputed. Left out: nothing is.
    */
-  readonly linkBytesPerSecond?: number;
+  readonly linkBytesPerSecond?: number | undefined;
 };
 
 /** A planning graph whose nodes know what of the trace they are. */

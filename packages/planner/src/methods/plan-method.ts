@@ -26,16 +26,16 @@ export interface MethodRequest
     CheckpointingOptions,
     "iterations" | "boundTimeMs" | "seed" | "signal" | "onProgress" | "paretoPoints" | "linkBytesPerSecond"
   > {
-  readonly budget?: Budget;
-  readonly maxOverhead?: number;
-  readonly timeMs?: number;
+  readonly budget?: Budget | undefined;
+  readonly maxOverhead?: number | undefined;
+  readonly timeMs?: number | undefined;
   /** Names or patterns of the modules that may be planned (`*` stands for part of one name); none for all. */
   readonly modules?: readonly string[];
   /** Devices that weights are sharded over, and which modules are sharded as one. */
   readonly worldSize?: number;
   readonly fsdpUnits?: readonly string[];
   /** What is checkpointed, where that is not to be searched for. */
-  readonly checkpoint?: readonly CheckpointedModules[];
+  readonly checkpoint?: readonly CheckpointedModules[] | undefined;
   /** Searches in another way than one after the other: `planCheckpointing` of `../node/index.js`. */
   readonly planCheckpointing?: (trace: Trace, options: CheckpointingOptions) => Promise<CheckpointingAnswer>;
 }

@@ -7,7 +7,7 @@ import { hasWorkers, SearchPool } from "./search-pool.js";
 
 export interface WorkerOptions {
   /** How many threads search at once; as many as there are cores, up to 4, if left out. Each holds a copy of the graph. */
-  readonly workers?: number;
+  readonly workers?: number | undefined;
 }
 
 const mostWorkers = 4;
@@ -65,7 +65,7 @@ function workersOf({ workers }: WorkerOptions): number {
   );
 }
 
-function withSearches<T extends { readonly searches?: number; readonly iterations?: number }>(
+function withSearches<T extends { readonly searches?: number | undefined; readonly iterations?: number | undefined }>(
   options: T,
   workers: number,
 ): T {

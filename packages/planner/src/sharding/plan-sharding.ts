@@ -36,7 +36,7 @@ export interface PlanShardingOptions {
   /** How ranks are joined. */
   readonly network?: DeviceNetwork | undefined;
   /** How long to look; 10 s if not given. What people write by hand is tried first, however long that takes. */
-  readonly timeMs?: number;
+  readonly timeMs?: number | undefined;
   /** As of `planTorchCheckpoints`. */
   readonly rounds?: number;
   readonly seed?: number;

@@ -9,7 +9,7 @@ export interface AllocatorSummary {
   readonly log: AllocatorLog;
   readonly verdict: AllocatorVerdict;
   /** With a trace beside it: which storages have the sizes of chunks. */
-  readonly storages?: readonly StoragesOfSize[];
+  readonly storages?: readonly StoragesOfSize[] | undefined;
 }
 
 /** More sizes than these are for a spreadsheet. */

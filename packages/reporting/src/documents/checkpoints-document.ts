@@ -21,7 +21,7 @@ export interface CheckpointsUnit {
   /** Places among its ops of the parts that alone are recomputed; none where it is recomputed as a whole. */
   readonly parts: readonly (readonly [begin: number, end: number, kept?: readonly number[]])[];
   /** By part: the module of its first op and that of its last one. Left out if nobody knows. */
-  readonly places?: readonly (readonly [from: string, to: string])[];
+  readonly places?: readonly (readonly [from: string, to: string])[] | undefined;
 }
 
 /** A plan of checkpointed modules, for `torch.utils.checkpoint`. */
@@ -36,7 +36,7 @@ export interface CheckpointsSummary {
   /** The step without checkpointing. */
   readonly plain: CheckpointsPoint;
   /** Left out where nothing keeps to the budget. */
-  readonly planned?: CheckpointsPoint;
+  readonly planned?: CheckpointsPoint | undefined;
   readonly units: readonly CheckpointsUnit[];
   /** What holds least of all that were tried. */
   readonly least: CheckpointsPoint;

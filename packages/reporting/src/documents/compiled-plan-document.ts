@@ -23,13 +23,13 @@ export interface CompiledPlanSummary {
   readonly staticBytes: number;
   readonly inputBytes: number;
   /** Left out where nothing keeps to the budget. */
-  readonly planned?: CompiledPlanPoint;
+  readonly planned?: CompiledPlanPoint | undefined;
   readonly stock: CompiledPlanPoint;
   readonly least: CompiledPlanPoint;
   /** Those to show, by falling budget for activations. */
   readonly points: readonly CompiledPlanPoint[];
   /** By the overhead that is allowed, as a fraction, what holds least for it; left out: not asked for. */
-  readonly recommended?: ReadonlyMap<number, CompiledPlanPoint>;
+  readonly recommended?: ReadonlyMap<number, CompiledPlanPoint> | undefined;
   readonly notes?: readonly string[];
 }
 

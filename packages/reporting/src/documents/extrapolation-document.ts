@@ -11,7 +11,7 @@ const growths = ["constant", "a line", "a square"] as const;
 /** Returns what a step would hold at other sizes: the largest that fits, a row for each size, what grows how. Its records are the rows in bytes. */
 export function extrapolationDocument(
   summary: ExtrapolationSummary,
-  { units = "auto", device }: { readonly units?: SizeUnit; readonly device?: string } = {},
+  { units = "auto", device }: { readonly units?: SizeUnit; readonly device?: string | undefined } = {},
 ): OutputDocument {
   const size = sizeFormat(units);
   return {

@@ -21,7 +21,7 @@ export interface GraphPlanSummary {
   readonly gap: number;
   readonly iterations: number;
   readonly seed: number;
-  readonly front?: PlanFront;
+  readonly front?: PlanFront | undefined;
 }
 
 /** What of a schedule is told besides its summary. */

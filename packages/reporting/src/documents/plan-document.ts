@@ -10,7 +10,7 @@ import { frontRecords, frontTables, type PlanFront } from "./plan-front.js";
 /** What of a plan is told besides its summary. */
 export interface PlanDocumentOptions {
   /** Choices between memory and time, to show after the plan. */
-  readonly front?: PlanFront;
+  readonly front?: PlanFront | undefined;
   /** More sentences, tables among them, to show before the plan's. */
   readonly sections?: readonly PlanSection[];
   /** Sentences for people. */
@@ -26,7 +26,7 @@ export interface PlanSection {
   readonly title: string;
   readonly headers: readonly string[];
   readonly rows: readonly (readonly string[])[];
-  readonly remark?: string;
+  readonly remark?: string | undefined;
   /** The same for `json`. */
   readonly name: string;
   readonly data: unknown;

@@ -17,8 +17,8 @@ export interface PredictionSummary {
 
 export interface PredictionDocumentOptions {
   /** How many layers people are shown, those that take most time; left out: all, in the order in which they run. */
-  readonly limit?: number;
-  readonly units?: SizeUnit;
+  readonly limit?: number | undefined;
+  readonly units?: SizeUnit | undefined;
 }
 
 /** Returns what using a model takes: parameters, multiply-adds, FLOPs and time, of the whole and by layer. Its records are a row for each layer. */

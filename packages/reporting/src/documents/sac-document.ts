@@ -13,13 +13,13 @@ import { sacSummaryJson } from "./sac-summary-json.js";
 /** How much of a SAC summary is told. */
 export interface SacDocumentOptions {
   /** Also the op and trade-off tables of every module, as PyTorch prints them. */
-  readonly ops?: boolean;
+  readonly ops?: boolean | undefined;
   /** Also the pieces fitted to each module's trade-off curve. */
-  readonly fit?: boolean;
+  readonly fit?: boolean | undefined;
   /** How many modules people are shown, those that hold most; left out: all. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
   /** Unit of all sizes; left out: what suits each. */
-  readonly units?: SizeUnit;
+  readonly units?: SizeUnit | undefined;
 }
 
 /** Returns what a summary tells; its records are a row for each module, or for each op with `ops`. */

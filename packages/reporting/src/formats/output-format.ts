@@ -4,7 +4,7 @@ import type { OutputDocument } from "./output-document.js";
 /** What a document is written for. */
 export interface OutputShape {
   /** Characters in a line, of formats for people; left out: as many as it takes. */
-  readonly width?: number;
+  readonly width?: number | undefined;
 }
 
 /** How documents are written: what a file of this folder exports, and `output-formats.ts` lists. */

@@ -18,13 +18,13 @@ const explore: NextStep = { kind: "explore" };
 export interface VerdictOptions {
   /** The device that the step is meant for. */
   readonly device: Pick<DeviceSpec, "name" | "memoryBytes">;
-  readonly outcome?: Outcome;
+  readonly outcome?: Outcome | undefined;
   /** Of a step that is judged without the blocks that are checkpointed by hand: what it holds with them. */
   readonly given?: GivenStep | undefined;
   /** Unit of all sizes in words; left out: what suits each. */
   readonly units?: SizeUnit;
   /** See `waysToFit`. */
-  readonly ways?: readonly WayToFit[];
+  readonly ways?: readonly WayToFit[] | undefined;
   /** Where these are none: see `leastHeld`. */
   readonly least?: LeastHeld | undefined;
   /** Of a prediction: see `largestFittingBatch`. */

@@ -95,9 +95,9 @@ export interface CompareShardingsOptions {
   /** Of a rank's device, where it is known. */
   readonly memoryBytes?: number | undefined;
   /** What ranks run on: without it nothing is told of time under a plan. */
-  readonly device?: DeviceSpec;
+  readonly device?: DeviceSpec | undefined;
   /** How ranks are joined; left out: as the device says. */
-  readonly network?: DeviceNetwork;
+  readonly network?: DeviceNetwork | undefined;
 }
 
 /**

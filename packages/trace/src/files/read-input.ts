@@ -218,7 +218,7 @@ export function readInputHead(path: string, count: number): Buffer {
  */
 export function openInput(
   path: string,
-  options: { readonly highWaterMark?: number; readonly signal?: AbortSignal } = {},
+  options: { readonly highWaterMark?: number; readonly signal?: AbortSignal | undefined } = {},
 ): ReadStream {
   return createReadStream(path, { ...options, fd: open(path).fd });
 }

@@ -39,7 +39,7 @@ export interface SelectBackendOptions {
   /** What it is wanted for: `training` gives wasm the kernels of gradients that it lacks, and takes no backend that lacks any; left out: any use. */
   readonly for?: "training";
   /** Only packages that bring this backend; left out: any. */
-  readonly backend?: BackendName;
+  readonly backend?: BackendName | undefined;
   /** Only this package; left out: any. */
   readonly package?: string;
   /** Folder from which packages are looked up first; left out: the current one. */

@@ -33,11 +33,11 @@ export type CheckpointUnits = (typeof checkpointUnits)[number];
 
 export interface TorchCheckpointsOptions {
   /** Left out: as little as can be. */
-  readonly budget?: Budget;
+  readonly budget?: Budget | undefined;
   /** Of the overhead of what is returned. */
-  readonly maxOverhead?: number;
+  readonly maxOverhead?: number | undefined;
   /** How long to look; 5 s if not given. The policies that people write are tried first, however long that takes. */
-  readonly timeMs?: number;
+  readonly timeMs?: number | undefined;
   /** Rounds without anything better before the search ends; 40 if not given. */
   readonly rounds?: number;
   readonly seed?: number;

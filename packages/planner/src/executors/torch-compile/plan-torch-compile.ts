@@ -33,9 +33,9 @@ export interface CompiledBudget extends CompiledStepMemory {
 
 export interface TorchCompileOptions {
   /** What the step may hold; a fraction is one of what it holds at the largest budget for activations. */
-  readonly budget?: Budget;
+  readonly budget?: Budget | undefined;
   /** Of the overhead of what is returned. Without a budget: what holds least for that. */
-  readonly maxOverhead?: number;
+  readonly maxOverhead?: number | undefined;
 }
 
 /** What was found for a compiled model. */
