@@ -3,18 +3,18 @@ import { budgetNotFound } from "@remat/memory";
 import { RematError } from "@remat/trace";
 import { type ShellCode, shell, terminal } from "@remat/trace/emit";
 import { CommanderError } from "commander";
-import { type CommandEntry, nameOfEntry, optionKey } from "./command.js";
+import { type CommandEntry, nameOfEntry } from "./command.js";
 import { makeProgram, type TypedCommand } from "./command-line.js";
 import { commands } from "./commands/registry.js";
 import { type ConfiguredOptions, readConfigFile } from "./config-file.js";
 import type { ConsoleIo } from "./console-io.js";
 import { checkGivenFiles } from "./given-files.js";
-import { shapedIo } from "./global-options.js";
+import { configOption, shapedIo } from "./global-options.js";
 import { lackOfDescriptors } from "./lack-of-descriptors.js";
 import { isTooDeep, namingModel } from "./model-code-error.js";
 import { namingPlanFiles } from "./plan-file-error.js";
 import { withStandardInput } from "./standard-input.js";
-import { parseText, UsageError } from "./usage-error.js";
+import { UsageError } from "./usage-error.js";
 
 /** Exit codes of the command. */
 export const ExitCode = { ok: 0, failed: 1, usage: 2, notFound: 3 } as const;
@@ -61,21 +61,10 @@ function entryNamed(name: string): CommandEntry | undefined {
 
 /** Runs a command with what was typed, what a config file says, and defaults, in this order. */
 async function runTyped({ entry, command, targets, options }: TypedCommand, io: ConsoleIo): Promise<number | void> {
-  const { config } = options;
+  const config = configOption.read(options);
   const configured =
-    config === false
-      ? undefined
-      : await readConfigFile(
-          entry,
-          command,
-          process.cwd(),
-          config === true || config === undefined ? undefined : parseText("config", config),
-          options,
-        );
-  const defaults = Object.fromEntries(
-    command.options.map((option) => [optionKey(option), option.default]).filter(([, value]) => value !== undefined),
-  ) as Record<string, unknown>;
-  const all = { ...defaults, ...configured?.options, ...options };
+    config === false ? undefined : await readConfigFile(entry, command, process.cwd(), config, options);
+  const all = { ...configured?.options, ...options };
   if (configured?.strangerId !== undefined) io.stderr.write(terminal`remat: ${leftOut(configured)}\n`);
   if (configured !== undefined && Object.keys(configured.options).length > 0)
     io.stderr.write(terminal`remat: ${configured.path} says ${describe(configured.options)}\n`);

@@ -1,9 +1,16 @@
 import { terminal } from "@remat/trace/emit";
 import { Option, Command as Program } from "commander";
-import { type Command, type CommandEntry, type CommandOption, optionName } from "./command.js";
+import {
+  type Command,
+  type CommandEntry,
+  type CommandOption,
+  optionName,
+  readOptions,
+  type TypedOptions,
+} from "./command.js";
 import { commands } from "./commands/registry.js";
 import type { ConsoleIo } from "./console-io.js";
-import { globalOptions, parseWidth } from "./global-options.js";
+import { configurableOptions, globalOptions } from "./global-options.js";
 import { importers } from "./importers/importers.js";
 import { UsageError } from "./usage-error.js";
 import { versionText } from "./version.js";
@@ -13,7 +20,7 @@ export interface TypedCommand {
   readonly entry: CommandEntry;
   readonly command: Command;
   readonly targets: readonly string[];
-  readonly options: Readonly<Record<string, unknown>>;
+  readonly options: TypedOptions;
 }
 
 /** Lines of help are no longer than this, however wide the terminal is: they are read, not scanned. */
@@ -34,7 +41,8 @@ export async function makeProgram(
     .configureOutput({
       writeOut: (text) => io.stdout.write(terminal.listing(text)),
       writeErr: (text) => io.stderr.write(terminal.listing(text)),
-      getOutHelpWidth: () => Math.min(parseWidth(program.opts()) ?? io.width ?? 80, widestHelp),
+      getOutHelpWidth: () =>
+        Math.min(readOptions(configurableOptions, program.opts()).width ?? io.width ?? 80, widestHelp),
       // Errors are told by whoever runs the program, in one line.
       outputError: () => undefined,
     })

@@ -9,11 +9,11 @@ import {
   type Command,
   type CommandEntry,
   type CommandOption,
-  type CommandOptions,
   nameOfEntry,
   type OptionAccess,
   optionKey,
   optionName,
+  type TypedOptions,
 } from "./command.js";
 import { commands } from "./commands/registry.js";
 import { configurableOptions } from "./global-options.js";
@@ -23,7 +23,7 @@ import { UsageError } from "./usage-error.js";
 export interface ConfiguredOptions {
   readonly path: string;
   /** By name, as a command is given them. */
-  readonly options: CommandOptions;
+  readonly options: TypedOptions;
   /** The user, other than this one and root, whose file it is: its options are left out, since they may name files to write. */
   readonly strangerId?: number;
 }
@@ -45,7 +45,7 @@ export async function readConfigFile(
   { options: known }: Pick<Command, "options">,
   folder: string,
   path: string | undefined,
-  typed: CommandOptions = {},
+  typed: TypedOptions = {},
 ): Promise<ConfiguredOptions | undefined> {
   const name = nameOfEntry(entry);
   const found = load(folder, path);

@@ -12,7 +12,7 @@ export interface ConsoleIo {
   };
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Columns that what is printed may take; left out: as many as it needs, as for a file or a pipe. */
-  readonly width?: number;
+  readonly width?: number | undefined;
   /** Whether what is printed may have colours; left out: no. */
   readonly hasColors?: boolean;
   /** Where input and output both are a terminal. */

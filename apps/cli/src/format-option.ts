@@ -1,52 +1,39 @@
-import { type SizeUnit, sizeUnits } from "@remat/reporting";
+import { sizeUnits } from "@remat/reporting";
 import { type OutputFormat, type OutputShape, outputFormats } from "@remat/reporting/formats";
-import type { CommandOption, CommandOptions } from "./command.js";
+import { option } from "./command.js";
 import type { ConsoleIo } from "./console-io.js";
-import { parseChoice, parseCount } from "./usage-error.js";
+import { parseChoice } from "./usage-error.js";
 
 const names = outputFormats.map(({ name }) => name);
 
 /** The option of every command that prints what it finds. */
-export const formatOption: CommandOption = {
-  flags: "--format <format>",
+export const formatOption = option("--format <format>", {
   access: "data",
   purpose: `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`,
   default: "table",
   choices: names,
+  parse: (name, value): OutputFormat => {
+    const chosen = parseChoice(name, value, names);
+    return outputFormats.find((format) => format.name === chosen) as OutputFormat;
+  },
   group: "Output",
-};
-
-/**
- * Parses the format of the output.
- *
- * @throws UsageError
- */
-export function parseFormat(options: CommandOptions): OutputFormat {
-  const name = parseChoice("format", options["format"], names);
-  return outputFormats.find((format) => format.name === name) as OutputFormat;
-}
+});
 
 /** Returns how wide a text may be that is written there. */
 export function shapeOf({ width }: ConsoleIo): OutputShape {
-  return width === undefined ? {} : { width };
+  return { width };
 }
 
 /** Tells how many of the largest things `--top` asks for: 10 for people, and all for a spreadsheet, where nobody says. */
-export function rowsToList({ top }: CommandOptions, { isRecords }: OutputFormat): number {
-  return top === undefined ? (isRecords === true ? Number.POSITIVE_INFINITY : 10) : parseCount("top", top);
+export function rowsToList(top: number | undefined, { isRecords }: OutputFormat): number {
+  return top ?? (isRecords === true ? Number.POSITIVE_INFINITY : 10);
 }
 
 /** The option of every command that prints sizes. */
-export const unitsOption: CommandOption = {
-  flags: "--units <unit>",
+export const unitsOption = option("--units <unit>", {
   access: "data",
   purpose: `Of sizes: ${sizeUnits.slice(0, -1).join(", ")} or ${sizeUnits.at(-1)}`,
   default: "auto",
   choices: sizeUnits,
   group: "Output",
-};
-
-/** Returns the unit that `--units` names. @throws UsageError */
-export function parseUnits({ units }: CommandOptions): SizeUnit {
-  return parseChoice("units", units ?? "auto", sizeUnits);
-}
+});

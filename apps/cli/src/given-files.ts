@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { realOutput, refusedInput, refusedOutput } from "@remat/trace/files";
-import { type Command, type CommandOption, type CommandOptions, optionKey } from "./command.js";
+import { type Command, type CommandOption, optionKey, type TypedOptions } from "./command.js";
 import { foreignCompression } from "./foreign-compression.js";
 import { modelFile } from "./model-source.js";
 import { UsageError } from "./usage-error.js";
@@ -21,7 +21,7 @@ interface GivenFile {
 export function checkGivenFiles(
   command: Command,
   targets: readonly string[],
-  options: CommandOptions,
+  options: TypedOptions,
   configPath: string | undefined,
 ): void {
   for (const option of command.options) for (const path of readFiles(option, options)) refuseEndless(option, path);
@@ -72,7 +72,7 @@ function refuseEndless(option: CommandOption, path: string): void {
 function inputsOf(
   { options: known, takesProgram }: Command,
   targets: readonly string[],
-  options: CommandOptions,
+  options: TypedOptions,
   configPath: string | undefined,
 ): readonly GivenFile[] {
   const inputs = takesProgram
@@ -85,7 +85,7 @@ function inputsOf(
 }
 
 /** The files that an option names for the command to read; it may be given several times. */
-function readFiles(option: CommandOption, options: CommandOptions): readonly string[] {
+function readFiles(option: CommandOption, options: TypedOptions): readonly string[] {
   const given = option.reads ? [options[optionKey(option)]].flat() : [];
   return given.filter((path) => typeof path === "string");
 }

@@ -1,33 +1,33 @@
-import type { CommandOption, CommandOptions } from "./command.js";
+import { type CommandOption, option, readOptions, type TypedOptions } from "./command.js";
 import type { ConsoleIo } from "./console-io.js";
-import { parseChoice, parseCount } from "./usage-error.js";
-
-const colorChoices = ["auto", "always", "never"] as const;
+import { parseCount, parseText } from "./usage-error.js";
 
 /** Those options of every command that a config file may give, too. */
-export const configurableOptions: readonly CommandOption[] = [
-  {
-    flags: "--color <when>",
+export const configurableOptions = [
+  option("--color <when>", {
     access: "data",
     purpose: "auto, always or never; auto heeds NO_COLOR and FORCE_COLOR (default: auto)",
-    choices: colorChoices,
-  },
-  {
-    flags: "--width <n>",
+    choices: ["auto", "always", "never"],
+  }),
+  option("--width <n>", {
     access: "data",
     purpose: "Columns that tables may take (default: the terminal's; of a pipe, all they need)",
-  },
+    parse: (name, value) => parseCount(name, value, 40),
+  }),
 ];
+
+/** Commander gives `--no-config` as a `config` that is false. */
+export const configOption = option("--config <file>", {
+  access: "file",
+  purpose: "Options from there (default: .rematrc, .rematrc.json or package.json above)",
+  parse: (name, value) => (value === false ? false : value === true ? undefined : parseText(name, value)),
+});
 
 /** The options of every command, and of none. */
 export const globalOptions: readonly CommandOption[] = [
   ...configurableOptions,
-  {
-    flags: "--config <file>",
-    access: "file",
-    purpose: "Options from there (default: .rematrc, .rematrc.json or package.json above)",
-  },
-  { flags: "--no-config", access: "data", purpose: "No options but those typed" },
+  configOption,
+  option("--no-config", { access: "data", purpose: "No options but those typed" }),
 ];
 
 /**
@@ -35,26 +35,10 @@ export const globalOptions: readonly CommandOption[] = [
  *
  * @throws UsageError naming the option
  */
-export function shapedIo(io: ConsoleIo, options: CommandOptions): ConsoleIo {
-  const { color } = options;
-  const when = color === undefined ? "auto" : parseChoice("color", color, colorChoices);
-  const columns = parseWidth(options) ?? io.width;
+export function shapedIo(io: ConsoleIo, typedOptions: TypedOptions): ConsoleIo {
+  const { color: when = "auto", width = io.width } = readOptions(configurableOptions, typedOptions);
   const env = when === "auto" ? io.env : { ...io.env, ...colorEnvironment[when] };
-  return {
-    ...io,
-    env,
-    hasColors: wantsColors(env, io.hasColors ?? false),
-    ...(columns !== undefined && { width: columns }),
-  };
-}
-
-/**
- * Parses how many columns a table may take; undefined: not said.
- *
- * @throws UsageError
- */
-export function parseWidth({ width }: CommandOptions): number | undefined {
-  return width === undefined ? undefined : parseCount("width", width, 40);
+  return { ...io, env, hasColors: wantsColors(env, io.hasColors ?? false), width };
 }
 
 /** What stands for each choice in the environment, for everything that reads only that. */

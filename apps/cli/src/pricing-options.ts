@@ -9,33 +9,32 @@ import {
 } from "@remat/runtime-estimator";
 import { type DeviceSpec, parseJsonText, RematError } from "@remat/trace";
 import { readInputText } from "@remat/trace/files";
-import { type CommandOption, type CommandOptions, grouped } from "./command.js";
-import { parseChoice, parseText, quote, UsageError } from "./usage-error.js";
+import { grouped, type OptionValues, option } from "./command.js";
+import { parseText, quote, UsageError } from "./usage-error.js";
 import { thisMachine } from "./verdict/this-machine.js";
 
 /** The device that is this machine. */
 export const here = "here";
 
 /** The option of every command that prices ops, if only for the trace that it writes. */
-export const deviceOption: CommandOption = {
-  flags: "--device <name>",
+export const deviceOption = option("--device <name>", {
   access: "name or file",
   group: "The device",
   reads: true,
+  parse: (name, value) => readDevice(parseText(name, value)),
   choices: [...Object.keys(deviceSpecs), here],
   purpose: `Device to price for: a name (a100, h100, rtx-4090, cpu, …), here for this machine, or a JSON file with your own (default: ${defaultDevice}; a trace keeps what was measured)`,
-};
+});
 
 /** Those of a command that tells what ops take. */
-export const pricingOptions: readonly CommandOption[] = grouped("The device", [
+export const pricingOptions = grouped("The device", [
   deviceOption,
-  {
-    flags: "--mode <mode>",
+  option("--mode <mode>", {
     access: "code",
     choices: estimateModes,
     purpose:
       "operator-level-cost-model (roofline of a device, default) or operator-level-benchmark (runs each op here)",
-  },
+  }),
 ]);
 
 /** How ops get their times. */
@@ -47,23 +46,15 @@ export interface Pricing {
 }
 
 /**
- * Parses by what ops are priced.
+ * Returns by what ops are priced.
  *
  * @throws UsageError naming the option; RematError `DEVICE_FILE`
  */
-export function parsePricing(options: CommandOptions): Pricing {
-  const mode = parseChoice("mode", options["mode"] ?? "operator-level-cost-model", estimateModes);
-  return {
-    mode,
-    // Where ops are timed, only those have a price that cannot be run here.
-    device: readDevice(
-      parseText(
-        "device",
-        options["device"] ?? (mode === "operator-level-benchmark" ? defaultDeviceHere : defaultDevice),
-      ),
-    ),
-    isAsked: options["device"] !== undefined,
-  };
+export function pricingOf(options: Partial<OptionValues<typeof pricingOptions>>): Pricing {
+  const { mode = "operator-level-cost-model", device } = options;
+  // Where ops are timed, only those have a price that cannot be run here.
+  const usual = mode === "operator-level-benchmark" ? defaultDeviceHere : defaultDevice;
+  return { mode, device: device ?? readDevice(usual), isAsked: device !== undefined };
 }
 
 /**

@@ -11,18 +11,25 @@ import { type DeviceNetwork, type DeviceSpec, RematError } from "@remat/trace";
 import { readInputText } from "@remat/trace/files";
 import { parseText, quote, UsageError } from "./usage-error.js";
 
+/** A sharding plan, and how it was typed. */
+export interface TypedSharding {
+  readonly name: string;
+  readonly plan: ShardingPlan;
+}
+
 /**
  * Parses what `--fsdp` takes: a sharding plan as text, or the name of a file that holds one as JSON.
  *
  * @throws UsageError for a plan that makes no sense, and for a file that cannot be read
  */
-export function parseSharding(value: unknown): ShardingPlan {
-  const given = parseText("fsdp", value);
+export function parseSharding(name: string, value: unknown): TypedSharding {
+  const given = parseText(name, value);
   // A plan as text may end with the name of a file, too, checkpoint=policy.json.
   const isFile = given.endsWith(".json") && !/(^|,)\s*(world|checkpoint)=/.test(given);
-  return isFile
+  const plan = isFile
     ? asUsage(() => readShardingPlan(readText("--fsdp ", given)), `${given}: `)
     : asUsage(() => parseShardingPlan(given, { checkpointFile: (path) => checkpointOf(path, "checkpoint=") }));
+  return { name: given, plan };
 }
 
 /**
@@ -30,8 +37,8 @@ export function parseSharding(value: unknown): ShardingPlan {
  *
  * @throws UsageError
  */
-export function parseCheckpointed(value: unknown): readonly CheckpointedModules[] {
-  const given = parseText("checkpoint", value);
+export function parseCheckpointed(name: string, value: unknown): readonly CheckpointedModules[] {
+  const given = parseText(name, value);
   return given.endsWith(".json") ? checkpointOf(given, "--checkpoint ") : asUsage(() => parseCheckpoint(given));
 }
 
@@ -40,12 +47,12 @@ function checkpointOf(path: string, said: string): readonly CheckpointedModules[
 }
 
 /**
- * Parses what `--network` takes; where it is not given, the device's own counts.
+ * Parses how ranks are joined, as `--network` takes it; where it is not given, the device's own counts.
  *
  * @throws UsageError
  */
-export function parseNetworkOption(value: unknown, { network }: DeviceSpec): DeviceNetwork | undefined {
-  return value === undefined ? network : asUsage(() => parseNetwork(parseText("network", value), network));
+export function networkOf(text: string | undefined, { network }: DeviceSpec): DeviceNetwork | undefined {
+  return text === undefined ? network : asUsage(() => parseNetwork(text, network));
 }
 
 function asUsage<T>(parse: () => T, place = ""): T {

@@ -8,12 +8,7 @@ export interface UsedBackend {
 
 /** Makes a real backend current that can train: the best of that name, or of all. */
 export async function useBackend(name: BackendName | undefined): Promise<UsedBackend> {
-  const {
-    backend,
-    package: selected,
-    usesGpu,
-    attempts,
-  } = await selectBackend({ for: "training", ...(name !== undefined && { backend: name }) });
+  const { backend, package: selected, usesGpu, attempts } = await selectBackend({ for: "training", backend: name });
   const failed = attempts
     .filter((attempt) => !attempt.selected)
     .map((attempt) => `${attempt.package}: ${attempt.reason}`);

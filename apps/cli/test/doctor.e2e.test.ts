@@ -6,7 +6,8 @@ import { type BackendName, type BroughtBackend, backendPackages } from "@remat/d
 import { writeDocument } from "@remat/reporting/formats";
 import { withFacts } from "@remat/reporting/verdict";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { doctor } from "../src/commands/doctor.js";
+import { readOptions } from "../src/command.js";
+import { doctor, doctorOptions } from "../src/commands/doctor.js";
 import { backendFix } from "../src/doctor/backend-fix.js";
 import { examinationDocument } from "../src/doctor/examination-document.js";
 import { examinationFacts } from "../src/doctor/examination-facts.js";
@@ -312,7 +313,7 @@ describe("remat doctor", () => {
       package: name,
       backend: backend.name as BackendName,
     });
-    await expect(doctor({ format: "table" }, io, lacking)).rejects.toMatchObject({ code: "NO_BACKEND" });
+    await expect(doctor(readOptions(doctorOptions, {}), io, lacking)).rejects.toMatchObject({ code: "NO_BACKEND" });
     expect(stdout).toContain("npm install @tensorflow/tfjs-backend-cpu");
     expect(stdout).toContain("No backend works");
   });

@@ -5,8 +5,9 @@ import { fileURLToPath } from "node:url";
 import { formatBytes } from "@remat/reporting";
 import { afterAll, describe, expect, it } from "vitest";
 import { TraceDocument } from "../../terminal/src/document/trace-document.js";
-import { parseModelOptions } from "../src/model-options.js";
-import { parsePricing } from "../src/pricing-options.js";
+import { readOptions } from "../src/command.js";
+import { modelOptionsOf, stepOptions } from "../src/model-options.js";
+import { pricingOf, pricingOptions } from "../src/pricing-options.js";
 import { openTarget } from "../src/terminal/open-target.js";
 import { remat } from "./run.js";
 
@@ -56,11 +57,11 @@ async function reportOf(model: string, options: Options) {
 
 /** What the terminal app tells of the step as soon as it is open, and once it has been judged whole. */
 async function terminalOf(model: string, options: Options) {
-  const pricing = parsePricing(options);
-  const open = openTarget(parseModelOptions(options), {
+  const pricing = pricingOf(readOptions(pricingOptions, options));
+  const open = openTarget(modelOptionsOf(readOptions(stepOptions, options)), {
     canStop: false,
     isComparing: false,
-    typed: { options, pricing },
+    typed: { typedOptions: options, pricing, units: "auto" },
   });
   const opened = await open(model, { signal: new AbortController().signal, onProgress: () => {} });
   if (opened.kind !== "trace") throw new Error(`${model} is a ${opened.kind}`);

@@ -2,8 +2,9 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { readOptions } from "../src/command.js";
 import { numberedPath, planFileOf } from "../src/numbered-path.js";
-import { parseRecordOptions } from "../src/program/record-options.js";
+import { recordOptionsOf, recordProgramOptions } from "../src/program/record-options.js";
 import { remat } from "./run.js";
 
 describe("remat record and remat exec", () => {
@@ -53,7 +54,7 @@ describe("remat record and remat exec", () => {
   });
 
   it("name what they write after the script, and number it where there are several", () => {
-    const named = (...program: string[]) => parseRecordOptions({ steps: "5", seconds: "60" }, program).output;
+    const named = (...program: string[]) => recordOptionsOf(readOptions(recordProgramOptions, {}), program).output;
     expect(named("node", "--expose-gc", "src/train.mjs", "--epochs", "3")).toBe("train.remat.jsonl");
     expect(named("npx", "tsx", "train.ts")).toBe("train.remat.jsonl");
     expect(named("./learn")).toBe("learn.remat.jsonl");

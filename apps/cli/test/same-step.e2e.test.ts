@@ -8,8 +8,9 @@ import { formatBytes, summarizeSac } from "@remat/reporting";
 import { SACEstimator } from "@remat/sac-core/estimator";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { readOptions } from "../src/command.js";
 import { loadModel } from "../src/load-model.js";
-import { parseModelOptions } from "../src/model-options.js";
+import { modelOptionsOf, stepOptions } from "../src/model-options.js";
 import { isOf, modelSource } from "../src/model-source.js";
 import { openTarget } from "../src/terminal/open-target.js";
 import { twoLayers } from "./fixtures/two-layers.js";
@@ -45,7 +46,7 @@ async function peaksSaid(model: string, options: Readonly<Record<string, string>
   expect(written).toMatchObject({ code: 0, stdout: expect.stringMatching(/^peak .*\n$/) });
   await json("report", "--extract", report, "-o", summary);
   const { summary: reported, verdict: judged } = JSON.parse(readFileSync(summary, "utf8"));
-  const open = openTarget(parseModelOptions(options), { canStop: false, isComparing: false });
+  const open = openTarget(modelOptionsOf(readOptions(stepOptions, options)), { canStop: false, isComparing: false });
   const opened = await open(model, { signal: new AbortController().signal, onProgress: () => {} });
   if (opened.kind !== "trace") throw new Error(`${model} is a ${opened.kind}`);
   return {
@@ -77,7 +78,7 @@ const placeOf = ({ opName, phase, module }: { opName: string; phase: string; mod
 
 /** What `remat run --early-release` predicts. */
 async function predictedEarly(model: string, options: Readonly<Record<string, string>>): Promise<number> {
-  const { request, data } = parseModelOptions(options);
+  const { request, data } = modelOptionsOf(readOptions(stepOptions, options));
   const source = modelSource(model);
   if (!isOf(source, "model")) throw new Error(`${model} is no model`);
   return (await predictReleasedPeak(await loadModel({ ...source, data }), { ...request, name: source.name })).peakBytes;

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import { setup } from "../src/commands/setup.js";
+import { setupCommand } from "../src/commands/setup.js";
 import { setupNative } from "../src/native/index.js";
 import { remat } from "./run.js";
 
@@ -70,7 +70,11 @@ describe("remat setup native", () => {
       questions.push(question);
       return answer;
     };
-    const run = setup("native", {}, { stdout: { write: () => {} }, stderr: { write: () => {} }, env: {}, ask });
+    const run = setupCommand.run(
+      ["native"],
+      {},
+      { stdout: { write: () => {} }, stderr: { write: () => {} }, env: {}, ask },
+    );
     if (answer) await run;
     else await expect(run).rejects.toThrow("declined");
     expect(questions).toEqual([

@@ -12,56 +12,53 @@ import {
 import { checkDocument } from "@remat/reporting/documents";
 import { RematError } from "@remat/trace";
 import { readInputText } from "@remat/trace/files";
-import type { Command, CommandOptions } from "../command.js";
-import type { ConsoleIo } from "../console-io.js";
-import { formatOption, parseFormat, parseUnits, shapeOf, unitsOption } from "../format-option.js";
+import { type Command, defineCommand, type Invocation, option } from "../command.js";
+import { formatOption, shapeOf, unitsOption } from "../format-option.js";
 import { loadTrace } from "../load-trace.js";
-import { parseModelOptions, stepOptions } from "../model-options.js";
+import { modelOptionsOf, stepOptions } from "../model-options.js";
 import { modelSource } from "../model-source.js";
 import { writeFor } from "../output.js";
 import { parseBudgetOption, parseShare } from "../plan/plan-options.js";
 import { Progress } from "../progress.js";
 import { parseText, quote, UsageError } from "../usage-error.js";
 
+const options = [
+  option("--baseline <file>", { access: "output", reads: true, purpose: "What steps held, as --update writes it" }),
+  option("--max-peak <limit>", {
+    access: "data",
+    purpose: "What a step may hold: +2% or +50MB more than it did, or 4GB in all (default: +0%)",
+    parse: parseLimit,
+  }),
+  option("--update", { access: "output", purpose: "Write what the steps hold to the baseline, in place of checking" }),
+  ...stepOptions,
+  formatOption,
+  unitsOption,
+];
+
 /** `remat check`. */
-export const checkCommand: Command = {
-  options: [
-    { flags: "--baseline <file>", access: "output", reads: true, purpose: "What steps held, as --update writes it" },
-    {
-      flags: "--max-peak <limit>",
-      access: "data",
-      purpose: "What a step may hold: +2% or +50MB more than it did, or 4GB in all (default: +0%)",
-    },
-    { flags: "--update", access: "output", purpose: "Write what the steps hold to the baseline, in place of checking" },
-    ...stepOptions,
-    formatOption,
-    unitsOption,
-  ],
+export const checkCommand: Command = defineCommand({
+  options,
   examples: [
     "remat check ./my-model.js --baseline memory.json --update",
     "remat check ./my-model.js --baseline memory.json --max-peak +2%",
   ],
   takes: ["model", "run"],
-  run: (targets, options, io) => check(targets, options, io),
-};
+  run: check,
+});
 
 /** Holds (`remat check MODEL`) what steps hold against what they held; returns 1 where one holds more than it may. */
-export async function check(targets: readonly string[], options: CommandOptions, io: ConsoleIo): Promise<number> {
-  const format = parseFormat(options);
-  const units = parseUnits(options);
-  if (options["baseline"] === undefined)
+async function check({ targets, options: given, io }: Invocation<typeof options>): Promise<number> {
+  const { format, units, baseline: path, update: isUpdate } = given;
+  if (path === undefined)
     throw new UsageError("expected what to hold the steps against: --baseline memory.json; --update writes it.");
-  const path = parseText("baseline", options["baseline"]);
-  const limit =
-    options["maxPeak"] === undefined ? ({ kind: "share", share: 0 } as const) : parseLimit(options["maxPeak"]);
-  const given = parseModelOptions(options);
+  const { maxPeak: limit = { kind: "share", share: 0 } } = given;
+  const step = modelOptionsOf(given);
   const progress = new Progress(io);
-  const isUpdate = options["update"] === true;
   const known = isUpdate && !existsSync(path) ? {} : readBaseline(path);
   try {
     const now: Record<string, BaselineStep> = {};
     for (const target of targets)
-      now[nameIn(path, target)] = baselineStep(await loadTrace(modelSource(target), given, progress));
+      now[nameIn(path, target)] = baselineStep(await loadTrace(modelSource(target), step, progress));
     progress.clear();
     if (isUpdate) {
       await writeFor("--baseline", path, writeMemoryBaseline({ ...known, ...now }), io);
@@ -99,22 +96,22 @@ function readBaseline(path: string): MemoryBaseline {
   }
 }
 
-function parseLimit(value: unknown): PeakLimit {
-  const text = parseText("max-peak", value).trim();
+function parseLimit(name: string, value: unknown): PeakLimit {
+  const text = parseText(name, value).trim();
   const more = text.startsWith("+") ? text.slice(1) : undefined;
-  if (more !== undefined && /^[\d.]+%$/.test(more)) return { kind: "share", share: parseShare("max-peak", more) };
-  const bytes = bytesOf(more ?? text);
+  if (more !== undefined && /^[\d.]+%$/.test(more)) return { kind: "share", share: parseShare(name, more) };
+  const bytes = bytesOf(name, more ?? text);
   if (bytes !== undefined) return more === undefined ? { kind: "most", bytes } : { kind: "more", bytes };
   // A number alone, or a share alone, could be meant in several ways.
   const [, number] = /^\+?([\d.]+)%?$/.exec(text) ?? [];
   throw new UsageError(
-    `--max-peak expects how much a step may grow, +2% or +100MB, or what it may hold in all, 4GB; found ${quote(value)}.${number === undefined ? "" : ` For a growth of ${number} %, type +${number}%.`}`,
+    `--${name} expects how much a step may grow, +2% or +100MB, or what it may hold in all, 4GB; found ${quote(value)}.${number === undefined ? "" : ` For a growth of ${number} %, type +${number}%.`}`,
   );
 }
 
-function bytesOf(text: string): number | undefined {
+function bytesOf(name: string, text: string): number | undefined {
   try {
-    const budget = parseBudgetOption(text, "max-peak");
+    const budget = parseBudgetOption(name, text);
     return "bytes" in budget ? budget.bytes : undefined;
   } catch {
     return undefined;

@@ -4,62 +4,62 @@ import { shardingsDocument } from "@remat/reporting/sharding";
 import { deviceToFit } from "@remat/reporting/verdict";
 import { compareShardings, type NamedSharding } from "@remat/sharding/compare";
 import type { Trace } from "@remat/trace";
-import type { Command, CommandOptions } from "../command.js";
-import type { ConsoleIo } from "../console-io.js";
-import { parseFormat, parseUnits, shapeOf } from "../format-option.js";
-import { parseModelOptions, printOptions, recordOptions, stepOptions } from "../model-options.js";
+import { type Command, defineCommand, type Invocation, type OptionValues, option } from "../command.js";
+import { shapeOf } from "../format-option.js";
+import { modelOptionsOf, printOptions, recordOptions, stepOptions } from "../model-options.js";
 import { modelSource } from "../model-source.js";
 import { shownBeside } from "../output.js";
 import { priceModel } from "../price-model.js";
-import { parsePricing, pricingOptions } from "../pricing-options.js";
+import { pricingOf, pricingOptions } from "../pricing-options.js";
 import { Progress } from "../progress.js";
-import { parseCheckpointed, parseNetworkOption, parseSharding } from "../sharding-option.js";
-import { parseText, UsageError } from "../usage-error.js";
+import { networkOf, parseCheckpointed, parseSharding } from "../sharding-option.js";
+import { UsageError } from "../usage-error.js";
 import { writeTraceFile } from "../write-trace-file.js";
 
+const options = [
+  option("--fsdp <plan>", {
+    access: "name or file",
+    purpose: "How a rank of many would be sharded, for each row: world=8,wrap='layers.*',no-reshard, or a JSON file",
+    parse: (name, value) => [value].flat().map((each) => parseSharding(name, each)),
+  }),
+  option("--checkpoint <modules>", {
+    parse: (name, value) =>
+      [value].flat().map((each) => ({ name: `checkpoint=${String(each)}`, checkpoint: parseCheckpointed(name, each) })),
+    access: "name or file",
+    purpose:
+      "What would be checkpointed on one device, for each row: layers.*, layers.*(save=mm+addmm), or a JSON file",
+  }),
+  option("--network <speeds>", {
+    access: "data",
+    purpose: "How ranks are joined: per-node=8,node=450,between=50,latency=5 (GB/s, µs; default: the device's)",
+  }),
+  ...stepOptions,
+  ...recordOptions,
+  ...pricingOptions,
+  ...printOptions,
+];
+
 /** `remat compare`. */
-export const compareCommand: Command = {
-  options: [
-    {
-      flags: "--fsdp <plan>",
-      access: "name or file",
-      purpose: "How a rank of many would be sharded, for each row: world=8,wrap='layers.*',no-reshard, or a JSON file",
-    },
-    {
-      flags: "--checkpoint <modules>",
-      access: "name or file",
-      purpose:
-        "What would be checkpointed on one device, for each row: layers.*, layers.*(save=mm+addmm), or a JSON file",
-    },
-    {
-      flags: "--network <speeds>",
-      access: "data",
-      purpose: "How ranks are joined: per-node=8,node=450,between=50,latency=5 (GB/s, µs; default: the device's)",
-    },
-    ...stepOptions,
-    ...recordOptions,
-    ...pricingOptions,
-    ...printOptions,
-  ],
+export const compareCommand: Command = defineCommand({
+  options,
   examples: [
     "remat compare run.json --fsdp world=8 --fsdp world=8,no-reshard --fsdp world=8,bf16",
     "remat compare run.json --checkpoint 'layers.*' --checkpoint 'layers.*(save=mm+addmm)'",
     "remat compare ./my-model.js --optimizer adam --device a100 --fsdp world=4 --fsdp world=64,replicas=16",
   ],
   takes: ["model", "run"],
-  run: ([model], options, io) => compare(model, options, io),
-};
+  run: compare,
+});
 
 /** Compares (`remat compare MODEL`) what a rank holds and receives under several sharding plans, or a step under several ways to checkpoint it. */
-export async function compare(model: string, options: CommandOptions, io: ConsoleIo): Promise<void> {
-  const format = parseFormat(options);
-  const units = parseUnits(options);
-  const shardings = parseShardings(options);
-  const tracePath = options["trace"] === undefined ? undefined : parseText("trace", options["trace"]);
+async function compare({ targets: [model], options: given, io }: Invocation<typeof options>): Promise<void> {
+  const { format, units } = given;
+  const shardings = shardingsOf(given);
+  const { trace: tracePath } = given;
   const shown = shownBeside(io, { "--trace": tracePath });
-  const modelOptions = parseModelOptions(options);
-  const pricing = parsePricing(options);
-  const network = parseNetworkOption(options["network"], pricing.device);
+  const modelOptions = modelOptionsOf(given);
+  const pricing = pricingOf(given);
+  const network = networkOf(given.network, pricing.device);
   const progress = new Progress(io);
   try {
     const { trace } = await priceModel(modelSource(model), modelOptions, pricing, progress);
@@ -69,7 +69,7 @@ export async function compare(model: string, options: CommandOptions, io: Consol
     const comparison = compareShardings(trace, followed(trace, shardings), {
       memoryBytes,
       device: pricing.device,
-      ...(network !== undefined && { network }),
+      network,
     });
     progress.clear();
     shown.write(format.write(shardingsDocument(comparison, { units }), shapeOf(io)));
@@ -93,16 +93,8 @@ function followed(trace: Trace, shardings: readonly NamedSharding[]): readonly N
   });
 }
 
-function parseShardings(options: CommandOptions): readonly NamedSharding[] {
-  const listed = (option: string): readonly unknown[] =>
-    options[option] === undefined ? [] : [options[option]].flat();
-  const shardings = [
-    ...listed("checkpoint").map((each) => ({
-      name: `checkpoint=${String(each)}`,
-      checkpoint: parseCheckpointed(each),
-    })),
-    ...listed("fsdp").map((each) => ({ name: String(each), plan: parseSharding(each) })),
-  ];
+function shardingsOf({ checkpoint = [], fsdp = [] }: OptionValues<typeof options>): readonly NamedSharding[] {
+  const shardings = [...checkpoint, ...fsdp];
   if (shardings.length === 0)
     throw new UsageError(
       "expected at least one plan: --fsdp world=8 --fsdp world=8,no-reshard, or on one device --checkpoint 'layers.*'; one rank by itself is what remat memory --fsdp shows.",

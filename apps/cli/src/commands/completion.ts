@@ -1,4 +1,4 @@
-import type { Command } from "../command.js";
+import { type Command, defineCommand } from "../command.js";
 import { bashCompletion } from "../completion/bash-completion.js";
 import { completedCommands } from "../completion/completed-command.js";
 import { fishCompletion } from "../completion/fish-completion.js";
@@ -9,7 +9,7 @@ const writers = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion
 const shells = Object.keys(writers) as (keyof typeof writers)[];
 
 /** `remat completion`. */
-export const completionCommand: Command = {
+export const completionCommand: Command = defineCommand({
   options: [],
   words: shells,
   examples: [
@@ -17,7 +17,7 @@ export const completionCommand: Command = {
     "remat completion zsh > ~/.zfunc/_remat      # with fpath+=~/.zfunc before compinit",
     "remat completion fish > ~/.config/fish/completions/remat.fish",
   ],
-  run: async ([shell], _options, io) => {
+  run: async ({ targets: [shell], io }) => {
     const known = shells.find((name) => name === shell);
     if (known === undefined)
       throw new UsageError(
@@ -25,4 +25,4 @@ export const completionCommand: Command = {
       );
     io.stdout.write(writers[known](await completedCommands()));
   },
-};
+});

@@ -1,34 +1,39 @@
 import type { OutputFormat } from "@remat/reporting/formats";
 import { RematError } from "@remat/trace";
-import type { Command, CommandOptions } from "../command.js";
+import { type Command, defineCommand, type OptionValues, option } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { examinationDocument } from "../doctor/examination-document.js";
 import { examinationFacts } from "../doctor/examination-facts.js";
 import { type Examination, examine, type Probe } from "../doctor/examine.js";
 import { countProblems, type Verification, verificationDocument, verifyNative } from "../doctor/verify-native.js";
-import { formatOption, parseFormat, shapeOf } from "../format-option.js";
+import { formatOption, shapeOf } from "../format-option.js";
 import { Progress } from "../progress.js";
 import { withFactsFirst } from "../verdict/show-verdict.js";
 
+/** The options of `remat doctor`. */
+export const doctorOptions = [
+  formatOption,
+  option("--verify", {
+    access: "data",
+    purpose:
+      "Try nothing: hash all that is loaded from the cache, TensorFlow's libraries too, and compare it with what was built",
+  }),
+];
+
 /** `remat doctor`. */
-export const doctorCommand: Command = {
-  options: [
-    formatOption,
-    {
-      flags: "--verify",
-      access: "data",
-      purpose:
-        "Try nothing: hash all that is loaded from the cache, TensorFlow's libraries too, and compare it with what was built",
-    },
-  ],
+export const doctorCommand: Command = defineCommand({
+  options: doctorOptions,
   examples: ["remat doctor --verify"],
-  run: (_targets, options, io) => doctor(options, io),
-};
+  run: ({ options, io }) => doctor(options, io),
+});
 
 /** Examines the machine and each backend (`remat doctor`): what is there, and what to do about what is not. */
-export async function doctor(options: CommandOptions, io: ConsoleIo, probe?: Probe): Promise<void> {
-  const format = parseFormat(options);
-  if (options["verify"] === true) return verify(format, io);
+export async function doctor(
+  { format, verify: verifies }: OptionValues<typeof doctorOptions>,
+  io: ConsoleIo,
+  probe?: Probe,
+): Promise<void> {
+  if (verifies) return verify(format, io);
   const progress = new Progress(io);
   progress.show("trying each backend", true);
   let found: Examination;

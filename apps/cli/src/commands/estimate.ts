@@ -1,51 +1,59 @@
 import { heldPeak } from "@remat/memory";
 import { summarizeSac } from "@remat/reporting";
 import { predictionDocument, sacDocument } from "@remat/reporting/documents";
-import type { Command, CommandOptions } from "../command.js";
-import type { ConsoleIo } from "../console-io.js";
-import { parseFormat, parseUnits } from "../format-option.js";
-import { parseModelOptions, predictOption, printOptions, recordOptions, stepOptions } from "../model-options.js";
+import { type Command, defineCommand, type Invocation, option } from "../command.js";
+import { modelOptionsOf, predictOption, printOptions, recordOptions, stepOptions } from "../model-options.js";
 import { modelSource } from "../model-source.js";
 import { shownBeside } from "../output.js";
 import { priceModel, type TakeStep } from "../price-model.js";
-import { parsePricing, pricingOptions } from "../pricing-options.js";
+import { pricingOf, pricingOptions } from "../pricing-options.js";
 import { Progress } from "../progress.js";
 import { predictedUpdateOption } from "../update-in-backward-option.js";
-import { parseCount, parseText } from "../usage-error.js";
+import { parseCount } from "../usage-error.js";
 import { giveVerdict } from "../verdict/give-verdict.js";
 import { withVerdictFirst } from "../verdict/show-verdict.js";
 import { writeTraceFile } from "../write-trace-file.js";
 
+const options = [
+  ...stepOptions,
+  ...recordOptions,
+  predictOption,
+  predictedUpdateOption,
+  ...pricingOptions,
+  ...printOptions,
+  option("--depth <n>", {
+    access: "data",
+    purpose: "Show modules of up to this many name components",
+    default: 2,
+    parse: parseCount,
+  }),
+  option("--module <fqn>", { access: "data", purpose: "Show only this module, at any depth, with all its ops" }),
+  option("--ops", {
+    access: "data",
+    purpose: "Show the op and trade-off tables of every module, as PyTorch prints them",
+  }),
+  option("--fit", { access: "data", purpose: "Show the pieces that are fitted to each module's trade-off curve" }),
+  option("--segments <n>", {
+    access: "data",
+    purpose: "Pieces to fit to each trade-off curve",
+    default: 2,
+    parse: parseCount,
+  }),
+  option("--top <n>", {
+    access: "data",
+    purpose: "How many modules to list, those that hold most (default: all)",
+    parse: parseCount,
+  }),
+  option("--as-pytorch", {
+    access: "data",
+    purpose: "Count and refuse as PyTorch's SACEstimator does: in-place random ops twice, no in-place op on a clone",
+  }),
+  option("--graphs <folder>", { access: "output", purpose: "Also draw each module's trade-off there, as SVG and PNG" }),
+];
+
 /** `remat estimate`. */
-export const estimateCommand: Command = {
-  options: [
-    ...stepOptions,
-    ...recordOptions,
-    predictOption,
-    predictedUpdateOption,
-    ...pricingOptions,
-    ...printOptions,
-    { flags: "--depth <n>", access: "data", purpose: "Show modules of up to this many name components", default: 2 },
-    { flags: "--module <fqn>", access: "data", purpose: "Show only this module, at any depth, with all its ops" },
-    {
-      flags: "--ops",
-      access: "data",
-      purpose: "Show the op and trade-off tables of every module, as PyTorch prints them",
-    },
-    { flags: "--fit", access: "data", purpose: "Show the pieces that are fitted to each module's trade-off curve" },
-    { flags: "--segments <n>", access: "data", purpose: "Pieces to fit to each trade-off curve", default: 2 },
-    { flags: "--top <n>", access: "data", purpose: "How many modules to list, those that hold most (default: all)" },
-    {
-      flags: "--as-pytorch",
-      access: "data",
-      purpose: "Count and refuse as PyTorch's SACEstimator does: in-place random ops twice, no in-place op on a clone",
-    },
-    {
-      flags: "--graphs <folder>",
-      access: "output",
-      purpose: "Also draw each module's trade-off there, as SVG and PNG",
-    },
-  ],
+export const estimateCommand: Command = defineCommand({
+  options,
   examples: [
     "remat estimate model.json --batch 8 --device a100",
     "remat estimate model.json --predict --batch 8 --device t4",
@@ -53,40 +61,41 @@ export const estimateCommand: Command = {
     "remat estimate run.remat.jsonl.gz --device h100 --format json",
   ],
   takes: ["model", "run"],
-  run: ([model], options, io) => estimate(model, options, io),
-};
+  run: estimate,
+});
 
 /** Shows what a step holds, and what it would cost to hold less of each module (`remat estimate MODEL`). */
-export async function estimate(model: string, options: CommandOptions, io: ConsoleIo): Promise<void> {
-  const format = parseFormat(options);
-  const depth = parseCount("depth", options["depth"]);
-  const nSegments = parseCount("segments", options["segments"]);
-  const module = options["module"] === undefined ? undefined : parseText("module", options["module"]);
-  const tracePath = options["trace"] === undefined ? undefined : parseText("trace", options["trace"]);
-  const graphs = options["graphs"] === undefined ? undefined : parseText("graphs", options["graphs"]);
-  const modelOptions = parseModelOptions(options);
+async function estimate({
+  targets: [target],
+  options: given,
+  typedOptions,
+  io,
+}: Invocation<typeof options>): Promise<void> {
+  const { format, units, depth, segments: nSegments, module, trace: tracePath, graphs, top: limit } = given;
+  const step = modelOptionsOf(given);
   const shown = shownBeside(io, { "--trace": tracePath });
-  const pricing = parsePricing(options);
+  const pricing = pricingOf(given);
   const progress = new Progress(io);
   try {
     const { SACEstimator, saveTradeoffGraphs } = await import("@remat/sac-core/estimator");
-    const asPytorch = options["asPytorch"] === true;
+    const { asPytorch } = given;
     const estimates = new SACEstimator({ device: pricing.device, asPytorch });
-    const takeStep: TakeStep = async (...step) => (await estimates.estimateStep(...step)).trace!;
-    const source = modelSource(model);
-    const isPrediction = modelOptions.request.predict === true;
-    const priced = await priceModel(source, modelOptions, pricing, progress, {
+    const takeStep: TakeStep = async (...asked) => (await estimates.estimateStep(...asked)).trace!;
+    const source = modelSource(target);
+    const { trace, pricedFor } = await priceModel(source, step, pricing, progress, {
       damaged: "keep",
-      ...(!isPrediction && { takeStep }),
+      takeStep: given.predict ? undefined : takeStep,
     });
-    const { trace, pricedFor } = priced;
-    const top = options["top"] === undefined ? {} : { limit: parseCount("top", options["top"]) };
+    const judged = {
+      ...{ target, source, step, units, pricing, typedOptions },
+      updateInBackward: given.updateInBackward,
+    };
     if (trace.header.step?.predict === true) {
       if (tracePath !== undefined) await writeTraceFile(trace, tracePath, io);
-      const verdict = await giveVerdict(trace, { target: model, source, options, pricing }, progress);
+      const verdict = await giveVerdict(trace, judged, progress);
       progress.clear();
       const summary = { trace, peak: heldPeak(trace), pricedFor };
-      const document = predictionDocument(summary, { units: parseUnits(options), ...top });
+      const document = predictionDocument(summary, { units, limit });
       shown.write(withVerdictFirst(document, verdict, format, io));
       return;
     }
@@ -98,16 +107,16 @@ export async function estimate(model: string, options: CommandOptions, io: Conso
       pricedFor,
       asPytorch,
       estimates,
-      ...(module !== undefined && { module }),
+      module,
     });
     if (graphs !== undefined) await saveTradeoffGraphs(summary.modules, graphs);
     const document = sacDocument(summary, {
-      ops: options["ops"] === true || module !== undefined,
-      fit: options["fit"] === true,
-      units: parseUnits(options),
-      ...top,
+      ops: given.ops || module !== undefined,
+      fit: given.fit,
+      units,
+      limit,
     });
-    const verdict = await giveVerdict(trace, { target: model, source, options, pricing }, progress);
+    const verdict = await giveVerdict(trace, judged, progress);
     progress.clear();
     shown.write(withVerdictFirst(document, verdict, format, io));
   } finally {

@@ -3,37 +3,36 @@ import { type ExecOrder, runProgram } from "@remat/program";
 import { readPlan } from "@remat/trace";
 import { shell } from "@remat/trace/emit";
 import { readInputText } from "@remat/trace/files";
-import type { Command, CommandOptions } from "../command.js";
-import type { ConsoleIo } from "../console-io.js";
+import { type Command, defineCommand, type Invocation, type OptionValues, option } from "../command.js";
 import { parseBudgetOption } from "../plan/plan-options.js";
 import { describeExecution, type GivenPlan, unplannedPasses } from "../program/describe-execution.js";
 import { describeNothing, programOf, tellLoss, trainingEnvironment } from "../program/program-command.js";
 import { tellFacts } from "../program/tell-facts.js";
-import { parseUpdateInBackward, updateInBackwardOption } from "../update-in-backward-option.js";
+import { updateInBackwardOption, updatesInBackward } from "../update-in-backward-option.js";
 import { parseText, UsageError } from "../usage-error.js";
 import { rememberedMachines } from "../verdict/this-machine.js";
 
+const options = [
+  option("--budget <size>", {
+    access: "data",
+    purpose: "What a thread may hold at once: 2GB, 512MiB, or 60% of what stock holds",
+  }),
+  option("--plan <file>", {
+    access: "file",
+    reads: true,
+    purpose: "A plan that remat plan -o wrote, for the passes that are as planned; several times for several kinds",
+    parse: (name, value) => [value].flat().map((path) => parseText(name, path)),
+  }),
+  option("--early-release", {
+    access: "data",
+    purpose: "In place of these: nothing is recomputed, everything goes after its last use",
+  }),
+  updateInBackwardOption,
+];
+
 /** `remat exec`. */
-export const execCommand: Command = {
-  options: [
-    {
-      flags: "--budget <size>",
-      access: "data",
-      purpose: "What a thread may hold at once: 2GB, 512MiB, or 60% of what stock holds",
-    },
-    {
-      flags: "--plan <file>",
-      access: "file",
-      reads: true,
-      purpose: "A plan that remat plan -o wrote, for the passes that are as planned; several times for several kinds",
-    },
-    {
-      flags: "--early-release",
-      access: "data",
-      purpose: "In place of these: nothing is recomputed, everything goes after its last use",
-    },
-    updateInBackwardOption,
-  ],
+export const execCommand: Command = defineCommand({
+  options,
   examples: [
     "remat exec --budget 2GB -- node train.js",
     "remat exec --plan plan.1.json --plan plan.2.json -- node gan.js",
@@ -41,13 +40,13 @@ export const execCommand: Command = {
     "remat exec --early-release --update-in-backward -- node train.js",
   ],
   takesProgram: true,
-  run: (targets, options, io) => execute(targets, options, io),
-};
+  run: execute,
+});
 
 /** Runs `remat exec -- PROGRAM`: a program that trains, as it is, in less memory. */
-export async function execute(targets: readonly string[], options: CommandOptions, io: ConsoleIo): Promise<number> {
+async function execute({ targets, options: given, io }: Invocation<typeof options>): Promise<number> {
   const command = programOf("exec", targets);
-  const { order, plans } = parseExecOptions(options);
+  const { order, plans } = execOptionsOf(given);
   return runProgram(
     { command, order, env: trainingEnvironment(), onLoss: tellLoss(io) },
     ({ exitCode, reports, loss }) => {
@@ -70,17 +69,15 @@ interface ExecOptions {
   readonly plans: readonly GivenPlan[];
 }
 
-function parseExecOptions(options: CommandOptions): ExecOptions {
-  const budget = options["budget"] === undefined ? undefined : parseText("budget", options["budget"]);
-  const files = options["plan"] === undefined ? [] : [options["plan"]].flat().map((path) => parseText("plan", path));
-  const isEarly = options["earlyRelease"] === true;
-  const updateInBackward = parseUpdateInBackward(options);
+function execOptionsOf(given: OptionValues<typeof options>): ExecOptions {
+  const { budget, plan: files = [], earlyRelease: isEarly } = given;
+  const updateInBackward = updatesInBackward(given);
   const isElse = budget !== undefined || files.length > 0;
   if (isEarly === isElse)
     throw new UsageError(
       `expected --budget, --plan or both, or --early-release alone, found ${isEarly ? "that and another" : "none of them"}.`,
     );
-  if (budget !== undefined) parseBudgetOption(budget);
+  if (budget !== undefined) parseBudgetOption("budget", budget);
   const plans = files.map((file) => ({ file, peakBytes: predictedBytes(file) }));
   return { order: { kind: "exec", budget, plans: files.map((file) => resolve(file)), updateInBackward }, plans };
 }

@@ -4,38 +4,36 @@ import { RematError } from "@remat/trace";
 import { shell } from "@remat/trace/emit";
 import { readInput } from "@remat/trace/files";
 import { formatExactBytes } from "@remat/trace/text";
-import type { Command, CommandOptions } from "../command.js";
-import type { ConsoleIo } from "../console-io.js";
-import { formatOption, parseFormat, parseUnits, unitsOption } from "../format-option.js";
+import { type Command, defineCommand, type Invocation } from "../command.js";
+import { formatOption, unitsOption } from "../format-option.js";
 import { loadTrace } from "../load-trace.js";
-import { parseModelOptions } from "../model-options.js";
+import { modelOptionsOf } from "../model-options.js";
 import { modelSource } from "../model-source.js";
 import { Progress } from "../progress.js";
 import { withFactsFirst } from "../verdict/show-verdict.js";
 
+const options = [formatOption, unitsOption];
+
 /** `remat explain`. */
-export const explainCommand: Command = {
-  options: [formatOption, unitsOption],
+export const explainCommand: Command = defineCommand({
+  options,
   examples: ["remat explain oom.log", "remat explain oom.log train.remat.jsonl"],
-  run: ([log, trace], options, io) => explain(log, trace, options, io),
-};
+  run: explain,
+});
 
 /** Explains what an allocator logs when it has no memory left (`remat explain LOG [TRACE]`): what was asked for, who held the rest, in which pieces. */
-export async function explain(
-  path: string,
-  trace: string | undefined,
-  options: CommandOptions,
-  io: ConsoleIo,
-): Promise<void> {
-  const format = parseFormat(options);
-  const units = parseUnits(options);
+async function explain({
+  targets: [path, trace],
+  options: { format, units },
+  io,
+}: Invocation<typeof options>): Promise<void> {
   const log = readAllocatorLog(readLog(path), path);
   const verdict = judgeAllocatorLog(log);
   const progress = new Progress(io);
   try {
     const source = trace === undefined ? undefined : modelSource(trace);
-    const recorded = source && (await loadTrace(source, parseModelOptions({}), progress, { damaged: "keep" }));
-    const summary = { log, verdict, ...(recorded && { storages: storagesOfChunks(log, recorded) }) };
+    const recorded = source && (await loadTrace(source, modelOptionsOf({}), progress, { damaged: "keep" }));
+    const summary = { log, verdict, storages: recorded && storagesOfChunks(log, recorded) };
     const { limitBytes } = log;
     const command =
       trace === undefined || verdict !== "full" || limitBytes === undefined

@@ -15,61 +15,63 @@ import { requireFullyShardable, torchOptimizerCode } from "@remat/sharding";
 import { RematError } from "@remat/trace";
 import { shell, terminal } from "@remat/trace/emit";
 import { formatBudget, formatExactBytes } from "@remat/trace/text";
-import { type Command, type CommandOptions, optionKey, optionName } from "../command.js";
+import { type Command, defineCommand, type Invocation, optionKey, optionName, type TypedOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { appliedText } from "../fit/applied-text.js";
 import { backendOfSteps } from "../fit/backend-of-steps.js";
 import { findAnswers } from "../fit/find-answers.js";
 import {
   type FitOptions,
+  type FitOptionValues,
   fitGridOptions,
+  fitOptionsOf,
   fitStepOptions,
-  parseFitOptions,
-  parseStore,
-  parseWorkers,
+  workersOf,
 } from "../fit/fit-options.js";
 import { LiveTable } from "../fit/live-table.js";
 import { pruneInTerminal } from "../fit/prune-in-terminal.js";
 import { type FitJob, stepsOfJob } from "../fit/steps-of-job.js";
-import { formatOption, parseFormat, parseUnits, shapeOf, unitsOption } from "../format-option.js";
-import { parseModelOptions } from "../model-options.js";
+import { formatOption, shapeOf, unitsOption } from "../format-option.js";
+import { modelOptionsOf, type StepOptionValues } from "../model-options.js";
 import { isOf, type ModelSource, modelSource } from "../model-source.js";
 import { checkFor, shownBeside, writeFor } from "../output.js";
 import { interruptedCode, interruptible } from "../plan/interruptible.js";
 import { here } from "../pricing-options.js";
 import { Progress } from "../progress.js";
 import { typedTarget } from "../standard-input.js";
-import { parseText, UsageError } from "../usage-error.js";
+import { UsageError } from "../usage-error.js";
 import { typed } from "../verdict/next-command.js";
 
+const options = [...fitGridOptions, ...fitStepOptions, formatOption, unitsOption];
+
 /** `remat fit`. */
-export const fitCommand: Command = {
-  options: [...fitGridOptions, ...fitStepOptions, formatOption, unitsOption],
+export const fitCommand: Command = defineCommand({
+  options,
   examples: [
     "remat fit ./my-model.js --optimizer adam --memory 4GB --devices here",
     "remat fit model.json --devices a100,h100,l4 --price a100=2.5,h100=4,l4=0.7 --objective cost",
     "remat fit run-b8.json.gz run-b16.json.gz --devices h100 --ranks 1,8,64 --precision f32,bf16 --apply shard.py",
   ],
   takes: ["model", "run"],
-  run: (targets, options, io) => fit(targets, options, io),
-};
+  run: fit,
+});
 
 /** Finds (`remat fit MODEL`) the largest batch, and the best way to train, on the devices at hand; returns 130 where it was interrupted before all was looked at. */
-export async function fit(targets: readonly string[], options: CommandOptions, io: ConsoleIo): Promise<number> {
-  if (options["serve"] !== undefined) {
-    await serve(targets, options, io);
+async function fit(invocation: Invocation<typeof options>): Promise<number> {
+  const { targets, options: given, typedOptions, io } = invocation;
+  if (given.serve !== undefined) {
+    await serve(given.serve, invocation);
     return 0;
   }
-  if (options["sqlite"] !== undefined && options["store"] === undefined)
+  if (given.sqlite !== undefined && given.store === undefined)
     throw new UsageError("--sqlite writes what the folder of --store contains. Give --store, too.");
-  if (targets.length === 0 && options["sqlite"] !== undefined) {
-    await exportStore(parseStore(options["store"]), parseText("sqlite", options["sqlite"]), io);
+  if (targets.length === 0 && given.sqlite !== undefined && given.store !== undefined) {
+    await exportStore(given.store, given.sqlite, io);
     return 0;
   }
   if (targets.length === 0) throw new UsageError("expected a MODEL, or runs of one: see remat fit --help.");
-  const format = parseFormat(options);
-  const units = parseUnits(options);
-  const asked = parseFitOptions(options);
+  const { format, units } = given;
+  const asked = fitOptionsOf(given, typedOptions);
   const { request, prices, workers, engine, cache, watches, prunes, apply, store, sqlite, parquet, page, label } =
     asked;
   if (watches && io.stderr.isTTY !== true)
@@ -82,14 +84,14 @@ export async function fit(targets: readonly string[], options: CommandOptions, i
   for (const [option, path] of Object.entries({ ...files, "--sqlite": sqlite }))
     if (path !== undefined) checkFor(option, path);
   if (store !== undefined) checkFitStore(store);
-  const { request: given, ...modelFiles } = parseModelOptions({ ...options, batch: undefined, optimizer: undefined });
+  const { request: step, ...modelFiles } = modelOptionsOf(stepOfFit(given));
   const sources = targets.map((target) => modelSource(target));
   const progress = new Progress(io);
   try {
-    const { backend, note } = await backendFor(sources, given.backend, asked, progress);
-    const job: FitJob = { sources, options: { request: { ...given, backend }, ...modelFiles } };
+    const { backend, note } = await backendFor(sources, step.backend, asked, progress);
+    const job: FitJob = { sources, options: { request: { ...step, backend }, ...modelFiles } };
     const steps = await stepsOfJob(job, progress);
-    const grid = unitsOf({ ...request, ...(given.seed !== undefined && { seed: given.seed }) }, steps);
+    const grid = unitsOf(request, steps);
     if (apply !== undefined && grid.some(({ configuration: { ranks } }) => ranks > 1))
       requireFullyShardable(steps.framework, steps.name);
     if (grid.length === 0) throw new UsageError("there is nothing to look through: name other --ways or --ranks.");
@@ -131,7 +133,7 @@ export async function fit(targets: readonly string[], options: CommandOptions, i
     const summary = prunes ? await pruneInTerminal(found, io.terminal!) : found;
     const { best } = summary;
     if (apply !== undefined && best !== undefined) await writeFor("--apply", apply, await appliedText(best, steps), io);
-    const search = { at: timeOfSearch(io), ...(label !== undefined && { label }) };
+    const search = { at: timeOfSearch(io), label };
     if (store !== undefined) storeFit(store, summary, search);
     if (store !== undefined && sqlite !== undefined) await exportFitStore(store, sqlite);
     if (parquet !== undefined) await writeFor("--parquet", parquet, await fitParquet(summary, search), io);
@@ -142,7 +144,8 @@ export async function fit(targets: readonly string[], options: CommandOptions, i
     }
     const document = fitDocument(summary, {
       ...shownAs,
-      command: best && commandFor(best, targets, { options: { ...options, ...(backend && { backend }) }, job }),
+      command:
+        best && commandFor(best, targets, { typedOptions: backend ? { ...typedOptions, backend } : typedOptions, job }),
     });
     shown.write(format.write(document, shapeOf(io)));
     if (isInterrupted && found.left > 0) return interruptedCode;
@@ -151,6 +154,11 @@ export async function fit(targets: readonly string[], options: CommandOptions, i
   } finally {
     progress.clear();
   }
+}
+
+/** What is said of the steps: batches and optimizers are what is looked through. */
+function stepOfFit({ size, loss, backend, unit, group, seed, layers }: FitOptionValues): StepOptionValues {
+  return { size, loss, backend, unit, group, seed, layers };
 }
 
 /** When a search ended, for its rows. `SOURCE_DATE_EPOCH`, in seconds, stands for it where the same command is to write the same bytes. */
@@ -166,7 +174,7 @@ async function exportStore(folder: string, path: string, io: ConsoleIo): Promise
 }
 
 /** Answers (`remat fit --serve`) for a fleet until it is ended. */
-async function serve(targets: readonly string[], options: CommandOptions, io: ConsoleIo): Promise<void> {
+async function serve(url: string, { targets, options: given, io }: Invocation<typeof options>): Promise<void> {
   if (targets.length === 0)
     throw new UsageError(
       "--serve answers about the files that it is given, and none is named. Name models and recorded runs.",
@@ -175,9 +183,9 @@ async function serve(targets: readonly string[], options: CommandOptions, io: Co
     import("../fit/serve-fleet-units.js"),
     import("../fit/fleet-files.js"),
   ]);
-  const worker = await serveFleetUnits(parseText("serve", options["serve"]), {
-    given: new GivenFiles(targets, parseModelOptions({ layers: options["layers"] }).layers),
-    workers: parseWorkers(options),
+  const worker = await serveFleetUnits(url, {
+    given: new GivenFiles(targets, given.layers),
+    workers: workersOf(given),
     onAnswered: (answered) => io.stderr.write(terminal`remat: answered ${answered}\n`),
   });
   io.stderr.write(terminal`remat: taking units; Ctrl-C ends after those that it is at\n`);
@@ -264,12 +272,12 @@ const saidOnce: ReadonlySet<string> = new Set([
 function commandToApply(
   { sharding, policy }: RankedRow,
   targets: readonly string[],
-  options: CommandOptions,
+  typedOptions: TypedOptions,
 ): string | undefined {
   if (sharding === undefined && (policy ?? []).length === 0) return undefined;
   const again = [...fitGridOptions, ...fitStepOptions].flatMap((option) => {
     const name = optionName(option);
-    const value = saidOnce.has(name) ? undefined : options[optionKey(option)];
+    const value = saidOnce.has(name) ? undefined : typedOptions[optionKey(option)];
     if (value === undefined || value === false || value === option.default) return [];
     return [value].flat().flatMap((each) => (each === true ? [`--${name}`] : [`--${name}`, String(each)]));
   });
@@ -284,15 +292,15 @@ function commandToApply(
 function commandFor(
   row: RankedRow,
   targets: readonly string[],
-  { options, job }: { readonly options: CommandOptions; readonly job: FitJob },
+  { typedOptions, job }: { readonly typedOptions: TypedOptions; readonly job: FitJob },
 ): string | undefined {
   const [source] = job.sources;
-  if (!isOf(source, "model")) return options["apply"] === undefined ? commandToApply(row, targets, options) : undefined;
+  const { apply, memory, reserve } = typedOptions;
+  if (!isOf(source, "model")) return apply === undefined ? commandToApply(row, targets, typedOptions) : undefined;
   const { configuration, batch, memoryBytes, sharding, peakBytes, overhead } = row;
   if (sharding !== undefined) return undefined;
   const { way, optimizer } = configuration;
-  const given = { target: targets[0], source, options: { ...options, batch: String(batch), optimizer } };
-  const { memory, reserve } = options;
+  const given = { target: targets[0], typedOptions: { ...typedOptions, batch: String(batch), optimizer } };
   // `run` holds all that the process has resident to it.
   const limits =
     typeof memory === "string" && typeof reserve === "string" ? ["--memory", memory, "--reserve", reserve] : [];

@@ -4,13 +4,12 @@ import { runProgram, type ThreadReport } from "@remat/program";
 import { isGrowing, leaksDocument, leaksFacts, summarizeLeaks } from "@remat/reporting/documents";
 import { deviceToFit } from "@remat/reporting/verdict";
 import { type TerminalText, terminal } from "@remat/trace/emit";
-import type { Command, CommandOptions } from "../command.js";
-import type { ConsoleIo } from "../console-io.js";
-import { formatOption, parseFormat, parseUnits, unitsOption } from "../format-option.js";
+import { type Command, defineCommand, type Invocation } from "../command.js";
+import { formatOption, unitsOption } from "../format-option.js";
 import { loadTrace } from "../load-trace.js";
-import { parseModelOptions } from "../model-options.js";
+import { modelOptionsOf } from "../model-options.js";
 import { isOf, type ModelSource, modelSource } from "../model-source.js";
-import { deviceOption, parsePricing } from "../pricing-options.js";
+import { deviceOption, pricingOf } from "../pricing-options.js";
 import {
   describeKilled,
   describeNoTensorFlow,
@@ -24,30 +23,32 @@ import { UsageError } from "../usage-error.js";
 import { withFactsFirst } from "../verdict/show-verdict.js";
 import { rememberedMachines } from "../verdict/this-machine.js";
 
+const options = [
+  {
+    ...deviceOption,
+    purpose: "Whose memory fills up: a name (a100, h100, rtx-4090, …) or a JSON file with your own",
+  },
+  formatOption,
+  unitsOption,
+];
+
 /** `remat leaks`. */
-export const leaksCommand: Command = {
-  options: [
-    {
-      ...deviceOption,
-      purpose: "Whose memory fills up: a name (a100, h100, rtx-4090, …) or a JSON file with your own",
-    },
-    formatOption,
-    unitsOption,
-  ],
+export const leaksCommand: Command = defineCommand({
+  options,
   examples: ["remat leaks -- node app.js", "remat leaks -- npx tsx serve.ts", "remat leaks train.remat.jsonl"],
   takesProgram: true,
-  run: (targets, options, io) => {
-    const source = recordedIn(targets);
-    return source === undefined ? findLeaks(targets, options, io) : showLeaks(source, options, io);
+  run: (invocation) => {
+    const source = recordedIn(invocation.targets);
+    return source === undefined ? findLeaks(invocation) : showLeaks(source, invocation);
   },
-};
+});
 
 /** Runs a program, as it is (`remat leaks -- PROGRAM`), and tells which of its lines make tensors that outlive their step. */
-export async function findLeaks(targets: readonly string[], options: CommandOptions, io: ConsoleIo): Promise<number> {
+async function findLeaks({ targets, options: given, io }: Invocation<typeof options>): Promise<number> {
   const command = programOf("leaks", targets);
-  if (parseFormat(options).name !== "table")
+  if (given.format.name !== "table")
     throw new UsageError("--format is for a trace; of a program leaks are told in lines. Leave it out.");
-  const { device, isAsked } = parsePricing(options);
+  const { device, isAsked } = pricingOf(given);
   const machines = rememberedMachines();
   const start = { command, order: { kind: "leaks" }, env: trainingEnvironment(), onLoss: tellLoss(io) } as const;
   return runProgram(start, ({ exitCode, reports, loss }) => {
@@ -60,13 +61,12 @@ export async function findLeaks(targets: readonly string[], options: CommandOpti
 }
 
 /** Tells what of a trace outlives its steps (`remat leaks TRACE`). */
-async function showLeaks(source: ModelSource, options: CommandOptions, io: ConsoleIo): Promise<number> {
-  const format = parseFormat(options);
-  const units = parseUnits(options);
-  const { device, isAsked } = parsePricing(options);
+async function showLeaks(source: ModelSource, { options: given, io }: Invocation<typeof options>): Promise<number> {
+  const { format, units } = given;
+  const { device, isAsked } = pricingOf(given);
   const progress = new Progress(io);
   try {
-    const trace = await loadTrace(source, parseModelOptions({}), progress, { damaged: "keep" });
+    const trace = await loadTrace(source, modelOptionsOf({}), progress, { damaged: "keep" });
     const summary = summarizeLeaks(trace, withMemory(deviceToFit(trace, device, isAsked)));
     progress.clear();
     io.stdout.write(withFactsFirst(leaksDocument(summary, units), leaksFacts(summary, units), format, io));

@@ -8,35 +8,28 @@ import { type TerminalText } from "@remat/trace/emit";
 import { isStandardOutput } from "@remat/trace/files";
 import { formatBudget } from "@remat/trace/text";
 import { type StepRequest, stepToPlan } from "@remat/tracer/step";
-import type { Command, CommandOptions } from "../command.js";
+import { type Command, defineCommand, type Invocation, type OptionValues } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
-import { parseFormat, parseUnits, rowsToList } from "../format-option.js";
-import { parseModelOptions, predictOption, printOptions, recordOptions, stepOptions } from "../model-options.js";
+import { rowsToList } from "../format-option.js";
+import { modelOptionsOf, predictOption, printOptions, recordOptions, stepOptions } from "../model-options.js";
 import { isOf, modelSource } from "../model-source.js";
 import { planFileOf } from "../numbered-path.js";
 import { shownBeside, writeFor } from "../output.js";
 import { findPlan } from "../plan/find-plan.js";
 import { planCompiled, refuseCompiledExecutor } from "../plan/plan-compiled.js";
-import { parseRanksAsked, planForRanks } from "../plan/plan-for-ranks.js";
+import { planForRanks, ranksAsked } from "../plan/plan-for-ranks.js";
 import { isForTorch, planForTorch } from "../plan/plan-for-torch.js";
 import { planGraph } from "../plan/plan-graph.js";
-import {
-  describeBudget,
-  executorOption,
-  methodOption,
-  type PlanOptions,
-  parsePlanOptions,
-  planOrders,
-} from "../plan/plan-options.js";
+import { describeBudget, type PlanOptions, planOptions, planOptionsOf } from "../plan/plan-options.js";
 import { nothingToRecompute, tooDear, tooMuch } from "../plan/refuse.js";
 import { type FoundPlan, type Shown, showPlan } from "../plan/show-plan.js";
 import { writePolicyFile } from "../plan/write-policy-file.js";
 import { type PricedModel, priceModel } from "../price-model.js";
-import { type Pricing, parsePricing, pricingOptions } from "../pricing-options.js";
+import { type Pricing, pricingOf, pricingOptions } from "../pricing-options.js";
 import { Progress } from "../progress.js";
 import { typedTarget } from "../standard-input.js";
 import { predictedUpdateOption } from "../update-in-backward-option.js";
-import { parseCount, parseText, UsageError } from "../usage-error.js";
+import { UsageError } from "../usage-error.js";
 import { commandOfSubject } from "../verdict/follow-plan.js";
 import { giveVerdict } from "../verdict/give-verdict.js";
 import { type Given, typed } from "../verdict/next-command.js";
@@ -44,122 +37,21 @@ import { predictEarlyRelease } from "../verdict/predict-early-release.js";
 import { withVerdictFirst } from "../verdict/show-verdict.js";
 import { writeTraceFile } from "../write-trace-file.js";
 
+const options = [
+  ...stepOptions,
+  ...recordOptions,
+  predictOption,
+  predictedUpdateOption,
+  ...pricingOptions,
+  ...printOptions,
+  ...planOptions,
+];
+
+type PlanCommandOptions = OptionValues<typeof options>;
+
 /** `remat plan`. */
-export const planCommand: Command = {
-  options: [
-    ...stepOptions,
-    ...recordOptions,
-    predictOption,
-    predictedUpdateOption,
-    ...pricingOptions,
-    ...printOptions,
-    {
-      flags: "--budget <size>",
-      access: "data",
-      purpose: "What may be held at once: 0.9 or 60% of what is held without a plan, or 2GB, 512MiB",
-    },
-    {
-      flags: "--module-budget <size>",
-      access: "data",
-      purpose: "For --method dp, milp and greedy instead: what each module may store, of what all its results take",
-    },
-    {
-      flags: "--max-overhead <share>",
-      access: "data",
-      purpose: "How much longer a step may take: 20%. Without --budget: the smallest peak for that",
-    },
-    {
-      flags: "--time <time>",
-      access: "data",
-      purpose:
-        "How long to look: 5s, 500ms, 2min (default: 5s, or as long as --iterations take); of a graph to read and write it, too",
-    },
-    {
-      flags: "--iterations <n>",
-      access: "data",
-      purpose: "How many changes to try: the same number and seed give the same plan",
-    },
-    { flags: "--workers <n>", access: "data", purpose: "Threads that search (default: one a core, 8 at most)" },
-    {
-      flags: "--order <order>",
-      access: "data",
-      choices: planOrders,
-      purpose: "fixed, or free: of graph files, in which order nodes first run",
-      default: "fixed",
-    },
-    executorOption,
-    {
-      flags: "--whole-modules",
-      access: "data",
-      purpose:
-        "Of PyTorch: checkpoint modules as a whole, no parts of them, as models need that will be sharded or compiled",
-    },
-    methodOption,
-    {
-      flags: "--link <rate>",
-      access: "data",
-      purpose:
-        "May offload to host memory, over a link of that rate each way: 12GB/s, or device for what --device has (of graph files, whose costs then are milliseconds)",
-    },
-    {
-      flags: "--pareto <n>",
-      access: "data",
-      purpose: "Also plan for this many budgets, down to the smallest, and recommend three",
-    },
-    {
-      flags: "--module <fqn>",
-      access: "data",
-      purpose: "For methods that plan modules: only these (names or patterns, parted by commas)",
-    },
-    {
-      flags: "--checkpoint <modules>",
-      access: "name or file",
-      purpose:
-        "Of a TensorFlow.js model, in place of a search: what is checkpointed: layers.*, block_1(save=BatchMatMul), or RematScope(…) as Keras spells it",
-    },
-    {
-      flags: "--world-size <n>",
-      access: "data",
-      purpose: "For --method modules: devices that weights are sharded over",
-      default: 1,
-    },
-    { flags: "--fsdp-units <names>", access: "data", purpose: "For --method modules: modules that are sharded as one" },
-    {
-      flags: "--fsdp <plan>",
-      access: "name or file",
-      purpose:
-        "What one rank of many may hold: world=8,bf16. What the plan leaves open is planned: how modules are wrapped, resharded and checkpointed, together",
-    },
-    {
-      flags: "--fsdp-code <file>",
-      access: "output",
-      purpose: "Also write what was planned for ranks as Python: calls of fully_shard",
-      writes: "text",
-    },
-    {
-      flags: "--network <speeds>",
-      access: "data",
-      purpose: "How ranks are joined, as remat compare takes it (default: the device's)",
-    },
-    { flags: "--depth <n>", access: "data", purpose: "Show modules by this many name components", default: 2 },
-    {
-      flags: "--top <n>",
-      access: "data",
-      purpose: "How many of the recomputed storages or nodes to list (default: 10; as csv all)",
-    },
-    {
-      flags: "-o, --output <file>",
-      access: "output",
-      purpose: "Write the plan there, for an executor",
-      writes: "text",
-    },
-    {
-      flags: "--pytorch-policy <file>",
-      access: "output",
-      purpose: "Of a PyTorch run: also write what to checkpoint, for remat.apply (Python)",
-      writes: "text",
-    },
-  ],
+export const planCommand: Command = defineCommand({
+  options,
   examples: [
     "remat plan model.json --batch 8 --budget 60%",
     "remat plan ./my-model.js --optimizer adam --max-overhead 5% -o plan.json",
@@ -168,55 +60,58 @@ export const planCommand: Command = {
     "remat plan graphs.json.gz --budget 70%",
   ],
   takes: ["model", "run", "graph", "compiled"],
-  run: ([model], options, io) => plan(model, options, io),
-};
+  run: plan,
+});
 
 /** Plans (`remat plan MODEL|TRACE|GRAPH`) what to keep and what to recompute within a budget. */
-export async function plan(model: string, options: CommandOptions, io: ConsoleIo): Promise<void> {
-  const asked = parsePlanOptions(options);
-  const format = parseFormat(options);
-  const shown: Shown = {
-    format,
-    depth: parseCount("depth", options["depth"]),
-    limit: rowsToList(options, format),
-    units: parseUnits(options),
-  };
+async function plan({
+  targets: [target],
+  options: values,
+  typedOptions,
+  io,
+}: Invocation<typeof options>): Promise<void> {
+  const asked = planOptionsOf(values, typedOptions);
+  const { format, depth, top, units } = values;
+  const shown: Shown = { format, depth, limit: rowsToList(top, format), units };
   const progress = new Progress(io);
   try {
     const began = performance.now();
-    const source = modelSource(model);
-    const given = { target: model, source, options };
-    if (isOf(source, "compiled")) return await planCompiled(given, asked, shown, io, progress);
+    const source = modelSource(target);
+    const words = { target, typedOptions };
+    if (isOf(source, "compiled")) return await planCompiled(source, values, typedOptions, asked, shown, io, progress);
     refuseCompiledExecutor(asked, source.name);
-    if (isOf(source, "graph")) await planGraph(given, asked, shown, { began, io, progress });
-    else await planModel(given, asked, shown, io, progress);
+    if (isOf(source, "graph"))
+      return await planGraph({ ...words, source }, asked, shown, { began, io, progress });
+    await planModel({ ...words, source }, values, asked, shown, io, progress);
   } finally {
     progress.clear();
   }
 }
 
 async function planModel(
-  given: Given,
+  { target, source, typedOptions }: Pick<Given, "target" | "source" | "typedOptions">,
+  options: PlanCommandOptions,
   asked: PlanOptions,
   shown: Shown,
   io: ConsoleIo,
   progress: Progress,
 ): Promise<void> {
-  const { source, options } = given;
   if (asked.order === "free")
     throw new UsageError(
       "--order free is for graph files: of a training step, user code and autograd fix the order in which ops first run.",
     );
-  const tracePath = options["trace"] === undefined ? undefined : parseText("trace", options["trace"]);
+  const { trace: tracePath } = options;
   const beside = shownBeside(io, {
     "-o": asked.output,
     "--pytorch-policy": asked.pyTorchPolicy,
     "--trace": tracePath,
-    ...(options["fsdpCode"] !== undefined && { "--fsdp-code": parseText("fsdp-code", options["fsdpCode"]) }),
+    "--fsdp-code": options.fsdpCode,
   });
-  if (options["predict"] === true) throw nothingToRecompute(source.name, typedTarget(given.target));
-  const pricing = parsePricing(options);
-  const ranks = parseRanksAsked(options, asked, pricing);
+  if (options.predict) throw nothingToRecompute(source.name, typedTarget(target));
+  const pricing = pricingOf(options);
+  const ranks = ranksAsked(options, asked, pricing);
+  const { units, updateInBackward } = options;
+  const given: Given = { target, source, typedOptions, step: modelOptionsOf(options), units, updateInBackward };
   const { trace, stock, pricedFor, handCheckpointed } = await traceToPlan(given, pricing, progress);
   const name = trace.header.model ?? source.name;
   if (trace.header.step?.predict === true) throw nothingToRecompute(name, "MODEL");
@@ -238,8 +133,10 @@ async function planModel(
   progress.show(`planning ${name}`, true);
   const found = besideStock(await findPlan(trace, budgetOfStock(asked, stock), name, io, progress), stock);
   // What is planned is held against the same step.
-  const predictReleased = () =>
-    predictEarlyRelease(trace, { source, options: { checkpointing: "free", ...options } }, progress);
+  const { request, ...files } = given.step;
+  const { checkpointing = "free" } = request;
+  const step = { request: { ...request, checkpointing }, ...files };
+  const predictReleased = () => predictEarlyRelease(trace, { source, step, updateInBackward }, progress);
   if ("infeasible" in found) {
     const outcome = smallestFound(found.infeasible);
     const earlyReleasePeakBytes = (await predictReleased())?.peakBytes;
@@ -285,12 +182,12 @@ interface TraceToPlan extends PricedModel {
   /** The step as tfjs takes it by itself, without blocks that are checkpointed by hand. */
   readonly stock: Trace;
   /** What the step holds as it runs, where the model checkpoints blocks by hand. */
-  readonly handCheckpointed?: GivenStep;
+  readonly handCheckpointed?: GivenStep | undefined;
 }
 
 /** Traces the step that is to be planned, and stock's. A recorded one is both. */
-async function traceToPlan({ source, options }: Given, pricing: Pricing, progress: Progress): Promise<TraceToPlan> {
-  const { request, ...files } = parseModelOptions(options);
+async function traceToPlan({ source, step: asked }: Given, pricing: Pricing, progress: Progress): Promise<TraceToPlan> {
+  const { request, ...files } = asked;
   // The seed is the search's alone.
   if (isOf(source, "run")) {
     const recorded = await priceModel(
@@ -310,7 +207,7 @@ async function traceToPlan({ source, options }: Given, pricing: Pricing, progres
   return {
     ...(await step({ ...stepToPlan, checkpointing })),
     stock: isByHand ? (await step({ checkpointing })).trace : asItRuns.trace,
-    ...(isByHand && { handCheckpointed: { peakBytes: heldPeak(asItRuns.trace).peakBytes, recomputedOps } }),
+    handCheckpointed: isByHand ? { peakBytes: heldPeak(asItRuns.trace).peakBytes, recomputedOps } : undefined,
   };
 }
 

@@ -6,7 +6,7 @@ import { formatBytes, formatMs } from "@remat/reporting";
 import { type Facts } from "@remat/reporting/verdict";
 import { RematError } from "@remat/trace";
 import { shell } from "@remat/trace/emit";
-import type { Command, CommandOptions } from "../command.js";
+import { type Command, defineCommand, type Invocation } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { failedPath, numberedPath, planFileOf } from "../numbered-path.js";
 import { checkFor, writeFor } from "../output.js";
@@ -19,44 +19,24 @@ import {
   tellLoss,
   trainingEnvironment,
 } from "../program/program-command.js";
-import { defaultOutput, parseRecordOptions } from "../program/record-options.js";
+import { recordOptionsOf, recordProgramOptions } from "../program/record-options.js";
 import { tellEach, tellFacts } from "../program/tell-facts.js";
 import { thisMachine } from "../verdict/this-machine.js";
 
 /** `remat record`. */
-export const recordCommand: Command = {
-  options: [
-    {
-      flags: "-o, --output <file>",
-      access: "output",
-      purpose: "The trace's file, gzipped where it ends in .gz (default: named after the script)",
-      writes: "text or gzip",
-      writesByDefault: defaultOutput,
-    },
-    {
-      flags: "--steps <n>",
-      access: "data",
-      purpose: "How many steps to record of each model and optimizer",
-      default: 5,
-    },
-    {
-      flags: "--seconds <n>",
-      access: "data",
-      purpose: "How long after the first step to look for other models",
-      default: 60,
-    },
-  ],
+export const recordCommand: Command = defineCommand({
+  options: recordProgramOptions,
   examples: ["remat record -- node train.js", "remat record -o run.remat.jsonl.gz --steps 3 -- npx tsx train.ts"],
   takesProgram: true,
-  run: (targets, options, io) => record(targets, options, io),
-};
+  run: record,
+});
 
 /** Runs a program that trains, as it is (`remat record -- PROGRAM`), and writes its first training steps as traces. */
-export async function record(targets: readonly string[], options: CommandOptions, io: ConsoleIo): Promise<number> {
+async function record({ targets, options, io }: Invocation<typeof recordProgramOptions>): Promise<number> {
   const command = programOf("record", targets);
-  const { order: asked, output } = parseRecordOptions(options, command);
+  const { order: asked, output } = recordOptionsOf(options, command);
   const { memoryBytes } = thisMachine();
-  const order = { ...asked, ...(memoryBytes !== undefined && { memoryBytes }) };
+  const order = { ...asked, memoryBytes };
   checkFor("--output", output);
   const start = { command, order, env: trainingEnvironment(), onLoss: tellLoss(io) };
   return runProgram(start, async ({ exitCode, reports, loss }) => {

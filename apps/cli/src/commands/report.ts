@@ -5,22 +5,21 @@ import type { DeviceToFit, Verdict } from "@remat/reporting/verdict";
 import { type Plan, RuntimeSource, type Trace } from "@remat/trace";
 import { terminal } from "@remat/trace/emit";
 import { isStandardOutput } from "@remat/trace/files";
-import type { Command, CommandOptions } from "../command.js";
-import type { ConsoleIo } from "../console-io.js";
+import { type Command, defineCommand, type Invocation, type OptionValues, option } from "../command.js";
 import { unitsOption } from "../format-option.js";
 import { loadTrace, optionsForRecorded } from "../load-trace.js";
-import { type ModelOptions, parseModelOptions, predictOption, recordOptions, stepOptions } from "../model-options.js";
+import { type ModelOptions, modelOptionsOf, predictOption, recordOptions, stepOptions } from "../model-options.js";
 import { writeFor } from "../output.js";
 import { parseTimeMs } from "../plan/plan-options.js";
 import { type ShownStep, stepToShow } from "../plan/step-to-show.js";
 import { priceModel } from "../price-model.js";
-import { parsePricing, pricingOptions } from "../pricing-options.js";
+import { pricingOf, pricingOptions } from "../pricing-options.js";
 import { Progress } from "../progress.js";
 import { extractTo } from "../report/extract-to.js";
 import { openFile } from "../report/open-file.js";
 import { type ReportSource, reportSource } from "../report/report-source.js";
 import { parseSharding } from "../sharding-option.js";
-import { parseCount, parseText, UsageError } from "../usage-error.js";
+import { parseCount, UsageError } from "../usage-error.js";
 import { commandOfSubject, commandToFollow } from "../verdict/follow-plan.js";
 import { giveVerdict } from "../verdict/give-verdict.js";
 import { verdictText } from "../verdict/show-verdict.js";
@@ -29,66 +28,70 @@ import { usualWhatIfs, usualWhatIfsBeside } from "../what-if/usual-what-ifs.js";
 
 const defaultOutput = "report.html";
 
+const options = [
+  ...stepOptions,
+  ...recordOptions,
+  predictOption,
+  ...pricingOptions,
+  unitsOption,
+  option("--top <n>", {
+    access: "data",
+    purpose: "How many of the largest storages at the peak to list",
+    default: 12,
+    parse: parseCount,
+  }),
+  option("--compare <other>", {
+    access: "file",
+    reads: true,
+    purpose: "Another run, or a plan for this one, beside it",
+  }),
+  option("--fsdp <plan>", {
+    access: "name or file",
+    purpose: "Also predict one rank of many: world=8,wrap='layers.*',bf16, or a file of a plan",
+    parse: parseSharding,
+  }),
+  option("--time <time>", {
+    access: "data",
+    purpose: "How long to look for plans: 8s (default), 500ms, 0 for none",
+    parse: parsePlanTimeMs,
+  }),
+  option("--iterations <n>", {
+    access: "data",
+    purpose: "How many changes to try instead: the same number gives the same plans",
+    parse: parseCount,
+  }),
+  option("-o, --output <file>", {
+    access: "output",
+    purpose: `Write the report there (default: ${defaultOutput})`,
+    writes: "text or gzip",
+    writesByDefault: (_targets, { extract }) => (extract === undefined ? defaultOutput : undefined),
+  }),
+  option("--open", { access: "code", purpose: "Open it in a browser" }),
+  option("--extract <report>", {
+    access: "file",
+    reads: true,
+    purpose: "Read a report back: its summary as JSON, or with -o run.remat.jsonl.gz its run",
+  }),
+];
+
+type ReportOptions = OptionValues<typeof options>;
+
 /** `remat report`. */
-export const reportCommand: Command = {
-  options: [
-    ...stepOptions,
-    ...recordOptions,
-    predictOption,
-    ...pricingOptions,
-    unitsOption,
-    {
-      flags: "--top <n>",
-      access: "data",
-      purpose: "How many of the largest storages at the peak to list",
-      default: 12,
-    },
-    {
-      flags: "--compare <other>",
-      access: "file",
-      reads: true,
-      purpose: "Another run, or a plan for this one, beside it",
-    },
-    {
-      flags: "--fsdp <plan>",
-      access: "name or file",
-      purpose: "Also predict one rank of many: world=8,wrap='layers.*',bf16, or a file of a plan",
-    },
-    { flags: "--time <time>", access: "data", purpose: "How long to look for plans: 8s (default), 500ms, 0 for none" },
-    {
-      flags: "--iterations <n>",
-      access: "data",
-      purpose: "How many changes to try instead: the same number gives the same plans",
-    },
-    {
-      flags: "-o, --output <file>",
-      access: "output",
-      purpose: `Write the report there (default: ${defaultOutput})`,
-      writes: "text or gzip",
-      writesByDefault: (_targets, { extract }) => (extract === undefined ? defaultOutput : undefined),
-    },
-    { flags: "--open", access: "code", purpose: "Open it in a browser" },
-    {
-      flags: "--extract <report>",
-      access: "file",
-      reads: true,
-      purpose: "Read a report back: its summary as JSON, or with -o run.remat.jsonl.gz its run",
-    },
-  ],
+export const reportCommand: Command = defineCommand({
+  options,
   examples: [
     "remat report model.json --batch 8 -o report.html --open",
     "remat report predicted.remat.jsonl.gz --compare measured.remat.jsonl.gz",
     "remat report --extract report.html -o run.remat.jsonl.gz",
   ],
   takes: ["model", "run", "plan"],
-  run: ([model], options, io) => report(model, options, io),
-};
+  run: report,
+});
 
 /** Writes (`remat report MODEL|TRACE|PLAN`) one HTML file that shows where memory goes, and what it would cost to spend less. */
-export async function report(model: string | undefined, options: CommandOptions, io: ConsoleIo): Promise<void> {
-  const text = (name: string) => (options[name] === undefined ? undefined : parseText(name, options[name]));
-  const output = text("output");
-  const extract = text("extract");
+async function report({ targets, options: given, typedOptions, io }: Invocation<typeof options>): Promise<void> {
+  const model = targets.at(0);
+  const { output, extract, open: opens } = given;
   if (extract !== undefined) {
     if (model !== undefined)
       throw new UsageError(`--extract reads a report and makes none: leave out ${JSON.stringify(model)}.`);
@@ -102,13 +105,13 @@ export async function report(model: string | undefined, options: CommandOptions,
   if (path.endsWith(".gz"))
     throw new UsageError(`-o ${path}: a report is written for a browser to open. Name a file without .gz.`);
   const isFile = !isStandardOutput(path);
-  if (!isFile && options["open"] === true)
+  if (!isFile && opens)
     throw new UsageError("--open opens a file, and -o names standard output. Leave out one of them.");
   const progress = new Progress(io);
   const ended = new AbortController();
   try {
     const source = reportSource(model);
-    const other = text("compare");
+    const other = given.compare;
     const compared = other === undefined ? undefined : reportSource(other);
     // Of a plan and a run, the run is what is shown, and the plan is laid over it.
     const run = source.kind === "run" ? source : compared?.kind === "run" ? compared : undefined;
@@ -117,7 +120,7 @@ export async function report(model: string | undefined, options: CommandOptions,
     const planPath = planned === source ? model : (other ?? "");
     const plan = planned && { plan: planned.plan, name: basename(planPath) };
     const load = async (each: ReportSource & { kind: "run" }): Promise<ShownStep> => {
-      const loaded = await loadRun(each, plan?.plan, options, progress);
+      const loaded = await loadRun(each, plan?.plan, given, progress);
       progress.clear();
       return loaded;
     };
@@ -126,8 +129,8 @@ export async function report(model: string | undefined, options: CommandOptions,
     const comparedTrace = source.kind === "run" && compared?.kind === "run" ? (await load(compared)).trace : undefined;
     const present = run && {
       source: run.model,
-      options: parseModelOptions(options),
-      pricing: parsePricing(options),
+      options: modelOptionsOf(given),
+      pricing: pricingOf(given),
       other: comparedTrace && compared && { name: compared.name, trace: comparedTrace },
     };
     const beside = present && usualWhatIfsBeside(trace, present, ended.signal);
@@ -135,42 +138,45 @@ export async function report(model: string | undefined, options: CommandOptions,
     beside?.catch(() => undefined);
     // Of a plan alone there is no run to judge.
     const target = run === source || other === undefined ? model : other;
-    const given = run && { target, source: run.model, options };
+    const judged = present && {
+      ...{ target, source: present.source, typedOptions, step: present.options, units: given.units },
+    };
     const verdict =
-      given &&
+      judged &&
       (await giveVerdict(
         trace,
         {
-          ...given,
-          pricing: parsePricing(options),
+          ...judged,
+          pricing: pricingOf(given),
           planned: stepPlanned,
-          ...(plan && { command: commandToFollow(given, stepPlanned ?? trace, { plan: plan.plan, path: planPath }) }),
+          ...(plan && { command: commandToFollow(judged, stepPlanned ?? trace, { plan: plan.plan, path: planPath }) }),
         },
         progress,
       ));
     const shown: MakeReportOptions = {
       verdict: verdict && withoutFolders(verdict, [target, planPath]),
-      limit: parseCount("top", options["top"] ?? 12),
+      limit: given.top,
       title: trace.header.model ?? source.name,
       from: run === undefined ? "plan" : run.model.gives === "run" ? "trace" : "model",
-      pricedFor: pricedFor(trace, options),
+      pricedFor: pricedFor(trace, given),
       madeBy: `remat ${versionText()}`,
       source: isAbsolute(model) ? basename(model) : model,
       planCheckpointing,
       planned: stepPlanned,
-      fsdp: fsdpOf(options),
-      ...planningEffort(options),
+      fsdp: given.fsdp,
+      planIterations: given.iterations,
+      planTimeMs: given.iterations === undefined ? given.time : undefined,
       ...(plan !== undefined &&
         (run === undefined
           ? {
               planAlone: {
                 ...plan,
                 following: commandOfSubject(plan.plan.subject, plan.name),
-                ...deviceOfPlan(plan.plan, options),
+                ...deviceOfPlan(plan.plan, given),
               },
             }
           : { plan })),
-      ...(comparedTrace && compared && { compare: { name: compared.name, trace: comparedTrace } }),
+      compare: comparedTrace && compared && { name: compared.name, trace: comparedTrace },
       ...(present && {
         whatIfs:
           beside?.catch(() => usualWhatIfs(trace, present, progress)) ?? (await usualWhatIfs(trace, present, progress)),
@@ -187,7 +193,7 @@ export async function report(model: string | undefined, options: CommandOptions,
     progress.clear();
   }
   if (isFile) io.stderr.write(terminal`remat: wrote ${path}\n`);
-  if (options["open"] === true) await openFile(resolve(path), io);
+  if (opens) await openFile(resolve(path), io);
 }
 
 /** Folders of this machine are nobody else's business; what was typed as a relative path is told as it was typed. */
@@ -204,8 +210,8 @@ function withoutFolders(verdict: Verdict, paths: readonly string[]): Verdict {
 }
 
 /** Of a step of a model, or of any for which a device was asked for: what a program ran on, its plan does not say. */
-function deviceOfPlan({ subject }: Plan, options: CommandOptions): { readonly device?: DeviceToFit } {
-  const { device, isAsked } = parsePricing(options);
+function deviceOfPlan({ subject }: Plan, given: ReportOptions): { readonly device?: DeviceToFit } {
+  const { device, isAsked } = pricingOf(given);
   return isAsked || subject.step !== undefined ? { device } : {};
 }
 
@@ -217,32 +223,25 @@ function planOf(source: ReportSource): ReportSource & { kind: "plan" } {
 async function loadRun(
   { model }: ReportSource & { kind: "run" },
   plan: Plan | undefined,
-  options: CommandOptions,
+  given: ReportOptions,
   progress: Progress,
 ): Promise<ShownStep> {
-  const parsed = parseModelOptions(options);
+  const step = modelOptionsOf(given);
   // What was recorded cannot be built otherwise; options that say how to build a model are for the other side then.
-  const isForOther = options["compare"] !== undefined && model.gives === "run";
+  const isForOther = given.compare !== undefined && model.gives === "run";
   const price = async (each: ModelOptions): Promise<Trace> =>
-    (await priceModel(model, each, parsePricing(options), progress, { damaged: "keep" })).trace;
-  if (isForOther) return { trace: await price(optionsForRecorded(parsed)) };
-  if (options["compare"] !== undefined && plan === undefined) return { trace: await price(parsed) };
-  return stepToShow(model, parsed, { trace: (each) => loadTrace(model, each, progress), price }, plan);
-}
-
-/** The sharding plan, by what was typed. */
-function fsdpOf({ fsdp }: CommandOptions): MakeReportOptions["fsdp"] {
-  return fsdp === undefined ? undefined : { name: parseText("fsdp", fsdp), plan: parseSharding(fsdp) };
+    (await priceModel(model, each, pricingOf(given), progress, { damaged: "keep" })).trace;
+  if (isForOther) return { trace: await price(optionsForRecorded(step)) };
+  if (given.compare !== undefined && plan === undefined) return { trace: await price(step) };
+  return stepToShow(model, step, { trace: (each) => loadTrace(model, each, progress), price }, plan);
 }
 
 /** The device whose figures the times are made of, if they are. */
-function pricedFor(trace: Trace, options: CommandOptions) {
-  return trace.ops.runtimeSource.includes(RuntimeSource.roofline) ? parsePricing(options).device : undefined;
+function pricedFor(trace: Trace, given: ReportOptions) {
+  return trace.ops.runtimeSource.includes(RuntimeSource.roofline) ? pricingOf(given).device : undefined;
 }
 
-function planningEffort(options: CommandOptions): Pick<MakeReportOptions, "planTimeMs" | "planIterations"> {
-  const { time, iterations } = options;
-  if (iterations !== undefined) return { planIterations: parseCount("iterations", iterations) };
-  if (time === undefined) return {};
-  return { planTimeMs: /^0+(\.0*)?(ms|s|m|min)?$/.test(String(time)) ? 0 : parseTimeMs(time) };
+/** How long to look for plans: 0 for none. */
+function parsePlanTimeMs(name: string, value: unknown): number {
+  return /^0+(\.0*)?(ms|s|m|min)?$/.test(String(value)) ? 0 : parseTimeMs(name, value);
 }

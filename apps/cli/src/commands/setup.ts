@@ -1,53 +1,53 @@
 import { resolve } from "node:path";
 import { terminal } from "@remat/trace/emit";
-import type { Command, CommandOptions } from "../command.js";
+import { type Command, defineCommand, type Invocation, option } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { setupNative, type WheelDownload } from "../native/index.js";
 import { Progress } from "../progress.js";
-import { parseText, quote, UsageError } from "../usage-error.js";
+import { quote, UsageError } from "../usage-error.js";
+
+const setupOptions = [
+  option("--gpu", {
+    access: "data",
+    purpose: "Build tfjs-node-gpu, which uses a CUDA device where there is one, and the CPU otherwise",
+  }),
+  option("--yes", { access: "network", purpose: "Fetch TensorFlow without asking, where none is installed" }),
+  option("--tensorflow <path>", {
+    access: "code",
+    purpose: "Folder of a TensorFlow, or a wheel of it, to build against",
+  }),
+  option("--dir <folder>", {
+    access: "output",
+    purpose: "Where to keep it (default: REMAT_CACHE_DIR, or remat in the user's cache)",
+  }),
+  option("--force", { access: "output", purpose: "Build anew even if what is there works" }),
+];
 
 /** `remat setup`. */
-export const setupCommand: Command = {
+export const setupCommand: Command = defineCommand({
   words: ["native"],
-  options: [
-    {
-      flags: "--gpu",
-      access: "data",
-      purpose: "Build tfjs-node-gpu, which uses a CUDA device where there is one, and the CPU otherwise",
-    },
-    { flags: "--yes", access: "network", purpose: "Fetch TensorFlow without asking, where none is installed" },
-    {
-      flags: "--tensorflow <path>",
-      access: "code",
-      purpose: "Folder of a TensorFlow, or a wheel of it, to build against",
-    },
-    {
-      flags: "--dir <folder>",
-      access: "output",
-      purpose: "Where to keep it (default: REMAT_CACHE_DIR, or remat in the user's cache)",
-    },
-    { flags: "--force", access: "output", purpose: "Build anew even if what is there works" },
-  ],
+  options: setupOptions,
   examples: ["remat setup native", "remat setup native --gpu --yes"],
-  run: ([what], options, io) => setup(what, options, io),
-};
+  run: setup,
+});
 
 /** Builds (`remat setup native`) tfjs-node's addon in the cache, where every command finds it. */
-export async function setup(what: string, options: CommandOptions, io: ConsoleIo): Promise<void> {
+async function setup({
+  targets: [what],
+  options: { gpu, force, yes, tensorflow, dir: cache },
+  io,
+}: Invocation<typeof setupOptions>): Promise<void> {
   if (what !== "native")
     throw new UsageError(`expected what to set up, native; found ${quote(what)}. Run remat setup native.`);
   const progress = new Progress(io);
-  const text = (name: string) => (options[name] === undefined ? undefined : parseText(name, options[name]));
-  const cache = text("dir");
-  const tensorflow = text("tensorflow");
   try {
     const made = await setupNative({
-      gpu: options["gpu"] === true,
-      force: options["force"] === true,
+      gpu,
+      force,
       env: io.env,
-      ...(cache !== undefined && { cache }),
-      ...(tensorflow !== undefined && { tensorflow }),
-      confirm: async (download) => options["yes"] === true || (await confirm(download, io)),
+      cache,
+      tensorflow,
+      confirm: async (download) => yes || (await confirm(download, io)),
       report: (line) => {
         progress.clear();
         io.stderr.write(terminal`${line}\n`);

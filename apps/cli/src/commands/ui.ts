@@ -2,80 +2,83 @@ import type { Verdict } from "@remat/reporting/verdict";
 import { type Opened, printView, startTerminal, type ViewName, viewNames } from "@remat/terminal";
 import type { Plan } from "@remat/trace";
 import { terminal } from "@remat/trace/emit";
-import type { Command, CommandOptions } from "../command.js";
-import type { ConsoleIo } from "../console-io.js";
-import { parseModelOptions, predictOption, recordOptions, stepOptions } from "../model-options.js";
+import { type Command, defineCommand, type Invocation, option } from "../command.js";
+import { modelOptionsOf, predictOption, recordOptions, stepOptions } from "../model-options.js";
 import { importerOf, isOf, modelSource } from "../model-source.js";
-import { deviceOption, type Pricing, parsePricing } from "../pricing-options.js";
+import { deviceOption, type Pricing, pricingOf } from "../pricing-options.js";
 import { Progress } from "../progress.js";
 import { typedTarget } from "../standard-input.js";
 import { tellTruncation } from "../tell-truncation.js";
 import { judgeOpened } from "../terminal/judge-opened.js";
 import { openTarget } from "../terminal/open-target.js";
 import { startEntries } from "../terminal/start-entries.js";
-import { parseChoice, parseCount, parseText, quote, UsageError } from "../usage-error.js";
+import { parseCount, quote, UsageError } from "../usage-error.js";
 import { answerWhatIfsOf } from "../what-if/answer-what-ifs.js";
 
 /** What views are called on the command line. */
 const viewOptions: Readonly<Record<string, ViewName>> = Object.fromEntries(
   viewNames.map((name) => [name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`), name]),
 );
-const themes = ["dark", "light"] as const;
+
+const options = [
+  ...stepOptions,
+  ...recordOptions,
+  predictOption,
+  deviceOption,
+  option("--view <name>", {
+    access: "data",
+    purpose: `Which view to begin with: ${Object.keys(viewOptions).join(", ")}`,
+    choices: Object.keys(viewOptions),
+    parse: parseView,
+  }),
+  option("--once", { access: "data", purpose: "Print the view as text and exit: for pipes and logs" }),
+  option("--columns <n>", {
+    access: "data",
+    purpose: "With --once: width (default: the terminal's, $COLUMNS, or 100)",
+    parse: parseColumns,
+  }),
+  option("--rows <n>", {
+    access: "data",
+    purpose: "With --once: lines at most",
+    default: 40,
+    parse: (name, value) => parseCount(name, value, 8),
+  }),
+  option("--module <fqn>", { access: "data", purpose: "With --once: the module to look at" }),
+  option("--theme <name>", {
+    access: "data",
+    choices: ["dark", "light"],
+    purpose: "Colours for a dark or a light background (default: as the terminal says)",
+  }),
+  option("--ascii", { access: "data", purpose: "Draw with ASCII only" }),
+];
 
 /** `remat ui`. */
-export const uiCommand: Command = {
-  options: [
-    ...stepOptions,
-    ...recordOptions,
-    predictOption,
-    deviceOption,
-    {
-      flags: "--view <name>",
-      access: "data",
-      purpose: `Which view to begin with: ${Object.keys(viewOptions).join(", ")}`,
-      choices: Object.keys(viewOptions),
-    },
-    { flags: "--once", access: "data", purpose: "Print the view as text and exit: for pipes and logs" },
-    {
-      flags: "--columns <n>",
-      access: "data",
-      purpose: "With --once: width (default: the terminal's, $COLUMNS, or 100)",
-    },
-    { flags: "--rows <n>", access: "data", purpose: "With --once: lines at most", default: 40 },
-    { flags: "--module <fqn>", access: "data", purpose: "With --once: the module to look at" },
-    {
-      flags: "--theme <name>",
-      access: "data",
-      choices: themes,
-      purpose: "Colours for a dark or a light background (default: as the terminal says)",
-    },
-    { flags: "--ascii", access: "data", purpose: "Draw with ASCII only" },
-  ],
+export const uiCommand: Command = defineCommand({
+  options,
   examples: [
     "remat ui model.json --batch 8",
     "remat ui model.json --predict",
     "remat ui predicted.remat.jsonl measured.remat.jsonl",
     "remat ui run.remat.jsonl.gz --once --view memory",
   ],
-  run: (targets, options, io) => ui(targets, options, io),
-};
+  run: ui,
+});
 
 /** Opens (`remat ui [MODEL|TRACE|PLAN …]`) the terminal app; with `--once` a view as text. */
-export async function ui(targets: readonly string[], options: CommandOptions, io: ConsoleIo): Promise<void> {
-  const view = options["view"] === undefined ? undefined : parseView(options["view"]);
-  const theme = options["theme"] === undefined ? undefined : parseChoice("theme", options["theme"], themes);
-  const pricing = parsePricing(options);
+async function ui(invocation: Invocation<typeof options>): Promise<void> {
+  const { targets, options: given, typedOptions, io } = invocation;
+  const { view, theme, once } = given;
+  const pricing = pricingOf(given);
   const { device } = pricing;
-  const isAscii = options["ascii"] === true ? true : undefined;
   const plan = planAmong(targets);
-  const open = openTarget(parseModelOptions(options), {
-    canStop: options["once"] !== true,
+  const step = modelOptionsOf(given);
+  const open = openTarget(step, {
+    canStop: !once,
     isComparing: targets.length > 1 && plan === undefined,
     plan,
-    typed: { options, pricing },
+    typed: { typedOptions, pricing, units: "auto" },
   });
-  if (options["once"] === true)
-    return printOnce(targets, { view, pricing, isAscii: isAscii ?? false, open }, options, io);
+  if (once) return printOnce(open, pricing, invocation);
   const { terminal } = io;
   if (terminal === undefined)
     throw new UsageError(
@@ -84,13 +87,13 @@ export async function ui(targets: readonly string[], options: CommandOptions, io
   await startTerminal({
     targets,
     open,
-    answerWhatIfs: answerWhatIfsOf(parseModelOptions(options)),
+    answerWhatIfs: answerWhatIfsOf(step),
     examples: startEntries(process.cwd()),
     device,
     isDeviceAsked: pricing.isAsked,
     view,
     theme,
-    isAscii,
+    isAscii: given.ascii ? true : undefined,
     env: io.env,
     ...terminal,
     folder: process.cwd(),
@@ -107,22 +110,13 @@ function planAmong(targets: readonly string[]): Plan | undefined {
   return undefined;
 }
 
-interface OnceOptions {
-  readonly view: ViewName | undefined;
-  readonly pricing: Pricing;
-  readonly isAscii: boolean;
-  readonly open: ReturnType<typeof openTarget>;
-}
-
 async function printOnce(
-  targets: readonly string[],
-  { view, pricing, isAscii, open }: OnceOptions,
-  options: CommandOptions,
-  io: ConsoleIo,
+  open: ReturnType<typeof openTarget>,
+  pricing: Pricing,
+  { targets, options: given, typedOptions, io }: Invocation<typeof options>,
 ): Promise<void> {
-  const columns = parseCount("columns", options["columns"] ?? io.width ?? io.env["COLUMNS"] ?? 100, 40);
-  const rows = parseCount("rows", options["rows"] ?? 40, 8);
-  const module = options["module"] === undefined ? undefined : parseText("module", options["module"]);
+  const columns = given.columns ?? parseColumns("columns", io.width ?? io.env["COLUMNS"] ?? 100);
+  const { rows, module, view } = given;
   if (targets.length === 0 || targets.length > 2)
     throw new UsageError("--once expects a model or trace, or two to compare: remat ui run.remat.jsonl --once.");
   const progress = new Progress(io);
@@ -142,8 +136,8 @@ async function printOnce(
     }
     const [target] = targets;
     const [{ trace, atHand }] = runs;
-    const typed = { target, source: modelSource(target), options, pricing };
-    verdict = await judgeOpened({ trace, planned: atHand?.planned }, typed, progress);
+    const typed = { target, source: modelSource(target), typedOptions, step: modelOptionsOf(given), pricing };
+    verdict = await judgeOpened({ trace, planned: atHand?.planned }, { ...typed, units: "auto" }, progress);
   } finally {
     progress.clear();
   }
@@ -162,18 +156,22 @@ async function printOnce(
         // It is judged already.
         atHand: { planned: atHand?.planned },
         other,
-        model: isModel === true ? { path, answerWhatIfs: answerWhatIfsOf(parseModelOptions(options)) } : undefined,
-        isAscii,
+        model: isModel === true ? { path, answerWhatIfs: answerWhatIfsOf(modelOptionsOf(given)) } : undefined,
+        isAscii: given.ascii,
       }),
     ),
   );
 }
 
-function parseView(value: unknown): ViewName {
+function parseColumns(name: string, value: unknown): number {
+  return parseCount(name, value, 40);
+}
+
+function parseView(option: string, value: unknown): ViewName {
   const name = viewNames[Number(value) - 1] ?? viewOptions[String(value)];
   if (name === undefined)
     throw new UsageError(
-      `--view expects one of ${Object.keys(viewOptions).join(", ")}, or 1 to ${viewNames.length}, found ${quote(value)}.`,
+      `--${option} expects one of ${Object.keys(viewOptions).join(", ")}, or 1 to ${viewNames.length}, found ${quote(value)}.`,
     );
   return name;
 }

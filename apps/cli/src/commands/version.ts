@@ -1,10 +1,10 @@
 import { terminal } from "@remat/trace/emit";
-import type { Command } from "../command.js";
+import { type Command, defineCommand } from "../command.js";
 import { versionText } from "../version.js";
 
 /** `remat version`. */
-export const versionCommand: Command = {
+export const versionCommand: Command = defineCommand({
   options: [],
   examples: [],
-  run: async (_targets, _options, io) => void io.stdout.write(terminal`${versionText()}\n`),
-};
+  run: async ({ io }) => void io.stdout.write(terminal`${versionText()}\n`),
+});

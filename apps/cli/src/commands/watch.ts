@@ -4,32 +4,30 @@ import { formatBytes, formatPercent, type StepView, viewStep } from "@remat/repo
 import { openLiveView } from "@remat/terminal";
 import { parseTrace, RematError } from "@remat/trace";
 import { shell } from "@remat/trace/emit";
-import type { Command, CommandOptions } from "../command.js";
-import type { ConsoleIo } from "../console-io.js";
+import { type Command, defineCommand, type Invocation, option } from "../command.js";
 import { describeNothing, programOf, tellLoss, trainingEnvironment } from "../program/program-command.js";
 import { tellFacts } from "../program/tell-facts.js";
-import { parseChoice } from "../usage-error.js";
 import { type Machine, rememberedMachines } from "../verdict/this-machine.js";
 
-const themes = ["dark", "light"] as const;
 /** Where there is no terminal a line is written this often at most. */
 const lineEveryMs = 1000;
 
+const options = [
+  option("--theme <name>", {
+    access: "data",
+    choices: ["dark", "light"],
+    purpose: "Colours for a dark or a light background (default: as the terminal says)",
+  }),
+  option("--ascii", { access: "data", purpose: "Draw with ASCII only" }),
+];
+
 /** `remat watch`. */
-export const watchCommand: Command = {
-  options: [
-    {
-      flags: "--theme <name>",
-      access: "data",
-      choices: themes,
-      purpose: "Colours for a dark or a light background (default: as the terminal says)",
-    },
-    { flags: "--ascii", access: "data", purpose: "Draw with ASCII only" },
-  ],
+export const watchCommand: Command = defineCommand({
+  options,
   examples: ["remat watch -- node train.js", "remat watch -- npx tsx train.ts 2> steps.log"],
   takesProgram: true,
-  run: (targets, options, io) => watch(targets, options, io),
-};
+  run: watch,
+});
 
 /** A step that was looked at. */
 interface SeenStep extends WatchedStep {
@@ -39,9 +37,8 @@ interface SeenStep extends WatchedStep {
 }
 
 /** Runs a program that trains, as it is (`remat watch -- PROGRAM`), and shows what it holds: in a terminal as a picture, else line by line. */
-export async function watch(targets: readonly string[], options: CommandOptions, io: ConsoleIo): Promise<number> {
+async function watch({ targets, options: { theme, ascii }, io }: Invocation<typeof options>): Promise<number> {
   const command = programOf("watch", targets);
-  const theme = options["theme"] === undefined ? undefined : parseChoice("theme", options["theme"], themes);
   const program = shell.words(command);
   const machines = rememberedMachines();
   // Asked for now: while the driver is, the view could not be drawn.
@@ -52,7 +49,7 @@ export async function watch(targets: readonly string[], options: CommandOptions,
     openLiveView({
       program,
       theme,
-      isAscii: options["ascii"] === true ? true : undefined,
+      isAscii: ascii ? true : undefined,
       env: io.env,
       ...io.terminal,
       onQuit: () => quit.abort(),

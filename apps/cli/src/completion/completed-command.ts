@@ -1,4 +1,4 @@
-import { type CommandOption, nameOfEntry } from "../command.js";
+import { type CommandOption, nameOfEntry, option } from "../command.js";
 import { commands } from "../commands/registry.js";
 import { globalOptions } from "../global-options.js";
 
@@ -41,7 +41,7 @@ export async function completedCommands(): Promise<readonly CompletedCommand[]> 
   ];
 }
 
-const help: CommandOption = { flags: "-h, --help", access: "data", purpose: "Print the options" };
+const help = option("-h, --help", { access: "data", purpose: "Print the options" });
 
 function completedOption({ flags, purpose, choices = [] }: CommandOption): CompletedOption {
   return {

@@ -30,17 +30,20 @@ export async function findAnswers(
   const key = files === undefined ? "" : contentKey(files);
   const onRejected = (why: string): void => onNotice(`rejected an answer, which is computed again: ${why}`);
   const given = {
-    ...(signal !== undefined && { signal }),
-    ...(onAnswer !== undefined && { onAnswer }),
-    ...(folder !== undefined && {
-      cache: new UnitCache(
-        folder,
-        key,
-        (why) =>
-          onNotice(`--cache ${folder} cannot be written (${why}): nothing is kept, and the next search looks again`),
-        onRejected,
-      ),
-    }),
+    signal,
+    onAnswer,
+    cache:
+      folder === undefined
+        ? undefined
+        : new UnitCache(
+            folder,
+            key,
+            (why) =>
+              onNotice(
+                `--cache ${folder} cannot be written (${why}): nothing is kept, and the next search looks again`,
+              ),
+            onRejected,
+          ),
   };
   if (engine === undefined)
     return fitInWorkers(units, {

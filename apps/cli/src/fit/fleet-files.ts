@@ -90,7 +90,7 @@ export class GivenFiles {
       options: {
         request: request as StepRequest,
         data: undefined,
-        ...(layers !== undefined && { layers: this.layers }),
+        layers: layers && this.layers,
       },
     };
   }

@@ -24,9 +24,7 @@ export const kerasImporter: ModelImporter = {
       const weights = readsWeights ? await given.readWeights(onNote) : undefined;
       if (readsWeights && weightsPath !== undefined && weights === undefined) throw withoutWeights(weightsPath);
       const read = weights === undefined || weightsPath === undefined ? path : `${path}, ${weightsPath}`;
-      const model = namingFile(read, () =>
-        loadKerasModel(file.topology(), { layers, onNote, ...(weights && { weights }) }),
-      );
+      const model = namingFile(read, () => loadKerasModel(file.topology(), { layers, onNote, weights }));
       return { name: model.name, model, notes };
     };
   },

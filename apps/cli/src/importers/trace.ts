@@ -13,9 +13,9 @@ export const traceImporter: RunImporter = {
   recognises: (path, { text, isZipped }) =>
     text.includes('"remat":"trace"') || /\.jsonl(\.gz)?$/.test(path) || (isZipped && !path.endsWith(".json.gz")),
   read: (path, { damaged, signal, onProgress }) =>
-    readTrace(openInput(path, { highWaterMark: 1 << 20, ...(signal && { signal }) }), {
+    readTrace(openInput(path, { highWaterMark: 1 << 20, signal }), {
       name: path,
-      ...(damaged && { damaged }),
-      ...(onProgress && { onProgress }),
+      damaged,
+      onProgress,
     }),
 };

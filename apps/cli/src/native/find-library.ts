@@ -21,7 +21,7 @@ export interface LibraryOptions {
   readonly env: Environment;
   readonly report: (line: string) => void;
   readonly pins: Pins;
-  readonly tensorflow?: string;
+  readonly tensorflow?: string | undefined;
   readonly confirm?: (download: WheelDownload) => Promise<boolean>;
   readonly progress?: (bytes: number, allBytes: number | undefined) => void;
 }

@@ -25,7 +25,7 @@ export function runCommand(
   return new Promise((resolve) => {
     const child = spawn(command, args, {
       stdio: ["ignore", "pipe", "pipe"],
-      ...(cwd !== undefined && { cwd }),
+      cwd,
       env: { ...env },
     });
     let stdout = "";

@@ -17,9 +17,9 @@ export interface SetupNativeOptions {
   /** Builds tfjs-node-gpu, against a TensorFlow that knows CUDA; left out: tfjs-node. */
   readonly gpu?: boolean;
   /** The cache; left out: `cacheFolder()`. */
-  readonly cache?: string;
+  readonly cache?: string | undefined;
   /** Folder of a TensorFlow, or file of its wheel, to build against; left out: the installed one, else one in the cache, else a wheel is fetched. */
-  readonly tensorflow?: string;
+  readonly tensorflow?: string | undefined;
   /** Builds anew even if what is there works. */
   readonly force?: boolean;
   /** Asked before a wheel is fetched; left out: it is. */

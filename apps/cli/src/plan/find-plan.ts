@@ -47,18 +47,18 @@ function requestOf(options: PlanOptions): MethodRequest {
     options;
   const { linkBytesPerSecond, checkpoint } = options;
   return {
-    ...(budget !== undefined && { budget }),
-    ...(maxOverhead !== undefined && { maxOverhead }),
-    ...(timeMs !== undefined && { timeMs }),
-    ...(iterations !== undefined && { iterations }),
+    budget,
+    maxOverhead,
+    timeMs,
+    iterations,
     seed,
     paretoPoints,
     modules,
     worldSize,
     fsdpUnits,
-    ...(linkBytesPerSecond !== undefined && { linkBytesPerSecond }),
-    ...(checkpoint !== undefined && { checkpoint }),
-    planCheckpointing: (of, asked) => planCheckpointing(of, { ...asked, ...(workers !== undefined && { workers }) }),
+    linkBytesPerSecond,
+    checkpoint,
+    planCheckpointing: (of, asked) => planCheckpointing(of, { ...asked, workers }),
   };
 }
 
@@ -78,8 +78,8 @@ function foundPlan(
     ],
     sections: tables.map(sectionOf),
     isByModule: budgetOf === "module",
-    ...(checkpointed && { checkpointed }),
-    ...(front?.recommended && { front: frontOf(front.front, front.recommended) }),
+    checkpointed,
+    front: front?.recommended && frontOf(front.front, front.recommended),
   };
 }
 
@@ -98,7 +98,7 @@ function sectionOf({ name, data, title, columns, rows, remark }: MethodTable): P
     title,
     headers: columns.map(([header]) => header),
     rows: rows.map((cells) => cells.map((cell, i) => (cell === undefined ? "" : formats[columns[i][1]](cell)))),
-    ...(remark !== undefined && { remark }),
+    remark,
   };
 }
 

@@ -17,14 +17,13 @@ import {
 import { judgeGraph } from "@remat/reporting/verdict";
 import { RematError } from "@remat/trace";
 import { formatBytes, formatTypedBytes } from "@remat/trace/text";
-import { type CommandOptions, optionKey } from "../command.js";
+import { type OptionValues, optionKey, type TypedOptions } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
-import { importerOf, isOf } from "../model-source.js";
+import { importerOf, type ModelSource } from "../model-source.js";
 import { shownBeside, writeFor } from "../output.js";
-import { parsePricing } from "../pricing-options.js";
+import { pricingOf, type pricingOptions } from "../pricing-options.js";
 import type { Progress } from "../progress.js";
 import { UsageError } from "../usage-error.js";
-import type { Given } from "../verdict/next-command.js";
 import { withFactsFirst } from "../verdict/show-verdict.js";
 import type { PlanOptions } from "./plan-options.js";
 import type { Shown } from "./show-plan.js";
@@ -55,16 +54,16 @@ export function refuseCompiledExecutor({ executor }: PlanOptions, name: string):
 
 /** Plans a compiled model, for `remat plan`: which of the budgets for activations that were recorded it is to be compiled with. A budget that none keeps to is an error. */
 export async function planCompiled(
-  given: Given,
+  source: ModelSource<"compiled">,
+  options: OptionValues<typeof pricingOptions>,
+  typedOptions: TypedOptions,
   asked: PlanOptions,
   { format, units }: Shown,
   io: ConsoleIo,
   progress: Progress,
 ): Promise<void> {
-  const { source, options } = given;
-  if (!isOf(source, "compiled")) throw new UsageError("expected graphs of a compiled model.");
-  refuseOthers(source.name, asked, options);
-  const { device } = parsePricing(options);
+  refuseOthers(source.name, asked, typedOptions);
+  const { device } = pricingOf(options);
   const beside = shownBeside(io, { "-o": asked.output });
   progress.show(`planning ${source.name}`, true);
   const model: CompiledModel = await importerOf(source).read(source.path);
@@ -72,8 +71,8 @@ export async function planCompiled(
   const isUsual = budget === undefined && asked.maxOverhead === undefined;
   const maxOverhead = isUsual ? usualOverhead : asked.maxOverhead;
   const answer = planTorchCompile(model, device, {
-    ...(budget !== undefined && { budget }),
-    ...(maxOverhead !== undefined && { maxOverhead }),
+    budget,
+    maxOverhead,
   });
   const { found, stock, least, budgetBytes } = answer;
   const tooDear = found === undefined ? quickestWithin(answer) : undefined;
@@ -100,14 +99,15 @@ export async function planCompiled(
   if (found === undefined) throw notFound(answer, { name: model.name, maxOverhead, tooDear });
 }
 
-function refuseOthers(name: string, { executor }: PlanOptions, options: CommandOptions): void {
-  if (options["executor"] !== undefined && executor !== torchCompileExecutor)
+function refuseOthers(name: string, { executor }: PlanOptions, typedOptions: TypedOptions): void {
+  const { executor: named } = typedOptions;
+  if (named !== undefined && executor !== torchCompileExecutor)
     throw new UsageError(
       `--executor ${executor?.name} follows plans of training steps; ${name} holds graphs of a compiled model, which --executor ${torchCompileExecutor.name} is for. Leave it out.`,
     );
   for (const option of optionsOfOthers) {
     const key = optionKey({ flags: `--${option}` });
-    if (options[key] !== undefined && options[key] !== usual[key])
+    if (typedOptions[key] !== undefined && typedOptions[key] !== usual[key])
       throw new UsageError(
         `--${option} means nothing for ${name}: of a compiled model only activation_memory_budget is planned. Leave it out.`,
       );
@@ -137,11 +137,11 @@ function summaryOf(
     ...{ name, pricedFor, budgetBytes, notes },
     staticBytes: stock.staticBytes,
     inputBytes: stock.inputBytes,
-    ...(found && { planned: asPoint(found) }),
+    planned: found && asPoint(found),
     stock: asPoint(stock),
     least: asPoint(least),
     points: (isFront ? spread(tradeOffs, paretoPoints) : points).map(asPoint),
-    ...(isFront && { recommended: new Map([0, usualOverhead, 0.2].map((most) => [most, cheapest(most)])) }),
+    recommended: isFront ? new Map([0, usualOverhead, 0.2].map((most) => [most, cheapest(most)])) : undefined,
   };
 }
 

@@ -1,40 +1,42 @@
 import { budgetNotFound } from "@remat/memory";
 import { type PlannedSharding, type PlanShardingAnswer, planSharding } from "@remat/planner/sharding";
 import { shardingsDocument } from "@remat/reporting/sharding";
-import { fullyShardCode, requireFullyShardable, type ShardingPlan, writeShardingPlan } from "@remat/sharding";
+import { fullyShardCode, requireFullyShardable, writeShardingPlan } from "@remat/sharding";
 import { compareShardings, receivedBytes, shardingOutcome } from "@remat/sharding/compare";
 import { type DeviceNetwork, RematError, type Trace } from "@remat/trace";
 import { type TerminalText } from "@remat/trace/emit";
 import { formatBytes, formatTypedBytes } from "@remat/trace/text";
-import type { CommandOptions } from "../command.js";
+import type { OptionValues } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { shapeOf } from "../format-option.js";
 import { writeFor } from "../output.js";
 import type { Pricing } from "../pricing-options.js";
 import type { Progress } from "../progress.js";
-import { parseNetworkOption, parseSharding } from "../sharding-option.js";
-import { parseText, UsageError } from "../usage-error.js";
-import type { PlanOptions } from "./plan-options.js";
+import { networkOf, type TypedSharding } from "../sharding-option.js";
+import { UsageError } from "../usage-error.js";
+import type { PlanOptions, planOptions } from "./plan-options.js";
 import type { Shown } from "./show-plan.js";
 
 /** What `remat plan` was asked of one rank of many. */
 export interface RanksAsked {
-  /** As it was typed. */
-  readonly typed: string;
-  readonly given: ShardingPlan;
+  readonly sharding: TypedSharding;
   readonly network: DeviceNetwork | undefined;
   readonly codePath: string | undefined;
 }
 
 /**
- * Parses what `remat plan` is asked of ranks; undefined where it is not.
+ * Returns what `remat plan` is asked of ranks; undefined where it is not.
  *
  * @throws UsageError
  */
-export function parseRanksAsked(options: CommandOptions, asked: PlanOptions, pricing: Pricing): RanksAsked | undefined {
-  const codePath = options["fsdpCode"] === undefined ? undefined : parseText("fsdp-code", options["fsdpCode"]);
-  if (options["fsdp"] === undefined) {
-    if (codePath !== undefined || options["network"] !== undefined)
+export function ranksAsked(
+  options: OptionValues<typeof planOptions>,
+  asked: PlanOptions,
+  pricing: Pricing,
+): RanksAsked | undefined {
+  const { fsdp: sharding, fsdpCode: codePath, network } = options;
+  if (sharding === undefined) {
+    if (codePath !== undefined || network !== undefined)
       throw new UsageError(
         `--${codePath === undefined ? "network" : "fsdp-code"} is of the plan of --fsdp, and none is given. Add one, such as --fsdp world=8.`,
       );
@@ -49,19 +51,14 @@ export function parseRanksAsked(options: CommandOptions, asked: PlanOptions, pri
     [asked.pyTorchPolicy !== undefined, "--pytorch-policy", "--fsdp-code writes what is checkpointed, too"],
     [asked.maxOverhead !== undefined, "--max-overhead", "what is found is the quickest within --budget"],
     [asked.paretoPoints > 0, "--pareto", "give one --budget after the other"],
-    [options["executor"] !== undefined, "--executor", "what follows is fully_shard"],
-    [options["worldSize"] !== undefined && asked.worldSize > 1, "--world-size", "the plan says world=8"],
+    [options.executor !== undefined, "--executor", "what follows is fully_shard"],
+    [asked.worldSize > 1, "--world-size", "the plan says world=8"],
     [asked.fsdpUnits.length > 0, "--fsdp-units", "the plan says wrap="],
     [asked.iterations !== undefined, "--iterations", "give --time"],
   ] as const;
   for (const [isGiven, option, instead] of wrong)
     if (isGiven) throw new UsageError(`${option} does not go with --fsdp: ${instead}.`);
-  return {
-    typed: parseText("fsdp", options["fsdp"]),
-    given: parseSharding(options["fsdp"]),
-    network: parseNetworkOption(options["network"], pricing.device),
-    codePath,
-  };
+  return { sharding, network: networkOf(network, pricing.device), codePath };
 }
 
 /** What planning for ranks needs besides the step. */
@@ -78,15 +75,15 @@ export interface RanksRequest {
 /** Plans how one rank of many wraps, reshards and checkpoints within a budget, and shows that beside the plan as given and as people write it. A budget that nothing keeps to is an error. */
 export async function planForRanks(trace: Trace, name: string, request: RanksRequest): Promise<void> {
   const { ranks, pricing, asked, shown, io, progress, write } = request;
-  const { given, network, codePath } = ranks;
+  const { sharding, network, codePath } = ranks;
   const { device } = pricing;
   // Before the search, which would be lost.
   if (codePath !== undefined) requireFullyShardable(trace.header.framework, name);
-  const judge = { device, ...(network !== undefined && { network }) };
+  const judge = { device, network };
   progress.show(`planning ${name}`, true);
-  const answer = planSharding(trace, given, {
+  const answer = planSharding(trace, sharding.plan, {
     budget: asked.budget!,
-    ...(asked.timeMs !== undefined && { timeMs: asked.timeMs }),
+    timeMs: asked.timeMs,
     seed: asked.seed,
     network,
     stepUnder(plan, run) {
@@ -100,9 +97,9 @@ export async function planForRanks(trace: Trace, name: string, request: RanksReq
     if (asked.output !== undefined) await writeFor("-o", asked.output, writeShardingPlan(found.plan), io);
     if (codePath !== undefined) await writeFor("--fsdp-code", codePath, fullyShardCode(trace, found.plan), io);
   }
-  const comparison = compareShardings(trace, rowsOf(answer, ranks.typed), { ...judge, memoryBytes: budgetBytes });
+  const comparison = compareShardings(trace, rowsOf(answer, sharding.name), { ...judge, memoryBytes: budgetBytes });
   const document = shardingsDocument(comparison, { units: shown.units });
-  const lines = remarks(answer, ranks.typed);
+  const lines = remarks(answer, sharding.name);
   const parts = () => [...document.parts(), { kind: "text" as const, lines }];
   write(shown.format.write({ ...document, parts }, shapeOf(io)));
   if (found === undefined) throw notFound(name, answer);

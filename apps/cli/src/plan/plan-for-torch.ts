@@ -53,9 +53,9 @@ export async function planForTorch(trace: Trace, name: string, request: TorchReq
   const { budget, maxOverhead, timeMs, seed, pyTorchPolicy, units } = asked;
   progress.show(`planning ${name}`, true);
   const answer = planTorchCheckpoints(trace, {
-    ...(budget !== undefined && { budget }),
-    ...(maxOverhead !== undefined && { maxOverhead }),
-    ...(timeMs !== undefined && { timeMs }),
+    budget,
+    maxOverhead,
+    timeMs,
     seed,
     units,
   });
@@ -104,12 +104,12 @@ function summaryOf(
     stepMs,
     budgetBytes,
     plain: point("stock", plain),
-    ...(found && { planned: point("planned", found) }),
+    planned: found && point("planned", found),
     units: Object.entries(file.modules).map(([module, { save, parts = [] }]) => ({
       name: module || "the model",
       saved: save.map(({ op }) => op),
       parts,
-      ...(parts.length > 0 && { places: placesOfParts(trace, module, parts) }),
+      places: parts.length > 0 ? placesOfParts(trace, module, parts) : undefined,
     })),
     least: point("least found", least),
     byHand: shownByHand.map((one) => point(`by hand: ${one.name}`, one)),

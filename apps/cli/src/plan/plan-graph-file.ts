@@ -78,12 +78,12 @@ export async function planGraphFile(
         : maxOverhead !== undefined
           ? { maxOverhead }
           : { budgetFraction: 1 }),
-      ...(timeMs !== undefined && { timeMs: Math.max(0, timeMs - readMs - writeMs) }),
-      ...(iterations !== undefined && { iterations }),
+      timeMs: timeMs === undefined ? undefined : Math.max(0, timeMs - readMs - writeMs),
+      iterations,
       seed,
       order,
       paretoPoints,
-      ...(workers !== undefined && { workers }),
+      workers,
       signal,
       onProgress: showProgress(progress, name, inOrder.cost),
     }),
@@ -107,7 +107,7 @@ export async function planGraphFile(
       ...summaryOf(graph, name, aimedAt, schedule),
       edgeCount: Array.isArray(file["edges"]) ? file["edges"].length : 0,
       inOrder: { peakBytes: inOrder.peakBytes, cost: inOrder.cost },
-      ...(front && { front }),
+      front,
     },
   };
 }

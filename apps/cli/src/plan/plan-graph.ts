@@ -6,11 +6,11 @@ import { writePlan } from "@remat/trace";
 import { isStandardOutput } from "@remat/trace/files";
 import { formatExactBytes } from "@remat/trace/text";
 import type { ConsoleIo } from "../console-io.js";
-import { isOf } from "../model-source.js";
+import type { ModelSource } from "../model-source.js";
 import { shownBeside, writeFor } from "../output.js";
 import type { Progress } from "../progress.js";
 import { UsageError } from "../usage-error.js";
-import { type Given, typed } from "../verdict/next-command.js";
+import { type GivenWords, typed } from "../verdict/next-command.js";
 import { withFactsFirst } from "../verdict/show-verdict.js";
 import { planGraphFile } from "./plan-graph-file.js";
 import { describeBudget, type PlanOptions } from "./plan-options.js";
@@ -41,18 +41,22 @@ interface Running {
   readonly progress: Progress;
 }
 
+/** A graph file, and how it was named. */
+export interface GivenGraph extends GivenWords {
+  readonly source: ModelSource<"graph">;
+}
+
 /** Plans a graph file and shows its schedule, for `remat plan`. */
 export async function planGraph(
-  given: Given,
+  given: GivenGraph,
   asked: PlanOptions,
   { format, limit, units }: Shown,
   { began, io, progress }: Running,
 ): Promise<void> {
-  const { source, options } = given;
-  if (!isOf(source, "graph")) throw new UsageError("expected a graph file.");
+  const { source, typedOptions } = given;
   const { name } = source;
   for (const option of optionsOfSteps)
-    if (options[option] !== undefined)
+    if (typedOptions[option] !== undefined)
       throw new UsageError(`--${option} is for models; ${name} is a graph, whose file says it all. Leave it out.`);
   if (asked.pyTorchPolicy !== undefined)
     throw new UsageError(`--pytorch-policy is for runs of PyTorch; ${name} is a graph. Leave it out.`);
@@ -92,9 +96,9 @@ export async function planGraph(
 }
 
 /** A schedule is there to be kept, and then to be looked at. */
-function nextAfter(given: Given, asked: PlanOptions): string {
+function nextAfter(given: GivenWords, asked: PlanOptions): string {
   const { output, budget, maxOverhead, paretoPoints } = asked;
-  if (output !== undefined && !isStandardOutput(output)) return typed("ui", { ...given, target: output, options: {} });
+  if (output !== undefined && !isStandardOutput(output)) return typed("ui", { target: output, typedOptions: {} });
   return typedPlan(
     given,
     asked,
@@ -106,6 +110,6 @@ function nextAfter(given: Given, asked: PlanOptions): string {
   );
 }
 
-function typedPlan(given: Given, { order }: PlanOptions, ...more: readonly string[]): string {
+function typedPlan(given: GivenWords, { order }: PlanOptions, ...more: readonly string[]): string {
   return typed("plan", given, ...more, ...(order === "free" ? ["--order", order] : []));
 }

@@ -5,10 +5,11 @@ import { formatTypedPercent } from "@remat/reporting";
 import type { CheckpointedModules } from "@remat/sharding";
 import { type DeviceSpec, RematError } from "@remat/trace";
 import { formatBudget, formatExactBytes } from "@remat/trace/text";
-import type { CommandOption, CommandOptions } from "../command.js";
-import { parsePricing } from "../pricing-options.js";
-import { parseCheckpointed } from "../sharding-option.js";
-import { parseChoice, parseCount, parseText, quote, UsageError } from "../usage-error.js";
+import { type OptionValues, option, type TypedOptions } from "../command.js";
+import type { StepOptionValues } from "../model-options.js";
+import { pricingOf, type pricingOptions } from "../pricing-options.js";
+import { parseCheckpointed, parseSharding } from "../sharding-option.js";
+import { parseCount, parseText, quote, UsageError } from "../usage-error.js";
 
 /** What `remat plan` was asked for. */
 export interface PlanOptions {
@@ -42,52 +43,13 @@ export interface PlanOptions {
 /** In which order the nodes of a graph first run: as they are given, or as is best. */
 export const planOrders = ["fixed", "free"] as const;
 
-/**
- * Parses the options of `remat plan`.
- *
- * @throws UsageError naming the option
- */
-export function parsePlanOptions(options: CommandOptions): PlanOptions {
-  const text = (name: string, option = name) =>
-    options[name] === undefined ? undefined : parseText(option, options[name]);
-  const iterations = options["iterations"] === undefined ? undefined : parseCount("iterations", options["iterations"]);
-  const time = options["time"];
-  const checkpoint =
-    options["checkpoint"] === undefined ? undefined : [options["checkpoint"]].flat().flatMap(parseCheckpointed);
-  // The default is given where nobody names a method.
-  const isNamed = options["method"] !== undefined && options["method"] !== planMethods[0].name;
-  const method = parseMethod(checkpoint === undefined || isNamed ? options["method"] : rulesMethod);
-  const parsed: PlanOptions = {
-    budget: budgetFor(method, options),
-    maxOverhead: options["maxOverhead"] === undefined ? undefined : parseShare("max-overhead", options["maxOverhead"]),
-    timeMs: time === undefined ? (iterations === undefined ? 5000 : undefined) : parseTimeMs(time),
-    iterations,
-    seed: parseCount("seed", options["seed"] ?? 0, 0),
-    order: parseChoice("order", options["order"] ?? "fixed", planOrders),
-    method,
-    paretoPoints: options["pareto"] === undefined ? 0 : parseCount("pareto", options["pareto"], 2),
-    workers: options["workers"] === undefined ? undefined : parseCount("workers", options["workers"]),
-    modules: parseNames("module", options["module"]),
-    worldSize: parseCount("world-size", options["worldSize"] ?? 1),
-    fsdpUnits: parseNames("fsdp-units", options["fsdpUnits"]),
-    linkBytesPerSecond: options["link"] === undefined ? undefined : parseLink(options),
-    checkpoint,
-    output: text("output"),
-    pyTorchPolicy: text("pytorchPolicy", "pytorch-policy"),
-    executor: parseExecutor(options),
-    units: options["wholeModules"] === true ? "modules" : "parts",
-  };
-  checkTogether(parsed);
-  return parsed;
-}
-
 /** Parses what `--budget` takes: what a budget is anywhere else. */
-export function parseBudgetOption(value: unknown, option = "budget"): Budget {
+export function parseBudgetOption(name: string, value: unknown): Budget {
   try {
-    return parseBudget(parseText(option, value));
+    return parseBudget(parseText(name, value));
   } catch (error) {
     throw error instanceof RematError && error.code === "BUDGET"
-      ? new UsageError(`--${option}: ${error.message}.`)
+      ? new UsageError(`--${name}: ${error.message}.`)
       : error;
   }
 }
@@ -106,16 +68,19 @@ export function parseSize(option: string, value: unknown): number {
 }
 
 /** One word for one thing: a share of the step's peak is no share of what a module stores. */
-function budgetFor({ name, budgetOf }: PlanMethod, { budget, moduleBudget }: CommandOptions): Budget | undefined {
-  const [given, option, refused] =
-    budgetOf === "module" ? [moduleBudget, "module-budget", budget] : [budget, "budget", moduleBudget];
+function budgetFor(
+  { name, budgetOf }: PlanMethod,
+  options: PlanOptionValues,
+  { budget, moduleBudget }: TypedOptions,
+): Budget | undefined {
+  const refused = budgetOf === "module" ? budget : moduleBudget;
   if (refused !== undefined)
     throw new UsageError(
       budgetOf === "module"
         ? `--budget is what the step may hold at once, and --method ${name} chooses what each module stores, whatever the step then holds. Give --module-budget ${String(refused)}, of what all results of a module take, or leave --method out.`
         : `--module-budget is what each module may store, and --method ${name} plans for what the step holds at once: give --budget, or --method ${perModule()}.`,
     );
-  return given === undefined ? undefined : parseBudgetOption(given, option);
+  return budgetOf === "module" ? options.moduleBudget : options.budget;
 }
 
 /** Writes a budget as {@link parseBudget} reads it. */
@@ -138,19 +103,18 @@ export function parseShare(option: string, value: unknown): number {
 }
 
 /** Parses `5s`, `500ms`, `2min`, or seconds. */
-export function parseTimeMs(value: unknown): number {
+export function parseTimeMs(name: string, value: unknown): number {
   const match = /^(\d+(?:\.\d*)?|\.\d+)\s*(ms|s|m|min)?$/.exec(String(value).trim());
   const unit = match?.[2] ?? "s";
   const ms = match === null ? Number.NaN : Number(match[1]) * (unit === "ms" ? 1 : unit === "s" ? 1000 : 60_000);
   if (!(ms > 0) || typeof value === "boolean")
-    throw new UsageError(`--time expects a time above 0, such as 5s, 500ms or 2min; found ${quote(value)}.`);
+    throw new UsageError(`--${name} expects a time above 0, such as 5s, 500ms or 2min; found ${quote(value)}.`);
   return ms;
 }
 
 /** Parses `12GB/s`, or `device` for what the link of the device moves. */
-function parseLink(options: CommandOptions): number {
-  const value = options["link"];
-  if (value === "device") return linkOf(parsePricing(options).device);
+function parseLink(name: string, value: unknown): number | "device" {
+  if (value === "device") return value;
   const match = /^(.*[^\s])\s*\/\s*s$/.exec(String(value).trim());
   try {
     const rate = parseBudget(match?.[1] ?? "");
@@ -159,7 +123,7 @@ function parseLink(options: CommandOptions): number {
     if (!(error instanceof RematError && error.code === "BUDGET")) throw error;
   }
   throw new UsageError(
-    `--link expects what moves between the device and host memory in a second, each way, such as 12GB/s, or device for that of --device; found ${quote(value)}.`,
+    `--${name} expects what moves between the device and host memory in a second, each way, such as 12GB/s, or device for that of --device; found ${quote(value)}.`,
   );
 }
 
@@ -172,7 +136,6 @@ function linkOf({ name, linkGBps }: DeviceSpec): number {
 
 /** Names parted by commas, or an option given several times. */
 function parseNames(option: string, value: unknown): readonly string[] {
-  if (value === undefined) return [];
   return [value].flat().flatMap((item) =>
     parseText(option, item)
       .split(",")
@@ -231,35 +194,172 @@ const namesOf = ({ name, aliases = [] }: PlanMethod): readonly string[] => [name
 const rulesMethod = planMethods.find(({ takes }) => takes.has("checkpoint"))?.name;
 const methodNames = planMethods.flatMap(namesOf);
 
-/** The option that chooses among the planner's methods. */
-export const methodOption: CommandOption = {
-  flags: "--method <name>",
-  access: "data",
-  purpose: `${planMethods.map((method) => `${namesOf(method).join(" or ")}: ${method.purpose}`).join("; ")}`,
-  default: planMethods[0].name,
-  choices: methodNames,
-};
+/** The options of `remat plan` besides those of the step. */
+export const planOptions = [
+  option("--budget <size>", {
+    access: "data",
+    purpose: "What may be held at once: 0.9 or 60% of what is held without a plan, or 2GB, 512MiB",
+    parse: parseBudgetOption,
+  }),
+  option("--module-budget <size>", {
+    access: "data",
+    purpose: "For --method dp, milp and greedy instead: what each module may store, of what all its results take",
+    parse: parseBudgetOption,
+  }),
+  option("--max-overhead <share>", {
+    access: "data",
+    purpose: "How much longer a step may take: 20%. Without --budget: the smallest peak for that",
+    parse: parseShare,
+  }),
+  option("--time <time>", {
+    access: "data",
+    purpose:
+      "How long to look: 5s, 500ms, 2min (default: 5s, or as long as --iterations take); of a graph to read and write it, too",
+    parse: parseTimeMs,
+  }),
+  option("--iterations <n>", {
+    access: "data",
+    purpose: "How many changes to try: the same number and seed give the same plan",
+    parse: parseCount,
+  }),
+  option("--workers <n>", {
+    access: "data",
+    purpose: "Threads that search (default: one a core, 8 at most)",
+    parse: parseCount,
+  }),
+  option("--order <order>", {
+    access: "data",
+    choices: planOrders,
+    purpose: "fixed, or free: of graph files, in which order nodes first run",
+    default: "fixed",
+  }),
+  option("--executor <name>", {
+    access: "data",
+    purpose: `What is to follow the plan: ${planExecutors.map(({ name, purpose }) => `${name}: ${purpose}`).join("; ")} (default: that of the run)`,
+    choices: planExecutors.map(({ name }) => name),
+  }),
+  option("--whole-modules", {
+    access: "data",
+    purpose:
+      "Of PyTorch: checkpoint modules as a whole, no parts of them, as models need that will be sharded or compiled",
+  }),
+  option("--method <name>", {
+    access: "data",
+    purpose: `${planMethods.map((method) => `${namesOf(method).join(" or ")}: ${method.purpose}`).join("; ")}`,
+    default: planMethods[0].name,
+    choices: methodNames,
+  }),
+  option("--link <rate>", {
+    access: "data",
+    purpose:
+      "May offload to host memory, over a link of that rate each way: 12GB/s, or device for what --device has (of graph files, whose costs then are milliseconds)",
+    parse: parseLink,
+  }),
+  option("--pareto <n>", {
+    access: "data",
+    purpose: "Also plan for this many budgets, down to the smallest, and recommend three",
+    parse: (name, value) => parseCount(name, value, 2),
+  }),
+  option("--module <fqn>", {
+    access: "data",
+    purpose: "For methods that plan modules: only these (names or patterns, parted by commas)",
+    parse: parseNames,
+  }),
+  option("--checkpoint <modules>", {
+    access: "name or file",
+    purpose:
+      "Of a TensorFlow.js model, in place of a search: what is checkpointed: layers.*, block_1(save=BatchMatMul), or RematScope(…) as Keras spells it",
+    parse: (name, value) => [value].flat().flatMap((each) => parseCheckpointed(name, each)),
+  }),
+  option("--world-size <n>", {
+    access: "data",
+    purpose: "For --method modules: devices that weights are sharded over",
+    default: 1,
+    parse: parseCount,
+  }),
+  option("--fsdp-units <names>", {
+    access: "data",
+    purpose: "For --method modules: modules that are sharded as one",
+    parse: parseNames,
+  }),
+  option("--fsdp <plan>", {
+    access: "name or file",
+    purpose:
+      "What one rank of many may hold: world=8,bf16. What the plan leaves open is planned: how modules are wrapped, resharded and checkpointed, together",
+    parse: parseSharding,
+  }),
+  option("--fsdp-code <file>", {
+    access: "output",
+    purpose: "Also write what was planned for ranks as Python: calls of fully_shard",
+    writes: "text",
+  }),
+  option("--network <speeds>", {
+    access: "data",
+    purpose: "How ranks are joined, as remat compare takes it (default: the device's)",
+  }),
+  option("--depth <n>", {
+    access: "data",
+    purpose: "Show modules by this many name components",
+    default: 2,
+    parse: parseCount,
+  }),
+  option("--top <n>", {
+    access: "data",
+    purpose: "How many of the recomputed storages or nodes to list (default: 10; as csv all)",
+    parse: parseCount,
+  }),
+  option("-o, --output <file>", { access: "output", purpose: "Write the plan there, for an executor", writes: "text" }),
+  option("--pytorch-policy <file>", {
+    access: "output",
+    purpose: "Of a PyTorch run: also write what to checkpoint, for remat.apply (Python)",
+    writes: "text",
+  }),
+];
 
-/** The option that chooses among the executors that plans are made for. */
-export const executorOption: CommandOption = {
-  flags: "--executor <name>",
-  access: "data",
-  purpose: `What is to follow the plan: ${planExecutors.map(({ name, purpose }) => `${name}: ${purpose}`).join("; ")} (default: that of the run)`,
-  choices: planExecutors.map(({ name }) => name),
-};
+type PlanOptionValues = OptionValues<typeof planOptions | typeof pricingOptions> & Pick<StepOptionValues, "seed">;
+
+/**
+ * Returns what `remat plan` was asked for.
+ *
+ * @param typedOptions the same as they were typed
+ * @throws UsageError naming the option
+ */
+export function planOptionsOf(options: PlanOptionValues, typedOptions: TypedOptions): PlanOptions {
+  const { iterations, checkpoint } = options;
+  // The default is given where nobody names a method.
+  const isNamed = options.method !== planMethods[0].name;
+  const method = methodNamed(checkpoint === undefined || isNamed ? options.method : rulesMethod);
+  const asked: PlanOptions = {
+    budget: budgetFor(method, options, typedOptions),
+    maxOverhead: options.maxOverhead,
+    timeMs: options.time ?? (iterations === undefined ? 5000 : undefined),
+    iterations,
+    seed: options.seed ?? 0,
+    order: options.order,
+    method,
+    paretoPoints: options.pareto ?? 0,
+    workers: options.workers,
+    modules: options.module ?? [],
+    worldSize: options.worldSize,
+    fsdpUnits: options.fsdpUnits ?? [],
+    linkBytesPerSecond: options.link === "device" ? linkOf(pricingOf(options).device) : options.link,
+    checkpoint,
+    output: options.output,
+    pyTorchPolicy: options.pytorchPolicy,
+    executor: executorFor(options),
+    units: options.wholeModules ? "modules" : "parts",
+  };
+  checkTogether(asked);
+  return asked;
+}
 
 /** Plans op by op are of methods that only some executors follow: who names one means those. */
 const opByOp = ["method", "checkpoint", "moduleBudget", "module", "pareto", "output", "fsdpUnits"] as const;
 
-function parseExecutor(options: CommandOptions): PlanExecutor | undefined {
-  const { executor } = options;
+function executorFor(options: PlanOptionValues): PlanExecutor | undefined {
+  const { executor: name } = options;
   const given = opByOp.filter((option) => options[option] !== undefined && options[option] !== planMethods[0].name);
-  if (executor === undefined) return given.length > 0 ? tfjsExecutor : undefined;
-  const name = parseChoice(
-    "executor",
-    executor,
-    planExecutors.map((one) => one.name),
-  );
+  if (name === undefined) return given.length > 0 ? tfjsExecutor : undefined;
   const chosen = planExecutors.find((one) => one.name === name) as PlanExecutor;
   if (chosen.plans === "step" && chosen.framework !== undefined && given.length > 0)
     throw new UsageError(
@@ -268,7 +368,6 @@ function parseExecutor(options: CommandOptions): PlanExecutor | undefined {
   return chosen;
 }
 
-function parseMethod(value: unknown): PlanMethod {
-  const name = parseChoice("method", value ?? planMethods[0].name, methodNames);
+function methodNamed(name: string = planMethods[0].name): PlanMethod {
   return planMethods.find((method) => namesOf(method).includes(name)) as PlanMethod;
 }

@@ -23,10 +23,10 @@ export interface FoundPlan {
   /** What it is of. */
   readonly trace: Trace;
   readonly notes: readonly string[];
-  readonly front?: PlanFront;
+  readonly front?: PlanFront | undefined;
   readonly sections?: readonly PlanSection[];
   /** The modules that are checkpointed, where the method chose modules. */
-  readonly checkpointed?: readonly string[];
+  readonly checkpointed?: readonly string[] | undefined;
   /** Whether the budget is of what modules store, and not of the step's peak. */
   readonly isByModule?: boolean;
 }
@@ -57,7 +57,7 @@ export async function showPlan(
         units,
         sections: [...(sections ?? []), ...more],
         isByPeak: isByModule !== true,
-        ...(front && { front }),
+        front,
       }),
       verdict,
       format,

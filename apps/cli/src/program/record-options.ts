@@ -1,6 +1,6 @@
 import { basename, extname } from "node:path";
 import type { RecordOrder } from "@remat/program";
-import type { CommandOptions } from "../command.js";
+import { type OptionValues, option } from "../command.js";
 import { parseCount, parseText } from "../usage-error.js";
 
 export interface RecordOptions {
@@ -9,16 +9,35 @@ export interface RecordOptions {
   readonly output: string;
 }
 
-/** Parses what `remat record` was asked for. */
-export function parseRecordOptions(options: CommandOptions, program: readonly string[]): RecordOptions {
-  return {
-    order: {
-      kind: "record",
-      steps: parseCount("steps", options["steps"]),
-      seconds: parseCount("seconds", options["seconds"]),
-    },
-    output: parseText("output", options["output"] ?? defaultOutput(program)),
-  };
+/** The options of `remat record`. */
+export const recordProgramOptions = [
+  option("-o, --output <file>", {
+    access: "output",
+    purpose: "The trace's file, gzipped where it ends in .gz (default: named after the script)",
+    writes: "text or gzip",
+    writesByDefault: defaultOutput,
+  }),
+  option("--steps <n>", {
+    access: "data",
+    purpose: "How many steps to record of each model and optimizer",
+    default: 5,
+    parse: parseCount,
+  }),
+  option("--seconds <n>", {
+    access: "data",
+    purpose: "How long after the first step to look for other models",
+    default: 60,
+    parse: parseCount,
+  }),
+];
+
+/** Returns what `remat record` was asked for. */
+export function recordOptionsOf(
+  { steps, seconds, output }: OptionValues<typeof recordProgramOptions>,
+  program: readonly string[],
+): RecordOptions {
+  // An empty command line is refused before.
+  return { order: { kind: "record", steps, seconds }, output: output ?? parseText("output", defaultOutput(program)) };
 }
 
 const extension = ".remat.jsonl";

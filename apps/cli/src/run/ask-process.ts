@@ -6,7 +6,7 @@ import { trainingProcess } from "./training-process.js";
 
 export interface AskOptions {
   readonly onProgress?: (text: string) => void;
-  readonly env?: Readonly<Record<string, string | undefined>>;
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined;
   /** Told of the process as soon as there is one. */
   readonly onStart?: (child: ChildProcess) => void;
 }

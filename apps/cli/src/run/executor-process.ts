@@ -10,5 +10,5 @@ serveJob<StepJob, StepResult>(async (job) => {
   await startBackend(job.backend, { for: "training" });
   const figures = await runSteps(job, () => surroundingsOf(job));
   const recorded = job.record ? await recordStep(job, () => execute(job.execution)) : undefined;
-  return { ...figures, ...(recorded && { recorded }) };
+  return { ...figures, recorded };
 });

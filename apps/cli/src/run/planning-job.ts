@@ -26,7 +26,7 @@ export interface PlanningJob {
   /** How long to look for a plan. */
   readonly timeMs: number;
   /** A step that has no room is refused before any op is timed, unless it follows a plan, which is made of times. */
-  readonly memory?: MemoryLimit;
+  readonly memory?: MemoryLimit | undefined;
   /** Where times of ops are kept; left out: in the cache folder. */
   readonly timesPath?: string;
 }
@@ -42,7 +42,7 @@ export interface PlanningResult {
   readonly predicted: StepPrediction;
   /** What kernels hold beside tensors, at most. */
   readonly libraryBytes: number;
-  readonly budgetBytes?: number;
+  readonly budgetBytes?: number | undefined;
   /** To be followed; absent for stock and early release. */
   readonly plan?: string;
 }

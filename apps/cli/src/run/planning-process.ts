@@ -93,7 +93,7 @@ serveJob<PlanningJob, PlanningResult>(async (job, tell) => {
     ...common,
     predicted: predictPlanned(timed, plan),
     plan: writePlan(plan),
-    ...(Number.isFinite(plan.origin.budgetBytes) && { budgetBytes: plan.origin.budgetBytes }),
+    budgetBytes: Number.isFinite(plan.origin.budgetBytes) ? plan.origin.budgetBytes : undefined,
   };
 });
 
@@ -106,7 +106,7 @@ interface ChosenBackend {
 
 async function chooseBackend({ source, plannedBackend, from }: PlanningJob): Promise<ChosenBackend> {
   const { backend } = source.request;
-  const selected = await selectOr(plannedBackend, { for: "training", from, ...(backend !== undefined && { backend }) });
+  const selected = await selectOr(plannedBackend, { for: "training", from, backend });
   const failed = selected.attempts.filter((attempt) => !attempt.selected);
   const names = failed.map((attempt) => attempt.package);
   const missing = names.length > 1 ? `neither ${names.join(" nor ")} works` : `${names.join("")} does not work`;

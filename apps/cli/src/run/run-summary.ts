@@ -10,7 +10,7 @@ export interface StepMeasurement {
   readonly peakBytes: number;
   readonly bytesByCategory: Readonly<Record<string, number>>;
   /** What was alive at that peak, in the step that was recorded. */
-  readonly moment?: MemoryMoment;
+  readonly moment?: MemoryMoment | undefined;
   /** The most that was resident beyond the process with libraries and backend loaded. */
   readonly residentBytes: number;
   readonly stepMs: number;
@@ -66,7 +66,7 @@ export function summarizeRun(
     measured: {
       peakBytes: Math.max(...steps.map((step) => step.peakBytes ?? 0)),
       bytesByCategory: recorded?.bytesByCategory ?? {},
-      ...(recorded && { moment: recorded.moment }),
+      moment: recorded?.moment,
       residentBytes: peakResidentBytes - loadedBytes,
       stepMs: median(timed.map((step) => step.wallMs)),
       cpuMs: median(timed.map((step) => step.cpuMs)),

@@ -34,9 +34,9 @@ export interface StepJob {
   /** Whether to record one more step, for what is held by category. */
   readonly record: boolean;
   /** The most that the process may have resident; left out: whatever it takes. */
-  readonly maxResidentBytes?: number;
+  readonly maxResidentBytes?: number | undefined;
   /** What tensors are to hold of that. */
-  readonly predictedPeakBytes?: number;
+  readonly predictedPeakBytes?: number | undefined;
   /** How many of the largest storages at its peak to tell; 10 if left out. */
   readonly largest?: number;
 }
@@ -70,7 +70,7 @@ export interface StepResult {
   /** Values of what was to be read, in order; undefined where no such tensor came up. */
   readonly values: readonly (Float32Array | Int32Array | Uint8Array | undefined)[];
   /** The step that was recorded. */
-  readonly recorded?: RecordedStep;
+  readonly recorded?: RecordedStep | undefined;
 }
 
 export interface RecordedStep {

@@ -15,7 +15,7 @@ export interface OpenedStep {
 }
 
 /** What was typed to have it opened. */
-export type TypedTarget = Pick<GivenVerdict, "target" | "source" | "options" | "pricing">;
+export type TypedTarget = Pick<GivenVerdict, "target" | "source" | "typedOptions" | "step" | "units" | "pricing">;
 
 /** Judges it as `remat memory` does. */
 export async function judgeOpened(

@@ -20,7 +20,7 @@ export interface OpenTargetOptions {
   /** A plan that is looked at beside the step. */
   readonly plan?: Plan | undefined;
   /** What was typed besides the target, which what is to be typed next goes on with; left out: nothing is named to type. */
-  readonly typed?: Pick<TypedTarget, "options" | "pricing"> | undefined;
+  readonly typed?: Pick<TypedTarget, "typedOptions" | "units" | "pricing"> | undefined;
 }
 
 /**
@@ -44,7 +44,7 @@ export function openTarget(
     return {
       kind: "trace",
       ...{ title, path, trace: step.trace, isModel: isOf(source, "model") },
-      ...(isComparing ? {} : { atHand: stepAtHand(step, typed && { ...typed, target, source }) }),
+      ...(isComparing ? {} : { atHand: stepAtHand(step, typed && { ...typed, target, source, step: options }) }),
     };
   };
 }
@@ -59,7 +59,7 @@ function stepAtHand(step: OpenedStep, typed: TypedTarget | undefined): AtHand {
     const { device } = typed.pricing;
     if (name === whereRecorded || name === device.name) return typed;
     const pricing = { device: { ...device, name, ...(memoryBytes !== undefined && { memoryBytes }) }, isAsked: true };
-    return { ...typed, pricing, options: { ...typed.options, device: name } };
+    return { ...typed, pricing, typedOptions: { ...typed.typedOptions, device: name } };
   };
   return {
     planned,

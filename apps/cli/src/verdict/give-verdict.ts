@@ -13,9 +13,7 @@ import {
 import { largestFittingBatch, leastHeld, waysToFit } from "@remat/reporting/ways-to-fit";
 import { priceTrace } from "@remat/runtime-estimator";
 import type { DeviceSpec, Trace } from "@remat/trace";
-import { parseUnits } from "../format-option.js";
 import { loadTrace } from "../load-trace.js";
-import { parseModelOptions } from "../model-options.js";
 import { isOf } from "../model-source.js";
 import { withGradientsOfPlans } from "../plan/gradients-of-plan.js";
 import type { Pricing } from "../pricing-options.js";
@@ -25,7 +23,7 @@ import { predictEarlyRelease } from "./predict-early-release.js";
 
 export interface GivenVerdict extends Given {
   readonly pricing: Pick<Pricing, "device" | "isAsked">;
-  readonly outcome?: Outcome;
+  readonly outcome?: Outcome | undefined;
   /** What the step holds with the blocks that its model checkpoints by hand, where it is judged without. */
   readonly handCheckpointed?: GivenStep | undefined;
   /** The step as plans are made of it, where that was taken already. */
@@ -57,8 +55,8 @@ export async function giveVerdict(
   const found = isOpen ? await waysOf(facts, device, given, progress) : undefined;
   return judgeMemory(facts, {
     device,
-    units: parseUnits(given.options),
-    ...(outcome && { outcome }),
+    units: given.units,
+    outcome,
     given: given.handCheckpointed,
     ...found,
     commandFor: (step) =>
@@ -74,22 +72,21 @@ export const plansRanks = (trace: Trace): boolean => trace.header.framework !== 
 /** Of a model the step with the gradients that plans are followed with; a run is planned as it was recorded. */
 async function stepToPlan(
   trace: Trace,
-  { source, options, pricing }: GivenVerdict,
+  { source, step: asked, pricing }: GivenVerdict,
   progress: Pick<Progress, "show">,
 ): Promise<Trace> {
   if (!isOf(source, "model") || trace.header.fasterGradients !== undefined) return trace;
-  const step = await loadTrace(source, withGradientsOfPlans(parseModelOptions(options)), progress);
+  const step = await loadTrace(source, withGradientsOfPlans(asked), progress);
   return priceTrace(step, pricing.device);
 }
 
 async function waysOf(
   facts: StepFacts,
   { memoryBytes }: Pick<DeviceSpec, "memoryBytes">,
-  { source, options }: GivenVerdict,
+  { source, step: given }: GivenVerdict,
   progress: Pick<Progress, "show">,
 ): Promise<Pick<VerdictOptions, "ways" | "least"> | undefined> {
   if (memoryBytes === undefined || facts.peak.peakBytes <= memoryBytes) return undefined;
-  const given = parseModelOptions(options);
   const samples = facts.trace.header.step?.batch ?? given.request.batch;
   const ways = await waysToFit(facts, {
     memoryBytes,
@@ -110,14 +107,13 @@ async function waysOf(
 async function judgePrediction(
   trace: Trace,
   device: DeviceToFit,
-  { source, options }: GivenVerdict,
+  { source, step: given, units, updateInBackward }: GivenVerdict,
   progress: Pick<Progress, "show">,
 ): Promise<Verdict | undefined> {
   const { memoryBytes } = device;
-  const judged = { device, units: parseUnits(options) };
+  const judged = { device, units };
   if (memoryBytes === undefined || !isOf(source, "model") || trace.truncated !== undefined)
     return judgeMemory(trace, judged);
-  const given = parseModelOptions(options);
   const peakOf = async (batch: number): Promise<number> => {
     progress.show(`${source.name}: a batch of ${batch}`, true);
     return heldPeak(await loadTrace(source, { ...given, request: { ...given.request, batch } }, progress)).peakBytes;
@@ -125,7 +121,7 @@ async function judgePrediction(
   const [samples, peakBytes] =
     given.request.batch === undefined ? [1, await peakOf(1)] : [given.request.batch, heldPeak(trace).peakBytes];
   const largest = await largestFittingBatch(samples, peakBytes, memoryBytes, peakOf);
-  const released = await predictEarlyRelease(trace, { source, options }, progress);
+  const released = await predictEarlyRelease(trace, { source, step: given, updateInBackward }, progress);
   const facts = new StepFacts(trace, { earlyReleasePeakBytes: released?.peakBytes });
   return judgeMemory(facts, { ...judged, largestBatch: largest ?? null });
 }

@@ -1,15 +1,14 @@
 import { heldPeak } from "@remat/memory";
 import { judgeStep, type Verdict } from "@remat/reporting/verdict";
 import { checkpointedRanks, fewestRanksOf } from "@remat/reporting/ways-to-fit";
-import type { ShardingPlan } from "@remat/sharding";
 import type { DeviceSpec, Trace } from "@remat/trace";
 import { formatExactBytes } from "@remat/trace/text";
-import { parseUnits } from "../format-option.js";
+import type { TypedSharding } from "../sharding-option.js";
 import { type Given, typed } from "./next-command.js";
 
 export interface GivenRank extends Given {
   readonly device: Pick<DeviceSpec, "name" | "memoryBytes">;
-  readonly sharding: ShardingPlan;
+  readonly sharding: TypedSharding;
 }
 
 /**
@@ -20,31 +19,30 @@ export interface GivenRank extends Given {
  * @param rank its trace on one rank
  */
 export function judgeRank(trace: Trace, rank: Trace, given: GivenRank): Verdict {
-  const { device, sharding, options } = given;
+  const { device, sharding, units } = given;
   const { memoryBytes } = device;
   const held = heldPeak(rank);
   const isOver = memoryBytes !== undefined && held.peakBytes > memoryBytes;
   const ways = isOver
-    ? [checkpointedRanks(trace, sharding, memoryBytes), fewestRanksOf(trace, sharding, memoryBytes)].filter(
+    ? [checkpointedRanks(trace, sharding.plan, memoryBytes), fewestRanksOf(trace, sharding.plan, memoryBytes)].filter(
         (way) => way !== undefined,
       )
     : undefined;
-  const ranks = String(options["fsdp"]);
   const commandFor = (): string | undefined => {
     const way = ways?.[0];
     if (way === undefined) return undefined;
     // What is found checkpoints no more than it has to.
     return way.checkpoint === undefined
-      ? typed("memory", given, "--fsdp", overRanks(ranks, way.worldSize))
-      : typed("plan", given, "--fsdp", ranks, "--budget", formatExactBytes(memoryBytes!));
+      ? typed("memory", given, "--fsdp", overRanks(sharding.name, way.worldSize))
+      : typed("plan", given, "--fsdp", sharding.name, "--budget", formatExactBytes(memoryBytes!));
   };
   const { truncated } = trace;
   return judgeStep(
     { ...held, truncated },
     {
       device,
-      units: parseUnits(options),
-      ...(ways && { ways }),
+      units,
+      ways,
       commandFor,
     },
   );

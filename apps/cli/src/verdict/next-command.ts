@@ -1,20 +1,30 @@
 import type { FailureRemedy } from "@remat/memory/failure";
+import type { SizeUnit } from "@remat/reporting";
 import type { NextStep, WayToFit } from "@remat/reporting/verdict";
 import { type ShellCode, shell } from "@remat/trace/emit";
 import { formatBudget, formatExactBytes } from "@remat/trace/text";
-import { type CommandOptions, optionKey, optionName } from "../command.js";
-import { recordOptions, stepOptions, weightsOption } from "../model-options.js";
+import { optionKey, optionName, type TypedOptions } from "../command.js";
+import { type ModelOptions, recordOptions, stepOptions, weightsOption } from "../model-options.js";
 import { isOf, type ModelSource } from "../model-source.js";
 import { planFileOf } from "../numbered-path.js";
 import { deviceOption } from "../pricing-options.js";
 import { typedTarget } from "../standard-input.js";
 
-/** What a command was given, as far as the next one has to be given it, too. */
-export interface Given {
+/** The command line so far, which the next one goes on with. */
+export interface GivenWords {
   /** As it was typed. */
   readonly target: string;
+  readonly typedOptions: TypedOptions;
+}
+
+/** What a command was given, as far as the next one has to be given it, too: plain data, so that every thread can be told. */
+export interface Given extends GivenWords {
   readonly source: ModelSource;
-  readonly options: CommandOptions;
+  /** Which step the model is to take. */
+  readonly step: ModelOptions;
+  readonly units: SizeUnit;
+  /** Whether early release updates weights in the backward pass; left out: it does not. */
+  readonly updateInBackward?: boolean | undefined;
   /** Of a recorded program, how it was started, where the trace tells. */
   readonly program?: readonly string[] | undefined;
   /** Whether what ranks hold can be planned of the trace; left out: it can. */
@@ -31,7 +41,7 @@ export function nextCommand(
   deviceMemoryBytes?: number,
 ): ShellCode | undefined {
   const planFile = planFileOf(given.target);
-  const ranks = given.options["fsdp"];
+  const { fsdp: ranks } = given.typedOptions;
   if (typeof ranks === "string" && isOfStep(step)) return commandForRanks(given, ranks, deviceMemoryBytes);
   switch (step.kind) {
     case "early-release":
@@ -84,15 +94,15 @@ function ofProgram(command: string, { program }: Given, ...options: readonly str
   return program && shell.words(["remat", command, ...options, "--", ...program]);
 }
 
-function withOption(given: Given, name: string, value: string): Given {
-  return { ...given, options: { ...given.options, [name]: value } };
+function withOption({ target, typedOptions }: GivenWords, name: string, value: string): GivenWords {
+  return { target, typedOptions: { ...typedOptions, [name]: value } };
 }
 
 /** Returns a command line for the same step: `remat plan model.json --batch 8 …`. */
-export function typed(command: string, { target, options }: Given, ...more: readonly string[]): ShellCode {
+export function typed(command: string, { target, typedOptions }: GivenWords, ...more: readonly string[]): ShellCode {
   const kept = [...stepOptions, ...(command === "run" ? [weightsOption] : [...recordOptions, deviceOption])];
   const again = kept.flatMap((option) => {
-    const value = options[optionKey(option)];
+    const value = typedOptions[optionKey(option)];
     return typeof value === "string" ? [`--${optionName(option)}`, value] : [];
   });
   return shell.join([

@@ -1,7 +1,7 @@
 import type { HeldPeak } from "@remat/memory";
 import type { Trace } from "@remat/trace";
 import { loadModel } from "../load-model.js";
-import { type ModelOptions, parseModelOptions } from "../model-options.js";
+import type { ModelOptions } from "../model-options.js";
 import { isOf, type ModelSource } from "../model-source.js";
 import type { Progress } from "../progress.js";
 import type { Given } from "./next-command.js";
@@ -9,18 +9,17 @@ import type { Given } from "./next-command.js";
 /** Returns what the step of which this is a trace holds with `--early-release`; undefined of a recorded one, which cannot be taken again. */
 export async function predictEarlyRelease(
   trace: Trace,
-  { source, options }: Pick<Given, "source" | "options">,
+  { source, step, updateInBackward }: Pick<Given, "source" | "step" | "updateInBackward">,
   progress: Pick<Progress, "show">,
 ): Promise<HeldPeak | undefined> {
-  const updateInBackward = options["updateInBackward"] === true;
-  return predictReleased(trace, { source, options: parseModelOptions(options), updateInBackward }, progress);
+  return predictReleased(trace, { source, options: step, updateInBackward }, progress);
 }
 
 /** A model, and how its step is taken. */
 export interface StepToRelease {
   readonly source: ModelSource;
   readonly options: ModelOptions;
-  readonly updateInBackward?: boolean;
+  readonly updateInBackward?: boolean | undefined;
 }
 
 /** Returns the same, of options that were read. */

@@ -1,14 +1,14 @@
-import { type OutputDocument, type OutputFormat } from "@remat/reporting/formats";
+import { type OutputDocument, type OutputFormat, outputFormats } from "@remat/reporting/formats";
 import { type Facts, type Verdict, withFacts, withVerdict } from "@remat/reporting/verdict";
 import { type TerminalText } from "@remat/trace/emit";
 import type { ConsoleIo } from "../console-io.js";
-import { parseFormat, shapeOf } from "../format-option.js";
+import { shapeOf } from "../format-option.js";
 import { type Painted, paintVerdict } from "./paint-verdict.js";
 
 /** Returns the verdict alone as text. */
 export function verdictText(verdict: Verdict | undefined, io: ConsoleIo): TerminalText {
   const nothing: OutputDocument = { parts: () => [], records: () => ({ columns: [], rows: [] }), value: () => ({}) };
-  return withVerdictFirst(nothing, verdict, parseFormat({ format: "table" }), io);
+  return withVerdictFirst(nothing, verdict, outputFormats[0], io);
 }
 
 /** Returns a document as text that begins with facts, in the same way. */
