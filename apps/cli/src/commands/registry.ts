@@ -90,7 +90,7 @@ export const commands: readonly CommandEntry[] = [
   {
     usage: "completion <shell>",
     purpose: "A script that has a shell complete remat's commands and options: bash, zsh or fish",
-    load: async () => (await import("./completion.js")).completionCommand,
+    load: async () => (await import("./completion.js")).completionOf(commands),
   },
   {
     usage: "version",

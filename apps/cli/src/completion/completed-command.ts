@@ -1,5 +1,4 @@
-import { type CommandOption, nameOfEntry, option } from "../command.js";
-import { commands } from "../commands/registry.js";
+import { type CommandEntry, type CommandOption, nameOfEntry, option } from "../command.js";
 import { globalOptions } from "../global-options.js";
 
 /** An option as a shell has to know it. */
@@ -22,8 +21,8 @@ export interface CompletedCommand {
   readonly words: readonly string[] | undefined;
 }
 
-/** Returns all commands with their options, as of today: a script of them starts no process where somebody presses Tab. */
-export async function completedCommands(): Promise<readonly CompletedCommand[]> {
+/** Returns commands with their options, as of today: a script of them starts no process where somebody presses Tab. */
+export async function completedCommands(commands: readonly CommandEntry[]): Promise<readonly CompletedCommand[]> {
   const all = await Promise.all(
     commands.map(async (entry): Promise<CompletedCommand> => {
       const { options, words } = await entry.load();
