@@ -1,14 +1,14 @@
 import type { Verdict } from "@remat/reporting/verdict";
 import { type Opened, printView, startTerminal, type ViewName, viewNames } from "@remat/terminal";
-import type { Plan } from "@remat/trace";
+import { type Plan, type Trace, truncationNote } from "@remat/trace";
 import { terminal } from "@remat/trace/emit";
 import { type Command, defineCommand, type Invocation, option } from "../command.js";
+import type { ConsoleIo } from "../console-io.js";
 import { modelOptionsOf, predictOption, recordOptions, stepOptions } from "../model-options.js";
 import { importerOf, isOf, modelSource } from "../model-source.js";
 import { deviceOption, type Pricing, pricingOf } from "../pricing-options.js";
 import { Progress } from "../progress.js";
 import { typedTarget } from "../standard-input.js";
-import { tellTruncation } from "../tell-truncation.js";
 import { judgeOpened } from "../terminal/judge-opened.js";
 import { openTarget } from "../terminal/open-target.js";
 import { startEntries } from "../terminal/start-entries.js";
@@ -161,6 +161,12 @@ async function printOnce(
       }),
     ),
   );
+}
+
+/** Tells on standard error that a trace is cut short or damaged; nothing of a whole one. */
+function tellTruncation(name: string, trace: Trace, io: Pick<ConsoleIo, "stderr">): void {
+  const note = truncationNote(trace);
+  if (note !== undefined) io.stderr.write(terminal`remat: ${name}: ${note}.\n`);
 }
 
 function parseColumns(name: string, value: unknown): number {

@@ -1,5 +1,6 @@
 // A process that says what steps will take, and plans them: it traces one without data and times its ops on the backend.
 
+import { freemem } from "node:os";
 import {
   predictPlanned,
   predictReleased,
@@ -30,7 +31,6 @@ import {
 import { traceFakeStep } from "@remat/tracer";
 import { resolveStep, stepToPlan } from "@remat/tracer/step";
 import { loadModel } from "../load-model.js";
-import { availableMemory } from "./available-memory.js";
 import { keptTimes } from "./kept-times.js";
 import type { PlanningJob, PlanningResult } from "./planning-job.js";
 import { requireRoom } from "./require-room.js";
@@ -96,6 +96,12 @@ serveJob<PlanningJob, PlanningResult>(async (job, tell) => {
     budgetBytes: Number.isFinite(plan.origin.budgetBytes) ? plan.origin.budgetBytes : undefined,
   };
 });
+
+/** Returns the bytes that this process may still take; a limit of its control group counts from Node 20.13 on. */
+function availableMemory(): number {
+  const { availableMemory: ask } = process as { availableMemory?: () => number };
+  return ask?.call(process) ?? freemem();
+}
 
 interface ChosenBackend {
   readonly backend: BackendName;
