@@ -23,7 +23,7 @@ export interface RematerializeOptions {
   /** Milliseconds of that time (of `timeMs`: beside `iterations`) for proving how good a schedule can be at best; 0 for none. */
   readonly boundTimeMs?: number | undefined;
   /** Whether values are offloaded, where the graph says what that costs; true if left out. */
-  readonly canOffload?: boolean;
+  readonly canOffload?: boolean | undefined;
   /** Sequences to begin with besides the given order, e.g. schedules for other budgets. */
   readonly starts?: readonly ArrayLike<number>[];
   /** Called some ten times a second. */

@@ -20,11 +20,11 @@ export interface FindPlansOptions {
   /** Milliseconds for all searches together; 0 for none. */
   readonly timeMs: number;
   /** Look at so many schedules instead of for a time: the same answer on every machine. */
-  readonly iterations?: number;
+  readonly iterations?: number | undefined;
   /** The step as plans are made of it, where its ops are others. */
-  readonly planned?: Trace;
+  readonly planned?: Trace | undefined;
   /** Searches in another way than one after the other. */
-  readonly planCheckpointing?: MethodRequest["planCheckpointing"];
+  readonly planCheckpointing?: MethodRequest["planCheckpointing"] | undefined;
   readonly onProgress?: () => void;
 }
 

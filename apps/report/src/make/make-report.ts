@@ -100,9 +100,9 @@ export async function makeReport(trace: Trace, options: MakeReportOptions): Prom
   onProgress?.("looking for plans");
   const found = await findPlans(trace, {
     timeMs,
-    ...(options.planIterations !== undefined && { iterations: options.planIterations }),
-    ...(options.planCheckpointing && { planCheckpointing: options.planCheckpointing }),
-    ...(options.planned && { planned: options.planned }),
+    iterations: options.planIterations,
+    planCheckpointing: options.planCheckpointing,
+    planned: options.planned,
     onProgress: () => onProgress?.("looking for plans"),
   });
   const overlays: (readonly [Overlay, Float64Array])[] = [];

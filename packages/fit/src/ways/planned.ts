@@ -71,7 +71,7 @@ async function plannedStep(
     seed,
     // By the clock, a bound would be another one each time.
     boundTimeMs: 0,
-    ...(linkBytesPerSecond !== undefined && { linkBytesPerSecond }),
+    linkBytesPerSecond,
   });
   if (point === undefined) return leastOf(infeasible!, batch);
   const { peakBytes, overhead, plan } = point;

@@ -53,7 +53,7 @@ export function shardedStep(unit: FitUnit, trace: Trace, batch: number, more: Pa
   const { outcomes } = compareShardings(
     trace,
     [{ name: "rank", plan: sharding }, ...(checkpoint === undefined ? [] : [{ name: "plain", plan: plain }])],
-    { device: spec, ...(network !== undefined && { network }) },
+    { device: spec, network },
   );
   const [, { peakBytes, bytesByCategory, time }, without] = outcomes;
   return {

@@ -157,9 +157,9 @@ async function largestBatch(present: PresentStep, asked: WhatIf): Promise<FitRow
   const [unit] = unitsOf(
     {
       devices: [asked.device ?? present.pricedFor],
-      ...(memoryBytes !== undefined && { memoryBytes }),
-      ...(asked.optimizer !== undefined && { optimizers: [asked.optimizer] }),
-      ...(asked.precision !== undefined && { precisions: [asked.precision] }),
+      memoryBytes,
+      optimizers: asked.optimizer === undefined ? undefined : [asked.optimizer],
+      precisions: asked.precision === undefined ? undefined : [asked.precision],
       ...(recorded === undefined || others.length > 0 ? { batches: batchesTried } : {}),
       ways: ["stock"],
     },

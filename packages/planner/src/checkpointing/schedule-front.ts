@@ -85,8 +85,8 @@ export class ScheduleFront {
     const { graph } = given;
     const beganPlain = performance.now();
     const plain = await rematerialize(graph, {
-      ...(order && { order }),
-      ...(seed !== undefined && { seed }),
+      order,
+      seed,
       budgetBytes: Number.MAX_VALUE,
       iterations: 0,
       boundTimeMs: 0,
@@ -221,10 +221,10 @@ export class ScheduleFront {
       ...effort,
       budgetBytes,
       seed: (seed ?? 0) + addToSeed,
-      ...(order && { order }),
-      ...(canOffload !== undefined && { canOffload }),
-      ...(boundMs !== undefined && { boundTimeMs: boundMs }),
-      ...(signal && { signal }),
+      order,
+      canOffload,
+      boundTimeMs: boundMs,
+      signal,
       ...(onProgress && {
         onProgress: (progress) => {
           const cost = Math.min(

@@ -13,7 +13,7 @@ export interface Knapsack {
   /** Left out: `"dp"`. */
   readonly method?: KnapsackMethod;
   /** Seconds after which `"ilp"` gives the best that it has. Left out: 10. The other methods take no notice. */
-  readonly timeLimitS?: number;
+  readonly timeLimitS?: number | undefined;
 }
 
 export interface KnapsackSolution {

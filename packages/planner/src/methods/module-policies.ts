@@ -29,7 +29,7 @@ export function modulePolicies(name: ModulePolicyMethod, how: string, aliases: r
         const policy = await planModule(stats, {
           ...goalOfBudget(budget),
           method: name,
-          ...(timeMs !== undefined && { timeLimitS: Math.max(1, timeMs / 1000) }),
+          timeLimitS: timeMs === undefined ? undefined : Math.max(1, timeMs / 1000),
         });
         policies.push({ fqn, recomputedOps: policy.recomputedOps, policy });
       }

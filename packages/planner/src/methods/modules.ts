@@ -35,7 +35,7 @@ export const modulesMethod: PlanMethod = {
       const tree = await planModules(modules, {
         ...options,
         budgetBytes: aimedBytes,
-        ...(timeLimitS !== undefined && { timeLimitS }),
+        timeLimitS,
       });
       const policies = await Promise.all(
         tree.modules.map(async ({ fqn, freedShare }): Promise<CheckpointedPolicy> => {

@@ -66,7 +66,7 @@ export interface MethodTable {
   readonly columns: readonly (readonly [header: string, quantity: MethodQuantity])[];
   /** A cell that is undefined stays empty. */
   readonly rows: readonly (readonly (string | number | undefined)[])[];
-  readonly remark?: string;
+  readonly remark?: string | undefined;
   /** The same, and what else programs want to know. */
   readonly data: unknown;
 }

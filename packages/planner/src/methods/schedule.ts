@@ -44,13 +44,13 @@ function optionsOf(request: MethodRequest): CheckpointingOptions {
     budget !== undefined ? goalOfBudget(budget) : maxOverhead !== undefined ? { maxOverhead } : { budgetFraction: 1 };
   return {
     ...goal,
-    ...(timeMs !== undefined && { timeMs }),
-    ...(iterations !== undefined && { iterations }),
-    ...(boundTimeMs !== undefined && { boundTimeMs }),
-    ...(seed !== undefined && { seed }),
-    ...(paretoPoints !== undefined && { paretoPoints }),
-    ...(linkBytesPerSecond !== undefined && { linkBytesPerSecond }),
-    ...(signal && { signal }),
-    ...(onProgress && { onProgress }),
+    timeMs,
+    iterations,
+    boundTimeMs,
+    seed,
+    paretoPoints,
+    linkBytesPerSecond,
+    signal,
+    onProgress,
   };
 }

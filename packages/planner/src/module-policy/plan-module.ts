@@ -29,7 +29,7 @@ export type ModulePolicyOptions = ModuleBudget & {
   /** Left out: `"dp"`. */
   readonly method?: ModulePolicyMethod;
   /** Seconds after which `"milp"` gives the best that it has. Left out: 10. */
-  readonly timeLimitS?: number;
+  readonly timeLimitS?: number | undefined;
 };
 
 /**
@@ -74,7 +74,7 @@ export async function planModule(stats: SACStats, options: ModulePolicyOptions):
       runtime: open.map((group) => tied.runtimeMs[group]),
       budget: budgetBytes - forcedBytes,
       method: method === "milp" ? "ilp" : method,
-      ...(timeLimitS !== undefined && { timeLimitS }),
+      timeLimitS,
     });
     for (const item of saved) isStored[open[item]] = 1;
     gapMs = bound - runtime;

@@ -13,7 +13,7 @@ export interface ModuleTreeOptions {
   /** How far from the optimum the solver may stop, as a share. Left out: 0. */
   readonly gap?: number;
   /** Seconds after which the best plan found is taken. Left out: 180. */
-  readonly timeLimitS?: number;
+  readonly timeLimitS?: number | undefined;
 }
 
 /** @internal */

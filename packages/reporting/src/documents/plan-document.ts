@@ -48,7 +48,7 @@ export function planDocument(summary: PlanSummary, options: PlanDocumentOptions 
       { kind: "text", lines: describePlan(summary, notes, size) },
       figuresTable(summary, size),
       ...sections.map(({ title, headers, rows, remark }): DocumentPart => {
-        return { kind: "table", title, headers, rows, ...(remark !== undefined && { remark }) };
+        return { kind: "table", title, headers, rows, remark };
       }),
       pointsByCategory(summary, size),
       ...(summary.offloaded === undefined ? [] : [textOf(describeOffloaded(summary.offloaded, size))]),

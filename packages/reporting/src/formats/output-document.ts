@@ -46,7 +46,7 @@ export interface TablePart {
   /** Header of the last column, where that holds sentences, which take several lines where they have to. */
   readonly wraps?: string;
   /** What has to be said of it, under it. */
-  readonly remark?: string;
+  readonly remark?: string | undefined;
 }
 
 /** A text that is laid out already, as PyTorch prints it. */

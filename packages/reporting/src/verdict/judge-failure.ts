@@ -22,7 +22,7 @@ const causes: Readonly<Record<FailureCause, string>> = {
 export interface FailureVerdictOptions {
   /** Where it ran. */
   readonly device: Pick<DeviceSpec, "name" | "memoryBytes">;
-  readonly units?: SizeUnit;
+  readonly units?: SizeUnit | undefined;
   /** Returns what to type for a remedy; undefined where there is nothing to type. */
   commandFor?(remedy: FailureRemedy): string | undefined;
 }

@@ -19,7 +19,7 @@ export interface GraphMemory {
 /** Returns whether a graph fits its budget, as it is and as it was planned, with what to type next. */
 export function judgeGraph(
   { inOrderPeakBytes, inOrder: called = "in order", cost: more = "cost", budgetBytes, planned }: GraphMemory,
-  { command, units }: { readonly command?: string | undefined; readonly units?: SizeUnit } = {},
+  { command, units }: { readonly command?: string | undefined; readonly units?: SizeUnit | undefined } = {},
 ): Facts & { readonly fits?: boolean } {
   const size = sizeFormat(units);
   const inOrder = `peak ${size(inOrderPeakBytes)} ${called}`;

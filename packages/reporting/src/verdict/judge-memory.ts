@@ -22,7 +22,7 @@ export interface VerdictOptions {
   /** Of a step that is judged without the blocks that are checkpointed by hand: what it holds with them. */
   readonly given?: GivenStep | undefined;
   /** Unit of all sizes in words; left out: what suits each. */
-  readonly units?: SizeUnit;
+  readonly units?: SizeUnit | undefined;
   /** See `waysToFit`. */
   readonly ways?: readonly WayToFit[] | undefined;
   /** Where these are none: see `leastHeld`. */
@@ -65,7 +65,7 @@ export function judgeMemory(step: Trace | StepFacts, options: VerdictOptions): V
     const { device, units, largestBatch } = options;
     return judgeStep(
       { ...facts.peak, earlyReleasePeakBytes, truncated: trace.truncated },
-      { device, ...(units && { units }), ...(largestBatch !== undefined && { largestBatch }) },
+      { device, units, largestBatch },
     );
   }
   const recomputedOps = countReplayedOps(trace);
