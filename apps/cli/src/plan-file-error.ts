@@ -1,8 +1,8 @@
 import { RematError } from "@remat/trace";
-import type { CommandOptions } from "./command.js";
+import type { TypedOptions } from "./command.js";
 
 /** Returns an error about a plan that does not fit the model with the files that `--fsdp` and `--checkpoint` take it from; any other error as it is. */
-export function namingPlanFiles(error: unknown, { fsdp, checkpoint }: CommandOptions): unknown {
+export function namingPlanFiles(error: unknown, { fsdp, checkpoint }: TypedOptions): unknown {
   if (!(error instanceof RematError) || error.code !== "SHARDING_PLAN") return error;
   const files = [fsdp, checkpoint]
     .flat()
