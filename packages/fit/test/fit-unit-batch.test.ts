@@ -5,6 +5,7 @@ import { countSteps, deviceSpec, priceTrace, stepMs } from "@remat/runtime-estim
 import { accumulatedRun, type ShardingPlan, simulateFsdp } from "@remat/sharding";
 import { compareShardings } from "@remat/sharding/compare";
 import { goldensOf } from "@remat/testkit";
+import { checkedShare } from "@remat/testkit/checked-share";
 import type { Trace } from "@remat/trace";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -55,6 +56,7 @@ async function directly(
 
 describe("the batch of a configuration", () => {
   it("is the best of all that fit, and holds what the rooms say of it", async () => {
+    const checked = checkedShare();
     const grids = fc.record({
       steps: fc.constantFrom(...scaled),
       batches: fc.uniqueArray(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 5 }),
@@ -80,6 +82,7 @@ describe("the batch of a configuration", () => {
         const answer = await fitUnitBatch(unit, steps);
         const all = await Promise.all(unit.batches.map((batch) => directly(unit, steps, batch)));
         const rates = all.flatMap((found) => (found === undefined ? [] : [found.rate]));
+        checked(answer.kind === "fits");
         if (answer.kind !== "fits") {
           expect(rates).toEqual([]);
           return;
@@ -97,6 +100,7 @@ describe("the batch of a configuration", () => {
   });
 
   it("keeps free what kernels hold beside tensors, and is still the largest that fits", async () => {
+    const checked = checkedShare();
     const [, steps] = scaled;
     // By the batch, as patches of a convolution are.
     const perSample = 7_001;
@@ -118,6 +122,7 @@ describe("the batch of a configuration", () => {
         const without = await fitUnitBatch(unitsOf(asked, steps)[0], steps);
         const answer = await fitUnitBatch(unitsOf(asked, steps)[0], { ...steps, libraryBytesOf });
         const largest = Math.max(0, ...batches.filter((batch) => needed.get(batch)! <= memoryBytes));
+        checked(answer.kind === "fits");
         if (answer.kind !== "fits") {
           expect(largest).toBe(0);
           return;

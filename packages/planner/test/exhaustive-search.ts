@@ -1,4 +1,5 @@
 import type { PlanningGraph } from "../src/graph/planning-graph.js";
+import { simulateByDefinition } from "./reference-simulator.js";
 
 /** What each node reads, as bits, of a graph whose nodes make one value each. */
 export function inputSets(graph: PlanningGraph): number[] {
@@ -71,4 +72,25 @@ export function cheapestCost(graph: PlanningGraph, budgetBytes: number, isFree: 
     }
   }
   return undefined;
+}
+
+/** The smallest budget that any schedule keeps, by looking for a schedule at each one from that of the plain order down. For graphs as above, with whole bytes. */
+export function smallestBudget(graph: PlanningGraph, isFree: boolean): number {
+  let budgetBytes = plainPeak(graph);
+  while (cheapestCost(graph, budgetBytes - 1, isFree) !== undefined) budgetBytes--;
+  return budgetBytes;
+}
+
+/** What the nodes hold at the most if they run once, in order. */
+export function plainPeak(graph: PlanningGraph): number {
+  return simulateByDefinition(
+    graph,
+    Array.from({ length: graph.nodeCount }, (_, v) => v),
+  ).peakBytes;
+}
+
+/** Budgets at which there is something to find: the smallest, one halfway to the plain order's peak, and the largest that no schedule keeps. */
+export function telltaleBudgets(graph: PlanningGraph, isFree: boolean): number[] {
+  const least = smallestBudget(graph, isFree);
+  return [...new Set([least - 1, least, Math.floor((least + plainPeak(graph)) / 2)])].filter((bytes) => bytes > 0);
 }

@@ -1,3 +1,4 @@
+import { checkedShare } from "@remat/testkit/checked-share";
 import * as tf from "@tensorflow/tfjs";
 import fc from "fast-check";
 import { afterEach, beforeAll, expect, test } from "vitest";
@@ -36,6 +37,7 @@ const budgets = fc.oneof(
 );
 
 test("steps of any sizes, in any order, hold at most a budget in bytes, and at most stock's peak under a part of it", async () => {
+  const given = checkedShare();
   await fc.assert(
     fc.asyncProperty(sizes, budgets, fc.boolean(), async (steps, budget, waits) => {
       let execution: BudgetExecution | undefined;
@@ -63,6 +65,7 @@ test("steps of any sizes, in any order, hold at most a budget in bytes, and at m
         tf.disposeVariables();
       }
       expect(execution).toBeDefined();
+      given(after.length === steps.length);
       for (const [held, most] of after) expect(held).toBeLessThanOrEqual(most);
     }),
     { numRuns: 60 },

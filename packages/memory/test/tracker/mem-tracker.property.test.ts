@@ -1,4 +1,5 @@
 import { memoryTimeline, momentAt, roundUpBytes } from "@remat/memory";
+import { checkedShare } from "@remat/testkit/checked-share";
 import { type CategoryName, categoryNames, EventKind, type MemorySnapshot, type Trace } from "@remat/trace";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -79,6 +80,7 @@ describe("on random traces", () => {
   });
 
   it("gives the same live as from the finished trace, whenever it is asked", () => {
+    const given = checkedShare();
     fc.assert(
       fc.property(actions, fc.nat(7), (steps, every) => {
         let live: MemTracker | undefined;
@@ -90,7 +92,7 @@ describe("on random traces", () => {
           expect(live.snapshot("peak")).toEqual(sofar.snapshot("peak"));
           expect([live.modules(), live.peakBytes()]).toEqual([sofar.modules(), sofar.peakBytes()]);
         });
-        if (live === undefined) return;
+        if (!given(live)) return;
         const whole = new MemTracker({ secondIteration: "reset" }).update(trace);
         expect(live.modules()).toEqual(whole.modules());
         expect([live.snapshot(), live.snapshot("peak")]).toEqual([whole.snapshot(), whole.snapshot("peak")]);
@@ -126,10 +128,11 @@ describe("on random traces", () => {
   });
 
   it("lists at a moment exactly what is alive, largest first", () => {
+    const given = checkedShare();
     fc.assert(
       fc.property(actions, fc.nat(), (steps, n) => {
         const trace = traceOf(steps);
-        if (trace.ops.count === 0) return;
+        if (!given(trace.ops.count > 0)) return;
         const op = n % trace.ops.count;
         for (const device of devices) {
           const moment = momentAt(trace, { op }, { device, limit: Number.POSITIVE_INFINITY });
@@ -145,13 +148,14 @@ describe("on random traces", () => {
   });
 
   it("sees the peak again at the moment of the peak", () => {
+    const given = checkedShare();
     fc.assert(
       fc.property(actions, (steps) => {
         // An op looks at memory; a peak that is reached after the last is of no moment.
         const trace = traceOf([...steps, ["op", 0, 0]]);
         const tracker = new MemTracker().update(trace);
         for (const { device, totalBytes, bytesByCategory } of tracker.snapshot("peak")) {
-          if (totalBytes === 0) continue;
+          if (!given(totalBytes > 0)) continue;
           const moment = tracker.peakMoment({ device });
           expect(moment.totalBytes).toBe(totalBytes);
           for (const [name, bytes] of Object.entries(bytesByCategory))

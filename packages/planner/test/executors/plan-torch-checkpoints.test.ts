@@ -52,13 +52,16 @@ describe.each(recordedCases.slice(0, 8).map((one) => [one.step.case, one] as con
     },
   );
 
-  test("holds at least as little as any policy of whole modules, where all can be tried", () => {
-    if (units.fqns.length > 9) return;
+  test("holds at least as little as any policy of whole modules, of which 9 are tried in every combination", () => {
+    // Of more modules, those that lie evenly among them: with all of 20, a million policies would have to run.
+    const every = Math.max(1, units.fqns.length / 9);
+    const fqns = units.fqns.filter((_fqn, i) => Math.floor(i / every) !== Math.floor((i - 1) / every));
     let smallest = Number.POSITIVE_INFINITY;
-    for (let set = 0; set < 1 << units.fqns.length; set++) {
-      const policy = units.fqns.filter((_fqn, i) => (set >> i) & 1).map((fqn) => ({ fqn, saved: [] }));
+    for (let set = 0; set < 1 << fqns.length; set++) {
+      const policy = fqns.filter((_fqn, i) => (set >> i) & 1).map((fqn) => ({ fqn, saved: [] }));
       smallest = Math.min(smallest, simulator.run(callModes(units, policy, trace.ops.count)).peakBytes);
     }
+    expect(smallest).toBeLessThanOrEqual(least.plain.peakBytes);
     expect(least.least.peakBytes / smallest).toBeLessThanOrEqual(1.02);
   });
 
