@@ -3,6 +3,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { TestProjectInlineConfiguration } from "vitest/config";
+import { mutantPlugins } from "./mutant.js";
 
 /** How the tests of one folder run, where it differs from the others. */
 interface Exceptions {
@@ -92,6 +93,7 @@ function projectOf(
   const { REMAT_TFJS: tfjs } = process.env;
   return {
     root,
+    ...mutantPlugins(),
     ...(!isBuilt && {
       resolve: { conditions, ...(tfjs !== undefined && { alias: otherTfjs(tfjs) }) },
       ssr: { resolve: { conditions, externalConditions: conditions } },

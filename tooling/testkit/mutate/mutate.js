@@ -1,0 +1,163 @@
+#!/usr/bin/env node
+// Changes sources in small ways, one at a time, and shows which changes no unit test notices:
+// pnpm mutate [PACKAGE]… [--sample N] [--seed S] [--file PART]… [--tests N] [--seconds N] [--at-least SHARE] [--list]
+// No file is touched: vitest gets the changed source from a plugin (vitest/mutant.ts).
+import { spawn } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { basename, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { drawFrom, mutantsOf } from "./mutants.js";
+import { testsByDistance } from "./reaching-tests.js";
+
+const root = fileURLToPath(new URL("../../..", import.meta.url)).replace(/\/$/, "");
+const runner = fileURLToPath(new URL("run-tests.js", import.meta.url));
+/** As many times as long as the tests take without a change is taken for an endless loop. */
+const slownessOfLoop = 3;
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    sample: { type: "string", default: "10" },
+    seed: { type: "string", default: "1" },
+    file: { type: "string", multiple: true, default: [] },
+    tests: { type: "string", default: "1000" },
+    seconds: { type: "string", default: "300" },
+    "at-least": { type: "string", default: "0.7" },
+    list: { type: "boolean", default: false },
+  },
+});
+const numberOf = (name) => {
+  const number = Number(values[name]);
+  if (!(number >= 0)) throw new Error(`--${name} is ${JSON.stringify(values[name])}. Give a number from 0 up.`);
+  return number;
+};
+const [sample, seed, mostTests, seconds, atLeast] = ["sample", "seed", "tests", "seconds", "at-least"].map(numberOf);
+
+const folders = new Map(
+  ["packages", "apps"].flatMap((parent) =>
+    readdirSync(join(root, parent)).map((name) => [name, join(root, parent, name)]),
+  ),
+);
+const names =
+  positionals.length > 0
+    ? positionals
+    : [...folders.keys()].filter((name) => existsSync(join(folders.get(name), "test")));
+for (const name of names)
+  if (!folders.has(name))
+    throw new Error(`There is no package ${name}. Name one of ${[...folders.keys()].sort().join(", ")}.`);
+
+let running;
+for (const [signal, code] of [
+  ["SIGINT", 130],
+  ["SIGTERM", 143],
+  ["SIGHUP", 129],
+])
+  process.on(signal, () => {
+    stop(running);
+    process.exit(code);
+  });
+
+let isEnough = true;
+for (const name of names) isEnough = (await mutatePackage(name)) && isEnough;
+process.exitCode = isEnough ? 0 : 1;
+
+/** Draws changes of a package, tries them, and returns whether enough of them were noticed. */
+async function mutatePackage(name) {
+  const folder = folders.get(name);
+  const all = sourcesOf(folder).flatMap((file) =>
+    mutantsOf(readFileSync(file, "utf8"), file).map((mutant) => ({ file, ...mutant })),
+  );
+  const drawn = drawFrom(all, sample, seed);
+  console.log(`${name}: ${drawn.length} of ${all.length} changes, seed ${seed}`);
+  if (values.list) {
+    for (const mutant of drawn) console.log(`  ${describe(mutant)}`);
+    return true;
+  }
+  const reaching = testsByDistance(folder);
+  const testsOf = (mutant) => reaching(mutant.file).slice(0, mostTests);
+  const began = performance.now();
+  const every = [...new Set(drawn.flatMap(testsOf))];
+  if (every.length > 0) {
+    const plain = await runTests(name, every, undefined, 3600);
+    if (!plain?.isPassed)
+      throw new Error(`Without a change, ${plain?.failed ?? name} fails: ${plain?.test}. Make the tests pass first.`);
+  }
+  const limit = Math.min(seconds, 30 + (slownessOfLoop * (performance.now() - began)) / 1000);
+  const counts = { killed: 0, "timed out": 0, survived: 0 };
+  for (const mutant of drawn) {
+    const tests = testsOf(mutant);
+    const found = tests.length === 0 ? { isPassed: true, ran: 0 } : await runTests(name, tests, mutant, limit);
+    const outcome = found === undefined ? "timed out" : found.isPassed ? "survived" : "killed";
+    counts[outcome]++;
+    const by =
+      outcome === "survived"
+        ? `${found.ran} test files ran`
+        : outcome === "killed"
+          ? `by ${relative(root, found.failed ?? "")}: ${found.test}`
+          : `after ${Math.round(limit)} s`;
+    console.log(`  ${outcome.padEnd(9)} ${describe(mutant)}   (${by.split("\n")[0].slice(0, 160)})`);
+  }
+  const noticed = counts.killed + counts["timed out"];
+  const score = drawn.length === 0 ? 1 : noticed / drawn.length;
+  console.log(
+    `${name}: ${Math.round(100 * score)}% noticed: ${counts.killed} killed, ${counts["timed out"]} timed out, ${counts.survived} survived${score < atLeast ? `; at least ${Math.round(100 * atLeast)}% must be` : ""}`,
+  );
+  return score >= atLeast;
+}
+
+function sourcesOf(folder) {
+  return readdirSync(join(folder, "src"), { recursive: true, encoding: "utf8" })
+    .filter((file) => /\.tsx?$/.test(file) && !file.endsWith(".d.ts"))
+    .filter((file) => values.file.length === 0 || values.file.some((part) => file.includes(part)))
+    .sort()
+    .map((file) => join(folder, "src", file));
+}
+
+function describe({ file, line, kind, before, text }) {
+  const short = (code) => code.replace(/\s+/g, " ").slice(0, 90);
+  return `${relative(root, file)}:${line}  ${kind}: ${short(before)} → ${short(text)}`;
+}
+
+/** Runs test files, of a change if there is one; undefined if they took too long. */
+function runTests(name, files, mutant, limitSeconds) {
+  const projects = [name, `${name}:alone`];
+  return new Promise((done, fail) => {
+    const { REMAT_MUTANT: _, ...env } = process.env;
+    const child = spawn(process.execPath, [runner, JSON.stringify({ root, projects, files })], {
+      cwd: root,
+      detached: true,
+      stdio: ["ignore", "ignore", "pipe", "pipe"],
+      env: { ...env, ...(mutant && { REMAT_MUTANT: JSON.stringify(mutant) }) },
+    });
+    running = child;
+    let isOver = false;
+    const texts = { 2: "", 3: "" };
+    for (const at of [2, 3]) child.stdio[at].setEncoding("utf8").on("data", (text) => (texts[at] += text));
+    const timer = setTimeout(() => {
+      isOver = true;
+      stop(child);
+    }, 1000 * limitSeconds);
+    child.on("error", fail);
+    child.on("close", (code) => {
+      clearTimeout(timer);
+      running = undefined;
+      if (isOver) done(undefined);
+      else if (texts[3] !== "") done(JSON.parse(texts[3]));
+      // A change that ends the process itself is noticed, too.
+      else if (mutant)
+        done({ isPassed: false, ran: 0, failed: join(root, basename(runner)), test: `vitest ended with ${code}` });
+      else fail(new Error(`vitest ended with ${code}: ${texts[2].slice(-2000)}`));
+    });
+  });
+}
+
+/** Ends a process and all that it has started. */
+function stop(child) {
+  if (child?.pid === undefined) return;
+  try {
+    process.kill(-child.pid, "SIGKILL");
+  } catch {
+    // It has ended.
+  }
+}

@@ -1,0 +1,54 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { parseAst } from "vite";
+
+/**
+ * Returns the unit tests of a package by how far they are from each of its sources: how many imports lead there.
+ *
+ * @param {string} folder of the package
+ * @returns {(source: string) => readonly string[]} the tests that reach a source, the nearest first; paths are absolute
+ */
+export function testsByDistance(folder) {
+  const read = (name) =>
+    existsSync(join(folder, name))
+      ? readdirSync(join(folder, name), { recursive: true, encoding: "utf8" }).map((file) => join(folder, name, file))
+      : [];
+  const files = [...read("src"), ...read("test")].filter((file) => /\.tsx?$/.test(file) && !file.endsWith(".d.ts"));
+  const { name, exports = {} } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+  const known = new Set(files);
+  /** @type {Map<string, string[]>} */
+  const importers = new Map(files.map((file) => [file, []]));
+  for (const file of files)
+    for (const specifier of specifiersOf(readFileSync(file, "utf8"), file)) {
+      const target = resolveWithin(specifier, file, { folder, name, exports }, known);
+      if (target !== undefined) importers.get(target).push(file);
+    }
+  return (source) => {
+    const reached = new Set([source]);
+    for (const file of reached) for (const importer of importers.get(file) ?? []) reached.add(importer);
+    return [...reached].filter((file) => file.endsWith(".test.ts") && !file.endsWith(".e2e.test.ts"));
+  };
+}
+
+function resolveWithin(specifier, file, { folder, name, exports }, known) {
+  if (specifier === name || specifier.startsWith(`${name}/`)) {
+    const entry = exports[`.${specifier.slice(name.length)}`];
+    const path = typeof entry === "string" ? entry : entry?.["@remat/source"];
+    return path === undefined ? undefined : resolve(folder, path);
+  }
+  if (!specifier.startsWith(".")) return undefined;
+  const path = resolve(dirname(file), specifier);
+  return [path, path.replace(/\.js$/, ".ts"), path.replace(/\.jsx?$/, ".tsx")].find((each) => known.has(each));
+}
+
+function specifiersOf(text, path) {
+  const found = new Set();
+  const visit = (node) => {
+    const isOfTypes = node.importKind === "type" || node.exportKind === "type";
+    if (/^(?:Import|Export)/.test(node.type ?? "") && !isOfTypes && typeof node.source?.value === "string")
+      found.add(node.source.value);
+    for (const child of Object.values(node)) if (typeof child === "object" && child !== null) visit(child);
+  };
+  visit(parseAst(text, { lang: path.endsWith("x") ? "tsx" : "ts" }));
+  return found;
+}
