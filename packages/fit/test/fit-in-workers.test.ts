@@ -1,9 +1,11 @@
+import { getEventListeners } from "node:events";
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { Worker } from "node:worker_threads";
 import { deviceSpec } from "@remat/runtime-estimator";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import type { FitAnswer, FitUnit } from "../src/index.js";
 import { fitInWorkers, UnitCache } from "../src/node/index.js";
 
@@ -95,6 +97,91 @@ describe("units in worker threads", () => {
       fitHere: () => Promise.reject(new Error("asked again")),
     });
     expect(resumed).toEqual([answerOf(units[0])]);
+  });
+});
+
+describe("when the search is over", () => {
+  afterEach(() => vi.restoreAllMocks());
+
+  it.each([
+    ["found", [1, 2, 3], undefined],
+    ["refused", [1, 77], "MODEL_EXPORT"],
+    ["dead", [66], "FIT_WORKER"],
+  ] as const)("of units that are %s, no thread runs and nobody listens to the signal", async (_, seeds, code) => {
+    const started: number[] = [];
+    const ended: number[] = [];
+    const terminate = Worker.prototype.terminate;
+    vi.spyOn(Worker.prototype, "terminate").mockImplementation(async function (this: Worker) {
+      started.push(this.threadId);
+      const ending = await terminate.call(this);
+      ended.push(this.threadId);
+      return ending;
+    });
+    const { signal } = new AbortController();
+    let listeners = 0;
+    const onProgress = () => {
+      listeners = Math.max(listeners, getEventListeners(signal, "abort").length);
+    };
+    const running = fitInWorkers(seeds.map(unit), { ...options, workers: 2, signal, onProgress });
+    if (code === undefined) expect(await running).toEqual(seeds.map((seed) => answerOf(unit(seed))));
+    else await expect(running).rejects.toMatchObject({ code });
+    expect(listeners).toBe(1);
+    expect(getEventListeners(signal, "abort")).toEqual([]);
+    // One that has died needs no end.
+    expect(started).toHaveLength(code === "FIT_WORKER" ? 0 : 2);
+    // Of a thread that has ended node says -1.
+    expect(ended).toEqual(started.map(() => -1));
+  });
+
+  it("that was over before it began, nobody is asked", async () => {
+    const signal = AbortSignal.abort();
+    const units = [1, 2].map(unit);
+    const fitHere = vi.fn(options.fitHere);
+    expect(await fitInWorkers(units, { ...options, signal })).toEqual([undefined, undefined]);
+    const nowhere = { ...options, file: pathToFileURL(join(folder, "none.mjs")), fitHere, signal };
+    expect(await fitInWorkers(units, nowhere)).toEqual([undefined, undefined]);
+    expect(fitHere).not.toHaveBeenCalled();
+  });
+
+  it("in the midst of units that are answered here, the next is not begun", async () => {
+    const abort = new AbortController();
+    const fitHere = vi.fn(async (each: FitUnit) => (abort.abort(), answerOf(each)));
+    const file = pathToFileURL(join(folder, "none.mjs"));
+    const found = await fitInWorkers([1, 2].map(unit), { ...options, file, fitHere, signal: abort.signal });
+    expect(found).toEqual([answerOf(unit(1)), undefined]);
+    expect(fitHere).toHaveBeenCalledTimes(1);
+  });
+});
+
+describe("a thread", () => {
+  it("goes on with the optimizer it has, then with the way, and tells how far all have come", async () => {
+    const of = (seed: number, optimizer: string, way: "stock" | "recompute"): FitUnit => {
+      const one = unit(seed);
+      return { ...one, configuration: { ...one.configuration, way, optimizer } };
+    };
+    const units = [
+      of(1, "adam", "stock"),
+      of(2, "sgd", "stock"),
+      of(3, "adam", "recompute"),
+      of(4, "sgd", "recompute"),
+      of(5, "adam", "stock"),
+    ];
+    const told: (readonly [number, number])[] = [];
+    const answered: number[] = [];
+    await fitInWorkers(units, {
+      ...options,
+      workers: 1,
+      onProgress: ({ unit: { seed }, batch, done, units: count }) => {
+        expect(count).toBe(5);
+        if (batch === undefined) told.push([seed, done]);
+        else expect(batch).toBe(1);
+      },
+      onAnswer: (_answer, index) => answered.push(index),
+    });
+    // The first; of its optimizer first the one of its way, too; of the other one the way that came last.
+    expect(told.map(([seed]) => seed)).toEqual([1, 5, 3, 4, 2]);
+    expect(told.map(([, done]) => done)).toEqual([0, 1, 2, 3, 4]);
+    expect(answered).toEqual([0, 4, 2, 3, 1]);
   });
 });
 

@@ -96,6 +96,50 @@ describe("a file of weights", () => {
       "KERAS_WEIGHTS_FILE",
       /weight w of the manifest is of string, expected one of float32/,
     ],
+    ...[3, null, [3], [{ paths: ["a"], weights: {} }], [{ paths: "a", weights: [] }]].map(
+      (groups): [string, () => unknown, string, RegExp] => [
+        `with the manifest ${JSON.stringify(groups)}`,
+        () => readManifestWeights({ weightsManifest: groups }, () => new Uint8Array(4)),
+        "KERAS_WEIGHTS_FILE",
+        /no list of groups with `paths` and `weights`/,
+      ],
+    ),
+    ...[null, {}, { name: 3, shape: [1], dtype: "float32" }].map((weight): [string, () => unknown, string, RegExp] => [
+      `with the weight ${JSON.stringify(weight)}`,
+      () =>
+        readManifestWeights({ weightsManifest: [{ paths: ["w.bin"], weights: [weight] }] }, () => new Uint8Array(4)),
+      "KERAS_WEIGHTS_FILE",
+      /weight 0 of the manifest has no name/,
+    ]),
+    // 8 bytes of each of 2^50 numbers are more than a number can count.
+    ...[3, [-1], [0.5], ["1"], [2 ** 53], [2 ** 25, 2 ** 25], undefined].map(
+      (shape): [string, () => unknown, string, RegExp] => [
+        `of the shape ${JSON.stringify(shape)}`,
+        () => readManifestWeights(manifest({ name: "w", shape, dtype: "float32" }), () => new Uint8Array(4)),
+        "KERAS_WEIGHTS_FILE",
+        /weight "w" of the manifest has the shape .*, expected a list of sizes/,
+      ],
+    ),
+    ...[3, "uint8", { scale: "1" }, { scale: Number.NaN }, { scale: 1, min: Infinity }, { min: "0" }].map(
+      (quantization): [string, () => unknown, string, RegExp] => [
+        `quantized by ${JSON.stringify(quantization)}`,
+        () => readManifestWeights(manifest({ ...entry("w", [1]), quantization }), () => new Uint8Array(4)),
+        "KERAS_WEIGHTS_FILE",
+        /weight "w" of the manifest has the quantization .*, expected a dtype with a scale and a minimum/,
+      ],
+    ),
+    [
+      "longer than its manifest",
+      () => readManifestWeights(manifest(entry("w", [2])), () => new Uint8Array(9)),
+      "KERAS_WEIGHTS_FILE",
+      /w\.bin: 9 bytes, expected 8 for the 1 weights/,
+    ],
+    [
+      "of the dtype of a prototype",
+      () => readManifestWeights(manifest(entry("w", [2], "constructor")), () => new Uint8Array(4)),
+      "KERAS_WEIGHTS_FILE",
+      /weight w of the manifest is of constructor, expected one of float32/,
+    ],
     [
       "shorter than its manifest",
       () => readManifestWeights(manifest(entry("w", [2])), () => new Uint8Array(4)),

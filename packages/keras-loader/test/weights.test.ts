@@ -36,6 +36,11 @@ function converted(bytes: Uint8Array): { readonly manifest: object; readonly rea
   };
 }
 
+function arraysOf(weights: KerasWeights) {
+  if (weights.layout !== "names") throw new Error(`expected arrays by name, found ${weights.layout}`);
+  return weights.arrays;
+}
+
 describe.each(generations)("weights that Keras $generation saves", ({ fileOf, answers }) => {
   const names = Object.keys(answers);
   const cases = names.flatMap((name) =>
@@ -78,5 +83,52 @@ describe.each(generations)("weights that Keras $generation saves", ({ fileOf, an
     const x = tf.tensor2d([[0.3, -0.7]]);
     const found = loadKerasModel(json, { weights }).predict(x) as tf.Tensor;
     expect([...found.dataSync()]).toEqual([...(model.predict(x) as tf.Tensor).dataSync()]);
+  });
+});
+
+describe("weights of a manifest", () => {
+  it("are read one after another from the files of a group, put together, in the dtype asked for, and leave no other tensor", () => {
+    const floats = Float32Array.of(1.5, -2, 3);
+    const whole = Int32Array.of(7, -8);
+    const last = Float32Array.of(0.25);
+    const bytes = new Uint8Array([floats, whole, last].flatMap((each) => [...new Uint8Array(each.buffer)]));
+    const json = {
+      weightsManifest: [
+        {
+          // The second weight begins in one file and ends in the other.
+          paths: ["a.bin", "b.bin"],
+          weights: [
+            { name: "floats", shape: [3], dtype: "float32" },
+            { name: "whole", shape: [2], dtype: "int32" },
+            { name: "last", shape: [1, 1], dtype: "float32" },
+          ],
+        },
+      ],
+    };
+    const files: Record<string, Uint8Array> = { "a.bin": bytes.slice(0, 15), "b.bin": bytes.slice(15) };
+    const arrays = arraysOf(readManifestWeights(json, (path) => files[path]!));
+    const expected = [
+      ["floats", [1.5, -2, 3]],
+      ["whole", [7, -8]],
+      ["last", [0.25]],
+    ];
+    for (const dtype of ["float32", "int32"] as const) {
+      const before = tf.memory();
+      const tensors = arrays.map(({ read }) => read(dtype));
+      expect(tf.memory().numTensors).toBe(before.numTensors + 3);
+      expect(tf.memory().numBytes).toBe(before.numBytes + 4 * 6);
+      expect(tensors.map((tensor) => tensor.dtype)).toEqual([dtype, dtype, dtype]);
+      expect(tensors.map((tensor, i) => [arrays[i]!.name, [...tensor.dataSync()]])).toEqual(
+        expected.map(([name, values]) => [name, dtype === "int32" ? (values as number[]).map(Math.trunc) : values]),
+      );
+      tf.dispose(tensors);
+    }
+  });
+
+  it("are none of a model.json without a manifest", () => {
+    const unread = (): Uint8Array => {
+      throw new Error("no file is named");
+    };
+    expect(arraysOf(readManifestWeights({}, unread))).toEqual([]);
   });
 });

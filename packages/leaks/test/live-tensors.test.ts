@@ -187,3 +187,145 @@ it("tensors that are held may be in a buffer that is not full yet", () => {
     /still filling/,
   );
 });
+
+describe("which tensors are alive", () => {
+  const site = { line: "net.js:1", owner: undefined, returnedBy: undefined };
+  /** Takes every stack. */
+  const watch = () => {
+    let stacks = 0;
+    const live = new LiveTensors(() => (stacks++, { weight: 1, read: () => site }));
+    return { live, stacks: () => stacks };
+  };
+  const tensorOf = (id: number, given: object = {}): Tensor =>
+    ({ id, shape: [4], dtype: "float32", size: 4, dataId: {}, kept: false, ...given }) as unknown as Tensor;
+  const told = ({ count, bytes }: LiveTensors) => ({ count, bytes });
+
+  it("begin to count when their period is over, and count until they are disposed of", () => {
+    const { live } = watch();
+    const tensors = [1, 2, 3].map((id) => tensorOf(id));
+    for (const tensor of tensors) live.made(tensor, birth, false);
+    expect(told(live)).toEqual({ count: 0, bytes: 0 });
+    live.disposed(tensors[0]);
+    live.endPeriod("step");
+    expect(told(live)).toEqual({ count: 2, bytes: 32 });
+    live.disposed(tensors[1]);
+    // A second time, and one that nobody has seen made.
+    live.disposed(tensors[1]);
+    live.disposed(tensorOf(99));
+    expect(told(live)).toEqual({ count: 1, bytes: 16 });
+    live.disposed(tensors[2]);
+    expect(told(live)).toEqual({ count: 0, bytes: 0 });
+  });
+
+  it("count the bytes of their dtype, of text and complex numbers none", () => {
+    for (const [dtype, bytes] of [
+      ["float32", 16],
+      ["int32", 16],
+      ["bool", 4],
+      ["string", 0],
+      ["complex64", 0],
+    ] as const) {
+      const { live } = watch();
+      const tensor = tensorOf(1, { dtype });
+      live.made(tensor, birth, false);
+      live.endPeriod("step");
+      expect([dtype, told(live)]).toEqual([dtype, { count: 1, bytes }]);
+      live.disposed(tensor);
+      expect([dtype, told(live)]).toEqual([dtype, { count: 0, bytes: 0 }]);
+    }
+  });
+
+  it("have the bytes of data that several are on once, and again when it is made again", () => {
+    const { live } = watch();
+    const dataId = {};
+    const [first, second, third] = [1, 2, 3].map((id) => tensorOf(id, { dataId }));
+    for (const tensor of [first, second]) live.made(tensor, birth, false);
+    live.endPeriod("step");
+    expect(told(live)).toEqual({ count: 2, bytes: 16 });
+    live.disposed(second);
+    expect(told(live)).toEqual({ count: 1, bytes: 16 });
+    live.disposed(first);
+    expect(told(live)).toEqual({ count: 0, bytes: 0 });
+    live.made(third, birth, false);
+    live.endPeriod("step");
+    expect(told(live)).toEqual({ count: 1, bytes: 16 });
+    live.disposed(third);
+    // What an id has left behind would be taken for the next that has it.
+    live.made(tensorOf(2), birth, false);
+    live.endPeriod("step");
+    live.disposed(tensorOf(2));
+    expect(told(live)).toEqual({ count: 0, bytes: 0 });
+  });
+
+  it("are the same variable if it gets other data, and another one if a period ends before", () => {
+    const { live, stacks } = watch();
+    const variable = tensorOf(1, { name: "w" });
+    live.made(variable, birth, true);
+    expect(stacks()).toBe(1);
+    // In its first period, too.
+    live.disposed(variable);
+    live.made(variable, birth, true);
+    expect(stacks()).toBe(1);
+    live.endPeriod("step");
+    for (let step = 0; step < 3; step++) {
+      live.disposed(variable);
+      expect(told(live)).toEqual({ count: 0, bytes: 0 });
+      live.made(tensorOf(1, { name: "w" }), birth, true);
+      expect(told(live)).toEqual({ count: 1, bytes: 16 });
+      live.endPeriod("step");
+    }
+    expect(stacks()).toBe(1);
+    live.disposed(variable);
+    live.endPeriod("step");
+    live.made(variable, birth, true);
+    expect(stacks()).toBe(2);
+    expect(told(live)).toEqual({ count: 0, bytes: 0 });
+    live.endPeriod("step");
+    expect(told(live)).toEqual({ count: 1, bytes: 16 });
+  });
+
+  it("are a new variable if one that was disposed of in its first period is made after it", () => {
+    const { live, stacks } = watch();
+    const variable = tensorOf(1, { name: "w" });
+    live.made(variable, birth, true);
+    live.disposed(variable);
+    live.endPeriod("step");
+    expect(told(live)).toEqual({ count: 0, bytes: 0 });
+    live.made(variable, birth, true);
+    expect(stacks()).toBe(2);
+  });
+
+  it("are kept ones as long as most of those that are alive are kept", () => {
+    const { live } = watch();
+    const tensors = [1, 2, 3, 4].map((id) => tensorOf(id, { kept: id <= 2 }));
+    for (const tensor of tensors) live.made(tensor, birth, false);
+    live.endPeriod("step");
+    const origins = () => live.report().map(({ origin, count }) => [origin, count]);
+    expect(origins()).toEqual([["kept", 4]]);
+    live.disposed(tensors[0]);
+    expect(origins()).toEqual([["outside", 3]]);
+    // Kept since: the census sees that.
+    live.look([tensorOf(3, { kept: true })], 4);
+    expect(origins()).toEqual([["kept", 3]]);
+    // What is not alive is not kept.
+    live.disposed(tensors[1]);
+    live.disposed(tensors[2]);
+    live.look([tensorOf(1, { kept: true })], 4);
+    expect(origins()).toEqual([["outside", 1]]);
+  });
+
+  it("are lost where the last census has found no object of theirs, but for those that came after it", () => {
+    const { live } = watch();
+    const tensors = [1, 2, 3, 4].map((id) => tensorOf(id));
+    for (const tensor of tensors) live.made(tensor, birth, false);
+    live.endPeriod("step");
+    const fates = () => live.report().map(({ lost, held, count }) => ({ lost, held, count }));
+    live.look([tensors[0]], 4);
+    expect(fates()).toEqual([{ lost: 3, held: 1, count: 4 }]);
+    live.look(tensors.slice(0, 3), 4);
+    expect(fates()).toEqual([{ lost: 1, held: 3, count: 4 }]);
+    // Up to an id only; told of all in the same shares.
+    live.look([tensors[0]], 2);
+    expect(fates()).toEqual([{ lost: 2, held: 2, count: 4 }]);
+  });
+});

@@ -62,4 +62,102 @@ describe("readCudaSnapshot", () => {
     expect(() => readCudaSnapshot(file)).toThrow(said);
     expect(() => readCudaSnapshot(file)).toThrow("python -m remat snapshot");
   });
+
+  const plain = madeUpSnapshot();
+  const withFrame = (frame: unknown) => ({ ...plain, frames: [...plain.frames.slice(0, 3), frame] });
+  const withStack = (stack: unknown) => ({ ...plain, stacks: [stack, [2], [0]] });
+  const withBlock = (block: unknown) => withDevice({ segments: [{ bytes: 1, stream: 0, blocks: [block] }] });
+  const withEvent = (event: unknown) => withDevice({ trace: [event] });
+  /** Neither a count: one below 0, a fraction, a text, nothing. */
+  const noCounts = [-1, 0.5, "1", null, undefined];
+  /** A list with one of its fields replaced. */
+  const replaced = (fields: readonly unknown[], at: number, by: unknown) =>
+    fields.map((each, i) => (i === at ? by : each));
+
+  const refused: readonly (readonly [file: unknown, said: string])[] = [
+    ...[null, [], "text", 3].map((file) => [file, "the file: expected an object"] as const),
+    [{ ...plain, schema: undefined }, "expected schema cuda-snapshot/1, found none"],
+    [{ ...plain, settings: undefined }, "expected a text as 'settings'"],
+    ...(["stacks", "frames", "devices"] as const).flatMap((field) =>
+      [{}, "text", undefined].map(
+        (value) => [{ ...plain, [field]: value }, `${field}: expected a list, found ${typeof value}`] as const,
+      ),
+    ),
+    [withFrame("a.py:1"), "frame 3: expected a list, found string"],
+    ...[3, null].map((name) => [withFrame([name, 1, "f"]), "frame 3: expected file, line and name"] as const),
+    ...noCounts.map((line) => [withFrame(["a.py", line, "f"]), "frame 3: expected file, line and name"] as const),
+    ...[3, null].map((name) => [withFrame(["a.py", 1, name]), "frame 3: expected file, line and name"] as const),
+    [withStack(3), "stack 0: expected a list, found number"],
+    ...[...noCounts, 4].map(
+      (frame) => [withStack([0, frame]), `stack 0: expected one of 4 frames, found ${String(frame)}`] as const,
+    ),
+    ...[null, [1], "gpu"].map((device) => [{ ...plain, devices: [device] }, "device 0: expected an object"] as const),
+    ...noCounts.map((device) => [withDevice({ device }), "device 0: expected its number"] as const),
+    ...(["segments", "trace"] as const).map(
+      (field) => [withDevice({ [field]: {} }), `${field}: expected a list, found object`] as const,
+    ),
+    ...[null, 3].map((segment) => [withDevice({ segments: [segment] }), "segment 0: expected an object"] as const),
+    ...noCounts.flatMap((value) => [
+      [
+        withDevice({ segments: [{ bytes: value, stream: 0, blocks: [] }] }),
+        "segment 0: expected 'bytes' and 'stream'",
+      ] as const,
+      [
+        withDevice({ segments: [{ bytes: 1, stream: value, blocks: [] }] }),
+        "segment 0: expected 'bytes' and 'stream'",
+      ] as const,
+    ]),
+    [withDevice({ segments: [{ bytes: 1, stream: 0, blocks: 5 }] }), "blocks: expected a list, found number"],
+    [withBlock(7), "block 0: expected a list, found number"],
+    [withBlock([0, 1, 1, 1, -1, 0]), "block 0 of segment 0: expected five numbers"],
+    [withBlock([0, 1, 1, 1]), "block 0 of segment 0: expected five numbers"],
+    ...[0, 1, 2, 3].flatMap((field) =>
+      noCounts.map(
+        (value) =>
+          [withBlock(replaced([0, 1, 1, 1, -1], field, value)), "block 0 of segment 0: expected five numbers"] as const,
+      ),
+    ),
+    [withEvent(7), "event 0: expected a list, found number"],
+    [withEvent(["alloc", 0, 1, 0]), "event 0: expected an address, bytes and a stream"],
+    [withEvent(["alloc", 0, 1, 0, -1, 0]), "event 0: expected an address, bytes and a stream"],
+    ...[1, 2, 3].flatMap((field) =>
+      noCounts.map(
+        (value) =>
+          [
+            withEvent(replaced(["alloc", 0, 1, 0, -1], field, value)),
+            "event 0: expected an address, bytes and a stream",
+          ] as const,
+      ),
+    ),
+    ...[-2, 3, 0.5, null].flatMap((stack) => [
+      [
+        withBlock([0, 1, 1, 1, stack]),
+        `block 0 of segment 0: expected one of 3 stacks or -1, found ${String(stack)}`,
+      ] as const,
+      [
+        withEvent(["alloc", 0, 1, 0, stack]),
+        `event 0: expected one of 3 stacks or -1, found ${String(stack)}`,
+      ] as const,
+    ]),
+  ];
+  it("refuses each field that is missing, of another type or out of range, and says which", () => {
+    for (const [file, said] of refused) {
+      const read = () => readCudaSnapshot(file);
+      expect(read, JSON.stringify(file)).toThrow(`a snapshot of the CUDA allocator: ${said}`);
+      expect(read).toThrow(expect.objectContaining({ code: "CUDA_SNAPSHOT" }));
+    }
+  });
+
+  it("takes the last frame, the last stack and zeros", () => {
+    const zeros = {
+      ...withDevice({
+        device: 0,
+        segments: [{ bytes: 0, stream: 0, blocks: [[0, 0, 0, 0, 2]] }],
+        trace: [["alloc", 0, 0, 0, 2]],
+      }),
+      stacks: [[], [0], [3]],
+      frames: [...plain.frames.slice(0, 3), ["", 0, ""]],
+    };
+    expect(() => readCudaSnapshot(zeros)).not.toThrow();
+  });
 });

@@ -410,6 +410,23 @@ describe("what autograd saves", () => {
     expect(() => of({}, { ws: "64" })).toThrow("expected bytes in 'ws', found \"64\"");
   });
 
+  test("comes with a note for whatever is not as usual: an op that raised, CUDA's kernels, a run that raised", () => {
+    const relu = { e: "op", f: 0, a: [], o: null };
+    const { config, ...rest } = file([relu, { ...relu, raised: "RuntimeError" }]);
+    const raised = "aten.relu.default raised RuntimeError and is left out";
+    const plain = readPyTorchTrace({ ...rest, config });
+    expect(plain.header.notes).toEqual([raised]);
+    expect(plain.ops.count).toBe(1);
+    const error = { type: "ValueError", msg: "no data" };
+    expect(readPyTorchTrace({ ...rest, config: { ...config, kernels: "cuda" }, error }).header.notes).toEqual([
+      "attention and dropout are the kernels that CUDA has",
+      "the run raised ValueError: no data",
+      raised,
+    ]);
+    expect(readPyTorchTrace({ ...rest, config: { ...config, kernels: "cpu" } }).header.notes).toEqual([raised]);
+    expect(readPyTorchTrace(file([relu])).header.notes ?? []).toEqual([]);
+  });
+
   test("cannot be given back before it was saved", () => {
     expect(() =>
       readPyTorchTrace(

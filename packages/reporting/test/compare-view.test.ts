@@ -1,9 +1,9 @@
-import { peakMoment } from "@remat/memory";
+import { type MemoryMoment, peakMoment } from "@remat/memory";
 import { readPyTorchTrace } from "@remat/pytorch";
 import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import { sacStats } from "@remat/sac-core";
 import { goldenFiles, readGolden } from "@remat/testkit";
-import { type Trace, TraceBuilder } from "@remat/trace";
+import { Phase, type Trace, TraceBuilder } from "@remat/trace";
 import { describe, expect, it } from "vitest";
 import {
   type ComparedRun,
@@ -86,6 +86,68 @@ describe("a comparison", () => {
     expect(compareView(small, a100).modules[0].memoryBytes.before).toBe(0);
     const zero = compareView(small, small).totals[0].value;
     expect(zero).toEqual({ before: 0, after: 0, difference: 0, ratio: undefined });
+  });
+
+  /** A run of so many steps, whose model has these modules. */
+  const madeUp = (name: string, steps: number, fqns: readonly string[], brokenAt?: number): ComparedRun => {
+    const b = new TraceBuilder({ framework: "tfjs", device: "cpu", mode: "fake", allocationUnitBytes: 1 });
+    for (const fqn of fqns) b.module({ fqn, kind: "Dense", leaf: true });
+    for (let step = 0; step < steps; step++)
+      for (const phase of [Phase.forward, Phase.backward]) b.op({ name: "Relu", phase });
+    const trace = b.build(brokenAt === undefined ? undefined : { line: brokenAt, reason: "there is no end record" });
+    return { name, trace, modules: moduleTreeView(trace, new Map()) };
+  };
+  const notesOf = (before: ComparedRun, after: ComparedRun) => compareView(before, after).notes;
+
+  it("of other numbers of steps says how many each has, in either order", () => {
+    const [one, two, three] = [1, 2, 3].map((steps) => madeUp(`run ${steps}`, steps, ["net"]));
+    expect(notesOf(two, three)).toEqual(["run 2 is of 2 steps, run 3 of 3: totals are of all of them"]);
+    expect(notesOf(one, two)).toEqual(["run 1 is of 1 step, run 2 of 2: totals are of all of them"]);
+    expect(notesOf(two, one)).toEqual(["run 2 is of 2 steps, run 1 of 1: totals are of all of them"]);
+    expect(notesOf(two, two)).toEqual([]);
+    // Of a run without ops nothing is known.
+    expect(notesOf(madeUp("empty", 0, ["net"]), two)).toEqual([]);
+  });
+
+  it("takes runs that share less than half of the modules of the larger one for different models", () => {
+    const four = madeUp("four", 1, ["a", "b", "c", "d"]);
+    expect(notesOf(four, madeUp("half", 1, ["a", "b"]))).toEqual([]);
+    expect(notesOf(four, madeUp("less", 1, ["a", "x", "y"]))).toEqual([
+      "four and less are of different models: of 4 modules they have 1 in common",
+    ]);
+    expect(notesOf(madeUp("small", 1, ["x"]), four)).toEqual([
+      "small and four are of different models: of 4 modules they have 0 in common",
+    ]);
+    expect(notesOf(four, madeUp("bare", 1, []))).toEqual([]);
+  });
+
+  it("of a trace that breaks off says which it is, and where", () => {
+    const [whole, broken] = [madeUp("whole", 1, ["net"]), madeUp("broken", 1, ["net"], 7)];
+    expect(notesOf(whole, broken)).toEqual([expect.stringMatching(/^broken: .*line 7/)]);
+    expect(notesOf(broken, whole)).toEqual([expect.stringMatching(/^broken: .*line 7/)]);
+    expect(notesOf(broken, { ...broken, name: "other" })).toHaveLength(2);
+  });
+
+  it("lists categories by what the larger side holds of them, without those that neither does, and modules by name", () => {
+    const peak = (bytesByCategory: object) => ({ totalBytes: 0, bytesByCategory }) as unknown as MemoryMoment;
+    const [a, b] = [madeUp("a", 1, ["net", "net.a"]), madeUp("b", 1, ["net", "net.b"])];
+    const { categories, modules, totals } = compareView(
+      { ...a, peak: peak({ parameter: 10, gradient: 0, activation: 5 }) },
+      { ...b, peak: peak({ parameter: 20, activation: 50, buffer: 1 }) },
+    );
+    expect(
+      categories.map(({ name, value }) => [name, value.before, value.after, value.difference, value.ratio]),
+    ).toEqual([
+      ["activation", 5, 50, 45, 9],
+      ["parameter", 10, 20, 10, 1],
+      ["buffer", 0, 1, 1, undefined],
+    ]);
+    expect(modules.map(({ fqn, kind }) => [fqn, kind])).toEqual([
+      ["net", "Dense"],
+      ["net.a", "Dense"],
+      ["net.b", "Dense"],
+    ]);
+    expect(totals.at(-1)).toMatchObject({ name: "ops", unit: "count", value: { before: 2, after: 2, difference: 0 } });
   });
 
   it("is exported as a row for each number", () => {
