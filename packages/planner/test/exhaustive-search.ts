@@ -89,8 +89,10 @@ export function plainPeak(graph: PlanningGraph): number {
   ).peakBytes;
 }
 
-/** Budgets at which there is something to find: the smallest, one halfway to the plain order's peak, and the largest that no schedule keeps. */
+/** Budgets at which there is something to find: the smallest, one halfway to the plain order's peak, and the largest that no schedule keeps. If the plain order holds least, that one alone. */
 export function telltaleBudgets(graph: PlanningGraph, isFree: boolean): number[] {
   const least = smallestBudget(graph, isFree);
-  return [...new Set([least - 1, least, Math.floor((least + plainPeak(graph)) / 2)])].filter((bytes) => bytes > 0);
+  const peak = plainPeak(graph);
+  const within = least < peak ? [least, Math.floor((least + peak) / 2)] : [];
+  return [...new Set([least - 1, ...within])].filter((bytes) => bytes > 0);
 }

@@ -80,17 +80,18 @@ test("memory and cost stay those of the sequence, whatever is offloaded, moved a
 });
 
 describe.each([
-  ["graphs of 5 nodes", 5000, someGraphs(5, 60)],
-  ["graphs of 6 nodes", 12_000, someGraphs(6, 40)],
-  ["graphs of 7 nodes", 12_000, someGraphs(7, 10)],
-])("%s", (_name, iterations, graphs) => {
+  ["graphs of 5 nodes", 5000, someGraphs(5, 150)],
+  ["graphs of 6 nodes", 12_000, someGraphs(6, 100)],
+  ["graphs of 7 nodes", 12_000, someGraphs(7, 24)],
+])("%s", (_name, iterations, all) => {
+  const graphs = all.map(linked).filter((graph) => smallestBudget(graph, false) < peakOf(graph));
+
   test.each(["fixed", "free"] as const)(
     "with a link cost what the cheapest schedule costs, order %s",
     async (order) => {
       const given = checkedShare();
       let offloaded = 0;
-      for (const [i, plain] of graphs.entries()) {
-        const graph = linked(plain, i);
+      for (const graph of graphs) {
         for (const budgetBytes of telltaleBudgets(graph, order === "free")) {
           const cheapest = cheapestCost(graph, budgetBytes, order === "free");
           const found = await rematerialize(graph, { budgetBytes, order, iterations, boundTimeMs: 0 });
@@ -104,15 +105,14 @@ describe.each([
         }
       }
       // Otherwise it would be the test of recomputation.
-      if (order === "fixed") expect(offloaded).toBeGreaterThan(graphs.length / 10);
+      if (order === "fixed") expect(offloaded).toBeGreaterThan(graphs.length / 4);
     },
   );
 
   test("with a link no schedule is cheaper or smaller than the bounds", async () => {
     let tight = 0;
     let count = 0;
-    for (const [i, plain] of graphs.entries()) {
-      const graph = linked(plain, i);
+    for (const graph of graphs) {
       const plainCost = simulateSchedule(graph, plainOf(graph))!.cost;
       for (let budgetBytes = peakOf(graph) - 1; budgetBytes >= smallestBudget(graph, false); budgetBytes -= 2) {
         const cheapest = cheapestCost(graph, budgetBytes, false)!;

@@ -45,6 +45,32 @@ export function randomGraphs(maxNodes: number): fc.Arbitrary<PlanningGraph> {
     );
 }
 
+/** Graphs of a forward and a backward pass: each layer reads the one before, its backward pass the gradient and what the layer read; sizes and costs are random. */
+export const trainingGraphs: fc.Arbitrary<PlanningGraph> = fc
+  .array(fc.record({ cost: fc.integer({ min: 1, max: 9 }), bytes: fc.integer({ min: 1, max: 9 }) }), {
+    minLength: 5,
+    maxLength: 12,
+  })
+  .map((layers) => {
+    const count = layers.length;
+    const forward = layers.map(({ cost, bytes }, l) => ({
+      name: `f${l}`,
+      cost,
+      outputBytes: [bytes],
+      inputs: l === 0 ? [] : [[l - 1, 0] as const],
+    }));
+    const backward = layers.map((_, i) => {
+      const l = count - 1 - i;
+      return {
+        name: `b${l}`,
+        cost: layers[l].cost,
+        outputBytes: [layers[l].bytes],
+        inputs: [[count + i - 1, 0] as const, ...(l === 0 ? [] : [[l - 1, 0] as const])],
+      };
+    });
+    return planningGraph([...forward, ...backward]);
+  });
+
 /** Every DAG of `nodes` nodes in topological order, its bytes and costs drawn from its number. */
 export function allGraphs(nodes: number): PlanningGraph[] {
   const pairs: [number, number][] = [];

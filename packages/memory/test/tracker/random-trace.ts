@@ -17,7 +17,7 @@ export const actions: fc.Arbitrary<Action[]> = fc.array(
     fc.nat(1 << 20),
     fc.nat(5000),
   ),
-  { maxLength: 120 },
+  { minLength: 12, maxLength: 120 },
 );
 
 export const devices: readonly string[] = ["cuda:0", "cuda:1", "cpu"];
