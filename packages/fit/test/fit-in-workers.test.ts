@@ -67,6 +67,27 @@ describe("units in worker threads", () => {
     },
   );
 
+  it("that the cache knows are told as answered, and not asked for", async () => {
+    const cache = new UnitCache(join(folder, "known"), "key", unexpected);
+    const units = [1, 2, 3].map(unit);
+    cache.put(units[1], answerOf(units[1]));
+    const answered: (readonly [number, FitAnswer])[] = [];
+    const asked = new Set<number>();
+    const counts = new Set<number>();
+    const found = await fitInWorkers(units, {
+      ...options,
+      workers: 1,
+      cache,
+      onAnswer: (answer, index) => answered.push([index, answer]),
+      onProgress: ({ unit: { seed }, done }) => (asked.add(seed), counts.add(done)),
+    });
+    expect(found).toEqual(units.map(answerOf));
+    expect(answered).toEqual([1, 0, 2].map((i) => [i, answerOf(units[i])]));
+    expect([...asked]).toEqual([1, 3]);
+    expect([...counts]).toEqual([1, 2]);
+    expect(cache.get(units[2])).toEqual(answerOf(units[2]));
+  });
+
   it("are answered here where there is no file for threads", async () => {
     const units = [1, 2].map(unit);
     const file = pathToFileURL(join(folder, "none.mjs"));

@@ -59,12 +59,15 @@ describe("the batch of a configuration", () => {
     const checked = checkedShare();
     const grids = fc.record({
       steps: fc.constantFrom(...scaled),
-      batches: fc.uniqueArray(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 5 }),
-      memoryBytes: fc.integer({ min: 60_000, max: 900_000 }),
+      batches: fc.uniqueArray(fc.oneof(fc.constantFrom(2, 4, 8), fc.integer({ min: 1, max: 40 })), {
+        minLength: 2,
+        maxLength: 5,
+      }),
+      memoryBytes: fc.integer({ min: 150_000, max: 900_000 }),
       ranks: fc.constantFrom(1, 2, 8),
       precision: fc.constantFrom("f32" as const, "bf16" as const),
       way: fc.constantFrom("stock" as const, "recompute" as const, "offload" as const),
-      globalBatch: fc.option(fc.constantFrom(16, 48, 96), { nil: undefined }),
+      globalBatch: fc.option(fc.constantFrom(16, 48, 96), { nil: undefined, freq: 1 }),
       device: fc.constantFrom("a100", "l4"),
     });
     let fitting = 0;

@@ -1,12 +1,12 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { parseAst } from "vite";
 
 /**
  * Returns the unit tests of a package by how far they are from each of its sources: how many imports lead there.
  *
  * @param {string} folder of the package
- * @returns {(source: string) => readonly string[]} the tests that reach a source, the nearest first; paths are absolute
+ * @returns {(source: string) => readonly string[]} the tests that reach a source, the nearest first, before them one of its name; paths are absolute
  */
 export function testsByDistance(folder) {
   const read = (name) =>
@@ -26,7 +26,10 @@ export function testsByDistance(folder) {
   return (source) => {
     const reached = new Set([source]);
     for (const file of reached) for (const importer of importers.get(file) ?? []) reached.add(importer);
-    return [...reached].filter((file) => file.endsWith(".test.ts") && !file.endsWith(".e2e.test.ts"));
+    const tests = [...reached].filter((file) => file.endsWith(".test.ts") && !file.endsWith(".e2e.test.ts"));
+    // One that is named after the source comes first, even if it imports it through the package's entry.
+    const isNamesake = (file) => basename(file).startsWith(`${basename(source).replace(/\.tsx?$/, "")}.`);
+    return [...tests.filter(isNamesake), ...tests.filter((file) => !isNamesake(file))];
   };
 }
 

@@ -89,4 +89,9 @@ describe("the tests of a source", () => {
     expect(testsOf("src/a.ts").toSorted()).toEqual(["test/far.test.ts", "test/helped.test.ts"]);
     expect(testsOf("src/b.ts")).toEqual([]);
   });
+
+  it("begin with the one that is named after the source, however it gets there", () => {
+    writeFileSync(join(folder, "test/c.test.ts"), 'import { a } from "@remat/made-up";');
+    expect(testsOf("src/c.ts").slice(0, 2)).toEqual(["test/c.test.ts", "test/near.test.ts"]);
+  });
 });

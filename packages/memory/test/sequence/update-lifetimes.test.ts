@@ -11,6 +11,7 @@ import {
 import { expect, test } from "vitest";
 import { heldPeak } from "../../src/index.js";
 import { unrecomputedPeakBytes } from "../../src/sequence/index.js";
+import { freedByUpdates } from "../../src/sequence/update-lifetimes.js";
 
 /** A step whose update makes 100 + 100 bytes on the way to new weights of 50, with the mark before it. */
 function step(startMark: string | undefined, keepsGradient = false) {
@@ -66,4 +67,58 @@ test.each([
   const trace = step(startMark, keepsGradient);
   expect(heldPeak(trace).peakBytes).toBe(400);
   expect(unrecomputedPeakBytes(trace)).toBe(expected);
+});
+
+/** The op after which an update frees a storage that is made and read as told; the ops are numbered in their order. */
+function freedAfter(life: {
+  readonly startMark?: string;
+  /** Of a storage from before the update its category; else the update makes it. */
+  readonly before?: number;
+  readonly maker?: number;
+  readonly lastReader: number;
+  readonly becomes?: number;
+  readonly freed?: "inside" | "at the end" | "after an op";
+}): number {
+  const { startMark = minimizeUpdateStartMark, before, maker = 1, lastReader, becomes, freed = "inside" } = life;
+  const b = new TraceBuilder({ framework: "tfjs", device: "cpu", mode: "fake", allocationUnitBytes: 1, model: "m" });
+  const made = before === undefined ? -1 : b.allocate(4, "cpu", before);
+  b.op({ name: "Backward", phase: Phase.backward });
+  b.mark(startMark);
+  const storage = before === undefined ? b.allocate(4, "cpu", Category.temporary) : made;
+  b.op({ name: "First", phase: Phase.optimizer });
+  if (becomes !== undefined) b.categorize(storage, becomes);
+  b.op({ name: "Second", phase: Phase.optimizer });
+  if (freed === "inside") b.free(storage);
+  b.mark(updateEndMark);
+  if (freed === "at the end") b.free(storage);
+  b.op({ name: "Outside", phase: Phase.outside });
+  if (freed === "after an op") b.free(storage);
+  return freedByUpdates(b.build(), Int32Array.of(maker), Int32Array.of(lastReader))[storage];
+}
+
+test.each([
+  ["what it makes, after the op that reads it last", { lastReader: 2 }, 2],
+  ["what nothing reads, after the op that makes it", { lastReader: -1 }, 1],
+  ["what is disposed of at its very end", { lastReader: 2, freed: "at the end" }, 2],
+  ["nothing that is disposed of once another op has run", { lastReader: 2, freed: "after an op" }, -1],
+  ["nothing that no op has made", { maker: -1, lastReader: 2 }, -1],
+  [
+    "nothing that has become a variable, though it is disposed of",
+    { lastReader: 2, becomes: Category.optimizerState },
+    -1,
+  ],
+  ["nothing that was there before", { maker: 0, lastReader: 2, before: Category.activation }, -1],
+  ["no variable", { maker: 0, lastReader: 2, before: Category.parameter }, -1],
+  ["the gradients of minimize", { maker: 0, lastReader: 2, before: Category.gradient }, 2],
+  ["what becomes a gradient", { maker: 0, lastReader: 2, before: Category.temporary, becomes: Category.gradient }, 2],
+  ["a gradient that its first op reads last", { maker: 0, lastReader: 1, before: Category.gradient }, 1],
+  ["no gradient that it does not read", { maker: 0, lastReader: 0, before: Category.gradient }, -1],
+  [
+    "no gradient of somebody else's",
+    { startMark: updateStartMark, maker: 0, lastReader: 2, before: Category.gradient },
+    -1,
+  ],
+  ["nothing without an update", { startMark: "else", lastReader: 2 }, -1],
+] as const)("an update frees %s", (_, life, expected) => {
+  expect(freedAfter(life)).toBe(expected);
 });

@@ -4,6 +4,7 @@ import { type FrontOptions, ScheduleFront } from "../../src/checkpointing/schedu
 import { SharedEffort } from "../../src/checkpointing/search-effort.js";
 import { runInTurn, type SearchRunner } from "../../src/checkpointing/search-runner.js";
 import { planningGraph } from "../../src/graph/planning-graph.js";
+import { loadHighs } from "../../src/load-highs.js";
 import { cheapestCost, plainPeak, smallestBudget } from "../exhaustive-search.js";
 
 /** Three layers and their backward pass: without recomputation it holds 4 values of 8 bytes, at least 3. */
@@ -98,7 +99,8 @@ test("tells searches the signal, and who looks on what all have found so far", a
 });
 
 test("finds for every budget what the cheapest schedule costs, and nothing below the smallest", async () => {
-  const { front } = await begin();
+  const began = performance.now();
+  const { front, run } = await begin();
   await front.searchBest(peak, 1, 1);
   for (let budgetBytes = peak; budgetBytes >= least; budgetBytes -= 8) {
     await front.searchBest(budgetBytes, 1, 1);
@@ -109,6 +111,15 @@ test("finds for every budget what the cheapest schedule costs, and nothing below
   expect(front.isProvenInfeasible(least - 1)).toBe(true);
   expect(front.smallest().peakBytes).toBe(least);
   expect(front.smallestWithin(0)).toMatchObject({ peakBytes: peak, overhead: 0 });
+  // Since the call began, not since the clock did; and each change that was tried counts.
+  const { seconds, iterations } = front.smallest();
+  expect(seconds).toBeGreaterThan(0);
+  expect(1000 * seconds).toBeLessThan(performance.now() - began);
+  expect(iterations).toBe(
+    (await Promise.all(run.mock.results.map(({ value }) => value)))
+      .flat()
+      .reduce((sum, found) => sum + (found?.iterations ?? 0), 0),
+  );
 });
 
 test("searches nothing for a budget that the plain order keeps, nor for the smallest once it is found", async () => {
@@ -140,4 +151,31 @@ test("of a search that came to nothing counts what it began with", async () => {
   const { front } = await begin({}, { workers: 1, run: async (tasks) => tasks.map(() => undefined) });
   await front.searchBest(least, 1, 1);
   expect(front.cheapestWithin(peak)).toMatchObject({ cost: cost(peak), peakBytes: peak });
+});
+
+test.each([
+  [4000, 4],
+  [undefined, 2],
+])("a bound is looked for as long as is asked for, %s ms, else two seconds", async (boundTimeMs, seconds) => {
+  const { front } = await begin(boundTimeMs === undefined ? {} : { boundTimeMs });
+  const highs = await loadHighs();
+  const create = highs.createModel.bind(highs);
+  const limits: unknown[] = [];
+  const spy = vi.spyOn(highs, "createModel").mockImplementation(() => {
+    const model = create();
+    const set = model.options.set.bind(model.options);
+    vi.spyOn(model.options, "set").mockImplementation((given: object) => {
+      limits.push((given as { time_limit?: number }).time_limit);
+      return set(given as never);
+    });
+    return model;
+  });
+  try {
+    await front.bound({ ...front.plain, peakBytes: least, cost: cost(least), lowerBound: 0 }, 1);
+  } finally {
+    spy.mockRestore();
+  }
+  expect(limits.length).toBeGreaterThan(0);
+  // What the first program leaves of the time goes to the next.
+  expect(Math.ceil(Math.max(...(limits as number[])))).toBe(seconds);
 });

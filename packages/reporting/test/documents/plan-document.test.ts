@@ -115,6 +115,49 @@ describe("planDocument", () => {
     });
   });
 
+  it.each([
+    [3, 1, "25.0 %"],
+    [0.3, 0.1, "25.0 %"],
+    [0, 0, "0.0 %"],
+  ])("shows shares of the recomputed time: of %s and %s ms %s is the second", (one, other, share) => {
+    const group = (name: string, ms: number) => ({ name, runs: 1, ms, bytes: 4 });
+    const made = { recomputed: group("all", one + other), byModule: [group("one", one), group("other", other)] };
+    const parts = planDocument({ ...summary, ...made }).parts();
+    const table = parts.find((part) => part.kind === "table" && part.title === "Recomputed, by module");
+    if (table?.kind !== "table") throw new Error("expected a table of modules");
+    expect(table.rows.map(([name, , , of]) => [name, of])[1]).toEqual(["other", share]);
+  });
+
+  it.each([
+    [0, true],
+    [-1, false],
+  ])("is feasible if the peak is at most the budget: one of the peak and %s B: %s", (more, feasible) => {
+    const { peakBytes } = summary.points.find(({ name }) => name === "planned")!;
+    const within = { ...summary, plan: { ...plan, origin: { ...plan.origin, budgetBytes: peakBytes + more } } };
+    expect(planDocument(within).value()).toMatchObject({ feasible });
+    expect(planDocument(within, { isByPeak: false }).value()).not.toHaveProperty("feasible");
+  });
+
+  it("tells of a trace and a plan what they have, and nothing of what they have not", () => {
+    const linesOf = (change: object, origin: object = {}) => {
+      const header = { ...trace.header, model: undefined, frameworkVersion: undefined, backend: undefined, ...change };
+      const other = {
+        ...summary,
+        trace: Object.assign(Object.create(trace), { header }),
+        plan: { ...plan, origin: { ...plan.origin, ...origin } },
+      };
+      const [text] = planDocument({ ...other, pricedFor: undefined }).parts();
+      return text.kind === "text" ? text.lines : [];
+    };
+    const { framework, mode, device } = trace.header;
+    expect(linesOf({})[0]).toBe(`model: ${framework}, ${mode}, priced for ${device}; ${trace.ops.count} ops`);
+    expect(linesOf({ model: "net", frameworkVersion: "4.22.0", backend: "wasm" })[0]).toBe(
+      `net: ${framework} 4.22.0, ${mode} wasm backend, priced for ${device}; ${trace.ops.count} ops`,
+    );
+    expect(linesOf({}, { method: "m" })[1]).toMatch(/, method m; /);
+    expect(linesOf({}, { method: "m", iterations: 0, seed: 0 })[1]).toMatch(/, method m, 0 iterations, seed 0; /);
+  });
+
   it("says so where nothing is recomputed", () => {
     const idle = summarizePlan(unrecomputed, trace, { unrecomputed });
     expect(writeDocument(planDocument(idle), "table")).toContain("Nothing is recomputed");
