@@ -328,4 +328,35 @@ describe("which tensors are alive", () => {
     live.look([tensors[0]], 2);
     expect(fates()).toEqual([{ lost: 2, held: 2, count: 4 }]);
   });
+
+  it("are told by op, shapes, modules and names where no stack of theirs was taken", () => {
+    // 5 is the weight that a stack would have had.
+    for (const isVariable of [false, true]) {
+      const live = new LiveTensors(
+        () => 5,
+        () => "net.a",
+      );
+      for (let id = 0; id < 120; id++) {
+        live.made(tensorOf(id, { name: "w" }), birth, isVariable);
+        if (id % 3 === 2) live.endPeriod("step");
+      }
+      live.look([], 120);
+      expect(live.report()).toMatchObject([
+        {
+          op: isVariable ? "variable" : "mul",
+          line: undefined,
+          count: 120,
+          lost: 120,
+          held: 0,
+          shapes: ["float32 [4]"],
+          modules: ["net.a"],
+          names: isVariable ? ["w"] : [],
+          verdict: "growing",
+          countPerPeriod: 3,
+          bytesPerPeriod: 48,
+        },
+      ]);
+      expect(live.stacks).toEqual({ taken: 0, outlived: 120 });
+    }
+  });
 });

@@ -143,8 +143,25 @@ test("a bound is no more than the cheapest schedule costs; none is looked for in
   expect(bounded.lowerBound).toBeCloseTo(Math.min(loose.cost, cost(peak) + extraCost), 6);
   expect(bounded.lowerBound).toBeLessThanOrEqual(cost(least) + 1e-6);
   expect(bounded.lowerBound).toBeGreaterThanOrEqual(cost(peak));
+  expect(bounded.gap).toBe((bounded.cost - bounded.lowerBound) / bounded.cost);
   expect(await (await begin({ boundTimeMs: 0 })).front.bound(loose, 1)).toBe(loose);
   expect(await (await begin({ order: "free" })).front.bound(loose, 1)).toBe(loose);
+});
+
+test("the gap is what a schedule costs above what is proven, as a share of it", async () => {
+  const { front } = await begin(
+    {},
+    {
+      workers: 1,
+      run: async (tasks) => (await runInTurn(graph).run(tasks)).map((found) => ({ ...found!, lowerBound: cost(peak) })),
+    },
+  );
+  await front.searchBest(least, 1, 1);
+  expect(front.cheapestWithin(least)).toMatchObject({
+    cost: cost(least),
+    lowerBound: cost(peak),
+    gap: (cost(least) - cost(peak)) / cost(least),
+  });
 });
 
 test("of a search that came to nothing counts what it began with", async () => {
