@@ -1,5 +1,6 @@
 import { RematError } from "@remat/trace";
 import { describe, expect, test } from "vitest";
+import type { NvidiaGpu } from "../src/device-specs/nvidia-gpus.js";
 import { allocationUnits, deviceSpec, deviceSpecs, parseDeviceSpec } from "../src/index.js";
 
 describe("the device table", () => {
@@ -7,6 +8,23 @@ describe("the device table", () => {
     expect(spec.name).toBe(name);
     expect(spec.source).toMatch(/\w{5}/);
     expect(parseDeviceSpec(structuredClone(spec))).toEqual(spec);
+  });
+
+  test("an NVIDIA GPU without a link speed or a source does not compile", () => {
+    const gpu = { name: "new", peaks: { fp64: 1, fp32: 2, fp16: 4 }, memoryGBps: 100, memoryGiB: 8 } as const;
+    const whole: NvidiaGpu = { ...gpu, pcie: 5, nvlink: "none", source: "its datasheet" };
+    // @ts-expect-error: no generation of PCI Express
+    const unlinked: NvidiaGpu = { ...gpu, nvlink: "none", source: "its datasheet" };
+    // @ts-expect-error: nothing about NVLink
+    const unjoined: NvidiaGpu = { ...gpu, pcie: 5, source: "its datasheet" };
+    // @ts-expect-error: no source
+    const unsourced: NvidiaGpu = { ...gpu, pcie: 5, nvlink: "none" };
+    expect([whole, unlinked, unjoined, unsourced]).toHaveLength(4);
+  });
+
+  test("every name that people ask by is of one device", () => {
+    const names = ["a100-80gb", "a100-sxm", "h100-sxm", "h200-sxm", "v100-32gb", "v100-sxm2", "generic-cpu"];
+    expect(names.map((name) => deviceSpec(name).name)).toEqual(["a100", "a100", "h100", "h200", "v100", "v100", "cpu"]);
   });
 
   test("holds the devices that people ask for", () => {

@@ -1,18 +1,21 @@
-import type { DeviceSpec } from "@remat/trace";
 import { allocationUnits } from "./allocation-units.js";
+import type { KnownDevice } from "./known-device.js";
 
 /**
  * The GPU of an Apple chip: `cores` of 128 float32 lanes, a multiply-add a clock each; float16 runs at the same rate, float64 is
  * emulated and priced as float32. Memory is shared with the CPU and comes in several sizes, so it is not in the table.
  */
-function gpu(name: string, cores: number, clockGHz: number, memoryGBps: number, source: string): DeviceSpec {
+function gpu(name: string, cores: number, clockGHz: number, memoryGBps: number, source: string): KnownDevice {
   const tflops = Math.round(cores * 128 * 2 * clockGHz) / 1000;
   return {
-    name,
-    tflops: { float32: tflops, float16: tflops },
-    memoryGBps,
-    allocationUnitBytes: allocationUnits.host,
-    source,
+    spec: {
+      name,
+      tflops: { float32: tflops, float16: tflops },
+      memoryGBps,
+      allocationUnitBytes: allocationUnits.host,
+      source,
+    },
+    otherNames: [],
   };
 }
 
@@ -20,7 +23,7 @@ const measured = "cores and bandwidth: Apple's specifications; lanes and clock: 
 const listed = "cores and bandwidth: Apple's specifications; lanes and clock: as commonly measured, Apple names none";
 
 /** Each chip with all of its GPU cores. */
-export const appleGpus: readonly DeviceSpec[] = [
+export const appleGpus: readonly KnownDevice[] = [
   gpu("m1", 8, 1.278, 68.3, measured),
   gpu("m1-pro", 16, 1.296, 200, measured),
   gpu("m1-max", 32, 1.296, 400, measured),

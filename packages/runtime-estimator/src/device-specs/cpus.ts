@@ -1,5 +1,5 @@
-import type { DeviceSpec } from "@remat/trace";
 import { allocationUnits } from "./allocation-units.js";
+import type { KnownDevice } from "./known-device.js";
 
 /** `cores` at `clockGHz`, each with two fused multiply-add units of `lanes` float32 lanes. */
 function cpu(
@@ -7,22 +7,28 @@ function cpu(
   size: { readonly cores: number; readonly clockGHz: number; readonly lanes: number },
   memoryGBps: number,
   source: string,
-): DeviceSpec {
+  otherNames: readonly string[] = [],
+): KnownDevice {
   const float32 = (size.cores * size.clockGHz * size.lanes * 2 * 2) / 1000;
   return {
-    name,
-    tflops: { float64: float32 / 2, float32 },
-    memoryGBps,
-    allocationUnitBytes: allocationUnits.host,
-    source,
+    spec: {
+      name,
+      tflops: { float64: float32 / 2, float32 },
+      memoryGBps,
+      allocationUnitBytes: allocationUnits.host,
+      source,
+    },
+    otherNames,
   };
 }
 
 const fma = "two FMA units a core (Intel 64 and IA-32 Optimization Reference Manual)";
 
 /** No product but round figures of a kind of machine; a user's own spec is better. */
-export const cpus: readonly DeviceSpec[] = [
-  cpu("cpu", { cores: 8, clockGHz: 3, lanes: 8 }, 51.2, `8 AVX2 cores at 3 GHz, ${fma}; two channels of DDR4-3200`),
+export const cpus: readonly KnownDevice[] = [
+  cpu("cpu", { cores: 8, clockGHz: 3, lanes: 8 }, 51.2, `8 AVX2 cores at 3 GHz, ${fma}; two channels of DDR4-3200`, [
+    "generic-cpu",
+  ]),
   cpu(
     "cpu-core",
     { cores: 1, clockGHz: 3, lanes: 8 },

@@ -1,7 +1,11 @@
 import { type DeviceSpec, RematError } from "@remat/trace";
 import { appleGpus } from "./apple-gpus.js";
 import { cpus } from "./cpus.js";
+import type { KnownDevice } from "./known-device.js";
 import { nvidiaGpus } from "./nvidia-gpus.js";
+
+/** One entry for each device; the tables below are made from it. */
+const knownDevices: readonly KnownDevice[] = [...nvidiaGpus, ...appleGpus, ...cpus];
 
 /**
  * Figures of well-known devices by name: peak dense TFLOP/s by dtype, memory bandwidth in GB/s, memory and allocation unit in bytes,
@@ -11,18 +15,13 @@ import { nvidiaGpus } from "./nvidia-gpus.js";
  * deviceSpecs["h100"].memoryGBps; // 3350
  */
 export const deviceSpecs: Readonly<Record<string, DeviceSpec>> = Object.fromEntries(
-  [...nvidiaGpus, ...appleGpus, ...cpus].map((spec) => [spec.name, spec]),
+  knownDevices.map(({ spec }) => [spec.name, spec]),
 );
 
-const otherNames: Readonly<Record<string, string>> = {
-  "a100-80gb": "a100",
-  "a100-sxm": "a100",
-  "h100-sxm": "h100",
-  "h200-sxm": "h200",
-  "v100-32gb": "v100",
-  "v100-sxm2": "v100",
-  "generic-cpu": "cpu",
-};
+/** Devices by their own names and by the others that people ask for. */
+const byAnyName: ReadonlyMap<string, DeviceSpec> = new Map(
+  knownDevices.flatMap(({ spec, otherNames }) => [spec.name, ...otherNames].map((name) => [name, spec])),
+);
 
 /** The device that a step is priced for where nobody names one and it is to be trained elsewhere. */
 export const defaultDevice = "a100";
@@ -45,8 +44,8 @@ export function deviceSpec(name: string): DeviceSpec {
     .replace(/^(nvidia|apple|geforce|tesla)-/, "")
     .replace(/^(geforce|tesla)-/, "")
     .replace(/^rtx(?=\d)/, "rtx-");
-  const known = otherNames[key] ?? key;
-  if (Object.hasOwn(deviceSpecs, known)) return deviceSpecs[known];
+  const known = byAnyName.get(key);
+  if (known !== undefined) return known;
   throw new RematError(
     "DEVICE_UNKNOWN",
     `unknown device '${name}': expected one of ${Object.keys(deviceSpecs).join(", ")}; or give your own device's figures to parseDeviceSpec`,

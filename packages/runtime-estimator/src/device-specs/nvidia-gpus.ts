@@ -1,9 +1,11 @@
 import type { DeviceNetwork, DeviceSpec } from "@remat/trace";
 import { allocationUnits } from "./allocation-units.js";
+import type { KnownDevice } from "./known-device.js";
 
 const GiB = 2 ** 30;
 
-interface Figures {
+/** Peak dense TFLOP/s. @internal */
+export interface Peaks {
   /** With tensor cores, where the device has them for float64. */
   readonly fp64: number;
   /** Without tensor cores: what a float32 product takes unless TF32 is asked for. */
@@ -15,50 +17,46 @@ interface Figures {
   readonly bf16?: number;
 }
 
-/** By generation what 16 lanes move in a second, each way: 8, 16 or 32 GT/s a lane in 130 bits for 128 (PCI Express Base Specification 3.0, 4.0, 5.0). */
-const pcieGBps: Readonly<Record<number, number>> = { 3: 15.75, 4: 31.5, 5: 63 };
-
-/** The generation of PCI Express that the datasheet names, with 16 lanes. */
-const pcieOf: Readonly<Record<string, number>> = {
-  a100: 4,
-  "a100-40gb": 4,
-  "a100-pcie": 4,
-  h100: 5,
-  "h100-pcie": 5,
-  "h100-nvl": 5,
-  h200: 5,
-  l4: 4,
-  l40s: 4,
-  t4: 3,
-  v100: 3,
-  "v100-16gb": 3,
-  "v100-pcie": 3,
-  a10: 4,
-  "rtx-4090": 4,
-  "rtx-3090": 4,
-};
-
-/** What a network card sends for each device, in GB/s, in the vendor's own systems: DGX-1 (4 × 100 Gb/s for 8), DGX A100 (8 × 200), DGX H100 (8 × 400). */
-const cardGBps = { dgx1: 6.25, dgxA100: 25, dgxH100: 50 } as const;
-
-/** Devices whose datasheet names NVLink, by half of what it names, which is both ways together. */
-const nvlinkOf: Readonly<Record<string, readonly [nodeGBps: number, betweenGBps: number]>> = {
-  v100: [150, cardGBps.dgx1],
-  "v100-16gb": [150, cardGBps.dgx1],
-  a100: [300, cardGBps.dgxA100],
-  "a100-40gb": [300, cardGBps.dgxA100],
-  h100: [450, cardGBps.dgxH100],
-  h200: [450, cardGBps.dgxH100],
-};
-
-/** Eight in a node, by NVLink or else PCI Express; a card of 100 Gb/s for each where no system of the vendor's is known. Latencies as NCCL's rings show them. */
-function networkOf(name: string): DeviceNetwork {
-  const [nodeGBps, betweenGBps] = nvlinkOf[name] ?? [pcieGBps[pcieOf[name]], 12.5];
-  return { perNode: 8, nodeGBps, betweenGBps, latencyUs: 5 };
+/** Everything that is known of a GPU. A new one must give its links and source. @internal */
+export interface NvidiaGpu {
+  readonly name: string;
+  readonly otherNames?: readonly string[];
+  readonly peaks: Peaks;
+  readonly memoryGBps: number;
+  readonly memoryGiB: number;
+  /** The generation of PCI Express that the datasheet names, with 16 lanes. */
+  readonly pcie: keyof typeof pcieGBps;
+  /** The NVLink system that it is sold in, or `none`: then a node is joined by PCI Express. */
+  readonly nvlink: DeviceNetwork | "none";
+  /** The document that the figures come from. */
+  readonly source: string;
 }
 
-function gpu(name: string, peak: Figures, memoryGBps: number, memoryGiB: number, source: string): DeviceSpec {
-  const { fp64, fp32, tf32, fp16, bf16 } = peak;
+/** By generation what 16 lanes move in a second, each way: 8, 16 or 32 GT/s a lane in 130 bits for 128 (PCI Express Base Specification 3.0, 4.0, 5.0). */
+const pcieGBps = { 3: 15.75, 4: 31.5, 5: 63 } as const;
+
+/** Eight in a node, with latencies as NCCL's rings show them. */
+const nodeOfEight = (nodeGBps: number, betweenGBps: number): DeviceNetwork => ({
+  perNode: 8,
+  nodeGBps,
+  betweenGBps,
+  latencyUs: 5,
+});
+
+// The vendor's own systems: NVLink is half of what datasheets name, which is both ways together; between nodes it is a network card's share for each device.
+/** Network cards: 4 × 100 Gb/s for 8 devices. */
+const dgx1: DeviceNetwork = nodeOfEight(150, 6.25);
+/** Network cards: 8 × 200 Gb/s. */
+const dgxA100: DeviceNetwork = nodeOfEight(300, 25);
+/** Network cards: 8 × 400 Gb/s. */
+const dgxH100: DeviceNetwork = nodeOfEight(450, 50);
+
+/** Where no system of the vendor's is known: a network card of 100 Gb/s for each device. */
+const overPcie = (linkGBps: number): DeviceNetwork => nodeOfEight(linkGBps, 12.5);
+
+function specOf({ name, peaks, memoryGBps, memoryGiB, pcie, nvlink, source }: NvidiaGpu): DeviceSpec {
+  const { fp64, fp32, tf32, fp16, bf16 } = peaks;
+  const linkGBps = pcieGBps[pcie];
   return {
     name,
     tflops: {
@@ -70,59 +68,174 @@ function gpu(name: string, peak: Figures, memoryGBps: number, memoryGiB: number,
     },
     memoryGBps,
     memoryBytes: memoryGiB * GiB,
-    linkGBps: pcieGBps[pcieOf[name]],
-    network: networkOf(name),
+    linkGBps,
+    network: nvlink === "none" ? overPcie(linkGBps) : nvlink,
     allocationUnitBytes: allocationUnits.pytorchCuda,
     source,
   };
 }
 
-const ampere = { fp64: 19.5, fp32: 19.5, tf32: 156, fp16: 312, bf16: 312 };
-const hopper = { fp64: 67, fp32: 67, tf32: 494.7, fp16: 989.4, bf16: 989.4 };
+const ampere: Peaks = { fp64: 19.5, fp32: 19.5, tf32: 156, fp16: 312, bf16: 312 };
+const hopper: Peaks = { fp64: 67, fp32: 67, tf32: 494.7, fp16: 989.4, bf16: 989.4 };
+const volta: Peaks = { fp64: 7.8, fp32: 15.7, fp16: 125 };
 const a100 = "NVIDIA A100 Tensor Core GPU datasheet (June 2021)";
 const h100 = "NVIDIA H100 Tensor Core GPU datasheet; dense is half of the sparse figures printed there";
 const v100 = "NVIDIA V100 Tensor Core GPU datasheet (January 2020)";
 
 /** Peak dense figures of datasheets; no sparsity. */
-export const nvidiaGpus: readonly DeviceSpec[] = [
-  gpu("a100", ampere, 2039, 80, `${a100}: 80 GB SXM`),
-  gpu("a100-40gb", ampere, 1555, 40, `${a100}: 40 GB SXM`),
-  gpu("a100-pcie", ampere, 1935, 80, `${a100}: 80 GB PCIe`),
-  gpu("h100", hopper, 3350, 80, `${h100}: SXM`),
-  gpu("h100-pcie", { fp64: 51, fp32: 51, tf32: 378, fp16: 756, bf16: 756 }, 2000, 80, `${h100}: PCIe`),
-  gpu("h100-nvl", { fp64: 60, fp32: 60, tf32: 417.5, fp16: 835.5, bf16: 835.5 }, 3900, 94, `${h100}: NVL`),
-  gpu("h200", hopper, 4800, 141, "NVIDIA H200 Tensor Core GPU datasheet: SXM; dense is half of the sparse figures"),
-  gpu("l4", { fp64: 0.47, fp32: 30.3, tf32: 60, fp16: 121, bf16: 121 }, 300, 24, "NVIDIA L4 datasheet; dense is half"),
-  gpu(
-    "l40s",
-    { fp64: 1.43, fp32: 91.6, tf32: 183, fp16: 362, bf16: 362 },
-    864,
-    48,
-    "NVIDIA L40S datasheet; float64 is 1/64 of float32",
-  ),
-  gpu("t4", { fp64: 0.25, fp32: 8.1, fp16: 65 }, 320, 16, "NVIDIA T4 datasheet; float64 is 1/32 of float32"),
-  gpu("v100", { fp64: 7.8, fp32: 15.7, fp16: 125 }, 900, 32, `${v100}: 32 GB SXM2`),
-  gpu("v100-16gb", { fp64: 7.8, fp32: 15.7, fp16: 125 }, 900, 16, `${v100}: 16 GB SXM2`),
-  gpu("v100-pcie", { fp64: 7, fp32: 14, fp16: 112 }, 900, 32, `${v100}: 32 GB PCIe`),
-  gpu(
-    "a10",
-    { fp64: 0.49, fp32: 31.2, tf32: 62.5, fp16: 125, bf16: 125 },
-    600,
-    24,
-    "NVIDIA A10 datasheet; float64 is 1/64 of float32",
-  ),
-  gpu(
-    "rtx-4090",
-    { fp64: 1.29, fp32: 82.6, tf32: 82.6, fp16: 165.2, bf16: 165.2 },
-    1008,
-    24,
-    "NVIDIA Ada GPU architecture whitepaper, appendix A: RTX 4090, tensor cores accumulating in float32",
-  ),
-  gpu(
-    "rtx-3090",
-    { fp64: 0.56, fp32: 35.6, tf32: 35.6, fp16: 71, bf16: 71 },
-    936,
-    24,
-    "NVIDIA Ampere GA102 GPU architecture whitepaper: RTX 3090, tensor cores accumulating in float32",
-  ),
+const gpus: readonly NvidiaGpu[] = [
+  {
+    name: "a100",
+    otherNames: ["a100-80gb", "a100-sxm"],
+    peaks: ampere,
+    memoryGBps: 2039,
+    memoryGiB: 80,
+    pcie: 4,
+    nvlink: dgxA100,
+    source: `${a100}: 80 GB SXM`,
+  },
+  {
+    name: "a100-40gb",
+    peaks: ampere,
+    memoryGBps: 1555,
+    memoryGiB: 40,
+    pcie: 4,
+    nvlink: dgxA100,
+    source: `${a100}: 40 GB SXM`,
+  },
+  {
+    name: "a100-pcie",
+    peaks: ampere,
+    memoryGBps: 1935,
+    memoryGiB: 80,
+    pcie: 4,
+    nvlink: "none",
+    source: `${a100}: 80 GB PCIe`,
+  },
+  {
+    name: "h100",
+    otherNames: ["h100-sxm"],
+    peaks: hopper,
+    memoryGBps: 3350,
+    memoryGiB: 80,
+    pcie: 5,
+    nvlink: dgxH100,
+    source: `${h100}: SXM`,
+  },
+  {
+    name: "h100-pcie",
+    peaks: { fp64: 51, fp32: 51, tf32: 378, fp16: 756, bf16: 756 },
+    memoryGBps: 2000,
+    memoryGiB: 80,
+    pcie: 5,
+    nvlink: "none",
+    source: `${h100}: PCIe`,
+  },
+  {
+    name: "h100-nvl",
+    peaks: { fp64: 60, fp32: 60, tf32: 417.5, fp16: 835.5, bf16: 835.5 },
+    memoryGBps: 3900,
+    memoryGiB: 94,
+    pcie: 5,
+    nvlink: "none",
+    source: `${h100}: NVL`,
+  },
+  {
+    name: "h200",
+    otherNames: ["h200-sxm"],
+    peaks: hopper,
+    memoryGBps: 4800,
+    memoryGiB: 141,
+    pcie: 5,
+    nvlink: dgxH100,
+    source: "NVIDIA H200 Tensor Core GPU datasheet: SXM; dense is half of the sparse figures",
+  },
+  {
+    name: "l4",
+    peaks: { fp64: 0.47, fp32: 30.3, tf32: 60, fp16: 121, bf16: 121 },
+    memoryGBps: 300,
+    memoryGiB: 24,
+    pcie: 4,
+    nvlink: "none",
+    source: "NVIDIA L4 datasheet; dense is half",
+  },
+  {
+    name: "l40s",
+    peaks: { fp64: 1.43, fp32: 91.6, tf32: 183, fp16: 362, bf16: 362 },
+    memoryGBps: 864,
+    memoryGiB: 48,
+    pcie: 4,
+    nvlink: "none",
+    source: "NVIDIA L40S datasheet; float64 is 1/64 of float32",
+  },
+  {
+    name: "t4",
+    peaks: { fp64: 0.25, fp32: 8.1, fp16: 65 },
+    memoryGBps: 320,
+    memoryGiB: 16,
+    pcie: 3,
+    nvlink: "none",
+    source: "NVIDIA T4 datasheet; float64 is 1/32 of float32",
+  },
+  {
+    name: "v100",
+    otherNames: ["v100-32gb", "v100-sxm2"],
+    peaks: volta,
+    memoryGBps: 900,
+    memoryGiB: 32,
+    pcie: 3,
+    nvlink: dgx1,
+    source: `${v100}: 32 GB SXM2`,
+  },
+  {
+    name: "v100-16gb",
+    peaks: volta,
+    memoryGBps: 900,
+    memoryGiB: 16,
+    pcie: 3,
+    nvlink: dgx1,
+    source: `${v100}: 16 GB SXM2`,
+  },
+  {
+    name: "v100-pcie",
+    peaks: { fp64: 7, fp32: 14, fp16: 112 },
+    memoryGBps: 900,
+    memoryGiB: 32,
+    pcie: 3,
+    nvlink: "none",
+    source: `${v100}: 32 GB PCIe`,
+  },
+  {
+    name: "a10",
+    peaks: { fp64: 0.49, fp32: 31.2, tf32: 62.5, fp16: 125, bf16: 125 },
+    memoryGBps: 600,
+    memoryGiB: 24,
+    pcie: 4,
+    nvlink: "none",
+    source: "NVIDIA A10 datasheet; float64 is 1/64 of float32",
+  },
+  {
+    name: "rtx-4090",
+    peaks: { fp64: 1.29, fp32: 82.6, tf32: 82.6, fp16: 165.2, bf16: 165.2 },
+    memoryGBps: 1008,
+    memoryGiB: 24,
+    pcie: 4,
+    nvlink: "none",
+    source: "NVIDIA Ada GPU architecture whitepaper, appendix A: RTX 4090, tensor cores accumulating in float32",
+  },
+  {
+    name: "rtx-3090",
+    peaks: { fp64: 0.56, fp32: 35.6, tf32: 35.6, fp16: 71, bf16: 71 },
+    memoryGBps: 936,
+    memoryGiB: 24,
+    pcie: 4,
+    nvlink: "none",
+    source: "NVIDIA Ampere GA102 GPU architecture whitepaper: RTX 3090, tensor cores accumulating in float32",
+  },
 ];
+
+/** NVIDIA's GPUs, each with its links, network and source. */
+export const nvidiaGpus: readonly KnownDevice[] = gpus.map((gpu) => ({
+  spec: specOf(gpu),
+  otherNames: gpu.otherNames ?? [],
+}));
