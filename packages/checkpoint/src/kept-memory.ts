@@ -7,10 +7,13 @@ import { backend } from "@tensorflow/tfjs-core";
  * @internal
  */
 export class KeptMemory {
-  private constructor(
-    private readonly freed: NonNullable<ReturnType<typeof currentBackend>["freedMemory"]>,
-    private readonly instance: object,
-  ) {}
+  private readonly freed: NonNullable<ReturnType<typeof currentBackend>["freedMemory"]>;
+  private readonly instance: object;
+
+  private constructor(freed: NonNullable<ReturnType<typeof currentBackend>["freedMemory"]>, instance: object) {
+    this.freed = freed;
+    this.instance = instance;
+  }
 
   /** Undefined on a backend that keeps nothing. In fake mode it is the backend without its device that does. */
   static here(): KeptMemory | undefined {

@@ -12,6 +12,10 @@ import type { PatchSet } from "./patch-set.js";
 let nextStorageId = 0;
 
 class Buffer implements Storage {
+  readonly table: StorageTable;
+  readonly bytes: number;
+  readonly backend: string;
+  readonly fresh: boolean;
   readonly id = nextStorageId++;
   /** `DataId`s that live in it. */
   dataIds = 1;
@@ -19,12 +23,12 @@ class Buffer implements Storage {
   private list: readonly Storage[] | undefined;
   isEvicted = false;
 
-  constructor(
-    readonly table: StorageTable,
-    readonly bytes: number,
-    readonly backend: string,
-    readonly fresh: boolean,
-  ) {}
+  constructor(table: StorageTable, bytes: number, backend: string, fresh: boolean) {
+    this.table = table;
+    this.bytes = bytes;
+    this.backend = backend;
+    this.fresh = fresh;
+  }
 
   get alone(): readonly Storage[] {
     this.list ??= [this];
@@ -83,6 +87,7 @@ const isDataStorage = (value: unknown): value is DataStorage<DataEntry> =>
  * @internal
  */
 export class StorageTable {
+  private readonly listener: StorageListener;
   private readonly attached: AttachedBackend[] = [];
   /** What happened during the kernel: bytes of new data, or -1 where it went. The arrays keep their length, lest they grow anew for every op. */
   private readonly heldDataIds: DataId[] = [];
@@ -96,7 +101,9 @@ export class StorageTable {
   /** Outputs of the kernel that runs whose data is to go to an evicted `DataId`. */
   private readonly adopted = new Map<DataId, DataId>();
 
-  constructor(private readonly listener: StorageListener) {}
+  constructor(listener: StorageListener) {
+    this.listener = listener;
+  }
 
   attach(name: string, instance: EngineBackend, patches: PatchSet): void {
     const backend = bufferBackend(name, instance);

@@ -158,15 +158,18 @@ function runGradients(
 }
 
 class RecordedNode implements TapeNode {
+  readonly kind: TapeNode["kind"];
+  readonly op: TapeNode["op"];
+  readonly scope: TapeNode["scope"];
+  private readonly added: EngineTapeNode;
   readonly sequence: number = nextNodeSequence++;
   readonly outputs: readonly Tensor[];
 
-  constructor(
-    readonly kind: TapeNode["kind"],
-    readonly op: TapeNode["op"],
-    readonly scope: TapeNode["scope"],
-    private readonly added: EngineTapeNode,
-  ) {
+  constructor(kind: TapeNode["kind"], op: TapeNode["op"], scope: TapeNode["scope"], added: EngineTapeNode) {
+    this.kind = kind;
+    this.op = op;
+    this.scope = scope;
+    this.added = added;
     this.outputs = added.outputs;
   }
 

@@ -6,6 +6,7 @@ const free = 6;
 
 /** Decides at which ends of periods a census is taken: all of the heap is walked for it. */
 export class CensusSchedule {
+  private readonly now: () => number;
   private periods = 0;
   private next = firstAfter;
   private oldId = 0;
@@ -13,7 +14,8 @@ export class CensusSchedule {
   private spentMs = 0;
   private readonly startedAt: number;
 
-  constructor(private readonly now: () => number) {
+  constructor(now: () => number) {
+    this.now = now;
     this.startedAt = now();
   }
 

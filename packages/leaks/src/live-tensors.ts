@@ -26,17 +26,20 @@ class Fates {
 
 /** Tensors by what they are, or by the line that made them, with a row of counts. */
 class Group extends Fates {
+  readonly row: number;
+  readonly op: string;
+  readonly isVariable: boolean;
+  readonly isInTidy: boolean;
   readonly shapes = new Set<string>();
   readonly modules = new Set<string>();
   readonly names = new Set<string>();
 
-  constructor(
-    readonly row: number,
-    readonly op: string,
-    readonly isVariable: boolean,
-    readonly isInTidy: boolean,
-  ) {
+  constructor(row: number, op: string, isVariable: boolean, isInTidy: boolean) {
     super();
+    this.row = row;
+    this.op = op;
+    this.isVariable = isVariable;
+    this.isInTidy = isInTidy;
   }
 
   note({ tensor, isVariable, module }: Young): void {
@@ -48,15 +51,12 @@ class Group extends Fates {
 
 /** The tensors that one line makes by one op. Counts are estimates where only some stacks were taken. */
 class Maker extends Group {
+  readonly site: SourceSite;
   readonly kinds = new Set<Kind>();
 
-  constructor(
-    row: number,
-    op: string,
-    readonly site: SourceSite,
-    { isVariable, birth }: Pick<Young, "isVariable" | "birth">,
-  ) {
+  constructor(row: number, op: string, site: SourceSite, { isVariable, birth }: Pick<Young, "isVariable" | "birth">) {
     super(row, op, isVariable, birth.isInTidy);
+    this.site = site;
   }
 }
 
@@ -102,17 +102,20 @@ type Fate = "alive" | "lost" | "held";
 
 /** Tensors of a kind that one maker made, or of which that is not known, and whose stacks had the same odds. */
 class Origin {
+  readonly kind: Kind;
+  /** Undefined if their stacks were not taken. */
+  readonly maker: number | undefined;
+  /** How many tensors of its kind each stands for, or would have stood for. */
+  readonly weight: number;
   alive = 0;
   lost = 0;
   held = 0;
 
-  constructor(
-    readonly kind: Kind,
-    /** Undefined if their stacks were not taken. */
-    readonly maker: number | undefined,
-    /** How many tensors of its kind each stands for, or would have stood for. */
-    readonly weight: number,
-  ) {}
+  constructor(kind: Kind, maker: number | undefined, weight: number) {
+    this.kind = kind;
+    this.maker = maker;
+    this.weight = weight;
+  }
 }
 
 /** More makers and kinds than any program has lines; the tensors of further ones are counted together. */
@@ -134,6 +137,8 @@ const fewestOfShares = 10;
 
 /** Which tensors are alive, by who made them. */
 export class LiveTensors {
+  private readonly takeStack: Stacks["take"];
+  private readonly runningModule: () => string | undefined;
   count = 0;
   bytes = 0;
   private ended = 0;
@@ -161,10 +166,10 @@ export class LiveTensors {
   private readonly heldData = new WeakSet<DataId>();
   private readonly stackCounts = { taken: 0, outlived: 0 };
 
-  constructor(
-    private readonly takeStack: Stacks["take"],
-    private readonly runningModule: () => string | undefined = () => undefined,
-  ) {}
+  constructor(takeStack: Stacks["take"], runningModule: () => string | undefined = () => undefined) {
+    this.takeStack = takeStack;
+    this.runningModule = runningModule;
+  }
 
   made(tensor: Tensor, birth: TensorBirth, isVariable: boolean): void {
     if (isVariable && this.isReassigned(tensor)) return;

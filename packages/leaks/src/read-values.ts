@@ -25,6 +25,7 @@ interface Read {
 
 /** Arrays that `data` and `dataSync` gave, so as to find those that a program holds on to: their tensors may be gone. */
 export class ReadValues {
+  private readonly takeStack: Stacks["take"];
   private reads = new Set<Read>();
   private readonly readOf = new WeakMap<ArrayBufferView, Read>();
   private held: readonly Read[] = [];
@@ -35,7 +36,9 @@ export class ReadValues {
   /** By line: how many periods were over at the first read. */
   private readonly firstAt = new Map<string, number>();
 
-  constructor(private readonly takeStack: Stacks["take"]) {}
+  constructor(takeStack: Stacks["take"]) {
+    this.takeStack = takeStack;
+  }
 
   read(values: ArrayBufferView, dataId: DataId): void {
     if (values.byteLength < leastBytes || this.readOf.has(values) || this.reads.size >= mostReads) return;

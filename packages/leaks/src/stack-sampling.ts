@@ -34,6 +34,8 @@ export interface Chosen<T> {
  * more than their part of the time are thinned out; the others are left whole.
  */
 export class StackSampling {
+  private readonly now: () => number;
+  private readonly allowance: StackAllowance;
   private taken = 0;
   private readonly streams: StackStream[] = [];
   /** The part of the time that each stream may take. */
@@ -43,11 +45,9 @@ export class StackSampling {
   private spentMs = 0;
   private readonly startedAt: number;
 
-  constructor(
-    private readonly now: () => number,
-    private readonly allowance: StackAllowance,
-    seed = 0x9e3779b9,
-  ) {
+  constructor(now: () => number, allowance: StackAllowance, seed = 0x9e3779b9) {
+    this.now = now;
+    this.allowance = allowance;
     this.part = allowance.share;
     this.startedAt = now();
     this.state = seed | 1;

@@ -25,6 +25,7 @@ export interface StackLimits extends Partial<StackAllowance> {
 
 /** Takes stacks within limits, more of them for tensors that are likely to outlive their period. */
 export class Stacks {
+  private readonly takeStack: () => ReadSite;
   /** Few, and the most likely of all to outlive their period. */
   private readonly variables: StackSampling;
   private readonly likely: StackSampling;
@@ -32,11 +33,8 @@ export class Stacks {
   private readonly early: StackSampling;
   private readonly streams = new Map<StackPurpose, StackStream>();
 
-  constructor(
-    now: () => number,
-    private readonly takeStack: () => ReadSite,
-    { share = 0.04, free = 4000, seed }: StackLimits = {},
-  ) {
+  constructor(now: () => number, takeStack: () => ReadSite, { share = 0.04, free = 4000, seed }: StackLimits = {}) {
+    this.takeStack = takeStack;
     this.variables = new StackSampling(now, { share: share / 2, free }, seed);
     this.likely = new StackSampling(now, { share, free }, seed);
     this.unlikely = new StackSampling(now, { share: share / 8, free: free / 4 }, seed);

@@ -14,6 +14,10 @@ export interface TrackedModule {
 
 /** @internal */
 export class ModuleEntry implements TrackedModule {
+  readonly fqn: string;
+  readonly kind: string;
+  readonly layer: Layer | undefined;
+  private readonly owned: () => Weights;
   /** As the trace has it; whether a scope is a leaf shows only when something runs in it. */
   readonly recorded: { readonly fqn: string; readonly kind: string; leaf: boolean };
   /** The layers whose weights are its weights. */
@@ -26,11 +30,15 @@ export class ModuleEntry implements TrackedModule {
   plan: ContainerPlan | undefined;
 
   constructor(
-    readonly fqn: string,
-    readonly kind: string,
-    readonly layer: Layer | undefined,
-    private readonly owned: () => Weights = () => ({ parameters: [], buffers: [] }),
+    fqn: string,
+    kind: string,
+    layer: Layer | undefined,
+    owned: () => Weights = () => ({ parameters: [], buffers: [] }),
   ) {
+    this.fqn = fqn;
+    this.kind = kind;
+    this.layer = layer;
+    this.owned = owned;
     this.recorded = { fqn, kind, leaf: true };
   }
 

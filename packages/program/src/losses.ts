@@ -12,13 +12,15 @@ import type { ThreadReport } from "./thread-report.js";
 
 /** Collects what the runner and the program's threads could not write or read in the program's folder. The first counts. @internal */
 export class Losses {
+  private readonly folder: string;
   private failure: FailedOperation | undefined;
   private isSignalled = false;
   private readonly heard = (): void => {
     this.isSignalled = true;
   };
 
-  constructor(private readonly folder: string) {
+  constructor(folder: string) {
+    this.folder = folder;
     process.on(lossSignal, this.heard);
     this.attempt(join(folder, lossMarkName), (path) => writeFileSync(path, ""));
   }

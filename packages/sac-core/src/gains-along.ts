@@ -11,17 +11,17 @@ export interface GainOptions {
 
 /** What freeing the results of some ops, one after the other, has given back so far, with those of the groups that they head. */
 export class GainsAlong {
+  private readonly stats: SACStats;
+  private readonly order: SACGreedyOrderMeta;
   memoryBytes = 0;
   runtimeMs = 0;
   private readonly counted: Uint8Array;
   private readonly isHead: Uint8Array;
   private readonly countsTwice: boolean;
 
-  constructor(
-    private readonly stats: SACStats,
-    private readonly order: SACGreedyOrderMeta,
-    { asPytorch = false }: GainOptions,
-  ) {
+  constructor(stats: SACStats, order: SACGreedyOrderMeta, { asPytorch = false }: GainOptions) {
+    this.stats = stats;
+    this.order = order;
     this.counted = new Uint8Array(stats.memoryBytes.length);
     this.isHead = new Uint8Array(stats.memoryBytes.length);
     this.countsTwice = asPytorch;

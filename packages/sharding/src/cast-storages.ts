@@ -366,7 +366,11 @@ class DtypeFlow {
 
 /** What is found of the tensors that an op reads. */
 class IslandReads {
-  constructor(readonly islands: FloatIslands) {}
+  readonly islands: FloatIslands;
+
+  constructor(islands: FloatIslands) {
+    this.islands = islands;
+  }
 
   /** Of the first tensor: whether it is in the lower dtype. */
   first: boolean | undefined;

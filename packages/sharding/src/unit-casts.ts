@@ -7,6 +7,10 @@ import type { StorageRoles } from "./storage-roles.js";
 
 /** What sharded modules cast where they begin and end: what they are given and return, and the gradients of that. @internal */
 export class UnitCasts {
+  private readonly trace: Trace;
+  private readonly dtypes: StorageDtypes;
+  private readonly scope: CastScope;
+  private readonly ofParameters: StorageRoles["gradients"];
   readonly explicit: Map<number, { storage: number; dtype: string }[]> = new Map();
   readonly inputs: Map<number, Set<number>> = new Map();
   readonly gradients: Map<number, Map<number, string>> = new Map();
@@ -15,12 +19,11 @@ export class UnitCasts {
   private readonly oneFloat: boolean;
 
   /** @param ofParameters gradients of parameters */
-  constructor(
-    private readonly trace: Trace,
-    private readonly dtypes: StorageDtypes,
-    private readonly scope: CastScope,
-    private readonly ofParameters: StorageRoles["gradients"],
-  ) {
+  constructor(trace: Trace, dtypes: StorageDtypes, scope: CastScope, ofParameters: StorageRoles["gradients"]) {
+    this.trace = trace;
+    this.dtypes = dtypes;
+    this.scope = scope;
+    this.ofParameters = ofParameters;
     this.oneFloat = trace.header.framework === "tfjs";
   }
 

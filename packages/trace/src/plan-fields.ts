@@ -2,14 +2,17 @@ import { excerpt } from "./trace-field-error.js";
 
 /** Says which field of a plan's file is not as it should be; {@link readList} puts in front of it where it stands. @internal */
 export class PlanFieldError extends Error {
-  constructor(
-    readonly field: string,
-    readonly expected: string,
-    readonly found: unknown,
-  ) {
+  readonly field: string;
+  readonly expected: string;
+  readonly found: unknown;
+
+  constructor(field: string, expected: string, found: unknown) {
     super(
       `${field}: expected ${expected}, found ${typeof found === "string" ? JSON.stringify(found) : excerpt(found)}`,
     );
+    this.field = field;
+    this.expected = expected;
+    this.found = found;
   }
 }
 

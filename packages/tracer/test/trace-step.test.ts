@@ -185,11 +185,13 @@ describe("traceFakeStep", () => {
 
 it("takes a definition that a class makes, whose methods read its fields", async () => {
   class Net {
+    private readonly context: ModelContext;
     readonly name = "Net";
     readonly parameters: Record<string, tf.Variable>;
     private readonly scale: tf.Scalar;
 
-    constructor(private readonly context: ModelContext) {
+    constructor(context: ModelContext) {
+      this.context = context;
       this.parameters = { "Net.weight": tf.variable(tf.ones([3, 2])) };
       this.scale = tf.scalar(0.5);
     }

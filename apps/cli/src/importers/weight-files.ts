@@ -19,17 +19,17 @@ const mostShown = 80;
  * folder of `model.json`, or in that of the file to which `model.json` itself is a link, as in the cache of Hugging Face.
  */
 export class WeightFiles {
+  private readonly groups: readonly WeightShards[];
+  private readonly refuse: (what: string) => RematError;
   readonly names: readonly string[];
   /** Those that are not there. */
   readonly missing: readonly string[];
   private readonly folder: string;
 
   /** @throws what `refuse` makes, for a name that leads out of the folder */
-  constructor(
-    model: string,
-    private readonly groups: readonly WeightShards[],
-    private readonly refuse: (what: string) => RematError,
-  ) {
+  constructor(model: string, groups: readonly WeightShards[], refuse: (what: string) => RematError) {
+    this.groups = groups;
+    this.refuse = refuse;
     this.folder = dirname(model);
     const folders = [realpathSync(this.folder), dirname(realpathSync(model))];
     this.names = groups.flatMap(({ paths }) => paths.map((name) => this.checkedName(name)));

@@ -9,10 +9,13 @@ import { warnOnce } from "./warning.js";
  * @internal
  */
 export class ExceededWatch {
+  private readonly isStrict: boolean;
   /** The most of it since the last pass began. */
   exceeded: ExceededBudget | undefined;
 
-  constructor(private readonly isStrict: boolean) {}
+  constructor(isStrict: boolean) {
+    this.isStrict = isStrict;
+  }
 
   passStarting(): void {
     this.exceeded = undefined;

@@ -25,11 +25,15 @@ export interface PassToRecord {
  * @internal
  */
 export class PassObserver {
-  constructor(
-    private readonly meter: MemoryMeter,
-    private readonly policy: BudgetPolicy,
-    private readonly isReplaying: () => boolean,
-  ) {}
+  private readonly meter: MemoryMeter;
+  private readonly policy: BudgetPolicy;
+  private readonly isReplaying: () => boolean;
+
+  constructor(meter: MemoryMeter, policy: BudgetPolicy, isReplaying: () => boolean) {
+    this.meter = meter;
+    this.policy = policy;
+    this.isReplaying = isReplaying;
+  }
 
   /** Records the pass, too. */
   record(pass: PassToRecord): MeteredPass & { readonly trace: Trace } {

@@ -8,11 +8,13 @@ import { OpRecorder } from "@remat/tracer";
  * @internal
  */
 export class PassRecorder extends OpRecorder {
+  private readonly isReplaying: () => boolean;
   /** Whether nobody wants the record any more. */
   isDozing = false;
 
-  constructor(private readonly isReplaying: () => boolean) {
+  constructor(isReplaying: () => boolean) {
     super({ outside: false });
+    this.isReplaying = isReplaying;
   }
 
   /** When the mode is open: weights are there from the beginning. */

@@ -16,12 +16,15 @@ export interface RoomyPass {
  * @internal
  */
 export class ReleasedPass implements Policy {
+  readonly pass: RoomyPass;
   readonly watchesOnly: boolean = true;
   hasLeft = false;
   private ledger: Ledger | undefined;
   private op = 0;
 
-  constructor(readonly pass: RoomyPass) {}
+  constructor(pass: RoomyPass) {
+    this.pass = pass;
+  }
 
   get ops(): OpSequence {
     return this.pass.ops;

@@ -41,12 +41,15 @@ const closelyWatched = 16;
  * @internal
  */
 export class ResidentWatch {
+  private readonly read: ReadResident;
   /** What is resident when the watch begins, and how much of it is no tensor. */
   private before: (ResidentMemory & { readonly besidesBytes: number }) | undefined;
   private hasBegun = false;
   private passes = 0;
 
-  constructor(private readonly read: ReadResident = residentOfProcess) {}
+  constructor(read: ReadResident = residentOfProcess) {
+    this.read = read;
+  }
 
   /** Begins where nobody has yet; see `begin`. */
   beginOnce(liveBytes: number): void {

@@ -35,6 +35,7 @@ interface MeasuredPass {
  * @internal
  */
 export class StockShare {
+  private readonly fraction: number;
   /** The most that stock would have held, in what was measured. */
   peakBytes: number | undefined;
   /** The pass that is sought while there is no budget: asked for these gradients, or for any. */
@@ -51,7 +52,9 @@ export class StockShare {
   private heldBytes = 0;
 
   /** @param fraction of stock's peak, e.g. 0.5 */
-  constructor(private readonly fraction: number) {}
+  constructor(fraction: number) {
+    this.fraction = fraction;
+  }
 
   get budgetBytes(): number | undefined {
     return this.peakBytes === undefined ? undefined : Math.floor(this.fraction * this.peakBytes);

@@ -9,13 +9,16 @@ const mostInVain = 20;
  * @internal
  */
 export class WantedRecords {
+  private readonly policy: Pick<BudgetPolicy, "predictedBytes" | "wasMistaken" | "wasAsked">;
   /** None; those that begin as none that is known; or also others, since one has turned out to be another than it began as. */
   of: "none" | "unknown" | "any" = "any";
   /** How many passes of which all was known have been recorded. */
   private inVain = 0;
 
   /** @param policy tells what became of the last pass */
-  constructor(private readonly policy: Pick<BudgetPolicy, "predictedBytes" | "wasMistaken" | "wasAsked">) {}
+  constructor(policy: Pick<BudgetPolicy, "predictedBytes" | "wasMistaken" | "wasAsked">) {
+    this.policy = policy;
+  }
 
   /** A pass was recorded that was as planned, or that was recorded before. */
   recordedInVain(): void {

@@ -8,6 +8,7 @@ import { isVerifying, verifyReplay } from "./verify-replays.js";
  * @internal
  */
 export class Replays {
+  private readonly replaying: (recipe: Recipe) => void;
   /** How many kernels have been replayed. */
   count = 0;
   /** Milliseconds that this took. */
@@ -16,7 +17,9 @@ export class Replays {
   isRunning = false;
 
   /** @param replaying a kernel is about to be replayed, for which there must be room */
-  constructor(private readonly replaying: (recipe: Recipe) => void) {}
+  constructor(replaying: (recipe: Recipe) => void) {
+    this.replaying = replaying;
+  }
 
   /** Replays a recipe, whose sources' buffers must be there, for those of its outputs that need it. */
   run(recipe: Recipe): void {

@@ -4,6 +4,10 @@ import type { DataId, TensorInfo } from "@tensorflow/tfjs-core";
 
 /** A buffer of the running step (architecture rule 7), and what is needed to recompute it. @internal */
 export class StoredBuffer {
+  /** Undefined for what is no single buffer. */
+  readonly storage: Storage | undefined;
+  /** What the ledger finds it by. */
+  readonly key: object;
   /** All `DataId`s that live in it: first the one that its kernel made, then views, in the order in which they were made. */
   readonly data: StoredData[] = [];
   /** A variable's, or otherwise not to be evicted. */
@@ -15,12 +19,10 @@ export class StoredBuffer {
   /** Kernels that read it now: it must not be evicted. */
   locks = 0;
 
-  constructor(
-    /** Undefined for what is no single buffer. */
-    readonly storage: Storage | undefined,
-    /** What the ledger finds it by. */
-    readonly key: object,
-  ) {}
+  constructor(storage: Storage | undefined, key: object) {
+    this.storage = storage;
+    this.key = key;
+  }
 
   get isEvicted(): boolean {
     return this.storage?.isEvicted === true;
@@ -53,6 +55,8 @@ export class StoredBuffer {
 
 /** One `DataId` of a buffer. @internal */
 export class StoredData {
+  readonly dataId: DataId;
+  readonly buffer: StoredBuffer;
   /** Whether a tensor is on it: cleared when the engine has disposed of the last. */
   isUsed = true;
   /** A view of a buffer that has been evicted: its kernel is replayed before somebody reads it. Only where a view has a `DataId` of its own. */
@@ -62,10 +66,10 @@ export class StoredData {
   /** The recipes that read it, each once. Few, as a rule: a set for each would be most of what the ledger costs. */
   readonly readers: Recipe[] = [];
 
-  constructor(
-    readonly dataId: DataId,
-    readonly buffer: StoredBuffer,
-  ) {}
+  constructor(dataId: DataId, buffer: StoredBuffer) {
+    this.dataId = dataId;
+    this.buffer = buffer;
+  }
 
   /** Whether a kernel has to run before it can be read. */
   get needsReplay(): boolean {

@@ -24,6 +24,7 @@ const mostOrders = 64;
  * @internal
  */
 export class PlanChoice implements Policy {
+  private readonly plans: readonly ChosenPlan[];
   /** What the pass that runs now, or ran last, has begun to follow; or, where no plan begins as it does, the one that tells so. */
   chosen: ChosenPlan | undefined;
   /** Whether no plan begins as the pass does. */
@@ -41,7 +42,8 @@ export class PlanChoice implements Policy {
   /** What JavaScript has made before the first op. */
   private readonly fills: Storage[] = [];
 
-  constructor(private readonly plans: readonly ChosenPlan[]) {
+  constructor(plans: readonly ChosenPlan[]) {
+    this.plans = plans;
     this.order = [...plans];
   }
 

@@ -30,6 +30,9 @@ export interface PlanFollowerOptions {
  * @internal
  */
 export class PlanFollower implements Policy {
+  readonly ops: OpSequence;
+  private readonly script: PlanScript;
+  private readonly options: PlanFollowerOptions;
   left: LeftPlan | undefined;
   /** By op: 1 for the last of a pass. What is freed then outlives the pass, or goes with it. */
   private readonly isPassEnd: Uint8Array;
@@ -56,11 +59,10 @@ export class PlanFollower implements Policy {
   /** By value that a step frees. */
   private readonly made: (StoredBuffer | undefined)[];
 
-  constructor(
-    readonly ops: OpSequence,
-    private readonly script: PlanScript,
-    private readonly options: PlanFollowerOptions = {},
-  ) {
+  constructor(ops: OpSequence, script: PlanScript, options: PlanFollowerOptions = {}) {
+    this.ops = ops;
+    this.script = script;
+    this.options = options;
     const { count, phase } = ops;
     // Plain loops, here and below: it is made in the training thread.
     this.isPassEnd = new Uint8Array(count);

@@ -26,12 +26,14 @@ let isReleasing = false;
  * @internal
  */
 export class UpdateReleaser {
+  private readonly rehearsal: UpdateRehearsal | undefined;
+  private readonly meter: MemoryMeter | undefined;
   private readonly known = new WeakMap<object, Map<string, RehearsedUpdate | undefined>>();
   /** @param meter of passes in which weights are updated: what they have held so far */
-  constructor(
-    private readonly rehearsal: UpdateRehearsal | undefined,
-    private readonly meter?: MemoryMeter,
-  ) {}
+  constructor(rehearsal: UpdateRehearsal | undefined, meter?: MemoryMeter) {
+    this.rehearsal = rehearsal;
+    this.meter = meter;
+  }
 
   private readonly turnsOf = new WeakMap<
     object,

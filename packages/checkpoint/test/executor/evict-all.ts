@@ -4,11 +4,14 @@ import type { Ledger } from "../../src/executor/ledger.js";
 
 /** Evicts what can be after every op, as far as `isChosen` says so; what is touched is recomputed. */
 export class EvictingPolicy implements Policy {
+  private readonly isChosen: () => boolean;
   evictions = 0;
   replays = 0;
   private ledger: Ledger | undefined;
 
-  constructor(private readonly isChosen: () => boolean = () => true) {}
+  constructor(isChosen: () => boolean = () => true) {
+    this.isChosen = isChosen;
+  }
 
   passStarting(ledger: Ledger): void {
     this.ledger = ledger;

@@ -31,6 +31,8 @@ const sizeOf = (shape: readonly number[]): number => {
 
 /** @internal Hands out data ids with reference counts, as the backend it stands for does, and no memory. */
 export class FakeBackend extends KernelBackend implements SelfReportingBackend, KernelCall {
+  readonly standsFor: Backend;
+  private readonly rules: ReadonlyMap<string, Infer>;
   readonly traits: KernelTraits;
   /** The kernel that is running. */
   kernel = "";
@@ -46,12 +48,10 @@ export class FakeBackend extends KernelBackend implements SelfReportingBackend, 
    * @param standsFor the backend whose kernels, data ids and sharing this one imitates
    * @param rules what its kernels return
    */
-  constructor(
-    readonly standsFor: Backend,
-    { traits }: BackendKernels,
-    private readonly rules: ReadonlyMap<string, Infer>,
-  ) {
+  constructor(standsFor: Backend, { traits }: BackendKernels, rules: ReadonlyMap<string, Infer>) {
     super();
+    this.standsFor = standsFor;
+    this.rules = rules;
     this.traits = traits;
   }
 

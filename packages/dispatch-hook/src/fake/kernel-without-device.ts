@@ -13,15 +13,17 @@ interface DeviceEntry extends DataEntry {
 
 /** Keeps what kernels make, and lays out for them what the real backend has as it lies there. Counts what is made, not what is given. */
 class CountingStore implements EntryStore {
+  private readonly real: EntryStore;
+  private readonly bytesOf: Backend["bytesOf"];
   private readonly entries = new Map<DataId, DataEntry>();
   private readonly given = new Map<DataId, DataEntry>();
   /** What was made and freed, in order. */
   readonly events: { readonly dataId: DataId; readonly bytes: number }[] = [];
 
-  constructor(
-    private readonly real: EntryStore,
-    private readonly bytesOf: Backend["bytesOf"],
-  ) {}
+  constructor(real: EntryStore, bytesOf: Backend["bytesOf"]) {
+    this.real = real;
+    this.bytesOf = bytesOf;
+  }
 
   has(dataId: DataId): boolean {
     return this.entries.has(dataId) || this.given.has(dataId) || this.real.has(dataId);

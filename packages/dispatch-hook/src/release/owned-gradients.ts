@@ -13,12 +13,15 @@ export interface ScopedTensor extends Tensor {
  * @internal
  */
 export class OwnedGradients {
+  private readonly ownScopes: ReadonlySet<number>;
   private readonly byId = new Map<number, Tensor>();
   private readonly holders = new Map<Tensor, number>();
   /** Saved tensors whose node is over, and that are gradients themselves. */
   private readonly savedOnes = new Set<Tensor>();
 
-  constructor(private readonly ownScopes: ReadonlySet<number>) {}
+  constructor(ownScopes: ReadonlySet<number>) {
+    this.ownScopes = ownScopes;
+  }
 
   get(id: number): Tensor | undefined {
     return this.byId.get(id);

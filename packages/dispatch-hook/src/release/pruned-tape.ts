@@ -23,16 +23,15 @@ interface Withheld {
  * @internal
  */
 export class PrunedTape {
+  private readonly engine: EngineInternals;
   /** Ids of tensors to which an x leads. */
   private readonly followers: Set<number>;
   private readonly askable = new AskableTensors();
   /** By the scope that disposes of what keeps them askable; others stay to the end of the forward pass. */
   private readonly withheld = new Map<number | undefined, Withheld[]>();
 
-  constructor(
-    private readonly engine: EngineInternals,
-    xs: readonly Tensor[],
-  ) {
+  constructor(engine: EngineInternals, xs: readonly Tensor[]) {
+    this.engine = engine;
     this.followers = new Set(xs.map(({ id }) => id));
   }
 

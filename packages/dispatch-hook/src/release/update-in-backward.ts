@@ -27,6 +27,9 @@ export interface FinalGradients {
  * @internal
  */
 export class BackwardUpdate implements UpdateTurns {
+  private readonly session: Session;
+  private readonly optimizer: Optimizer;
+  private readonly listed: readonly Variable[] | undefined;
   place: number | undefined;
   private readonly consumed = new Map<number, Tensor>();
   private hasRun = false;
@@ -36,11 +39,11 @@ export class BackwardUpdate implements UpdateTurns {
   variables: readonly (Variable | undefined)[] = [];
   waits: UpdateTurns["waits"];
 
-  constructor(
-    private readonly session: Session,
-    private readonly optimizer: Optimizer,
-    private readonly listed: readonly Variable[] | undefined,
-  ) {}
+  constructor(session: Session, optimizer: Optimizer, listed: readonly Variable[] | undefined) {
+    this.session = session;
+    this.optimizer = optimizer;
+    this.listed = listed;
+  }
 
   /** Runs the backward pass, and the update in it. `withGradient` tells the variables that get one. */
   run(

@@ -152,6 +152,7 @@ function handedOut({ nodeCount, kinds, reads }: Graph): Set<number> {
 
 /** Writes the graphs of a step one after the other as one sequence. A value of it is a storage in one life: what a backward graph recomputes is another value than what the forward graph made. */
 class StepScript {
+  private readonly storageBytes: Float64Array;
   private readonly outputs = new RowsWriter();
   private readonly inputs = new RowsWriter();
   private readonly places: CompiledStepMemory["peakAt"][] = [];
@@ -160,7 +161,8 @@ class StepScript {
   private readonly bytes: number[] = [];
   private readonly kept = new Set<number>();
 
-  constructor(private readonly storageBytes: Float64Array) {
+  constructor(storageBytes: Float64Array) {
+    this.storageBytes = storageBytes;
     this.valueOf = new Int32Array(storageBytes.length).fill(-1);
   }
 

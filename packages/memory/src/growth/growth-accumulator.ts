@@ -37,6 +37,9 @@ const fewestAfter = 4;
 
 /** The periods of one kind. */
 class Clock {
+  readonly rank: number;
+  /** By maker: the least count since the last sample. */
+  readonly lows: number[];
   ended = 0;
   /** Periods of higher kinds since the last of this one, and most that there were between two of these. */
   since = 0;
@@ -46,11 +49,10 @@ class Clock {
   /** By maker; none of one of which nothing has ever been alive. */
   readonly samples: (Samples | undefined)[] = [];
 
-  constructor(
-    readonly rank: number,
-    /** By maker: the least count since the last sample. */
-    readonly lows: number[],
-  ) {}
+  constructor(rank: number, lows: number[]) {
+    this.rank = rank;
+    this.lows = lows;
+  }
 
   get isOver(): boolean {
     return this.since > Math.max(fewestAfter, 2 * this.longest);
@@ -70,6 +72,7 @@ class Clock {
  * growth.growthOf(0); // { verdict: "growing", countPerPeriod: 1, bytesPerPeriod: 64, … }
  */
 export class GrowthAccumulator {
+  private readonly kinds: readonly string[];
   private readonly counts: number[] = [];
   private readonly bytes: number[] = [];
   /** By maker: the variance of its count, and all that has been added to it as things came and went. */
@@ -81,7 +84,9 @@ export class GrowthAccumulator {
    * @param kinds the lowest first, of which a phase of the program may be but to prepare for one of a higher kind: data are loaded, features computed, then
    * it is trained. What it leaves is judged no more once that goes on. A kind that is not among them is higher than all.
    */
-  constructor(private readonly kinds: readonly string[] = []) {}
+  constructor(kinds: readonly string[] = []) {
+    this.kinds = kinds;
+  }
 
   /**
    * Something was allocated. Makers are numbered from 0. If only one in `weight` of a maker's things is counted, drawn at random, each stands for as many:

@@ -73,14 +73,16 @@ export function judgeGrowth(samples: readonly number[], now: number, nature: Ser
 
 /** The least value from each sample on. */
 class Floor {
+  private readonly values: readonly number[];
+  private readonly variance: readonly number[] | undefined;
+  private readonly isPossible: boolean;
   private readonly lowest: number[];
   private readonly isExact: boolean;
 
-  constructor(
-    private readonly values: readonly number[],
-    private readonly variance: readonly number[] | undefined,
-    private readonly isPossible = false,
-  ) {
+  constructor(values: readonly number[], variance: readonly number[] | undefined, isPossible = false) {
+    this.values = values;
+    this.variance = variance;
+    this.isPossible = isPossible;
     this.lowest = values.map((_, i) => i);
     for (let i = values.length - 2; i >= 0; i--) {
       const later = this.lowest[i + 1];

@@ -24,6 +24,8 @@ export function freeUntilNextUse(graph: PlanningGraph, budgetBytes: number, seed
 
 /** One pass over the plain order; `now` is the node that it has come to. */
 class Pass {
+  private readonly graph: PlanningGraph;
+  private readonly random: Random;
   private now = 0;
   /** What may be held: more than the budget once that could not be kept. */
   private limitBytes: number;
@@ -53,11 +55,9 @@ class Pass {
   private looks = 0;
   private samplesLeft: number;
 
-  constructor(
-    private readonly graph: PlanningGraph,
-    budgetBytes: number,
-    private readonly random: Random,
-  ) {
+  constructor(graph: PlanningGraph, budgetBytes: number, random: Random) {
+    this.graph = graph;
+    this.random = random;
     const { nodeCount, valueCount, consumers } = graph;
     this.limitBytes = budgetBytes;
     this.samplesLeft = moreSamples.perNode * nodeCount;

@@ -153,15 +153,15 @@ function checkpointPolicies(
 }
 
 class ShardingSearch {
+  private readonly given: ShardingPlan;
+  private readonly options: PlanShardingOptions;
   readonly run: CheckpointedRun;
   /** By what was added to the plan as given; undefined where PyTorch refuses that. */
   readonly tried = new Map<string, PlannedSharding | undefined>();
 
-  constructor(
-    trace: Trace,
-    private readonly given: ShardingPlan,
-    private readonly options: PlanShardingOptions,
-  ) {
+  constructor(trace: Trace, given: ShardingPlan, options: PlanShardingOptions) {
+    this.given = given;
+    this.options = options;
     this.run = new CheckpointedRun(trace);
   }
 

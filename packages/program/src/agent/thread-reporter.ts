@@ -8,6 +8,10 @@ const writeEveryMs = 1000;
 
 /** Tells what comes of the order in this thread, in a file of its own that is written anew whenever there is something to tell. */
 export class ThreadReporter {
+  readonly io: ProgramIo;
+  private readonly version: string;
+  /** The device on which tensors are now; undefined: there is no backend. */
+  private readonly deviceNow: () => string | undefined;
   /** Forward and backward passes. */
   passes = 0;
   executed: ExecutedPasses | undefined;
@@ -23,12 +27,11 @@ export class ThreadReporter {
   private residentBeforePasses: number | undefined;
   private device: string | undefined;
 
-  constructor(
-    readonly io: ProgramIo,
-    private readonly version: string,
-    /** The device on which tensors are now; undefined: there is no backend. */
-    private readonly deviceNow: () => string | undefined,
-  ) {}
+  constructor(io: ProgramIo, version: string, deviceNow: () => string | undefined) {
+    this.io = io;
+    this.version = version;
+    this.deviceNow = deviceNow;
+  }
 
   add(step: RecordedStep): void {
     this.recorded.push(step);

@@ -43,10 +43,13 @@ export type Observer = Omit<DispatchMode, "dispatch" | "valuesRead">;
 
 /** Runs what observes the program so that its errors never reach the program: after the first, nothing is observed any more. */
 export class Guard {
+  private readonly broke: (error: unknown) => void;
   private isBroken = false;
 
   /** @param broke is called with the first error, to close what observes */
-  constructor(private readonly broke: (error: unknown) => void) {}
+  constructor(broke: (error: unknown) => void) {
+    this.broke = broke;
+  }
 
   /** Returns what `observe` returns; undefined if it throws, and ever after. */
   run<T>(observe: () => T): T | undefined {

@@ -32,12 +32,15 @@ export interface ProgramPlace {
  * if (!io.replaceText(io.pathFor("report.json"), "{}")) return; // noted in io.failure
  */
 export class ProgramIo {
+  private readonly place: ProgramPlace;
   /** The first operation that failed in this thread. */
   failure: FailedOperation | undefined;
   /** Whether the agent stays away from the program. */
   isAway = false;
 
-  constructor(private readonly place: ProgramPlace) {}
+  constructor(place: ProgramPlace) {
+    this.place = place;
+  }
 
   /** The agent is not to watch this thread. */
   standBack(): void {

@@ -62,6 +62,8 @@ const isStepCount = (value: unknown): boolean =>
   Number.isInteger(value) && (value as number) >= 1 && (value as number) <= 20;
 
 class Panel implements MemoryPanel {
+  private readonly stepCount: number;
+  private readonly report: ShowMemoryOptions["report"];
   readonly element: HTMLElement = document.createElement("remat-panel");
   private readonly steps: StepView[] = [];
   private lastTrace: Trace | undefined;
@@ -79,11 +81,9 @@ class Panel implements MemoryPanel {
   private readonly save: HTMLButtonElement = make("button", { type: "button", disabled: "" }, "Save trace");
   private readonly open: HTMLButtonElement = make("button", { type: "button", disabled: "" }, "Open report");
 
-  constructor(
-    private readonly stepCount: number,
-    parent: Element,
-    private readonly report: ShowMemoryOptions["report"],
-  ) {
+  constructor(stepCount: number, parent: Element, report: ShowMemoryOptions["report"]) {
+    this.stepCount = stepCount;
+    this.report = report;
     this.open.addEventListener("click", () => void this.openReport());
     this.save.addEventListener("click", () => this.saveTrace());
     this.body = make(

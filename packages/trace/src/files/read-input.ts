@@ -23,14 +23,14 @@ export type InputErrorCode =
 
 /** A path that is not read, since reading it might wait or go on for ever. */
 export class InputError extends Error {
+  readonly code: InputErrorCode;
+  readonly path: string;
   override readonly name = "InputError";
 
-  constructor(
-    readonly code: InputErrorCode,
-    readonly path: string,
-    message: string,
-  ) {
+  constructor(code: InputErrorCode, path: string, message: string) {
     super(message);
+    this.code = code;
+    this.path = path;
   }
 }
 

@@ -11,13 +11,16 @@ interface RecomputationListener {
  * @internal
  */
 export class RecomputedCalls {
+  private readonly listener: RecomputationListener;
   private readonly parents: number[] = [];
   /** By call: forward ops in it, and in the calls inside it. */
   private readonly opCounts: number[] = [];
   private whole: ReadonlySet<number> = new Set();
   private readonly entered: number[] = [];
 
-  constructor(private readonly listener: RecomputationListener) {}
+  constructor(listener: RecomputationListener) {
+    this.listener = listener;
+  }
 
   callMade(call: number, parent: number): void {
     this.parents[call] = parent;

@@ -7,10 +7,12 @@ const leastAllowance = 1 << 20;
  * the file.
  */
 export class FileBytes {
+  readonly bytes: Uint8Array;
   private readonly view: DataView;
   private allowance: number;
 
-  constructor(readonly bytes: Uint8Array) {
+  constructor(bytes: Uint8Array) {
+    this.bytes = bytes;
     this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.allowance = mostReads * bytes.length + leastAllowance;
   }

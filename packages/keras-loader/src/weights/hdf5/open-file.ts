@@ -8,17 +8,17 @@ import { readArray } from "./read-array.js";
 
 /** A group or an array of an HDF5 file: no more of HDF5 than Keras writes. */
 export class Hdf5Object {
+  private readonly file: FileBytes;
+  readonly address: number;
   private links: Links | undefined;
   private attributes: ReadonlyMap<string, AttributeValue> | undefined;
   private readonly messages: readonly Message[];
   private readonly objects: Map<number, Hdf5Object>;
 
   /** @param objects those of the file, by address: each is read once */
-  constructor(
-    private readonly file: FileBytes,
-    readonly address: number,
-    objects: Map<number, Hdf5Object> = new Map(),
-  ) {
+  constructor(file: FileBytes, address: number, objects: Map<number, Hdf5Object> = new Map()) {
+    this.file = file;
+    this.address = address;
     this.objects = objects;
     this.messages = readObjectHeader(file, address);
     objects.set(address, this);

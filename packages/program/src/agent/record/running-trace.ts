@@ -4,13 +4,13 @@ import { type RunningStep, runningStepName, runningTraceName } from "../../runni
 
 /** A file that stays open while steps are recorded, since it is written to at every op. */
 class OpenFile {
+  private readonly io: ProgramIo;
+  private readonly path: string | undefined;
   private readonly file: number | undefined;
 
-  constructor(
-    private readonly io: ProgramIo,
-    private readonly path: string | undefined,
-    flags: "a" | "w",
-  ) {
+  constructor(io: ProgramIo, path: string | undefined, flags: "a" | "w") {
+    this.io = io;
+    this.path = path;
     this.file = io.open(path, flags);
   }
 

@@ -21,14 +21,13 @@ export interface StepListener {
 
 /** Records one step of a program, with the milliseconds that each op takes. */
 export class StepRecorder extends TraceRecorder {
+  private readonly listener: StepListener;
   readonly opMs: number[] = [];
   private startedAt = 0;
 
-  constructor(
-    sourceLine: () => string | undefined,
-    private readonly listener: StepListener,
-  ) {
+  constructor(sourceLine: () => string | undefined, listener: StepListener) {
     super({ outside: false, sourceLine });
+    this.listener = listener;
   }
 
   /** When the mode is open: weights, optimizers' slots and what else the program holds are there from the beginning. */

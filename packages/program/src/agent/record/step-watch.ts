@@ -18,11 +18,14 @@ export interface SeenStep extends Pick<WatchedStep, "pass" | "stepMs"> {
 
 /** Tells of steps while the program goes on, as often as somebody can look at them. */
 export class StepWatch {
+  private readonly reporter: Pick<ThreadReporter, "io" | "watched" | "write">;
   private seen = 0;
   private dueAt = 0;
   private readonly files: string[] = [];
 
-  constructor(private readonly reporter: Pick<ThreadReporter, "io" | "watched" | "write">) {}
+  constructor(reporter: Pick<ThreadReporter, "io" | "watched" | "write">) {
+    this.reporter = reporter;
+  }
 
   /** Whether the next step is to be recorded. */
   get isDue(): boolean {
