@@ -1,3 +1,4 @@
+import type { OpIndex } from "./index-types.js";
 import type { Trace } from "./trace.js";
 
 /** A tensor among an ATen op's arguments or results: its index in `trace.tensors`. */
@@ -37,7 +38,7 @@ export interface AtenArguments {
  * const { args, kwargs } = atenArguments(trace, op); // aten.addmm.default
  * const shape = trace.tensorShape((args[1] as AtenTensor).tensor);
  */
-export function atenArguments(trace: Trace, op: number): AtenArguments {
+export function atenArguments(trace: Trace, op: OpIndex): AtenArguments {
   const attributes = trace.opAttributes(op) as { args?: readonly unknown[]; kwargs?: object; out?: unknown };
   const inputs = tensorReader(trace.opInputs(op));
   const args = (attributes.args ?? []).map(inputs);

@@ -1,3 +1,4 @@
+import { type CallIndex, type OpIndex, opIndex } from "./index-types.js";
 import type { Trace } from "./trace.js";
 import { EventKind, FsdpHook, Phase } from "./vocabulary.js";
 
@@ -8,15 +9,16 @@ import { EventKind, FsdpHook, Phase } from "./vocabulary.js";
  * @example
  * forwardOpsByCall(trace)[call].map((op) => trace.opName(op)); // ["aten.t.default", "aten.addmm.default"]
  */
-export function forwardOpsByCall(trace: Trace): readonly (readonly number[])[] {
+export function forwardOpsByCall(trace: Trace): readonly (readonly OpIndex[])[] {
   const { calls, events, moduleEvents, ops } = trace;
-  const found: number[][] = Array.from({ length: calls.count }, () => []);
-  const gathering = new Set<number>();
+  const found: OpIndex[][] = Array.from({ length: calls.count }, () => []);
+  const gathering = new Set<CallIndex>();
   for (let event = 0; event < events.count; event++) {
     const item = events.subject[event];
     if (events.kind[event] === EventKind.op) {
-      if (ops.phase[item] !== Phase.forward) continue;
-      for (const call of trace.opCalls(item)) if (!gathering.has(call)) found[call].push(item);
+      const op = opIndex(item);
+      if (ops.phase[op] !== Phase.forward) continue;
+      for (const call of trace.opCalls(op)) if (!gathering.has(call)) found[call].push(op);
     } else if (events.kind[event] === EventKind.fsdpHook && moduleEvents.phase[item] === Phase.forward) {
       const call = moduleEvents.call[item];
       if (events.value[event] === FsdpHook.preForwardBegin) gathering.add(call);

@@ -1,11 +1,12 @@
+import { type OpIndex, type StorageIndex, storageIndex, type TensorIndex, tensorIndex } from "./index-types.js";
 import { row, type Trace } from "./trace.js";
 
 /** Which of an op's outputs, and which of the storages allocated just before it, its own record can define. @internal */
 export interface FreshOutputs {
   /** Outputs from this tensor on are defined in the op's record; earlier ones are known by then. */
-  readonly firstTensor: number;
+  readonly firstTensor: TensorIndex;
   /** Storages from this one on are allocated in the op's record. */
-  readonly firstStorage: number;
+  readonly firstStorage: StorageIndex;
 }
 
 /**
@@ -16,20 +17,20 @@ export interface FreshOutputs {
  */
 export function findFreshOutputs(
   trace: Trace,
-  op: number,
-  nextTensor: number,
-  runStart: number,
-  runEnd: number,
+  op: OpIndex,
+  nextTensor: TensorIndex,
+  runStart: StorageIndex,
+  runEnd: StorageIndex,
 ): FreshOutputs {
   const { inputs, outputs } = trace.ops;
   const { storage, moreStorages } = trace.tensors;
-  let known = nextTensor;
+  let known: number = nextTensor;
   for (let i = inputs.start[op]; i < inputs.start[op + 1]; i++) known = Math.max(known, inputs.values[i] + 1);
   const made = row(outputs, op);
   const last = made.reduce((max, tensor) => Math.max(max, tensor), -1);
-  const none = { firstTensor: last + 1, firstStorage: runEnd };
+  const none = { firstTensor: tensorIndex(last + 1), firstStorage: runEnd };
 
-  let firstTensor = last + 1;
+  let { firstTensor } = none;
   for (const tensor of made) if (tensor >= known && tensor < firstTensor) firstTensor = tensor;
   let next = firstTensor;
   for (const tensor of made) {
@@ -40,7 +41,7 @@ export function findFreshOutputs(
   let firstStorage = runEnd;
   for (let tensor = firstTensor; tensor <= last; tensor++)
     if (storage[tensor] >= runStart && !moreStorages.has(tensor))
-      firstStorage = Math.min(firstStorage, storage[tensor]);
+      firstStorage = storageIndex(Math.min(firstStorage, storage[tensor]));
   let nextStorage = firstStorage;
   for (let tensor = firstTensor; tensor <= last; tensor++) {
     const s = storage[tensor];

@@ -14,7 +14,7 @@ export class GrowableColumn<T extends TypedArray> {
     this.values = new make(capacity);
   }
 
-  push(value: number): void {
+  push(value: T[number]): void {
     if (this.length === this.values.length) {
       const grown = new this.make(this.values.length * 2);
       grown.set(this.values);
@@ -39,7 +39,7 @@ export class GrowableRows<T extends Int32Array | Float64Array> {
     this.start.push(0);
   }
 
-  push(items: ArrayLike<number>): void {
+  push(items: ArrayLike<T[number]>): void {
     for (let i = 0; i < items.length; i++) this.values.push(items[i]);
     this.start.push(this.values.length);
   }

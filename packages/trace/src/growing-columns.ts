@@ -1,4 +1,5 @@
 import { GrowableColumn, GrowableRows } from "./growable-column.js";
+import type { IndexColumn } from "./index-types.js";
 import type {
   CallColumns,
   EventColumns,
@@ -34,19 +35,26 @@ export interface GrowingColumns {
   readonly events: Growing<Omit<EventColumns, "count">>;
 }
 
+// A column of indices is an `Int32Array`; only its type tells what they are of.
+const Indices = Int32Array as unknown as new (length: number) => IndexColumn<never>;
+const indices = <I extends number>(): GrowableColumn<IndexColumn<I>> => new GrowableColumn<IndexColumn<I>>(Indices);
+/** Empty rows of indices. @internal */
+export const indexRows = <I extends number>(): GrowableRows<IndexColumn<I>> =>
+  new GrowableRows<IndexColumn<I>>(Indices);
+
 /** Empty columns. @internal */
 export function newColumns(): GrowingColumns {
   return {
     calls: {
-      module: new GrowableColumn(Int32Array),
+      module: indices(),
       number: new GrowableColumn(Int32Array),
-      parent: new GrowableColumn(Int32Array),
+      parent: indices(),
       tensorInput: new GrowableColumn(Uint8Array),
     },
     weights: {
-      module: new GrowableColumn(Int32Array),
-      parameters: new GrowableRows(Int32Array),
-      buffers: new GrowableRows(Int32Array),
+      module: indices(),
+      parameters: indexRows(),
+      buffers: indexRows(),
     },
     ops: {
       name: new GrowableColumn(Int32Array),
@@ -54,11 +62,11 @@ export function newColumns(): GrowingColumns {
       flags: new GrowableColumn(Uint16Array),
       stack: new GrowableColumn(Int32Array),
       scope: new GrowableColumn(Int32Array),
-      forwardOp: new GrowableColumn(Int32Array),
+      forwardOp: indices(),
       forwardScope: new GrowableColumn(Int32Array),
-      inputs: new GrowableRows(Int32Array),
-      outputs: new GrowableRows(Int32Array),
-      writes: new GrowableRows(Int32Array),
+      inputs: indexRows(),
+      outputs: indexRows(),
+      writes: indexRows(),
       attributes: new GrowableColumn(Int32Array),
       line: new GrowableColumn(Int32Array),
       runtimeMs: new GrowableColumn(Float64Array),
@@ -75,20 +83,20 @@ export function newColumns(): GrowingColumns {
       category: new GrowableColumn(Uint8Array),
     },
     tensors: {
-      storage: new GrowableColumn(Int32Array),
+      storage: indices(),
       dtype: new GrowableColumn(Int32Array),
       shape: new GrowableRows(Float64Array),
       strides: new GrowableRows(Float64Array),
     },
     moduleEvents: {
-      call: new GrowableColumn(Int32Array),
+      call: indices(),
       phase: new GrowableColumn(Uint8Array),
-      tensors: new GrowableRows(Int32Array),
+      tensors: indexRows(),
     },
     saves: {
-      op: new GrowableColumn(Int32Array),
-      storage: new GrowableColumn(Int32Array),
-      tensor: new GrowableColumn(Int32Array),
+      op: indices(),
+      storage: indices(),
+      tensor: indices(),
       as: new GrowableColumn(Uint8Array),
     },
     events: {

@@ -24,6 +24,20 @@ export type { DeviceNetwork, DeviceSpec } from "./device-spec.js";
 export { describePlanMismatch, findPlanMismatch, type PlanMismatch } from "./find-plan-mismatch.js";
 export { fingerprintOf, fingerprintOfOps } from "./fingerprint.js";
 export { forwardOpsByCall } from "./forward-ops.js";
+export {
+  type CallIndex,
+  callIndex,
+  type IndexColumn,
+  type ModuleIndex,
+  moduleIndex,
+  newIndexColumn,
+  type OpIndex,
+  opIndex,
+  type StorageIndex,
+  storageIndex,
+  type TensorIndex,
+  tensorIndex,
+} from "./index-types.js";
 export { isTrace } from "./is-trace.js";
 export { type FailureCause, type MemoryFailure } from "./memory-failure.js";
 export type { MemorySnapshot } from "./memory-snapshot.js";

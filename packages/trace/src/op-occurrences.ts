@@ -1,3 +1,4 @@
+import { opIndex, type TensorIndex } from "./index-types.js";
 import type { Occurrence } from "./occurrence.js";
 import type { TensorType } from "./tensor-type.js";
 import { row, type Trace } from "./trace.js";
@@ -15,7 +16,8 @@ export function opOccurrences(trace: Trace): Occurrence[] {
   const placeOfCall = placesOfCalls(trace);
   const typeOf = tensorTypes(trace);
   const seen = new Map<number, number>();
-  return Array.from({ length: ops.count }, (_, op) => {
+  return Array.from({ length: ops.count }, (_, index) => {
+    const op = opIndex(index);
     const active = trace.opCalls(op);
     const call = active.length === 0 ? -1 : active[active.length - 1];
     const place = call < 0 ? 0 : placeOfCall[call];
@@ -45,7 +47,7 @@ function placesOfCalls({ calls, modules }: Trace): Int32Array {
 }
 
 /** The type of a tensor, one object for all of the same dtype and shape. */
-function tensorTypes(trace: Trace): (tensor: number) => TensorType {
+function tensorTypes(trace: Trace): (tensor: TensorIndex) => TensorType {
   const { tensors } = trace;
   const types = new Map<string, TensorType>();
   return (tensor) => {

@@ -45,6 +45,16 @@ export function integers(r: TraceRecord, field: string): readonly number[] {
   return values as readonly number[];
 }
 
+/** The number that `field` must be, as an index. `TraceBuilder` checks that there is such a thing. @internal */
+export function index<I extends number>(r: TraceRecord, field: string): I {
+  return number(r, field) as I;
+}
+
+/** As {@link index}, for a list. @internal */
+export function indices<I extends number>(r: TraceRecord, field: string): readonly I[] {
+  return integers(r, field) as readonly I[];
+}
+
 /** The number for a name in `table`. @internal */
 export function oneOf(r: TraceRecord, field: string, table: Readonly<Record<string, number>>): number {
   const value = r[field];

@@ -1,4 +1,17 @@
-import { bool, expectNext, integers, list, number, numberOr, oneOf, type TraceRecord, text } from "./record-fields.js";
+import { type CallIndex, type StorageIndex, type TensorIndex } from "./index-types.js";
+import {
+  bool,
+  expectNext,
+  index,
+  indices,
+  integers,
+  list,
+  number,
+  numberOr,
+  oneOf,
+  type TraceRecord,
+  text,
+} from "./record-fields.js";
 import { parseTensorType, type TensorType } from "./tensor-type.js";
 import type { CheckpointForm } from "./trace.js";
 import type { OpRecord, TraceBuilder } from "./trace-builder.js";
@@ -30,33 +43,33 @@ export class RecordReader {
       case "alloc":
         return this.allocate(r);
       case "free":
-        for (const storage of integers(r, "s")) b.free(storage);
+        for (const storage of indices<StorageIndex>(r, "s")) b.free(storage);
         return;
       case "enter":
-        return b.enterModule(number(r, "call"), oneOf(r, "phase", Phase), integers(r, "tensors"));
+        return b.enterModule(index(r, "call"), oneOf(r, "phase", Phase), indices(r, "tensors"));
       case "exit":
-        return b.exitModule(number(r, "call"), oneOf(r, "phase", Phase), integers(r, "tensors"));
+        return b.exitModule(index(r, "call"), oneOf(r, "phase", Phase), indices(r, "tensors"));
       case "save":
-        return b.save(number(r, "s"), number(r, "op"), oneOf(r, "as", SavedAs), number(r, "tensor"));
+        return b.save(index(r, "s"), index(r, "op"), oneOf(r, "as", SavedAs), index(r, "tensor"));
       case "unpack":
         return b.unpack(number(r, "save"));
       case "unsave":
         return b.unsave(number(r, "save"));
       case "savedOnly":
-        return b.savedOnly(number(r, "s"));
+        return b.savedOnly(index(r, "s"));
       case "category":
-        return b.categorize(number(r, "s"), oneOf(r, "category", Category));
+        return b.categorize(index(r, "s"), oneOf(r, "category", Category));
       case "resize":
-        return b.resize(number(r, "s"), number(r, "bytes"));
+        return b.resize(index(r, "s"), number(r, "bytes"));
       case "module":
         expectNext("id", r["id"], b.moduleCount);
         b.module({ fqn: text(r, "fqn"), kind: text(r, "kind"), leaf: bool(r, "leaf") });
         return;
       case "weights":
-        return b.moduleWeights(number(r, "module"), integers(r, "parameters"), integers(r, "buffers"));
+        return b.moduleWeights(index(r, "module"), indices(r, "parameters"), indices(r, "buffers"));
       case "call":
         expectNext("id", r["id"], b.callCount);
-        b.call(number(r, "module"), number(r, "parent"), bool(r, "tensorInput"));
+        b.call(index(r, "module"), index(r, "parent"), bool(r, "tensorInput"));
         return;
       case "scope":
         expectNext("id", r["id"], b.scopeCount);
@@ -66,11 +79,11 @@ export class RecordReader {
         });
         return;
       case "enterScope":
-        return b.enterScope(number(r, "scope"), r["given"] === undefined ? undefined : integers(r, "given"));
+        return b.enterScope(number(r, "scope"), r["given"] === undefined ? undefined : indices(r, "given"));
       case "exitScope":
-        return b.exitScope(number(r, "scope"), r["returned"] === undefined ? undefined : integers(r, "returned"));
+        return b.exitScope(number(r, "scope"), r["returned"] === undefined ? undefined : indices(r, "returned"));
       case "fsdp":
-        return b.fsdpHook(number(r, "call"), oneOf(r, "phase", Phase), oneOf(r, "hook", FsdpHook));
+        return b.fsdpHook(index(r, "call"), oneOf(r, "phase", Phase), oneOf(r, "hook", FsdpHook));
       case "mark":
         return b.mark(text(r, "name"));
       case "end":
@@ -105,11 +118,11 @@ export class RecordReader {
       flags: r["flags"] === undefined ? 0 : flags(r),
       stack,
       scope: numberOr(r, "scope", -1),
-      forwardOp: numberOr(r, "forwardOp", -1),
+      forwardOp: r["forwardOp"] === undefined ? -1 : index(r, "forwardOp"),
       forwardScope: numberOr(r, "forwardScope", -1),
-      inputs: integers(r, "in"),
+      inputs: indices(r, "in"),
       outputs,
-      writes: r["writes"] === undefined ? undefined : integers(r, "writes"),
+      writes: r["writes"] === undefined ? undefined : indices(r, "writes"),
       attributes: r["attrs"] === undefined ? undefined : attributes(r),
       line: r["line"] === undefined ? undefined : text(r, "line"),
       runtimeMs: timed ? number(r, "ms") : 0,
@@ -124,7 +137,7 @@ export class RecordReader {
   }
 
   /** A new tensor among the outputs stands there as an object, with its storage's bytes and category where the op allocates that, too. */
-  private outputs(r: TraceRecord): readonly number[] {
+  private outputs(r: TraceRecord): readonly TensorIndex[] {
     const items = list(r, "out");
     for (let i = 0; i < items.length; i++) {
       const item = items[i];
@@ -140,14 +153,14 @@ export class RecordReader {
       }
       (items as unknown[])[i] = (item as TraceRecord)["id"];
     }
-    return items as readonly number[];
+    return items as readonly TensorIndex[];
   }
 
   private stack(r: TraceRecord): number {
     const { b } = this;
-    if (r["stack"] !== undefined) return b.stack(integers(r, "stack"));
+    if (r["stack"] !== undefined) return b.stack(indices(r, "stack"));
     if (r["call"] === undefined) return 0;
-    const call = number(r, "call");
+    const call = index<CallIndex>(r, "call");
     if (!(Number.isInteger(call) && call >= 0 && call < b.callCount))
       throw new TraceFieldError("call", `expected a call below ${b.callCount}, found ${call}`);
     return b.stackOfCall(call);
@@ -163,7 +176,7 @@ export class RecordReader {
     expectNext("id", r["id"], this.b.tensorCount);
     const { dtype, shape } = this.type(r);
     this.b.tensor({
-      storage: typeof r["s"] === "number" ? r["s"] : integers(r, "s"),
+      storage: typeof r["s"] === "number" ? index(r, "s") : indices(r, "s"),
       dtype,
       shape,
       strides: r["strides"] === undefined ? undefined : integers(r, "strides"),

@@ -7,8 +7,19 @@ import {
   checkShape,
   checkStrides,
 } from "./check-field.js";
-import { GrowableRows } from "./growable-column.js";
-import { newColumns, viewColumns } from "./growing-columns.js";
+import { indexRows, newColumns, viewColumns } from "./growing-columns.js";
+import {
+  type CallIndex,
+  callIndex,
+  type ModuleIndex,
+  moduleIndex,
+  type OpIndex,
+  opIndex,
+  type StorageIndex,
+  storageIndex,
+  type TensorIndex,
+  tensorIndex,
+} from "./index-types.js";
 import { type Module, type Scope, Trace, type TraceHeader } from "./trace.js";
 import { TraceFieldError } from "./trace-field-error.js";
 import {
@@ -33,12 +44,12 @@ export interface OpRecord {
   /** From `TraceBuilder.stack` or `TraceBuilder.stackOfCall`; 0 is outside every module. */
   readonly stack?: number;
   readonly scope?: number;
-  readonly forwardOp?: number;
+  readonly forwardOp?: OpIndex | -1;
   readonly forwardScope?: number;
-  readonly inputs?: ArrayLike<number>;
-  readonly outputs?: ArrayLike<number>;
+  readonly inputs?: ArrayLike<TensorIndex>;
+  readonly outputs?: ArrayLike<TensorIndex>;
   /** Tensors whose storages it writes into, which were there before. Left out: the outputs of an op with the flag `inPlace`, none of any other. */
-  readonly writes?: ArrayLike<number> | undefined;
+  readonly writes?: ArrayLike<TensorIndex> | undefined;
   /** Kept as JSON; must hold nothing that JSON cannot. */
   readonly attributes?: Readonly<Record<string, unknown>> | undefined;
   /** The user's source line, as `file:line:column`. */
@@ -54,14 +65,14 @@ export interface OpRecord {
 
 /** What `TraceBuilder.tensor` is told of a tensor: a view of one storage, or of several (complex numbers, wrapper subclasses). */
 export interface TensorRecord {
-  readonly storage: number | readonly number[];
+  readonly storage: StorageIndex | readonly StorageIndex[];
   readonly dtype: string;
   readonly shape: readonly number[];
   /** Left out: contiguous. */
   readonly strides?: readonly number[] | undefined;
 }
 
-const none: readonly number[] = [];
+const none: readonly never[] = [];
 const allFlags = Object.values(OpFlag).reduce((all: number, flag) => all | flag, 0);
 
 /**
@@ -83,12 +94,12 @@ export class TraceBuilder {
   /** Scopes that were entered, or left, at least once. */
   private readonly entered = new Set<number>();
   private readonly exited = new Set<number>();
-  private readonly stackRows = new GrowableRows(Int32Array);
+  private readonly stackRows = indexRows<CallIndex>();
   private readonly stackIds = new Map<string, number>();
   private readonly stackByCall: number[] = [];
   private readonly callsOfModule: number[] = [];
   private readonly columns = newColumns();
-  private readonly moreStorages = new Map<number, readonly number[]>();
+  private readonly moreStorages = new Map<TensorIndex, readonly StorageIndex[]>();
   /** The highest op that a saved tensor is held for; -1 for none. @internal */
   lastSavedOp = -1;
 
@@ -135,29 +146,29 @@ export class TraceBuilder {
   }
 
   /** A module, whose name must not be empty; its calls are made by {@link call}. */
-  module(module: Module): number {
+  module(module: Module): ModuleIndex {
     if (module.fqn === "") throw new TraceFieldError("fqn", "expected the name of a module, found an empty one");
     this.modules.push(module);
     this.callsOfModule.push(0);
-    return this.modules.length - 1;
+    return moduleIndex(this.modules.length - 1);
   }
 
   /** A call of `module` inside the call `parent` (-1: none). Enter and exit are events of their own. */
-  call(module: number, parent: number, tensorInput: boolean): number {
+  call(module: ModuleIndex, parent: CallIndex | -1, tensorInput: boolean): CallIndex {
     checkIndex("module", module, this.modules.length);
     checkOptionalIndex("parent", parent, this.callCount);
     this.columns.calls.module.push(module);
     this.columns.calls.number.push(this.callsOfModule[module]++);
-    this.columns.calls.parent.push(parent);
+    this.columns.calls.parent.push(callIndex(parent));
     this.columns.calls.tensorInput.push(tensorInput ? 1 : 0);
-    return this.callCount - 1;
+    return callIndex(this.callCount - 1);
   }
 
   /**
    * What `module` owns: the tensors that are its parameters and buffers, those of the modules in it included. May be told at any time,
    * and again when it has changed.
    */
-  moduleWeights(module: number, parameters: ArrayLike<number>, buffers: ArrayLike<number> = none): void {
+  moduleWeights(module: ModuleIndex, parameters: ArrayLike<TensorIndex>, buffers: ArrayLike<TensorIndex> = none): void {
     checkIndex("module", module, this.modules.length);
     checkIndices("parameters", parameters, this.tensorCount);
     checkIndices("buffers", buffers, this.tensorCount);
@@ -167,7 +178,7 @@ export class TraceBuilder {
   }
 
   /** Index of a list of active module calls, outermost first. Most ops need only `stackOfCall`. */
-  stack(calls: ArrayLike<number>): number {
+  stack(calls: ArrayLike<CallIndex>): number {
     const key = Array.prototype.join.call(calls, ",");
     let id = this.stackIds.get(key);
     if (id === undefined) {
@@ -180,12 +191,12 @@ export class TraceBuilder {
   }
 
   /** The stack of `call` and the calls around it; 0 for -1. */
-  stackOfCall(call: number): number {
+  stackOfCall(call: CallIndex | -1): number {
     if (call < 0) return 0;
     const known = this.stackByCall[call];
     if (known !== undefined) return known;
-    const chain: number[] = [];
-    for (let c = call; c >= 0; c = this.columns.calls.parent.values[c]) chain.push(c);
+    const chain: CallIndex[] = [];
+    for (let c = callIndex(call); c >= 0; c = this.columns.calls.parent.values[c]) chain.push(c);
     return (this.stackByCall[call] = this.stack(chain.reverse()));
   }
 
@@ -197,41 +208,41 @@ export class TraceBuilder {
   }
 
   /** A new storage of `bytes` bytes as requested, live from here on. */
-  allocate(bytes: number, device: string = this.header.device, category: number = Category.other): number {
+  allocate(bytes: number, device: string = this.header.device, category: number = Category.other): StorageIndex {
     checkAmount("bytes", bytes, "bytes");
     checkIndex("category", category, categoryNames.length);
     this.columns.storages.bytes.push(bytes);
     this.columns.storages.device.push(this.string(device));
     this.columns.storages.category.push(category);
-    const storage = this.storageCount - 1;
+    const storage = storageIndex(this.storageCount - 1);
     this.event(EventKind.allocate, storage);
     return storage;
   }
 
   /** `storage` is freed here. */
-  free(storage: number): void {
+  free(storage: StorageIndex): void {
     checkIndex("storage", storage, this.storageCount);
     this.event(EventKind.free, storage);
   }
 
   /** `storage` has `bytes` bytes from here on. */
-  resize(storage: number, bytes: number): void {
+  resize(storage: StorageIndex, bytes: number): void {
     checkIndex("storage", storage, this.storageCount);
     checkAmount("bytes", bytes, "bytes");
     this.event(EventKind.resize, storage, bytes);
   }
 
   /** `storage` is for `category` (a {@link Category}) from here on. */
-  categorize(storage: number, category: number): void {
+  categorize(storage: StorageIndex, category: number): void {
     checkIndex("storage", storage, this.storageCount);
     checkIndex("category", category, categoryNames.length);
     this.event(EventKind.categorize, storage, category);
   }
 
   /** A tensor; it has no event of its own. */
-  tensor(tensor: TensorRecord): number {
-    const id = this.tensorCount;
-    let storage: number;
+  tensor(tensor: TensorRecord): TensorIndex {
+    const id = tensorIndex(this.tensorCount);
+    let storage: StorageIndex;
     if (typeof tensor.storage === "number") {
       storage = tensor.storage;
       checkIndex("storage", storage, this.storageCount);
@@ -253,19 +264,19 @@ export class TraceBuilder {
   }
 
   /** The storages of a tensor. */
-  storagesOf(tensor: number): readonly number[] {
+  storagesOf(tensor: TensorIndex): readonly StorageIndex[] {
     checkIndex("tensor", tensor, this.tensorCount);
     return this.moreStorages.get(tensor) ?? [this.columns.tensors.storage.values[tensor]];
   }
 
   /** The {@link Category} that a storage had when it was allocated. */
-  categoryOf(storage: number): number {
+  categoryOf(storage: StorageIndex): number {
     checkIndex("storage", storage, this.storageCount);
     return this.columns.storages.category.values[storage];
   }
 
   /** An op that has run: its outputs' storages were allocated before. */
-  op(op: OpRecord): number {
+  op(op: OpRecord): OpIndex {
     const { ops } = this.columns;
     const inputs = op.inputs ?? none;
     const outputs = op.outputs ?? none;
@@ -277,7 +288,7 @@ export class TraceBuilder {
     checkIndices("writes", writes, this.tensorCount);
     const stack = op.stack ?? 0;
     const scope = op.scope ?? -1;
-    const forwardOp = op.forwardOp ?? -1;
+    const forwardOp = opIndex(op.forwardOp ?? -1);
     const forwardScope = op.forwardScope ?? -1;
     const runtimeMs = op.runtimeMs ?? 0;
     const source = op.runtimeSource ?? (op.runtimeMs === undefined ? RuntimeSource.none : RuntimeSource.imported);
@@ -318,49 +329,50 @@ export class TraceBuilder {
     ops.flops.push(flops);
     ops.bytesRead.push(bytesRead);
     ops.bytesWritten.push(bytesWritten);
-    this.event(EventKind.op, this.opCount - 1);
-    return this.opCount - 1;
+    const index = opIndex(this.opCount - 1);
+    this.event(EventKind.op, index);
+    return index;
   }
 
   /** `tensors`: the call's inputs (gradients of its outputs in the backward pass). */
-  enterModule(call: number, phase: number = Phase.forward, tensors: ArrayLike<number> = none): void {
+  enterModule(call: CallIndex, phase: number = Phase.forward, tensors: ArrayLike<TensorIndex> = none): void {
     this.moduleEvent(EventKind.enterModule, call, phase, tensors);
   }
 
   /** `tensors`: the call's outputs (gradients of its inputs in the backward pass). */
-  exitModule(call: number, phase: number = Phase.forward, tensors: ArrayLike<number> = none): void {
+  exitModule(call: CallIndex, phase: number = Phase.forward, tensors: ArrayLike<TensorIndex> = none): void {
     this.moduleEvent(EventKind.exitModule, call, phase, tensors);
   }
 
   /** FSDP's work around `call` starts or ends (`hook` is an {@link FsdpHook}). */
-  fsdpHook(call: number, phase: number, hook: number): void {
+  fsdpHook(call: CallIndex, phase: number, hook: number): void {
     checkIndex("hook", hook, fsdpHookNames.length);
     this.moduleEvent(EventKind.fsdpHook, call, phase, none, hook);
   }
 
   /** Ops from here on run in `scope`; of the first time it is kept that it was given `tensors`. */
-  enterScope(scope: number, tensors?: ArrayLike<number>): void {
+  enterScope(scope: number, tensors?: ArrayLike<TensorIndex>): void {
     this.tellScope(scope, "given", tensors);
     this.event(EventKind.enterScope, scope);
   }
 
   /** Ops from here on run outside `scope` again; of the first time it is kept that it returned `tensors`. */
-  exitScope(scope: number, tensors?: ArrayLike<number>): void {
+  exitScope(scope: number, tensors?: ArrayLike<TensorIndex>): void {
     this.tellScope(scope, "returned", tensors);
     this.event(EventKind.exitScope, scope);
   }
 
   /** Autograd holds `storage` for the gradient of `op`: one that has run, the next one, or -1 where that is not known. */
-  save(storage: number, op = -1, as: number = SavedAs.other, tensor = -1): void {
+  save(storage: StorageIndex, op: OpIndex | -1 = -1, as: number = SavedAs.other, tensor: TensorIndex | -1 = -1): void {
     checkIndex("storage", storage, this.storageCount);
     checkOptionalIndex("tensor", tensor, this.tensorCount);
     // A kernel may save before it is done, so the op may be the next one.
     checkOptionalIndex("op", op, this.opCount + 1);
     checkIndex("as", as, savedAsNames.length);
     this.lastSavedOp = Math.max(this.lastSavedOp, op);
-    this.columns.saves.op.push(op);
+    this.columns.saves.op.push(opIndex(op));
     this.columns.saves.storage.push(storage);
-    this.columns.saves.tensor.push(tensor);
+    this.columns.saves.tensor.push(tensorIndex(tensor));
     this.columns.saves.as.push(as);
     this.event(EventKind.save, this.columns.saves.op.length - 1);
   }
@@ -378,7 +390,7 @@ export class TraceBuilder {
   }
 
   /** From here on nothing holds `storage` but what autograd has saved. */
-  savedOnly(storage: number): void {
+  savedOnly(storage: StorageIndex): void {
     checkIndex("storage", storage, this.storageCount);
     this.event(EventKind.savedOnly, storage);
   }
@@ -410,7 +422,7 @@ export class TraceBuilder {
   }
 
   /** What is kept is of the first time. */
-  private tellScope(scope: number, what: "given" | "returned", tensors: ArrayLike<number> | undefined): void {
+  private tellScope(scope: number, what: "given" | "returned", tensors: ArrayLike<TensorIndex> | undefined): void {
     checkIndex("scope", scope, this.scopes.length);
     const seen = what === "given" ? this.entered : this.exited;
     if (seen.has(scope)) return;
@@ -420,7 +432,7 @@ export class TraceBuilder {
     this.scopes[scope] = { ...this.scopes[scope], [what]: Array.from(tensors) };
   }
 
-  private moduleEvent(kind: number, call: number, phase: number, tensors: ArrayLike<number>, value = 0): void {
+  private moduleEvent(kind: number, call: CallIndex, phase: number, tensors: ArrayLike<TensorIndex>, value = 0): void {
     checkIndex("call", call, this.callCount);
     checkIndex("phase", phase, phaseNames.length);
     checkIndices("tensors", tensors, this.tensorCount);

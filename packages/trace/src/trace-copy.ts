@@ -1,10 +1,11 @@
+import { callIndex, type IndexColumn, newIndexColumn, type OpIndex, type TensorIndex } from "./index-types.js";
 import { row, type Trace } from "./trace.js";
 import { TraceBuilder } from "./trace-builder.js";
 
 /** What a copied op has otherwise than its source. */
 export interface CopiedOp {
-  readonly inputs: readonly number[];
-  readonly outputs: readonly number[];
+  readonly inputs: readonly TensorIndex[];
+  readonly outputs: readonly TensorIndex[];
   /** Left out: as in the source. */
   readonly phase?: number;
   /** Left out: as in the source. */
@@ -23,23 +24,23 @@ export class TraceCopy {
   readonly source: Trace;
   readonly builder: TraceBuilder;
   /** By op of the source: the latest that stands for it. */
-  private readonly opFor: Int32Array;
+  private readonly opFor: IndexColumn<OpIndex>;
 
   /** @param notes what a reader should see of the copy, after the notes of the source */
   constructor(source: Trace, notes: readonly string[]) {
     this.source = source;
     this.builder = new TraceBuilder({ ...source.header, notes: [...(source.header.notes ?? []), ...notes] });
-    this.opFor = new Int32Array(source.ops.count).fill(-1);
+    this.opFor = newIndexColumn(source.ops.count, -1);
     for (const module of source.modules) this.builder.module(module);
     const { module, parent, tensorInput } = source.calls;
-    for (let call = 0; call < source.calls.count; call++)
+    for (let call = callIndex(0); call < source.calls.count; call++)
       this.builder.call(module[call], parent[call], tensorInput[call] === 1);
     for (let stack = 1; stack < source.stacks.start.length - 1; stack++) this.builder.stack(row(source.stacks, stack));
     for (const scope of source.scopes) this.builder.scope(scope.name, scope.parent);
   }
 
   /** Writes what stands for `op` of the source. */
-  op(op: number, { inputs, outputs, phase, stack, isResized = false, attributes }: CopiedOp): number {
+  op(op: OpIndex, { inputs, outputs, phase, stack, isResized = false, attributes }: CopiedOp): OpIndex {
     const { source } = this;
     const { ops } = source;
     const copy = this.builder.op({
@@ -48,7 +49,7 @@ export class TraceCopy {
       flags: ops.flags[op],
       stack: stack ?? ops.stack[op],
       scope: ops.scope[op],
-      forwardOp: ops.forwardOp[op] < 0 ? -1 : this.opFor[ops.forwardOp[op]],
+      forwardOp: this.latestOf(ops.forwardOp[op]),
       forwardScope: ops.forwardScope[op],
       inputs,
       outputs,
@@ -66,7 +67,11 @@ export class TraceCopy {
   }
 
   /** What stands for the tensors that `op` of the source writes into: those in the same places. Undefined if the places are others. */
-  private written(op: number, inputs: readonly number[], outputs: readonly number[]): readonly number[] | undefined {
+  private written(
+    op: OpIndex,
+    inputs: readonly TensorIndex[],
+    outputs: readonly TensorIndex[],
+  ): readonly TensorIndex[] | undefined {
     const { source } = this;
     const [before, after] = [source.opInputs(op), source.opOutputs(op)];
     if (before.length !== inputs.length || after.length !== outputs.length) return undefined;
@@ -77,7 +82,7 @@ export class TraceCopy {
   }
 
   /** The latest op that stands for `op` of the source; -1 for none. */
-  latestOf(op: number): number {
-    return op < 0 ? -1 : this.opFor[op];
+  latestOf(op: OpIndex): OpIndex {
+    return op < 0 ? op : this.opFor[op];
   }
 }

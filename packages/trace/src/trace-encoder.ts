@@ -1,4 +1,13 @@
 import { type FreshOutputs, findFreshOutputs } from "./fresh-outputs.js";
+import {
+  callIndex,
+  type OpIndex,
+  opIndex,
+  type StorageIndex,
+  storageIndex,
+  type TensorIndex,
+  tensorIndex,
+} from "./index-types.js";
 import { opFlagNames } from "./op-flag-names.js";
 import { mostLineBytes } from "./record-lines.js";
 import { row, type Trace, type TraceHeader } from "./trace.js";
@@ -17,6 +26,8 @@ import {
 /** Version of the file format; a reader refuses any other. */
 export const traceFormatVersion = 1;
 
+const noStorage = storageIndex(0);
+
 /**
  * Turns a trace into lines of JSON, from where the last call stopped: what makes it possible to write a run to disk while it goes on,
  * so that a killed run leaves a readable file. The records are described in the package's README.
@@ -27,7 +38,7 @@ export const traceFormatVersion = 1;
  * for (const line of encoder.end(builder.build())) appendFileSync("run.remat.jsonl", `${line}\n`); // at the end
  */
 export class TraceEncoder {
-  private readonly next = { event: 0, module: 0, call: 0, scope: 0, tensor: 0, weights: 0 };
+  private readonly next = { event: 0, module: 0, call: callIndex(0), scope: 0, tensor: tensorIndex(0), weights: 0 };
   private started = false;
   /** Scopes that were entered, or left, once: of which what they were given and returned is written. */
   private readonly entered = new Set<number>();
@@ -76,8 +87,10 @@ export class TraceEncoder {
     const kind = events.kind[event];
     const subject = events.subject[event];
     switch (kind) {
-      case EventKind.op:
-        return this.encodeOp(subject, findFreshOutputs(this.trace, subject, this.next.tensor, 0, 0), 0);
+      case EventKind.op: {
+        const op = opIndex(subject);
+        return this.encodeOp(op, findFreshOutputs(this.trace, op, this.next.tensor, noStorage, noStorage), noStorage);
+      }
       case EventKind.allocate:
         return this.encodeAllocations(event);
       case EventKind.free: {
@@ -140,21 +153,21 @@ export class TraceEncoder {
   private encodeAllocations(event: number): void {
     const { events } = this.trace;
     while (this.next.event < events.count && events.kind[this.next.event] === EventKind.allocate) this.next.event++;
-    const first = events.subject[event];
-    const end = first + this.next.event - event;
+    const first = storageIndex(events.subject[event]);
+    const end = storageIndex(first + this.next.event - event);
     if (this.next.event === events.count || events.kind[this.next.event] !== EventKind.op)
       return this.encodeStorages(first, end);
-    const op = events.subject[this.next.event++];
+    const op = opIndex(events.subject[this.next.event++]);
     const fresh = findFreshOutputs(this.trace, op, this.next.tensor, first, end);
     this.encodeStorages(first, fresh.firstStorage);
     this.encodeOp(op, fresh, end);
   }
 
-  private encodeStorages(first: number, end: number): void {
+  private encodeStorages(first: StorageIndex, end: StorageIndex): void {
     for (let s = first; s < end; s++) this.lines.push(`{"t":"alloc","s":${s},${this.allocation(s)}}`);
   }
 
-  private allocation(storage: number): string {
+  private allocation(storage: StorageIndex): string {
     const { storages, strings, header } = this.trace;
     const device = storages.device[storage];
     const where = strings[device] === header.device ? "" : `,"device":${this.quote(device)}`;
@@ -162,7 +175,7 @@ export class TraceEncoder {
   }
 
   /** Defines the outputs from `fresh.firstTensor` on and allocates storages `fresh.firstStorage … endStorage - 1` in the record of `op`. */
-  private encodeOp(op: number, fresh: FreshOutputs, endStorage: number): void {
+  private encodeOp(op: OpIndex, fresh: FreshOutputs, endStorage: StorageIndex): void {
     const { trace } = this;
     const { ops } = trace;
     const inputs = trace.opInputs(op);
@@ -188,7 +201,7 @@ export class TraceEncoder {
       if (i > 0) line += ",";
       if (outputs[i] === this.next.tensor) {
         const allocates = storage < endStorage && trace.tensors.storage[outputs[i]] === storage;
-        line += `{${this.tensor(outputs[i])}${allocates ? `,${this.allocation(storage++)}` : ""}}`;
+        line += `{${this.tensor(outputs[i])}${allocates ? `,${this.allocation(storageIndex(storage++))}` : ""}}`;
         this.next.tensor++;
       } else line += outputs[i];
     }
@@ -246,7 +259,7 @@ export class TraceEncoder {
     }
   }
 
-  private tensor(tensor: number): string {
+  private tensor(tensor: TensorIndex): string {
     const { tensors } = this.trace;
     const storages = tensors.moreStorages.get(tensor);
     const s = storages === undefined ? tensors.storage[tensor] : `[${storages.join()}]`;

@@ -1,3 +1,4 @@
+import type { CallIndex, IndexColumn, ModuleIndex, OpIndex, StorageIndex, TensorIndex } from "./index-types.js";
 import type { MemoryFailure } from "./memory-failure.js";
 import type { StepSettings } from "./step-settings.js";
 import { EventKind } from "./vocabulary.js";
@@ -81,8 +82,8 @@ export interface Scope {
   /** The user's source line that calls it, as `file:line`. */
   readonly line?: string;
   /** Tensors given to it, and those that it returned, where that was told; of a region that ran again, in the forward pass. */
-  readonly given?: readonly number[];
-  readonly returned?: readonly number[];
+  readonly given?: readonly TensorIndex[];
+  readonly returned?: readonly TensorIndex[];
 }
 
 /**
@@ -111,17 +112,17 @@ export interface OpColumns {
   /** Innermost customGrad scope, or -1. */
   readonly scope: Int32Array;
   /** For a backward op the forward op that it differentiates, else -1. */
-  readonly forwardOp: Int32Array;
+  readonly forwardOp: IndexColumn<OpIndex>;
   /** For a backward op of a customGrad's gradient function that scope, else -1. */
   readonly forwardScope: Int32Array;
   /** Tensors read and tensors made, in argument order. */
-  readonly inputs: Rows;
-  readonly outputs: Rows;
+  readonly inputs: Rows<IndexColumn<TensorIndex>>;
+  readonly outputs: Rows<IndexColumn<TensorIndex>>;
   /**
    * Among the inputs and outputs, the tensors that the op writes into and that were there before it, whether it returns them or not (T8). By default
    * those of an in-place op are its outputs.
    */
-  readonly writes: Rows;
+  readonly writes: Rows<IndexColumn<TensorIndex>>;
   /** Index into `trace.strings` of a JSON object with the attributes, or -1. */
   readonly attributes: Int32Array;
   /** Index into `trace.strings` of the user's source line that the op comes from, as `file:line:column`, or -1. */
@@ -153,24 +154,24 @@ export interface StorageColumns {
 /** Tensors: views of storages (T2). */
 export interface TensorColumns {
   readonly count: number;
-  readonly storage: Int32Array;
+  readonly storage: IndexColumn<StorageIndex>;
   /** Index into `trace.strings`. */
   readonly dtype: Int32Array;
   readonly shape: Rows<Float64Array>;
   /** In elements; an empty row means contiguous. */
   readonly strides: Rows<Float64Array>;
   /** Storages of a tensor that has several (complex numbers, wrapper subclasses), by tensor. */
-  readonly moreStorages: ReadonlyMap<number, readonly number[]>;
+  readonly moreStorages: ReadonlyMap<TensorIndex, readonly StorageIndex[]>;
 }
 
 /** Calls of modules, in the order in which they began. */
 export interface CallColumns {
   readonly count: number;
-  readonly module: Int32Array;
+  readonly module: IndexColumn<ModuleIndex>;
   /** How many calls of this module came before. */
   readonly number: Int32Array;
   /** The module call around this one, or -1. */
-  readonly parent: Int32Array;
+  readonly parent: IndexColumn<CallIndex>;
   /** Whether any argument of the call was a tensor. */
   readonly tensorInput: Uint8Array;
 }
@@ -178,31 +179,31 @@ export interface CallColumns {
 /** What modules own. A later row replaces an earlier one of the same module (a layer may make its weights at its first call). */
 export interface WeightColumns {
   readonly count: number;
-  readonly module: Int32Array;
+  readonly module: IndexColumn<ModuleIndex>;
   /** Tensors that are its parameters, those of the modules in it included. */
-  readonly parameters: Rows;
+  readonly parameters: Rows<IndexColumn<TensorIndex>>;
   /** Tensors that are its buffers (state without a gradient), those of the modules in it included. */
-  readonly buffers: Rows;
+  readonly buffers: Rows<IndexColumn<TensorIndex>>;
 }
 
 /** What module calls were passed as they began and ended (T5), forward and backward. */
 export interface ModuleEventColumns {
   readonly count: number;
-  readonly call: Int32Array;
+  readonly call: IndexColumn<CallIndex>;
   /** {@link Phase}: forward, backward, or recompute (a forward call recomputed for checkpointing). */
   readonly phase: Uint8Array;
   /** Tensors passed: inputs on enter, outputs on exit. */
-  readonly tensors: Rows;
+  readonly tensors: Rows<IndexColumn<TensorIndex>>;
 }
 
 /** What autograd holds (T6). */
 export interface SaveColumns {
   readonly count: number;
   /** The op for whose gradient the tensor is held, or -1 where that is not known. */
-  readonly op: Int32Array;
-  readonly storage: Int32Array;
+  readonly op: IndexColumn<OpIndex>;
+  readonly storage: IndexColumn<StorageIndex>;
   /** The tensor that was saved, or -1. Where saving copies (`Identity` on wasm) it is not on `storage`, which is what is held. */
-  readonly tensor: Int32Array;
+  readonly tensor: IndexColumn<TensorIndex>;
   /** {@link SavedAs}. */
   readonly as: Uint8Array;
 }
@@ -228,7 +229,7 @@ export interface TraceParts {
   readonly strings: readonly string[];
   readonly modules: readonly Module[];
   readonly scopes: readonly Scope[];
-  readonly stacks: Rows;
+  readonly stacks: Rows<IndexColumn<CallIndex>>;
   readonly calls: CallColumns;
   readonly weights: WeightColumns;
   readonly ops: OpColumns;
@@ -252,7 +253,7 @@ export class Trace implements TraceParts {
   readonly modules: readonly Module[];
   readonly scopes: readonly Scope[];
   /** Distinct lists of active module calls, outermost first; row 0 is the empty list. */
-  readonly stacks: Rows;
+  readonly stacks: Rows<IndexColumn<CallIndex>>;
   readonly calls: CallColumns;
   readonly weights: WeightColumns;
   readonly ops: OpColumns;
@@ -287,47 +288,47 @@ export class Trace implements TraceParts {
     );
   }
 
-  opName(op: number): string {
+  opName(op: OpIndex): string {
     return this.strings[this.ops.name[op]];
   }
 
   /** Attributes of `op` as an object; parsed anew at each call. */
-  opAttributes(op: number): Readonly<Record<string, unknown>> {
+  opAttributes(op: OpIndex): Readonly<Record<string, unknown>> {
     const id = this.ops.attributes[op];
     return id < 0 ? {} : (JSON.parse(this.strings[id]) as Record<string, unknown>);
   }
 
   /** The user's source line that `op` comes from, as `file:line:column`; undefined where it is not known. */
-  opLine(op: number): string | undefined {
+  opLine(op: OpIndex): string | undefined {
     const id = this.ops.line[op];
     return id < 0 ? undefined : this.strings[id];
   }
 
-  opInputs(op: number): Int32Array {
+  opInputs(op: OpIndex): IndexColumn<TensorIndex> {
     return row(this.ops.inputs, op);
   }
 
-  opOutputs(op: number): Int32Array {
+  opOutputs(op: OpIndex): IndexColumn<TensorIndex> {
     return row(this.ops.outputs, op);
   }
 
   /** Tensors that `op` writes into and that were there before it. */
-  opWrites(op: number): Int32Array {
+  opWrites(op: OpIndex): IndexColumn<TensorIndex> {
     return row(this.ops.writes, op);
   }
 
   /** The module calls active when `op` ran, outermost first. */
-  opCalls(op: number): Int32Array {
+  opCalls(op: OpIndex): IndexColumn<CallIndex> {
     return row(this.stacks, this.ops.stack[op]);
   }
 
   /** Innermost module of `op`, or undefined outside every module. */
-  opModule(op: number): Module | undefined {
+  opModule(op: OpIndex): Module | undefined {
     const calls = this.opCalls(op);
     return calls.length === 0 ? undefined : this.modules[this.calls.module[calls[calls.length - 1]]];
   }
 
-  tensorShape(tensor: number): readonly number[] {
+  tensorShape(tensor: TensorIndex): readonly number[] {
     const { start, values } = this.tensors.shape;
     const shape: number[] = [];
     // Asked for of every tensor by every simulation: `Array.from` takes ten times as long.
@@ -335,12 +336,12 @@ export class Trace implements TraceParts {
     return shape;
   }
 
-  tensorDtype(tensor: number): string {
+  tensorDtype(tensor: TensorIndex): string {
     return this.strings[this.tensors.dtype[tensor]];
   }
 
   /** Every storage that `tensor` is a view of; one, but for complex numbers and wrapper subclasses. */
-  tensorStorages(tensor: number): readonly number[] {
+  tensorStorages(tensor: TensorIndex): readonly StorageIndex[] {
     return this.tensors.moreStorages.get(tensor) ?? [this.tensors.storage[tensor]];
   }
 

@@ -1,5 +1,20 @@
 import fc from "fast-check";
-import { Category, FsdpHook, Phase, SavedAs, type Trace, TraceBuilder, type TraceHeader } from "../src/index.js";
+import {
+  Category,
+  callIndex,
+  FsdpHook,
+  moduleIndex,
+  opIndex,
+  Phase,
+  SavedAs,
+  type StorageIndex,
+  storageIndex,
+  type TensorIndex,
+  type Trace,
+  TraceBuilder,
+  type TraceHeader,
+  tensorIndex,
+} from "../src/index.js";
 import { failureCauses } from "../src/memory-failure.js";
 
 /** Names that break careless code: control characters, line separators, lone surrogates, names of object properties. */
@@ -133,8 +148,8 @@ const categoryOf = (n: number): number => n % Object.keys(Category).length;
 
 function takeStep(b: TraceBuilder, step: Step): void {
   const { a, b: second, c, list, name } = step;
-  const tensors = b.tensorCount === 0 ? [] : list.map((n) => n % b.tensorCount);
-  const storage = (n: number): number => n % b.storageCount;
+  const tensors = b.tensorCount === 0 ? [] : list.map((n) => tensorIndex(n % b.tensorCount));
+  const storage = (n: number): StorageIndex => storageIndex(n % b.storageCount);
   switch (step.kind) {
     case 0:
     case 1: {
@@ -153,7 +168,7 @@ function takeStep(b: TraceBuilder, step: Step): void {
     case 3: {
       // New tensors and storages in an order of their own, a workspace and several storages to a tensor among them.
       const storages = [0, 1, 2].slice(0, 1 + (a % 3)).map((i) => b.allocate(i, name, categoryOf(second)));
-      const pick = (n: number): number => storages[n % storages.length];
+      const pick = (n: number): StorageIndex => storages[n % storages.length];
       const made = list.map((n) =>
         b.tensor({ storage: n % 7 === 0 ? [pick(n), pick(n + 1)] : pick(n), dtype: name, shape: [n, 1] }),
       );
@@ -188,13 +203,17 @@ function takeStep(b: TraceBuilder, step: Step): void {
     case 10:
     case 11:
       if (b.moduleCount > 0)
-        b.call(a % b.moduleCount, second % 2 === 0 || b.callCount === 0 ? -1 : c % b.callCount, c % 2 === 0);
+        b.call(
+          moduleIndex(a % b.moduleCount),
+          second % 2 === 0 || b.callCount === 0 ? -1 : callIndex(c % b.callCount),
+          c % 2 === 0,
+        );
       return;
     case 12:
-      if (b.callCount > 0) b.enterModule(a % b.callCount, phaseOf(second), tensors);
+      if (b.callCount > 0) b.enterModule(callIndex(a % b.callCount), phaseOf(second), tensors);
       return;
     case 13:
-      if (b.callCount > 0) b.exitModule(a % b.callCount, phaseOf(second), tensors);
+      if (b.callCount > 0) b.exitModule(callIndex(a % b.callCount), phaseOf(second), tensors);
       return;
     case 14:
       b.scope(
@@ -211,7 +230,7 @@ function takeStep(b: TraceBuilder, step: Step): void {
       if (b.storageCount > 0)
         b.save(
           storage(a),
-          b.opCount === 0 ? -1 : second % b.opCount,
+          b.opCount === 0 ? -1 : opIndex(second % b.opCount),
           c % Object.keys(SavedAs).length,
           tensors.length === 0 ? -1 : tensors[0],
         );
@@ -220,10 +239,10 @@ function takeStep(b: TraceBuilder, step: Step): void {
       b.mark(name);
       return;
     case 18:
-      if (b.moduleCount > 0) b.moduleWeights(a % b.moduleCount, tensors, tensors.slice(1));
+      if (b.moduleCount > 0) b.moduleWeights(moduleIndex(a % b.moduleCount), tensors, tensors.slice(1));
       return;
     case 19:
-      if (b.callCount > 0) b.fsdpHook(a % b.callCount, phaseOf(second), c % Object.keys(FsdpHook).length);
+      if (b.callCount > 0) b.fsdpHook(callIndex(a % b.callCount), phaseOf(second), c % Object.keys(FsdpHook).length);
       return;
     case 20:
       if (b.saveCount > 0) (a % 2 === 0 ? b.unpack : b.unsave).call(b, second % b.saveCount);
@@ -234,7 +253,7 @@ function takeStep(b: TraceBuilder, step: Step): void {
   }
 }
 
-function op(b: TraceBuilder, step: Step, inputs: readonly number[], outputs: readonly number[]): void {
+function op(b: TraceBuilder, step: Step, inputs: readonly TensorIndex[], outputs: readonly TensorIndex[]): void {
   const { a, b: second, c, amount } = step;
   b.op({
     name: step.name,
@@ -244,10 +263,10 @@ function op(b: TraceBuilder, step: Step, inputs: readonly number[], outputs: rea
       b.callCount === 0
         ? 0
         : a % 3 === 0
-          ? b.stack(step.list.map((n) => n % b.callCount))
-          : b.stackOfCall(second % b.callCount),
+          ? b.stack(step.list.map((n) => callIndex(n % b.callCount)))
+          : b.stackOfCall(callIndex(second % b.callCount)),
     scope: b.scopeCount === 0 ? -1 : (a % (b.scopeCount + 1)) - 1,
-    forwardOp: (c % (b.opCount + 1)) - 1,
+    forwardOp: opIndex((c % (b.opCount + 1)) - 1),
     forwardScope: b.scopeCount === 0 ? -1 : (c % (b.scopeCount + 1)) - 1,
     inputs,
     outputs,

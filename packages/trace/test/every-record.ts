@@ -1,4 +1,4 @@
-import { Category, FsdpHook, Phase, TraceBuilder } from "../src/index.js";
+import { Category, FsdpHook, moduleIndex, Phase, TraceBuilder } from "../src/index.js";
 import { linesOf } from "./bytes.js";
 
 /** Every kind of record with every one of its fields. */
@@ -66,6 +66,6 @@ export function everyRecord(): string[] {
   b.exitModule(inner, Phase.forward, [made]);
   b.free(s);
   b.mark("step");
-  b.moduleWeights(1, [x], [made]);
+  b.moduleWeights(moduleIndex(1), [x], [made]);
   return linesOf(b.build());
 }

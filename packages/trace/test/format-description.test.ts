@@ -1,6 +1,14 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { categoryNames, OpFlag, parseTrace, phaseNames, runtimeSourceNames, savedAsNames } from "../src/index.js";
+import {
+  categoryNames,
+  OpFlag,
+  parseTrace,
+  phaseNames,
+  runtimeSourceNames,
+  savedAsNames,
+  tensorIndex,
+} from "../src/index.js";
 import { traceFormatVersion } from "../src/trace-encoder.js";
 import { everyRecord } from "./every-record.js";
 
@@ -33,7 +41,7 @@ describe("the README's description of the file format", () => {
     expect(records.length).toBeGreaterThan(5);
     for (const record of records) expect(JSON.parse(record)).toHaveProperty("t");
     expect(
-      parseTrace(`${header}\n${records[0]}\n${records[1]}\n${records[2]}\n${records[3]}\n`).tensorShape(0),
+      parseTrace(`${header}\n${records[0]}\n${records[1]}\n${records[2]}\n${records[3]}\n`).tensorShape(tensorIndex(0)),
     ).toEqual([3, 1]);
   });
 });

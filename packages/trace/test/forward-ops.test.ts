@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
-import { FsdpHook, forwardOpsByCall, Phase, type Trace, TraceBuilder } from "../src/index.js";
+import { type CallIndex, FsdpHook, forwardOpsByCall, Phase, type Trace, TraceBuilder } from "../src/index.js";
 
 /** A sharded model with a sharded layer: both are all-gathered before their `forward` begins. */
 function shardedStep(): Trace {
   const b = new TraceBuilder({ framework: "pytorch", device: "cpu", mode: "real", allocationUnitBytes: 1 });
   const outer = b.call(b.module({ fqn: "Net", kind: "Net", leaf: false }), -1, true);
   const inner = b.call(b.module({ fqn: "Net.layer", kind: "Linear", leaf: true }), outer, true);
-  const op = (name: string, call: number, phase: number = Phase.forward): number =>
+  const op = (name: string, call: CallIndex, phase: number = Phase.forward): number =>
     b.op({ name, phase, flags: 0, stack: b.stackOfCall(call), inputs: [], outputs: [] });
-  const gather = (call: number, phase: number): void => {
+  const gather = (call: CallIndex, phase: number): void => {
     b.fsdpHook(call, phase, FsdpHook.preForwardBegin);
     op("c10d._allgather_base_.default", call, phase);
     b.fsdpHook(call, phase, FsdpHook.preForwardEnd);

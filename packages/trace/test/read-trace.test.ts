@@ -2,7 +2,7 @@ import { createReadStream, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { parseTrace, RematError, readTrace } from "../src/index.js";
+import { opIndex, parseTrace, RematError, readTrace } from "../src/index.js";
 import { fileOf } from "./bytes.js";
 import { tellTrace } from "./tell-trace.js";
 import { threeOps } from "./three-ops.js";
@@ -38,8 +38,8 @@ describe("the trace of three ops, written by hand", () => {
       36 + 4 + 8 + 12,
       36 + 4 + 12,
     ]);
-    expect(trace.opModule(1)?.fqn).toBe("net.dense");
-    expect(trace.opModule(2)).toBeUndefined();
+    expect(trace.opModule(opIndex(1))?.fqn).toBe("net.dense");
+    expect(trace.opModule(opIndex(2))).toBeUndefined();
   });
 });
 

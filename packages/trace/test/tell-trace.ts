@@ -1,10 +1,12 @@
 import {
   categoryNames,
   EventKind,
+  type OpIndex,
   phaseNames,
   row,
   runtimeSourceNames,
   savedAsNames,
+  type TensorIndex,
   type Trace,
 } from "../src/index.js";
 import { opFlagNames } from "../src/op-flag-names.js";
@@ -15,7 +17,8 @@ import { fsdpHookNames } from "../src/vocabulary.js";
  */
 export function tellTrace(trace: Trace): Record<string, unknown> {
   const { ops, calls, tensors, weights, events } = trace;
-  const each = <T>(count: number, tell: (index: number) => T): T[] => Array.from({ length: count }, (_, i) => tell(i));
+  const each = <T, I extends number = number>(count: number, tell: (index: I) => T): T[] =>
+    Array.from({ length: count }, (_, i) => tell(i as I));
   return {
     header: trace.header,
     modules: trace.modules,
@@ -26,13 +29,13 @@ export function tellTrace(trace: Trace): Record<string, unknown> {
       [...row(weights.parameters, i)],
       [...row(weights.buffers, i)],
     ]),
-    tensors: each(tensors.count, (i) => [
+    tensors: each(tensors.count, (i: TensorIndex) => [
       trace.tensorStorages(i),
       trace.tensorDtype(i),
       trace.tensorShape(i),
       [...row(tensors.strides, i)],
     ]),
-    ops: each(ops.count, (i) => ({
+    ops: each(ops.count, (i: OpIndex) => ({
       name: trace.opName(i),
       phase: phaseNames[ops.phase[i]],
       flags: opFlagNames(ops.flags[i]),

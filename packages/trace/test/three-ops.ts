@@ -1,4 +1,15 @@
-import { Category, OpFlag, Phase, RuntimeSource, SavedAs, type Trace, TraceBuilder } from "../src/index.js";
+import {
+  Category,
+  moduleIndex,
+  OpFlag,
+  Phase,
+  RuntimeSource,
+  SavedAs,
+  type StorageIndex,
+  type TensorIndex,
+  type Trace,
+  TraceBuilder,
+} from "../src/index.js";
 
 /** One training step of `sum(relu(x · w))` with plain gradient descent, recorded by hand. */
 export function threeOps(): Trace {
@@ -9,12 +20,13 @@ export function threeOps(): Trace {
     mode: "real",
     allocationUnitBytes: 1,
   });
-  const float = (storage: number, ...shape: number[]): number => b.tensor({ storage, dtype: "float32", shape });
+  const float = (storage: StorageIndex, ...shape: number[]): TensorIndex =>
+    b.tensor({ storage, dtype: "float32", shape });
 
   const dense = b.call(b.module({ fqn: "net.dense", kind: "Dense", leaf: true }), -1, true);
   const weightStorage = b.allocate(12, "cpu", Category.parameter);
   const weight = float(weightStorage, 3, 1);
-  b.moduleWeights(0, [weight]);
+  b.moduleWeights(moduleIndex(0), [weight]);
   const inputStorage = b.allocate(24, "cpu", Category.input);
   const input = float(inputStorage, 2, 3);
 

@@ -1,5 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { bytesPerElement, EventKind, opEventPositions, RematError, TraceBuilder } from "../src/index.js";
+import {
+  bytesPerElement,
+  callIndex,
+  EventKind,
+  moduleIndex,
+  opEventPositions,
+  opIndex,
+  RematError,
+  storageIndex,
+  TraceBuilder,
+  tensorIndex,
+} from "../src/index.js";
 import { opFlagNames } from "../src/op-flag-names.js";
 import { threeOps } from "./three-ops.js";
 
@@ -8,7 +19,7 @@ function builder(): TraceBuilder {
   b.tensor({ storage: b.allocate(4), dtype: "float32", shape: [1] });
   b.call(b.module({ fqn: "net", kind: "Net", leaf: false }), -1, true);
   b.scope("softmax");
-  b.op({ name: "Relu", inputs: [0], outputs: [0] });
+  b.op({ name: "Relu", inputs: [tensorIndex(0)], outputs: [tensorIndex(0)] });
   return b;
 }
 
@@ -21,7 +32,11 @@ describe("TraceBuilder", () => {
       (b) => b.allocate(1, "cpu", 99),
       "'category': expected an integer from 0 to 13, found 99",
     ],
-    ["a storage that is not there", (b) => b.free(1), "'storage': expected an integer from 0 to 0, found 1"],
+    [
+      "a storage that is not there",
+      (b) => b.free(storageIndex(1)),
+      "'storage': expected an integer from 0 to 0, found 1",
+    ],
     [
       "a tensor without storage",
       (b) => b.tensor({ storage: [], dtype: "x", shape: [] }),
@@ -29,22 +44,22 @@ describe("TraceBuilder", () => {
     ],
     [
       "a size below zero",
-      (b) => b.tensor({ storage: 0, dtype: "x", shape: [2, -1] }),
+      (b) => b.tensor({ storage: storageIndex(0), dtype: "x", shape: [2, -1] }),
       "'shape': expected sizes, found -1 in dimension 1",
     ],
     [
       "half a stride",
-      (b) => b.tensor({ storage: 0, dtype: "x", shape: [2], strides: [0.5] }),
+      (b) => b.tensor({ storage: storageIndex(0), dtype: "x", shape: [2], strides: [0.5] }),
       "'strides': expected integers, found 0.5 in dimension 0",
     ],
     [
       "an input that is not there",
-      (b) => b.op({ name: "Add", inputs: [0, 1] }),
+      (b) => b.op({ name: "Add", inputs: [tensorIndex(0), tensorIndex(1)] }),
       "'inputs': expected an integer from 0 to 0, found 1",
     ],
     [
       "an output that is not there",
-      (b) => b.op({ name: "Add", outputs: [-1] }),
+      (b) => b.op({ name: "Add", outputs: [tensorIndex(-1)] }),
       "'outputs': expected an integer from 0 to 0, found -1",
     ],
     [
@@ -64,7 +79,7 @@ describe("TraceBuilder", () => {
     ],
     [
       "a forward op that has not run",
-      (b) => b.op({ name: "Add", forwardOp: 1 }),
+      (b) => b.op({ name: "Add", forwardOp: opIndex(1) }),
       "'forwardOp': expected an integer from 0 to 0, found 1",
     ],
     [
@@ -82,11 +97,19 @@ describe("TraceBuilder", () => {
       (b) => b.op({ name: "Add", flops: Infinity }),
       "'flops': expected a number of operations, found Infinity",
     ],
-    ["a call that is not there", (b) => b.enterModule(1), "'call': expected an integer from 0 to 0, found 1"],
-    ["a tensor saved for an op far ahead", (b) => b.save(0, 2), "'op': expected an integer from 0 to 1, found 2"],
+    [
+      "a call that is not there",
+      (b) => b.enterModule(callIndex(1)),
+      "'call': expected an integer from 0 to 0, found 1",
+    ],
+    [
+      "a tensor saved for an op far ahead",
+      (b) => b.save(storageIndex(0), opIndex(2)),
+      "'op': expected an integer from 0 to 1, found 2",
+    ],
     [
       "a module's weights that are not there",
-      (b) => b.moduleWeights(0, [7]),
+      (b) => b.moduleWeights(moduleIndex(0), [tensorIndex(7)]),
       "'parameters': expected an integer from 0 to 0, found 7",
     ],
     [
@@ -94,7 +117,7 @@ describe("TraceBuilder", () => {
       (b) => b.module({ fqn: "", kind: "Net", leaf: true }),
       "'fqn': expected the name of a module, found an empty one",
     ],
-    ["a hook that is none", (b) => b.fsdpHook(0, 0, 8), "'hook': expected an integer from 0 to 7, found 8"],
+    ["a hook that is none", (b) => b.fsdpHook(callIndex(0), 0, 8), "'hook': expected an integer from 0 to 7, found 8"],
   ])("refuses %s and records nothing of it", (_, act, message) => {
     const b = builder();
     const before = JSON.stringify(b.build());
@@ -105,14 +128,14 @@ describe("TraceBuilder", () => {
 
   it("says that none is known where there is nothing to point at", () => {
     const b = new TraceBuilder({ framework: "tfjs", device: "cpu", mode: "fake", allocationUnitBytes: 1 });
-    expect(() => b.free(0)).toThrow("trace field 'storage': found 0, but none is known yet");
+    expect(() => b.free(storageIndex(0))).toThrow("trace field 'storage': found 0, but none is known yet");
   });
 
   it("builds traces that do not change when more is recorded", () => {
     const b = builder();
     const early = b.build();
     const told = JSON.stringify(early);
-    for (let i = 0; i < 200; i++) b.op({ name: `Op${i}`, inputs: [0], outputs: [0] });
+    for (let i = 0; i < 200; i++) b.op({ name: `Op${i}`, inputs: [tensorIndex(0)], outputs: [tensorIndex(0)] });
     b.module({ fqn: "other", kind: "Net", leaf: true });
     expect(JSON.stringify(early)).toBe(told);
     expect(b.build().ops.count).toBe(201);
@@ -121,9 +144,9 @@ describe("TraceBuilder", () => {
   it("numbers the calls of each module and keeps one stack for one list of calls", () => {
     const b = builder();
     const shared = b.module({ fqn: "net.shared", kind: "Dense", leaf: true });
-    const first = b.call(shared, 0, true);
-    const second = b.call(shared, 0, false);
-    expect(b.stackOfCall(first)).toBe(b.stack([0, first]));
+    const first = b.call(shared, callIndex(0), true);
+    const second = b.call(shared, callIndex(0), false);
+    expect(b.stackOfCall(first)).toBe(b.stack([callIndex(0), first]));
     expect(b.stackOfCall(second)).not.toBe(b.stackOfCall(first));
     expect([b.stackOfCall(-1), b.stack([])]).toEqual([0, 0]);
     const { calls } = b.build();
@@ -158,8 +181,8 @@ describe("Trace", () => {
   it("has phases, attributes and modules by op", () => {
     const trace = threeOps();
     expect([0, 1, 2, 3, 4].map((phase) => trace.hasPhase(phase))).toEqual([true, true, true, false, false]);
-    expect(trace.opAttributes(0)).toEqual({ transposeA: false, transposeB: false });
-    expect(trace.opAttributes(1)).toEqual({});
+    expect(trace.opAttributes(opIndex(0))).toEqual({ transposeA: false, transposeB: false });
+    expect(trace.opAttributes(opIndex(1))).toEqual({});
     expect(opFlagNames(trace.ops.flags[6])).toEqual(["inPlace"]);
   });
 });
