@@ -1,4 +1,12 @@
-import { type CategoryName, categoryNames, EventKind, opEventPositions, type Trace } from "@remat/trace";
+import {
+  type CategoryName,
+  categoryNames,
+  EventKind,
+  type OpIndex,
+  opEventPositions,
+  type StorageIndex,
+  type Trace,
+} from "@remat/trace";
 import { allocatedSizes } from "../allocators/device-units.js";
 import type { HeldStorages } from "../held/held-storages.js";
 import { makerOfStorage, scratchOps } from "../held/maker-of-storage.js";
@@ -75,7 +83,7 @@ class CheckpointedAccount implements SequenceAccount {
   }
 
   /** Simulates the step once more, up to there. */
-  heldAt(op: number): HeldStorages {
+  heldAt(op: OpIndex): HeldStorages {
     const { steps, sizes, peakMade, peakOp } = this;
     const { trace } = steps;
     let live: readonly (readonly [storage: number, category: number])[] = [];
@@ -113,7 +121,7 @@ class CheckpointedAccount implements SequenceAccount {
 
 interface HeldListener {
   made(): void;
-  ran(op: number, isReplay: boolean): void;
+  ran(op: OpIndex, isReplay: boolean): void;
 }
 
 /** What is held while a step is simulated. */
@@ -144,7 +152,7 @@ class HeldInstances implements CheckpointObserver {
       .sort(([a], [b]) => a - b);
   }
 
-  made(storage: number, instance: number): void {
+  made(storage: StorageIndex, instance: number): void {
     this.storageOf[instance] = storage;
     this.madeCount++;
     this.hold(instance, storage, this.trace.storages.category[storage], this.sizes[storage]);
@@ -160,7 +168,7 @@ class HeldInstances implements CheckpointObserver {
     this.hold(instance, storage, category, bytes);
   }
 
-  ran(op: number, _instances: Int32Array, isReplay: boolean): void {
+  ran(op: OpIndex, _instances: Int32Array, isReplay: boolean): void {
     this.listener.ran(op, isReplay);
   }
 
@@ -183,7 +191,7 @@ class HeldInstances implements CheckpointObserver {
   entered(): void {}
   exited(): void {}
 
-  private hold(instance: number, storage: number, category: number, bytes: number): void {
+  private hold(instance: number, storage: StorageIndex, category: number, bytes: number): void {
     this.live.set(instance, [storage, category, bytes]);
     this.bytes += bytes;
     this.byCategory[category] += bytes;

@@ -1,4 +1,4 @@
-import { OpFlag } from "@remat/trace";
+import { type CallIndex, OpFlag, type OpIndex, type StorageIndex, type TensorIndex } from "@remat/trace";
 import { Act } from "./act.js";
 import type { StepScript } from "./step-script.js";
 
@@ -32,11 +32,11 @@ export interface CallPart {
 /** What {@link CallParts} asks of the units around. @internal */
 export interface CallPartRules {
   readonly opsOf: readonly (readonly number[])[];
-  madeBy(op: number): readonly number[];
+  madeBy(op: OpIndex): readonly number[];
   /** The ops that write into a storage while a call may have to run again. */
-  writesOf(storage: number, call: number): readonly number[];
+  writesOf(storage: StorageIndex, call: CallIndex): readonly number[];
   /** Why nothing in a call can run again. */
-  refusal(call: number): string | undefined;
+  refusal(call: CallIndex): string | undefined;
 }
 
 /** Finds parts of calls, each once. @internal */
@@ -54,7 +54,7 @@ export class CallParts {
   }
 
   /** The part of a call between two places among its forward ops; why there is none where it cannot run again. */
-  of(call: number, first: number, end: number, kept: readonly number[] = []): CallPart | string {
+  of(call: CallIndex, first: number, end: number, kept: readonly number[] = []): CallPart | string {
     const found = this.find(call, first, end, kept);
     return "reason" in found ? found.reason : found;
   }
@@ -63,7 +63,7 @@ export class CallParts {
    * The places of the ops that a part has to keep the results of so that the others can run again: those with effects, and those that are given what is written into later. Undefined if
    * nothing is left that could run again.
    */
-  keptIn(call: number, first: number, end: number): readonly number[] | undefined {
+  keptIn(call: CallIndex, first: number, end: number): readonly number[] | undefined {
     let kept: readonly number[] = [];
     for (;;) {
       const found = this.find(call, first, end, kept);
@@ -75,14 +75,14 @@ export class CallParts {
     }
   }
 
-  private find(call: number, first: number, end: number, kept: readonly number[]): CallPart | Refusal {
+  private find(call: CallIndex, first: number, end: number, kept: readonly number[]): CallPart | Refusal {
     const key = `${call} ${first} ${end} ${kept.join()}`;
     let found = this.known.get(key);
     if (found === undefined) this.known.set(key, (found = this.read(call, first, end, kept)));
     return found;
   }
 
-  private read(call: number, first: number, beyond: number, places: readonly number[]): CallPart | Refusal {
+  private read(call: CallIndex, first: number, beyond: number, places: readonly number[]): CallPart | Refusal {
     const { script, rules } = this;
     const { trace, act, subject, enter, exit } = script;
     if (enter[call] < 0 || exit[call] < 0) return { reason: "its forward pass does not begin and end" };
@@ -119,7 +119,7 @@ export class CallParts {
     return { call, begin, end, lastOp, args, unread, made, keptArgs, copied, rerun, lastUses, savesOf, active };
   }
 
-  private argsOf(ops: readonly number[], made: ReadonlySet<number>): number[] {
+  private argsOf(ops: readonly OpIndex[], made: ReadonlySet<number>): number[] {
     const { trace, maker } = this.script;
     const found = new Set<number>();
     for (const op of ops)
@@ -131,7 +131,7 @@ export class CallParts {
 
   /** What is given to an op that runs again has to be as it was; what writes into it by the way does not run again. */
   private whyNot(
-    call: number,
+    call: CallIndex,
     rerun: ReadonlySet<number>,
     { made, copied }: Pick<CallPart, "made" | "copied">,
   ): Refusal | undefined {
@@ -149,9 +149,9 @@ export class CallParts {
   }
 
   /** What the part saves may not be written into as a whole after its end: the backward pass reads what was written. Slices are written one after the other, each saved when it is. */
-  private whyNotSaved(call: number, saved: Iterable<number>, last: number): Refusal | undefined {
+  private whyNotSaved(call: CallIndex, saved: Iterable<number>, last: number): Refusal | undefined {
     const { trace, maker } = this.script;
-    const most = (storage: number, tensors: Int32Array): number =>
+    const most = (storage: StorageIndex, tensors: Int32Array): number =>
       Math.max(
         0,
         ...Array.from(tensors, (one) => (trace.tensorStorages(one).includes(storage) ? sizeOf(trace, one) : 0)),
@@ -173,7 +173,7 @@ export class CallParts {
    */
   private copiesFor(rerun: ReadonlySet<number>, made: ReadonlySet<number>): Map<number, readonly number[]> {
     const { trace, bytes } = this.script;
-    const sum = (storages: readonly number[]) => storages.reduce((total, storage) => total + bytes[storage], 0);
+    const sum = (storages: readonly StorageIndex[]) => storages.reduce((total, storage) => total + bytes[storage], 0);
     const copied = new Map<number, readonly number[]>();
     for (const op of rerun) {
       if (trace.ops.flags[op] & (OpFlag.effectful | OpFlag.random) || !trace.opName(op).startsWith("aten.")) continue;
@@ -194,7 +194,7 @@ export class CallParts {
     return undefined;
   }
 
-  private activeAt(call: number, begin: number): number[] {
+  private activeAt(call: CallIndex, begin: number): number[] {
     const { act, subject, enter } = this.script;
     const active = [call];
     for (let at = enter[call] + 1; at < begin; at++) {
@@ -217,7 +217,7 @@ const placesIn = (list: readonly number[], items: readonly number[]): readonly n
 /** What has to run again for what is saved, and until when each result is needed. */
 function followBack(
   { trace }: StepScript,
-  ops: readonly number[],
+  ops: readonly OpIndex[],
   made: ReadonlySet<number>,
   savesOf: ReadonlyMap<number, readonly number[]>,
 ): Pick<CallPart, "rerun" | "lastUses"> & { readonly needed: ReadonlySet<number> } {
@@ -241,7 +241,7 @@ function followBack(
   return { rerun, lastUses, needed };
 }
 
-function sizeOf(trace: StepScript["trace"], tensor: number): number {
+function sizeOf(trace: StepScript["trace"], tensor: TensorIndex): number {
   return trace.tensorShape(tensor).reduce((size, length) => size * length, 1);
 }
 

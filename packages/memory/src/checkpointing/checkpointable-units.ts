@@ -1,8 +1,11 @@
 import {
+  type CallIndex,
   EventKind,
   FsdpHook,
   OpFlag,
+  type OpIndex,
   Phase,
+  type StorageIndex,
   stateChangedMark,
   stateReplacedMark,
   stateWrittenMark,
@@ -33,13 +36,13 @@ export interface CheckpointableUnits {
   /** By storage: 1 where the forward pass writes into it in place. */
   readonly isWritten: Uint8Array;
   /** The storages that an op makes. */
-  madeBy(op: number): readonly number[];
+  madeBy(op: OpIndex): readonly number[];
   /** Why a module is not among them. */
   readonly refused: ReadonlyMap<string, string>;
   /** The part of a call between two places among its forward ops, or why it cannot run again. The ops at `kept` do not; their results are held instead. */
-  partOf(call: number, begin: number, end: number, kept?: readonly number[]): CallPart | string;
+  partOf(call: CallIndex, begin: number, end: number, kept?: readonly number[]): CallPart | string;
   /** The places of the ops in such a part whose results have to be kept so that the others can run again; undefined if none could. */
-  keptIn(call: number, begin: number, end: number): readonly number[] | undefined;
+  keptIn(call: CallIndex, begin: number, end: number): readonly number[] | undefined;
 }
 
 /**
@@ -62,12 +65,12 @@ export function checkpointableUnits(script: StepScript): CheckpointableUnits {
   const { savedUnwritten, lateWrites } = writesAfterSaves(script, written, ranges);
   const lastReads = lastReadsOf(script, ranges.callsOfSave);
   /** What is written after the last time that a call may run again is as good as unwritten. */
-  const writesOf = (storage: number, call: number): readonly number[] =>
+  const writesOf = (storage: StorageIndex, call: CallIndex): readonly number[] =>
     (writes.get(storage) ?? []).filter((op) => op <= (lastReads.get(call) ?? -1));
-  const lastWrite = (storage: number, call: number): number => writesOf(storage, call).at(-1) ?? -1;
+  const lastWrite = (storage: StorageIndex, call: CallIndex): number => writesOf(storage, call).at(-1) ?? -1;
   const isOfModel = modelOf(modules.map(({ fqn }) => fqn));
   /** Why nothing in a call can run again, whatever its ops are. */
-  const refusal = (call: number): string | undefined => {
+  const refusal = (call: CallIndex): string | undefined => {
     if (!isOfModel(modules[calls.module[call]].fqn)) return "it is no module of the model";
     const replaced = replacing.get(call);
     if (replaced !== undefined) return `it replaces ${replaced || "its own weights or buffers"} as it runs`;
@@ -98,7 +101,7 @@ export function checkpointableUnits(script: StepScript): CheckpointableUnits {
   maker.forEach((op, storage) => {
     if (op >= 0) made.set(op, [...(made.get(op) ?? []), storage]);
   });
-  const madeBy = (op: number): readonly number[] => made.get(op) ?? [];
+  const madeBy = (op: OpIndex): readonly number[] => made.get(op) ?? [];
   const parts = new CallParts(script, {
     opsOf: ranges.opsOf,
     madeBy,
@@ -147,7 +150,7 @@ function readRanges({ act, subject, count, trace }: StepScript): Ranges {
   return { opsOf, saves, callsOfSave };
 }
 
-function argsOf({ trace, maker, enter }: StepScript, call: number, opsInside: readonly number[]): number[] {
+function argsOf({ trace, maker, enter }: StepScript, call: CallIndex, opsInside: readonly number[]): number[] {
   if (enter[call] < 0) return [];
   const inside = new Set(opsInside);
   const found = new Set<number>();
@@ -161,7 +164,7 @@ function argsOf({ trace, maker, enter }: StepScript, call: number, opsInside: re
 
 function whyNot(
   { trace, maker, enter, exit }: StepScript,
-  call: number,
+  call: CallIndex,
   opsInside: readonly number[],
   {
     saves,
@@ -172,12 +175,12 @@ function whyNot(
     readonly saves: number;
     readonly written: WrittenStorages;
     readonly nameOfWrite: ReadonlyMap<number, string>;
-    lastWrite(storage: number, call: number): number;
+    lastWrite(storage: StorageIndex, call: CallIndex): number;
   },
 ): string | undefined {
   if (enter[call] < 0 || exit[call] < 0) return "its forward pass does not begin and end";
   const inside = new Set(opsInside);
-  const isForeign = (storage: number): boolean => !inside.has(maker[storage]);
+  const isForeign = (storage: StorageIndex): boolean => !inside.has(maker[storage]);
   for (const op of opsInside) {
     if (trace.ops.flags[op] & OpFlag.effectful) return `${trace.opName(op)} does more than compute`;
     for (const storage of written(op))
@@ -253,7 +256,7 @@ function subjectOf(text: string, mark: string): string | undefined {
 }
 
 /** The storages that an op writes into and that were there before it, by op. */
-type WrittenStorages = (op: number) => readonly number[];
+type WrittenStorages = (op: OpIndex) => readonly number[];
 
 const writtenStorages =
   (trace: Trace): WrittenStorages =>

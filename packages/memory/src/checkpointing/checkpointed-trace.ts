@@ -1,4 +1,14 @@
-import { EventKind, Phase, row, type Trace, TraceCopy } from "@remat/trace";
+import {
+  type CallIndex,
+  EventKind,
+  type OpIndex,
+  Phase,
+  row,
+  type StorageIndex,
+  type TensorIndex,
+  type Trace,
+  TraceCopy,
+} from "@remat/trace";
 import type { CheckpointObserver } from "./checkpoint-observer.js";
 import type { CheckpointPolicy } from "./checkpoint-policy.js";
 import { CheckpointableSteps } from "./checkpointable-steps.js";
@@ -70,7 +80,7 @@ class CheckpointedWriter implements CheckpointObserver {
     return this.copy.builder.build(truncated);
   }
 
-  made(storage: number, instance: number): void {
+  made(storage: StorageIndex, instance: number): void {
     const { storages, strings } = this.trace;
     this.sourceOf[instance] = storage;
     this.storageOf[instance] = this.copy.builder.allocate(
@@ -90,7 +100,7 @@ class CheckpointedWriter implements CheckpointObserver {
     this.copy.builder.resize(this.storageOf[instance], bytes);
   }
 
-  ran(op: number, instances: Int32Array, isReplay: boolean): void {
+  ran(op: OpIndex, instances: Int32Array, isReplay: boolean): void {
     this.copy.op(op, {
       inputs: this.tensors(this.trace.opInputs(op), instances),
       outputs: this.tensors(this.trace.opOutputs(op), instances),
@@ -114,13 +124,13 @@ class CheckpointedWriter implements CheckpointObserver {
     if (this.saveFor[save] >= 0) this.copy.builder.unsave(this.saveFor[save]);
   }
 
-  entered(call: number, instances: Int32Array, isReplay: boolean): void {
+  entered(call: CallIndex, instances: Int32Array, isReplay: boolean): void {
     if (isReplay) this.replayed.push(call);
     const tensors = this.tensorsOf(this.enterRow[call], instances);
     this.copy.builder.enterModule(call, isReplay ? Phase.recompute : Phase.forward, tensors);
   }
 
-  exited(call: number, instances: Int32Array, isReplay: boolean): void {
+  exited(call: CallIndex, instances: Int32Array, isReplay: boolean): void {
     // Recomputation stops at the last tensor that is asked for, in the midst of calls.
     while (isReplay && this.replayed.at(-1) !== call) this.exited(this.replayed.at(-1)!, instances, true);
     if (isReplay) this.replayed.pop();
@@ -173,7 +183,7 @@ class CheckpointedWriter implements CheckpointObserver {
     return here;
   }
 
-  private tensorOn(tensor: number, storage: number): number {
+  private tensorOn(tensor: TensorIndex, storage: StorageIndex): number {
     const { trace, tensorFor, tensorStorage } = this;
     if (tensorStorage[tensor] !== storage) {
       tensorStorage[tensor] = storage;
@@ -188,14 +198,14 @@ class CheckpointedWriter implements CheckpointObserver {
   }
 
   /** The storage that stands for `storage` of the source: the program's own, or, where it holds it no more, what autograd was given. */
-  private standsFor(storage: number, instances: Int32Array): number {
+  private standsFor(storage: StorageIndex, instances: Int32Array): number {
     for (const instance of [instances[storage], this.lastSaved[storage]])
       if (instance >= 0 && this.storageOf[instance] >= 0) return this.storageOf[instance];
     return -1;
   }
 }
 
-function strides({ tensors }: Trace, tensor: number): readonly number[] | undefined {
+function strides({ tensors }: Trace, tensor: TensorIndex): readonly number[] | undefined {
   const given = row(tensors.strides, tensor);
   return given.length === 0 ? undefined : Array.from(given);
 }

@@ -1,4 +1,4 @@
-import type { CheckpointingTimes } from "@remat/trace";
+import type { CallIndex, CheckpointingTimes, OpIndex, StorageIndex } from "@remat/trace";
 import { Act } from "./act.js";
 import { bookkeepingOf, hostShare } from "./bookkeeping.js";
 import type { CallModes } from "./call-modes.js";
@@ -194,11 +194,11 @@ export class CheckpointSimulator {
     }
   }
 
-  private isCheckpointed(call: number): boolean {
+  private isCheckpointed(call: CallIndex): boolean {
     return this.modes.mode[call] > 0 || this.modes.callsInParts.has(call);
   }
 
-  private enter(call: number, outer: Frame | undefined, at: number): Frame {
+  private enter(call: CallIndex, outer: Frame | undefined, at: number): Frame {
     const frame = newFrame(call, this.units.args[call], { outer, isSelective: this.modes.mode[call] === 2 });
     if (outer === undefined) this.holdArgs(frame);
     else {
@@ -234,13 +234,13 @@ export class CheckpointSimulator {
   }
 
   /** Holds the results of an op that a part never runs again, and copies of what one that does writes into. */
-  private holdKept(frame: Frame, { keptArgs, copied }: CallPart, op: number): void {
+  private holdKept(frame: Frame, { keptArgs, copied }: CallPart, op: OpIndex): void {
     for (const storage of copied.get(op) ?? []) frame.heldArgs.push(this.make(storage));
     for (const place of keptArgs.get(op) ?? []) frame.heldArgs[place] = this.hold(this.current[frame.args[place]]);
   }
 
   /** Keeps what a selective frame saves of an op. */
-  private cache(frame: Frame, op: number): void {
+  private cache(frame: Frame, op: OpIndex): void {
     this.spend(this.bookkeeping.dispatch);
     if (this.modes.isSaved[op] === 0) return;
     for (const storage of this.units.madeBy(op)) frame.cached.set(storage, this.hold(this.current[storage]));
@@ -300,7 +300,7 @@ export class CheckpointSimulator {
     this.countFrame(frame);
     const instances = outer === undefined ? frame.heldArgs : (outer.argsFor.get(frame) ?? []);
     const before: [storage: number, instance: number][] = [];
-    const set = (storage: number, instance: number): void => {
+    const set = (storage: StorageIndex, instance: number): void => {
       before.push([storage, this.current[storage]]);
       this.current[storage] = instance;
     };
@@ -324,7 +324,7 @@ export class CheckpointSimulator {
   }
 
   /** Runs the ops of a frame again, and keeps what is yet to be asked for. */
-  private rerun(frame: Frame, set: (storage: number, instance: number) => void): void {
+  private rerun(frame: Frame, set: (storage: StorageIndex, instance: number) => void): void {
     const { script, units, modes } = this;
     const { act, subject, savedStorage, scratchOf } = script;
     /** Instances that the code of the module refers to while it runs, by storage. */
@@ -384,7 +384,7 @@ export class CheckpointSimulator {
   }
 
   /** Runs the ops of a part again that something saved follows from; each result stays until its last use, and what is saved until it is asked for. */
-  private rerunPart(frame: Frame, part: CallPart, set: (storage: number, instance: number) => void): void {
+  private rerunPart(frame: Frame, part: CallPart, set: (storage: StorageIndex, instance: number) => void): void {
     const { act, subject, maker, scratchOf } = this.script;
     for (const call of part.active) this.observer?.entered(call, this.current, true);
     for (let at = part.begin; at < part.end; at++) {
@@ -422,7 +422,7 @@ export class CheckpointSimulator {
   }
 
   /** The instance that the program has of a storage: a backward pass whose gradient has a gradient saves what it was given, which may have run again. */
-  private present(storage: number): number {
+  private present(storage: StorageIndex): number {
     const given = this.read[storage];
     return given >= 0 && this.references[given] > 0 ? given : this.current[storage];
   }
@@ -443,13 +443,13 @@ export class CheckpointSimulator {
   }
 
   /** The host gives an op to the device, which runs it after all before it. */
-  private launch(op: number): void {
+  private launch(op: OpIndex): void {
     if (this.beside === undefined) return;
     this.hostMs += this.beside.launchMs;
     this.deviceMs = Math.max(this.deviceMs, this.hostMs) + this.units.runtimeMs[op];
   }
 
-  private make(storage: number): number {
+  private make(storage: StorageIndex): number {
     const bytes = this.script.bytes[storage];
     this.sizes.push(bytes);
     this.held += bytes;
@@ -491,7 +491,7 @@ function besides(launchMs: number, runtimeMs: Float64Array): { readonly launchMs
 }
 
 function newFrame(
-  call: number,
+  call: CallIndex,
   args: readonly number[],
   of: { readonly outer?: Frame | undefined; readonly isSelective?: boolean; readonly part?: CallPart },
 ): Frame {

@@ -1,4 +1,4 @@
-import { EventKind, FsdpHook, Phase, RematError, row, type Trace } from "@remat/trace";
+import { EventKind, FsdpHook, Phase, RematError, row, type StorageIndex, type Trace } from "@remat/trace";
 import { roundUpBytes, unitBytesByName } from "../allocators/device-units.js";
 import { scratchOps } from "../held/maker-of-storage.js";
 import { readMemoryEvents } from "../held/memory-events.js";
@@ -78,7 +78,7 @@ function scriptOf(trace: Trace, isWhole: boolean): StepScript {
     act.push(kind);
     subject.push(item);
   };
-  const leave = (storage: number, event: number): void => {
+  const leave = (storage: StorageIndex, event: number): void => {
     if (unreferred[storage] === event) push(Act.unrefer, storage);
   };
   const tell = (event: number): void => {
@@ -161,7 +161,7 @@ function makers(trace: Trace): Int32Array {
 }
 
 /** What bytes of a storage count for on the trace's device. */
-function sizesOnDevice(trace: Trace): (storage: number, bytes: number) => number {
+function sizesOnDevice(trace: Trace): (storage: StorageIndex, bytes: number) => number {
   const { storages, strings, header } = trace;
   const units = unitBytesByName(trace);
   return (storage, bytes) => {

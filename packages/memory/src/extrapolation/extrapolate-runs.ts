@@ -1,4 +1,4 @@
-import { EventKind, RematError, type Rows, RuntimeSource, row, Trace } from "@remat/trace";
+import { EventKind, RematError, type Rows, RuntimeSource, row, type StorageIndex, Trace } from "@remat/trace";
 import { type HeldPeak, heldPeak } from "../held/held-memory.js";
 import { degreeOf, fitPolynomial, isSizeOfTensor, type Polynomial, valueAt } from "./fit-polynomial.js";
 import { requireSameSteps, type SizedRun } from "./match-runs.js";
@@ -270,7 +270,7 @@ function requireLines({ irregular }: SizeModel, [, { name, trace }]: readonly Si
   );
 }
 
-function firstOpWith(trace: Trace, storage: number): string | undefined {
+function firstOpWith(trace: Trace, storage: StorageIndex): string | undefined {
   for (let op = 0; op < trace.ops.count; op++)
     for (const tensor of trace.opOutputs(op))
       if (trace.tensorStorages(tensor).includes(storage))

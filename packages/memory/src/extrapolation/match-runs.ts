@@ -1,4 +1,4 @@
-import { EventKind, phaseNames, RematError, type Trace } from "@remat/trace";
+import { EventKind, type OpIndex, phaseNames, RematError, type Trace } from "@remat/trace";
 
 /** A recorded run of one size. */
 export interface SizedRun {
@@ -65,12 +65,12 @@ function isSameSubject(a: Trace, b: Trace, event: number): boolean {
   return subject === other;
 }
 
-function storagesOf(trace: Trace, op: number, side: "inputs" | "outputs"): string {
+function storagesOf(trace: Trace, op: OpIndex, side: "inputs" | "outputs"): string {
   const tensors = side === "inputs" ? trace.opInputs(op) : trace.opOutputs(op);
   return Array.from(tensors, (tensor) => trace.tensorStorages(tensor).join("+")).join();
 }
 
-function describeOp(trace: Trace, op: number): string {
+function describeOp(trace: Trace, op: OpIndex): string {
   const place = [trace.opModule(op)?.fqn, trace.opLine(op)].filter((part) => part !== undefined);
   return `${trace.opName(op)} (${[phaseNames[trace.ops.phase[op]], ...place].join(", ")})`;
 }

@@ -1,4 +1,4 @@
-import { RematError, type Trace } from "@remat/trace";
+import { RematError, type StorageIndex, type Trace } from "@remat/trace";
 import { HeldMemory, heldPeak } from "../held/held-memory.js";
 import { makerOfStorage } from "../held/maker-of-storage.js";
 import type { AllocatorLog } from "./allocator-log.js";
@@ -106,7 +106,7 @@ export function storagesOfChunks({ kind, sizes }: AllocatorLog, trace: Trace): r
 
 function commonest(
   trace: Trace,
-  storages: readonly number[],
+  storages: readonly StorageIndex[],
   opOfStorage: Int32Array,
   tensors: ReadonlyMap<number, number>,
 ): Pick<StoragesOfSize, "op" | "line" | "shape" | "dtype"> {

@@ -1,4 +1,4 @@
-import { RematError } from "@remat/trace";
+import { RematError, type StorageIndex } from "@remat/trace";
 import { type Graph, NodeKind, type NodeKindName, type StorageKey } from "./graph.js";
 import { RowsWriter } from "./rows-writer.js";
 
@@ -91,7 +91,7 @@ export function buildGraph(record: GraphRecord): Graph {
   };
 }
 
-function checkedBytes(bytes: number, storage: number): number {
+function checkedBytes(bytes: number, storage: StorageIndex): number {
   if (bytes >= 0 && bytes < Number.POSITIVE_INFINITY) return bytes;
   throw new RematError("GRAPH_STORAGE", `storage ${storage}: expected a number of bytes from 0 up, found ${bytes}`);
 }

@@ -1,4 +1,4 @@
-import { row } from "@remat/trace";
+import { row, type StorageIndex } from "@remat/trace";
 import { forEachLife, LifeSums } from "../sequence/hold-sequence.js";
 import { buildGraph, type GraphNodeRecord, type GraphRecord } from "./build-graph.js";
 import { countedBytes, type Graph, isGiven, NodeKind } from "./graph.js";
@@ -76,7 +76,7 @@ export function holdCompiledStep({ storages, graphs, results, added }: CompiledR
   pairs.forEach(({ forward }, graph) => {
     const handed = handedOut(forward);
     script.run({ graph, pass: "forward" }, forward, handed);
-    const isTaken = (storage: number): boolean => takenByBackward[graph].has(storage);
+    const isTaken = (storage: StorageIndex): boolean => takenByBackward[graph].has(storage);
     script.keep([...handed].filter((storage) => results?.includes(storage) ?? !isTaken(storage)));
     for (const storage of handed) if (isTaken(storage) && !given.has(storage)) saved.add(storage);
   });
@@ -87,7 +87,8 @@ export function holdCompiledStep({ storages, graphs, results, added }: CompiledR
     const gradients = handedOut(backward);
     script.run({ graph, pass: "backward" }, backward, gradients);
     script.keep([...takenByBackward[graph]].filter((storage) => held.has(storage)));
-    const isTaken = (storage: number): boolean => takenByBackward.slice(0, graph).some((taken) => taken.has(storage));
+    const isTaken = (storage: StorageIndex): boolean =>
+      takenByBackward.slice(0, graph).some((taken) => taken.has(storage));
     script.keep([...gradients].filter((storage) => !isTaken(storage) && added?.includes(storage) !== true));
   }
 
@@ -200,7 +201,7 @@ class StepScript {
   }
 
   /** Has storages as they are now stay to the end of the step. */
-  keep(storages: Iterable<number>): void {
+  keep(storages: Iterable<StorageIndex>): void {
     for (const storage of storages) this.kept.add(this.valueOf[storage]);
   }
 

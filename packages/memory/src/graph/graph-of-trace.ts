@@ -1,4 +1,4 @@
-import { row, type Trace } from "@remat/trace";
+import { type OpIndex, row, type StorageIndex, type Trace } from "@remat/trace";
 import { type Graph, NodeKind, type StorageKey } from "./graph.js";
 import { RowsWriter } from "./rows-writer.js";
 import { forEachStorage, forEachStorageOf, originsOfStorages, type StorageOrigins } from "./storage-origins.js";
@@ -96,8 +96,8 @@ class TraceGraphBuilder {
     this.inputOf = new Int32Array(storageCount + trace.ops.count + 1).fill(-1);
   }
 
-  private readonly addReadByNext = (storage: number): void => this.addRead(storage, this.kinds.length);
-  private readonly addMadeByNext = (storage: number): void => this.addMade(storage, this.kinds.length);
+  private readonly addReadByNext = (storage: StorageIndex): void => this.addRead(storage, this.kinds.length);
+  private readonly addMadeByNext = (storage: StorageIndex): void => this.addMade(storage, this.kinds.length);
 
   /** What is there before the first of the selected ops: the caller's, and what other ops made that the selected ones touch. */
   addPlaceholders(): void {
@@ -107,7 +107,7 @@ class TraceGraphBuilder {
       callers[storage] = 1;
       if (selected[0] === 1) this.addSource(storage, NodeKind.placeholder, 1);
     }
-    const visit = (storage: number) => {
+    const visit = (storage: StorageIndex) => {
       if (this.nodeOfStorage[storage] >= 0) return;
       if (callers[storage] === 1 || selected[origins.birthOp[storage]] === 0)
         this.addSource(storage, NodeKind.placeholder, callers[storage]);
@@ -119,12 +119,12 @@ class TraceGraphBuilder {
     }
   }
 
-  addSources(op: number): void {
+  addSources(op: OpIndex): void {
     for (const storage of row(this.origins.sources, op))
       if (this.nodeOfStorage[storage] < 0) this.addSource(storage, NodeKind.compute, 0);
   }
 
-  addOp(op: number): void {
+  addOp(op: OpIndex): void {
     const { trace } = this;
     const node = this.kinds.length;
     const { inputs, outputs } = trace.ops;
@@ -184,14 +184,14 @@ class TraceGraphBuilder {
     };
   }
 
-  private addSource(storage: number, kind: number, held: number): void {
+  private addSource(storage: StorageIndex, kind: number, held: number): void {
     const node = this.kinds.length;
     if (kind === NodeKind.compute) this.addMade(storage, node);
     else this.addOutputStorage(storage, node);
     this.endNode(kind, held, -1, storage);
   }
 
-  private endNode(kind: number, held: number, op: number, source: number): void {
+  private endNode(kind: number, held: number, op: OpIndex, source: number): void {
     this.kinds.push(kind);
     this.held.push(held);
     this.ops.push(op);
@@ -207,19 +207,19 @@ class TraceGraphBuilder {
     this.inputs.push(maker);
   }
 
-  private addRead(storage: number, node: number): void {
+  private addRead(storage: StorageIndex, node: number): void {
     if (this.readBy[storage] === node) return;
     this.readBy[storage] = node;
     this.reads.push(storage);
   }
 
-  private addMade(storage: number, node: number): void {
+  private addMade(storage: StorageIndex, node: number): void {
     // What nobody reads is freed as soon as it is made; without a last use nothing would free it.
     if (this.origins.read[storage] === 0 && !this.isResult(storage)) this.addRead(storage, node);
     this.addOutputStorage(storage, node);
   }
 
-  private addOutputStorage(storage: number, node: number): void {
+  private addOutputStorage(storage: StorageIndex, node: number): void {
     if (this.madeBy[storage] === node) return;
     this.madeBy[storage] = node;
     if (this.nodeOfStorage[storage] < 0) this.nodeOfStorage[storage] = node;

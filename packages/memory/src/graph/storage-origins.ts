@@ -1,4 +1,4 @@
-import { EventKind, type Rows, type Trace } from "@remat/trace";
+import { EventKind, type Rows, type StorageIndex, type TensorIndex, type Trace } from "@remat/trace";
 import { roundUpBytes, unitBytesByName } from "../allocators/device-units.js";
 import { RowsWriter } from "./rows-writer.js";
 
@@ -22,7 +22,7 @@ export interface StorageOrigins {
  * @param isSource whether a storage is made by no op, whatever op writes into it first; left out: none is
  * @internal
  */
-export function originsOfStorages(trace: Trace, isSource?: (storage: number) => boolean): StorageOrigins {
+export function originsOfStorages(trace: Trace, isSource?: (storage: StorageIndex) => boolean): StorageOrigins {
   const { storages, events } = trace;
   const bytes = Float64Array.from(storages.bytes.subarray(0, storages.count));
   const freed = new Uint8Array(storages.count);
@@ -33,10 +33,10 @@ export function originsOfStorages(trace: Trace, isSource?: (storage: number) => 
   const workspaces = new RowsWriter();
   const pending: number[] = [];
   let op = -1;
-  const onMade = (storage: number) => {
+  const onMade = (storage: StorageIndex) => {
     madeBy[storage] = op;
   };
-  const onRead = (storage: number) => {
+  const onRead = (storage: StorageIndex) => {
     read[storage] = 1;
     // Written in place: it was there before.
     if (madeBy[storage] === op) madeBy[storage] = -1;
@@ -77,14 +77,14 @@ export function originsOfStorages(trace: Trace, isSource?: (storage: number) => 
 }
 
 /** Visits the storages of the tensors in row `r` of an op's inputs or outputs. @internal */
-export function forEachStorage(trace: Trace, rows: Rows, r: number, visit: (storage: number) => void): void {
+export function forEachStorage(trace: Trace, rows: Rows, r: number, visit: (storage: StorageIndex) => void): void {
   const { start, values } = rows;
   const end = start[r + 1];
   for (let i = start[r]; i < end; i++) forEachStorageOf(trace, values[i], visit);
 }
 
 /** @internal */
-export function forEachStorageOf(trace: Trace, tensor: number, visit: (storage: number) => void): void {
+export function forEachStorageOf(trace: Trace, tensor: TensorIndex, visit: (storage: StorageIndex) => void): void {
   const { storage, moreStorages } = trace.tensors;
   const several = moreStorages.size === 0 ? undefined : moreStorages.get(tensor);
   if (several === undefined) visit(storage[tensor]);

@@ -1,4 +1,15 @@
-import { Category, type CategoryName, categoryNames, type MemoryFailure, Phase, row, type Trace } from "@remat/trace";
+import {
+  Category,
+  type CategoryName,
+  categoryNames,
+  type MemoryFailure,
+  type OpIndex,
+  Phase,
+  row,
+  type StorageIndex,
+  type TensorIndex,
+  type Trace,
+} from "@remat/trace";
 import { HeldMemory } from "../held/held-memory.js";
 import { GrowthAccumulator, type MakerGrowth } from "./growth-accumulator.js";
 
@@ -50,7 +61,7 @@ export function outlivingStorages(trace: Trace): TraceGrowth {
     growth.endPeriod("step");
   };
   /** A variable that is assigned to frees what it had once it has the new: the last that was made of its size. */
-  const replace = (storage: number): void => {
+  const replace = (storage: StorageIndex): void => {
     const bytes = held.storages.bytes[storage];
     const newest = madeOfSize.get(bytes) ?? [];
     for (let newer = newest.pop(); newer !== undefined; newer = newest.pop()) {
@@ -110,7 +121,7 @@ const isModels = (category: number): boolean => ofModels.has(category);
 
 const rank = ({ verdict }: MakerGrowth): number => (verdict === "growing" ? 0 : 1);
 
-function makerFor(trace: Trace, op: number, tensor: number, category: number, makers: Map<string, Maker>): Maker {
+function makerFor(trace: Trace, op: OpIndex, tensor: TensorIndex, category: number, makers: Map<string, Maker>): Maker {
   const calls = row(trace.stacks, trace.ops.stack[op]);
   const call = calls.at(-1);
   const maker = {

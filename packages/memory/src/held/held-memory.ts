@@ -1,4 +1,4 @@
-import { type CategoryName, EventKind, type Trace } from "@remat/trace";
+import { type CategoryName, EventKind, type OpIndex, type StorageIndex, type Trace } from "@remat/trace";
 import { DeviceRows } from "./device-rows.js";
 import { LiveStorages, rowWidth, totalColumn } from "./live-storages.js";
 
@@ -19,9 +19,9 @@ export interface HeldPeak {
 export interface HeldMemoryListener {
   /** Something is about to go, or to change its size, and more is held than when this was last told, or an op ended. */
   turning?(): void;
-  freeing?(storage: number): void;
-  categorized?(storage: number, was: number): void;
-  op?(op: number): void;
+  freeing?(storage: StorageIndex): void;
+  categorized?(storage: StorageIndex, was: number): void;
+  op?(op: OpIndex): void;
   /** Any event that says nothing of memory: `kind` of `EventKind`, with its columns. */
   other?(kind: number, subject: number, value: number, event: number): void;
 }
@@ -100,7 +100,7 @@ export class HeldMemory {
   }
 
   /** Makes `storages` count as `category` from now on, whatever the trace says, also those that are allocated later. */
-  override(storages: Iterable<number>, category: number): void {
+  override(storages: Iterable<StorageIndex>, category: number): void {
     for (const storage of storages) {
       this.overrides.set(storage, category);
       if (this.storages.isAlive(storage)) this.storages.categorize(storage, category, this.position);
@@ -140,7 +140,7 @@ export class HeldMemory {
   }
 
   /** Compares what is held now, while `op` runs, with the most. */
-  private look(op: number): void {
+  private look(op: OpIndex): void {
     this.grew = false;
     const { storages, highest } = this;
     const { present, totals } = storages;

@@ -1,4 +1,4 @@
-import { type CategoryName, EventKind, opEventPositions, type Trace } from "@remat/trace";
+import { type CategoryName, EventKind, type OpIndex, opEventPositions, type Trace } from "@remat/trace";
 import { DeviceRows } from "./device-rows.js";
 import { HeldMemory, type HeldPeak } from "./held-memory.js";
 import { makerOfStorage } from "./maker-of-storage.js";
@@ -56,7 +56,7 @@ export function storagesAtPeak(
  *
  * @throws RematError `TRACE_EVENT_ORDER`
  */
-export function storagesAfterOp(trace: Trace, op: number, options: HeldStoragesOptions = {}): HeldStorages {
+export function storagesAfterOp(trace: Trace, op: OpIndex, options: HeldStoragesOptions = {}): HeldStorages {
   const event = opEventPositions(trace)[op];
   return storagesHeld(trace, event, event + 1, options);
 }

@@ -1,4 +1,4 @@
-import { categoryNames, RematError, type Trace } from "@remat/trace";
+import { categoryNames, type OpIndex, RematError, type StorageIndex, type Trace } from "@remat/trace";
 import { roundUpBytes, unitBytesOn } from "../allocators/device-units.js";
 
 /** Bytes of one device at one moment: a cell per category, and the total in the last. */
@@ -30,7 +30,7 @@ export class LiveStorages {
   private readonly units: number[] = [];
   private readonly deviceOfString: number[] = [];
 
-  isAlive(storage: number): boolean {
+  isAlive(storage: StorageIndex): boolean {
     return this.life[storage] === Life.alive;
   }
 
@@ -43,7 +43,7 @@ export class LiveStorages {
     return sum;
   }
 
-  allocate(trace: Trace, storage: number, category: number, event: number, nextOp: number): void {
+  allocate(trace: Trace, storage: StorageIndex, category: number, event: number, nextOp: OpIndex): void {
     if (storage >= this.life.length) this.grow(Math.max(trace.storages.count, storage + 1));
     if (this.life[storage] !== Life.unknown) throw this.outOfOrder("allocate", storage, event, "one that is new");
     const device = this.deviceIndex(trace, trace.storages.device[storage]);
@@ -56,13 +56,13 @@ export class LiveStorages {
     if (bytes > 0) this.add(device, category, bytes);
   }
 
-  free(storage: number, event: number): void {
+  free(storage: StorageIndex, event: number): void {
     this.expectAlive("free", storage, event);
     this.life[storage] = Life.freed;
     if (this.bytes[storage] > 0) this.remove(this.device[storage], this.category[storage], this.bytes[storage]);
   }
 
-  resize(storage: number, requestedBytes: number, event: number): void {
+  resize(storage: StorageIndex, requestedBytes: number, event: number): void {
     this.expectAlive("resize", storage, event);
     const device = this.device[storage];
     const bytes = roundUpBytes(requestedBytes, this.units[device]);
@@ -72,7 +72,7 @@ export class LiveStorages {
     else if (change < 0) this.remove(device, this.category[storage], -change);
   }
 
-  categorize(storage: number, category: number, event: number): void {
+  categorize(storage: StorageIndex, category: number, event: number): void {
     this.expectAlive("categorize", storage, event);
     const old = this.category[storage];
     if (old === category) return;
@@ -122,11 +122,11 @@ export class LiveStorages {
     this.life = grown(this.life, length);
   }
 
-  private expectAlive(verb: string, storage: number, event: number): void {
+  private expectAlive(verb: string, storage: StorageIndex, event: number): void {
     if (this.life[storage] !== Life.alive) throw this.outOfOrder(verb, storage, event, "one that is alive");
   }
 
-  private outOfOrder(verb: string, storage: number, event: number, expected: string): RematError {
+  private outOfOrder(verb: string, storage: StorageIndex, event: number, expected: string): RematError {
     const life = this.life[storage];
     const found = life === Life.alive ? "is alive" : life === Life.freed ? "was freed before" : "was not allocated yet";
     return new RematError(

@@ -1,13 +1,13 @@
-import { EventKind, type Trace } from "@remat/trace";
+import { EventKind, type OpIndex, type StorageIndex, type Trace } from "@remat/trace";
 
 /** Told of what happens to the storages of a trace, event by event. What is left out is not of interest. Events are counted from 0. */
 export interface MemoryEventReader {
-  allocate?(storage: number, event: number): void;
-  free?(storage: number, event: number): void;
+  allocate?(storage: StorageIndex, event: number): void;
+  free?(storage: StorageIndex, event: number): void;
   /** `bytes` are those asked for, not rounded. */
-  resize?(storage: number, bytes: number, event: number): void;
-  categorize?(storage: number, category: number, event: number): void;
-  op?(op: number, event: number): void;
+  resize?(storage: StorageIndex, bytes: number, event: number): void;
+  categorize?(storage: StorageIndex, category: number, event: number): void;
+  op?(op: OpIndex, event: number): void;
   /** Any other event: `kind` of `EventKind`, with its columns. */
   other?(kind: number, subject: number, value: number, event: number): void;
 }

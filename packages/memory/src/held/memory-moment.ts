@@ -2,9 +2,11 @@ import {
   type CategoryName,
   categoryNames,
   EventKind,
+  type OpIndex,
   opEventPositions,
   phaseNames,
   RematError,
+  type StorageIndex,
   type Trace,
 } from "@remat/trace";
 import { type HeldPeak, heldPeak } from "./held-memory.js";
@@ -189,7 +191,7 @@ function noSuchMoment(found: string, expected: string): RematError {
   return new RematError("MEMORY_NO_SUCH_MOMENT", `the trace has no ${found}: expected ${expected}.`);
 }
 
-function makerOf(trace: Trace, op: number): StorageMaker {
+function makerOf(trace: Trace, op: OpIndex): StorageMaker {
   return {
     op,
     opName: trace.opName(op),
@@ -198,7 +200,7 @@ function makerOf(trace: Trace, op: number): StorageMaker {
   };
 }
 
-function firstTensors(trace: Trace, storages: readonly number[]): ReadonlyMap<number, number> {
+function firstTensors(trace: Trace, storages: readonly StorageIndex[]): ReadonlyMap<number, number> {
   const wanted = new Set(storages);
   const found = new Map<number, number>();
   for (let tensor = 0; tensor < trace.tensors.count && found.size < wanted.size; tensor++)

@@ -1,4 +1,4 @@
-import { row, type Trace } from "@remat/trace";
+import { type OpIndex, row, type StorageIndex, type Trace } from "@remat/trace";
 import { roundUpBytes, unitBytesOn } from "../allocators/device-units.js";
 import { readMemoryEvents } from "./memory-events.js";
 
@@ -133,10 +133,10 @@ class StorageSizes {
     this.unitBytes = unitBytesOn(device, trace.header);
   }
 
-  replay(onChange: (storage: number, change: number) => void, onOp?: (op: number) => void): void {
+  replay(onChange: (storage: StorageIndex, change: number) => void, onOp?: (op: OpIndex) => void): void {
     const { storages } = this.trace;
     const bytes = new Float64Array(storages.count);
-    const become = (storage: number, requestedBytes: number): void => {
+    const become = (storage: StorageIndex, requestedBytes: number): void => {
       if (storages.device[storage] !== this.device) return;
       const size = roundUpBytes(requestedBytes, this.unitBytes);
       onChange(storage, size - bytes[storage]);

@@ -5,7 +5,9 @@ import {
   EventKind,
   elementsOf,
   OpFlag,
+  type OpIndex,
   Phase,
+  type StorageIndex,
   type Trace,
 } from "@remat/trace";
 import { allocatedSizes } from "../allocators/device-units.js";
@@ -126,7 +128,7 @@ function readRuns(trace: Trace, byHand: ReadonlyMap<number, RecomputingScope>): 
   const active: Run[] = [];
   const modules: number[] = [];
   const holders = new Map<number, Run[]>();
-  const isOnDevice = (storage: number): boolean =>
+  const isOnDevice = (storage: StorageIndex): boolean =>
     trace.strings[trace.storages.device[storage]] === trace.header.device;
   const held: HeldMemory = new HeldMemory({
     freeing: (storage) => {
@@ -191,7 +193,7 @@ function readRuns(trace: Trace, byHand: ReadonlyMap<number, RecomputingScope>): 
     run.state = "over";
   };
   /** What is computed again while no region is, and no backward pass runs yet, is for an op outside. */
-  const resize = (storage: number): void => {
+  const resize = (storage: StorageIndex): void => {
     const bytes = held.storages.bytes[storage];
     const op = readerAt(trace, held.nextOp);
     if (op === undefined || active.some(({ state }) => state === "again")) return;
@@ -219,7 +221,7 @@ function readRuns(trace: Trace, byHand: ReadonlyMap<number, RecomputingScope>): 
 }
 
 /** The op of the forward pass for which those from `op` on are replayed; undefined where it is of another pass. */
-function readerAt({ ops }: Trace, op: number): number | undefined {
+function readerAt({ ops }: Trace, op: OpIndex): number | undefined {
   let reader = op;
   while (reader < ops.count && ops.phase[reader] === Phase.recompute) reader++;
   return reader < ops.count && ops.phase[reader] === Phase.forward ? reader : undefined;
@@ -253,7 +255,7 @@ function describeRun(run: Run, reads: Reads): CheckpointedRegion {
   const makers = makersOf(trace, run.ops);
   const kept: KeptByRegion[] = [];
   /** Whether an op reads some of what was computed again before it ran; else the program read values. */
-  const readsAgain = (op: number): boolean =>
+  const readsAgain = (op: OpIndex): boolean =>
     Array.from(trace.opInputs(op)).some((tensor) =>
       trace.tensorStorages(tensor).some((storage) => run.readAt.get(storage) === op),
     );
@@ -316,7 +318,7 @@ function flawsOf(
     run.form === "customGrad"
       ? save.event > run.begin && save.event < run.end
       : saverOf(trace, save)?.scope === run.scope;
-  const isWeight = (storage: number): boolean => trace.storages.category[storage] === Category.parameter;
+  const isWeight = (storage: StorageIndex): boolean => trace.storages.category[storage] === Category.parameter;
   const heldFor = [...bytesByStorage(trace, given)].filter(([storage]) => {
     const saves = savesOn.get(storage) ?? [];
     return !isWeight(storage) && saves.length > 0 && saves.every(isOwnSave);
@@ -374,7 +376,7 @@ function bytesByStorage(trace: Trace, tensors: ArrayLike<number>): ReadonlyMap<n
 }
 
 /** By storage, the op among `ops` that has it among its results first. */
-function makersOf(trace: Trace, ops: readonly number[]): ReadonlyMap<number, number> {
+function makersOf(trace: Trace, ops: readonly OpIndex[]): ReadonlyMap<number, number> {
   const makers = new Map<number, number>();
   for (const op of ops)
     for (const tensor of trace.opOutputs(op))

@@ -1,4 +1,4 @@
-import { bytesPerElement, EventKind, OpFlag, Phase, type Trace } from "@remat/trace";
+import { bytesPerElement, EventKind, OpFlag, type OpIndex, Phase, type StorageIndex, type Trace } from "@remat/trace";
 
 /** What the gradient function of a scope computes again of what ran in it. */
 export interface RecomputingScope {
@@ -71,7 +71,7 @@ class Search {
       .join();
   }
 
-  private op(op: number): void {
+  private op(op: OpIndex): void {
     const { ops } = this.trace;
     const scope = ops.forwardScope[op];
     if (scope >= 0) {
@@ -83,7 +83,7 @@ class Search {
       for (const storage of this.trace.tensorStorages(tensor)) this.isMade.add(storage);
   }
 
-  private make(op: number, scope: number): void {
+  private make(op: OpIndex, scope: number): void {
     let made = this.madeIn.get(scope);
     if (made === undefined)
       this.madeIn.set(scope, (made = { values: new Map(), ops: [], times: new Map(), again: new Set() }));
@@ -92,7 +92,7 @@ class Search {
   }
 
   /** An op of the gradient function of `scope`, or of a scope in that. */
-  private repeat(op: number, scope: number): void {
+  private repeat(op: OpIndex, scope: number): void {
     const made = this.madeIn.get(scope);
     if (made === undefined) return;
     const key = this.keyOf(op);
@@ -107,7 +107,7 @@ class Search {
   }
 
   /** What an op is, and what it reads. */
-  private keyOf(op: number): string {
+  private keyOf(op: OpIndex): string {
     const { trace } = this;
     const attributes = trace.ops.attributes[op];
     const inputs = Array.from(trace.opInputs(op), (tensor) => {
@@ -121,11 +121,11 @@ class Search {
     return `${trace.opName(op)} ${attributes} ${inputs.join(" ")}`;
   }
 
-  private outputsOf(op: number): readonly number[] {
+  private outputsOf(op: OpIndex): readonly number[] {
     return [...this.trace.opOutputs(op)].map((tensor) => this.trace.tensorStorages(tensor)[0]);
   }
 
-  private valueOf(storage: number): number {
+  private valueOf(storage: StorageIndex): number {
     return this.firstWith.get(storage) ?? storage;
   }
 }

@@ -1,4 +1,4 @@
-import { EventKind, type Trace } from "@remat/trace";
+import { EventKind, type OpIndex, type Trace } from "@remat/trace";
 
 /** Who saved a tensor for a backward pass: an op, or a checkpointed region, which holds what it was given. */
 export interface Saver {
@@ -74,7 +74,7 @@ export function saverOf(trace: Trace, save: TracedSave): Saver | undefined {
     (trace.scopes[scope].given ?? []).some((tensor) => trace.tensorStorages(tensor).includes(save.storage));
   if (isGivenTo(save.begins, "nonReentrant")) return { op: undefined, scope: save.begins };
   if (isGivenTo(save.ended, "reentrant")) return { op: undefined, scope: save.ended };
-  const handles = (op: number): boolean =>
+  const handles = (op: OpIndex): boolean =>
     [...trace.opInputs(op), ...trace.opOutputs(op)].some((tensor) =>
       trace.tensorStorages(tensor).includes(save.storage),
     );

@@ -1,4 +1,4 @@
-import type { Trace } from "@remat/trace";
+import type { StorageIndex, Trace } from "@remat/trace";
 import { readMemoryEvents } from "../held/memory-events.js";
 import type { AllocatorSettings } from "./allocator-settings.js";
 import type { Block } from "./block.js";
@@ -31,7 +31,7 @@ export function reservedMemory(
   const blocks = new Map<number, Block>();
   const allocatedBytes = new Float64Array(ops.count);
   const reservedBytes = new Float64Array(ops.count);
-  const resize = (storage: number, bytes: number): void => {
+  const resize = (storage: StorageIndex, bytes: number): void => {
     if (strings[storages.device[storage]] !== device) return;
     const before = blocks.get(storage);
     blocks.delete(storage);

@@ -1,4 +1,12 @@
-import { Category, type CategoryName, categoryNames, opEventPositions, row } from "@remat/trace";
+import {
+  Category,
+  type CategoryName,
+  categoryNames,
+  type OpIndex,
+  opEventPositions,
+  row,
+  type StorageIndex,
+} from "@remat/trace";
 import type { HeldStorages } from "../held/held-storages.js";
 import { readMemoryEvents } from "../held/memory-events.js";
 import type { MemoryTimeline } from "../held/memory-timeline.js";
@@ -14,7 +22,7 @@ export interface SequenceAccount
   /** By op: how often it is recomputed. */
   readonly recomputations: Uint16Array;
   /** All that is held when an op is over, or for -1 at the peak. Storages are those of the graph's trace. */
-  heldAt(op: number): HeldStorages;
+  heldAt(op: OpIndex): HeldStorages;
 }
 
 /**
@@ -98,7 +106,7 @@ class Account implements SequenceAccount {
     this.bytesByCategory = this.sumByCategory();
   }
 
-  heldAt(op: number): HeldStorages {
+  heldAt(op: OpIndex): HeldStorages {
     const { graph, sequence, peakStep } = this;
     const { trace, storageOfValue, bytes, baseStorages, baseSizes, workspaceBytes } = graph;
     const isPeak = op < 0;
@@ -107,7 +115,7 @@ class Account implements SequenceAccount {
     const categories = this.categoriesAfter(at, isPeak);
     const storages: number[] = [];
     const sizes: number[] = [];
-    const add = (storage: number, size: number): void => {
+    const add = (storage: StorageIndex, size: number): void => {
       if (size <= 0) return;
       storages.push(storage);
       sizes.push(size);
@@ -165,7 +173,7 @@ class Account implements SequenceAccount {
       column[to] -= size;
     };
     const changes = this.categoryChanges();
-    const add = (storage: number, from: number, to: number, size: number): void => {
+    const add = (storage: StorageIndex, from: number, to: number, size: number): void => {
       let category = trace.storages.category[storage];
       let at = from;
       for (const [op, next] of changes.get(storage) ?? []) {
@@ -208,7 +216,7 @@ class Account implements SequenceAccount {
   }
 
   /** By storage: its category when an op is over, or while it runs. */
-  private categoriesAfter(op: number, isRunning: boolean): Uint8Array {
+  private categoriesAfter(op: OpIndex, isRunning: boolean): Uint8Array {
     const { trace } = this.graph;
     const category = trace.storages.category.slice(0, trace.storages.count);
     if (op >= 0)
@@ -232,7 +240,7 @@ class Account implements SequenceAccount {
   }
 
   /** A storage that an op holds inside itself only; -1 for none. */
-  private scratchOf(op: number): number {
+  private scratchOf(op: OpIndex): number {
     const { trace } = this.graph;
     const positions = opEventPositions(trace);
     let found = -1;

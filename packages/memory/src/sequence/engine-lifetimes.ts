@@ -4,6 +4,7 @@ import {
   gradientsEndMark,
   gradientsStartMark,
   OpFlag,
+  type OpIndex,
   Phase,
   row,
   type Trace,
@@ -147,7 +148,7 @@ function readEvents(
 }
 
 /** The most that was held of what appeared for the op, beyond its outputs. */
-function scratchOf(trace: Trace, op: number, since: readonly number[], bytes: Float64Array): number {
+function scratchOf(trace: Trace, op: OpIndex, since: readonly number[], bytes: Float64Array): number {
   const outputs = new Set(Array.from(trace.opOutputs(op)).flatMap((tensor) => trace.tensorStorages(tensor)));
   const born = new Set<number>();
   const passing = new Set<number>();

@@ -2,6 +2,7 @@ import {
   Category,
   type CategoryName,
   categoryNames,
+  type OpIndex,
   opEventPositions,
   type Plan,
   RematError,
@@ -110,7 +111,7 @@ function categoriesAt(
 }
 
 /** By storage: its category while `op` runs; -1: as it was allocated. */
-function categoriesAtOp(trace: Trace, op: number): Uint8Array {
+function categoriesAtOp(trace: Trace, op: OpIndex): Uint8Array {
   const category = trace.storages.category.slice(0, trace.storages.count);
   if (op >= 0)
     readMemoryEvents(

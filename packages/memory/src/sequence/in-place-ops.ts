@@ -1,4 +1,4 @@
-import type { Trace } from "@remat/trace";
+import type { OpIndex, StorageIndex, Trace } from "@remat/trace";
 import { NodeKind } from "../graph/graph.js";
 import type { GraphAliasTracker } from "../graph/graph-alias-tracker.js";
 import type { TraceGraph } from "../graph/graph-of-trace.js";
@@ -17,7 +17,7 @@ export interface InPlaceOps {
   otherReads(writer: number): readonly number[];
 }
 
-function writtenStorages(trace: Trace, op: number): readonly number[] {
+function writtenStorages(trace: Trace, op: OpIndex): readonly number[] {
   return [...new Set(Array.from(trace.opWrites(op)).flatMap((tensor) => [...trace.tensorStorages(tensor)]))];
 }
 
@@ -26,7 +26,7 @@ export function inPlaceOps(
   trace: Trace,
   graph: TraceGraph,
   aliases: GraphAliasTracker,
-  isReplayable: (op: number) => boolean,
+  isReplayable: (op: OpIndex) => boolean,
 ): InPlaceOps {
   const { count } = trace.ops;
   const isWriter = new Uint8Array(count);
@@ -72,7 +72,7 @@ export function inPlaceOps(
   }
 
   /** Whether the writer `n` can run right after the node that makes `storage`, as far as anything else can tell. */
-  function mergeInto(n: number, storage: number, reads: Int32Array): boolean {
+  function mergeInto(n: number, storage: StorageIndex, reads: Int32Array): boolean {
     const maker = aliases.storageToAllocator[storage];
     const makerOp = graph.ops[maker];
     const op = graph.ops[n];

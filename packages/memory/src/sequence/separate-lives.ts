@@ -1,4 +1,4 @@
-import { EventKind, type Rows, Trace } from "@remat/trace";
+import { EventKind, type Rows, type StorageIndex, type TensorIndex, Trace } from "@remat/trace";
 
 /** A trace in which each storage has one life. */
 export interface SeparateLives {
@@ -81,7 +81,7 @@ class LifeSeparator {
     return { trace: this.build(inputs, outputs, writes), isResumed };
   }
 
-  private resize(storage: number, bytes: number): void {
+  private resize(storage: StorageIndex, bytes: number): void {
     const before = this.bytesNow[storage];
     this.bytesNow[storage] = bytes;
     if (before > 0 && bytes > 0) return this.push(EventKind.resize, this.life[storage], bytes);
@@ -105,7 +105,7 @@ class LifeSeparator {
   }
 
   /** `tensor`, or its copy on the present lives of its storages. */
-  private tensorNow(tensor: number): number {
+  private tensorNow(tensor: TensorIndex): number {
     const storages = this.trace.tensorStorages(tensor);
     const lives = storages.map((storage) => this.life[storage]);
     if (lives.every((life, i) => life === storages[i])) return tensor;

@@ -1,4 +1,4 @@
-import { OpFlag, Phase, type Rows, row, type Trace } from "@remat/trace";
+import { OpFlag, type OpIndex, Phase, type Rows, row, type StorageIndex, type Trace } from "@remat/trace";
 import { countedBytes, NodeKind } from "../graph/graph.js";
 import { GraphAliasTracker } from "../graph/graph-alias-tracker.js";
 import { graphOfTrace, type TraceGraph } from "../graph/graph-of-trace.js";
@@ -14,7 +14,7 @@ export interface SequenceGraphOptions {
    * Whether `op` may be recomputed. Left out: ops of the forward pass that are neither random nor effectful; what the backward pass and the
    * optimizer compute is never made twice.
    */
-  readonly isReplayable?: (op: number) => boolean;
+  readonly isReplayable?: (op: OpIndex) => boolean;
 }
 
 /** A sequence graph whose nodes know what of the trace they are. */
@@ -65,14 +65,14 @@ export function sequenceGraphOfTrace(trace: Trace, options: SequenceGraphOptions
 }
 
 /** Tells whether an op is one of the forward pass that gives the same when it is recomputed, and does nothing else. */
-export function isPureForward({ ops }: Trace, op: number): boolean {
+export function isPureForward({ ops }: Trace, op: OpIndex): boolean {
   return ops.phase[op] === Phase.forward && (ops.flags[op] & (OpFlag.random | OpFlag.effectful | OpFlag.source)) === 0;
 }
 
 class TraceSequence {
   private readonly trace: Trace;
   private readonly graph: TraceGraph;
-  private readonly isReplayable: (op: number) => boolean;
+  private readonly isReplayable: (op: OpIndex) => boolean;
   private readonly aliases: GraphAliasTracker;
   private readonly lifetimes: EngineLifetimes;
   /** By storage: as the trace's device allocates it. */
@@ -96,7 +96,7 @@ class TraceSequence {
   private readonly outputOf: Int32Array;
   private readonly settledFor: Int32Array;
 
-  constructor(trace: Trace, isReplayable: (op: number) => boolean) {
+  constructor(trace: Trace, isReplayable: (op: OpIndex) => boolean) {
     const lives = separateLives(withSharedSaves(trace));
     const graph = graphOfTrace(lives.trace, { isSource: (storage) => lives.isResumed[storage] === 1 });
     this.trace = lives.trace;
@@ -117,7 +117,7 @@ class TraceSequence {
     const inPlace = inPlaceOps(trace, graph, this.aliases, this.isReplayable);
     /** Storages that the trace frees after an op: that op is the last to need them. */
     const goesWith = new Map<number, number[]>();
-    const goWith = (op: number, storage: number): void => {
+    const goWith = (op: OpIndex, storage: StorageIndex): void => {
       const list = goesWith.get(op);
       if (list === undefined) goesWith.set(op, [storage]);
       else list.push(storage);
@@ -179,7 +179,7 @@ class TraceSequence {
     this.replayOps.endRow();
   }
 
-  private addOp(n: number, op: number, inPlace: InPlaceOps, goesWith: readonly number[] | undefined): void {
+  private addOp(n: number, op: OpIndex, inPlace: InPlaceOps, goesWith: readonly number[] | undefined): void {
     const { graph, trace, lifetimes, outputOf, settledFor } = this;
     const node = n + 1;
     const made: number[] = [];
@@ -213,12 +213,12 @@ class TraceSequence {
   }
 
   /** What is held while an op runs that does not read it goes after its first run: when the op runs again, it need not be there. */
-  private addRelease(storages: readonly number[]): void {
+  private addRelease(storages: readonly StorageIndex[]): void {
     for (const storage of storages) this.inputs.push(this.valueOfStorage[storage]);
     this.addWithoutOp([]);
   }
 
-  private canOffload(op: number, made: readonly number[]): boolean {
+  private canOffload(op: OpIndex, made: readonly number[]): boolean {
     const { trace, lifetimes } = this;
     if (made.length !== 1 || trace.ops.phase[op] !== Phase.forward || lifetimes.isInPass[op] === 0) return false;
     const [storage] = made;
@@ -233,13 +233,13 @@ class TraceSequence {
   }
 
   /** Once for each node, and nothing that the node makes. */
-  private read(storage: number, node: number): void {
+  private read(storage: StorageIndex, node: number): void {
     if (this.settledFor[storage] === node) return;
     this.settledFor[storage] = node;
     if (this.valueOfStorage[storage] >= 0) this.inputs.push(this.valueOfStorage[storage]);
   }
 
-  private addNode(op: number, made: readonly number[]): void {
+  private addNode(op: OpIndex, made: readonly number[]): void {
     this.inputs.endRow();
     for (const storage of made) {
       this.valueOfStorage[storage] = this.storageOfValue.length;

@@ -1,4 +1,14 @@
-import { Category, checkArgument, Phase, RematError, row, type Trace } from "@remat/trace";
+import {
+  type CallIndex,
+  Category,
+  checkArgument,
+  type ModuleIndex,
+  Phase,
+  RematError,
+  row,
+  type StorageIndex,
+  type Trace,
+} from "@remat/trace";
 import { DeviceRows } from "../index.js";
 import { memTrackerLabels } from "./category-labels.js";
 import { MemoryReducer } from "./memory-reducer.js";
@@ -35,7 +45,7 @@ export class MemTracker extends MemoryReducer<ModuleState> {
    * const memory = trackLive(recorder);
    * memory.trackExternal(model, optimizer, x);
    */
-  trackExternal(storages: Iterable<number>, category?: number): void;
+  trackExternal(storages: Iterable<StorageIndex>, category?: number): void;
   trackExternal(...external: readonly (object | null | undefined)[]): void;
   trackExternal(...external: readonly unknown[]): void {
     const [storages, category] = external;
@@ -117,7 +127,7 @@ export class MemTracker extends MemoryReducer<ModuleState> {
   /** An FSDP trace seen with a plain tracker: its hooks say nothing more. */
   protected fsdpHook(): void {}
 
-  private known(trace: Trace, call: number, what: string, event: number): ModuleRecord<ModuleState> {
+  private known(trace: Trace, call: CallIndex, what: string, event: number): ModuleRecord<ModuleState> {
     const module = trace.calls.module[call];
     const record = this.records.get(module);
     if (record !== undefined) return record;
@@ -128,7 +138,7 @@ export class MemTracker extends MemoryReducer<ModuleState> {
     return anew;
   }
 
-  private countWeights(trace: Trace, module: number, record: ModuleRecord<ModuleState>): void {
+  private countWeights(trace: Trace, module: ModuleIndex, record: ModuleRecord<ModuleState>): void {
     const { weights } = trace;
     const declared = weights.module.lastIndexOf(module);
     if (declared < 0) return;
@@ -145,7 +155,7 @@ function isStorages(value: unknown): value is Iterable<number> {
   return !isList || Array.from(value as Iterable<unknown>).every((storage) => typeof storage === "number");
 }
 
-function outOfOrder(trace: Trace, module: number, what: string, event: number): RematError {
+function outOfOrder(trace: Trace, module: ModuleIndex, what: string, event: number): RematError {
   return new RematError(
     "TRACE_EVENT_ORDER",
     `event ${event} is out of order: of module ${trace.modules[module].fqn} ${what}, but its forward pass has not begun; expected it to be entered first. Record the trace again from before the first call.`,

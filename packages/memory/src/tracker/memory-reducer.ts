@@ -1,10 +1,14 @@
 import {
+  type CallIndex,
   Category,
   EventKind,
   type MemorySnapshot,
+  type ModuleIndex,
+  type OpIndex,
   Phase,
   RematError,
   resetModStatsMark,
+  type StorageIndex,
   type Trace,
   truncationCause,
 } from "@remat/trace";
@@ -153,12 +157,12 @@ export abstract class MemoryReducer<State extends string> {
   protected abstract fsdpHook(trace: Trace, row: number, hook: number): void;
 
   /** From now on `storages` count as `category`, also those that are allocated later. */
-  protected override(storages: Iterable<number>, category: number): void {
+  protected override(storages: Iterable<StorageIndex>, category: number): void {
     this.catchUp();
     this.held.override(storages, category);
   }
 
-  protected recordOf(trace: Trace, module: number): ModuleRecord<State> {
+  protected recordOf(trace: Trace, module: ModuleIndex): ModuleRecord<State> {
     const { fqn, kind } = trace.modules[module];
     const record = new ModuleRecord<State>(fqn, kind);
     this.records.set(module, record);
@@ -166,7 +170,7 @@ export abstract class MemoryReducer<State extends string> {
   }
 
   /** Called when an outermost module that is known is called again in the forward pass. */
-  protected startIteration(trace: Trace, call: number): void {
+  protected startIteration(trace: Trace, call: CallIndex): void {
     const outermost = trace.calls.module[call];
     if (this.options.secondIteration === "reset") {
       // Other models of the same step, as in a GAN, go on.
@@ -180,7 +184,7 @@ export abstract class MemoryReducer<State extends string> {
     );
   }
 
-  private noteOutermost(trace: Trace, call: number): void {
+  private noteOutermost(trace: Trace, call: CallIndex): void {
     const { parent, module } = trace.calls;
     const outermost = parent[call] < 0 ? module[call] : this.outermost.get(module[parent[call]]);
     this.outermost.set(module[call], outermost ?? module[call]);
@@ -211,12 +215,12 @@ export abstract class MemoryReducer<State extends string> {
     }
   }
 
-  private noteCategory(storage: number, was: number): void {
+  private noteCategory(storage: StorageIndex, was: number): void {
     if (this.storages.category[storage] === Category.gradient && was !== Category.gradient) this.countGradient(storage);
   }
 
   /** A sum that the op before it has just added to is no gradient any more: the new sum is. */
-  private uncountAddend(storage: number): void {
+  private uncountAddend(storage: StorageIndex): void {
     const { trace } = this;
     const { nextOp } = this.held;
     if (trace === undefined || nextOp === 0 || trace.ops.phase[nextOp - 1] !== Phase.backward) return;
@@ -226,7 +230,7 @@ export abstract class MemoryReducer<State extends string> {
     if (trace.tensors.storage[sum] === storage) this.countGradient(storage, -1);
   }
 
-  private countGradient(storage: number, sign = 1): void {
+  private countGradient(storage: StorageIndex, sign = 1): void {
     const { trace } = this;
     const op = this.storages.op[storage];
     if (trace === undefined || op >= this.held.nextOp) return;
@@ -247,7 +251,7 @@ export abstract class MemoryReducer<State extends string> {
         within.copy(storages, present[i]);
   }
 
-  private raiseModulePeaks(op: number): void {
+  private raiseModulePeaks(op: OpIndex): void {
     const { within, storages, trace } = this;
     if (trace !== undefined && this.records.size > 0) {
       const { present, totals } = storages;
