@@ -1,5 +1,5 @@
 import { readMemoryEvents } from "@remat/memory";
-import { Category, EventKind, Phase, type Trace } from "@remat/trace";
+import { Category, EventKind, type OpIndex, Phase, type StorageIndex, type Trace } from "@remat/trace";
 import { EventCopy } from "./event-copy.js";
 import { planError } from "./sharding-plan.js";
 
@@ -121,25 +121,25 @@ class AccumulatedCopy extends EventCopy {
     this.held = new Map();
   }
 
-  protected override op(op: number): void {
+  protected override op(op: OpIndex): void {
     super.op(op);
     for (const storage of this.accumulating.splice(0)) this.accumulate(storage);
   }
 
-  protected override allocate(storage: number): void {
+  protected override allocate(storage: StorageIndex): void {
     super.allocate(storage);
     if (this.held.has(storage) && this.trace.storages.category[storage] === Category.gradient)
       this.accumulating.push(storage);
   }
 
-  protected override categorize(storage: number, category: number): void {
+  protected override categorize(storage: StorageIndex, category: number): void {
     if (!this.isLive.has(this.storageFor[storage])) return;
     super.categorize(storage, category);
     if (category === Category.gradient && this.held.has(storage)) this.accumulate(storage);
   }
 
   /** Adds a gradient to that of the passes before, and gives it back. */
-  private accumulate(storage: number): void {
+  private accumulate(storage: StorageIndex): void {
     const name = this.trace.header.framework === "pytorch" ? "aten.add_.Tensor" : "Add";
     this.extraOp(name, Phase.backward, [
       { storage: this.held.get(storage)!, like: storage },

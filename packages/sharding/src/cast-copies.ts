@@ -1,4 +1,16 @@
-import { Category, EventKind, elementsOf, Phase, row, type Trace } from "@remat/trace";
+import {
+  type CallIndex,
+  Category,
+  EventKind,
+  elementsOf,
+  type ModuleIndex,
+  type OpIndex,
+  Phase,
+  row,
+  type StorageIndex,
+  type TensorIndex,
+  type Trace,
+} from "@remat/trace";
 import type { CastStorages } from "./cast-storages.js";
 import { getOrInsert } from "./get-or-insert.js";
 import type { RankTrace } from "./rank-trace.js";
@@ -85,7 +97,7 @@ export class CastCopies {
   }
 
   /** Casts what the model's code casts for an op, before that makes anything. */
-  beforeOp(op: number): void {
+  beforeOp(op: OpIndex): void {
     if (op === this.castFor) return;
     this.castFor = op;
     const wanted = this.casts.byOp.get(op);
@@ -108,14 +120,14 @@ export class CastCopies {
   }
 
   /** Nobody but autograd holds a storage any more. */
-  endReferences(storage: number): void {
+  endReferences(storage: StorageIndex): void {
     if (this.savedOnly === undefined) return;
     this.savedOnly[storage] = 1;
     if (this.lastOf.has(storage)) this.endOwn(storage, this.castFor);
   }
 
   /** Frees a storage of which only the copy in the other dtype is read from now on, once the program holds it no more. */
-  private endOwn(storage: number, op: number): void {
+  private endOwn(storage: StorageIndex, op: OpIndex): void {
     const { out, trace, roles } = this;
     const last = this.lastOf.get(storage);
     if (last === undefined || last.own > op || !this.converted.has(storage)) return;
@@ -127,7 +139,7 @@ export class CastCopies {
   }
 
   /** What a call of a sharded module is given in another dtype than the one it computes in, where others compute in another. */
-  castUnitInputs(module: number, eventRow: number, nextOp: number): void {
+  castUnitInputs(module: ModuleIndex, eventRow: number, nextOp: OpIndex): void {
     const { trace, out } = this;
     const wanted = this.casts.inputs.get(module);
     if (wanted === undefined) return;
@@ -154,7 +166,7 @@ export class CastCopies {
   }
 
   /** What a call was given and has cast goes when it returns, where only copies of it are read from then on; what the step is given stays. */
-  endCall(module: number, eventRow: number, nextOp: number): void {
+  endCall(module: ModuleIndex, eventRow: number, nextOp: OpIndex): void {
     const { trace, castIn } = this;
     const call = trace.moduleEvents.call[eventRow];
     for (const storage of this.casts.inputs.get(module) ?? []) {
@@ -170,7 +182,7 @@ export class CastCopies {
   }
 
   /** Gradients that leave a sharded module in another dtype than that of its input. */
-  castLeaving(module: number, call: number): void {
+  castLeaving(module: ModuleIndex, call: CallIndex): void {
     const { out } = this;
     for (const [storage, dtype] of this.casts.gradients.get(module) ?? []) {
       const own = this.storages.ownOf(storage);
@@ -185,12 +197,12 @@ export class CastCopies {
   }
 
   /** The last op in a call, or in its backward pass, that reads a storage. */
-  private lastReadIn(storage: number, call: number, nextOp: number): number | undefined {
+  private lastReadIn(storage: StorageIndex, call: CallIndex, nextOp: OpIndex): number | undefined {
     return this.readersOf(storage).findLast((op) => op >= nextOp && this.trace.opCalls(op).includes(call));
   }
 
   /** Inputs of a call of the root, cast to the parameters' dtype; each copy lives until it has been read last. */
-  castInputs(eventRow: number, nextOp: number): void {
+  castInputs(eventRow: number, nextOp: OpIndex): void {
     const { trace, out } = this;
     const until = this.rootCalls.find((op) => op > nextOp) ?? trace.ops.count;
     for (const tensor of row(trace.moduleEvents.tensors, eventRow)) {
@@ -208,17 +220,17 @@ export class CastCopies {
     }
   }
 
-  private freeAfterOp(op: number, copy: number): void {
+  private freeAfterOp(op: OpIndex, copy: number): void {
     getOrInsert(this.freeAfter, op, () => []).push(copy);
   }
 
-  private readersOf(storage: number): readonly number[] {
+  private readersOf(storage: StorageIndex): readonly number[] {
     this.readers ??= readersByStorage(this.trace);
     return this.readers[storage] ?? [];
   }
 
   /** Outputs of a module that are cast up once it has run. What autograd does not need of the narrow ones goes at once. */
-  castOutputs(eventRow: number, event: number, nextOp: number): void {
+  castOutputs(eventRow: number, event: number, nextOp: OpIndex): void {
     const { trace, out } = this;
     const call = trace.moduleEvents.call[eventRow];
     const made: CastOutput[] = [];
@@ -241,14 +253,14 @@ export class CastCopies {
   }
 
   /** Whether a call reads what it returns and nobody else does, so that it has no gradient from outside: logits of a model that computes its loss itself. */
-  private isReadInsideAlone(storage: number, call: number, nextOp: number): boolean {
+  private isReadInsideAlone(storage: StorageIndex, call: CallIndex, nextOp: OpIndex): boolean {
     const readers = this.readersOf(storage);
-    const isInside = (op: number): boolean => this.trace.opCalls(op).includes(call);
+    const isInside = (op: OpIndex): boolean => this.trace.opCalls(op).includes(call);
     return readers.some((op) => op < nextOp && isInside(op)) && readers.every((op) => op < nextOp || isInside(op));
   }
 
   /** Whether the backward pass of a call reads a storage. */
-  private isReadBackward(storage: number, call: number): boolean {
+  private isReadBackward(storage: StorageIndex, call: CallIndex): boolean {
     const { trace } = this;
     return this.readersOf(storage).some(
       (op) => trace.ops.phase[op] === Phase.backward && trace.opCalls(op).includes(call),
@@ -256,7 +268,7 @@ export class CastCopies {
   }
 
   /** The gradients of outputs that were cast up, cast down as the module's backward pass begins. */
-  castGradients(module: number, call: number): void {
+  castGradients(module: ModuleIndex, call: CallIndex): void {
     const outputs = this.outputs.get(module);
     if (outputs === undefined) return;
     const { lowDtype } = this.casts;
@@ -269,12 +281,12 @@ export class CastCopies {
     this.outputs.delete(module);
   }
 
-  endBackward(module: number): void {
+  endBackward(module: ModuleIndex): void {
     for (const copy of this.gradients.get(module) ?? []) this.out.free(copy);
     this.gradients.delete(module);
   }
 
-  afterOp(op: number): void {
+  afterOp(op: OpIndex): void {
     for (const [storage, given] of this.standing) {
       this.out.stand(given, storage);
       if (this.lastOf.get(storage)?.copy === op) this.released.push(this.converted.get(storage) as number);
@@ -293,7 +305,7 @@ export class CastCopies {
   }
 
   /** A storage of the source is freed, and with it the copies that stand for it. */
-  free(storage: number): void {
+  free(storage: StorageIndex): void {
     this.release();
     for (const copies of [this.wide, this.converted]) {
       const copy = copies.get(storage);
@@ -302,7 +314,7 @@ export class CastCopies {
     }
   }
 
-  private copyOf(tensor: number, dtype: string): { bytes: number; dtype: string; shape: readonly number[] } {
+  private copyOf(tensor: TensorIndex, dtype: string): { bytes: number; dtype: string; shape: readonly number[] } {
     return {
       bytes: elementsOf(this.trace.tensorShape(tensor)) * elementBytes(dtype),
       dtype,
@@ -323,7 +335,7 @@ export class CastCopies {
     }
   }
 
-  private isWideFloat(storage: number): boolean {
+  private isWideFloat(storage: StorageIndex): boolean {
     const tensor = this.roles.firstTensor[storage];
     if (tensor < 0 || this.trace.storages.category[storage] === Category.parameter) return false;
     const dtype = this.trace.tensorDtype(tensor);

@@ -1,12 +1,4 @@
-import {
-  float32Results,
-  hasDtypeOfFirst,
-  isSum,
-  packetOf,
-  softmaxPackets,
-  takesOneDtype,
-} from "@remat/runtime-estimator/aten";
-import { Category, EventKind, Phase, row, type Trace } from "@remat/trace";
+import { Category, EventKind, type OpIndex, Phase, row, type StorageIndex, type Trace } from "@remat/trace";
 import type { CastScope } from "./cast-scope.js";
 import { getOrInsert } from "./get-or-insert.js";
 import type { FloatIslands } from "./own-casts.js";
@@ -139,7 +131,7 @@ class DtypeFlow {
     }
   }
 
-  op(op: number): void {
+  op(op: OpIndex): void {
     const { trace } = this;
     const outputs = trace.opOutputs(op);
     const inputs = trace.opInputs(op);
@@ -174,18 +166,18 @@ class DtypeFlow {
   }
 
   /** An update of statistics: buffers are not cast. */
-  becomeBuffer(storage: number): void {
+  becomeBuffer(storage: StorageIndex): void {
     this.dtypes.isLow[storage] = 0;
     this.dtypes.madeIn[storage] = -1;
   }
 
   /** Whether no op made it, nor was it given to the root. */
-  private isMadeByCode(storage: number): boolean {
+  private isMadeByCode(storage: StorageIndex): boolean {
     const category = this.trace.storages.category[storage];
     return this.dtypes.lowInside[storage] === 0 && (category === Category.other || category === Category.temporary);
   }
 
-  private resultIsLow(op: number, inputs: Int32Array): boolean {
+  private resultIsLow(op: OpIndex, inputs: Int32Array): boolean {
     const { trace, scope } = this;
     const phase = trace.ops.phase[op];
     // Stacks of the backward pass may lack the root, whose pass is not nested as the forward pass is.
@@ -259,7 +251,7 @@ class DtypeFlow {
   }
 
   /** Whether an op reads a storage in the lower dtype, where the code of the model casts some by itself; `given`: whether it would as it was made. */
-  private readAs(op: number, storage: number, given: boolean, reads: IslandReads): boolean {
+  private readAs(op: OpIndex, storage: StorageIndex, given: boolean, reads: IslandReads): boolean {
     const { trace } = this;
     const { isWide } = reads.islands;
     const call = trace.opCalls(op).at(-1) ?? -1;
@@ -312,14 +304,14 @@ class DtypeFlow {
   }
 
   /** Of an op whose first tensor says the dtype, but for the gradient of a softmax that was wide, which is made wide and handed on in the lower dtype. */
-  private firstIsLow(op: number, { first = false, ofSoftmax, lowGradients }: IslandReads): boolean {
+  private firstIsLow(op: OpIndex, { first = false, ofSoftmax, lowGradients }: IslandReads): boolean {
     if (ofSoftmax === 0) return first;
     for (const storage of lowGradients) this.castBy(op, storage, false);
     this.handing = true;
     return false;
   }
 
-  private isSumOfGradients(op: number): boolean {
+  private isSumOfGradients(op: OpIndex): boolean {
     const { trace } = this;
     return (
       isSum(packetOf(trace.opName(op))) &&
@@ -330,12 +322,12 @@ class DtypeFlow {
     );
   }
 
-  private castBy(op: number, storage: number, toLow: boolean): void {
+  private castBy(op: OpIndex, storage: StorageIndex, toLow: boolean): void {
     getOrInsert(this.byOp, op, () => new Map<number, boolean>()).set(storage, toLow);
   }
 
   /** Whether the model's code may have cast a tensor: not a parameter that a plan leaves as it is, nor what modules of two precisions hand on, which is as the plan says. */
-  private mayBeCast(storage: number): boolean {
+  private mayBeCast(storage: StorageIndex): boolean {
     const { trace, scope, dtypes } = this;
     if (trace.storages.category[storage] === Category.parameter) return false;
     if (scope.mixed === undefined) return true;
@@ -350,7 +342,7 @@ class DtypeFlow {
   }
 
   /** Notes by which tensor what an op makes is wide; returns whether it is one that takes one dtype, and so cannot be given these. */
-  private meet(op: number, wider: number, lowTensor: boolean): boolean {
+  private meet(op: OpIndex, wider: number, lowTensor: boolean): boolean {
     const began = this.widenedBy[wider];
     if (lowTensor || began >= 0) this.meeting = began >= 0 ? began : wider;
     if (!lowTensor || this.trace.ops.phase[op] !== Phase.forward) return false;

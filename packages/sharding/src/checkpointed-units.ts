@@ -1,5 +1,5 @@
 import { type CheckpointedUnit, standsInside } from "@remat/memory/checkpointing";
-import type { Trace } from "@remat/trace";
+import type { OpIndex, Trace } from "@remat/trace";
 import { matchModules, rootModule } from "./match-modules.js";
 import { modulesInScope } from "./remat-scope.js";
 import { policiesByName, savedPlaces } from "./save-rules.js";
@@ -88,6 +88,6 @@ function partsOf(
   });
 }
 
-function opsIn(trace: Trace, ops: readonly number[]): string {
+function opsIn(trace: Trace, ops: readonly OpIndex[]): string {
   return [...new Set(ops.map((op) => trace.opName(op)))].slice(0, 12).join(", ");
 }

@@ -1,4 +1,4 @@
-import { Category, Phase, type Trace } from "@remat/trace";
+import { Category, type OpIndex, Phase, type StorageIndex, type Trace } from "@remat/trace";
 import { EventCopy } from "./event-copy.js";
 import type { Communication } from "./fsdp-rank.js";
 import { optimizersParameters } from "./optimizers-parameters.js";
@@ -114,7 +114,7 @@ class DataParallelCopy extends EventCopy {
     };
   }
 
-  protected override op(op: number): void {
+  protected override op(op: OpIndex): void {
     const phase = this.trace.ops.phase[op];
     const isBackward = phase === Phase.backward || phase === Phase.recompute;
     if (this.isBackward && !isBackward) this.endBackward();
@@ -125,23 +125,23 @@ class DataParallelCopy extends EventCopy {
     this.isUpdated ||= phase === Phase.optimizer;
   }
 
-  protected override bytesOf(storage: number): number {
+  protected override bytesOf(storage: StorageIndex): number {
     if (this.elsewhere.has(storage)) return 0;
     const shards = this.plan.strategy === "zero2" && this.sizes.isOptimizers(storage);
     return shards ? this.sizes.optimizersBytes(storage) : super.bytesOf(storage);
   }
 
-  protected override allocate(storage: number): void {
+  protected override allocate(storage: StorageIndex): void {
     super.allocate(storage);
     if (this.trace.storages.category[storage] === Category.gradient) this.come(storage);
   }
 
-  protected override categorize(storage: number, category: number): void {
+  protected override categorize(storage: StorageIndex, category: number): void {
     super.categorize(storage, category);
     if (category === Category.gradient) this.come(storage);
   }
 
-  protected override free(storage: number): void {
+  protected override free(storage: StorageIndex): void {
     const shard = this.shardOf.get(storage);
     if (shard === undefined) return super.free(storage);
     this.shardOf.delete(storage);
@@ -149,7 +149,7 @@ class DataParallelCopy extends EventCopy {
   }
 
   /** A gradient is final: it goes into its bucket, which is reduced if it is the last of it. */
-  private come(storage: number): void {
+  private come(storage: StorageIndex): void {
     const gradient = this.roles.gradients.get(storage);
     if (gradient === undefined) return;
     const bucket = this.bucketOf.get(gradient.parameter);

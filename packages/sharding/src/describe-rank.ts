@@ -1,5 +1,4 @@
-import { packetOf, rmsNormPackets } from "@remat/runtime-estimator/aten";
-import { Phase, type Trace } from "@remat/trace";
+import { type OpIndex, Phase, type Trace } from "@remat/trace";
 import type { CastStorages } from "./cast-storages.js";
 import type { GroupState } from "./group-state.js";
 import type { FloatIslands } from "./own-casts.js";
@@ -36,7 +35,7 @@ export function describeReadSharded(trace: Trace, keptSharded: ReadonlySet<Group
 }
 
 /** What makes views alone reads nothing. */
-function makesSomething(trace: Trace, op: number): boolean {
+function makesSomething(trace: Trace, op: OpIndex): boolean {
   const given = new Set(Array.from(trace.opInputs(op), (tensor) => trace.tensors.storage[tensor]));
   return trace.opOutputs(op).some((tensor) => !given.has(trace.tensors.storage[tensor]));
 }

@@ -1,10 +1,10 @@
-import { EventKind, Phase, row, Trace } from "@remat/trace";
+import { type CallIndex, EventKind, Phase, row, Trace } from "@remat/trace";
 
 /**
  * Tells whether the backward pass of a call is over as that of another begins: autograd goes through what ran later before what ran earlier. A trace may tell the end late, with the gradients of all that
  * the call was given, which others may have been given, too.
  */
-export function isOver(trace: Trace, call: number, beginning: number): boolean {
+export function isOver(trace: Trace, call: CallIndex, beginning: number): boolean {
   if (call <= beginning) return false;
   const { parent } = trace.calls;
   let around = parent[call];

@@ -1,5 +1,15 @@
 import { readMemoryEvents } from "@remat/memory";
-import { EventKind, OpFlag, Phase, row, type Trace, TraceCopy } from "@remat/trace";
+import {
+  type CallIndex,
+  EventKind,
+  OpFlag,
+  type OpIndex,
+  Phase,
+  row,
+  type StorageIndex,
+  type Trace,
+  TraceCopy,
+} from "@remat/trace";
 
 /** Writes a trace as another is read, event by event; what differs is for those who extend it. @internal */
 export class EventCopy {
@@ -100,7 +110,7 @@ export class EventCopy {
     }
   }
 
-  protected op(op: number): void {
+  protected op(op: OpIndex): void {
     const { trace, copy } = this;
     const stack = this.stackOf(op);
     const inputs = this.tensors(trace.opInputs(op));
@@ -112,7 +122,7 @@ export class EventCopy {
     this.lastStack = stack;
   }
 
-  protected allocate(storage: number): void {
+  protected allocate(storage: StorageIndex): void {
     const { storages, strings } = this.trace;
     const here = this.copy.builder.allocate(
       this.bytesOf(storage),
@@ -123,15 +133,15 @@ export class EventCopy {
     this.isLive.add(here);
   }
 
-  protected bytesOf(storage: number): number {
+  protected bytesOf(storage: StorageIndex): number {
     return this.trace.storages.bytes[storage];
   }
 
-  protected categorize(storage: number, category: number): void {
+  protected categorize(storage: StorageIndex, category: number): void {
     if (this.isLive.has(this.storageFor[storage])) this.copy.builder.categorize(this.storageFor[storage], category);
   }
 
-  protected free(storage: number): void {
+  protected free(storage: StorageIndex): void {
     const here = this.storageFor[storage];
     if (this.isLive.delete(here)) this.copy.builder.free(here);
   }
@@ -155,7 +165,7 @@ export class EventCopy {
   }
 
   /** The call that stands for `call`; made where there is none. */
-  private call(call: number): number {
+  private call(call: CallIndex): number {
     if (this.callFor[call] < 0) {
       const { module, parent, tensorInput } = this.trace.calls;
       const around = parent[call] < 0 ? -1 : this.call(parent[call]);
@@ -164,7 +174,7 @@ export class EventCopy {
     return this.callFor[call];
   }
 
-  private stackOf(op: number): number {
+  private stackOf(op: OpIndex): number {
     const calls = this.trace.opCalls(op);
     if (calls.every((call) => this.callFor[call] === call)) return this.trace.ops.stack[op];
     return this.copy.builder.stack(Array.from(calls, (call) => this.call(call)));

@@ -6,7 +6,16 @@ import {
   type ModuleRecord,
   type TrackerOptions,
 } from "@remat/memory/tracker";
-import { Category, EventKind, FsdpHook, Phase, RematError, type Trace } from "@remat/trace";
+import {
+  Category,
+  EventKind,
+  FsdpHook,
+  type ModuleIndex,
+  Phase,
+  RematError,
+  type StorageIndex,
+  type Trace,
+} from "@remat/trace";
 import { type FsdpModuleState, fsdpStateLabels } from "./state-labels.js";
 
 /**
@@ -70,7 +79,7 @@ export class FSDPMemTracker extends MemoryReducer<FsdpModuleState> {
   }
 
   /** Shows `storages` of the trace as inputs, whatever its events say. */
-  trackInputs(storages: Iterable<number>): void {
+  trackInputs(storages: Iterable<StorageIndex>): void {
     this.override(storages, Category.input);
   }
 
@@ -114,7 +123,7 @@ export class FSDPMemTracker extends MemoryReducer<FsdpModuleState> {
     }
   }
 
-  private known(trace: Trace, module: number, hook: number): ModuleRecord<FsdpModuleState> {
+  private known(trace: Trace, module: ModuleIndex, hook: number): ModuleRecord<FsdpModuleState> {
     const record = this.records.get(module);
     if (record === undefined)
       throw new RematError(

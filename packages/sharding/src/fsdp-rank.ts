@@ -1,4 +1,4 @@
-import { Category, FsdpHook, Phase } from "@remat/trace";
+import { type CallIndex, Category, FsdpHook, type ModuleIndex, Phase, type StorageIndex } from "@remat/trace";
 import { reduceDtypeOf } from "./dtypes-of-units.js";
 import type { GroupState } from "./group-state.js";
 import { type GroupParameter, reshardsAfterForward } from "./parameter-groups.js";
@@ -87,7 +87,7 @@ export class FsdpRank {
     }
   }
 
-  preForward(state: GroupState, module: number, call: number, phase: number, castInputs: () => void): void {
+  preForward(state: GroupState, module: ModuleIndex, call: CallIndex, phase: number, castInputs: () => void): void {
     const hook = (point: number): void => this.out.builder.fsdpHook(call, phase, point);
     hook(FsdpHook.preForwardBegin);
     castInputs();
@@ -110,7 +110,7 @@ export class FsdpRank {
     hook(FsdpHook.preForwardEnd);
   }
 
-  postForward(state: GroupState, module: number, call: number, phase: number): void {
+  postForward(state: GroupState, module: ModuleIndex, call: CallIndex, phase: number): void {
     this.out.builder.fsdpHook(call, phase, FsdpHook.postForwardBegin);
     // Of a group of several modules the forward pass is over when all have run.
     if (isForwardOf(state, phase) && state.toRun.delete(module) && state.toRun.size === 0) {
@@ -121,7 +121,7 @@ export class FsdpRank {
     this.out.builder.fsdpHook(call, phase, FsdpHook.postForwardEnd);
   }
 
-  private completeForward(state: GroupState, module: number, call: number): void {
+  private completeForward(state: GroupState, module: ModuleIndex, call: CallIndex): void {
     this.reshardAfterForward(state, call);
     state.forwardIndices.push(this.forwardOrder.push(state) - 1);
     state.training = "idle";
@@ -137,7 +137,7 @@ export class FsdpRank {
   }
 
   /** The root's forward pass is over. */
-  endForward(call: number): void {
+  endForward(call: CallIndex): void {
     // Groups of which some modules did not run are done, too.
     for (const state of this.groups.toReversed())
       if (state.toRun.size > 0) {
@@ -153,7 +153,7 @@ export class FsdpRank {
   }
 
   /** `hooked`: calls of the modules whose hooks are looked at. */
-  preBackward(state: GroupState, call: number, hooked: readonly number[]): void {
+  preBackward(state: GroupState, call: CallIndex, hooked: readonly number[]): void {
     for (const each of hooked.toReversed()) this.out.builder.fsdpHook(each, Phase.backward, FsdpHook.preBackwardBegin);
     const targets = this.prefetches.backward.get(state);
     if (state.training !== "preBackward") {
@@ -170,7 +170,7 @@ export class FsdpRank {
   }
 
   /** `reduces`: false where gradients of a later backward pass are to be added first. */
-  postBackward(state: GroupState, call: number, hooked: readonly number[], reduces: boolean): void {
+  postBackward(state: GroupState, call: CallIndex, hooked: readonly number[], reduces: boolean): void {
     const { out } = this;
     state.training = "postBackward";
     for (const { storage } of state.gradients) out.builder.categorize(storage, Category.unshardedGradient);
@@ -219,7 +219,7 @@ export class FsdpRank {
     this.work.push({ ...work, op: this.out.builder.opCount });
   }
 
-  private unshard(state: GroupState, call: number, phase: number, category: number = Category.allGather): void {
+  private unshard(state: GroupState, call: CallIndex, phase: number, category: number = Category.allGather): void {
     if (state.pending !== undefined || state.isGathered) return;
     if (phase === Phase.backward && this.prefetches.keptSharded.has(state)) return;
     const { out } = this;
@@ -245,7 +245,7 @@ export class FsdpRank {
   }
 
   /** Copies of the shards for the collective: on the device, and in the dtype that is gathered. */
-  private copyIn(state: GroupState, call: number, phase: number): number[] {
+  private copyIn(state: GroupState, call: CallIndex, phase: number): number[] {
     const { out, plan } = this;
     const { parameters } = state.group;
     const isPostForward = state.postForward.length > 0;
@@ -261,7 +261,7 @@ export class FsdpRank {
     ]);
   }
 
-  private copyToDevice(p: GroupParameter, call: number, phase: number): number {
+  private copyToDevice(p: GroupParameter, call: CallIndex, phase: number): number {
     const shape = [p.shard.paddedElements];
     const [copy] = this.out.fsdpOp("aten._to_copy", phase, call, [{ bytes: p.shardBytes, dtype: p.dtype, shape }]);
     if (p.gatheredDtype === p.dtype) return copy;
@@ -272,7 +272,7 @@ export class FsdpRank {
   }
 
   /** `keepsBuffer`: whether what was gathered is kept until the next is, as in forward passes. */
-  private waitForUnshard(state: GroupState, call: number, phase: number, keepsBuffer: boolean): void {
+  private waitForUnshard(state: GroupState, call: CallIndex, phase: number, keepsBuffer: boolean): void {
     if (state.pending === undefined) return;
     const { out } = this;
     const previous = keepsBuffer ? this.held : undefined;
@@ -296,14 +296,14 @@ export class FsdpRank {
   }
 
   /** Space for a gathered parameter: new the first time, later what was given back. */
-  private allocateGathered(state: GroupState, i: number, call: number, phase: number): void {
+  private allocateGathered(state: GroupState, i: number, call: CallIndex, phase: number): void {
     const p = state.group.parameters[i];
     if (i < state.gathered.length) return this.out.builder.resize(state.gathered[i], p.gatheredBytes);
     state.gathered.push(...this.out.fsdpOp("aten.empty", phase, call, [gatheredResult(p)]));
   }
 
   /** With one rank there is no collective: each parameter is copied by itself, cast before where it must be. */
-  private copyAlone(state: GroupState, call: number, phase: number): void {
+  private copyAlone(state: GroupState, call: CallIndex, phase: number): void {
     const { out, plan } = this;
     let previous: number | undefined;
     state.group.parameters.forEach((p, i) => {
@@ -325,7 +325,7 @@ export class FsdpRank {
     for (const storage of state.gathered) this.out.builder.resize(storage, 0);
   }
 
-  private reshardAfterForward(state: GroupState, call: number): void {
+  private reshardAfterForward(state: GroupState, call: CallIndex): void {
     const reshardAfterForward = reshardsAfterForward(state.group, this.root);
     if (reshardAfterForward === false) return;
     if (typeof reshardAfterForward === "number" && reshardAfterForward < this.ranks && state.isGathered) {
@@ -346,7 +346,7 @@ export class FsdpRank {
   }
 
   /** What a backward pass that does not reduce leaves: gradients in the dtype of the reduction, to which those of the next are added. */
-  private keepUnreduced(state: GroupState, call: number): void {
+  private keepUnreduced(state: GroupState, call: CallIndex): void {
     const reduce = reduceDtypeOf(state.group);
     if (reduce === undefined) return;
     this.addToUnreduced(state, call);
@@ -362,7 +362,7 @@ export class FsdpRank {
   }
 
   /** Reduces the waiting gradients; returns the one storage that is still held when the reduction is over. */
-  private reduce(state: GroupState, call: number): number | undefined {
+  private reduce(state: GroupState, call: CallIndex): number | undefined {
     const { out, ranks } = this;
     const phase = Phase.backward;
     const order = (p: GroupParameter): number => state.group.parameters.indexOf(p);
@@ -414,7 +414,7 @@ export class FsdpRank {
   }
 
   /** Gradients in the dtype of the reduction take those of this pass, too. */
-  private addToUnreduced(state: GroupState, call: number): void {
+  private addToUnreduced(state: GroupState, call: CallIndex): void {
     const kept = state.gradients.filter(({ isInReduceDtype }) => isInReduceDtype);
     if (kept.length === 0) return;
     for (const waiting of state.gradients) {
@@ -431,7 +431,7 @@ export class FsdpRank {
     state: GroupState,
     reduced: readonly GroupParameter[],
     output: number,
-    call: number,
+    call: CallIndex,
     free: () => void,
   ): void {
     const { out } = this;
@@ -463,7 +463,7 @@ export class FsdpRank {
   }
 
   /** Of HSDP what is reduced is kept until the next reduction, so that no other makes use of its memory while it is reduced over the replicas. */
-  private freeReduced(state: GroupState, storage: number): void {
+  private freeReduced(state: GroupState, storage: StorageIndex): void {
     if ((this.plan.replicas ?? 1) > 1) state.allReduced = storage;
     else this.out.free(storage);
   }

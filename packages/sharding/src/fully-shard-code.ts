@@ -1,6 +1,5 @@
 import type { CheckpointedUnit } from "@remat/memory/checkpointing";
-import { attentionNames } from "@remat/runtime-estimator/aten";
-import type { Trace } from "@remat/trace";
+import type { ModuleIndex, Trace } from "@remat/trace";
 import { type PythonCode, python } from "@remat/trace/emit";
 import { CheckpointedRun, refuseParts } from "./checkpointed-run.js";
 import { matchModules, rootModule } from "./match-modules.js";
@@ -42,7 +41,7 @@ export function fullyShardCode(trace: Trace, given: ShardingPlan): PythonCode {
   const units = shardedUnits(trace, plan, root);
   // What PyTorch refuses to group has no code.
   parameterGroups(trace, plan, root, units);
-  const at = (module: number): PythonCode =>
+  const at = (module: ModuleIndex): PythonCode =>
     module === root
       ? python`model`
       : python`model.get_submodule(${python.string(withoutRoot(trace, root, trace.modules[module].fqn))})`;

@@ -1,6 +1,6 @@
 import { readMemoryEvents } from "@remat/memory";
 import { addsTensors } from "@remat/runtime-estimator/aten";
-import { EventKind, Phase, row, type Trace } from "@remat/trace";
+import { type CallIndex, EventKind, type OpIndex, Phase, row, type StorageIndex, type TensorIndex, type Trace } from "@remat/trace";
 import { callsWithInputGradients, isOver } from "./ended-calls.js";
 
 /** A wrapped module's backward pass that goes on. */
@@ -66,19 +66,19 @@ export function lateAdditions(trace: Trace, wrapped: ReadonlySet<number>): Reado
     }
   }
 
-  function isOutside(storage: number, pass: OpenPass): boolean {
+  function isOutside(storage: StorageIndex, pass: OpenPass): boolean {
     return madeAt[storage] < pass.began && !pass.given.has(storage);
   }
 
   /** Whether a call returns something of that shape as it was given it: then the gradient that it begins with is of that, too. */
-  function passesOn(pass: OpenPass, op: number): boolean {
+  function passesOn(pass: OpenPass, op: OpIndex): boolean {
     const shape = trace.tensorShape(trace.opOutputs(op)[0]).join();
     return passed.get(pass.call)?.has(shape) === true;
   }
 }
 
 /** The two storages that autograd adds into a new one. */
-function addends(trace: Trace, op: number): readonly [number, number] | undefined {
+function addends(trace: Trace, op: OpIndex): readonly [number, number] | undefined {
   if (trace.ops.phase[op] !== Phase.backward || !addsTensors(trace.opName(op))) return undefined;
   const [a, b, more] = trace.opInputs(op);
   const [out] = trace.opOutputs(op);
@@ -112,12 +112,12 @@ export class LateAdditions {
   }
 
   /** Whether a storage is one that an addition makes which is late. */
-  makes(storage: number): boolean {
+  makes(storage: StorageIndex): boolean {
     return this.sums.has(storage);
   }
 
   /** Whether an op is one that has to wait; it does from now on. */
-  holds(op: number): boolean {
+  holds(op: OpIndex): boolean {
     const call = this.callOf.get(op);
     if (call === undefined) return false;
     const { trace } = this;
@@ -128,7 +128,7 @@ export class LateAdditions {
   }
 
   /** Whether a storage that would be free is to be added, which it has to wait for. */
-  holdsFree(storage: number): boolean {
+  holdsFree(storage: StorageIndex): boolean {
     for (const additions of this.waiting.values())
       for (const { addends, freed } of additions)
         if (addends.includes(storage)) {
@@ -139,14 +139,14 @@ export class LateAdditions {
   }
 
   /** The calls on whose ends sums wait that are needed now. */
-  neededBy(storages: Iterable<number>): readonly number[] {
+  neededBy(storages: Iterable<StorageIndex>): readonly number[] {
     if (this.waiting.size === 0) return [];
     const needed = new Set(storages);
     return [...this.waiting].flatMap(([call, late]) => (late.some(({ sum }) => needed.has(sum)) ? [call] : []));
   }
 
   /** What waited for the end of a call's backward pass, in order; of all calls if none is named. */
-  take(call?: number): readonly LateAddition[] {
+  take(call?: CallIndex): readonly LateAddition[] {
     if (this.waiting.size === 0) return [];
     const taken = call === undefined ? [...this.waiting.values()].flat() : (this.waiting.get(call) ?? []);
     if (call === undefined) this.waiting.clear();
@@ -155,6 +155,6 @@ export class LateAdditions {
   }
 }
 
-function storageOf(trace: Trace, tensor: number): number {
+function storageOf(trace: Trace, tensor: TensorIndex): number {
   return trace.tensors.storage[tensor];
 }

@@ -1,4 +1,4 @@
-import { Category, Phase, type Trace } from "@remat/trace";
+import { Category, Phase, type StorageIndex, type TensorIndex, type Trace } from "@remat/trace";
 import { getOrInsert } from "./get-or-insert.js";
 import type { GroupParameter } from "./parameter-groups.js";
 import type { StorageRoles } from "./storage-roles.js";
@@ -17,8 +17,8 @@ export function optimizersParameters(
 ): ReadonlyMap<number, number> {
   const found = new Map<number, number>();
   const known = new Set(parameters.map(({ storage }) => storage));
-  const shapeOf = (tensor: number): string => trace.tensorShape(tensor).join();
-  const parameterOf = (storage: number): number | undefined =>
+  const shapeOf = (tensor: TensorIndex): string => trace.tensorShape(tensor).join();
+  const parameterOf = (storage: StorageIndex): number | undefined =>
     known.has(storage) ? storage : (roles.gradients.get(storage)?.parameter.storage ?? found.get(storage));
   const made = new Uint8Array(trace.storages.count);
   for (let op = 0; op < trace.ops.count; op++)

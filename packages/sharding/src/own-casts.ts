@@ -1,5 +1,5 @@
+import { Category, type OpIndex, Phase, type StorageIndex, type Trace } from "@remat/trace";
 import { packetOf, rmsNormPackets, softmaxPackets } from "@remat/runtime-estimator/aten";
-import { Category, Phase, type Trace } from "@remat/trace";
 
 /**
  * What the code of a model casts to float32 for itself, and back: `norm`, normalisation by the root of the mean square from single ops; `softmax`, of attention from single ops; `loss`, what a
@@ -56,7 +56,7 @@ export function floatIslands(trace: Trace, told: readonly OwnCast[] | undefined)
  * @param low a run whose weights are in the lower dtype
  */
 export function ownCastsIn(low: Trace): readonly OwnCast[] {
-  const isGivenWide = (op: number): boolean => low.tensorDtype(low.opInputs(op)[0]) === "float32";
+  const isGivenWide = (op: OpIndex): boolean => low.tensorDtype(low.opInputs(op)[0]) === "float32";
   const shown = new Set<OwnCast>();
   if (normsOf(low).some(({ ops: [square], isOfPyTorch }) => !isOfPyTorch && isGivenWide(square))) shown.add("norm");
   for (let op = 0; op < low.ops.count; op++) {
@@ -131,11 +131,11 @@ function shiftOf(
 
 /** The ops that lead to a root, from the square on, where it is of a mean of squares. */
 function rootOf(trace: Trace, maker: Int32Array, root: number, given: number): number[] | undefined {
-  const made = (storage: number, names: RegExp): number => {
+  const made = (storage: StorageIndex, names: RegExp): number => {
     const op = storage === undefined ? -1 : maker[storage];
     return op >= 0 && names.test(packetOf(trace.opName(op))) && isBeside(trace, op, root) ? op : -1;
   };
-  const inputOf = (op: number): number => trace.tensors.storage[trace.opInputs(op)[0]];
+  const inputOf = (op: OpIndex): number => trace.tensors.storage[trace.opInputs(op)[0]];
   const sum = made(given, rmsNormPackets.sum);
   const mean = made(sum < 0 ? given : inputOf(sum), rmsNormPackets.mean);
   if (mean < 0) return undefined;
@@ -148,7 +148,7 @@ function isBeside(trace: Trace, a: number, b: number): boolean {
   return trace.opCalls(a).at(-1) === trace.opCalls(b).at(-1);
 }
 
-function runsForward(trace: Trace, op: number): boolean {
+function runsForward(trace: Trace, op: OpIndex): boolean {
   const phase = trace.ops.phase[op];
   return phase === Phase.forward || phase === Phase.recompute;
 }

@@ -1,5 +1,14 @@
 import { readMemoryEvents } from "@remat/memory";
-import { Category, elementsOf, Phase, RematError, row, type Trace } from "@remat/trace";
+import {
+  Category,
+  elementsOf,
+  type ModuleIndex,
+  Phase,
+  RematError,
+  row,
+  type TensorIndex,
+  type Trace,
+} from "@remat/trace";
 import { getOrInsert } from "./get-or-insert.js";
 import { matchModules } from "./match-modules.js";
 import { type ShardSize, shardSize } from "./shard-size.js";
@@ -56,7 +65,7 @@ export function parameterGroups(
   const rows = initialParameters(trace, initial);
   const groups = new Map<ShardedUnit, GroupParameter[]>();
   const owner = new Map<number, ShardedUnit | undefined>();
-  const take = (unit: ShardedUnit, module: number, tensor: number): void => {
+  const take = (unit: ShardedUnit, module: ModuleIndex, tensor: TensorIndex): void => {
     const storage = trace.tensors.storage[tensor];
     if (owner.has(storage)) {
       const known = owner.get(storage);
@@ -139,7 +148,7 @@ function refuseTied(
   rows: ReadonlyMap<number, Int32Array>,
   owner: ReadonlyMap<number, ShardedUnit | undefined>,
 ): void {
-  const isRelated = (module: number, unit: ShardedUnit): boolean =>
+  const isRelated = (module: ModuleIndex, unit: ShardedUnit): boolean =>
     unit.modules.some((own) => own === module || isInside(trace, module, own) || isInside(trace, own, module));
   for (const [module, parameters] of rows)
     for (const tensor of parameters) {
@@ -152,7 +161,7 @@ function refuseTied(
     }
 }
 
-function nameInRoot(trace: Trace, root: number, module: number): string {
+function nameInRoot(trace: Trace, root: number, module: ModuleIndex): string {
   return trace.modules[module].fqn.slice(trace.modules[root].fqn.length + 1);
 }
 
@@ -160,8 +169,8 @@ function parameter(
   trace: Trace,
   plan: ShardingPlan,
   policy: GroupPolicy,
-  module: number,
-  tensor: number,
+  module: ModuleIndex,
+  tensor: TensorIndex,
 ): GroupParameter {
   const shape = trace.tensorShape(tensor);
   const recorded = trace.tensorDtype(tensor);
@@ -189,7 +198,7 @@ function parameter(
   };
 }
 
-function declaredParameters(rows: ReadonlyMap<number, Int32Array>, module: number): Int32Array {
+function declaredParameters(rows: ReadonlyMap<number, Int32Array>, module: ModuleIndex): Int32Array {
   return rows.get(module) ?? new Int32Array(0);
 }
 

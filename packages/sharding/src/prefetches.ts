@@ -1,4 +1,4 @@
-import type { Trace } from "@remat/trace";
+import type { ModuleIndex, Trace } from "@remat/trace";
 import type { GroupState } from "./group-state.js";
 import { matchModules } from "./match-modules.js";
 import { reshardsAfterForward } from "./parameter-groups.js";
@@ -80,7 +80,7 @@ function prefetched(
     });
     return found;
   }
-  const unitOf = (module: number): number => requireUnit(trace, units, module, "be prefetched or prefetch others");
+  const unitOf = (module: ModuleIndex): number => requireUnit(trace, units, module, "be prefetched or prefetch others");
   for (const [from, to] of Object.entries(prefetch))
     for (const module of matchModules(trace, root, [from])) {
       const unit = unitOf(module);
@@ -93,7 +93,7 @@ function prefetched(
 }
 
 /** Returns the unit of a module. @throws RematError `SHARDING_PLAN` for one that is not sharded by itself */
-function requireUnit(trace: Trace, units: readonly ShardedUnit[], module: number, what: string): number {
+function requireUnit(trace: Trace, units: readonly ShardedUnit[], module: ModuleIndex, what: string): number {
   const unit = units.findIndex(({ modules }) => modules.includes(module));
   if (unit < 0)
     throw planError(

@@ -1,5 +1,14 @@
 import { readMemoryEvents } from "@remat/memory";
-import { EventKind, Phase, row, type Trace } from "@remat/trace";
+import {
+  type CallIndex,
+  EventKind,
+  type ModuleIndex,
+  type OpIndex,
+  Phase,
+  row,
+  type StorageIndex,
+  type Trace,
+} from "@remat/trace";
 import { CastCopies } from "./cast-copies.js";
 import type { MixedUnits } from "./cast-scope.js";
 import { castStorages } from "./cast-storages.js";
@@ -185,7 +194,7 @@ export class RankSimulator {
     }
   }
 
-  private op(op: number): void {
+  private op(op: OpIndex): void {
     const phase = this.trace.ops.phase[op];
     this.beforeOp();
     this.inBackward ||= isBackward(phase);
@@ -202,7 +211,7 @@ export class RankSimulator {
     this.nextOp = op + 1;
   }
 
-  private allocate(storage: number): void {
+  private allocate(storage: StorageIndex): void {
     // What an op makes is allocated before the op, and hooks run before that.
     this.beforeOp();
     if (this.late.makes(storage)) return;
@@ -214,7 +223,7 @@ export class RankSimulator {
     if (!gradient.isAdded) this.unfreed[gradient.group].add(storage);
   }
 
-  private free(storage: number): void {
+  private free(storage: StorageIndex): void {
     this.add(this.late.neededBy([storage]));
     if (this.late.holdsFree(storage)) return;
     this.copies?.free(storage);
@@ -284,7 +293,7 @@ export class RankSimulator {
     copies?.endCall(module, eventRow, this.nextOp);
   }
 
-  private endModule(module: number, call: number): void {
+  private endModule(module: ModuleIndex, call: CallIndex): void {
     const { rank, copies } = this;
     const state = this.stateOf.get(module);
     copies?.endBackward(module);
@@ -313,7 +322,7 @@ export class RankSimulator {
    * Ends the backward passes of wrapped modules that ran after a call that begins its own. The trace ends them with the gradients of all that they were given, which
    * others may have been given, too; FSDP looks at its module's own.
    */
-  private endEarlier(call: number): void {
+  private endEarlier(call: CallIndex): void {
     for (const [module, later] of this.openBackward) {
       if (!isOver(this.trace, later, call)) continue;
       this.openBackward.delete(module);
@@ -335,7 +344,7 @@ export class RankSimulator {
   }
 
   /** Begins the backward pass of groups that the trace does not tell of, at the first op in them. */
-  private beginUnannounced(op: number): void {
+  private beginUnannounced(op: OpIndex): void {
     for (const call of this.trace.opCalls(op)) {
       const state = this.stateOf.get(this.trace.calls.module[call]);
       if (state !== undefined && this.unannounced.has(state) && state.training === "idle")
@@ -356,7 +365,7 @@ export class RankSimulator {
   }
 
   /** The calls whose hooks are looked at where one of a group's modules begins or ends: upstream's tracker looks at all of them. */
-  private hooked({ group }: GroupState, call: number): readonly number[] {
+  private hooked({ group }: GroupState, call: CallIndex): readonly number[] {
     if (!this.plan.asTracked) return [call];
     return group.modules.flatMap((module) => this.latestCall.get(module) ?? []);
   }

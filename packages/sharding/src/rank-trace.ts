@@ -1,4 +1,15 @@
-import { Category, Phase, row, type Trace, type TraceBuilder, TraceCopy } from "@remat/trace";
+import {
+  type CallIndex,
+  Category,
+  type OpIndex,
+  Phase,
+  row,
+  type StorageIndex,
+  type TensorIndex,
+  type Trace,
+  type TraceBuilder,
+  TraceCopy,
+} from "@remat/trace";
 
 /** Something that FSDP allocates. */
 export interface NewStorage {
@@ -11,8 +22,8 @@ export interface NewStorage {
 
 /** What a plan changes in the tensors of the source. */
 export interface DescribedTensors {
-  dtypeOf(tensor: number): string;
-  shapeOf(tensor: number): readonly number[];
+  dtypeOf(tensor: TensorIndex): string;
+  shapeOf(tensor: TensorIndex): readonly number[];
 }
 
 /** The trace of one rank, written as the unsharded one is read. */
@@ -53,16 +64,16 @@ export class RankTrace {
     return storage;
   }
 
-  free(storage: number): void {
+  free(storage: StorageIndex): void {
     if (this.live.delete(storage)) this.builder.free(storage);
   }
 
-  isLive(storage: number): boolean {
+  isLive(storage: StorageIndex): boolean {
     return this.live.has(storage);
   }
 
   /** From now on `storage` stands for storage `of` of the source. */
-  stand(storage: number, of: number): void {
+  stand(storage: StorageIndex, of: number): void {
     this.storageFor[of] = storage;
   }
 
@@ -78,7 +89,7 @@ export class RankTrace {
   }
 
   /** An op of FSDP's own; returns the storages of its results. */
-  fsdpOp(name: string, phase: number, call: number, results: readonly NewStorage[] = []): number[] {
+  fsdpOp(name: string, phase: number, call: CallIndex, results: readonly NewStorage[] = []): number[] {
     const category = phase === Phase.backward ? Category.temporary : Category.activation;
     const storages = results.map(({ bytes, device }) => this.allocate(bytes, device, category));
     const outputs = results.map(({ dtype, shape }, i) => this.builder.tensor({ storage: storages[i], dtype, shape }));
@@ -87,7 +98,7 @@ export class RankTrace {
   }
 
   /** In the backward pass a module is active until the hooks on its inputs' gradients have run, and these are such hooks. */
-  private stackOf(call: number, phase: number): number {
+  private stackOf(call: CallIndex, phase: number): number {
     if (this.isOutside) return 0;
     const stack = this.builder.stackOfCall(call);
     if (phase !== Phase.backward || this.lastStack === 0) return stack;
@@ -102,7 +113,7 @@ export class RankTrace {
   }
 
   /** An op of the source, with what stands for its tensors. */
-  copyOp(op: number, described: DescribedTensors): void {
+  copyOp(op: OpIndex, described: DescribedTensors): void {
     this.lastStack = this.source.ops.stack[op];
     this.copy.op(op, {
       inputs: this.tensors(this.source.opInputs(op), described),

@@ -1,5 +1,5 @@
 import { readMemoryEvents } from "@remat/memory";
-import { Category, Phase, row, type Trace } from "@remat/trace";
+import { Category, type OpIndex, Phase, row, type StorageIndex, type Trace } from "@remat/trace";
 
 /** A parameter that an update of a recorded run changes. */
 export interface UpdatedParameter {
@@ -56,7 +56,7 @@ function optimizersStorages(trace: Trace): { readonly isOptimizers: Uint8Array; 
   const isMadeInUpdate = new Uint8Array(storages.count);
   const ofModel = new Set<number>();
   let fresh: number[] = [];
-  const categorize = (storage: number, category: number): void => {
+  const categorize = (storage: StorageIndex, category: number): void => {
     if (category === Category.optimizerState) isOptimizers[storage] = 1;
     else if (modelCategories.has(category)) ofModel.add(storage);
   };
@@ -110,20 +110,20 @@ class UpdateReader {
       }
   }
 
-  allocate(storage: number): void {
+  allocate(storage: StorageIndex): void {
     this.categorize(storage, this.trace.storages.category[storage]);
     if (this.isOptimizers[storage] === 1) this.live.add(storage);
   }
 
-  categorize(storage: number, category: number): void {
+  categorize(storage: StorageIndex, category: number): void {
     if (category === Category.parameter) this.isParameter[storage] = 1;
   }
 
-  free(storage: number): void {
+  free(storage: StorageIndex): void {
     this.live.delete(storage);
   }
 
-  op(op: number): void {
+  op(op: OpIndex): void {
     const { trace } = this;
     if (trace.ops.phase[op] !== Phase.optimizer) {
       this.endUpdate();

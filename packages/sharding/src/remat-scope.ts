@@ -1,4 +1,4 @@
-import { elementsOf, row, type Trace } from "@remat/trace";
+import { elementsOf, type OpIndex, row, type Trace } from "@remat/trace";
 import { matchModules, rootModule } from "./match-modules.js";
 import { planError, type RematScope } from "./sharding-plan.js";
 
@@ -78,7 +78,7 @@ function matchLayer(trace: Trace, name: string): readonly number[] {
 }
 
 /** The elements of what a call's last op makes; what else that op leaves for the backward pass (a mask, a mean) is no output. */
-function resultElements(trace: Trace, ops: readonly number[]): number {
+function resultElements(trace: Trace, ops: readonly OpIndex[]): number {
   const [result] = trace.opOutputs(ops[ops.length - 1]);
   return result === undefined ? 0 : elementsOf(row(trace.tensors.shape, result));
 }

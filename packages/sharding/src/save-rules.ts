@@ -1,12 +1,4 @@
-import {
-  activationPackets,
-  cudaAttention,
-  dotProducts,
-  isCpuAttention,
-  packetOf,
-  unbatchedProducts,
-} from "@remat/runtime-estimator/aten";
-import type { Trace } from "@remat/trace";
+import type { OpIndex, Trace } from "@remat/trace";
 import { planError } from "./sharding-plan.js";
 
 /** Matrix products of tfjs, with and without batch dimensions. */
@@ -61,7 +53,7 @@ type SaveRule = (name: string, ordinal: number, rank: number) => boolean;
  * @param ops the forward ops of a call
  * @throws RematError `SHARDING_PLAN` for a rule that cannot be followed
  */
-export function savedPlaces(trace: Trace, ops: readonly number[], rules: readonly string[]): readonly number[] {
+export function savedPlaces(trace: Trace, ops: readonly OpIndex[], rules: readonly string[]): readonly number[] {
   const saves = rules.map(parseRule);
   const counts = new Map<string, number>();
   return ops.flatMap((op, place) => {

@@ -1,4 +1,4 @@
-import type { Trace } from "@remat/trace";
+import type { StorageIndex, Trace } from "@remat/trace";
 import { rootModule } from "./match-modules.js";
 import { optimizersParameters } from "./optimizers-parameters.js";
 import { type GroupParameter, ignoredParameters, type ParameterGroup } from "./parameter-groups.js";
@@ -30,7 +30,7 @@ export class ShardSizes {
   }
 
   /** Returns the bytes of the rank's shard: of a parameter, its gradient, or what the optimizer keeps of it; undefined for what stays whole. */
-  bytesOf(storage: number): number | undefined {
+  bytesOf(storage: StorageIndex): number | undefined {
     const parameter = this.parameters.get(storage);
     if (parameter !== undefined) return parameter.shardBytes;
     const gradient = this.roles.gradients.get(storage)?.parameter;
@@ -39,7 +39,7 @@ export class ShardSizes {
   }
 
   /** Tells whether the optimizer keeps or makes `storage` per shard: it has the shape of a parameter. */
-  isOptimizers(storage: number): boolean {
+  isOptimizers(storage: StorageIndex): boolean {
     const tensor = this.roles.firstTensor[storage];
     if (this.roles.isOptimizers[storage] === 0 || tensor < 0) return false;
     const shape = this.trace.tensorShape(tensor);
@@ -61,7 +61,7 @@ export class ShardSizes {
   }
 
   /** Returns the bytes of what the optimizer keeps of a shard. */
-  optimizersBytes(storage: number): number {
+  optimizersBytes(storage: StorageIndex): number {
     const tensor = this.roles.firstTensor[storage];
     const recorded = this.trace.tensorDtype(tensor);
     const { storedDtype } = this.plan;

@@ -1,4 +1,4 @@
-import { Category, elementsOf, type Trace } from "@remat/trace";
+import { Category, elementsOf, type StorageIndex, type TensorIndex, type Trace } from "@remat/trace";
 import type { CastStorages } from "./cast-storages.js";
 import type { ParameterGroup } from "./parameter-groups.js";
 import type { RankTrace } from "./rank-trace.js";
@@ -37,7 +37,7 @@ export class SourceStorages {
     this.sizes = new ShardSizes(trace, plan, groups, roles);
   }
 
-  allocate(storage: number): void {
+  allocate(storage: StorageIndex): void {
     const { trace, roles } = this;
     if (roles.isParameter[storage] === 1) return;
     const isOffloaded = this.plan.cpuOffload === true && this.sizes.isOptimizers(storage);
@@ -50,17 +50,17 @@ export class SourceStorages {
     this.out.stand(here, storage);
   }
 
-  free(storage: number): void {
+  free(storage: StorageIndex): void {
     if (this.own[storage] >= 0) this.out.free(this.own[storage]);
   }
 
-  resize(storage: number, bytes: number): void {
+  resize(storage: StorageIndex, bytes: number): void {
     const here = this.own[storage];
     if (here >= 0 && this.out.isLive(here)) this.out.builder.resize(here, this.bytesOf(storage, bytes));
   }
 
   /** A change that FSDP has no say in. */
-  categorize(storage: number, category: number): void {
+  categorize(storage: StorageIndex, category: number): void {
     const here = this.own[storage];
     if (here < 0 || !this.out.isLive(here) || category === Category.gradient || this.roles.isInput[storage] === 1)
       return;
@@ -69,12 +69,12 @@ export class SourceStorages {
   }
 
   /** The storage here that was made for `storage`; -1 if none was. */
-  ownOf(storage: number): number {
+  ownOf(storage: StorageIndex): number {
     return this.own[storage];
   }
 
   /** Shape of a tensor on the rank: a shard's where the optimizer works on one. */
-  shapeOf(tensor: number): readonly number[] {
+  shapeOf(tensor: TensorIndex): readonly number[] {
     const shape = this.trace.tensorShape(tensor);
     if (!this.sizes.isOptimizers(this.trace.tensors.storage[tensor])) return shape;
     const elements = this.sizes.elementsOf(shape);
@@ -82,13 +82,13 @@ export class SourceStorages {
     return [perRow === 0 ? 0 : elements / perRow, ...shape.slice(1)];
   }
 
-  dtypeOf(tensor: number): string {
+  dtypeOf(tensor: TensorIndex): string {
     const { casts } = this;
     const dtype = this.trace.tensorDtype(tensor);
     return casts !== undefined && casts.isLow[this.trace.tensors.storage[tensor]] === 1 ? casts.lowDtype : dtype;
   }
 
-  private bytesOf(storage: number, bytes: number): number {
+  private bytesOf(storage: StorageIndex, bytes: number): number {
     const tensor = this.roles.firstTensor[storage];
     if (tensor < 0) return bytes;
     if (this.sizes.isOptimizers(storage)) return bytes === 0 ? 0 : this.sizes.optimizersBytes(storage);

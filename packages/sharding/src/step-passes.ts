@@ -1,5 +1,5 @@
 import { readMemoryEvents } from "@remat/memory";
-import { Category, EventKind, Phase, type Trace } from "@remat/trace";
+import { Category, EventKind, type OpIndex, Phase, type Trace } from "@remat/trace";
 
 /** Which of a step's backward passes an op is in: after the last comes an update, or nothing, before the model runs again. @internal */
 export class StepPasses {
@@ -39,7 +39,7 @@ export class StepPasses {
   /** Whether the first step comes after others: its optimizer has its states from before, or keeps none. */
   readonly areStepsBefore: boolean;
 
-  isLastBackward(op: number): boolean {
+  isLastBackward(op: OpIndex): boolean {
     return this.hasMore[op] !== 1;
   }
 }

@@ -1,4 +1,4 @@
-import { row, type Trace } from "@remat/trace";
+import { type ModuleIndex, row, type StorageIndex, type TensorIndex, type Trace } from "@remat/trace";
 import { elementBytes, isFloatDtype } from "./sharding-plan.js";
 
 /** What is known of the dtypes of storages, as far as a run has been gone through. @internal */
@@ -27,13 +27,13 @@ export class StorageDtypes {
   }
 
   /** Tells whether a tensor was recorded in a wider dtype. */
-  isWide(tensor: number): boolean {
+  isWide(tensor: TensorIndex): boolean {
     const dtype = this.trace.tensorDtype(tensor);
     return isFloatDtype(dtype) && elementBytes(dtype) > elementBytes(this.lowDtype);
   }
 
   /** Tells whether a storage was made in a call of the module. */
-  isMadeIn(storage: number, module: number): boolean {
+  isMadeIn(storage: StorageIndex, module: ModuleIndex): boolean {
     const { trace } = this;
     const stack = this.madeIn[storage];
     return stack >= 0 && row(trace.stacks, stack).some((call) => trace.calls.module[call] === module);

@@ -1,6 +1,5 @@
 import { readMemoryEvents } from "@remat/memory";
-import { addsInPlace } from "@remat/runtime-estimator/aten";
-import { Category, EventKind, elementsOf, Phase, row, type Trace } from "@remat/trace";
+import { Category, EventKind, elementsOf, type OpIndex, Phase, row, type StorageIndex, type Trace } from "@remat/trace";
 import { getOrInsert } from "./get-or-insert.js";
 import type { GroupParameter, ParameterGroup } from "./parameter-groups.js";
 
@@ -191,11 +190,11 @@ class GradientMatcher {
     for (const group of this.groups) group.startIteration();
   }
 
-  allocated(storage: number, op: number): void {
+  allocated(storage: StorageIndex, op: OpIndex): void {
     this.madeAt[storage] = op;
   }
 
-  add(storage: number, op: number = this.madeAt[storage]): void {
+  add(storage: StorageIndex, op: OpIndex = this.madeAt[storage]): void {
     if (this.gradients.has(storage) || this.added.has(storage)) return;
     const { trace } = this;
     const tensor = this.firstTensor[storage];

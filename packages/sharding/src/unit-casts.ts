@@ -1,4 +1,13 @@
-import { Phase, row, type Trace } from "@remat/trace";
+import {
+  type CallIndex,
+  type ModuleIndex,
+  type OpIndex,
+  Phase,
+  row,
+  type StorageIndex,
+  type TensorIndex,
+  type Trace,
+} from "@remat/trace";
 import type { CastScope, MixedUnits } from "./cast-scope.js";
 import { getOrInsert } from "./get-or-insert.js";
 import { elementBytes } from "./sharding-plan.js";
@@ -47,7 +56,7 @@ export class UnitCasts {
   }
 
   /** What a sharded module is given in a wider dtype it casts. */
-  private castGiven(module: number, tensors: Int32Array): void {
+  private castGiven(module: ModuleIndex, tensors: Int32Array): void {
     for (const tensor of tensors) {
       const storage = this.trace.tensors.storage[tensor];
       if (!this.dtypes.isWide(tensor) || this.dtypes.lowInside[storage] === 1) continue;
@@ -56,7 +65,7 @@ export class UnitCasts {
     }
   }
 
-  private enterUnit(call: number, tensors: readonly number[], mixed: MixedUnits): void {
+  private enterUnit(call: CallIndex, tensors: readonly TensorIndex[], mixed: MixedUnits): void {
     const { calls } = this.trace;
     const module = calls.module[call];
     const computesLow = mixed.isLow.get(module);
@@ -94,7 +103,7 @@ export class UnitCasts {
   }
 
   /** Tells whether a sharded module in which an op runs was given a storage, and cast it. */
-  isCastFor(storage: number, op: number): boolean {
+  isCastFor(storage: StorageIndex, op: OpIndex): boolean {
     if (this.inputs.size === 0) return false;
     for (const call of this.trace.opCalls(op))
       if (this.inputs.get(this.trace.calls.module[call])?.has(storage)) return true;
@@ -102,7 +111,7 @@ export class UnitCasts {
   }
 
   /** Tells whether an op reads a storage in the lower dtype, where only some modules compute in it. */
-  isReadLow(storage: number, op: number, phase: number, castModule: number): boolean {
+  isReadLow(storage: StorageIndex, op: OpIndex, phase: number, castModule: number): boolean {
     const { trace, scope } = this;
     if (this.dtypes.lowInside[storage] === 1) return true;
     const calls = trace.opCalls(op);

@@ -1,4 +1,13 @@
-import { Category, elementsOf, OpFlag, Phase, RematError, type Trace } from "@remat/trace";
+import {
+  Category,
+  elementsOf,
+  OpFlag,
+  type OpIndex,
+  Phase,
+  RematError,
+  type StorageIndex,
+  type Trace,
+} from "@remat/trace";
 import { EventCopy } from "./event-copy.js";
 import { type KeptState, recordedOptimizers, type TorchOptimizer, torchOptimizers } from "./optimizer-states.js";
 import { type RecordedUpdates, recordedUpdates } from "./recorded-updates.js";
@@ -96,11 +105,11 @@ class OtherOptimizer extends EventCopy {
     return this.build();
   }
 
-  protected override allocate(storage: number): void {
+  protected override allocate(storage: StorageIndex): void {
     if (this.recorded.isOptimizers[storage] === 0) super.allocate(storage);
   }
 
-  protected override op(op: number): void {
+  protected override op(op: OpIndex): void {
     if (this.trace.ops.phase[op] !== Phase.optimizer) {
       super.op(op);
       return;

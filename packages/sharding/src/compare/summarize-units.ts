@@ -1,5 +1,5 @@
 import { heldPeak } from "@remat/memory";
-import { phaseNames, type Trace } from "@remat/trace";
+import { type OpIndex, phaseNames, type Trace } from "@remat/trace";
 import { type ShardingPlan, simulateFsdp } from "../index.js";
 
 /** For how long a unit's parameters are whole on the rank. */
@@ -57,7 +57,7 @@ export function summarizeUnits(trace: Trace, sharding: ShardingPlan): readonly U
   }));
 }
 
-function placeOf(trace: Trace, op: number): string {
+function placeOf(trace: Trace, op: OpIndex): string {
   const at = Math.min(op, trace.ops.count - 1);
   const module = trace.opModule(at);
   return `${phaseNames[trace.ops.phase[at]]}${module === undefined ? "" : ` of ${module.fqn}`}`;
