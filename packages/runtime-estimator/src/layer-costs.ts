@@ -1,4 +1,4 @@
-import { EventKind, elementsOf, Phase, row, type Trace } from "@remat/trace";
+import { EventKind, elementsOf, Phase, row, type TensorIndex, type Trace } from "@remat/trace";
 import { multiplyAddsOf } from "./op-cost.js";
 import { groupOps, opCallOf } from "./op-signatures.js";
 
@@ -91,7 +91,7 @@ export function layerCosts(trace: Trace): LayerCosts {
     const layer = leaf ? layerNamed(fqn, kind) : undefined;
     for (const what of ["parameters", "buffers"] as const) {
       const tensors = row(trace.weights[what], i);
-      const elements = (tensor: number): number => elementsOf(trace.tensorShape(tensor));
+      const elements = (tensor: TensorIndex): number => elementsOf(trace.tensorShape(tensor));
       // It may be told again, when it has changed.
       if (layer !== undefined) layer[what] = tensors.reduce((sum, tensor) => sum + elements(tensor), 0);
       for (const tensor of tensors) {

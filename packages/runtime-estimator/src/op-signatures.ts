@@ -1,4 +1,4 @@
-import { OpFlag, row, type Trace } from "@remat/trace";
+import { OpFlag, type OpIndex, row, type TensorIndex, type Trace } from "@remat/trace";
 import type { OpCall, TensorType } from "./op-call.js";
 import { RowInterner } from "./row-interner.js";
 
@@ -40,7 +40,7 @@ export function groupOps(trace: Trace): OpSignatures {
 }
 
 /** Returns op `op` of `trace` as the cost formulas take it. */
-export function opCallOf(trace: Trace, op: number): OpCall {
+export function opCallOf(trace: Trace, op: OpIndex): OpCall {
   const types = (tensors: Int32Array) => Array.from(tensors, (tensor) => tensorTypeOf(trace, tensor));
   let attributes: Readonly<Record<string, unknown>> | undefined;
   return {
@@ -56,7 +56,7 @@ export function opCallOf(trace: Trace, op: number): OpCall {
   };
 }
 
-function tensorTypeOf(trace: Trace, tensor: number): TensorType {
+function tensorTypeOf(trace: Trace, tensor: TensorIndex): TensorType {
   const strides = row(trace.tensors.strides, tensor);
   return {
     dtype: trace.tensorDtype(tensor),
@@ -66,7 +66,7 @@ function tensorTypeOf(trace: Trace, tensor: number): TensorType {
 }
 
 /** Flagged as a view, or, where nothing is flagged in place, every output is on an input's storage. */
-function movesNothing(trace: Trace, op: number): boolean {
+function movesNothing(trace: Trace, op: OpIndex): boolean {
   const { ops, tensors } = trace;
   if ((ops.flags[op] & OpFlag.view) !== 0) return true;
   if ((ops.flags[op] & OpFlag.inPlace) !== 0) return false;

@@ -1,4 +1,4 @@
-import { type DeviceSpec, RuntimeSource, Trace } from "@remat/trace";
+import { type DeviceSpec, type OpIndex, RuntimeSource, Trace } from "@remat/trace";
 import { computeDtype } from "./op-call.js";
 import { opCost } from "./op-cost.js";
 import { groupOps, opCallOf } from "./op-signatures.js";
@@ -46,7 +46,7 @@ export function priceTrace(trace: Trace, device: DeviceSpec): Trace {
   const recordedIn = Array.from(trace.recordedIn, ([dtype, run]) => [dtype, priceTrace(run, device)] as const);
   return new Trace({ ...priced, recordedIn: new Map(recordedIn) });
 
-  function priceKept(op: number): number {
+  function priceKept(op: OpIndex): number {
     const dtype = computeDtype(opCallOf(trace, op));
     return rooflineMs({ flops: flops[op], bytesRead: bytesRead[op], bytesWritten: bytesWritten[op], dtype }, device);
   }

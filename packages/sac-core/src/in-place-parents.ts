@@ -1,3 +1,4 @@
+import type { OpIndex } from "@remat/trace";
 import type { OutputStorages } from "./output-storages.js";
 
 /** Ops found so far that put results in every storage of a set, ascending. */
@@ -20,7 +21,7 @@ export class InPlaceParents {
   }
 
   /** The parent of `op` among the ops from `first` on; `op` itself where there is none, since it then writes into an argument. */
-  find(op: number, first: number): number {
+  find(op: OpIndex, first: number): number {
     const { opStart, storages, storageStart, ops } = this.outputs;
     const count = opStart[op + 1] - opStart[op];
     // An op without results: any op has all of none.
@@ -30,7 +31,7 @@ export class InPlaceParents {
     return ops[lowerBound(ops, first, storageStart[storage], storageStart[storage + 1])];
   }
 
-  private findAll(op: number, first: number): number {
+  private findAll(op: OpIndex, first: number): number {
     const { opStart, storages, storageStart, ops } = this.outputs;
     const wanted = storages.slice(opStart[op], opStart[op + 1]).sort();
     let rarest = wanted[0];
@@ -44,7 +45,7 @@ export class InPlaceParents {
     return matches.ops[lowerBound(matches.ops, first, 0, matches.ops.length)];
   }
 
-  private hasAll(op: number, wanted: Int32Array): boolean {
+  private hasAll(op: OpIndex, wanted: Int32Array): boolean {
     const { opStart, storages } = this.outputs;
     for (const storage of wanted) {
       const at = storages.indexOf(storage, opStart[op]);

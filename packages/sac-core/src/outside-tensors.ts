@@ -1,4 +1,4 @@
-import { Category, row, type Trace } from "@remat/trace";
+import { Category, row, type StorageIndex, type Trace } from "@remat/trace";
 
 /**
  * Tells which calls work on a tensor that comes from outside: an input of the step, or the result of an earlier op that is not a weight. A function in TensorFlow.js reads such tensors from its
@@ -34,7 +34,7 @@ export class OutsideTensors {
     return false;
   }
 
-  private isGiven(storage: number, first: number): boolean {
+  private isGiven(storage: StorageIndex, first: number): boolean {
     if (this.isWeight[storage] === 1) return false;
     const maker = this.maker[storage];
     return maker < 0 ? this.trace.storages.category[storage] === Category.input : maker < first;

@@ -1,5 +1,5 @@
 import { deviceKind } from "@remat/memory";
-import { EventKind, FsdpHook, OpFlag, Phase, RematError, type Trace } from "@remat/trace";
+import { type CallIndex, EventKind, FsdpHook, OpFlag, type OpIndex, Phase, RematError, type Trace } from "@remat/trace";
 import { InPlaceParents } from "./in-place-parents.js";
 import { keptBytesOfOps, type OutputStorages, outputStorages } from "./output-storages.js";
 import { OutsideTensors } from "./outside-tensors.js";
@@ -111,7 +111,7 @@ class StatsCollector {
   }
 
   /** Statistics of the ops from `first` up to, but not including, `end`, all of which ran in `call`. */
-  collect(call: number, first: number, end: number): SACStats {
+  collect(call: CallIndex, first: number, end: number): SACStats {
     const { trace, position, outputs, saved } = this;
     const { phase, flags, name, runtimeMs } = trace.ops;
     let count = 0;
@@ -167,7 +167,7 @@ class StatsCollector {
   }
 
   /** PyTorch tells what a module was given. A function in TensorFlow.js is not told, so its ops show what it works on. */
-  private takesTensor(call: number, first: number, end: number): boolean {
+  private takesTensor(call: CallIndex, first: number, end: number): boolean {
     const { trace } = this;
     if (trace.calls.tensorInput[call] === 1) return true;
     if (trace.header.framework !== "tfjs") return false;
@@ -175,7 +175,7 @@ class StatsCollector {
     return this.outside.areReadBy(first, end);
   }
 
-  private parentPosition(call: number, op: number, first: number): number {
+  private parentPosition(call: CallIndex, op: OpIndex, first: number): number {
     const parent = this.parents.find(op, first);
     if (this.position[parent] >= 0) return this.position[parent];
     if (!this.asPytorch) return this.position[op];
