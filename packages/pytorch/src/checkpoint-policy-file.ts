@@ -1,4 +1,4 @@
-import { forwardOpsByCall, row, type Trace } from "@remat/trace";
+import { forwardOpsByCall, type ModuleIndex, type OpIndex, row, type Trace } from "@remat/trace";
 import { type JsonText, json } from "@remat/trace/emit";
 
 /** Version of files that say which modules run under `torch.utils.checkpoint`; the exporter refuses versions that it does not know. */
@@ -100,7 +100,7 @@ export function writeCheckpointPolicyFile({ modules, ...head }: CheckpointPolicy
   ]);
 }
 
-function weightShapes(trace: Trace, module: number): number[][] {
+function weightShapes(trace: Trace, module: ModuleIndex): number[][] {
   const { weights } = trace;
   const at = weights.module.lastIndexOf(module);
   return at < 0 ? [] : Array.from(row(weights.parameters, at), (tensor) => [...trace.tensorShape(tensor)]);
@@ -122,7 +122,7 @@ function opsOfEachCall(
   return { ...(isOneCount && { ops: first.length }), path: path.map((name) => names.indexOf(name)), names };
 }
 
-function opsAt(trace: Trace, ops: readonly number[], places: readonly number[]): { op: string; ordinal: number }[] {
+function opsAt(trace: Trace, ops: readonly OpIndex[], places: readonly number[]): { op: string; ordinal: number }[] {
   const wanted = new Set(places);
   const count = new Map<string, number>();
   const found: { op: string; ordinal: number }[] = [];

@@ -1,4 +1,4 @@
-import { Category, Phase, type TraceBuilder } from "@remat/trace";
+import { type CallIndex, Category, Phase, type TraceBuilder } from "@remat/trace";
 import { fqnAt, type OracleFile, type OracleModule } from "./oracle-file.js";
 import type { TensorTable } from "./tensor-table.js";
 
@@ -149,7 +149,7 @@ export class ModuleActivity {
     return call;
   }
 
-  private end(call: number): void {
+  private end(call: CallIndex): void {
     this.ended.add(call);
     this.stackId = undefined;
   }
@@ -158,7 +158,7 @@ export class ModuleActivity {
    * Whether a backward pass is over though nothing said so: an in-place module keeps the beginning of its pass and loses the end, and upstream has it
    * active to the end of the run. It cannot outlast the call that it ran in.
    */
-  private isLeftOver(call: number, phase: number): boolean {
+  private isLeftOver(call: CallIndex, phase: number): boolean {
     // FSDP tells the end of a unit's backward pass with that of its group.
     if (phase !== Phase.backward || this.file.schema === "fsdp-oracle/1") return false;
     if (this.over.has(call)) return true;

@@ -1,4 +1,4 @@
-import { Category, type Trace, TraceBuilder } from "@remat/trace";
+import { Category, type StorageIndex, type Trace, TraceBuilder } from "@remat/trace";
 import { asCudaSnapshot, type CudaSnapshotFile, type SnapshotOfDevice } from "./cuda-snapshot-file.js";
 
 /** The framework of a trace that {@link readCudaSnapshot} made: what an allocator saw, which knows allocations and no ops. */
@@ -102,7 +102,7 @@ class SnapshotReader {
     return before;
   }
 
-  private opOf(stack: number, storage: number, bytes: number) {
+  private opOf(stack: number, storage: StorageIndex, bytes: number) {
     const frames = stack < 0 ? [] : this.snapshot.stacks[stack].map((frame) => this.snapshot.frames[frame]);
     const own = frames.filter(([file]) => isOfProgram(file));
     const named = (own.length > 0 ? own : frames).slice(0, namedFrames);

@@ -1,12 +1,12 @@
-import type { TraceBuilder } from "@remat/trace";
+import type { StorageIndex, TensorIndex, TraceBuilder } from "@remat/trace";
 import type { OracleFile } from "./oracle-file.js";
 
 /** The file's tensors and storages as the trace's, each made when it is first met. */
 export class TensorTable {
   private readonly builder: TraceBuilder;
   private readonly file: OracleFile;
-  private readonly tensorIds: (number | undefined)[] = [];
-  private readonly storageIds: (number | undefined)[] = [];
+  private readonly tensorIds: (TensorIndex | undefined)[] = [];
+  private readonly storageIds: (StorageIndex | undefined)[] = [];
   private readonly untracked = new Set<number>();
 
   constructor(builder: TraceBuilder, file: OracleFile) {
@@ -22,7 +22,7 @@ export class TensorTable {
    * The trace's storage for storage `storage` of the file; one that was not known is allocated with `category`. One that is not `tracked`
    * (the run's memory tracker has not learned of it) holds nothing until it is.
    */
-  storage(storage: number, category: number, tracked = true): number {
+  storage(storage: number, category: number, tracked = true): StorageIndex {
     const found = this.file.storages[storage];
     if (found === undefined) throw new Error(`expected a storage below ${this.file.storages.length}, found ${storage}`);
     const known = this.storageIds[storage];
@@ -38,7 +38,7 @@ export class TensorTable {
   }
 
   /** The trace's tensor for tensor `tensor` of the file. */
-  find(tensor: number, category: number, tracked = true): number {
+  find(tensor: number, category: number, tracked = true): TensorIndex {
     const found = this.file.tensors[tensor];
     if (found === undefined) throw new Error(`expected a tensor below ${this.file.tensors.length}, found ${tensor}`);
     const storages = (typeof found.s === "number" ? [found.s] : found.s).map((s) => this.storage(s, category, tracked));

@@ -2,6 +2,7 @@ import {
   describePlanMismatch,
   findPlanMismatch,
   forwardOpsByCall,
+  type OpIndex,
   Phase,
   type Plan,
   RematError,
@@ -128,7 +129,7 @@ function recomputedModules(plan: Plan, trace: Trace): Set<string> {
 }
 
 /** Whether the plan holds the greater part of what an op makes from its first run until `beforeOp` first runs: PyTorch saves all of it or none. */
-function holdsOps(plan: Plan, trace: Trace): (op: number, beforeOp: number) => boolean {
+function holdsOps(plan: Plan, trace: Trace): (op: OpIndex, beforeOp: number) => boolean {
   /** By op, for each output: how many ops had run first when it was first freed. */
   const goneBefore = new Map<number, number>();
   let next = 0;
@@ -159,7 +160,7 @@ function holdsOps(plan: Plan, trace: Trace): (op: number, beforeOp: number) => b
 /** More outputs no op has; a key of two numbers is one number. */
 const maxOutputs = 1 << 20;
 
-function freshStorages(trace: Trace, op: number): number[] {
+function freshStorages(trace: Trace, op: OpIndex): number[] {
   const read = new Set(Array.from(trace.opInputs(op)).flatMap((tensor) => trace.tensorStorages(tensor)));
   return Array.from(trace.opOutputs(op))
     .flatMap((tensor) => trace.tensorStorages(tensor))
@@ -174,7 +175,7 @@ function policiesOf(
     isHeld,
   }: {
     readonly opsOf: readonly (readonly number[])[];
-    isHeld(op: number, beforeOp: number): boolean;
+    isHeld(op: OpIndex, beforeOp: number): boolean;
   },
 ): PyTorchOpPolicy[] {
   const { ops, calls, modules } = trace;

@@ -1,5 +1,5 @@
-import type { MemoryTimeline } from "@remat/memory";
-import type { Trace } from "@remat/trace";
+import { type MemoryTimeline, memoryTimeline } from "@remat/memory";
+import type { OpIndex, Trace } from "@remat/trace";
 import type { HeldTree } from "./held-tree/held-tree.js";
 
 /** What a run of the same step holds by op, such as a timeline or a plan's account. */
@@ -32,7 +32,7 @@ export class AlignedOps {
     const last = ends.length - 1;
     let from = -1;
     let begin = 0;
-    const spread = (op: number, end: number): void => {
+    const spread = (op: OpIndex, end: number): void => {
       for (let at = from + 1; at <= op; at++)
         ends[at] = begin + Math.floor(((at - from) * (end - begin)) / (op - from));
       from = op;
@@ -74,7 +74,7 @@ export class AlignedOps {
   }
 
   /** Returns the op of the other run at which it is looked at for an op of this one; -1 for the peak stays. */
-  opOf(op: number, { highestBytes }: Pick<HeldByOp, "highestBytes">): number {
+  opOf(op: OpIndex, { highestBytes }: Pick<HeldByOp, "highestBytes">): number {
     return op < 0 ? -1 : Math.max(0, this.placeOf(op, highestBytes));
   }
 
@@ -92,12 +92,12 @@ export class AlignedOps {
     };
   }
 
-  private standsForAny(op: number): boolean {
+  private standsForAny(op: OpIndex): boolean {
     return this.ends[op] > (this.ends[op - 1] ?? 0);
   }
 
   /** Where most is held of what an op stands for; of nothing, the op that the other has run last, or -1. */
-  private placeOf(op: number, highestBytes: Float64Array): number {
+  private placeOf(op: OpIndex, highestBytes: Float64Array): number {
     const end = this.ends[op];
     let place = end - 1;
     for (let at = end - 2; at >= (this.ends[op - 1] ?? 0); at--) if (highestBytes[at] > highestBytes[place]) place = at;

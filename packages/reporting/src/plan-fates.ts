@@ -1,5 +1,5 @@
 import { storageUses } from "@remat/memory";
-import { isPlanNode, type Plan, type Trace } from "@remat/trace";
+import { isPlanNode, type OpIndex, type Plan, type Trace } from "@remat/trace";
 
 /** What a plan does with an op: nothing that is told apart, or what it is that becomes of its results. */
 export type PlanFateName = "none" | "kept" | "freedEarly" | "offloaded" | "recomputed";
@@ -28,7 +28,7 @@ export function planFates(trace: Trace, plan: Plan): Uint8Array {
   const fates = new Uint8Array(trace.ops.count);
   const maker = makers(trace);
   for (const op of maker) if (op >= 0) fates[op] = fateOf("kept");
-  const raise = (op: number, name: PlanFateName): void => {
+  const raise = (op: OpIndex, name: PlanFateName): void => {
     if (op >= 0) fates[op] = Math.max(fates[op], fateOf(name));
   };
   const { freedBefore } = storageUses(trace);

@@ -1,5 +1,5 @@
 import { allocatedSizes, readMemoryEvents, storageModules, storageUses } from "@remat/memory";
-import { type CategoryName, categoryNames, type Trace } from "@remat/trace";
+import { type CategoryName, categoryNames, type OpIndex, type StorageIndex, type Trace } from "@remat/trace";
 
 /** A storage from its birth to its death. */
 export interface StorageLife {
@@ -55,7 +55,7 @@ export function storageLives(trace: Trace, { from, to, limit, op = -1 }: Storage
     if (trace.strings[storages.device[storage]] !== header.device || !(storages.bytes[storage] > 0)) continue;
     if (isWithin || made.has(storage)) found.push(storage);
   }
-  const first = (storage: number): number => (made.has(storage) ? 0 : 1);
+  const first = (storage: StorageIndex): number => (made.has(storage) ? 0 : 1);
   found.sort((a, b) => first(a) - first(b) || sizes[b] - sizes[a] || a - b);
   const chosen = found.slice(0, limit);
   const tensors = tensorsOf(trace, new Set(chosen));
@@ -76,7 +76,7 @@ export function storageLives(trace: Trace, { from, to, limit, op = -1 }: Storage
 /** Returns what to say of a life: who makes the storage, who uses it last, and for how many ops it is held after that. */
 export function describeStorageLife(
   { bornAt, isMade, lastOp, freedBefore }: StorageLife,
-  opName: (op: number) => string,
+  opName: (op: OpIndex) => string,
 ): string {
   const made = isMade ? `made by op ${bornAt} ${opName(bornAt)}` : `there before op ${bornAt}, made by none`;
   if (lastOp < 0) return `${made}, used by none`;
@@ -85,7 +85,7 @@ export function describeStorageLife(
   return idle <= 0 ? `${used}, and freed then` : `${used}, then held for ${idle.toLocaleString("en")} ops more`;
 }
 
-function freshOutputs(trace: Trace, op: number, bornAt: Int32Array): number[] {
+function freshOutputs(trace: Trace, op: OpIndex, bornAt: Int32Array): number[] {
   if (op >= trace.ops.count) return [];
   const storages = new Set<number>();
   for (const tensor of trace.opOutputs(op))

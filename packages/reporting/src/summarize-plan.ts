@@ -1,7 +1,7 @@
 import { heldElsewhere, heldPeak } from "@remat/memory";
 import { holdPlan, hostPeakBytes, movedBytes, type PlanMemory, type RecomputedStorage } from "@remat/memory/sequence";
 import { stepMs } from "@remat/runtime-estimator";
-import { describePlanMismatch, findPlanMismatch, type Plan, RematError, type Trace } from "@remat/trace";
+import { describePlanMismatch, findPlanMismatch, type OpIndex, type Plan, RematError, type Trace } from "@remat/trace";
 
 /** One choice between memory and time: what the trace's device holds at its peak, and what the step takes. */
 export interface PlanPoint {
@@ -201,7 +201,7 @@ class Tally {
     return this.frees.size;
   }
 
-  run(op: number): void {
+  run(op: OpIndex): void {
     const ms = this.trace.ops.runtimeMs[op];
     for (const sum of this.sumsOf(op)) {
       sum.runs++;
@@ -257,7 +257,7 @@ class Tally {
       });
   }
 
-  private sumsOf(op: number): readonly Sum[] {
+  private sumsOf(op: OpIndex): readonly Sum[] {
     const fqn = this.trace.opModule(op)?.fqn;
     const module = fqn === undefined ? "(outside modules)" : firstNames(fqn, this.depth);
     return [this.all, sumIn(this.byModule, module), sumIn(this.byKernel, this.trace.opName(op))];

@@ -6,7 +6,7 @@ import {
   type RegionFlaw,
   type Saver,
 } from "@remat/memory/regions";
-import { type Trace, traceNotes } from "@remat/trace";
+import { type StorageIndex, type Trace, traceNotes } from "@remat/trace";
 
 /** Why a checkpointed region holds more than it has to. */
 export type RegionCause = Exclude<KeptCause, "result" | "policy"> | RegionFlaw;
@@ -82,7 +82,7 @@ export function summarizeRegions(trace: Trace): RegionsSummary {
   };
 }
 
-function holds({ kept }: CheckpointedRegion, storage: number): boolean {
+function holds({ kept }: CheckpointedRegion, storage: StorageIndex): boolean {
   return kept.some((each) => each.storage === storage);
 }
 

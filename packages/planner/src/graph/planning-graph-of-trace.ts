@@ -1,5 +1,5 @@
 import { type SequenceGraphOptions, sequenceGraphOfTrace, type TraceSequenceGraph } from "@remat/memory/sequence";
-import { countReplayedOps, Phase, RematError, row, type Trace, transposeRows } from "@remat/trace";
+import { countReplayedOps, type OpIndex, Phase, RematError, row, type Trace, transposeRows } from "@remat/trace";
 import { type PlanningGraph, withLink } from "./planning-graph.js";
 
 export type PlanningGraphOfTraceOptions = SequenceGraphOptions & {
@@ -65,7 +65,7 @@ function checkLink({ header: { framework } }: Trace, linkBytesPerSecond: number)
     );
 }
 
-function runtimeMs({ ops }: Trace, op: number): number {
+function runtimeMs({ ops }: Trace, op: OpIndex): number {
   return Number.isFinite(ops.runtimeMs[op]) ? ops.runtimeMs[op] : 0;
 }
 

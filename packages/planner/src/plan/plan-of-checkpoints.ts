@@ -1,4 +1,14 @@
-import { fingerprintOf, forwardOpsByCall, OpFlag, Phase, type Plan, RematError, row, type Trace } from "@remat/trace";
+import {
+  type CallIndex,
+  fingerprintOf,
+  forwardOpsByCall,
+  OpFlag,
+  Phase,
+  type Plan,
+  RematError,
+  row,
+  type Trace,
+} from "@remat/trace";
 import type { TracePlanningGraph } from "../graph/planning-graph-of-trace.js";
 import { simulateSchedule } from "../schedule/simulate-schedule.js";
 import { planOfTrace } from "./plan-of-trace.js";
@@ -141,7 +151,7 @@ function checkpointSequence(
   return Int32Array.from(sequence);
 
   /** The first op of the call's own backward pass that reads any of it: what others read of it is theirs to hold. */
-  function triggerOf(nodes: readonly number[], call: number): number {
+  function triggerOf(nodes: readonly number[], call: CallIndex): number {
     let trigger = nodeCount;
     for (const v of nodes)
       for (const value of row(outputs, v))

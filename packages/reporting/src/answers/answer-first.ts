@@ -1,5 +1,5 @@
 import type { IdleMemory } from "@remat/memory";
-import { type Trace, truncationNote } from "@remat/trace";
+import { type OpIndex, type Trace, truncationNote } from "@remat/trace";
 import { labelCategory } from "../category-colours.js";
 import { formatOverhead, formatWholePercent } from "../format-quantity.js";
 import type { HeldTree } from "../held-tree/held-tree.js";
@@ -106,7 +106,7 @@ function answerFit(trace: Trace, { verdict, tree, units }: AnswerFirstOptions): 
 export const describeRoom = (device: string, room: string): string =>
   device === whereRecorded ? `There are ${room} ${whereRecorded}.` : `${device} has ${room}.`;
 
-function moduleOf(trace: Trace, op: number): string {
+function moduleOf(trace: Trace, op: OpIndex): string {
   const module = trace.opModule(op)?.fqn;
   return module === undefined ? "" : ` of ${module}`;
 }

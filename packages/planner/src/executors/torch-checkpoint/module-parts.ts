@@ -4,6 +4,7 @@ import {
   type StepScript,
   standsInside,
 } from "@remat/memory/checkpointing";
+import type { CallIndex, OpIndex } from "@remat/trace";
 
 /** Into how many parts a module is cut. */
 const counts: readonly number[] = [2, 3, 4, 6, 8, 12, 16, 24];
@@ -93,7 +94,7 @@ function keptInCalls(
 function cutPlaces(
   script: StepScript,
   units: CheckpointableUnits,
-  call: number,
+  call: CallIndex,
   { savedBytes, count }: { readonly savedBytes: Float64Array; readonly count: number },
 ): readonly number[] | undefined {
   const ops = units.opsOf[call];
@@ -122,7 +123,7 @@ function cutPlaces(
 }
 
 /** By place among some ops: bytes made before it that they read from it on. */
-function bytesAcross({ trace, bytes }: StepScript, units: CheckpointableUnits, ops: readonly number[]): Float64Array {
+function bytesAcross({ trace, bytes }: StepScript, units: CheckpointableUnits, ops: readonly OpIndex[]): Float64Array {
   const madeAt = new Map<number, number>();
   const lastRead = new Map<number, number>();
   ops.forEach((op, place) => {

@@ -1,5 +1,5 @@
 import { type CheckpointableUnits, type StepScript, standsInside } from "@remat/memory/checkpointing";
-import { OpFlag } from "@remat/trace";
+import { OpFlag, type OpIndex } from "@remat/trace";
 
 /** How many ops of a module a set may save at most, each set with some of the dearest. */
 const setSizes: readonly number[] = [1, 2, 3, 4, 6, 8];
@@ -35,7 +35,7 @@ export function selectiveSets(script: StepScript, units: CheckpointableUnits, fq
     );
 }
 
-function isSame(ops: readonly number[], others: readonly number[], name: Int32Array): boolean {
+function isSame(ops: readonly OpIndex[], others: readonly OpIndex[], name: Int32Array): boolean {
   return ops.length === others.length && ops.every((op, i) => name[op] === name[others[i]]);
 }
 
