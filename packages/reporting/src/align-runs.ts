@@ -1,4 +1,4 @@
-import { type MemoryTimeline, memoryTimeline } from "@remat/memory";
+import type { MemoryTimeline } from "@remat/memory";
 import type { OpIndex, Trace } from "@remat/trace";
 import type { HeldTree } from "./held-tree/held-tree.js";
 

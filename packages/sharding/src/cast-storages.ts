@@ -1,3 +1,11 @@
+import {
+  float32Results,
+  hasDtypeOfFirst,
+  isSum,
+  packetOf,
+  softmaxPackets,
+  takesOneDtype,
+} from "@remat/runtime-estimator/aten";
 import { Category, EventKind, type OpIndex, Phase, row, type StorageIndex, type Trace } from "@remat/trace";
 import type { CastScope } from "./cast-scope.js";
 import { getOrInsert } from "./get-or-insert.js";

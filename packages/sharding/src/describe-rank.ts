@@ -1,3 +1,4 @@
+import { packetOf, rmsNormPackets } from "@remat/runtime-estimator/aten";
 import { type OpIndex, Phase, type Trace } from "@remat/trace";
 import type { CastStorages } from "./cast-storages.js";
 import type { GroupState } from "./group-state.js";

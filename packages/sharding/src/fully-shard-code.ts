@@ -1,4 +1,5 @@
 import type { CheckpointedUnit } from "@remat/memory/checkpointing";
+import { attentionNames } from "@remat/runtime-estimator/aten";
 import type { ModuleIndex, Trace } from "@remat/trace";
 import { type PythonCode, python } from "@remat/trace/emit";
 import { CheckpointedRun, refuseParts } from "./checkpointed-run.js";

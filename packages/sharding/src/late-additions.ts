@@ -1,6 +1,15 @@
 import { readMemoryEvents } from "@remat/memory";
 import { addsTensors } from "@remat/runtime-estimator/aten";
-import { type CallIndex, EventKind, type OpIndex, Phase, row, type StorageIndex, type TensorIndex, type Trace } from "@remat/trace";
+import {
+  type CallIndex,
+  EventKind,
+  type OpIndex,
+  Phase,
+  row,
+  type StorageIndex,
+  type TensorIndex,
+  type Trace,
+} from "@remat/trace";
 import { callsWithInputGradients, isOver } from "./ended-calls.js";
 
 /** A wrapped module's backward pass that goes on. */

@@ -1,5 +1,5 @@
-import { Category, type OpIndex, Phase, type StorageIndex, type Trace } from "@remat/trace";
 import { packetOf, rmsNormPackets, softmaxPackets } from "@remat/runtime-estimator/aten";
+import { Category, type OpIndex, Phase, type StorageIndex, type Trace } from "@remat/trace";
 
 /**
  * What the code of a model casts to float32 for itself, and back: `norm`, normalisation by the root of the mean square from single ops; `softmax`, of attention from single ops; `loss`, what a

@@ -1,3 +1,11 @@
+import {
+  activationPackets,
+  cudaAttention,
+  dotProducts,
+  isCpuAttention,
+  packetOf,
+  unbatchedProducts,
+} from "@remat/runtime-estimator/aten";
 import type { OpIndex, Trace } from "@remat/trace";
 import { planError } from "./sharding-plan.js";
 

@@ -1,4 +1,5 @@
 import { readMemoryEvents } from "@remat/memory";
+import { addsInPlace } from "@remat/runtime-estimator/aten";
 import { Category, EventKind, elementsOf, type OpIndex, Phase, row, type StorageIndex, type Trace } from "@remat/trace";
 import { getOrInsert } from "./get-or-insert.js";
 import type { GroupParameter, ParameterGroup } from "./parameter-groups.js";

@@ -62,11 +62,10 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
   private readonly observer: PassObserver;
   private readonly unwatched = new UnwatchedOp();
 
+  private readonly options: MemoryBudgetOptions;
+
   /** @throws RematError `PLAN_SUBJECT` for what is no plan of a step of TensorFlow.js */
-  constructor(
-    budget: Budget,
-    private readonly options: MemoryBudgetOptions,
-  ) {
+  constructor(budget: Budget, options: MemoryBudgetOptions) {
     const { strict: isStrict = true, planningMs = 5000, plan } = options;
     const meter = new MemoryMeter();
     const limit = new BudgetLimit(budget);
@@ -81,6 +80,8 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
     const policy = new BudgetPolicy(online, meter, limit);
     const plans = plan === undefined ? [] : plansOf(plan).map(refuseOffloading);
     super(policy, meter, plans.length === 0 ? undefined : plannedGradients(plans[0]));
+    this.options = options;
+
     this.online = online;
     this.budgetPolicy = policy;
     this.wanted = new WantedRecords(policy);

@@ -45,11 +45,19 @@ export class BudgetPolicy implements Policy {
   /** Whether the pass has come as far as it has without being watched. */
   private hasForeseen = false;
 
+  private readonly online: OnlinePolicy;
+  private readonly meter: { readonly liveBytes: number; raise(bytes: number): void };
+  private readonly limit: Pick<BudgetLimit, "limitBytes">;
+
   constructor(
-    private readonly online: OnlinePolicy,
-    private readonly meter: { readonly liveBytes: number; raise(bytes: number): void },
-    private readonly limit: Pick<BudgetLimit, "limitBytes">,
-  ) {}
+    online: OnlinePolicy,
+    meter: { readonly liveBytes: number; raise(bytes: number): void },
+    limit: Pick<BudgetLimit, "limitBytes">,
+  ) {
+    this.online = online;
+    this.meter = meter;
+    this.limit = limit;
+  }
 
   /** What decides in this pass. */
   private get current(): Policy {

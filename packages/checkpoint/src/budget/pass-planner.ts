@@ -30,12 +30,17 @@ export class PassPlanner {
   private isAwaited = false;
   private isClosed = false;
 
-  constructor(
-    private readonly policy: BudgetPolicy,
-    private readonly meter: MemoryMeter,
-    private readonly planningMs: number,
-    private readonly limit: Pick<BudgetLimit, "limitBytes">,
-  ) {}
+  private readonly policy: BudgetPolicy;
+  private readonly meter: MemoryMeter;
+  private readonly planningMs: number;
+  private readonly limit: Pick<BudgetLimit, "limitBytes">;
+
+  constructor(policy: BudgetPolicy, meter: MemoryMeter, planningMs: number, limit: Pick<BudgetLimit, "limitBytes">) {
+    this.policy = policy;
+    this.meter = meter;
+    this.planningMs = planningMs;
+    this.limit = limit;
+  }
 
   /** Settled when no plan is being made, with what came of the last. Who asks keeps the process alive. */
   get outcome(): Promise<PlanningOutcome> {

@@ -94,12 +94,20 @@ export class Executor implements DispatchObserver, DispatchInterceptor, Dispatch
   /** Of the backend on which the last pass has begun. */
   protected kept: KeptMemory | undefined;
 
+  private readonly policy: Policy;
+  readonly meter: MemoryMeter;
+  /** Who follows a plan takes the gradients that were planned. */
+  private readonly gradientsTaken: DispatchPolicy["fasterGradients"];
+
   constructor(
-    private readonly policy: Policy,
-    readonly meter: MemoryMeter = new MemoryMeter(),
-    /** Who follows a plan takes the gradients that were planned. */
-    private readonly gradientsTaken: DispatchPolicy["fasterGradients"] = "equal",
+    policy: Policy,
+    meter: MemoryMeter = new MemoryMeter(),
+    gradientsTaken: DispatchPolicy["fasterGradients"] = "equal",
   ) {
+    this.policy = policy;
+    this.meter = meter;
+    this.gradientsTaken = gradientsTaken;
+
     this.listener = policy;
   }
 

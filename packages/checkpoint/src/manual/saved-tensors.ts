@@ -88,7 +88,11 @@ class SavedTensorObserver implements DispatchObserver {
   private readonly makers = new Map<Storage, Maker>();
   private readonly purposes = new Map<Tensor, { readonly op: string; readonly module: string | undefined }>();
 
-  constructor(private readonly tracker: ModTracker) {}
+  private readonly tracker: ModTracker;
+
+  constructor(tracker: ModTracker) {
+    this.tracker = tracker;
+  }
 
   storageAllocated(storage: Storage, origin: StorageOrigin): void {
     if (origin === "op") this.unnamed.add(storage);

@@ -52,14 +52,24 @@ export class OnlinePolicy implements Policy {
   private isEnding = false;
   private readonly coming: ComingWork = new ComingWork();
 
+  /** May change between passes. */
+  private readonly limit: { readonly limitBytes: number };
+  private readonly meter: LiveBytes;
+  /** Whether to refuse what there is no room for; else it runs all the same. */
+  private readonly isStrict: boolean;
+  private readonly outlook: Outlook;
+
   constructor(
-    /** May change between passes. */
-    private readonly limit: { readonly limitBytes: number },
-    private readonly meter: LiveBytes,
-    /** Whether to refuse what there is no room for; else it runs all the same. */
-    private readonly isStrict: boolean = true,
-    private readonly outlook: Outlook = noOutlook,
-  ) {}
+    limit: { readonly limitBytes: number },
+    meter: LiveBytes,
+    isStrict: boolean = true,
+    outlook: Outlook = noOutlook,
+  ) {
+    this.limit = limit;
+    this.meter = meter;
+    this.isStrict = isStrict;
+    this.outlook = outlook;
+  }
 
   passStarting(ledger: Ledger): void {
     this.ledger = ledger;

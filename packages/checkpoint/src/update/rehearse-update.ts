@@ -94,11 +94,11 @@ class CountedUpdate implements DispatchObserver {
   private readonly made = new Set<Storage>();
   private readonly follower: UpdateFollower | undefined;
 
-  constructor(
-    private readonly meter: MemoryMeter | undefined,
-    script?: UpdateScript,
-    gradients: readonly (Tensor | undefined)[] = [],
-  ) {
+  private readonly meter: MemoryMeter | undefined;
+
+  constructor(meter: MemoryMeter | undefined, script?: UpdateScript, gradients: readonly (Tensor | undefined)[] = []) {
+    this.meter = meter;
+
     const free = (place: number) => {
       const gradient = gradients[place];
       if (gradient !== undefined && backend().refCount(gradient.dataId) === 1) this.bytes -= bytesOf(gradient);

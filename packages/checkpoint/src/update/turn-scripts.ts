@@ -42,10 +42,13 @@ export class TurnsFollower implements DispatchObserver {
   private place: number | undefined;
   private follower: UpdateFollower | undefined;
 
-  constructor(
-    private readonly scripts: TurnScripts,
-    private readonly turns: UpdateTurns,
-  ) {}
+  private readonly scripts: TurnScripts;
+  private readonly turns: UpdateTurns;
+
+  constructor(scripts: TurnScripts, turns: UpdateTurns) {
+    this.scripts = scripts;
+    this.turns = turns;
+  }
 
   opOver(op: OpDone): void {
     const { place } = this.turns;

@@ -13,11 +13,14 @@ export class UpdateFollower implements DispatchObserver {
   private op = 0;
   private hasLeft = false;
 
+  private readonly script: UpdateScript;
+  private readonly freeGradient: (place: number) => void;
+
   /** @param freeGradient frees the gradient at a place; nothing if others may read it */
-  constructor(
-    private readonly script: UpdateScript,
-    private readonly freeGradient: (place: number) => void,
-  ) {}
+  constructor(script: UpdateScript, freeGradient: (place: number) => void) {
+    this.script = script;
+    this.freeGradient = freeGradient;
+  }
 
   /** Whether the update was as the script says. */
   get isAsRehearsed(): boolean {

@@ -18,7 +18,11 @@ export class UpdateRecorder implements DispatchObserver {
   private readonly lastUse = new Map<Tensor, number>();
   private readonly byDataId = new Map<DataId, Tensor[]>();
 
-  constructor(private readonly ofWeights: readonly (Tensor | undefined)[]) {
+  private readonly ofWeights: readonly (Tensor | undefined)[];
+
+  constructor(ofWeights: readonly (Tensor | undefined)[]) {
+    this.ofWeights = ofWeights;
+
     for (const gradient of ofWeights) if (gradient !== undefined) this.know(gradient, -1);
   }
 

@@ -15,7 +15,11 @@ export class ReadGuard implements DispatchInterceptor, DataObserver {
   private readonly ids = new Set<number>();
   private readonly dataIds = new Set<DataId>();
 
-  constructor(private readonly session: Session) {}
+  private readonly session: Session;
+
+  constructor(session: Session) {
+    this.session = session;
+  }
 
   /** From here on `variable` is not what stock would read. */
   updated({ id, dataId }: Tensor): void {

@@ -1,4 +1,5 @@
-import { heldPeak, storagesAfterOp, storagesAtPeak } from "@remat/memory";
+import { heldPeak, storagesAfterOp } from "@remat/memory";
+import { StepFacts } from "@remat/memory/sequence";
 import { checkedShare } from "@remat/testkit/checked-share";
 import { Category, Phase, TraceBuilder } from "@remat/trace";
 import fc from "fast-check";
@@ -113,7 +114,7 @@ it("says of a group the size and the line that all in it have, over random ops, 
         b.op({ name: `kernel${kernel}`, outputs: [output], ...(at !== undefined && { line: at }) });
       }
       const trace = b.build();
-      const tree = heldTree(trace, storagesAtPeak(trace));
+      const tree = heldTree(trace, new StepFacts(trace).storagesAtPeak);
       for (const { from, to, line, eachBytes } of tree.groups) {
         const storages = Array.from(tree.order.subarray(from, to), (place) => tree.held.storage[place]);
         const lines = new Set(storages.map((storage) => lineOf.get(storage)));

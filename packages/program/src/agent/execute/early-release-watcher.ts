@@ -27,10 +27,13 @@ export class EarlyReleaseWatcher implements DispatchInterceptor {
   private readonly updates = new Map<object, number>();
   private countedPasses: number | undefined;
 
-  constructor(
-    private readonly reporter: ThreadReporter,
-    private readonly guard: Guard,
-  ) {}
+  private readonly reporter: ThreadReporter;
+  private readonly guard: Guard;
+
+  constructor(reporter: ThreadReporter, guard: Guard) {
+    this.reporter = reporter;
+    this.guard = guard;
+  }
 
   gradients(_call: GradientsCall, next: RunGradients): GradientsResult {
     if (this.isInPass) return next();

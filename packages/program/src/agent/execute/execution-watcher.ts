@@ -26,12 +26,22 @@ export class ExecutionWatcher implements DispatchInterceptor, AutogradObserver {
   private lastPlan: number | undefined;
   private leftPlan: string | undefined;
 
+  private readonly execution: BudgetExecution | PlanExecution;
+  private readonly plans: readonly Plan[];
+  private readonly reporter: ThreadReporter;
+  private readonly guard: Guard;
+
   constructor(
-    private readonly execution: BudgetExecution | PlanExecution,
-    private readonly plans: readonly Plan[],
-    private readonly reporter: ThreadReporter,
-    private readonly guard: Guard,
+    execution: BudgetExecution | PlanExecution,
+    plans: readonly Plan[],
+    reporter: ThreadReporter,
+    guard: Guard,
   ) {
+    this.execution = execution;
+    this.plans = plans;
+    this.reporter = reporter;
+    this.guard = guard;
+
     this.planPasses = plans.map(() => 0);
   }
 

@@ -79,10 +79,11 @@ export class ProgramRecorder implements DispatchObserver, DispatchInterceptor {
   private readonly lines: SourceLines;
   private readonly guard: Guard;
 
-  constructor(
-    private readonly order: RecordOrder,
-    { reporter, models, held, lines, guard }: RecordedProgram,
-  ) {
+  private readonly order: RecordOrder;
+
+  constructor(order: RecordOrder, { reporter, models, held, lines, guard }: RecordedProgram) {
+    this.order = order;
+
     this.reporter = reporter;
     this.models = models;
     this.held = held;
