@@ -62,4 +62,4 @@ test("settings, baselines, plans, specs and logs that were changed are read or r
     }
   }
   expect(wrong).toEqual([]);
-}, 60_000);
+});
