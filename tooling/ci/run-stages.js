@@ -153,7 +153,7 @@ const parts = [
     }),
   ],
   [
-    tierStage("end-to-end tests", ["pnpm", "exec", "turbo", "run", "test:e2e", "--continue"], "test-e2e", {
+    tierStage("end-to-end tests", ["pnpm", "exec", "turbo", "run", "test:e2e", "--continue", "--concurrency=100%"], "test-e2e", {
       env: () => nativeApp("tfjs-node-gpu"),
       timeoutMs: 3_000_000,
     }),
