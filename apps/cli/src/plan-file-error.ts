@@ -4,9 +4,12 @@ import type { TypedOptions } from "./command.js";
 /** Returns an error about a plan that does not fit the model with the files that `--fsdp` and `--checkpoint` take it from; any other error as it is. */
 export function namingPlanFiles(error: unknown, { fsdp, checkpoint }: TypedOptions): unknown {
   if (!(error instanceof RematError) || error.code !== "SHARDING_PLAN") return error;
-  const files = [fsdp, checkpoint]
-    .flat()
-    .flatMap((given) => /^(?:.*checkpoint=)?(.*\.json)/s.exec(String(given))?.[1] ?? []);
+  const files = [fsdp, checkpoint].flat().flatMap((given) => {
+    const text = String(given);
+    const path = text.split("checkpoint=").at(-1)!;
+    const end = path.lastIndexOf(".json");
+    return end < 0 ? [] : path.slice(0, end + ".json".length);
+  });
   if (files.length === 0 || files.some((file) => error.message.includes(file))) return error;
   return new RematError(error.code, `${[...new Set(files)].join(" or ")}: ${error.message}`, { cause: error });
 }

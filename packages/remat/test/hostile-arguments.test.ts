@@ -151,7 +151,10 @@ describe.each(Object.entries(places))("%s", (name, ofFunction) => {
         if (error === undefined) continue;
         expect([what, error]).toEqual([what, expect.any(RematError)]);
         const { message } = error as RematError;
-        expect([what, message]).toEqual([what, expect.stringMatching(/[Ee]xpected|Give a|trace a training step|record it again/)]);
+        expect([what, message]).toEqual([
+          what,
+          expect.stringMatching(/[Ee]xpected|Give a|trace a training step|record it again/),
+        ]);
         expect([what, engine()]).toEqual([what, before]);
       }
       expect(name in facade).toBe(true);

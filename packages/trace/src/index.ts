@@ -26,17 +26,11 @@ export { fingerprintOf, fingerprintOfOps } from "./fingerprint.js";
 export { forwardOpsByCall } from "./forward-ops.js";
 export {
   type CallIndex,
-  callIndex,
   type IndexColumn,
   type ModuleIndex,
-  moduleIndex,
-  newIndexColumn,
   type OpIndex,
-  opIndex,
   type StorageIndex,
-  storageIndex,
   type TensorIndex,
-  tensorIndex,
 } from "./index-types.js";
 export { isTrace } from "./is-trace.js";
 export { type FailureCause, type MemoryFailure } from "./memory-failure.js";

@@ -1,20 +1,16 @@
 import fc from "fast-check";
 import {
   Category,
-  callIndex,
   FsdpHook,
-  moduleIndex,
-  opIndex,
   Phase,
   SavedAs,
   type StorageIndex,
-  storageIndex,
   type TensorIndex,
   type Trace,
   TraceBuilder,
   type TraceHeader,
-  tensorIndex,
 } from "../src/index.js";
+import { callIndex, moduleIndex, opIndex, storageIndex, tensorIndex } from "../src/index-types.js";
 import { failureCauses } from "../src/memory-failure.js";
 
 /** Names that break careless code: control characters, line separators, lone surrogates, names of object properties. */

@@ -1,4 +1,5 @@
-import { Category, FsdpHook, moduleIndex, Phase, TraceBuilder } from "../src/index.js";
+import { Category, FsdpHook, Phase, TraceBuilder } from "../src/index.js";
+import { moduleIndex } from "../src/index-types.js";
 import { linesOf } from "./bytes.js";
 
 /** Every kind of record with every one of its fields. */

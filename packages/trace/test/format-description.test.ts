@@ -1,14 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import {
-  categoryNames,
-  OpFlag,
-  parseTrace,
-  phaseNames,
-  runtimeSourceNames,
-  savedAsNames,
-  tensorIndex,
-} from "../src/index.js";
+import { categoryNames, OpFlag, parseTrace, phaseNames, runtimeSourceNames, savedAsNames } from "../src/index.js";
+import { tensorIndex } from "../src/index-types.js";
 import { traceFormatVersion } from "../src/trace-encoder.js";
 import { everyRecord } from "./every-record.js";
 

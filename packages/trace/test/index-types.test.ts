@@ -1,16 +1,14 @@
 import { expect, expectTypeOf, test } from "vitest";
 import {
   type CallIndex,
-  newIndexColumn,
   type OpIndex,
-  opIndex,
   row,
   type StorageIndex,
-  storageIndex,
   type TensorIndex,
   type Trace,
   transposeRows,
 } from "../src/index.js";
+import { newIndexColumn, opIndex, storageIndex } from "../src/index-types.js";
 
 const readBy = (op: OpIndex, storage: StorageIndex): string => `${op} reads ${storage}`;
 

@@ -1,6 +1,5 @@
 import {
   Category,
-  moduleIndex,
   OpFlag,
   Phase,
   RuntimeSource,
@@ -10,6 +9,7 @@ import {
   type Trace,
   TraceBuilder,
 } from "../src/index.js";
+import { moduleIndex } from "../src/index-types.js";
 
 /** One training step of `sum(relu(x · w))` with plain gradient descent, recorded by hand. */
 export function threeOps(): Trace {

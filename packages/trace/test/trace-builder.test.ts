@@ -1,16 +1,6 @@
 import { describe, expect, it } from "vitest";
-import {
-  bytesPerElement,
-  callIndex,
-  EventKind,
-  moduleIndex,
-  opEventPositions,
-  opIndex,
-  RematError,
-  storageIndex,
-  TraceBuilder,
-  tensorIndex,
-} from "../src/index.js";
+import { bytesPerElement, EventKind, opEventPositions, RematError, TraceBuilder } from "../src/index.js";
+import { callIndex, moduleIndex, opIndex, storageIndex, tensorIndex } from "../src/index-types.js";
 import { opFlagNames } from "../src/op-flag-names.js";
 import { threeOps } from "./three-ops.js";
 

@@ -80,8 +80,7 @@ async function plan({
     const words = { target, typedOptions };
     if (isOf(source, "compiled")) return await planCompiled(source, values, typedOptions, asked, shown, io, progress);
     refuseCompiledExecutor(asked, source.name);
-    if (isOf(source, "graph"))
-      return await planGraph({ ...words, source }, asked, shown, { began, io, progress });
+    if (isOf(source, "graph")) return await planGraph({ ...words, source }, asked, shown, { began, io, progress });
     await planModel({ ...words, source }, values, asked, shown, io, progress);
   } finally {
     progress.clear();
