@@ -4,6 +4,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   realpathSync,
   rmSync,
   symlinkSync,
@@ -19,6 +20,21 @@ type PlannerNode = typeof plannerNode;
 
 const packages = fileURLToPath(new URL("../../../", import.meta.url));
 const require = createRequire(import.meta.url);
+
+/** Each entry of our packages, as a source. */
+const sourcesByName = (): Record<string, string[]> =>
+  Object.fromEntries(
+    readdirSync(packages).flatMap((folder) => {
+      const { name, exports } = JSON.parse(readFileSync(join(packages, folder, "package.json"), "utf8")) as {
+        name: string;
+        exports: Record<string, Record<string, string>>;
+      };
+      return Object.entries(exports).map(([entry, conditions]) => [
+        `${name}${entry.slice(1)}`,
+        [join(packages, folder, conditions["@remat/source"])],
+      ]);
+    }),
+  );
 
 /**
  * `@remat/planner/node` as it is published, made of the sources as they are: worker threads run JavaScript only. Call `remove` when done.
@@ -39,7 +55,7 @@ export async function buildPlanner(): Promise<{ readonly planner: PlannerNode; r
         typeRoots: [],
         noCheck: true,
         // By path: what is found by name is not emitted.
-        paths: { "@remat/*": [join(packages, "*/src/index.ts")] },
+        paths: sourcesByName(),
       },
       files: ["index.ts", "search-worker.ts"].map((file) => join(packages, "planner/src/node", file)),
     }),
@@ -50,7 +66,10 @@ export async function buildPlanner(): Promise<{ readonly planner: PlannerNode; r
   const emitted = readdirSync(folder, { withFileTypes: true }).filter((each) => each.isDirectory());
   for (const { name } of emitted) {
     if (name === "node_modules") continue;
-    writeFileSync(join(folder, name, "package.json"), '{ "type": "module", "exports": "./src/index.js" }');
+    writeFileSync(
+      join(folder, name, "package.json"),
+      '{ "type": "module", "exports": { ".": "./src/index.js", "./*": "./src/*/index.js" } }',
+    );
     symlinkSync(join(folder, name), join(folder, "node_modules/@remat", name));
     const own = join(packages, name, "node_modules");
     for (const dependency of existsSync(own) ? readdirSync(own) : [])
