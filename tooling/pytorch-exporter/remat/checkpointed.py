@@ -223,9 +223,6 @@ def _of_another_path(unit, dispatched):
     )
 
 
-    return out
-
-
 class _WeightsOfCall:
     """The weights and buffers that a module has when it is called: `torch.func.functional_call` gives it others, for that call only."""
 
