@@ -107,24 +107,24 @@ const expressions = [
   ...sourceFiles("tooling/pytorch-exporter/remat", /\.py$/).flatMap(expressionsInPython),
 ];
 
-/** A linear expression takes a millisecond, a quadratic one tens of seconds. One that is stopped gets the longer time, since a busy machine may have stopped it. */
-const mostMs = [1000, 15_000];
+/** A linear expression takes a millisecond, a quadratic one tens of seconds. */
+const mostMs = 1000;
+/** The limit is on elapsed time, so a busy machine can stop a linear expression: it is tried again. */
+const mostTries = 5;
 const length = 256 * 1024;
 
 const context = createContext({});
 
 /** Runs an expression on a text, and returns whether it ends in time. V8 stops it if it does not. */
-function isInTime({ source, flags }: Expression, text: string, timeouts = mostMs): boolean {
+function isInTime({ source, flags }: Expression, text: string, tries = mostTries): boolean {
   Object.assign(context, { source, flags, text });
-  return timeouts.some((timeout) => {
-    try {
-      runInContext("new RegExp(source, flags).exec(text)", context, { timeout });
-      return true;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "ERR_SCRIPT_EXECUTION_TIMEOUT") throw error;
-      return false;
-    }
-  });
+  try {
+    runInContext("new RegExp(source, flags).exec(text)", context, { timeout: mostMs });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ERR_SCRIPT_EXECUTION_TIMEOUT") throw error;
+    return tries > 1 && isInTime({ where: "", source, flags }, text, tries - 1);
+  }
 }
 
 describe("every regular expression", () => {
@@ -151,9 +151,7 @@ describe("every regular expression", () => {
     "that is slow is noticed: /%s/",
     (source) => {
       const attacks = [...attacksOn({ where: "", source, flags: "" }, length)];
-      expect(attacks.every((attack) => isInTime({ where: "", source, flags: "" }, attack, mostMs.slice(0, 1)))).toBe(
-        false,
-      );
+      expect(attacks.every((attack) => isInTime({ where: "", source, flags: "" }, attack, 1))).toBe(false);
     },
   );
 });
