@@ -52,8 +52,7 @@ const covers = (path: string) => (input: string) => {
 
 test.each(folders)("%s: turbo runs its tests again when any file changes that they read", (folder) => {
   const isDependency = dependenciesOf(folder);
-  const missing = outerPathsOfTests(root, [folder])
-    .get(folder)!
+  const missing = outerPathsOfTests(root, folder)
     .filter((path) => !path.includes("node_modules") && !["packages", "apps"].includes(path))
     .filter((path) => !path.startsWith("tooling/testkit"))
     .filter((path) => {
