@@ -1,12 +1,11 @@
 #!/usr/bin/env node
 // Runs every check, and prints what failed, once more, and the sum. Called by .ci/run, which sees to pnpm.
-import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { countGoldens, countLines, countOne, countTasks, countTests } from "./src/count-checks.js";
-import { nativeTests } from "./src/native-tests.js";
+import { nativeTests, testFiles } from "./src/native-tests.js";
 import { neverRun } from "./src/never-run.js";
 import { runStage } from "./src/run-stage.js";
 import { seedOfSources } from "./src/seed-of-sources.js";
@@ -153,10 +152,15 @@ const parts = [
     }),
   ],
   [
-    tierStage("end-to-end tests", ["pnpm", "exec", "turbo", "run", "test:e2e", "--continue", "--concurrency=100%"], "test-e2e", {
-      env: () => nativeApp("tfjs-node-gpu"),
-      timeoutMs: 3_000_000,
-    }),
+    tierStage(
+      "end-to-end tests",
+      ["pnpm", "exec", "turbo", "run", "test:e2e", "--continue", "--concurrency=100%"],
+      "test-e2e",
+      {
+        env: () => nativeApp("tfjs-node-gpu"),
+        timeoutMs: 3_000_000,
+      },
+    ),
   ],
   [
     nativeStage(
@@ -220,7 +224,7 @@ try {
     }
     if (stages[0].name === "install" && failures.length > 0) break;
   }
-  failures.push(...neverRun(cwd, testFiles(), reports).map((test) => `no stage ran ${test}`));
+  failures.push(...neverRun(cwd, testFiles(cwd), reports).map((test) => `no stage ran ${test}`));
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
@@ -231,12 +235,6 @@ for (const failure of failures) {
 }
 console.log(`${passed} passed, ${failures.length} failed`);
 if (failures.length > 0) process.exitCode = 1;
-
-/** The test files of the workspace, as Git lists them. @returns {readonly string[]} */
-function testFiles() {
-  const { stdout } = spawnSync("git", ["ls-files", "*.test.ts", "*.test.tsx"], { cwd, encoding: "utf8" });
-  return stdout.split("\n").filter((file) => file !== "");
-}
 
 /** @type {(begin: number) => string} */
 function secondsSince(begin) {

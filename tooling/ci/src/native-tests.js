@@ -5,19 +5,29 @@ import { join } from "node:path";
 const call = ["nativeApp", "()"].join("");
 
 /**
+ * The test files of the workspace, from its root.
+ *
+ * @param {string} root
+ * @param {readonly string[]} [folders] of the repository
+ * @returns {readonly string[]}
+ */
+export function testFiles(root, folders = ["packages", "apps", "examples", "tooling"]) {
+  return folders.flatMap((folder) =>
+    filesBelow(root, folder)
+      .filter((file) => file.endsWith(".test.ts"))
+      .sort(),
+  );
+}
+
+/**
  * The test files that ask for `nativeApp()`, a folder with the native backend. Names of tests that run on it contain the name of the backend, `tensorflow`.
  *
  * @param {string} root
  * @param {readonly string[]} [folders] of the repository
  * @returns {readonly string[]}
  */
-export function nativeTests(root, folders = ["packages", "apps", "examples", "tooling"]) {
-  return folders.flatMap((folder) =>
-    filesBelow(root, folder)
-      .filter((file) => file.endsWith(".test.ts"))
-      .filter((file) => readFileSync(join(root, file), "utf8").includes(call))
-      .sort(),
-  );
+export function nativeTests(root, folders) {
+  return testFiles(root, folders).filter((file) => readFileSync(join(root, file), "utf8").includes(call));
 }
 
 /**
