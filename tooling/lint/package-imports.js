@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseAst } from "vite";
+import { readModule } from "../testkit/read-module.js";
+import { workspaceFolders } from "../testkit/workspace-folders.js";
 import { entryOf, importTable } from "./import-table.js";
 
 /**
@@ -15,7 +16,8 @@ export function readPackageImports(root) {
   const imports = new Map(Object.keys(importTable).map((entry) => [nodeOf(entry), new Set()]));
   for (const path of sourceFiles(root)) {
     const from = nodeOf(entryOf(path));
-    for (const specifier of specifiersOf(readFileSync(join(root, path), "utf8"), path)) {
+    const { imports: taken } = readModule(readFileSync(join(root, path), "utf8"), path);
+    for (const { source: specifier } of taken) {
       const to = specifier.startsWith(".")
         ? entryOf(new URL(specifier, `file:///${path}`).pathname.slice(1))
         : named(specifier);
@@ -26,9 +28,7 @@ export function readPackageImports(root) {
 }
 
 function sourceFiles(root) {
-  const folders = ["packages", "apps"].flatMap((folder) =>
-    readdirSync(join(root, folder)).flatMap((name) => [`${folder}/${name}/src`, `${folder}/${name}/page`]),
-  );
+  const folders = workspaceFolders(root, ["packages", "apps"]).flatMap((folder) => [`${folder}/src`, `${folder}/page`]);
   return folders
     .filter((folder) => existsSync(join(root, folder)))
     .flatMap((folder) => readdirSync(join(root, folder), { recursive: true }).map((file) => `${folder}/${file}`))
@@ -46,22 +46,4 @@ function named(specifier) {
   if (!specifier.startsWith("@remat/")) return undefined;
   const entry = specifier.slice("@remat/".length);
   return Object.hasOwn(importTable, entry) ? entry : entry.split("/")[0];
-}
-
-const importing = new Set([
-  "ImportDeclaration",
-  "ExportAllDeclaration",
-  "ExportNamedDeclaration",
-  "ImportExpression",
-  "TSImportType",
-]);
-
-function specifiersOf(text, path) {
-  const found = new Set();
-  const visit = (node) => {
-    if (importing.has(node.type) && typeof node.source?.value === "string") found.add(node.source.value);
-    for (const child of Object.values(node)) if (typeof child === "object" && child !== null) visit(child);
-  };
-  visit(parseAst(text, { lang: path.endsWith("x") ? "tsx" : "ts" }));
-  return found;
 }

@@ -1,7 +1,8 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
-import { parseAst } from "vite";
+import { readModule } from "../testkit/read-module.js";
+import { entrySources } from "../testkit/workspace-folders.js";
 
 /** They hand every export of our packages to programs that use remat themselves. */
 const handOver = /^packages\/program\/src\/agent\/(?:pure|engine)-packages\.ts$/;
@@ -21,7 +22,7 @@ export function unusedExports(root) {
   })
     .split("\n")
     .filter((file) => existsSync(join(root, file)));
-  const entries = entriesOf(root, files);
+  const entries = entrySources(root);
   const modules = new Map(
     files
       .filter(
@@ -50,7 +51,9 @@ export function unusedExports(root) {
   };
   for (const [file, { imports }] of modules) {
     if (handOver.test(file)) continue;
-    for (const { source, names } of imports) {
+    for (const { source, names, isReexport } of imports) {
+      // A name that is exported again is used if somebody imports it from there.
+      if (isReexport) continue;
       const target = resolve(file, source);
       if (target === undefined) continue;
       const wanted = names === "all" ? modules.get(target).exports.keys() : names;
@@ -82,73 +85,3 @@ export function unusedExports(root) {
 
 const mentions = (root, file, name) =>
   readFileSync(join(root, file), "utf8").match(new RegExp(`\\b${name}\\b`, "g"))?.length ?? 0;
-
-/** Each entry of a package by its specifier, as a source. */
-function entriesOf(root, files) {
-  const entries = new Map();
-  for (const file of files) {
-    if (!/^packages\/[^/]+\/package\.json$/.test(file)) continue;
-    const { name, exports = {} } = JSON.parse(readFileSync(join(root, file), "utf8"));
-    for (const [entry, { "@remat/source": source }] of Object.entries(exports))
-      if (source !== undefined) entries.set(`${name}${entry.slice(1)}`, posix.join(posix.dirname(file), source));
-  }
-  return entries;
-}
-
-function readModule(text, file) {
-  const imports = [];
-  const exports = new Map();
-  const lang = file.endsWith("x") ? "tsx" : /ts$/.test(file) ? "ts" : "js";
-  const nameOf = (node) => node.name ?? node.value;
-  const visit = (node, parent) => {
-    const source = node.source?.value;
-    if (node.type === "ImportDeclaration")
-      imports.push({
-        source,
-        names: node.specifiers.some(({ type }) => type === "ImportNamespaceSpecifier")
-          ? "all"
-          : node.specifiers.map((one) => (one.type === "ImportDefaultSpecifier" ? "default" : nameOf(one.imported))),
-      });
-    else if (node.type === "ExportAllDeclaration") imports.push({ source, names: "all" });
-    else if (node.type === "ExportNamedDeclaration") {
-      for (const one of node.specifiers ?? [])
-        exports.set(nameOf(one.exported), {
-          source,
-          name: nameOf(one.local),
-          isType: node.exportKind === "type" || one.exportKind === "type",
-        });
-      const { declaration } = node;
-      if (declaration != null)
-        for (const { name, isType } of declared(declaration)) exports.set(name, { source: undefined, name, isType });
-    } else if (node.type === "ImportExpression" && typeof source === "string") {
-      const { id, type } = parent?.type === "AwaitExpression" ? (parent.parent ?? {}) : {};
-      const properties = type === "VariableDeclarator" && id.type === "ObjectPattern" ? id.properties : undefined;
-      imports.push({ source, names: properties?.map(({ key }) => nameOf(key)) ?? "all" });
-    } else if (node.type === "TSImportType") {
-      const literal = node.source?.value ?? node.argument?.literal?.value;
-      if (literal !== undefined)
-        imports.push({ source: literal, names: node.qualifier == null ? "all" : [firstOf(node.qualifier)] });
-    }
-    for (const [key, child] of Object.entries(node)) {
-      if (key === "parent" || typeof child !== "object" || child === null) continue;
-      for (const one of Array.isArray(child) ? child : [child])
-        if (typeof one?.type === "string") {
-          one.parent = node;
-          visit(one, node);
-        }
-    }
-  };
-  visit(parseAst(text.replace(/^#!.*/, ""), { lang, sourceType: "unambiguous" }), undefined);
-  return { imports, exports };
-}
-
-/** The first name of `A.B.C`. */
-function firstOf(qualifier) {
-  return qualifier.left === undefined ? (qualifier.name ?? qualifier.value) : firstOf(qualifier.left);
-}
-
-function declared(declaration) {
-  const isType = /^TS(?:Interface|TypeAlias)/.test(declaration.type);
-  if (declaration.id !== undefined && declaration.id !== null) return [{ name: declaration.id.name, isType }];
-  return (declaration.declarations ?? []).map(({ id }) => ({ name: id.name, isType }));
-}

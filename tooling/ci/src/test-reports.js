@@ -1,5 +1,6 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { workspaceFolders } from "../../testkit/workspace-folders.js";
 
 /**
  * Vitest's JSON reports of all folders of the workspace, as texts.
@@ -9,11 +10,8 @@ import { join } from "node:path";
  * @returns {readonly string[]}
  */
 export function testReports(root, tier) {
-  const folders = ["packages", "apps", "tooling"].flatMap((folder) =>
-    readdirSync(join(root, folder)).map((name) => join(root, folder, name)),
-  );
-  return [...folders, join(root, "examples")]
-    .map((folder) => join(folder, "test-results", `${tier}.json`))
+  return [...workspaceFolders(root), "examples"]
+    .map((folder) => join(root, folder, "test-results", `${tier}.json`))
     .filter((file) => existsSync(file))
     .map((file) => readFileSync(file, "utf8"));
 }

@@ -1,6 +1,7 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
+import { basename, join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
+import { workspaceFolders } from "../../testkit/workspace-folders.js";
 import { atenHomes, otherAtenNames } from "../aten-names.js";
 import { alsoAllowed, entryOf, importTable, packageFolder, sourceFolder } from "../import-table.js";
 import { ownFileReaders } from "../own-files.js";
@@ -8,7 +9,7 @@ import { architectureTable, purePackages } from "./architecture-table.js";
 import { type Finding, lintFiles, root } from "./lint-fixtures.js";
 
 const entries = Object.keys(importTable);
-const packages = ["packages", "apps"].flatMap((folder) => readdirSync(join(root, folder)));
+const packages = workspaceFolders(root, ["packages", "apps"]).map((folder) => basename(folder));
 const specifiers = [...entries, ...Object.values(alsoAllowed).flat()];
 
 describe("the import table", () => {

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { workspaceFolders } from "../../testkit/workspace-folders.js";
 import { root } from "./lint-fixtures.js";
 
 /**
@@ -11,10 +12,10 @@ const sameContract: ReadonlySet<string> = new Set(["planCheckpointing", "planSch
 
 const declaration = /^export (?:declare )?(?:abstract )?(?:async )?(?:function\*?|const|class|enum) (\w+)/gm;
 
-const sources: readonly string[] = readdirSync(join(root, "packages")).flatMap((name) =>
-  (readdirSync(join(root, "packages", name, "src"), { recursive: true }) as string[])
+const sources: readonly string[] = workspaceFolders(root, ["packages"]).flatMap((folder) =>
+  (readdirSync(join(root, folder, "src"), { recursive: true }) as string[])
     .filter((path) => path.endsWith(".ts"))
-    .map((path) => `packages/${name}/src/${path}`),
+    .map((path) => `${folder}/src/${path}`),
 );
 
 test("a value has one home: no name is declared in two files of the packages", () => {

@@ -2,11 +2,10 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
+import { workspaceFolders } from "../../testkit/workspace-folders.js";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
-const packages = ["packages", "apps"].flatMap((folder) =>
-  readdirSync(join(root, folder)).map((name) => `${folder}/${name}`),
-);
+const packages = workspaceFolders(root, ["packages", "apps"]);
 
 /** All text of the sources of a package except those in folders of the given names. */
 function sourcesOf(path: string, without: readonly string[] = []): string {

@@ -1,18 +1,18 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { workspaceFolders } from "../../testkit/workspace-folders.js";
 import { root } from "../src/workspace.js";
 
 /** Everything that can be imported by the name of a package of the workspace, private ones included. */
 function importableNames(): ReadonlySet<string> {
-  const folders = ["packages", "apps", "tooling"].flatMap((group) =>
-    readdirSync(join(root, group)).map((name) => join(root, group, name)),
-  );
   const names = new Set<string>(["@remat/source"]); // a condition of exports
-  for (const manifest of [...folders, join(root, "examples")].map((folder) => join(folder, "package.json"))) {
-    if (!existsSync(manifest)) continue;
-    const { name, exports = {} } = JSON.parse(readFileSync(manifest, "utf8")) as { name: string; exports?: object };
+  for (const folder of [...workspaceFolders(root), "examples"]) {
+    const { name, exports = {} } = JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8")) as {
+      name: string;
+      exports?: object;
+    };
     names.add(name);
     if (typeof exports === "object") for (const entry of Object.keys(exports)) names.add(join(name, entry));
   }

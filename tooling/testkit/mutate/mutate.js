@@ -7,6 +7,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { workspaceFolders } from "../workspace-folders.js";
 import { drawFrom, mutantsOf } from "./mutants.js";
 import { testsByDistance } from "./reaching-tests.js";
 
@@ -35,9 +36,7 @@ const numberOf = (name) => {
 const [sample, seed, mostTests, seconds, atLeast] = ["sample", "seed", "tests", "seconds", "at-least"].map(numberOf);
 
 const folders = new Map(
-  ["packages", "apps"].flatMap((parent) =>
-    readdirSync(join(root, parent)).map((name) => [name, join(root, parent, name)]),
-  ),
+  workspaceFolders(root, ["packages", "apps"]).map((folder) => [basename(folder), join(root, folder)]),
 );
 const names =
   positionals.length > 0

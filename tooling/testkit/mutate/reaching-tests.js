@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { parseAst } from "vite";
+import { readModule } from "../read-module.js";
 
 /**
  * Returns the unit tests of a package by how far they are from each of its sources: how many imports lead there.
@@ -19,8 +19,8 @@ export function testsByDistance(folder) {
   /** @type {Map<string, string[]>} */
   const importers = new Map(files.map((file) => [file, []]));
   for (const file of files)
-    for (const specifier of specifiersOf(readFileSync(file, "utf8"), file)) {
-      const target = resolveWithin(specifier, file, { folder, name, exports }, known);
+    for (const { source, isType } of readModule(readFileSync(file, "utf8"), file).imports) {
+      const target = isType ? undefined : resolveWithin(source, file, { folder, name, exports }, known);
       if (target !== undefined) importers.get(target).push(file);
     }
   return (source) => {
@@ -42,16 +42,4 @@ function resolveWithin(specifier, file, { folder, name, exports }, known) {
   if (!specifier.startsWith(".")) return undefined;
   const path = resolve(dirname(file), specifier);
   return [path, path.replace(/\.js$/, ".ts"), path.replace(/\.jsx?$/, ".tsx")].find((each) => known.has(each));
-}
-
-function specifiersOf(text, path) {
-  const found = new Set();
-  const visit = (node) => {
-    const isOfTypes = node.importKind === "type" || node.exportKind === "type";
-    if (/^(?:Import|Export)/.test(node.type ?? "") && !isOfTypes && typeof node.source?.value === "string")
-      found.add(node.source.value);
-    for (const child of Object.values(node)) if (typeof child === "object" && child !== null) visit(child);
-  };
-  visit(parseAst(text, { lang: path.endsWith("x") ? "tsx" : "ts" }));
-  return found;
 }

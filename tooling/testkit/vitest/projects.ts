@@ -3,6 +3,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { TestProjectInlineConfiguration } from "vitest/config";
+import { workspaceFolders } from "../workspace-folders.js";
 import { mutantPlugins } from "./mutant.js";
 
 /** How the tests of one folder run, where it differs from the others. */
@@ -73,14 +74,8 @@ export function testProjects(root: string): TestProjectInlineConfiguration[] {
   });
 }
 
-function testFolders(root: string): string[] {
-  const folders = ["packages", "apps", "tooling"].flatMap((folder) =>
-    readdirSync(join(root, folder)).map((name) => `${folder}/${name}`),
-  );
-  return [...folders, "examples"].filter(
-    (folder) => existsSync(join(root, folder, "test")) && existsSync(join(root, folder, "package.json")),
-  );
-}
+const testFolders = (root: string): string[] =>
+  [...workspaceFolders(root), "examples"].filter((folder) => existsSync(join(root, folder, "test")));
 
 function projectOf(
   root: string,

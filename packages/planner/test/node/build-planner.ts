@@ -4,7 +4,6 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
-  readFileSync,
   realpathSync,
   rmSync,
   symlinkSync,
@@ -14,27 +13,14 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { entrySources } from "../../../../tooling/testkit/workspace-folders.js";
 import type * as plannerNode from "../../src/node/index.js";
 
 type PlannerNode = typeof plannerNode;
 
-const packages = fileURLToPath(new URL("../../../", import.meta.url));
+const root = fileURLToPath(new URL("../../../../", import.meta.url));
+const packages = join(root, "packages");
 const require = createRequire(import.meta.url);
-
-/** Each entry of our packages, as a source. */
-const sourcesByName = (): Record<string, string[]> =>
-  Object.fromEntries(
-    readdirSync(packages).flatMap((folder) => {
-      const { name, exports } = JSON.parse(readFileSync(join(packages, folder, "package.json"), "utf8")) as {
-        name: string;
-        exports: Record<string, Record<string, string>>;
-      };
-      return Object.entries(exports).map(([entry, conditions]) => [
-        `${name}${entry.slice(1)}`,
-        [join(packages, folder, conditions["@remat/source"])],
-      ]);
-    }),
-  );
 
 /**
  * `@remat/planner/node` as it is published, made of the sources as they are: worker threads run JavaScript only. Call `remove` when done.
@@ -55,7 +41,9 @@ export async function buildPlanner(): Promise<{ readonly planner: PlannerNode; r
         typeRoots: [],
         noCheck: true,
         // By path: what is found by name is not emitted.
-        paths: sourcesByName(),
+        paths: Object.fromEntries(
+          Array.from(entrySources(root), ([specifier, source]) => [specifier, [join(root, source)]]),
+        ),
       },
       files: ["index.ts", "search-worker.ts"].map((file) => join(packages, "planner/src/node", file)),
     }),
