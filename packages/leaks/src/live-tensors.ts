@@ -1,127 +1,16 @@
 import type { TensorBirth } from "@remat/dispatch-hook/tensors";
-import { GrowthAccumulator, type MakerGrowth } from "@remat/memory/growth";
-import type { DataId, Tensor, Variable } from "@tensorflow/tfjs-core";
+import { GrowthAccumulator } from "@remat/memory/growth";
+import type { DataId, Tensor } from "@tensorflow/tfjs-core";
 import { ByRecentId } from "./by-recent-id.js";
-import type { LeakMaker, LeakOrigin, LeakReport, LineEstimates, PossibleLine } from "./leak-report.js";
-import { estimateLine, type LineEstimate, type Stratum } from "./line-estimate.js";
+import type { LeakMaker, LeakReport } from "./leak-report.js";
 import type { SourceSite } from "./source-site.js";
-import type { StackPurpose, Stacks, TakenStack } from "./stacks.js";
-
-/** A tensor of the period that is running. */
-interface Young {
-  readonly tensor: Tensor;
-  readonly birth: TensorBirth;
-  readonly isVariable: boolean;
-  /** Or the weight that its stack would have had, had it been chosen. */
-  readonly stack: TakenStack | number;
-  readonly module: string | undefined;
-}
-
-/** Counts that the last census has told, of tensors that had outlived a period: how many had no object any more, and how many had one. */
-class Fates {
-  lost = 0;
-  held = 0;
-  kept = 0;
-}
-
-/** Tensors by what they are, or by the line that made them, with a row of counts. */
-class Group extends Fates {
-  readonly row: number;
-  readonly op: string;
-  readonly isVariable: boolean;
-  readonly isInTidy: boolean;
-  readonly shapes = new Set<string>();
-  readonly modules = new Set<string>();
-  readonly names = new Set<string>();
-
-  constructor(row: number, op: string, isVariable: boolean, isInTidy: boolean) {
-    super();
-    this.row = row;
-    this.op = op;
-    this.isVariable = isVariable;
-    this.isInTidy = isInTidy;
-  }
-
-  note({ tensor, isVariable, module }: Young): void {
-    if (this.shapes.size < mostShapes) this.shapes.add(`${tensor.dtype} [${tensor.shape.join(",")}]`);
-    if (module !== undefined && this.modules.size < mostShapes) this.modules.add(module);
-    if (isVariable && this.names.size < mostShapes) this.names.add((tensor as Variable).name);
-  }
-}
-
-/** The tensors that one line makes by one op. Counts are estimates where only some stacks were taken. */
-class Maker extends Group {
-  readonly site: SourceSite;
-  readonly kinds = new Set<Kind>();
-
-  constructor(row: number, op: string, site: SourceSite, { isVariable, birth }: Pick<Young, "isVariable" | "birth">) {
-    super(row, op, isVariable, birth.isInTidy);
-    this.site = site;
-  }
-}
-
-/** Tensors that are alike: made by one op, of one shape. Their number is exact. */
-class Kind extends Group {
-  readonly origins: Origin[] = [];
-  /** Whether the stack of each of them was taken. */
-  isWhole = true;
-
-  /** The makers of which some stacks are of tensors that are alive. */
-  makers(): readonly number[] {
-    const alive = this.origins.flatMap(({ maker, alive }) => (maker === undefined || alive === 0 ? [] : [maker]));
-    return [...new Set(alive)];
-  }
-
-  /** Of how many lost tensors that a maker made the stacks were taken. */
-  lostStacks(maker: number): number {
-    return this.origins.reduce((sum, origin) => sum + (origin.maker === maker ? origin.lost : 0), 0);
-  }
-
-  estimate(maker: number, fate: Fate): LineEstimate {
-    return estimateLine(this.strata(maker, fate));
-  }
-
-  /** Those that have a fate, by the odds that their stacks had: it is decided by chance alone which of them were taken. */
-  strata(maker: number, fate: Fate): readonly Stratum[] {
-    const byWeight = new Map<number, { total: number; sampled: number; ofLine: number }>();
-    for (const origin of this.origins) {
-      const { weight, [fate]: count } = origin;
-      if (count === 0) continue;
-      let stratum = byWeight.get(weight);
-      if (stratum === undefined) byWeight.set(weight, (stratum = { total: 0, sampled: 0, ofLine: 0 }));
-      stratum.total += count;
-      if (origin.maker !== undefined) stratum.sampled += count;
-      if (origin.maker === maker) stratum.ofLine += count;
-    }
-    return [...byWeight.values()];
-  }
-}
-
-/** What tensors of a kind are: alive now, or found lost or held by the last census. */
-type Fate = "alive" | "lost" | "held";
-
-/** Tensors of a kind that one maker made, or of which that is not known, and whose stacks had the same odds. */
-class Origin {
-  readonly kind: Kind;
-  /** Undefined if their stacks were not taken. */
-  readonly maker: number | undefined;
-  /** How many tensors of its kind each stands for, or would have stood for. */
-  readonly weight: number;
-  alive = 0;
-  lost = 0;
-  held = 0;
-
-  constructor(kind: Kind, maker: number | undefined, weight: number) {
-    this.kind = kind;
-    this.maker = maker;
-    this.weight = weight;
-  }
-}
+import type { StackPurpose, Stacks } from "./stacks.js";
+import { exactly, fewestLost, possibleLines, tellGroup, withCount, withEstimates } from "./tell-makers.js";
+import { type Group, Kind, Maker, Origin, type Young } from "./tensor-groups.js";
 
 /** More makers and kinds than any program has lines; the tensors of further ones are counted together. */
 const mostMakers = 4096;
 const mostKinds = 16_384;
-const mostShapes = 4;
 /** In the first periods nothing is known yet about what outlives them. */
 const earlyPeriods = 3;
 /** An op whose results outlive periods in so many shapes may do so in any. In still more shapes, which are sizes of a few things, they are of one kind. */
@@ -129,11 +18,6 @@ const manyShapes = 3;
 const mostShapesOfOp = 32;
 /** A line that grows explains the growth of a kind if it has made so much of it. */
 const explainingShare = 1 / 4;
-/** Fewer may have been lost once. */
-const fewestLost = 3;
-/** The shares of lines are told if their confidence intervals are no wider, and if so many stacks of lost tensors were taken. */
-const widestShare = 0.4;
-const fewestOfShares = 10;
 
 /** Which tensors are alive, by who made them. */
 export class LiveTensors {
@@ -459,89 +343,8 @@ function hashOf(op: number, { shape, dtype }: Tensor): number {
   return hash | 0;
 }
 
-/** As much of a maker as is not told elsewhere. */
-function withCount(maker: LeakMaker, count: number): readonly LeakMaker[] {
-  const whole = Math.round(count);
-  if (whole === maker.count) return whole === 0 ? [] : [maker];
-  if (whole <= 0) return [];
-  return [{ ...maker, count: whole, bytes: (maker.bytes * whole) / maker.count, ...fatesOf(maker, whole) }];
-}
-
-/** As much as a maker is estimated to have made of some kinds. */
-function withEstimates(maker: LeakMaker, kinds: readonly Kind[], index: number): LeakMaker {
-  const each = (fate: Fate): LineEstimate => estimateLine(kinds.flatMap((kind) => kind.strata(index, fate)));
-  const estimates: LineEstimates = { alive: each("alive"), lost: each("lost"), held: each("held") };
-  const { alive, lost, held } = estimates;
-  const isExact = Object.values(estimates).every(({ low, high }) => low === high);
-  return {
-    ...maker,
-    count: alive.count,
-    bytes: (maker.bytes * alive.count) / Math.max(1, maker.count),
-    ...fatesOf({ lost: lost.count, held: held.count }, alive.count),
-    ...(!isExact && { estimates }),
-  };
-}
-
-/** All tensors of a kind, whichever line made them: nothing is estimated of these. */
-function exactly(alive: number, { lost, held }: Kind): LineEstimates {
-  const of = (count: number): LineEstimate => ({ count, low: count, high: count, of: count });
-  return { alive: of(alive), lost: of(lost), held: of(held) };
-}
-
-/** The lines that may have made tensors of a kind: with their shares of the lost ones if these are most of it and enough of their stacks were taken. */
-function possibleLines(
-  kind: Kind,
-  makers: readonly { readonly maker: number; readonly line: string }[],
-): readonly PossibleLine[] {
-  const lines = new Map(makers.map(({ line }) => [line, 0]));
-  const all = kind.origins.reduce((sum, { maker, lost }) => sum + (maker === undefined ? 0 : lost), 0);
-  let widest = 0;
-  for (const { maker, line } of makers) {
-    const { count, low, high } = kind.estimate(maker, "lost");
-    widest = Math.max(widest, (high - low) / kind.lost);
-    if (kind.lostStacks(maker) >= fewestLost) lines.set(line, lines.get(line)! + count / kind.lost);
-  }
-  const isTold = kind.lost > kind.held && all >= fewestOfShares && widest <= widestShare;
-  const shares = [...lines].filter(([, share]) => isTold && share > 0).toSorted(([, a], [, b]) => b - a);
-  return shares.length > 0
-    ? shares.map(([line, share]) => ({ line, share }))
-    : [...lines.keys()].map((line) => ({ line }));
-}
-
-function tellGroup(group: Group, { countError: _, ...growth }: MakerGrowth): LeakMaker {
-  const site = group instanceof Maker ? group.site : undefined;
-  return {
-    line: site?.line,
-    op: group.op,
-    shapes: [...group.shapes],
-    modules: [...group.modules],
-    names: [...group.names],
-    origin: originOf(group, site, group.kept > 0 && 2 * group.kept >= growth.count),
-    returnedBy: site?.returnedBy,
-    ...(site?.line === undefined && site?.within !== undefined && { within: site.within }),
-    ...fatesOf(group, growth.count),
-    ...growth,
-  };
-}
-
-/** Of so many tensors, by those that the last census told. */
-function fatesOf({ lost, held }: Pick<Fates, "lost" | "held">, count: number): Pick<LeakMaker, "lost" | "held"> {
-  const share = Math.round((count * lost) / Math.max(1, lost + held));
-  return { lost: share, held: lost + held > 0 ? count - share : 0 };
-}
-
 /** Of a string tensor, whose bytes only the engine knows, and of a complex one, whose parts count, none. */
 function bytesOf({ dtype, size }: Tensor): number {
   if (dtype === "string" || dtype === "complex64") return 0;
   return dtype === "bool" ? size : 4 * size;
-}
-
-function originOf({ isVariable, isInTidy }: Group, site: SourceSite | undefined, isKept: boolean): LeakOrigin {
-  const owner = site?.owner;
-  if (owner === "iterator") return owner;
-  if (owner === "optimizer" && !isVariable && isKept) return "constant";
-  if (owner !== undefined && (isVariable || isKept)) return owner;
-  if (isVariable) return "variable";
-  if (isKept) return "kept";
-  return isInTidy ? "returned" : "outside";
 }

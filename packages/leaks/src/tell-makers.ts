@@ -1,0 +1,93 @@
+import type { MakerGrowth } from "@remat/memory/growth";
+import type { LeakMaker, LeakOrigin, LineEstimates, PossibleLine } from "./leak-report.js";
+import { estimateLine, type LineEstimate } from "./line-estimate.js";
+import type { SourceSite } from "./source-site.js";
+import { type Fate, type Fates, type Group, type Kind, Maker } from "./tensor-groups.js";
+
+/** Fewer may have been lost once. */
+export const fewestLost = 3;
+/** The shares of lines are told if their confidence intervals are no wider, and if so many stacks of lost tensors were taken. */
+const widestShare = 0.4;
+const fewestOfShares = 10;
+
+/** Returns a maker with the part of its count that is not reported elsewhere. */
+export function withCount(maker: LeakMaker, count: number): readonly LeakMaker[] {
+  const whole = Math.round(count);
+  if (whole === maker.count) return whole === 0 ? [] : [maker];
+  if (whole <= 0) return [];
+  return [{ ...maker, count: whole, bytes: (maker.bytes * whole) / maker.count, ...fatesOf(maker, whole) }];
+}
+
+/** Returns a maker with estimates of how many tensors of some kinds it made. */
+export function withEstimates(maker: LeakMaker, kinds: readonly Kind[], index: number): LeakMaker {
+  const each = (fate: Fate): LineEstimate => estimateLine(kinds.flatMap((kind) => kind.strata(index, fate)));
+  const estimates: LineEstimates = { alive: each("alive"), lost: each("lost"), held: each("held") };
+  const { alive, lost, held } = estimates;
+  const isExact = Object.values(estimates).every(({ low, high }) => low === high);
+  return {
+    ...maker,
+    count: alive.count,
+    bytes: (maker.bytes * alive.count) / Math.max(1, maker.count),
+    ...fatesOf({ lost: lost.count, held: held.count }, alive.count),
+    ...(!isExact && { estimates }),
+  };
+}
+
+/** Returns the exact numbers of all tensors of a kind, whichever line made them. */
+export function exactly(alive: number, { lost, held }: Kind): LineEstimates {
+  const of = (count: number): LineEstimate => ({ count, low: count, high: count, of: count });
+  return { alive: of(alive), lost: of(lost), held: of(held) };
+}
+
+/** Returns the lines that may have made tensors of a kind. If most of the kind is lost and enough stacks were taken, each line has its share of the lost tensors. */
+export function possibleLines(
+  kind: Kind,
+  makers: readonly { readonly maker: number; readonly line: string }[],
+): readonly PossibleLine[] {
+  const lines = new Map(makers.map(({ line }) => [line, 0]));
+  const all = kind.origins.reduce((sum, { maker, lost }) => sum + (maker === undefined ? 0 : lost), 0);
+  let widest = 0;
+  for (const { maker, line } of makers) {
+    const { count, low, high } = kind.estimate(maker, "lost");
+    widest = Math.max(widest, (high - low) / kind.lost);
+    if (kind.lostStacks(maker) >= fewestLost) lines.set(line, lines.get(line)! + count / kind.lost);
+  }
+  const isTold = kind.lost > kind.held && all >= fewestOfShares && widest <= widestShare;
+  const shares = [...lines].filter(([, share]) => isTold && share > 0).toSorted(([, a], [, b]) => b - a);
+  return shares.length > 0
+    ? shares.map(([line, share]) => ({ line, share }))
+    : [...lines.keys()].map((line) => ({ line }));
+}
+
+/** Returns a group's part of a report: its tensors and their growth. */
+export function tellGroup(group: Group, { countError: _, ...growth }: MakerGrowth): LeakMaker {
+  const site = group instanceof Maker ? group.site : undefined;
+  return {
+    line: site?.line,
+    op: group.op,
+    shapes: [...group.shapes],
+    modules: [...group.modules],
+    names: [...group.names],
+    origin: originOf(group, site, group.kept > 0 && 2 * group.kept >= growth.count),
+    returnedBy: site?.returnedBy,
+    ...(site?.line === undefined && site?.within !== undefined && { within: site.within }),
+    ...fatesOf(group, growth.count),
+    ...growth,
+  };
+}
+
+/** Of so many tensors, by those that the last census told. */
+function fatesOf({ lost, held }: Pick<Fates, "lost" | "held">, count: number): Pick<LeakMaker, "lost" | "held"> {
+  const share = Math.round((count * lost) / Math.max(1, lost + held));
+  return { lost: share, held: lost + held > 0 ? count - share : 0 };
+}
+
+function originOf({ isVariable, isInTidy }: Group, site: SourceSite | undefined, isKept: boolean): LeakOrigin {
+  const owner = site?.owner;
+  if (owner === "iterator") return owner;
+  if (owner === "optimizer" && !isVariable && isKept) return "constant";
+  if (owner !== undefined && (isVariable || isKept)) return owner;
+  if (isVariable) return "variable";
+  if (isKept) return "kept";
+  return isInTidy ? "returned" : "outside";
+}
