@@ -18,8 +18,8 @@ import { loadTrace } from "../load-trace.js";
 import { modelOptionsOf, stepOptions } from "../model-options.js";
 import { modelSource } from "../model-source.js";
 import { writeFor } from "../output.js";
-import { parseBudgetOption, parseShare } from "../plan/plan-options.js";
 import { Progress } from "../progress.js";
+import { parseBudgetOption, parseShare } from "../typed-quantities.js";
 import { parseText, quote, UsageError } from "../usage-error.js";
 
 const options = [

@@ -7,9 +7,9 @@ import { formatOption, rowsToList, shapeOf, unitsOption } from "../format-option
 import { loadTrace } from "../load-trace.js";
 import { modelOptionsOf } from "../model-options.js";
 import { isOf, modelSource } from "../model-source.js";
-import { parseBudgetOption } from "../plan/plan-options.js";
 import { deviceOption, pricingOf } from "../pricing-options.js";
 import { Progress } from "../progress.js";
+import { parseBudgetOption } from "../typed-quantities.js";
 import { parseCount, parseText, quote, UsageError } from "../usage-error.js";
 
 const options = [

@@ -13,9 +13,9 @@ import { defaultDevice } from "@remat/runtime-estimator";
 import type { DeviceSpec } from "@remat/trace";
 import { type OptionAccess, type OptionValues, option, optionsWithout, type TypedOptions } from "../command.js";
 import { stepOptions } from "../model-options.js";
-import { parseShare, parseSize } from "../plan/plan-options.js";
 import { here, readDevice } from "../pricing-options.js";
 import { networkOf } from "../sharding-option.js";
+import { parseShare, parseSize } from "../typed-quantities.js";
 import { parseChoice, parseCount, parseText, quote, UsageError } from "../usage-error.js";
 
 /** What is looked through, or is up to a way, is not said of the step. */

@@ -17,12 +17,13 @@ import type { ConsoleIo } from "../console-io.js";
 import { writeFor } from "../output.js";
 import type { Pricing } from "../pricing-options.js";
 import type { Progress } from "../progress.js";
+import { describeBudget } from "../typed-quantities.js";
 import { UsageError } from "../usage-error.js";
 import { giveVerdict } from "../verdict/give-verdict.js";
 import { type Given, typed } from "../verdict/next-command.js";
 import { withVerdictFirst } from "../verdict/show-verdict.js";
 import { placesOfParts } from "./places-of-parts.js";
-import { describeBudget, type PlanOptions } from "./plan-options.js";
+import { type PlanOptions } from "./plan-options.js";
 import type { Shown } from "./show-plan.js";
 
 /** Tells whether a step is planned for `torch.utils.checkpoint`: where that is asked for, and where PyTorch is what follows runs like this. */

@@ -9,11 +9,12 @@ import type { ConsoleIo } from "../console-io.js";
 import type { ModelSource } from "../model-source.js";
 import { shownBeside, writeFor } from "../output.js";
 import type { Progress } from "../progress.js";
+import { describeBudget } from "../typed-quantities.js";
 import { UsageError } from "../usage-error.js";
 import { type GivenWords, typed } from "../verdict/next-command.js";
 import { withFactsFirst } from "../verdict/show-verdict.js";
 import { planGraphFile } from "./plan-graph-file.js";
-import { describeBudget, type PlanOptions } from "./plan-options.js";
+import { type PlanOptions } from "./plan-options.js";
 import { tooDear } from "./refuse.js";
 import type { Shown } from "./show-plan.js";
 

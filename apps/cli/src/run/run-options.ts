@@ -1,6 +1,6 @@
 import { readInputText } from "@remat/trace/files";
 import { type OptionValues, option, type TypedOptions } from "../command.js";
-import { parseBudgetOption, parseShare, parseSize, parseTimeMs } from "../plan/plan-options.js";
+import { parseBudgetOption, parseShare, parseSize, parseTimeMs } from "../typed-quantities.js";
 import { updateInBackwardOption, updatesInBackward } from "../update-in-backward-option.js";
 import { parseCount, UsageError } from "../usage-error.js";
 import type { Wanted } from "./planning-job.js";
