@@ -26,7 +26,7 @@ export interface LoadKerasModelOptions {
    * configuration, its fields in camel case.
    */
   readonly layers?: readonly OwnLayerClass[];
-  /** Values of the weights, which `./weights/index.js` reads; left out, they are what their initializers give. */
+  /** Values of the weights, which `@remat/keras-loader/weights` reads; left out, they are what their initializers give. */
   readonly weights?: KerasWeights | undefined;
   /** Is told, in sentences for people, what is computed otherwise than in Keras, which loss and optimizer the file names, and what of these is left out or stood for. */
   readonly onNote?: (note: string) => void;

@@ -10,7 +10,7 @@ import { priceTrace } from "./price-trace.js";
  * itself; here an observer writes the trace first, and any number of devices can be tried on it.)
  *
  * - `operator-level-cost-model`: the roofline model of `device`; without one the trace's own runtimes are taken.
- * - `operator-level-benchmark`: the trace's runtimes as measured by `benchmarkTrace` of `./benchmark/index.js`.
+ * - `operator-level-benchmark`: the trace's runtimes as measured by `benchmarkTrace` of `@remat/runtime-estimator/benchmark`.
  *
  * Source: torch/distributed/_tools/runtime_estimator.py (2.13).
  *

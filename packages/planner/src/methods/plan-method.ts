@@ -36,7 +36,7 @@ export interface MethodRequest
   readonly fsdpUnits?: readonly string[];
   /** What is checkpointed, where that is not to be searched for. */
   readonly checkpoint?: readonly CheckpointedModules[] | undefined;
-  /** Searches in another way than one after the other: `planCheckpointing` of `../node/index.js`. */
+  /** Searches in another way than one after the other: `planCheckpointing` of `@remat/planner/node`. */
   readonly planCheckpointing?: (trace: Trace, options: CheckpointingOptions) => Promise<CheckpointingAnswer>;
 }
 

@@ -13,11 +13,11 @@ export interface WorkerOptions {
 const mostWorkers = 4;
 
 /**
- * Returns `planCheckpointing` of `../index.js` with its searches in worker threads: the budgets of a front at once, and for a budget several
+ * Returns `planCheckpointing` of `@remat/planner` with its searches in worker threads: the budgets of a front at once, and for a budget several
  * seeds, of which the best counts (`searches`: as many as there are workers within a time, one for a number of iterations, unless given).
  * With the same `iterations`, `seed` and `searches` the answer is that of one thread.
  *
- * @throws RematError `WORKERS` unless `workers` is a whole number from 1 up; what `planCheckpointing` of `../index.js` throws
+ * @throws RematError `WORKERS` unless `workers` is a whole number from 1 up; what `planCheckpointing` of `@remat/planner` throws
  * @example
  * const { front } = await planCheckpointing(trace, { maxOverhead: 0.05, paretoPoints: 20, timeMs: 20_000 });
  */
@@ -30,9 +30,9 @@ export async function planCheckpointing(
 }
 
 /**
- * Returns `planSchedules` of `../index.js` with its searches in worker threads.
+ * Returns `planSchedules` of `@remat/planner` with its searches in worker threads.
  *
- * @throws RematError `WORKERS` unless `workers` is a whole number from 1 up; what `planSchedules` of `../index.js` throws
+ * @throws RematError `WORKERS` unless `workers` is a whole number from 1 up; what `planSchedules` of `@remat/planner` throws
  * @example
  * const { point } = await planSchedules(readGraphFile(file), { budgetFraction: 0.8, order: "free", workers: 4 });
  */

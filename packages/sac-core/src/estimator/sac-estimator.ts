@@ -24,7 +24,7 @@ export interface SACEstimatorOptions {
   readonly models?: readonly Layer[];
   /** How flat models get a hierarchy; `auto` if not given. */
   readonly grouping?: Grouping;
-  /** Count and refuse as PyTorch does where that is known to be odd: see `asPytorch` of `../index.js`. */
+  /** Count and refuse as PyTorch does where that is known to be odd: see `asPytorch` of `@remat/sac-core`. */
   readonly asPytorch?: boolean;
 }
 
