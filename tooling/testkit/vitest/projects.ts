@@ -27,7 +27,7 @@ const exceptions: Readonly<Record<string, Exceptions>> = {
   "packages/program": { isIsolated: true },
   "tooling/browser": { globalSetup: "test/setup.ts", isIsolated: true },
   "tooling/ci": { isBuilt: true, isIsolated: true },
-  "tooling/fuzz": { isIsolated: true },
+  "tooling/fuzz": { globalSetup: "../../apps/report/test/setup.ts", isIsolated: true },
   "tooling/goldens": { isIsolated: true },
   "tooling/lint": { isBuilt: true, isIsolated: true },
   "tooling/packaging": { isBuilt: true, isIsolated: true },
