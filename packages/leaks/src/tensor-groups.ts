@@ -29,9 +29,9 @@ export class Group extends Fates {
   readonly op: string;
   readonly isVariable: boolean;
   readonly isInTidy: boolean;
-  readonly shapes = new Set<string>();
-  readonly modules = new Set<string>();
-  readonly names = new Set<string>();
+  readonly shapes: Set<string> = new Set();
+  readonly modules: Set<string> = new Set();
+  readonly names: Set<string> = new Set();
 
   constructor(row: number, op: string, isVariable: boolean, isInTidy: boolean) {
     super();
@@ -51,7 +51,7 @@ export class Group extends Fates {
 /** The tensors that one line makes by one op. Counts are estimates where only some stacks were taken. */
 export class Maker extends Group {
   readonly site: SourceSite;
-  readonly kinds = new Set<Kind>();
+  readonly kinds: Set<Kind> = new Set();
 
   constructor(row: number, op: string, site: SourceSite, { isVariable, birth }: Pick<Young, "isVariable" | "birth">) {
     super(row, op, isVariable, birth.isInTidy);
