@@ -88,6 +88,25 @@ describe("an answer is what remat fit says of the same configuration", () => {
     const row = await answerWhatIf({ ...twoBatches, device: { name: "huge", memoryBytes: 1e18 } }, "batch=largest");
     expect(row.question).toBe("batch=largest: at least 65536 (search limit)");
   });
+
+  it("of the largest batch whose step has few enough ops, where a sample has ops of its own", async () => {
+    const tried: number[] = [];
+    const stepAt = async (batch: number): Promise<Trace> => {
+      tried.push(batch);
+      const step = { size: "full", batch, optimizer: "sgd", grouping: "auto", seed: 0 };
+      const b = new TraceBuilder({ framework: "tfjs", device: "cpu", mode: "fake", allocationUnitBytes: 1, step });
+      const storage = b.allocate(4 * batch, "cpu", Category.activation);
+      const rows = b.tensor({ storage, dtype: "float32", shape: [batch] });
+      for (let row = 0; row < 50 * batch; row++) b.op({ name: "Add", inputs: [rows], outputs: [rows] });
+      b.free(storage);
+      return b.build();
+    };
+    const trace = priceTrace(await stepAt(16), a100);
+    const steps = { name: "rows", framework: "tfjs", stepAt };
+    const row = await answerWhatIf({ trace, steps, device: a100, pricedFor: a100 }, "batch=largest");
+    expect(row.question).toBe("batch=largest: at least 2000 (search limit)");
+    expect(Math.max(...tried)).toBe(2000);
+  });
 });
 
 it("is what remat compare says of any way to shard", async () => {

@@ -134,8 +134,24 @@ function msOf(trace: Trace): number | undefined {
   return msOfStep(trace) || undefined;
 }
 
-/** The batches that are looked through for the largest: up to more samples than one device is given. */
-const batchesTried: readonly number[] = Array.from({ length: 65_536 }, (_, i) => i + 1);
+/** The search for the largest batch ends here: one device is given fewer samples. */
+const largestBatchTried = 65_536;
+
+/** The search traces no step with more ops than this. tfjs's gradient of `tile` has ops for every row, so a large batch would take minutes to trace. */
+const mostOpsTraced = 100_000;
+
+/** The batches to search. Where a step has more ops at a larger batch, the search ends before {@link mostOpsTraced}, but not below twice the batch at hand. */
+async function batchesToSearch({ trace, steps }: PresentStep, { optimizer }: WhatIf): Promise<readonly number[]> {
+  const own = batchOfRun(trace);
+  let last = largestBatchTried;
+  if (own !== undefined && steps.recordedBatches === undefined) {
+    const { count } = (await steps.stepAt(2 * own, optimizer)).ops;
+    const opsPerSample = (count - trace.ops.count) / own;
+    const samples = opsPerSample > 0 ? (mostOpsTraced - count) / opsPerSample : largestBatchTried;
+    last = Math.min(largestBatchTried, 2 * own + Math.max(0, Math.floor(samples)));
+  }
+  return Array.from({ length: last }, (_, i) => i + 1);
+}
 
 /** The largest batch that fits the device as the step runs, as `remat fit --ways stock` has it. */
 async function largestBatch(present: PresentStep, asked: WhatIf): Promise<FitRow> {
@@ -160,7 +176,7 @@ async function largestBatch(present: PresentStep, asked: WhatIf): Promise<FitRow
       memoryBytes,
       optimizers: asked.optimizer === undefined ? undefined : [asked.optimizer],
       precisions: asked.precision === undefined ? undefined : [asked.precision],
-      ...(recorded === undefined || others.length > 0 ? { batches: batchesTried } : {}),
+      ...(recorded === undefined || others.length > 0 ? { batches: await batchesToSearch(present, asked) } : {}),
       ways: ["stock"],
     },
     steps,
