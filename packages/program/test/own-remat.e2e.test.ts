@@ -187,6 +187,7 @@ describe("what the agent shares", () => {
     "@remat/dispatch-hook/backends/node",
     "@remat/planner/node",
     "@remat/planner/sharding",
+    "@remat/runtime-estimator/aten",
     "@remat/runtime-estimator/step",
     "@remat/sac-core/estimator",
     "@remat/sharding/compare",
