@@ -1,12 +1,14 @@
 #!/usr/bin/env node
 // Runs the benchmarks of this folder, each in a process of its own, and prints all figures in one table, PyTorch's beside ours where the
 // oracle can be run. Usage: pnpm bench [--json] [name …]
+// With --against REV, compares the headlines of this tree with those of another commit, in turn, and fails if one is more than 5% worse: pnpm bench --against main~20 [--rounds 7] [part of a headline …]
 import { fork } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { availableParallelism, cpus, loadavg } from "node:os";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { describeRow, isBusy, tableOf, verdict } from "./src/rows.js";
+import { allowedSlowdown, compareWith } from "./src/against.js";
+import { describeRatio, describeRow, isBusy, ratioTable, tableOf, verdict } from "./src/rows.js";
 import { howToAskTorch } from "./src/torch.js";
 
 const folder = fileURLToPath(new URL(".", import.meta.url));
@@ -15,9 +17,25 @@ const suites = readdirSync(folder)
   .map((file) => file.slice(0, -".js".length));
 
 const { values: options, positionals: wanted } = parseArgs({
-  options: { json: { type: "boolean", default: false } },
+  options: {
+    json: { type: "boolean", default: false },
+    against: { type: "string" },
+    rounds: { type: "string", default: "7" },
+  },
   allowPositionals: true,
 });
+if (options.against !== undefined) {
+  const report = (ratio) => console.error(`  ${describeRatio(ratio)}`);
+  const ratios = await compareWith(options.against, { names: wanted, rounds: Number(options.rounds), report });
+  if (options.json) console.log(JSON.stringify(ratios, null, 2));
+  else console.log(ratioTable(ratios));
+  const worse = ratios.filter(({ isWorse }) => isWorse);
+  if (worse.length > 0)
+    console.error(
+      `bench: more than ${100 * allowedSlowdown}% worse than ${options.against}: ${worse.map(({ name }) => name).join("; ")}.`,
+    );
+  process.exit(worse.length > 0 ? 1 : 0);
+}
 const unknown = wanted.find((name) => !suites.includes(name));
 if (unknown !== undefined) {
   console.error(`bench: there is no benchmark '${unknown}'. Expected some of ${suites.join(", ")}, or none for all.`);

@@ -41,3 +41,22 @@ export function tableOf(rows, busy) {
 }
 
 const ratio = ({ value, theirs }) => (theirs === undefined ? "" : `${(theirs / value).toFixed(1)}×`);
+
+const times = (ratio) => `${ratio.toFixed(3)}×`;
+
+export const describeRatio = ({ name, unit, before, now, ratio, spread }) =>
+  `${name}: ${amount(before, unit)} before, ${amount(now, unit)} now, ${times(ratio)} (${spread.map(times).join(" to ")})`;
+
+/** A table of headlines beside those of another revision. */
+export function ratioTable(ratios) {
+  const headers = ["Headline", "Before", "Now", "Ratio", "Quartiles", "Worse"];
+  const cells = ratios.map(({ name, unit, before, now, ratio, spread, isWorse }) => [
+    name,
+    amount(before, unit),
+    amount(now, unit),
+    times(ratio),
+    spread.map(times).join(" to "),
+    isWorse ? "yes" : "",
+  ]);
+  return formatTable(cells, { headers });
+}
