@@ -36,7 +36,7 @@ vi.mock("../../../packages/reporting/src/formats/output-formats.js", async (orig
 vi.mock("../src/run/process-paths.js", () => ({ pathOfProcess: (name: string) => bundledPath(processes, name) }));
 
 const transformer = goldenFiles().find(({ name }) => name === "mem_tf_b2_adam")!.path;
-const model = fileURLToPath(new URL("../../../examples/transformer/model.js", import.meta.url));
+const model = fileURLToPath(new URL("../../../examples/foo/model.js", import.meta.url));
 
 let processes: string;
 let folder: string;

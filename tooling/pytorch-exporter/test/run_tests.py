@@ -2,6 +2,7 @@
 
 import sys
 import textwrap
+import time
 import unittest
 
 
@@ -9,13 +10,16 @@ class Lines(unittest.TestResult):
     def startTest(self, test):
         super().startTest(test)
         self.broken = False
+        self.start = time.perf_counter()
 
     def stopTest(self, test):
         super().stopTest(test)
         if self.broken:
             return
         reason = dict(self.skipped).get(test)
-        self.tell("ok", test, "" if reason is None else f" # skipped: {reason}")
+        seconds = time.perf_counter() - self.start
+        took = f" ({seconds:.1f} s)" if seconds >= 1 else ""
+        self.tell("ok", test, took if reason is None else f" # skipped: {reason}")
 
     def addError(self, test, error):
         super().addError(test, error)

@@ -7,4 +7,5 @@ export { hostilePieces, hostileText } from "./hostile-text.js";
 export { installByApt } from "./install-by-apt.js";
 export { nativeApp } from "./native-app.js";
 export { processLives } from "./process-lives.js";
+export { sampledCases } from "./sampled-cases.js";
 export { hasRedis, RedisServer } from "./start-redis.js";

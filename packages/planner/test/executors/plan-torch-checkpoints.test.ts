@@ -75,48 +75,41 @@ describe.each(cases.slice(0, 8).map((one) => [one.step.case, one] as const))("mo
   });
 });
 
-/** Each of these takes as long as all others together, so they run at night. */
-const slow = new Set(["random 6", "random 16", "random 21"]);
-const cases = recordedCases.filter(({ step }) => process.env.REMAT_ALL_TESTS !== undefined || !slow.has(step.case));
+describe.each(cases.slice(0, 8).map((one) => [one.step.case, one] as const))("parts of model %s", (_, recorded) => {
+  const trace = pricedStep(recorded);
+  const script = stepScript(trace);
+  const units = checkpointableUnits(script);
+  const alike = [...units.callsOf.keys()].map((fqn) => [fqn]);
 
-describe.each(cases.slice(0, 8).map((one) => [one.step.case, one] as const))(
-  "parts of model %s",
-  (_, recorded) => {
-    const trace = pricedStep(recorded);
-    const script = stepScript(trace);
-    const units = checkpointableUnits(script);
-    const alike = [...units.callsOf.keys()].map((fqn) => [fqn]);
-
-    test("lie side by side in a module, and each can run again", () => {
-      const cuts = moduleParts(script, units, alike);
-      expect(cuts.length).toBeGreaterThan(0);
-      for (const parts of cuts) {
-        let end = 0;
-        for (const { fqn, saved, ops } of parts) {
-          expect([ops![0] >= end, ops![1] > ops![0], saved]).toEqual([true, true, []]);
-          end = ops![1];
-          for (const call of units.callsOf.get(fqn)!) {
-            expect(end).toBeLessThanOrEqual(units.opsOf[call].length);
-            expect(units.partOf(call, ...ops!)).toMatchObject({ call });
-          }
+  test("lie side by side in a module, and each can run again", () => {
+    const cuts = moduleParts(script, units, alike);
+    expect(cuts.length).toBeGreaterThan(0);
+    for (const parts of cuts) {
+      let end = 0;
+      for (const { fqn, saved, ops } of parts) {
+        expect([ops![0] >= end, ops![1] > ops![0], saved]).toEqual([true, true, []]);
+        end = ops![1];
+        for (const call of units.callsOf.get(fqn)!) {
+          expect(end).toBeLessThanOrEqual(units.opsOf[call].length);
+          expect(units.partOf(call, ...ops!)).toMatchObject({ call });
         }
       }
-    });
+    }
+  });
 
-    test("are used where they are better than whole modules, and left out where that is asked for", () => {
-      const whole = planned(recorded, { share: 0.75, units: "modules" });
-      const parts = planned(recorded, { share: 0.75 });
-      for (const { policy } of whole.tradeOffs) expect(policy.every(({ ops }) => ops === undefined)).toBe(true);
-      expect(parts.least.peakBytes).toBeLessThanOrEqual(whole.least.peakBytes);
-      if (whole.found !== undefined) expect(parts.found!.overhead).toBeLessThanOrEqual(whole.found.overhead);
-    });
+  test("are used where they are better than whole modules, and left out where that is asked for", () => {
+    const whole = planned(recorded, { share: 0.75, units: "modules" });
+    const parts = planned(recorded, { share: 0.75 });
+    for (const { policy } of whole.tradeOffs) expect(policy.every(({ ops }) => ops === undefined)).toBe(true);
+    expect(parts.least.peakBytes).toBeLessThanOrEqual(whole.least.peakBytes);
+    if (whole.found !== undefined) expect(parts.found!.overhead).toBeLessThanOrEqual(whole.found.overhead);
+  });
 
-    test("have the same least at every budget", () => {
-      const leasts = [0.9, 0.6].map((share) => planned(recorded, { share }).least);
-      for (const { peakBytes } of leasts) expect(peakBytes).toBe(leasts[0].peakBytes);
-    });
-  },
-);
+  test("have the same least at every budget", () => {
+    const leasts = [0.9, 0.6].map((share) => planned(recorded, { share }).least);
+    for (const { peakBytes } of leasts) expect(peakBytes).toBe(leasts[0].peakBytes);
+  });
+});
 
 test("a trace that does not say what autograd gives back is refused", () => {
   const b = new TraceBuilder({
