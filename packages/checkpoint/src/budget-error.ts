@@ -1,8 +1,10 @@
 import { RematError, setErrorKind } from "@remat/trace";
 
 /**
- * A memory budget that cannot be kept: code `BUDGET_INFEASIBLE`. It ends the step before the optimizer has updated any weight, if it is one of tfjs's own;
- * of one that is not, some may be updated.
+ * A memory budget cannot be met. Its `code` is `BUDGET_INFEASIBLE`.
+ *
+ * The error ends the step before one of TensorFlow.js's own optimizers has updated any weight. A custom optimizer may
+ * have updated some.
  *
  * @example
  * try { await withMemoryBudget("1GB", () => model.fit(x, y)); } catch (error) {
@@ -10,9 +12,9 @@ import { RematError, setErrorKind } from "@remat/trace";
  * }
  */
 export class BudgetError extends RematError {
-  /** What the op that was refused has room within, as the pass was run: the next to try. An op that comes later may need more. */
+  /** The budget that `op` needs in this pass, in bytes. Try it next, but a later op may need more. */
   readonly smallestBudgetBytes: number;
-  /** The op that needs it. */
+  /** The op that does not fit. */
   readonly op: string;
 
   static {

@@ -1,18 +1,25 @@
 import { type CloseMode, openDispatchMode } from "@remat/dispatch-hook";
 
+/** Options of `fasterGradients`. */
 export interface FasterGradientsOptions {
-  /** Whether sums may also be added in another order, where no other way is shorter: the last bits of gradients are then others. */
+  /**
+   * Whether sums may be added in another order if there is no other way to save kernels. This changes the last bits of
+   * gradients. Default: false.
+   */
   readonly reorder?: boolean;
 }
 
 /**
- * Computes gradients that are needlessly long in tfjs in fewer kernels, to the same bits, from here on; returns what ends it. What it reaches: the gradient of
- * `tile`, which tfjs computes repeat by repeat and every layer normalization runs (on native, wasm and cpu); that of batch normalization, without a
- * copy of the variance as large as the input (everywhere); the kernel `Step` in that of ReLUs, and each `Cast` and `Reshape` that changes nothing
- * (native).
+ * Computes some gradients of TensorFlow.js in fewer kernels from now on, with bitwise identical results. Returns a
+ * function that ends it. It affects these gradients:
  *
- * `releaseEarly`, budgets, and plans that were made for it, do so by themselves. With `reorder` the gradient of `tile` is one sum where
- * no one kernel adds in order: on webgl and webgpu, on CUDA, and on backends that remat does not know.
+ * - `tile`, which TensorFlow.js computes repeat by repeat and which every layer normalization uses (native, wasm and
+ *   cpu)
+ * - batch normalization, without a copy of the variance as large as the input (all backends)
+ * - the `Step` kernel in the gradient of ReLU, and each `Cast` and `Reshape` that changes nothing (native)
+ *
+ * `releaseEarly`, budgets, and plans made for them include this. With `reorder` the gradient of `tile` also becomes a
+ * single sum on backends where no single kernel adds in order: webgl, webgpu, CUDA, and third-party backends.
  *
  * @example
  * const stop = fasterGradients();

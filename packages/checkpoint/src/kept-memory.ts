@@ -2,7 +2,7 @@ import { currentBackend } from "@remat/dispatch-hook";
 import { backend } from "@tensorflow/tfjs-core";
 
 /**
- * What the backend keeps of what is freed, where it keeps something: textures and buffers of browsers, for the next of the same size.
+ * Freed memory that the backend keeps for later allocations of the same size, such as textures and buffers in browsers.
  *
  * @internal
  */
@@ -15,18 +15,18 @@ export class KeptMemory {
     this.instance = instance;
   }
 
-  /** Undefined on a backend that keeps nothing. In fake mode it is the backend without its device that does. */
+  /** Returns undefined on a backend that keeps nothing. In fake mode the simulated backend counts. */
   static here(): KeptMemory | undefined {
     const { freedMemory } = currentBackend();
     return freedMemory && new KeptMemory(freedMemory, backend());
   }
 
-  /** Frees what waits for kernels that are queued. */
+  /** Frees memory that waits for queued kernels. */
   settle(): void {
     this.freed.settle(this.instance);
   }
 
-  /** Gives back what is kept, until all that is allocated is within `bytes`, or nothing more is kept. */
+  /** Returns kept memory to the system until all allocations fit in `bytes`, or nothing is kept. */
   trimTo(bytes: number): void {
     const { freed, instance } = this;
     const excess = freed.allocatedBytes(instance) - bytes;

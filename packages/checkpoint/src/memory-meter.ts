@@ -12,8 +12,8 @@ import { roundUpBytes } from "@remat/memory";
 import type { Tensor } from "@tensorflow/tfjs-core";
 
 /**
- * A dispatch mode that counts the bytes alive, by buffer (architecture rule 7). What was there before counts from the beginning, as soon as an op
- * reads it: it has been there all the time.
+ * A dispatch mode that counts the live bytes by buffer (architecture rule 7). Data that already existed counts once an
+ * op reads it, and then retroactively from the start.
  *
  * @example
  * const meter = new MemoryMeter();
@@ -21,7 +21,9 @@ import type { Tensor } from "@tensorflow/tfjs-core";
  * console.log(meter.peakBytes);
  */
 export class MemoryMeter implements DispatchObserver {
+  /** Always true: see `DispatchObserver`. */
   readonly looksInPassing = true;
+  /** Each buffer is rounded up to a multiple of this many bytes. */
   readonly allocationUnitBytes: number;
   private live = 0;
   private peak = 0;
@@ -29,7 +31,10 @@ export class MemoryMeter implements DispatchObserver {
   private found = 0;
   private readonly known: Set<Storage>;
 
-  /** @param from `allocationUnitBytes`: each buffer counts as a multiple of this many bytes, 1 if not given; or a meter, whose count is taken over. */
+  /**
+   * @param from `allocationUnitBytes`: each buffer counts as a multiple of this many bytes, 1 by default; or a meter
+   * whose count is continued
+   */
   constructor(from: { readonly allocationUnitBytes?: number } | MemoryMeter = {}) {
     const { allocationUnitBytes = 1 } = from;
     this.allocationUnitBytes = allocationUnitBytes;
@@ -43,39 +48,39 @@ export class MemoryMeter implements DispatchObserver {
     return this.live;
   }
 
-  /** The most that were alive at any moment since the mode opened, or since `reset`. */
+  /** Peak memory in bytes since the mode opened, or since `reset`. */
   get peakBytes(): number {
     return this.peak;
   }
 
-  /** The same, but that what an op meets later does not count for the time before: it counts from the next that is made on. @internal */
+  /** Peak memory without retroactive counts: data met later counts only from the next allocation on. @internal */
   get knownPeakBytes(): number {
     return this.knownPeak;
   }
 
-  /** Bytes that turned out to be there already when an op read them. */
+  /** Bytes found to exist already when an op read them. */
   get foundBytes(): number {
     return this.found;
   }
 
-  /** From here on the peak is that of what is alive now, and later. */
+  /** Restarts the peak from the current live bytes. */
   reset(): void {
     this.peak = this.knownPeak = this.live;
   }
 
-  /** What an op is about to read. @internal */
+  /** Counts the inputs of the next op. @internal */
   countInputs(inputs: KernelInputs): void {
     forEachInput(inputs, this.countTensor);
   }
 
-  /** A tensor that was made while nobody counted: it is there now. @internal */
+  /** Counts a tensor made while nothing was counting. @internal */
   readonly learn = (tensor: Tensor): void => eachStorageOf(tensor, this.learnStorage);
 
   private readonly learnStorage = (storage: Storage): void => {
     if (!this.known.has(storage)) this.storageAllocated(storage);
   };
 
-  /** As much was alive at some moment while nobody counted. @internal */
+  /** Raises the peak to a value reached while nothing was counting. @internal */
   raise(bytes: number): void {
     this.peak = Math.max(this.peak, bytes);
     this.knownPeak = Math.max(this.knownPeak, bytes);
@@ -84,11 +89,12 @@ export class MemoryMeter implements DispatchObserver {
   private readonly countTensor = (tensor: Tensor): void => eachStorageOf(tensor, this.findStorage);
   private readonly findStorage = (storage: Storage): void => this.find(storage);
 
-  /** Tensors that are there already, e.g. weights: so that they count even if no op reads them. */
+  /** Counts tensors that already exist, such as weights, even if no op reads them. */
   count(tensors: Iterable<Tensor>): void {
     for (const tensor of tensors) for (const storage of storagesOf(tensor)) this.find(storage);
   }
 
+  /** Counts the inputs of an op. */
   opStarting({ inputs }: OpCall): void {
     forEachInput(inputs, this.meet);
   }
@@ -98,23 +104,26 @@ export class MemoryMeter implements DispatchObserver {
     if (!storage.fresh) this.find(storage);
   };
 
+  /** Adds a new storage. */
   storageAllocated(storage: Storage): void {
     this.known.add(storage);
     this.live += this.sizeOf(storage.bytes);
     this.rise();
   }
 
+  /** Subtracts a freed storage. */
   storageReleased(storage: Storage): void {
     if (this.known.delete(storage) && this.isThere(storage)) this.live -= this.sizeOf(storage.bytes);
   }
 
+  /** Counts the change in size of a storage, such as an eviction. */
   storageResized(storage: Storage, bytes: number): void {
     if (!this.known.has(storage)) return;
     this.live += bytes > 0 ? this.sizeOf(bytes) : -this.sizeOf(storage.bytes);
     this.rise();
   }
 
-  /** Whether it counts. */
+  /** True if the storage counts. */
   protected isThere({ isEvicted }: Storage): boolean {
     return !isEvicted;
   }
@@ -139,8 +148,8 @@ export class MemoryMeter implements DispatchObserver {
 }
 
 /**
- * Runs `fn`, synchronous or not, and tells the most bytes that were alive meanwhile, by buffer: the tensors `weights`, what else ops read, and
- * what they make.
+ * Runs `fn`, synchronous or not, and returns its peak memory in bytes, counted by buffer. It covers the tensors in
+ * `weights`, everything that ops read, and everything they make.
  *
  * @example
  * const { peakBytes } = await measurePeakBytes(() => model.trainOnBatch(x, y), model.weights.map((weight) => weight.read()));

@@ -2,12 +2,12 @@ import { buffersOf } from "./planning/buffers-of.js";
 import type * as PlanWithin from "./planning/plan-within.js";
 import type { PlannedPass, PlanningRequest, UnplannedPass } from "./planning/plan-within.js";
 
-/** @internal */
+/** Message from the planning thread. @internal */
 export interface PlanningAnswer {
   readonly planned: PlannedPass | UnplannedPass;
 }
 
-/** As much as is needed of a worker, in Node and in a browser. */
+/** The part of a worker that is used, in Node and in a browser. */
 interface Thread {
   postMessage(request: PlanningRequest, transfer: ArrayBuffer[]): void;
   terminate(): unknown;
@@ -19,7 +19,7 @@ interface Thread {
 }
 type ThreadConstructor = new (file: URL, options: { readonly type: "module"; readonly execArgv?: string[] }) => Thread;
 
-/** Of a page, where there are workers. Bundlers know by the call what file to make of it. */
+/** The worker of a web page, if supported. Bundlers recognize this call and emit the worker's file. */
 declare const Worker: ThreadConstructor;
 
 interface Host {
@@ -29,22 +29,25 @@ interface Host {
   };
 }
 
-/** Loading code takes its time, and so may a step that is too large: after so many times what planning has, it is ended. */
+/**
+ * Loading code and a step that is too large take extra time. Planning is ended after this multiple of its time limit.
+ */
 const patience = 2;
 
-/** A plan that is being made. @internal */
+/** A plan in the making. @internal */
 export interface Planning {
-  /** Undefined where it has come to no end in time. */
+  /** Resolves to undefined if planning did not finish in time. */
   readonly planned: Promise<PlannedPass | UnplannedPass | undefined>;
-  /** The process shall not end before it is over. */
+  /** Keeps the process alive until planning is over. */
   ref(): void;
-  /** Ends it, and frees all that it holds: what has not been planned will not be. */
+  /** Ends planning and frees its memory. */
   end(): void;
 }
 
 /**
- * Plans a pass in a thread of its own, to which Node hands over the columns of its trace: they are gone from the request. What the thread holds is freed when it
- * is over. Where there can be no threads, as in a test of the sources, it plans in this one, in slices.
+ * Plans a pass in its own thread. In Node the columns of the trace are transferred, so they are gone from the request.
+ * The thread's memory is freed when it ends. If threads are not available, as in a test of the sources, planning runs
+ * in slices in this thread.
  *
  * @internal
  */
@@ -57,7 +60,7 @@ export function planBeside(request: PlanningRequest): Planning {
     (timer as { unref?(): void }).unref?.();
     const settle = (pass?: PlannedPass | UnplannedPass | Promise<PlannedPass | UnplannedPass>): void => {
       clearTimeout(timer);
-      // In Node a promise: then all that the thread held is free.
+      // In Node `terminate` returns a promise. After it the thread's memory is free.
       resolve(Promise.resolve(thread.terminate()).then(() => pass));
     };
     end = settle;
@@ -74,12 +77,12 @@ export function planBeside(request: PlanningRequest): Planning {
       };
     }
   });
-  // A program that is over does not wait for a plan.
+  // A program may end without waiting for a plan.
   thread.unref?.();
   try {
     thread.postMessage(request, thread.on === undefined ? [] : buffersOf(request.trace));
   } catch {
-    // There is no memory left to send it, say.
+    // For example, if memory runs out while sending.
     end();
   }
   return { planned, ref: () => thread.ref?.(), end: () => end() };
@@ -88,7 +91,8 @@ export function planBeside(request: PlanningRequest): Planning {
 let planner: Promise<typeof PlanWithin> | undefined;
 
 /**
- * Loads the planner, once: it is most of what a budget has a page load, and where a worker plans it is in that one's file.
+ * Loads the planner once. It is most of the code that a budget adds to a page. If a worker plans, the code is in the
+ * worker's file.
  *
  * @internal
  */
@@ -106,13 +110,14 @@ function startThread(): Thread | undefined {
       return typeof Worker === "undefined"
         ? undefined
         : new Worker(new URL("./planning/planning-worker.js", import.meta.url), { type: "module" });
-    // Beside the bundle that this file becomes a part of; there is none beside the source. Some bundles do not know where they are.
+    // The worker's file is next to the bundle that contains this file, but not next to the source. Some bundles do not
+    // know their location.
     const workerFile = new URL("./planning/planning-worker.js", import.meta.url);
     if (!process.getBuiltinModule("node:fs").existsSync(workerFile)) return undefined;
-    // What the program was started with, a preload say, is not the thread's.
+    // The thread does not inherit the program's options, such as a preload.
     return new (process.getBuiltinModule("node:worker_threads").Worker)(workerFile, { type: "module", execArgv: [] });
   } catch {
-    // A page may forbid workers, too.
+    // A page may forbid workers.
     return undefined;
   }
 }

@@ -6,29 +6,40 @@ import { earlyRelease } from "./release/early-release.js";
 import { rehearsal } from "./update/rehearsal.js";
 import { UpdateReleaser } from "./update/update-releaser.js";
 
+/** Options of `releaseEarly`. */
 export interface ReleaseEarlyOptions {
   /**
-   * Whether each weight is updated in the backward pass, as soon as its gradient is final, which goes then: gradients are never there all at once. For `minimize`, and so
-   * `fit`, `fitDataset` and `trainOnBatch`, by any of tfjs's seven optimizers or a class that inherits its `applyGradients`. The same kernels compute each weight, to
-   * the same bits; only the order of the weights is another. What it forbids: that anybody reads the gradients of several weights, as clipping by global norm does, or a
-   * weight in the gradient function of another op (`UPDATE_IN_BACKWARD`). A loop that takes gradients itself (`variableGrads`, `computeGradients`)
-   * has its update after the backward pass as ever, as has an optimizer with an `applyGradients` of its own, which a warning tells once. A step that
-   * throws in its backward pass may have updated some weights. Left out: weights are updated after the backward pass.
+   * Whether each weight is updated during the backward pass, as soon as its gradient is final. The gradient is freed
+   * then, so gradients are never in memory all at once. Default: false.
+   *
+   * It works for `minimize`, and so for `fit`, `fitDataset` and `trainOnBatch`, with the seven optimizers of
+   * TensorFlow.js and classes that inherit their `applyGradients`. The same kernels compute each weight, with bitwise
+   * identical results. Only the order of the weights differs.
+   *
+   * It does not support reading gradients of several weights at once, such as clipping by global norm, or reading a
+   * weight in the gradient function of another op (`UPDATE_IN_BACKWARD`). Loops that call `variableGrads` or
+   * `computeGradients` still update after the backward pass. So does an optimizer with its own `applyGradients`, with
+   * one warning. A step that throws in its backward pass may have updated some weights.
    */
   readonly updateInBackward?: boolean;
 }
 
 /**
- * Frees early: from here on every forward pass saves only what the backward pass will read, and every backward pass frees each saved tensor and each gradient
- * after its last use, where stock holds all of them to its end; ones that gradients multiply with are filled but once, and what {@link fasterGradients} does is done.
- * Updates by tfjs's optimizers free each temporary after its last use, and `minimize` each gradient, where Adam holds fourteen temporaries of every
- * weight to its end. Nothing is computed twice, gradients and weights are the same to the bit. It reaches `tf.grads`, `tf.variableGrads`,
- * `optimizer.minimize`, `fit`, `trainOnBatch` and custom loops.
- * Returns what ends it.
+ * Frees tensors early in every forward and backward pass from now on. Gradients and weights are bitwise identical, and
+ * nothing is computed twice. Returns a function that ends it.
  *
- * Of a gradient function that is registered in the place of one of tfjs's own it is expected that it reads no more than that.
+ * - The forward pass saves only tensors that the backward pass will read.
+ * - The backward pass frees each saved tensor and gradient after its last use. Unmodified TensorFlow.js keeps all of
+ *   them to the end.
+ * - Arrays of ones that gradients are multiplied with are filled only once.
+ * - Gradients are computed as by {@link fasterGradients}.
+ * - Updates by the optimizers of TensorFlow.js free each temporary after its last use, and `minimize` frees each
+ *   gradient. Unmodified Adam keeps fourteen temporaries of every weight to the end.
  *
- * @throws RematError `ARGUMENT` for options that are none
+ * It works with `tf.grads`, `tf.variableGrads`, `optimizer.minimize`, `fit`, `trainOnBatch` and custom loops. A
+ * gradient function registered in place of one of TensorFlow.js must not read more tensors than the original.
+ *
+ * @throws RematError `ARGUMENT` for invalid options
  * @example
  * const stop = releaseEarly({ updateInBackward: true });
  * await model.fit(x, y);
@@ -49,7 +60,7 @@ export function releaseEarly(options: ReleaseEarlyOptions = {}): CloseMode {
     updatesInBackward: true,
     updateAfterBackward: tellUpdateAfter,
     gradients(_, next) {
-      // Slots, too. Within a pass another may run.
+      // Counts optimizer slots as well. Another pass may run inside a pass.
       meter.count(registeredVariables());
       if (passes === 0) meter.reset();
       passes++;

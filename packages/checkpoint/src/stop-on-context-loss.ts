@@ -5,11 +5,13 @@ import { formatBytes } from "@remat/trace/text";
 import { backend, type MemoryInfo, memory } from "@tensorflow/tfjs-core";
 
 /**
- * Stops at once where the page loses its WebGL context, as browsers take it away where the GPU has no memory left: TensorFlow.js goes on computing with textures that are gone, and
- * leaves garbage in the weights. From the loss on every op throws, and so does reading values. Of the backend that is current now; on one that loses no context it does
- * nothing. Returns what ends it.
+ * Stops training as soon as the page loses its WebGL context, which browsers do when the GPU is out of memory.
+ * TensorFlow.js would continue with lost textures and leave garbage in the weights.
  *
- * @throws RematError `WEBGL_CONTEXT_LOST`, by ops and reads after the loss
+ * After the loss every op and every read of values throws. Watches the current backend, and does nothing on a backend
+ * that has no context. Returns a function that ends it.
+ *
+ * @throws RematError `WEBGL_CONTEXT_LOST` from ops and reads after the loss
  * @example
  * const end = stopOnContextLoss();
  * await model.fit(x, y);

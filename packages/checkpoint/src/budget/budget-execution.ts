@@ -1,29 +1,35 @@
 import type { Plan } from "@remat/trace";
 import type { PassReport } from "../executor/executor.js";
 
-/** What has held more than a budget. */
+/** An op that exceeded the budget, and by how much. */
 export interface ExceededBudget {
+  /** The budget, in bytes. */
   readonly budgetBytes: number;
-  /** The most bytes alive while it ran. */
+  /** Peak memory while the op ran, in bytes. */
   readonly peakBytes: number;
   /** The op, with the shapes of its inputs. */
   readonly op: string;
 }
 
-/** What a forward and backward pass within a budget came to. */
+/** Report of one forward and backward pass within a budget. */
 export interface BudgetedStep extends PassReport {
-  /** What its plan said that it would hold at most, if it followed one. */
+  /** Peak memory that the plan predicted, in bytes. Undefined if the pass followed no plan. */
   readonly predictedBytes: number | undefined;
-  /** The given plan that it followed to its end. */
+  /** The plan from `MemoryBudgetOptions.plan` that the pass followed to its end, if it did. */
   readonly plan: Plan | undefined;
-  /** What went beyond the budget; undefined where nothing did. */
+  /** The op that exceeded the budget by most. Undefined if none did. */
   readonly exceeded: ExceededBudget | undefined;
 }
 
 /**
- * What came of planning the steps that were seen: there is a plan, which is to hold `peakBytes` in all; early release alone keeps the budget; no plan was found, and the
- * budget is kept `online`, since `op` needs most (`neededBytes` in all would do with a plan); the last step has held more than the budget, by `exceededBytes`; or
- * nothing has been planned.
+ * Result of planning the steps seen so far:
+ *
+ * - `planned`: there is a plan with a peak of `peakBytes`, weights and inputs included.
+ * - `released`: early release alone meets the budget.
+ * - `online`: no plan was found, so remat meets the budget op by op. `op` needs the most memory, and a plan exists from
+ *   `neededBytes` upwards.
+ * - `exceeded`: the last step exceeded the budget by `exceededBytes`.
+ * - `none`: nothing has been planned yet.
  */
 export type PlanningOutcome =
   | { readonly kind: "planned"; readonly peakBytes: number }
@@ -32,26 +38,41 @@ export type PlanningOutcome =
   | { readonly kind: "exceeded"; readonly op: string; readonly exceededBytes: number }
   | { readonly kind: "none" };
 
-/** A budget that is being kept. */
+/** A memory budget in force, with the figures of the steps so far. */
 export interface BudgetExecution {
-  /** In bytes; undefined until stock's peak is known, of which it is a part, and with which it grows. */
+  /**
+   * The budget in bytes. A budget in percent is undefined until the peak of unmodified TensorFlow.js is known, and
+   * grows with that peak.
+   */
   readonly budgetBytes: number | undefined;
   /**
-   * Peak memory of unmodified TensorFlow.js, in bytes, for the steps so far if they run again. So it includes the data that the first update leaves behind, e.g. slots of the optimizer. Known from the
-   * first step on if the budget is a part of it.
+   * Peak memory of unmodified TensorFlow.js in bytes, if the steps so far ran again. It includes data that the first
+   * update allocates, such as optimizer slots. Known from the first step on if the budget is in percent, otherwise
+   * undefined.
    */
   readonly stockPeakBytes: number | undefined;
   /**
-   * The most bytes alive between two ops; of a budget that is a part of stock's peak, since the step that showed it. A budget in bytes is exceeded only in a step that fails with a `BudgetError`. A part of stock's peak is
-   * lifted for a step larger than all before it, until the stock peak of such a step has been measured. After that step this may exceed `budgetBytes`, and is at most `stockPeakBytes`.
+   * The most bytes alive between two ops. For a budget in percent, counted since the step that measured the baseline.
+   *
+   * A budget in bytes is exceeded only in a step that fails with a `BudgetError`. A budget in percent is lifted for a
+   * step larger than all before it, until the baseline peak of such a step has been measured. After that step this
+   * figure may exceed `budgetBytes`, but not `stockPeakBytes`.
    */
   readonly heldBytes: number;
-  /** The most bytes alive at any moment, which is what the budget is of: with what a kernel allocates for itself while it runs. */
+  /**
+   * Peak memory in bytes, including scratch memory that kernels allocate while they run. The budget limits this figure.
+   */
   readonly peakBytes: number;
-  /** The most bytes alive while there was no budget yet, or a smaller one: of a budget that is a part of stock's peak, in the passes that showed what that is, and before. */
+  /**
+   * Peak memory in bytes while there was no budget yet, or a smaller one. This covers the passes that measure the
+   * baseline for a budget in percent, and everything before them.
+   */
   readonly measuredPeakBytes: number;
-  /** Of the last forward and backward pass. */
+  /** Report of the last forward and backward pass. */
   readonly lastStep: BudgetedStep | undefined;
-  /** Settled when no plan is being made, with what came of it. Who waits for it keeps the process alive, which ends without waiting for a plan otherwise. */
+  /**
+   * Resolves with the result of planning once no plan is in the making. Awaiting it keeps the process alive until then.
+   * Otherwise the process may end without waiting for a plan.
+   */
   readonly planned: Promise<PlanningOutcome>;
 }

@@ -40,16 +40,12 @@ import { UnwatchedOp } from "./unwatched-op.js";
 import { WantedRecords } from "./wanted-records.js";
 import { warnOnce } from "./warning.js";
 
-/**
- * The dispatch mode that keeps training steps within a budget: see `withMemoryBudget`.
- *
- * @internal
- */
+/** The dispatch mode that keeps training steps within a budget. See `withMemoryBudget`. @internal */
 export class BudgetKeeper extends Executor implements BudgetExecution {
   private readonly wanted: WantedRecords;
-  /** The gradients that the last pass was asked for. */
+  /** Key of the gradients that the last pass computes (see `askedGradients`). */
   private asked = "";
-  /** Whether a pass runs as in stock. */
+  /** True if the current pass measures unmodified TensorFlow.js. */
   private isMeasuring = false;
   private readonly stockUpdates = new StockUpdates();
   private readonly peaks = new BudgetPeaks();
@@ -64,7 +60,7 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
 
   private readonly options: MemoryBudgetOptions;
 
-  /** @throws RematError `PLAN_SUBJECT` for what is no plan of a step of TensorFlow.js */
+  /** @throws RematError `PLAN_SUBJECT` if the plan is not for a TensorFlow.js step */
   constructor(budget: Budget, options: MemoryBudgetOptions) {
     const { strict: isStrict = true, planningMs = 5000, plan } = options;
     const meter = new MemoryMeter();
@@ -144,7 +140,10 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
     if (this.isExceeded) this.checkBudget(() => describeOp(op.kernel, op.inputs));
   }
 
-  /** What early release alone keeps within the budget runs as under early release: what it holds is known, as long as its ops are. */
+  /**
+   * A pass that early release alone keeps within the budget needs no watching: its memory is known as long as its ops
+   * are the expected ones.
+   */
   get isDozing(): boolean {
     return (
       this.isInPass && this.budgetPolicy.watchesOnly && this.kept === undefined && currentFakeBackend() === undefined
@@ -161,7 +160,7 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
     unwatched.end();
   }
 
-  /** The pass is another than was foreseen: from here on it is kept within the budget op by op. */
+  /** The pass differs from the expected one, so the budget is enforced op by op from here on. */
   private wakeUp(kernel: string, inputs: KernelInputs): void {
     reconsiderPass();
     eachLivingTensor(this.meter.learn);
@@ -183,7 +182,10 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
     else this.checkBudget(op);
   }
 
-  /** Whether there is room after all, since stock, too, would take more than is known: between passes all that is held stock would hold, too. */
+  /**
+   * Returns whether memory is available after all because unmodified TensorFlow.js would use more than measured so far.
+   * Everything alive between passes would be alive there also.
+   */
   private lift(neededBytes: number): boolean {
     const { share, isInPass } = this;
     if (share === undefined) return false;
@@ -211,7 +213,7 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
 
   override gradients(call: GradientsCall, next: RunGradients): GradientsResult {
     if (this.isInPass) return super.gradients(call, next);
-    // A gradient within a loss is part of the pass around it.
+    // A gradient inside a loss is part of the pass around it.
     if (this.isMeasuring) return next();
     this.asked = askedGradients(call);
     this.budgetPolicy.passComing(this.asked);
@@ -219,7 +221,7 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
     this.watched.passStarting();
     if (this.share !== undefined) this.beginShare(this.share);
     if (this.share?.wants(this.asked) === true) return this.measureStock(this.share, next);
-    // A budget may be opened before the backend's library is there, which is not the budget's.
+    // A budget may be opened before the backend's library is loaded. That memory does not count.
     this.resident.beginOnce(this.meter.liveBytes);
     const result = this.keepWithin(call, next);
     this.unwatched.passOver();
@@ -232,14 +234,14 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
     return result;
   }
 
-  /** What was held between passes stock would have held, too. */
+  /** Unmodified TensorFlow.js would keep the same tensors alive between passes. */
   private beginShare(share: StockShare): void {
     const { meter } = this;
     if (share.raise(meter.peakBytes) && !share.isLifted) this.limit.followShare();
     share.passStarting(meter.liveBytes);
   }
 
-  /** What lived on was recomputed at the end. */
+  /** Recomputing surviving tensors at the end may exceed the budget. */
   private checkPass({ value, grads }: GradientsResult): void {
     try {
       this.checkBudget(() => "the end of the forward and backward pass");
@@ -249,7 +251,7 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
     }
   }
 
-  /** What a pass leaves that nobody watched. */
+  /** Counts the results of a pass whose ops were not watched. */
   private learnOutcome({ value, grads }: GradientsResult): void {
     const betweenBytes = this.budgetPolicy.foreseenBetweenBytes;
     if (betweenBytes === undefined) return;
@@ -274,7 +276,7 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
     const pass = { run, stock };
     const { result, released, trace } =
       wanted.of === "any" ? this.observer.record(pass) : this.observer.recordUnknown(pass);
-    // A pass as planned is of another kind than that for which a record is wanted.
+    // A pass that followed its plan is not one that still needs a record.
     if (this.budgetPolicy.predictedBytes !== undefined) {
       this.budgetPolicy.checkPlan(released);
       wanted.recordedInVain();
@@ -293,7 +295,7 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
     return result;
   }
 
-  /** The first pass under a plan tells whether it needs one. */
+  /** The first pass under a plan shows whether the plan is needed at all. */
   private watch(run: () => GradientsResult): GradientsResult {
     if (!this.budgetPolicy.passes.hasNewPlan) return run();
     const { result, released } = this.observer.meterRelease(run);
@@ -302,14 +304,14 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
   }
 
   override opComing(kernel: string, inputs: KernelInputs, attributes: KernelAttributes | undefined): void {
-    // What was there before counts as soon as it is met, lest too little room be made.
+    // Existing inputs must be counted first, or too little memory is freed for the op.
     if (!this.isInPass || this.budgetPolicy.isOnline) this.meter.countInputs(inputs);
     else this.trimFor(kernel, inputs, attributes);
     if (this.isInPass) super.opComing(kernel, inputs, attributes);
     else if (!this.isMeasuring) this.online.opComing(kernel, inputs, attributes);
   }
 
-  /** A plan has room for what the op will hold, but not for what is kept of freed memory besides. */
+  /** A plan leaves memory for the op itself, but not for freed memory that the allocator keeps. */
   private trimFor(kernel: string, inputs: KernelInputs, attributes: KernelAttributes | undefined): void {
     const { kept, budgetBytes } = this;
     if (kept !== undefined && budgetBytes !== undefined)
@@ -321,14 +323,14 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
     else if (!this.isMeasuring) this.online.dataComing(bytes);
   }
 
-  /** Refused before it begins, lest weights be updated in part. */
+  /** Rejects an update before it begins, so that no weights are left partly updated. */
   override applyGradients(call: UpdateCall, next: () => void): void {
     if (this.isInPass || this.isMeasuring || this.budgetBytes === undefined || currentFakeBackend() !== undefined)
       return next();
     if (this.share !== undefined) this.countUpdate(this.share, call);
     let expected = this.updates.expect(call, this.meter);
     if (expected !== undefined && !this.online.hasRoom(expected.mostBytes)) {
-      // It may have been told of when there was less that it frees.
+      // The figure may date from a time when the update could free less.
       this.updates.forget(call);
       expected = this.updates.expect(call, this.meter);
     }
@@ -336,13 +338,13 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
     super.applyGradients(call, next);
   }
 
-  /** Stock's peak may be in the updates of the weights. */
+  /** The peak of unmodified TensorFlow.js may be in the weight update. */
   private countUpdate(share: StockShare, call: UpdateCall): void {
     const bytes = this.stockUpdates.comingBytes(call, this.asked, this.meter);
     if (bytes !== undefined && share.raise(bytes)) this.limit.followShare();
   }
 
-  /** The pass releases early, and is counted as if it did not. */
+  /** Runs a pass with early release and counts it as if nothing were released early. */
   private measureStock(share: StockShare, next: RunGradients): GradientsResult {
     const { budgetBytes } = this;
     const wasLifted = share.isLifted;
@@ -356,7 +358,7 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
       const releasedBytes = released.addedBytes;
       if (share.add(this.asked, { trace, peakBytes, addedBytes, releasedBytes }) && budgetBytes !== undefined)
         this.startAnew(share, wasLifted);
-      // Those that follow take other ops.
+      // Later passes use faster gradients, so their ops may differ from this record.
       this.wanted.of = trace.strings.some(hasFasterGradient) ? "any" : "none";
       if (this.wanted.of === "none" && this.options.online !== true) this.planner.plan(trace, this.asked, { released });
       return result;
@@ -364,7 +366,7 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
       this.isMeasuring = false;
       this.lastPass = undefined;
       this.limit.followShare();
-      // What it has taken until now is no fault of the budget's.
+      // Memory used so far does not count against the budget.
       this.resident.begin(this.meter.liveBytes);
       if (budgetBytes === undefined) this.peaks.restart();
       this.peaks.measure(this.meter.peakBytes);
@@ -372,7 +374,7 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
     }
   }
 
-  /** The budget is larger than it was. */
+  /** The budget has grown. */
   private startAnew({ budgetBytes, peakBytes }: StockShare, isTold: boolean): void {
     this.planner.planAnew();
     this.peaks.restart();

@@ -1,15 +1,11 @@
 import type { Budget } from "@remat/memory";
 import { StockShare } from "./stock-share.js";
 
-/**
- * The budget that steps are kept within now: a number of bytes, or a share of the peak memory of unmodified TensorFlow.js.
- *
- * @internal
- */
+/** The current budget: a number of bytes, or a share of the peak memory of unmodified TensorFlow.js. @internal */
 export class BudgetLimit {
-  /** Undefined until the peak is known of which it is a share. */
+  /** The budget in bytes. Undefined until the peak that it is a share of is known. */
   bytes: number | undefined;
-  /** Undefined for a budget in bytes. */
+  /** The share of the baseline peak. Undefined for a budget in bytes. */
   readonly share: StockShare | undefined;
 
   constructor(budget: Budget) {
@@ -17,12 +13,12 @@ export class BudgetLimit {
     else this.bytes = budget.bytes;
   }
 
-  /** Bytes that may be alive; infinite while a share is not known yet, or lifted for a step that is measured. */
+  /** Bytes that may be alive. Infinite while the share is unknown, or lifted for a step that is being measured. */
   get limitBytes(): number {
     return this.bytes === undefined || this.share?.isLifted === true ? Number.POSITIVE_INFINITY : this.bytes;
   }
 
-  /** Takes over what the share has learned. */
+  /** Updates the limit from the measurements of the share. */
   followShare(): void {
     if (this.share !== undefined) this.bytes = this.share.budgetBytes;
   }

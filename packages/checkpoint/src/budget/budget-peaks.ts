@@ -1,23 +1,23 @@
-/** The most bytes alive within a budget so far. @internal */
+/** Peak memory under a budget so far, in bytes. @internal */
 export class BudgetPeaks {
-  /** Between two ops. */
+  /** The most bytes alive between two ops. */
   heldBytes = 0;
-  /** At any moment, in the passes that are over. */
+  /** The most bytes alive at any moment of the finished passes. */
   mostBytes = 0;
-  /** While there was no budget yet, or a smaller one. */
+  /** The most bytes alive while there was no budget yet, or a smaller one. */
   measuredBytes = 0;
 
-  /** `bytes` are alive between two ops. */
+  /** Records that `bytes` are alive between two ops. */
   hold(bytes: number): void {
     if (bytes > this.heldBytes) this.heldBytes = bytes;
   }
 
-  /** As many were alive in a pass that was measured. */
+  /** Records that `bytes` were alive in a measured pass. */
   measure(bytes: number): void {
     this.measuredBytes = Math.max(this.measuredBytes, bytes);
   }
 
-  /** Counts again: for what was alive until now there was no budget, or a smaller one. */
+  /** Starts counting again, because there was no budget, or a smaller one, until now. */
   restart(): void {
     this.measure(this.mostBytes);
     this.heldBytes = this.mostBytes = 0;

@@ -16,33 +16,36 @@ import { ReleasedPass, type RoomyPass } from "./released-pass.js";
 import { warnOnce } from "./warning.js";
 
 /**
- * Follows the plan that fits, of several for different shapes, and stays within the budget without one where none does: from the op on that differs. A pass for which
- * there is room needs none.
+ * Picks the plan that fits the pass from plans for several shapes. If none fits, or from the first op that differs, it
+ * keeps the budget without a plan. A pass that fits without a plan runs without one.
  *
  * @internal
  */
 export class BudgetPolicy implements Policy {
-  /** The bytes that the last pass was to hold at most; undefined where it was not as planned. */
+  /** Predicted peak of the last pass in bytes. Undefined if the pass did not go as planned. */
   predictedBytes: number | undefined;
-  /** The given plan that the last pass has followed to its end. */
+  /** The given plan that the last pass followed to its end. */
   followedPlan: Plan | undefined;
-  /** The ops that the last pass has recomputed, by their place in it, as often as it has. */
+  /** Indices of the ops that the last pass recomputed, once per recomputation. */
   recomputedOps: number[] = [];
-  /** What only recipes need from now on is told here, too. */
+  /** Also called with each buffer that only recipes still need. */
   onUnused: ((buffer: StoredBuffer) => void) | undefined;
-  /** Told in the first op of a pass that begins as one of which all is known; but whether it needs its plan, if that is new. */
+  /**
+   * Called in the first op of a pass that begins like a known one. `isNew` means that its plan is new and may turn out
+   * to be unnecessary.
+   */
   onKnown: ((isNew: boolean) => void) | undefined;
-  /** Whether the last pass began as one of which all is known, and was another after all. */
+  /** True if the last pass began like a known one but then differed. */
   wasMistaken = false;
   readonly passes: KnownPasses = new KnownPasses();
   readonly plannedKinds: PlannedKinds = new PlannedKinds();
-  /** The gradients that the pass to come is asked for. */
+  /** Key of the gradients that the next pass computes. */
   private asked = "";
   private heldBytes = 0;
   private pass: KnownPass | undefined;
   private ledger!: Ledger;
   private isFirstOp = true;
-  /** Whether the pass has come as far as it has without being watched. */
+  /** True if the pass has run unwatched so far. */
   private hasForeseen = false;
 
   private readonly online: OnlinePolicy;
@@ -59,55 +62,58 @@ export class BudgetPolicy implements Policy {
     this.limit = limit;
   }
 
-  /** What decides in this pass. */
+  /** The policy that decides in this pass. */
   private get current(): Policy {
     return this.pass?.follower ?? this.online;
   }
 
-  /** Nothing is evicted in a pass that has room, once its first op has told that it is one. */
+  /** True after the first op of a pass that fits without evicting anything. */
   get watchesOnly(): boolean {
     return !this.isFirstOp && this.pass?.follower instanceof ReleasedPass;
   }
 
-  /** An op has run that nobody watched, in a pass that has room. */
+  /** Follows an unwatched op in a pass that fits without evicting anything. */
   opForeseen(op: RunOp): void {
     const { pass } = this;
     if (!(pass?.follower instanceof ReleasedPass)) return;
     this.hasForeseen = true;
     pass.follower.opOver(op);
     if (!pass.follower.hasLeft) return;
-    // Up to here it has been as foreseen, and has held no more.
+    // Up to this op the pass went as expected, so its peak is the known one.
     this.meter.raise(pass.peakBytes(this.heldBytes));
     this.hasForeseen = false;
     this.leave();
   }
 
-  /** Whether only what the backward pass will read stays saved: but under a plan that somebody has given, whose prediction knows when the rest is freed. */
+  /**
+   * Whether to keep only saved tensors that the backward pass will read. Off under a given plan, whose prediction
+   * accounts for when the rest is freed.
+   */
   get prunesSaved(): boolean {
     return this.isFirstOp || this.pass?.plan === undefined;
   }
 
-  /** Whether no plan is followed now. */
+  /** True if no plan is being followed. */
   get isOnline(): boolean {
     return this.pass === undefined;
   }
 
-  /** Whether the last pass was one for which a plan is being made, or cannot be. */
+  /** True if the last pass is of a kind that is being planned, or cannot be planned. */
   get wasAsked(): boolean {
     return this.plannedKinds.isFollowed;
   }
 
-  /** A pass is about to start that is asked for these gradients. */
+  /** Announces a pass that computes the gradients with this key. */
   passComing(asked: string): void {
     this.asked = asked;
   }
 
-  /** Whether a pass that begins now needs no plan. */
+  /** True if a pass that begins now fits without a plan. */
   hasRoomFor({ addedBytes }: RoomyPass): boolean {
     return this.meter.liveBytes + addedBytes <= this.limit.limitBytes;
   }
 
-  /** Puts early release in the place of a plan that was followed for the first time, where that is enough. */
+  /** Replaces a plan after its first use if early release alone is enough. */
   checkPlan(released: ReleasedMeter): void {
     const { pass } = this;
     if (pass?.isNew !== true || hasLeft(pass)) return;
@@ -144,7 +150,7 @@ export class BudgetPolicy implements Policy {
     this.online.passEnded();
   }
 
-  /** The most bytes between two ops of the pass that is over, if it was foreseen to its end. */
+  /** The most bytes between two ops of the finished pass, if it went as expected to its end. */
   get foreseenBetweenBytes(): number | undefined {
     const { hasForeseen, pass, heldBytes } = this;
     return hasForeseen && pass?.follower instanceof ReleasedPass
@@ -211,7 +217,7 @@ export class BudgetPolicy implements Policy {
     this.current.replaying(recipe);
   }
 
-  /** What is held now may be more than when the plan was made. */
+  /** More memory may be in use now than when the plan was made. */
   private fits({ peakBytes, asked = this.asked }: KnownPass): boolean {
     return asked === this.asked && peakBytes(this.heldBytes) <= this.limit.limitBytes;
   }
@@ -225,7 +231,7 @@ export class BudgetPolicy implements Policy {
     this.follow(other);
   }
 
-  /** A given plan of this pass that promises more than the budget is not followed: whoever gave it should know. */
+  /** Warns if a given plan for this pass needs more than the budget, because it is then not followed. */
   private tellUnfit(op: OpDone): void {
     const { limitBytes: budgetBytes } = this.limit;
     const unfit = this.passes.findGiven((pass) => pass.follower.beginsWith(op) && !this.fits(pass));

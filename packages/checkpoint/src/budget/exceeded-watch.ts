@@ -3,14 +3,10 @@ import { BudgetError } from "../budget-error.js";
 import type { ExceededBudget } from "./budget-execution.js";
 import { warnOnce } from "./warning.js";
 
-/**
- * Notices what holds more than a budget, and says so: by an error, or in a warning, once in a process.
- *
- * @internal
- */
+/** Detects ops that exceed the budget, and throws or warns. It warns once per process. @internal */
 export class ExceededWatch {
   private readonly isStrict: boolean;
-  /** The most of it since the last pass began. */
+  /** The worst excess since the last pass began. */
   exceeded: ExceededBudget | undefined;
 
   constructor(isStrict: boolean) {
@@ -21,7 +17,10 @@ export class ExceededWatch {
     this.exceeded = undefined;
   }
 
-  /** `peakBytes` have been alive, at most, since the pass began; asked after every op, so `op` is told only when it is needed. */
+  /**
+   * Checks the peak of the pass so far. Called after every op, so `op` is a function that describes it only when
+   * needed.
+   */
   look(peakBytes: number, budgetBytes: number, op: () => string): void {
     const exceeded = this.note(peakBytes, budgetBytes, op);
     if (exceeded === undefined) return;
@@ -30,7 +29,7 @@ export class ExceededWatch {
     warnOnce("BUDGET_EXCEEDED", message);
   }
 
-  /** The same without a word. Returns what is more than was known. */
+  /** Like `look`, without an error or a warning. Returns the excess if it is larger than the known one. */
   note(peakBytes: number, budgetBytes: number, op: () => string): ExceededBudget | undefined {
     if (peakBytes <= budgetBytes || peakBytes <= (this.exceeded?.peakBytes ?? 0)) return undefined;
     this.exceeded = { budgetBytes, peakBytes, op: op() };

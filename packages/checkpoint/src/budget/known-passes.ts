@@ -5,33 +5,40 @@ import { type PlanScript, scriptOfPlan } from "../plan/plan-script.js";
 import type { PlannedPass } from "../planning/plan-within.js";
 import { ReleasedPass, type RoomyPass } from "./released-pass.js";
 
-/** A kind of pass that is known, and what it holds at most. @internal */
+/** A known kind of pass, with its peak memory. @internal */
 export interface KnownPass {
   readonly fingerprint: string;
   readonly follower: PlanFollower | ReleasedPass;
-  /** Given what is held when the pass begins. */
+  /** Peak in bytes, given the bytes alive when the pass begins. */
   peakBytes(heldBytes: number): number;
-  /** Of one that somebody has given: the plan, and the gradients of passes that have begun as it does and then left it. */
+  /** The plan, if it was given in the options. */
   readonly plan?: Plan;
+  /** Keys of the gradients of passes that began like the plan and then left it. */
   readonly leftFor?: Set<string>;
-  /** The gradients that a plan was made for: others may read what it has evicted for good. Left out: any. */
+  /**
+   * Key of the gradients that the plan was made for. Other passes may read data that the plan has evicted for good.
+   * Undefined means any.
+   */
   readonly asked?: string;
-  /** A plan that no pass has followed yet. */
+  /** True if no pass has followed the plan yet. */
   isNew: boolean;
 }
 
-/** The kinds of passes that a budget knows: plans that were given, and plans and room found during the training. @internal */
+/**
+ * The kinds of passes that a budget knows: given plans, and plans and unplanned passes learned during training.
+ * @internal
+ */
 export class KnownPasses {
   private readonly given: KnownPass[] = [];
-  /** The newest first. */
+  /** Newest first. */
   private learned: KnownPass[] = [];
 
-  /** Whether a plan waits for its first pass. */
+  /** True if a plan waits for its first pass. */
   get hasNewPlan(): boolean {
     return this.learned.some(({ isNew }) => isNew);
   }
 
-  /** The newest plan is tried first; it is for passes that are asked for the same gradients. */
+  /** Adds a plan, which is tried first. It applies to passes that compute the same gradients. */
   add(fingerprint: string, ops: OpSequence, { script, addedBytes }: PlannedPass, asked: string): void {
     this.learn({
       fingerprint,
@@ -42,7 +49,7 @@ export class KnownPasses {
     });
   }
 
-  /** A pass that needs no plan as long as there is room for it. */
+  /** Adds a pass that needs no plan as long as it fits. */
   addRoomy(fingerprint: string, pass: RoomyPass): void {
     this.learn({
       fingerprint,
@@ -52,7 +59,7 @@ export class KnownPasses {
     });
   }
 
-  /** A plan that somebody else has made, of all that there is. It is followed wherever it fits, before what is known besides. */
+  /** Adds a plan from the options, which covers the whole pass. If it fits, it takes precedence over learned passes. */
   addGiven(plan: Plan): void {
     const { peakBytes } = plan.predicted;
     const ops = sequenceOfOccurrences(plan.ops.filter((op): op is Occurrence => !isPlanNode(op)));
@@ -66,12 +73,12 @@ export class KnownPasses {
     });
   }
 
-  /** Plans that were made for less room; what needs none stays. */
+  /** Forgets plans made for a smaller budget. Passes that need no plan stay. */
   forgetPlans(): void {
     this.learned = this.learned.filter(({ asked }) => asked === undefined);
   }
 
-  /** What is given comes first, unless the last pass that was asked for the same gradients and followed it has left it. */
+  /** Given plans come first, unless the last pass with the same gradients followed the plan and left it. */
   likeliest(asked: string, canBe: (pass: KnownPass) => boolean): KnownPass | undefined {
     return (
       this.given.find((pass) => canBe(pass) && pass.leftFor?.has(asked) !== true) ??
@@ -88,7 +95,7 @@ export class KnownPasses {
     return this.learned.find(isIt);
   }
 
-  /** Tries a pass before all others next time, unless it was given. */
+  /** Tries a learned pass first next time. */
   prefer(pass: KnownPass): void {
     const place = this.learned.indexOf(pass);
     if (place > 0) this.learned.unshift(...this.learned.splice(place, 1));
@@ -101,6 +108,6 @@ export class KnownPasses {
   }
 }
 
-/** A step that differs goes on without its plan. */
+/** A step that differs continues without its plan. */
 const follow = (ops: OpSequence, script: PlanScript): PlanFollower =>
   new PlanFollower(ops, script, { evictsForGood: true });

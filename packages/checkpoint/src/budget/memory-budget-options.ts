@@ -1,15 +1,22 @@
 import type { Plan } from "@remat/trace";
 
+/** Options of `withMemoryBudget` and `openMemoryBudget`. */
 export interface MemoryBudgetOptions {
-  /** Decide while the step runs, always; for control flow that differs from step to step. Default: only until there is a plan. */
+  /**
+   * Whether to decide op by op in every step, for control flow that differs from step to step. Default: only until
+   * there is a plan.
+   */
   readonly online?: boolean;
-  /** A plan to begin with, or several, for steps of different kinds: made before the first step, e.g. from a trace in fake mode. Followed while it fits, if it keeps the budget. */
+  /**
+   * A plan to start with, or several for different kinds of steps. Make one before the first step, for example from a
+   * fake-mode trace. It is followed while it fits and meets the budget.
+   */
   readonly plan?: Plan | readonly Plan[];
-  /** How long a plan may take to be made, all in all, in milliseconds, for each new kind of step; 5000 if not given. */
+  /** Total planning time for each new kind of step, in milliseconds. Default: 5000. */
   readonly planningMs?: number;
   /**
-   * Whether what cannot be kept within the budget is refused by a `BudgetError`; true if not given. Else it runs all the same: `lastStep` tells what was beyond
-   * the budget, and a warning says so, once in a process (Node, `BUDGET_EXCEEDED`).
+   * Whether an op that does not fit fails with a `BudgetError`. Default: true. If false, the op runs, `lastStep`
+   * reports the excess, and Node prints one warning per process (`BUDGET_EXCEEDED`).
    */
   readonly strict?: boolean;
 }

@@ -7,23 +7,19 @@ import { PassRecorder } from "./pass-recorder.js";
 import { ReleasedMeter } from "./released-meter.js";
 import type { StockMeter } from "./stock-meter.js";
 
-/** A pass, and what it would hold with early release alone. @internal */
+/** A pass, and its memory with early release alone. @internal */
 export interface MeteredPass {
   readonly result: GradientsResult;
   readonly released: ReleasedMeter;
 }
 
-/** A pass and what it has run; `stock` is told of it where somebody asks what it would hold in stock. @internal */
+/** A pass to record. `stock` also counts its memory in unmodified TensorFlow.js, if given. @internal */
 export interface PassToRecord {
   run(): GradientsResult;
   readonly stock: StockMeter | undefined;
 }
 
-/**
- * Runs a forward and backward pass, and counts besides what it would hold otherwise.
- *
- * @internal
- */
+/** Runs a forward and backward pass, and counts the memory it would use in other modes. @internal */
 export class PassObserver {
   private readonly meter: MemoryMeter;
   private readonly policy: BudgetPolicy;
@@ -35,7 +31,7 @@ export class PassObserver {
     this.isReplaying = isReplaying;
   }
 
-  /** Records the pass, too. */
+  /** Runs and records the pass. */
   record(pass: PassToRecord): MeteredPass & { readonly trace: Trace } {
     const recorder = new PassRecorder(this.isReplaying);
     const released = new ReleasedMeter(this.meter);
@@ -43,7 +39,10 @@ export class PassObserver {
     return { result, released, trace: recorder.stop() };
   }
 
-  /** Records a pass unless it begins as one that is known: then from its first op on nothing is noted, and it takes as long as any. */
+  /**
+   * Records a pass unless it begins like a known one. In that case recording stops after the first op, so the pass
+   * takes no longer than usual.
+   */
   recordUnknown(pass: PassToRecord): MeteredPass & { readonly trace: Trace | undefined } {
     const recorder = new PassRecorder(this.isReplaying);
     const released = new ReleasedMeter(this.meter);
@@ -61,7 +60,7 @@ export class PassObserver {
     }
   }
 
-  /** Counts what the pass would hold with early release alone. */
+  /** Runs the pass and counts its memory with early release alone. */
   meterRelease(run: () => GradientsResult): MeteredPass {
     const released = new ReleasedMeter(this.meter);
     return { result: this.meterBy(released, run), released };

@@ -8,24 +8,22 @@ import type { BudgetLimit } from "./budget-limit.js";
 import type { BudgetPolicy } from "./budget-policy.js";
 import type { ReleasedMeter } from "./released-meter.js";
 
-/** What a pass without a plan would have held with early release alone, and what was held when it began, if it has been kept within the budget; else it was stock's. */
+/** A pass that ran without a plan. */
 export interface UnplannedPass {
+  /** Its memory with early release alone. */
   readonly released: ReleasedMeter;
+  /** Bytes alive when it began, if the budget was enforced. Undefined if it ran to measure the baseline. */
   readonly keptFromBytes?: number;
 }
 
-/**
- * Has plans made, one after the other, in a thread beside the training, of the passes that were recorded, and gives them to a policy.
- *
- * @internal
- */
+/** Plans recorded passes in a background thread, one at a time, and adds the plans to a policy. @internal */
 export class PassPlanner {
-  /** What came of the last, when it is over. */
+  /** Resolves with the result of the last planning. */
   private plannings: Promise<PlanningOutcome> = Promise.resolve({ kind: "none" });
   private planningCount = 0;
-  /** Of these, the one that is being made. */
+  /** The planning that runs now. */
   private planning: Planning | undefined;
-  /** In the passes that were recorded since garbage was collected. */
+  /** Ops recorded since the last garbage collection. */
   private recordedOps = 0;
   private isAwaited = false;
   private isClosed = false;
@@ -42,29 +40,29 @@ export class PassPlanner {
     this.limit = limit;
   }
 
-  /** Settled when no plan is being made, with what came of the last. Who asks keeps the process alive. */
+  /** Resolves with the last result once nothing is being planned. Reading it keeps the process alive. */
   get outcome(): Promise<PlanningOutcome> {
     this.isAwaited = this.planningCount > 0;
     this.planning?.ref();
     return this.plannings;
   }
 
-  /** Nobody follows what is planned after the end. */
+  /** Stops planning, since no pass will follow the plans. */
   close(): void {
     this.isClosed = true;
     this.planning?.end();
   }
 
-  /** There is more room: what was planned for less, or could not be, is planned anew. */
+  /** Forgets plans made for a smaller budget, so that these passes are planned again. */
   planAnew(): void {
     this.policy.plannedKinds.fingerprints.clear();
     this.policy.passes.forgetPlans();
   }
 
   /**
-   * Returns false where that is being done, or has been in vain.
+   * Plans a recorded pass. Returns false if its kind is being planned, or could not be planned.
    *
-   * @param asked the gradients that the pass was asked for
+   * @param asked key of the gradients that the pass computes
    */
   plan(trace: Trace, asked: string, { released, keptFromBytes = -1 }: UnplannedPass): boolean {
     const { plannings, policy } = this;
@@ -76,7 +74,7 @@ export class PassPlanner {
     if (kindsAsked.has(kind)) return false;
     kindsAsked.add(kind);
     const { recomputedOps } = policy;
-    // The step goes on to update the weights; an optimizer's slots are there when it is over.
+    // Waiting lets the step update its weights, so that the optimizer's slots are counted.
     const plan = async (): Promise<PlanningOutcome> => {
       await plannings;
       if (this.isClosed) return { kind: "none" };
@@ -86,7 +84,7 @@ export class PassPlanner {
       }
       const heldBytes = this.meter.liveBytes;
       const budgetBytes = this.limit.limitBytes;
-      // With less held, more room was left.
+      // If less is alive now, more memory was available during the pass.
       const isAsFull = keptFromBytes >= heldBytes;
       const planning = planBeside({
         trace,
@@ -100,7 +98,7 @@ export class PassPlanner {
       const found = (await planning.planned) ?? nothingFound;
       this.planning = undefined;
       const isOutdated = budgetBytes !== this.limit.limitBytes;
-      // Should more be held one day, it is planned again.
+      // If more is alive later, the pass is planned again.
       if (isOutdated || "script" in found) kindsAsked.delete(kind);
       if (isOutdated) return { kind: "none" };
       if (!("script" in found)) return { kind: "online", ...found };
@@ -109,7 +107,7 @@ export class PassPlanner {
     };
     this.planningCount++;
     this.recordedOps += ops.count;
-    // A pass that cannot be planned keeps the budget without a plan, and is not asked about again.
+    // A pass that cannot be planned meets the budget online, and is not planned again.
     this.plannings = plan()
       .catch((): PlanningOutcome => ({ kind: "online", ...nothingFound }))
       .finally(() => {
@@ -122,8 +120,11 @@ export class PassPlanner {
   }
 }
 
-/** What recording so many leaves is worth collecting: some 2 kB each, and as much in the pass itself. */
+/**
+ * Recording leaves about 2 kB of garbage per op, and the pass itself as much. Collecting pays off from this many ops
+ * on.
+ */
 const manyOps = 2000;
 
-/** Of a thread that came to no end. */
+/** Result of a planning thread that did not finish. */
 const nothingFound = { op: undefined, neededBytes: undefined } as const;

@@ -3,13 +3,14 @@ import { Category, gradientsEndMark, gradientsStartMark, type Trace } from "@rem
 import { OpRecorder } from "@remat/tracer";
 
 /**
- * Records one forward and backward pass as stock would run it: of what an executor evicts and recomputes nothing is seen.
+ * Records one forward and backward pass as unmodified TensorFlow.js would run it. Evictions and recomputations of an
+ * executor do not appear in the trace.
  *
  * @internal
  */
 export class PassRecorder extends OpRecorder {
   private readonly isReplaying: () => boolean;
-  /** Whether nobody wants the record any more. */
+  /** True if the record is no longer needed. */
   isDozing = false;
 
   constructor(isReplaying: () => boolean) {
@@ -17,7 +18,7 @@ export class PassRecorder extends OpRecorder {
     this.isReplaying = isReplaying;
   }
 
-  /** When the mode is open: weights are there from the beginning. */
+  /** Call when the mode is open. Registers the existing weights. */
   start(): void {
     for (const variable of registeredVariables())
       this.categorizeTensor(variable, variable.trainable ? Category.parameter : Category.buffer);

@@ -1,10 +1,13 @@
 import { isOpAt, type OpSequence, type RunOp } from "../plan/op-sequence.js";
 
-/** The kinds of passes for which a plan is being made, or cannot be. Follows a pass of one as long as its ops are those of its kind. @internal */
+/**
+ * The kinds of passes that are being planned or cannot be planned. Follows a pass of such a kind while its ops match.
+ * @internal
+ */
 export class PlannedKinds {
-  /** Their fingerprints. */
+  /** Fingerprints of these kinds. */
   readonly fingerprints: Set<string> = new Set();
-  /** Undefined if the pass that runs is of no such kind. */
+  /** Ops of the kind that the current pass follows. Undefined if it follows none. */
   private ops: OpSequence | undefined;
   private run = 0;
 
@@ -12,13 +15,13 @@ export class PlannedKinds {
     return this.ops !== undefined;
   }
 
-  /** The pass begins as one with these ops. */
+  /** Starts a pass that begins with these ops. */
   begin(ops: OpSequence | undefined): void {
     this.ops = ops;
     this.run = 0;
   }
 
-  /** An op has run. Returns whether it shows that the pass is of another kind. */
+  /** Follows an op. Returns whether it shows that the pass is of another kind. */
   hasLeft(op: RunOp): boolean {
     if (this.ops === undefined || isOpAt(this.ops, this.run++, op)) return false;
     this.ops = undefined;

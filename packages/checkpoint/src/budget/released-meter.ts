@@ -4,17 +4,18 @@ import type { OpSequence } from "../plan/op-sequence.js";
 import type { RoomyPass } from "./released-pass.js";
 
 /**
- * Counts what a pass would hold with early release alone, while an executor holds besides what only recipes need. To be opened when the pass begins.
+ * Counts the memory of a pass with early release alone, although an executor also keeps buffers that only recipes need.
+ * Open it when the pass begins.
  *
  * @internal
  */
 export class ReleasedMeter extends MemoryMeter {
-  /** Whether nobody asks any more. */
+  /** True if the count is no longer needed. */
   isDozing = false;
   private readonly startBytes: number;
   private betweenBytes: number;
 
-  /** @param meter what has counted so far */
+  /** @param meter the meter that has counted so far */
   constructor(meter: MemoryMeter) {
     super(meter);
     this.startBytes = this.betweenBytes = meter.liveBytes;
@@ -24,23 +25,23 @@ export class ReleasedMeter extends MemoryMeter {
     if (this.liveBytes > this.betweenBytes) this.betweenBytes = this.liveBytes;
   }
 
-  /** Only recipes need it. */
+  /** Early release would have freed a buffer that only recipes need. */
   bufferUnused(storage: Storage | undefined): void {
     if (storage !== undefined) this.storageReleased(storage);
   }
 
-  /** The most bytes beyond what was there when the pass began. */
+  /** Peak memory in bytes beyond the data that existed when the pass began. */
   get addedBytes(): number {
     return this.peakBytes - this.startBytes - this.foundBytes;
   }
 
-  /** What a pass of these ops holds. */
+  /** Returns the memory figures of a pass with these ops. */
   roomyPass(ops: OpSequence): RoomyPass {
     const addedBetweenBytes = Math.max(0, this.betweenBytes - this.startBytes - this.foundBytes);
     return { ops, addedBytes: this.addedBytes, addedBetweenBytes };
   }
 
-  /** What is evicted early release would hold. */
+  /** Evicted data would stay in memory under early release alone. */
   override storageResized(): void {}
 
   protected override isThere(): boolean {

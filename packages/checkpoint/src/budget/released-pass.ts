@@ -3,15 +3,18 @@ import type { Ledger } from "../executor/ledger.js";
 import type { StoredBuffer } from "../executor/stored-data.js";
 import { isOpAt, type OpSequence, type RunOp } from "../plan/op-sequence.js";
 
-/** A pass that needed no room made for it, and the bytes that early release holds in it beyond what is there when it begins: at most, and at most between two ops. @internal */
+/** A pass that fits without evictions. @internal */
 export interface RoomyPass {
   readonly ops: OpSequence;
+  /** Peak memory under early release, in bytes beyond the start of the pass. */
   readonly addedBytes: number;
+  /** The most bytes between two ops, beyond the start of the pass. */
   readonly addedBetweenBytes: number;
 }
 
 /**
- * Watches a pass that keeps its budget by early release alone: nothing is noted, evicted or recomputed as long as its ops are those that were recorded.
+ * Follows a pass that early release alone keeps within the budget. Nothing is noted, evicted or recomputed while its
+ * ops match the recorded ones.
  *
  * @internal
  */
@@ -48,7 +51,7 @@ export class ReleasedPass implements Policy {
     if (!isOpAt(this.pass.ops, this.op++, op)) this.hasLeft = true;
   }
 
-  /** Of the first op, which is noted before it is known what it begins. */
+  /** Only the first op calls this: it is noted before the kind of pass is known. */
   bufferUnused(buffer: StoredBuffer): void {
     if (buffer.isEvictable) this.ledger?.evict(buffer);
     else this.ledger?.free(buffer);

@@ -1,11 +1,11 @@
 import type { ResidentWatch } from "./resident-watch.js";
 
-/** Of `ResidentWatch`, in a page, to which nobody tells what its process holds. @internal */
+/** `ResidentWatch` for web pages, which cannot read the memory of their process. @internal */
 class ResidentWatchInPages implements Pick<ResidentWatch, "beginOnce" | "begin" | "look"> {
   beginOnce(): void {}
   begin(): void {}
   look(): void {}
 }
 
-// Under the name by which `budget-keeper.ts` imports it.
+// `budget-keeper.ts` imports this name.
 export { ResidentWatchInPages as ResidentWatch };

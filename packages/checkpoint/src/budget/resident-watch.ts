@@ -1,22 +1,25 @@
 import { currentBackend, currentDevice } from "@remat/dispatch-hook";
 import { hasWarned, warnOnce } from "./warning.js";
 
-/** A process may hold this much more of the budget than tensors do, which allocators keep: with the caching allocator it is a sixth. */
+/**
+ * Resident memory that allocators may keep on top of the tensors, as a share of the budget. With the caching allocator
+ * it is a sixth.
+ */
 const residentShare = 0.5;
-/** And this much whatever the budget is: code that is loaded late, threads, what allocators keep. */
+/** Allowance in bytes whatever the budget is: code that loads late, threads, and memory that allocators keep. */
 const residentSlackBytes = 64e6;
 
-/** What a process holds in main memory besides JavaScript's heap, in bytes. @internal */
+/** Main memory of the process without JavaScript's heap, in bytes. @internal */
 export interface ResidentMemory {
   readonly bytes: number;
-  /** The most that it has ever held. */
+  /** Its peak so far. */
   readonly highestBytes: number;
 }
 
-/** Returns what the process holds; undefined where that cannot be told. @internal */
+/** Reads the memory of the process. Returns undefined if it is unknown. @internal */
 export type ReadResident = () => ResidentMemory | undefined;
 
-/** What Node tells of the process; a browser tells nothing. */
+/** Node reports the memory of the process. Browsers do not. */
 const residentOfProcess: ReadResident = () => {
   const { process } = globalThis as { readonly process?: Partial<NodeJS.Process> };
   if (process?.memoryUsage === undefined || process.resourceUsage === undefined) return undefined;
@@ -24,25 +27,28 @@ const residentOfProcess: ReadResident = () => {
     const { rss, heapTotal } = process.memoryUsage();
     return { bytes: rss - heapTotal, highestBytes: 1024 * process.resourceUsage().maxRSS - heapTotal };
   } catch {
-    // Linux tells it in a file, for which there may be no descriptor left.
+    // On Linux this reads a file, which fails if no file descriptor is left.
     return undefined;
   }
 };
 
 const code = "RESIDENT_OVER_BUDGET";
 
-/** So many passes are looked at one by one, and from then on one of as many: to ask the system takes half a millisecond. */
+/**
+ * This many passes are checked one by one, and later one in as many, because the system call takes half a millisecond.
+ */
 const closelyWatched = 16;
 
 /**
- * Warns once in a process when its resident memory leaves a budget of live bytes by more than half of it and 64 MB: tensors keep to the budget, and
- * something below them does not give back what they free. What was there besides tensors when the watch began does not count. Tensors on a GPU are not resident.
+ * Warns once per process if resident memory exceeds a budget by more than half of it plus 64 MB. In that case the
+ * tensors keep to the budget, but an allocator below them does not return freed memory. Memory other than tensors that
+ * existed when the watch began does not count. Tensors on a GPU are not resident.
  *
  * @internal
  */
 export class ResidentWatch {
   private readonly read: ReadResident;
-  /** What is resident when the watch begins, and how much of it is no tensor. */
+  /** Resident memory when the watch began, and its non-tensor part. */
   private before: (ResidentMemory & { readonly besidesBytes: number }) | undefined;
   private hasBegun = false;
   private passes = 0;
@@ -51,25 +57,25 @@ export class ResidentWatch {
     this.read = read;
   }
 
-  /** Begins where nobody has yet; see `begin`. */
+  /** Begins the watch unless it has begun (see `begin`). */
   beginOnce(liveBytes: number): void {
     if (!this.hasBegun) this.begin(liveBytes);
   }
 
-  /** `liveBytes` of what is resident are tensors, which the budget counts. */
+  /** Begins the watch. `liveBytes` is the tensor part of resident memory, which the budget counts. */
   begin(liveBytes: number): void {
     this.hasBegun = true;
     const resident = hasWarned(code) || currentDevice().device !== "cpu" ? undefined : this.read();
     this.before = resident && { ...resident, besidesBytes: resident.bytes - liveBytes };
   }
 
-  /** To be called after each pass. */
+  /** Call after each pass. */
   look(budgetBytes: number): void {
     const { before } = this;
     if (this.passes++ > closelyWatched && this.passes % closelyWatched !== 0) return;
     const now = hasWarned(code) || before === undefined ? undefined : this.read();
     if (before === undefined || now === undefined) return;
-    // Within a pass it may have been more than now.
+    // Memory may have been higher during the pass than it is now.
     const most = now.highestBytes > before.highestBytes ? Math.max(now.highestBytes, now.bytes) : now.bytes;
     const bytes = most - before.besidesBytes;
     if (bytes <= (1 + residentShare) * budgetBytes + residentSlackBytes) return;

@@ -4,13 +4,14 @@ import type { Tensor } from "@tensorflow/tfjs-core";
 import { ReleasedMeter } from "./released-meter.js";
 
 /**
- * Counts what a pass that releases early would hold in stock, which frees nothing of what is saved, and no gradient, before the end; only a gradient that another
- * is added to goes, if it is alone on its data. To be opened when the pass begins.
+ * Counts the memory that unmodified TensorFlow.js would use in a pass that releases early. Unmodified TensorFlow.js
+ * frees no saved tensor and no gradient before the end, except a gradient that is added to another and does not share
+ * its data. Open it when the pass begins.
  *
  * @internal
  */
 export class StockMeter extends ReleasedMeter {
-  /** What stays to the end. */
+  /** Storages that stay until the end. */
   private readonly held = new Set<Storage>();
   private readonly gradientOn = new Map<Storage, Tensor>();
 

@@ -1,44 +1,47 @@
 import { Phase, type Trace } from "@remat/trace";
 import { forwardSequenceOfTrace, isOpAt, type OpSequence, type RunOp } from "../plan/op-sequence.js";
 
-/** Kinds of passes that are measured without being known to need more than others. */
+/** The most kinds of passes to measure without evidence that they need more than others. */
 const mostKinds = 16;
-/** How many passes are measured in a row that are known already, when one is sought that is not. */
+/** How many known passes in a row to measure while looking for an unknown one. */
 const mostKnown = 3;
-/** How often one may be sought without any that takes more than those before. */
+/** How many such searches may fail to find a larger pass before they stop. */
 const mostInVain = 3;
 
-/** What a pass does in stock. @internal */
+/** A pass as unmodified TensorFlow.js would run it. @internal */
 export interface StockPass {
   readonly trace: Trace;
+  /** Peak memory in bytes. */
   readonly peakBytes: number;
-  /** The most beyond what was there when it began. */
+  /** Peak in bytes beyond the data that existed when the pass began. */
   readonly addedBytes: number;
   /** The same with early release. */
   readonly releasedBytes: number;
 }
 
 interface MeasuredPass {
-  /** The gradients that it was asked for. */
+  /** Key of the gradients that the pass computes. */
   readonly asked: string;
-  /** Of the forward pass: in the backward pass there are other kernels than stock's. */
+  /** Ops of the forward pass only, since remat runs other kernels in the backward pass. */
   readonly forwardOps: OpSequence;
   readonly addedBytes: number;
   readonly releasedBytes: number;
 }
 
 /**
- * Knows what stock takes, of which a budget in percent is a part: from passes that run as stock does. Those are the first that is asked for other gradients
- * than those before, and, where a pass would take more than they have, or finds no room and has begun as none of them, those that follow, until one of its kind has been.
- * Of passes as one of these it is known: what that has added to what is held when they begin.
+ * Measures the peak of unmodified TensorFlow.js, which a budget in percent refers to.
+ *
+ * It measures the first pass for each set of gradients. If a pass would need more than the known ones, or does not fit
+ * and began like none of them, it measures the next passes until one of that kind has run. For known kinds it adds
+ * their measured increase to the bytes alive when a pass begins.
  *
  * @internal
  */
 export class StockShare {
   private readonly fraction: number;
-  /** The most that stock would have held, in what was measured. */
+  /** Peak of unmodified TensorFlow.js so far, in bytes. */
   peakBytes: number | undefined;
-  /** The pass that is sought while there is no budget: asked for these gradients, or for any. */
+  /** The pass to measure next while the budget is lifted, by the key of its gradients. Undefined `asked` means any. */
   private sought: { readonly asked: string | undefined; knownLeft: number } | undefined = {
     asked: undefined,
     knownLeft: 1,
@@ -46,12 +49,12 @@ export class StockShare {
   private inVain = 0;
   private readonly asked = new Set<string>();
   private readonly measured: MeasuredPass[] = [];
-  /** Of these, those that have begun as the pass that runs now: which they are, and where it is in them. */
+  /** Measured passes that the current pass matches so far, with their index and the next op. */
   private alike: (MeasuredPass & { readonly place: number; at: number })[] = [];
-  /** When that began. */
+  /** Bytes alive when the current pass began. */
   private heldBytes = 0;
 
-  /** @param fraction of stock's peak, e.g. 0.5 */
+  /** @param fraction share of the baseline peak, e.g. 0.5 */
   constructor(fraction: number) {
     this.fraction = fraction;
   }
@@ -60,22 +63,22 @@ export class StockShare {
     return this.peakBytes === undefined ? undefined : Math.floor(this.fraction * this.peakBytes);
   }
 
-  /** Whether there is no budget now. */
+  /** True if the budget is lifted. */
   get isLifted(): boolean {
     return this.sought !== undefined;
   }
 
-  /** Whether the pass to come, which is asked for these gradients, shall be measured. */
+  /** Whether to measure the next pass, given the key of its gradients. */
   wants(asked: string): boolean {
     return this.isLifted || (!this.asked.has(asked) && this.asked.size < mostKinds);
   }
 
-  /** A pass has been measured. Tells whether stock takes more in it than was known. */
+  /** Adds a measured pass. Returns whether unmodified TensorFlow.js uses more in it than known before. */
   add(asked: string, { trace, peakBytes, addedBytes, releasedBytes }: StockPass): boolean {
     const isLarger = this.raise(peakBytes);
     const known = this.alike.filter(isOver);
     const isKnown = known.length > 0;
-    // One that is known may take more than before only because more is held when it begins.
+    // A known pass may have a higher peak only because more was alive when it began.
     const addsMore = known.every((pass) => addedBytes > pass.addedBytes);
     if (addsMore) {
       for (const { place } of known) this.measured[place] = { ...this.measured[place], addedBytes };
@@ -92,7 +95,7 @@ export class StockShare {
     return isLarger;
   }
 
-  /** Stock would hold as much. Tells whether that is more than was known. */
+  /** Raises the known peak of unmodified TensorFlow.js. Returns whether it was lower. */
   raise(peakBytes: number): boolean {
     if (peakBytes <= (this.peakBytes ?? -1)) return false;
     this.peakBytes = peakBytes;
@@ -104,12 +107,12 @@ export class StockShare {
     this.alike = this.measured.map((pass, place) => ({ ...pass, place, at: 0 }));
   }
 
-  /** Whether stock takes more than was known in the pass that is over, since more was held when it began. */
+  /** Returns whether the finished pass raised the known peak because more was alive when it began. */
   passOver(): boolean {
     return this.raiseAs(this.alike.filter(isOver));
   }
 
-  /** Whether the pass that runs is, as far as it has come, as others that early release alone keeps within the budget. */
+  /** True if the current pass matches only passes that early release alone keeps within the budget. */
   get isRoomy(): boolean {
     const { alike, budgetBytes = 0, heldBytes } = this;
     return alike.length > 0 && alike.every(({ releasedBytes }) => heldBytes + releasedBytes <= budgetBytes);
@@ -120,14 +123,15 @@ export class StockShare {
     if (alike.length === 0 || op.phase !== Phase.forward) return;
     let kept = 0;
     for (const pass of alike) if (isOpAt(pass.forwardOps, pass.at++, op)) alike[kept++] = pass;
-    // To set a length takes as long as all of the above.
+    // Setting the length takes as long as everything above.
     if (kept < alike.length) alike.length = kept;
   }
 
   /**
-   * A pass has been kept within the budget that would take about as much in stock. Tells whether one like it shall be measured, as none has been; then there is no budget until then.
+   * Called after a pass within the budget that would use about `stockBytes` in unmodified TensorFlow.js. Returns
+   * whether a pass like it is to be measured because none has been. The budget is lifted until then.
    *
-   * @param asked the gradients that it was asked for
+   * @param asked key of the gradients that the pass computes
    */
   seek(asked: string, stockBytes: number): boolean {
     const isKnown = this.alike.some((pass) => pass.asked === asked && isOver(pass));
@@ -137,9 +141,10 @@ export class StockShare {
   }
 
   /**
-   * There is no room. Tells whether that is because stock, too, would take more than is known: there is more room then; or may be, and then there is no budget until that is measured.
+   * Called if memory runs out. Returns whether the budget grows, or is lifted until a measurement, because unmodified
+   * TensorFlow.js may use more than known so far.
    *
-   * @param asked the gradients that the pass is asked for; undefined between passes
+   * @param asked key of the gradients that the pass computes, or undefined between passes
    */
   lift(asked: string | undefined): boolean {
     if (this.isLifted || (asked !== undefined && this.raiseAs(this.alike))) return true;
@@ -148,7 +153,7 @@ export class StockShare {
     return true;
   }
 
-  /** The pass is one of these. */
+  /** Raises the known peak for a pass like one of these. */
   private raiseAs(passes: readonly MeasuredPass[]): boolean {
     return passes.length > 0 && this.raise(this.heldBytes + Math.min(...passes.map(({ addedBytes }) => addedBytes)));
   }

@@ -3,22 +3,26 @@ import type { MemoryMeter } from "../memory-meter.js";
 import { stockUpdate } from "../update/rehearse-update.js";
 
 /**
- * Knows what stock holds in updates of the weights, in which its peak may be. An update is rehearsed after a pass that was measured; later ones of its kind add its temporaries to what is
- * alive then, slots of other optimizers among it.
+ * Predicts the memory of unmodified TensorFlow.js in weight updates, where its peak may be. An update is rehearsed
+ * after a measured pass. Later updates of the same kind add its temporaries to the bytes alive at that time, which
+ * include slots of other optimizers.
  *
  * @internal
  */
 export class StockUpdates {
-  /** Stock's, of the last pass that was measured, until the update after it is known. */
+  /** Baseline peak of the last measured pass, until its update is known. */
   private passBytes = 0;
-  /** What stock makes besides in an update, by optimizer and by the gradients that the pass before was asked for. */
+  /** Temporaries of an update in bytes, by optimizer and by the key of the gradients of the pass before. */
   private readonly temporaries = new WeakMap<object, Map<string, number>>();
 
   passMeasured(peakBytes: number): void {
     this.passBytes = peakBytes;
   }
 
-  /** Returns the most bytes that stock holds with the update to come, and in the pass before it if that was measured; undefined where this is not known. */
+  /**
+   * Returns the baseline peak of the coming update in bytes, including the pass before it if that was measured.
+   * Undefined if unknown.
+   */
   comingBytes(call: UpdateCall, asked: string, meter: MemoryMeter): number | undefined {
     const known = this.temporaries.get(call.optimizer) ?? new Map<string, number>();
     const { passBytes } = this;

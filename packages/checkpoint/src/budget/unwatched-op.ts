@@ -2,7 +2,10 @@ import type { Tensor } from "@tensorflow/tfjs-core";
 
 const noTensors: readonly Tensor[] = [];
 
-/** The op that has run unwatched. One object for all of them: to allocate one for each would take longer than the rest. @internal */
+/**
+ * The op that ran unwatched. One object is reused, because allocating one per op would take longer than the rest.
+ * @internal
+ */
 export class UnwatchedOp {
   kernel = "";
   phase = 0;
@@ -23,7 +26,7 @@ export class UnwatchedOp {
     this.outputs = noTensors;
   }
 
-  /** Keeps nothing alive. Not after each op: the list's memory would be garbage as often. */
+  /** Drops references to tensors. Not done after each op, since that would produce as much garbage. */
   passOver(): void {
     this.alone.length = 0;
   }

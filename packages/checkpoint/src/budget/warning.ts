@@ -1,7 +1,7 @@
-/** Codes of what was said in this process. */
+/** Codes of the warnings already printed in this process. */
 const said = new Set<string>();
 
-/** Says something that does not stop the training, once in a process, by Node's warnings; in a browser nobody hears it. @internal */
+/** Prints a warning once per process through Node's warnings. Browsers do not show it. @internal */
 export function warnOnce(code: string, message: string): void {
   if (said.has(code)) return;
   said.add(code);
@@ -9,8 +9,8 @@ export function warnOnce(code: string, message: string): void {
   process?.emitWarning?.(message, { type: "RematWarning", code });
 }
 
-/** Tells whether it has been said in this process. @internal */
+/** Returns whether this warning was printed in this process. @internal */
 export const hasWarned = (code: string): boolean => said.has(code);
 
-/** Forgets what was said. For tests. @internal */
+/** Forgets all printed warnings. For tests. @internal */
 export const forgetWarnings = (): void => said.clear();

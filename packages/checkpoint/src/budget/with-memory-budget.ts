@@ -7,19 +7,27 @@ import { BudgetKeeper } from "./budget-keeper.js";
 import type { MemoryBudgetOptions } from "./memory-budget-options.js";
 
 /**
- * Runs `fn`, synchronous or not, with every training step in it within a budget of live bytes, by buffer: weights, gradients, optimizer slots, inputs
- * what is held to recompute others, and what kernels allocate for themselves included. Losses, gradients and weights are those of stock to the bit.
+ * Runs `fn`, synchronous or not, and keeps every training step in it within a budget of live bytes. The budget covers
+ * weights, gradients, optimizer slots, inputs, data kept for recomputation, and scratch memory of kernels. Losses,
+ * gradients and weights are bitwise identical to those of unmodified TensorFlow.js.
  *
- * The first step of each shape keeps the budget as it goes along (dynamic rematerialization) and is recorded; from that a plan is made in a thread
- * beside the training, and followed from when `fn` next awaits something, unless it would recompute more. A step that differs from every plan keeps the budget without
- * one and is planned in its turn. A budget in percent is a part of the most that stock has been seen to take: the first pass for each set of gradients runs with early release alone, which tells what
- * stock would hold, and so does one like a pass that would take more; then the budget grows (Node, `BUDGET_RAISED`).
+ * The first step of each shape meets the budget by deciding op by op (dynamic rematerialization) and is recorded. A
+ * background thread makes a plan from the recording. Training follows the plan from the next time `fn` awaits
+ * something, unless the plan would recompute more. A step that differs from every plan meets the budget without one,
+ * and is then planned itself.
  *
- * Tensors keep to the budget; the process has the backend's library and JavaScript besides. Where its resident memory has grown by more than one and a
- * half times the budget and 64 MB, a warning says so, once in a process, with what to do (Node, `RESIDENT_OVER_BUDGET`).
+ * A budget in percent is a share of the highest peak of unmodified TensorFlow.js seen so far. The first pass for each
+ * set of gradients runs with early release only, which shows that peak. So does a pass like one that would use more.
+ * The budget then grows (Node warning `BUDGET_RAISED`).
  *
- * @throws BudgetError from the step that cannot be kept within the budget, naming the op that has no room and what it has room within; RematError
- * `BUDGET` for what is no budget, `ARGUMENT` for other arguments that are none, `BACKEND_UNSUPPORTED` on backends other than tfjs's own
+ * The budget limits tensors. The process also contains the backend's library and JavaScript. If its resident memory
+ * grows by more than one and a half times the budget plus 64 MB, Node prints a warning with advice, once per process
+ * (`RESIDENT_OVER_BUDGET`).
+ *
+ * @throws BudgetError from the step that cannot meet the budget. It names the op that does not fit and the memory it
+ * needs.
+ * @throws RematError `BUDGET` for an invalid budget, `ARGUMENT` for other invalid arguments, `BACKEND_UNSUPPORTED` on
+ * third-party backends
  * @example
  * await withMemoryBudget("2GB", () => model.fit(x, y, { epochs: 3 }));
  */
@@ -56,18 +64,19 @@ const budgetOptions: OptionChecks = {
   strict: [isFlag, "true or false"],
 };
 
-/** A budget that is kept until it is closed. */
+/** A budget that stays in force until it is closed. */
 export interface OpenBudget {
+  /** Figures of the steps so far. */
   readonly execution: BudgetExecution;
-  /** Ends it: the engine is as before. A second call does nothing. */
+  /** Ends the budget and restores the engine. A second call does nothing. */
   close(): void;
 }
 
 /**
- * Keeps every training step from here on within a budget, as `withMemoryBudget` does, until it is closed. May be opened before a backend is there: it
- * is asked about when the first step begins.
+ * Keeps every training step from now on within a budget, as `withMemoryBudget` does, until you close it. You may open
+ * it before a backend is ready. The backend is checked when the first step begins.
  *
- * @throws RematError `BUDGET` for what is no budget; steps throw what they do in `withMemoryBudget`
+ * @throws RematError `BUDGET` for an invalid budget; steps throw the errors of `withMemoryBudget`
  * @example
  * const { execution, close } = openMemoryBudget("2GB");
  * await model.fit(x, y);

@@ -1,8 +1,10 @@
 import type { StoredBuffer, StoredData } from "./stored-data.js";
 
 /**
- * What can no longer be recomputed once `freed` is free: the first data on each way from it that is there, or that a tensor lives in. Undefined if
- * something that is evicted now would be missed, that is, unless `isOver` says that nobody reads it again.
+ * Finds the data that cannot be recomputed once `freed` is gone. This is the first data on each path of readers that is
+ * in memory, or that a tensor uses.
+ *
+ * Returns undefined if evicted data would be lost, unless `isOver` reports that it is not read again.
  *
  * @internal
  */
@@ -27,7 +29,7 @@ export function borderOf(
   return border;
 }
 
-/** What kernels have made from a buffer in others. */
+/** Data that kernels made from a buffer in other buffers. */
 function* readFrom(buffer: StoredBuffer): Iterable<StoredData> {
   for (const { readers } of buffer.data)
     for (const { outputs } of readers)

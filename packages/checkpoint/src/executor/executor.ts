@@ -25,58 +25,63 @@ import { Ledger, type LedgerListener } from "./ledger.js";
 import type { Recipe, StoredBuffer } from "./stored-data.js";
 import { checkBackend } from "./supported-backend.js";
 
-/** Decides what is evicted when, and what is recomputed before it is touched. @internal */
+/** Decides which buffers to evict, and recomputes buffers before they are read. @internal */
 export interface Policy {
   passStarting(ledger: Ledger): void;
-  /** The pass is over; what lives on is about to be recomputed. */
+  /** The pass is over, and data of surviving tensors is about to be recomputed. */
   passOver(): void;
-  /** All that lives on is there. */
+  /** Data of all surviving tensors is back in memory. */
   passEnded?(): void;
-  /** An op that is none of the executor's own is about to run; its inputs are there. */
+  /** A user's op is about to run, and its inputs are in memory. */
   opComing?(kernel: string, inputs: KernelInputs, attributes: KernelAttributes | undefined): void;
-  /** An op has run; `recipe` is undefined where it made nothing new, or nothing that can be recomputed. */
+  /** An op has run. `recipe` is undefined if it made nothing new, or nothing that can be recomputed. */
   opOver(op: OpDone, recipe: Recipe | undefined): void;
   bufferUnused(buffer: StoredBuffer): void;
   replaying(recipe: Recipe): void;
-  /** JavaScript has made a storage, in a pass. */
+  /** JavaScript has created a storage during the pass. */
   dataMade?(storage: Storage): void;
-  /** Whether the ledger shall know of an op that has run; left out: of every one. It does so anyway where the op's output lies in a buffer that it knows. */
+  /**
+   * True if the ledger needs to record this op. Default: every op. An op whose output is in a known buffer is always
+   * recorded.
+   */
   isNoted?(op: OpDone): boolean;
-  /** Whether the ledger need not know of what the op to come reads. */
+  /** True if the ledger can ignore the inputs of the next op. */
   readonly passesNext?: boolean;
-  /** An op has run that the ledger does not know of. */
+  /** An op has run that the ledger did not record. */
   opPassed?(op: OpDone): void;
-  /** A buffer that is evicted is touched; true if the policy has recomputed it. */
+  /** An evicted buffer is read. Returns true if the policy has recomputed it. */
   recomputing?(buffer: StoredBuffer): boolean;
-  /** Whether nothing is evicted now, so that the ledger need not know of ops. */
+  /** True if nothing is evicted at present, so that the ledger need not record ops. */
   readonly watchesOnly?: boolean;
 }
 
-/** What a forward and backward pass came to. */
+/** Memory and recomputation figures of one forward and backward pass. */
 export interface PassReport {
-  /** The most bytes alive during the pass, by buffer: weights, inputs and gradients included. */
+  /** Peak memory during the pass in bytes, counted by buffer. Includes weights, inputs and gradients. */
   readonly peakBytes: number;
-  /** How many ops were recomputed, refreshed views included. */
+  /** Number of recomputed ops, including refreshed views. */
   readonly recomputedOps: number;
-  /** Milliseconds that this took, where kernels are done when they return. */
+  /** Time spent on recomputation in milliseconds, if kernels are synchronous. */
   readonly recomputedMs: number;
-  /** How many buffers were evicted. */
+  /** Number of evicted buffers. */
   readonly evictions: number;
-  /** How many buffers had to be recomputed because they were touched, not because the plan said so. */
+  /** Number of buffers recomputed because something read them, not because the plan scheduled it. */
   readonly recomputedOnTouch: number;
-  /** Bytes that moved to host memory, and back. */
+  /** Bytes moved to host memory. */
   readonly offloadedBytes: number;
+  /** Bytes moved back from host memory. */
   readonly reloadedBytes: number;
-  /** Milliseconds that this took, in which no kernel ran. */
+  /** Time spent on these transfers in milliseconds. No kernel runs during them. */
   readonly transferMs: number;
 }
 
-/** The innermost executor that is open keeps the ledger of a pass, and passes in that pass are part of it. */
+/** The innermost open executor keeps the ledger of a pass. Passes inside that pass are part of it. */
 let isPassRunning = false;
 
 /**
- * A dispatch mode that runs each backward pass and each update with early release and keeps, for its duration, a ledger of recipes, from which a policy evicts data
- * and has it recomputed. Outside of `engine.gradients`, which is synchronous, nothing is ever evicted.
+ * A dispatch mode that runs backward passes and updates with early release. During each pass it keeps a ledger of
+ * recipes, which lets a policy evict and recompute data. Nothing is evicted outside of `engine.gradients`, which is
+ * synchronous.
  *
  * @internal
  */
@@ -85,18 +90,18 @@ export class Executor implements DispatchObserver, DispatchInterceptor, Dispatch
   lastPass: PassReport | undefined;
   private ledger: Ledger | undefined;
   private startedMs = 0;
-  /** Ops of the pass that are over. */
+  /** Number of ops that have finished in this pass. */
   private opCount = 0;
-  /** By kernel of the current backend the input that it writes to. */
+  /** For each kernel of the current backend, the input that it overwrites. */
   private writesTo: Backend["writesTo"];
   private readonly listener: LedgerListener;
   protected readonly updates: UpdateReleaser = new UpdateReleaser(rehearsal);
-  /** Of the backend on which the last pass has begun. */
+  /** Memory that the backend of the last pass keeps after it is freed. */
   protected kept: KeptMemory | undefined;
 
   private readonly policy: Policy;
   readonly meter: MemoryMeter;
-  /** Who follows a plan takes the gradients that were planned. */
+  /** The gradients to use. Under a plan these are the ones that were planned. */
   private readonly gradientsTaken: DispatchPolicy["fasterGradients"];
 
   constructor(
@@ -111,7 +116,7 @@ export class Executor implements DispatchObserver, DispatchInterceptor, Dispatch
     this.listener = policy;
   }
 
-  /** Saved tensors are not pruned besides: what nobody reads again is freed when the policy says so, and a prediction knows when that is. */
+  /** Off: the policy frees saved tensors that nothing reads again, at a time that its prediction knows. */
   get releasesEarly(): boolean {
     return true;
   }
@@ -132,12 +137,12 @@ export class Executor implements DispatchObserver, DispatchInterceptor, Dispatch
     return true;
   }
 
-  /** What is recomputed reads weights as they were, and plans and budgets count on that they are. */
+  /** Off: recomputation reads the weights of the forward pass, and plans and budgets rely on that. */
   get updatesInBackward(): boolean | undefined {
     return false;
   }
 
-  /** In the middle of a pass: what is evicted is recomputed, since nobody would do so later. */
+  /** If the mode closes during a pass, evicted data is recomputed now, because nothing would do so later. */
   closing(): void {
     const { ledger } = this;
     if (ledger === undefined) return;
@@ -165,7 +170,7 @@ export class Executor implements DispatchObserver, DispatchInterceptor, Dispatch
       const forward = () => {
         const { forward: run } = call;
         const y = run();
-        // What is no tensor the engine will refuse.
+        // The engine rejects anything that is not a tensor.
         if (y instanceof Tensor) ledger.hold(y.dataId);
         return y;
       };
@@ -196,22 +201,22 @@ export class Executor implements DispatchObserver, DispatchInterceptor, Dispatch
     this.updates.run(call, next);
   }
 
-  /** Whether a kernel is replayed. */
+  /** True if a kernel is being replayed. */
   protected get isReplaying(): boolean {
     return this.ledger?.isReplaying === true;
   }
 
-  /** An op of the pass has run that was not watched. */
+  /** Counts an op of the pass that was not watched. */
   protected opUnwatched(): void {
     this.opCount++;
   }
 
-  /** Whether a forward or backward pass runs. */
+  /** True if a forward or backward pass is running. */
   protected get isInPass(): boolean {
     return this.ledger !== undefined;
   }
 
-  /** What is evicted is recomputed where it was made. */
+  /** Evicted data must be recomputed on the backend that made it. */
   backendChanging(name: string): void {
     const current = getBackend();
     if (this.ledger === undefined || name === current) return;
@@ -225,7 +230,7 @@ export class Executor implements DispatchObserver, DispatchInterceptor, Dispatch
     const { ledger, policy } = this;
     if (ledger !== undefined && !policy.watchesOnly && !ledger.isReplaying)
       this.prepare(ledger, kernel, inputs, attributes);
-    // What was disposed of since the last op, and just now.
+    // Includes tensors disposed since the last op, and just now.
     this.kept?.settle();
     this.startedMs = performance.now();
   }
@@ -267,7 +272,10 @@ export class Executor implements DispatchObserver, DispatchInterceptor, Dispatch
     this.ledger?.touch(dataId);
   }
 
-  /** What is recomputed from it must be what it was: on cpu, what is read is the data itself, and may be written to. */
+  /**
+   * Recomputation needs the original values. On the cpu backend a read returns the data itself, which the caller may
+   * modify.
+   */
   valuesRead(dataId: DataId, values: unknown): unknown {
     return this.ledger === undefined ? values : copyIfShared(dataId, values);
   }

@@ -2,17 +2,20 @@ import { copyToDevice, copyToHost, evictData } from "@remat/dispatch-hook/reside
 import type { StoredBuffer } from "./stored-data.js";
 
 /**
- * Moves data to host memory and back, waiting for it: a pass is synchronous, so that no kernel runs meanwhile.
+ * Moves data to host memory and back, and waits for each copy. A pass is synchronous, so no kernel runs during a copy.
  *
  * @internal
  */
 export class HostCopies {
   offloadedBytes = 0;
   reloadedBytes = 0;
-  /** Milliseconds that all this took. */
+  /** Time for all copies in milliseconds. */
   ms = 0;
 
-  /** Moves a buffer's data to host memory; false, and nothing done, where it cannot be. What is there already is evicted alone. */
+  /**
+   * Moves a buffer's data to host memory. Returns false without doing anything if that is not possible. A buffer that
+   * already has a copy is only evicted.
+   */
   offload(buffer: StoredBuffer): boolean {
     if (!buffer.isOffloadable) return false;
     const startedAt = performance.now();
@@ -25,7 +28,7 @@ export class HostCopies {
     return true;
   }
 
-  /** Moves an evicted buffer's data back, which host memory has; `keepsCopy`: for another time, too. */
+  /** Moves an evicted buffer's data back. `keepsCopy` keeps the host copy for another use. */
   reload(buffer: StoredBuffer, keepsCopy: boolean): void {
     const { hostCopy, data } = buffer;
     if (hostCopy === undefined || data.length === 0 || !buffer.isEvicted) return;

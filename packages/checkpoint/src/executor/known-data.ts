@@ -4,8 +4,8 @@ import type { DataId, TensorInfo } from "@tensorflow/tfjs-core";
 import { type Recipe, StoredBuffer, StoredData } from "./stored-data.js";
 
 /**
- * The buffers of a pass, with the `DataId`s that live in them, and which recipe makes each of what. A pin on every `DataId` holds what recipes read after its last tensor is gone, as
- * long as something that may have to be recomputed depends on it.
+ * The buffers of a pass, their `DataId`s, and the recipes that make them. A pin on each `DataId` keeps inputs of
+ * recipes alive after their last tensor is disposed, as long as recomputing something may need them.
  *
  * @internal
  */
@@ -25,19 +25,19 @@ export class KnownData {
     return this.buffers.get(storage);
   }
 
-  /** Whether one of the tensors lies in a buffer that is known. */
+  /** True if one of the tensors uses a known buffer. */
   hasBufferOf(tensors: readonly TensorInfo[]): boolean {
     for (const tensor of tensors) for (const storage of storagesOf(tensor)) if (this.buffers.has(storage)) return true;
     return false;
   }
 
-  /** What a tensor is on, which is known from now on. */
+  /** Returns the data of a tensor, and records it if it is new. */
   know(tensor: TensorInfo): StoredData {
     const { dataId } = tensor;
     let data = this.byDataId.get(dataId);
     if (data !== undefined) return data;
     const storages = storagesOf(tensor);
-    // A complex number on cpu is two buffers; a text has no size.
+    // A complex number on the cpu backend is two buffers, and a string has no size.
     const isPlain = storages.length === 1 && tensor.dtype !== "complex64" && tensor.dtype !== "string";
     const key = isPlain ? storages[0] : dataId;
     let buffer = this.buffers.get(key);
@@ -53,7 +53,7 @@ export class KnownData {
     return data;
   }
 
-  /** From now on nothing can recompute `data`. */
+  /** Makes `data` impossible to recompute. */
   forgetMaker(data: StoredData): void {
     const { maker } = data;
     if (maker === undefined) return;
@@ -62,7 +62,7 @@ export class KnownData {
     this.endIfIdle(maker);
   }
 
-  /** Nobody needs `data` any more: it goes, and with it what only served to recompute it. */
+  /** Removes data that is no longer needed, and everything that only served to recompute it. */
   remove(data: StoredData): void {
     const going = [data];
     for (let next = going.pop(); next !== undefined; next = going.pop()) {
@@ -81,7 +81,7 @@ export class KnownData {
     for (const source of this.sourcesFreedBy(recipe)) this.remove(source);
   }
 
-  /** What nobody needs any more once `recipe` makes nothing that anybody needs. */
+  /** Sources that become unnecessary once no output of `recipe` is needed. */
   private sourcesFreedBy(recipe: Recipe): StoredData[] {
     if (recipe.outputs.some((output) => output !== undefined)) return [];
     return recipe.sources.filter(
@@ -89,7 +89,7 @@ export class KnownData {
     );
   }
 
-  /** Holds nothing any more. */
+  /** Releases all pins and forgets everything. */
   clear(): void {
     for (const { dataId } of this.byDataId.values()) unpinData(dataId);
     this.byDataId.clear();

@@ -10,21 +10,21 @@ import { recompute } from "./recompute.js";
 import { Replays } from "./replays.js";
 import type { Recipe, StoredBuffer, StoredData } from "./stored-data.js";
 
-/** What the ledger tells the policy that decides what is evicted and what is recomputed. @internal */
+/** Callbacks from the ledger to the policy that decides on eviction and recomputation. @internal */
 export interface LedgerListener {
-  /** No tensor is on any data of the buffer any more, but recipes read it. */
+  /** No tensor uses the buffer any more, but recipes read it. */
   bufferUnused(buffer: StoredBuffer): void;
-  /** A kernel is about to be replayed, for which there must be room. */
+  /** A kernel is about to be replayed and needs memory. */
   replaying(recipe: Recipe): void;
-  /** A buffer that is evicted is touched; true if the policy has recomputed it. */
+  /** An evicted buffer is read. Returns true if the policy has recomputed it. */
   recomputing?(buffer: StoredBuffer): boolean;
   /** A buffer that can be recomputed is about to be evicted. */
   evicting?(buffer: StoredBuffer): void;
 }
 
 /**
- * All buffers of one forward and backward pass, and the kernel calls that made them: so that the data of any can be evicted, under living
- * tensors too, and recomputed by replaying kernels, with the same values to the bit.
+ * All buffers of one forward and backward pass, and the kernel calls that made them. It can evict the data of any
+ * buffer, even under living tensors, and recompute bitwise identical values by replaying kernels.
  *
  * @internal
  */
@@ -32,7 +32,7 @@ export class Ledger {
   private readonly data: KnownData = new KnownData();
   private readonly listener: LedgerListener;
   private readonly fills = new Set<Storage>();
-  /** What the op to come reads; kept from op to op, lest each makes a list. */
+  /** Inputs of the next op. The list is reused so that no op allocates one. */
   private readonly locked: StoredData[] = [];
   private readonly replays: Replays;
   readonly hostCopies: HostCopies = new HostCopies();
@@ -52,7 +52,7 @@ export class Ledger {
     return this.replays.count;
   }
 
-  /** True while a kernel is replayed, whose ops are none of the user's. */
+  /** True during a replay, whose ops are not the user's. */
   get isReplaying(): boolean {
     return this.replays.isRunning;
   }
@@ -65,12 +65,15 @@ export class Ledger {
     return this.data.get(dataId);
   }
 
-  /** What is known of a storage. */
+  /** Returns the buffer of a storage, if known. */
   bufferOf(storage: Storage): StoredBuffer | undefined {
     return this.data.bufferOf(storage);
   }
 
-  /** Takes down what an op has made, the `place`-th of the pass, and how. Returns its recipe, or undefined if it cannot be replayed or has made nothing. */
+  /**
+   * Records the results of an op and how they were made. `place` is the op's index in the pass. Returns its recipe, or
+   * undefined if it cannot be replayed or made nothing.
+   */
   note(op: OpDone, costMs: number, place: number): Recipe | undefined {
     const { outputs, inputTensors } = op;
     const sources: StoredData[] = [];
@@ -103,8 +106,9 @@ export class Ledger {
   }
 
   /**
-   * An op is about to read `inputs`: none of them is evicted until `unlock`. Returns those that are known, until the next call; if they are to be noted, that is all of
-   * them, and otherwise what JavaScript has made and nobody has read yet besides.
+   * Locks the inputs of the next op against eviction until `unlock`. Returns the known ones. The list is valid until
+   * the next call. If `areNoted` is true, it contains all inputs. Otherwise unknown inputs are added only if JavaScript
+   * made them and nothing has read them.
    */
   lock(inputs: KernelInputs, areNoted: boolean): readonly StoredData[] {
     const { locked } = this;
@@ -123,45 +127,48 @@ export class Ledger {
     this.locked.push(data);
   }
 
-  /** What is locked is there from now on. */
+  /** Brings the data of all locked inputs back into memory. */
   makeReadable(locked: readonly StoredData[]): void {
     for (const data of locked) if (data.needsReplay) this.makeDataReadable(data);
   }
 
-  /** The op may begin. */
+  /** Releases the locks when the op begins. */
   unlock(locked: readonly StoredData[]): void {
     for (const { buffer } of locked) buffer.locks--;
   }
 
-  /** Somebody is about to read `dataId`. */
+  /** Makes the data readable before it is read. */
   touch(dataId: DataId): void {
     const data = this.data.get(dataId);
     if (data?.needsReplay === true) this.makeDataReadable(data);
   }
 
-  /** Whether one of the tensors lies in a buffer that is known. */
+  /** True if one of the tensors uses a known buffer. */
   hasBufferOf(tensors: readonly TensorInfo[]): boolean {
     return this.data.hasBufferOf(tensors);
   }
 
-  /** A kernel is about to write to `input`: what was made of it is there, and neither that nor what becomes of it is recomputed. */
+  /**
+   * Prepares for a kernel that overwrites `input`: data made from it is brought into memory, and is never recomputed,
+   * and neither is `input`.
+   */
   writing(input: TensorInfo): void {
     const readers = this.data.know(input).buffer.data.flatMap((data) => data.readers);
     for (const output of readers.flatMap(({ outputs }) => outputs)) if (output !== undefined) this.hold(output.dataId);
     this.hold(input.dataId);
   }
 
-  /** JavaScript has made a storage. */
+  /** JavaScript has created a storage. */
   madeByJavaScript(storage: Storage): void {
     this.fills.add(storage);
   }
 
-  /** Whether JavaScript has made what nobody has read yet. */
+  /** True if JavaScript made the data and nothing has read it. */
   private isFill(input: TensorInfo): boolean {
     return this.fills.size > 0 && storagesOf(input).some((storage) => this.fills.has(storage));
   }
 
-  /** Values that JavaScript made can be told only until a kernel has read them. */
+  /** Values made by JavaScript can be captured only until a kernel has read them. */
   private noteSource(input: TensorInfo): StoredData {
     const data = this.data.know(input);
     const { buffer, dataId } = data;
@@ -180,7 +187,7 @@ export class Ledger {
     this.replays.refresh(data);
   }
 
-  /** A variable has taken over the data: it must be there, and stay. */
+  /** A variable has taken over the data, so it must be in memory and stay there. */
   hold(dataId: DataId): void {
     const buffer = this.data.get(dataId)?.buffer;
     if (buffer === undefined) return;
@@ -207,7 +214,9 @@ export class Ledger {
     evictData(buffer.data.map(({ dataId }) => dataId));
   }
 
-  /** The same for what nothing can recompute, though tensors live in it: for who knows that nobody reads it. */
+  /**
+   * Evicts data that cannot be recomputed although tensors use it. Only for a caller that knows that nothing reads it.
+   */
   evictForGood(buffer: StoredBuffer): void {
     if (buffer.isHeld || buffer.isEvicted || buffer.locks > 0) return;
     buffer.isEvictedForGood = true;
@@ -215,8 +224,9 @@ export class Ledger {
   }
 
   /**
-   * Frees a buffer that nothing can recompute, and in which no tensor lives: what was made of it becomes as unrepeatable. Does nothing, and
-   * returns false, if something that is evicted now would be missed: something a tensor lives in, unless `isOver` says that it is not read again.
+   * Frees a buffer that cannot be recomputed and that no tensor uses. Data made from it can then not be recomputed
+   * either. Returns false and does nothing if that would lose evicted data that a tensor uses, unless `isOver` reports
+   * that it is not read again.
    */
   free(freed: StoredBuffer, isOver: (buffer: StoredBuffer) => boolean = ({ isUsed }) => !isUsed): boolean {
     if (freed.isUsed || freed.locks > 0) return false;
@@ -230,18 +240,20 @@ export class Ledger {
     return true;
   }
 
-  /** Replays a recipe, whose sources' buffers must be there, for those of its outputs that need it. */
+  /** Replays a recipe for those outputs that need it. The buffers of its sources must be in memory. */
   replay(recipe: Recipe): void {
     this.replays.run(recipe);
   }
 
-  /** Moves back what host memory has of an evicted buffer; `keepsCopy`: so that it can be evicted again. */
+  /**
+   * Moves an evicted buffer back from host memory. `keepsCopy` keeps the copy, so that the buffer can be evicted again.
+   */
   reload(buffer: StoredBuffer, keepsCopy = true): void {
     this.hostCopies.reload(buffer, keepsCopy);
   }
 
   /**
-   * Recomputes a buffer, and before it whatever is needed for that.
+   * Recomputes a buffer, and first everything that this needs.
    *
    * @throws RematError `VALUE_GONE` if something is read that a plan has evicted for good
    */
@@ -249,7 +261,7 @@ export class Ledger {
     recompute(buffer, this);
   }
 
-  /** The pass is over: what tensors live in is there again, and everything else, recipes too, is gone. */
+  /** Ends the pass: recomputes data that tensors still use and removes everything else, including recipes. */
   end(): void {
     try {
       for (const buffer of this.data.allBuffers)
@@ -266,8 +278,8 @@ export class Ledger {
 }
 
 /**
- * On a part of a complex tensor, which is held: to evict the part is to evict what it would be recomputed from. Where data is JavaScript's, a part and what is made of it refer to an
- * array each by itself.
+ * True if an output shares storage with a complex input. It must not be evicted, since that would also evict its
+ * source. Backends that keep data in JavaScript are exempt: there each side refers to an array of its own.
  */
 const isPartOfComplex = ({ buffer: { storage } }: StoredData, { inputTensors, backend }: OpDone): boolean =>
   storage !== undefined &&

@@ -3,7 +3,7 @@ import type { ConstantData } from "@remat/dispatch-hook/residency";
 import type { TensorInfo } from "@tensorflow/tfjs-core";
 import type { Recipe, StoredData } from "./stored-data.js";
 
-/** Returns how an op is repeated; `noted` is what the ledger knows of it. @internal */
+/** Returns the recipe that repeats an op, given the ledger's record of it. @internal */
 export function recipeOfOp(
   { kernel, inputs, attributes, sequence }: OpDone,
   { sources, outputs, isView, costMs, op }: Pick<Recipe, "sources" | "outputs" | "isView" | "costMs" | "op">,
@@ -22,7 +22,7 @@ export function recipeOfOp(
   };
 }
 
-/** How what JavaScript filled is recomputed: without a kernel. @internal */
+/** Returns the recipe of data that JavaScript filled, which needs no kernel. @internal */
 export function recipeOfConstant(data: StoredData, constant: ConstantData): Recipe {
   return {
     kernel: "",
@@ -38,7 +38,7 @@ export function recipeOfConstant(data: StoredData, constant: ConstantData): Reci
   };
 }
 
-/** What a kernel was given, without the tensors: these may be disposed of, and variables get other data. */
+/** Copies the inputs without the tensors, which may be disposed of or, for variables, get other data. */
 function copyInputs(inputs: KernelInputs): Readonly<Record<string, TensorInfo>> | readonly TensorInfo[] {
   if (Array.isArray(inputs)) return (inputs as readonly TensorInfo[]).map(copyInput);
   const named = inputs as Readonly<Record<string, TensorInfo | undefined>>;
@@ -52,7 +52,7 @@ function copyInputs(inputs: KernelInputs): Readonly<Record<string, TensorInfo>> 
 
 const copyInput = ({ dataId, shape, dtype }: TensorInfo): TensorInfo => ({ dataId, shape, dtype });
 
-/** Lists among them may be the user's own, who may change them afterwards. */
+/** Copies lists, since they may belong to the user and change later. */
 function copyAttributes(attributes: KernelAttributes | undefined): KernelAttributes | undefined {
   if (attributes == null) return undefined;
   const copied: Record<string, unknown> = {};

@@ -10,10 +10,11 @@ interface RecipeRunner {
 }
 
 /**
- * Recomputes a buffer, and before it whatever is needed for that, each once, or reloads what host memory has; of this, what no tensor lives in is evicted as soon as it has had its
- * last reader.
+ * Recomputes a buffer and first everything that this needs, each recipe once, or reloads it from host memory.
+ * Intermediate buffers that no tensor uses are evicted after their last reader.
  *
  * @throws RematError `VALUE_GONE` if something is read that a plan has evicted for good
+ *
  * @internal
  */
 export function recompute(buffer: StoredBuffer, ledger: RecipeRunner): void {
@@ -62,7 +63,7 @@ export function recompute(buffer: StoredBuffer, ledger: RecipeRunner): void {
   for (const helper of recomputed) evictUnused(helper);
 }
 
-/** What would have to run so that `buffer` is there, and how many of these recipes read each buffer. */
+/** Returns the recipes that must run to make `buffer`, and how many of them read each buffer. */
 function recipesBehind(buffer: StoredBuffer): { recipes: Set<Recipe>; readers: Map<StoredBuffer, number> } {
   const recipes = new Set<Recipe>();
   const readers = new Map<StoredBuffer, number>();

@@ -2,26 +2,22 @@ import { replayKernel, restoreConstant } from "@remat/dispatch-hook/residency";
 import type { Recipe, StoredData } from "./stored-data.js";
 import { isVerifying, verifyReplay } from "./verify-replays.js";
 
-/**
- * Replays recipes, so that what is evicted is there.
- *
- * @internal
- */
+/** Replays recipes to recompute evicted data. @internal */
 export class Replays {
   private readonly replaying: (recipe: Recipe) => void;
-  /** How many kernels have been replayed. */
+  /** Number of replayed kernels. */
   count = 0;
-  /** Milliseconds that this took. */
+  /** Time for these replays in milliseconds. */
   ms = 0;
-  /** True while one is, whose ops are none of the user's. */
+  /** True during a replay, whose ops are not the user's. */
   isRunning = false;
 
-  /** @param replaying a kernel is about to be replayed, for which there must be room */
+  /** @param replaying called before each replay, which needs memory */
   constructor(replaying: (recipe: Recipe) => void) {
     this.replaying = replaying;
   }
 
-  /** Replays a recipe, whose sources' buffers must be there, for those of its outputs that need it. */
+  /** Replays a recipe for those outputs that need it. The buffers of its sources must be in memory. */
   run(recipe: Recipe): void {
     if (recipe.constant !== undefined) {
       const [data] = recipe.outputs;
@@ -39,7 +35,7 @@ export class Replays {
     }
   }
 
-  /** Refreshes a view whose buffer has been recomputed, if it is stale. */
+  /** Refreshes a stale view after its buffer has been recomputed. */
   refresh(data: StoredData): void {
     if (!data.isStale) return;
     const { maker } = data;

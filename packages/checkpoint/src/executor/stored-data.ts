@@ -2,21 +2,21 @@ import type { KernelAttributes, Storage } from "@remat/dispatch-hook";
 import type { ConstantData, HostCopy } from "@remat/dispatch-hook/residency";
 import type { DataId, TensorInfo } from "@tensorflow/tfjs-core";
 
-/** A buffer of the running step (architecture rule 7), and what is needed to recompute it. @internal */
+/** A buffer of the running step (architecture rule 7), and the data needed to recompute it. @internal */
 export class StoredBuffer {
-  /** Undefined for what is no single buffer. */
+  /** Undefined if the data is not a single buffer. */
   readonly storage: Storage | undefined;
-  /** What the ledger finds it by. */
+  /** Key of the buffer in the ledger. */
   readonly key: object;
-  /** All `DataId`s that live in it: first the one that its kernel made, then views, in the order in which they were made. */
+  /** All `DataId`s in the buffer: first the one that its kernel made, then views in the order of their creation. */
   readonly data: StoredData[] = [];
-  /** A variable's, or otherwise not to be evicted. */
+  /** True if the buffer must not be evicted, for example because a variable uses it. */
   isHeld = false;
-  /** No step of the plan reads it, and nothing can recompute it. */
+  /** True if it was evicted although it cannot be recomputed, because no later step of the plan reads it. */
   isEvictedForGood = false;
-  /** What host memory has of it, of its first `DataId`: it is reloaded from there, not recomputed. */
+  /** Host copy of the first `DataId`. The buffer is reloaded from it instead of being recomputed. */
   hostCopy: HostCopy | undefined;
-  /** Kernels that read it now: it must not be evicted. */
+  /** Number of kernels that read the buffer now. It must not be evicted while this is positive. */
   locks = 0;
 
   constructor(storage: Storage | undefined, key: object) {
@@ -32,7 +32,7 @@ export class StoredBuffer {
     return this.storage?.bytes ?? 0;
   }
 
-  /** Whether it may be evicted and can be recomputed or reloaded. */
+  /** True if the buffer may be evicted and can be recomputed or reloaded. */
   get isEvictable(): boolean {
     if (this.isHeld || this.isEvicted || this.locks > 0 || this.data.length === 0) return false;
     const [first] = this.data;
@@ -41,13 +41,16 @@ export class StoredBuffer {
     return true;
   }
 
-  /** Whether its data may move to host memory: that of one `DataId`, of which all others are views that can be refreshed. */
+  /**
+   * True if the data may move to host memory. This needs one `DataId` of which all others are views that can be
+   * refreshed.
+   */
   get isOffloadable(): boolean {
     if (this.isHeld || this.isEvicted || this.locks > 0 || this.data.length === 0) return false;
     return this.data.every(({ maker }, i) => (maker?.isView === true) === i > 0);
   }
 
-  /** Whether a tensor lives in it; otherwise only recipes need it. */
+  /** True if a tensor uses the buffer. Otherwise only recipes need it. */
   get isUsed(): boolean {
     return this.data.some(({ isUsed }) => isUsed);
   }
@@ -57,13 +60,19 @@ export class StoredBuffer {
 export class StoredData {
   readonly dataId: DataId;
   readonly buffer: StoredBuffer;
-  /** Whether a tensor is on it: cleared when the engine has disposed of the last. */
+  /** True if a tensor uses it. Cleared when the engine disposes of the last one. */
   isUsed = true;
-  /** A view of a buffer that has been evicted: its kernel is replayed before somebody reads it. Only where a view has a `DataId` of its own. */
+  /**
+   * True if this is a view of a buffer that was evicted, so that its kernel must run again before it is read. Only for
+   * views with their own `DataId`.
+   */
   isStale = false;
-  /** What makes it; undefined where nothing can: inputs, weights, values drawn in JavaScript, random kernels. */
+  /** The recipe that makes it. Undefined for inputs, weights, values drawn in JavaScript and random kernels. */
   maker: Recipe | undefined;
-  /** The recipes that read it, each once. Few, as a rule: a set for each would be most of what the ledger costs. */
+  /**
+   * The recipes that read it, without duplicates. A list, because it is short: one set each would dominate the ledger's
+   * cost.
+   */
   readonly readers: Recipe[] = [];
 
   constructor(dataId: DataId, buffer: StoredBuffer) {
@@ -71,12 +80,12 @@ export class StoredData {
     this.buffer = buffer;
   }
 
-  /** Whether a kernel has to run before it can be read. */
+  /** True if a kernel has to run before it can be read. */
   get needsReplay(): boolean {
     return this.isStale || this.buffer.isEvicted;
   }
 
-  /** False if it was none. */
+  /** Returns false if the recipe was not a reader. */
   removeReader(recipe: Recipe): boolean {
     const { readers } = this;
     const at = readers.lastIndexOf(recipe);
@@ -92,20 +101,20 @@ export interface Recipe {
   readonly kernel: string;
   readonly inputs: Readonly<Record<string, TensorInfo>> | readonly TensorInfo[];
   readonly attributes: KernelAttributes | undefined;
-  /** The `sequence` of the op that it was; absent for a constant. */
+  /** The `sequence` of the original op. Undefined for a constant. */
   readonly sequence?: number;
-  /** What `inputs` are on, each once. */
+  /** Data of `inputs`, without duplicates. */
   readonly sources: readonly StoredData[];
-  /** By output; undefined for one on an input's `DataId`, or that nobody needs any more. */
+  /** Data of each output. Undefined for an output on an input's `DataId`, and for one that is no longer needed. */
   readonly outputs: (StoredData | undefined)[];
-  /** Whether its outputs live in an input's buffer. */
+  /** True if its outputs share an input's buffer. */
   readonly isView: boolean;
-  /** How often it has run, and when last, in ms: what it costs to recompute. */
+  /** Cost of a recomputation in milliseconds, from the latest run. */
   costMs: number;
-  /** Its place among the ops of the pass. */
+  /** Index of the op in the pass. */
   readonly op: number;
-  /** Its place in the plan; -1 for none. */
+  /** Index in the plan, or -1. */
   planned: number;
-  /** For what JavaScript filled: then there is no kernel. */
+  /** Data that JavaScript filled, without a kernel. */
   readonly constant?: ConstantData;
 }

@@ -3,9 +3,10 @@ import { isKnown, nameBackends } from "@remat/dispatch-hook/backends";
 import { RematError } from "@remat/trace";
 
 /**
- * Refuses the backends under whose tensors data cannot be evicted.
+ * Rejects backends whose data cannot be evicted under living tensors.
  *
  * @throws RematError `BACKEND_UNSUPPORTED`
+ *
  * @internal
  */
 export function checkBackend(): void {

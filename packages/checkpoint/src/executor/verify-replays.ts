@@ -6,10 +6,12 @@ import type { Recipe } from "./stored-data.js";
 let open = 0;
 
 /**
- * Verifies replays: from here on each kernel that is replayed runs twice, and the bits of both results are compared: to find a kernel that is not what it was declared to
- * be, or a backend that is not repeatable. Slow. `REMAT_VERIFY_REPLAYS=1` in the environment does the same. Returns what ends it.
+ * Verifies replays from now on. Each replayed kernel runs twice, and both results are compared bitwise. This finds
+ * kernels whose declaration is wrong, and backends that are not repeatable. It is slow. The environment variable
+ * `REMAT_VERIFY_REPLAYS=1` does the same.
  *
- * The pass throws `RematError` `REPLAY_DIFFERS`, naming the kernel, where they differ.
+ * If the results differ, the pass fails with a `RematError` with code `REPLAY_DIFFERS` that names the kernel. Returns a
+ * function that ends the verification.
  *
  * @example
  * const stop = verifyReplays();
@@ -25,17 +27,13 @@ export function verifyReplays(): () => void {
   };
 }
 
-/** @internal */
+/** True if replays are verified. @internal */
 export const isVerifying = (): boolean =>
   open > 0 ||
   (globalThis as { process?: { env?: Record<string, string | undefined> } }).process?.env?.["REMAT_VERIFY_REPLAYS"] ===
     "1";
 
-/**
- * Replays once more a recipe that has just been replayed into `into`, and compares.
- *
- * @internal
- */
+/** Replays a recipe again that was just replayed into `into`, and compares the results. @internal */
 export function verifyReplay(recipe: Recipe, into: readonly (DataId | undefined)[]): void {
   const made = into.filter((dataId) => dataId !== undefined);
   const before = made.map(bitsOf);
@@ -52,7 +50,7 @@ export function verifyReplay(recipe: Recipe, into: readonly (DataId | undefined)
   );
 }
 
-/** Read past the engine, which would tell everybody; copied, since a backend may hand out what it holds. */
+/** Reads past the engine, so that no mode notices. Copies the bytes, since a backend may return its own array. */
 function bitsOf(dataId: DataId): Uint8Array {
   const { buffer, byteOffset, byteLength } = backend().readSync(dataId) as Float32Array;
   return new Uint8Array(buffer, byteOffset, byteLength).slice();

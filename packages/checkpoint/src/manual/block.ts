@@ -5,7 +5,7 @@ import type { CheckpointedOp, SavePolicy } from "./save-policies.js";
 /** A kernel call of a block. @internal */
 export interface BlockRecipe {
   readonly recipe: Recipe;
-  /** Counts up in the order of the forward pass. */
+  /** Increases in the order of the forward pass. */
   readonly order: number;
   readonly kernel: string;
   readonly attributes: KernelAttributes | undefined;
@@ -15,16 +15,17 @@ export interface BlockRecipe {
 /** One run of a checkpointed block. @internal */
 export interface Block extends CheckpointedBlock {
   readonly policy: SavePolicy;
-  /** What ran in it, in order; of a block inside it only what made its results. */
+  /** The recipes that ran in the block, in order. For a nested block only those that made its results. */
   readonly recipes: BlockRecipe[];
-  /** The `sequence` of each op that ran in it, and in blocks inside it. */
+  /** The `sequence` of each op that ran in the block and in nested blocks. */
   readonly ops: number[];
   isOver: boolean;
 }
 
 /**
- * What has to be recomputed, in order, so that everything evicted in which a tensor of the block lives is there: the kernels that made it, and those
- * that made what these read. With what is made on the way only, and after which of them it can be evicted again.
+ * Returns the kernels to recompute, in order, to restore all evicted data of the block that a tensor uses. These are
+ * the kernels that made the data, and those that made their inputs. For each it lists the intermediate buffers that can
+ * be evicted again afterwards.
  *
  * @internal
  */

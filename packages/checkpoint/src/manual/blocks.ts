@@ -9,8 +9,9 @@ import { type Block, type BlockRecipe, recomputationOf } from "./block.js";
 import { namesOf, type SavePolicy } from "./save-policies.js";
 
 /**
- * Evicts what blocks make when they are over, except for their results and what their policy saves; the first touch in the backward pass
- * recomputes all of it that is still needed. What runs outside of blocks is left as it is.
+ * Evicts the data of checkpointed blocks when they end, except for their results and the data that their policy saves.
+ * The first read in the backward pass recomputes everything that is still needed. Ops outside of blocks are not
+ * affected.
  *
  * @internal
  */
@@ -22,7 +23,7 @@ export class Blocks implements Policy {
   private phase: number = Phase.forward;
   private isRecomputing = false;
 
-  /** Whether blocks can be checkpointed now: inside a forward pass of which gradients are wanted. */
+  /** True if blocks can be checkpointed now. This requires a forward pass inside a gradient computation. */
   get isActive(): boolean {
     return this.ledger !== undefined && this.phase === Phase.forward;
   }
@@ -34,7 +35,9 @@ export class Blocks implements Policy {
     return block;
   }
 
-  /** `block` is over; `results` is what it hands out, undefined if it failed. Blocks left open inside it are over, too. */
+  /**
+   * Ends `block`. `results` are its outputs, or undefined if it failed. Nested blocks that are still open end as well.
+   */
   exit(block: Block, results: readonly Tensor[] | undefined): void {
     const at = this.running.indexOf(block);
     if (at < 0) return;
@@ -45,7 +48,7 @@ export class Blocks implements Policy {
     }
   }
 
-  /** Evicts what the block made besides its results and what it saves. */
+  /** Evicts the block's data, except for its results and saved data. */
   private evict(block: Block, results: readonly Tensor[]): void {
     const { ledger } = this;
     if (ledger === undefined) return;
@@ -55,7 +58,7 @@ export class Blocks implements Policy {
       for (const data of made.recipe.outputs) {
         if (data === undefined) continue;
         const { buffer } = data;
-        // A view of what is not the block's, such as its input: who made that decides.
+        // A view of outside data, such as the block's input. Its owner decides about eviction.
         if (!own.has(buffer.data[0]?.maker)) continue;
         if (handedOut.has(buffer)) this.running.at(-1)?.recipes.push(made);
         else if (buffer.isEvictable && !this.isSaved(block, buffer)) ledger.evict(buffer);
@@ -78,7 +81,7 @@ export class Blocks implements Policy {
     this.phase = phase;
   }
 
-  /** Of ops outside of blocks only views of what blocks made matter: they are evicted, and refreshed, with it. */
+  /** Outside of blocks only views of block data matter, since they are evicted and refreshed with it. */
   isNoted({ outputs }: OpDone): boolean {
     const { ledger, running } = this;
     if (ledger === undefined) return false;
@@ -110,7 +113,7 @@ export class Blocks implements Policy {
 
   replaying(): void {}
 
-  /** In the backward pass the whole block is recomputed once; before, only what is touched. */
+  /** In the backward pass the whole block is recomputed at once. Before that, only data that is read. */
   recomputing(buffer: StoredBuffer): boolean {
     const { ledger, phase } = this;
     const block = this.blockOf.get(buffer);

@@ -6,21 +6,27 @@ import type { Block } from "./block.js";
 import { checkPolicy, enterBlock, exitBlock, unwatchBlocks, watchBlocks } from "./checkpoint.js";
 import { type SavePolicy, saveNothing } from "./save-policies.js";
 
+/** Options of `checkpointLayers`. */
 export interface CheckpointLayersOptions {
-  /** What is saved inside; left out, nothing. */
+  /** Which ops inside the blocks are saved. Default: none. */
   readonly policy?: SavePolicy;
-  /** How flat models get blocks to name; left out, `auto`: `block_1` is all layers whose names begin with it. */
+  /**
+   * How layers of flat models are grouped into blocks. Default: `auto`, where `block_1` stands for all layers whose
+   * names begin with it.
+   */
   readonly grouping?: Grouping;
 }
 
 /**
- * Makes blocks of the layers and groups of layers of `model` that match `pattern`: their inside is recomputed in the backward pass, as with
- * `checkpoint`. Neither the model nor its results change. Returns what ends it.
+ * Wraps layers, or groups of layers, of `model` that match `pattern` in activation checkpointing. The backward pass
+ * recomputes their inside, as with `checkpoint`. The model and its results do not change. Returns a function that ends
+ * it.
  *
- * `pattern` is compared with a layer's name, or, where it has dots, with the FQN below the model; `*` stands for anything but a dot. Of modules
- * inside each other only the outermost that match are blocks.
+ * `pattern` is compared with a layer's name or, if it contains dots, with the FQN below the model. `*` matches anything
+ * except a dot. Among nested matches only the outermost become blocks.
  *
- * @throws RematError `ARGUMENT`; `NO_LAYERS` where nothing matches, with the names that there are
+ * @throws RematError `ARGUMENT` for invalid arguments, `NO_LAYERS` if nothing matches (the message lists the available
+ * names)
  * @example
  * const end = checkpointLayers(model, "block_*", { policy: saveMatmuls });
  * await model.fit(x, y);

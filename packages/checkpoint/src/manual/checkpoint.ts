@@ -17,7 +17,7 @@ import { type SavePolicy, saveNothing } from "./save-policies.js";
 
 const blocks = new Blocks();
 
-/** Leaves passes to what decides for itself what is recomputed, as a plan and a budget do. */
+/** Runs blocks as plain functions if a plan or a budget decides on recomputation. */
 class BlockExecutor extends Executor {
   override get decidesCheckpointing(): boolean {
     return false;
@@ -59,23 +59,24 @@ class BlockExecutor extends Executor {
 
 const executor = new BlockExecutor(blocks);
 let close: CloseMode | undefined;
-/** Who has blocks now. */
+/** Callers that have blocks now. */
 const watchers = new Set<object>();
 
-/** From here on passes recompute their blocks; until `unwatchBlocks` was called for each watcher. @internal */
+/** Enables recomputation of blocks until each watcher has called `unwatchBlocks`. @internal */
 export function watchBlocks(watcher: object): void {
   watchers.add(watcher);
   close ??= openDispatchMode(executor);
 }
 
-/** Closes the hook where nobody has blocks any more. @internal */
+/** Removes a watcher, and closes the hook after the last one. @internal */
 export function unwatchBlocks(watcher: object): void {
   watchers.delete(watcher);
   if (watchers.size === 0) endCheckpointing();
 }
 
 /**
- * Ends all checkpointing by hand, of functions and of layers: they run as they are, and the engine is as before.
+ * Ends all manual activation checkpointing of functions and layers. They then run without recomputation, and the engine
+ * is restored.
  *
  * @example
  * endCheckpointing();
@@ -86,30 +87,34 @@ export function endCheckpointing(): void {
   close = undefined;
 }
 
-/** Refuses a policy that is no function. @internal */
+/** Rejects a policy that is not a function. @internal */
 export function checkPolicy(name: string, policy: unknown): void {
   checkArgument(typeof policy === "function", name, policy, "a function that tells what to save, such as saveMatmuls");
 }
 
-/** Begins a block, or returns undefined where none can be: outside of a forward pass of which gradients are wanted. @internal */
+/** Begins a block. Returns undefined outside of a forward pass that computes gradients. @internal */
 export const enterBlock = (name: string, policy: SavePolicy, inputs: readonly Tensor[]): Block | undefined =>
   blocks.isActive ? blocks.enter(name, policy, inputs) : undefined;
 
-/** @internal */
+/** Ends a block. @internal */
 export const exitBlock = (block: Block, results: readonly Tensor[] | undefined): void => blocks.exit(block, results);
 
 /**
- * Returns a block whose inside is recomputed in the backward pass: when `fn` is over, what it made is evicted, except for its results and what `policy`
- * saves, and recomputed when the backward pass first needs any of it. Kernels are replayed, not `fn`: no side effect repeats, a dropout mask
- * stays as it was drawn, moving statistics are updated once, weights and whatever else `fn` closes over get their gradients, and values are the
- * same to the bit. Blocks may stand in layers and in other blocks. As `torch.utils.checkpoint` and `jax.checkpoint`.
+ * Wraps `fn` in activation checkpointing. When `fn` returns, its intermediate results are evicted, except for its
+ * outputs and the data that `policy` saves. The backward pass recomputes them when it first needs one. This corresponds
+ * to `torch.utils.checkpoint` and `jax.checkpoint`.
  *
- * Wrap before the gradient is taken: a block wrapped while a forward pass runs recomputes from the next on. Under `applyPlan` or
- * `withMemoryBudget` a block is an ordinary function, since these decide, and so it is in a trace that is to be planned (`traceFakeStep` of
- * `@remat/tracer` with `checkpointing: "free"`); other traces show what is recomputed, in fake mode too. `endCheckpointing` ends it.
+ * Recomputation replays kernels and does not call `fn` again. So side effects do not repeat, dropout masks stay the
+ * same, moving statistics are updated once, and results are bitwise identical. Weights and other tensors that `fn`
+ * closes over get their gradients. Blocks may be used in layers and in other blocks.
  *
- * @param fn takes anything, returns a tensor, or tensors in lists and objects; synchronous
- * @throws RematError `BACKEND_UNSUPPORTED`, when a gradient is taken, on backends other than tfjs's own
+ * Wrap before you take the gradient. A block wrapped during a forward pass recomputes from the next pass on. Under
+ * `applyPlan` or `withMemoryBudget`, which make these decisions themselves, a block is a plain function. The same holds
+ * in a trace meant for planning (`traceFakeStep` of `@remat/tracer` with `checkpointing: "free"`). Other traces show
+ * the recomputation, also in fake mode. `endCheckpointing` ends it.
+ *
+ * @param fn takes any arguments and returns a tensor, or tensors in lists and objects; must be synchronous
+ * @throws RematError `BACKEND_UNSUPPORTED` when a gradient is taken on a third-party backend
  * @example
  * const block = checkpoint((x) => tf.relu(tf.matMul(tf.gelu(tf.matMul(x, w1)), w2)), saveMatmuls);
  * optimizer.minimize(() => loss(block(block(x))));

@@ -2,16 +2,17 @@ import { formatTable } from "@remat/trace/text";
 import type { Tensor } from "@tensorflow/tfjs-core";
 import { type SavedTensor, type SavedTensorsOptions, savedTensors } from "./saved-tensors.js";
 
+/** Options of `printSavedTensors`. */
 export interface PrintSavedTensorsOptions extends SavedTensorsOptions {
-  /** Where lines go; left out, `console.log`. */
+  /** Receives the text. Default: `console.log`. */
   readonly print?: (text: string) => void;
 }
 
 /**
- * Prints what would be held for the backward pass of `fn`, by buffer: what it is, who made it, whose gradient needs it. As JAX's
- * `print_saved_residuals`.
+ * Prints the tensors that autograd saves for the backward pass of `fn`, by buffer: shape, bytes, the op that made it,
+ * and the ops whose gradients need it. Corresponds to JAX's `print_saved_residuals`.
  *
- * @throws RematError `NO_GRADIENT` where no x leads to the result of `fn`
+ * @throws RematError `NO_GRADIENT` if the result of `fn` does not depend on any of `xs`
  * @example
  * printSavedTensors(() => tf.losses.softmaxCrossEntropy(labels, model.apply(x, { training: true })), { model });
  */
@@ -21,7 +22,7 @@ export function printSavedTensors(fn: () => Tensor, options: PrintSavedTensorsOp
   print(formatSavedTensors(savedTensors(fn, rest)));
 }
 
-/** Returns the list as a table, with the sum of what is held beyond weights and data above it. */
+/** Returns the list as a table, preceded by the total of saved bytes without weights and data. */
 export function formatSavedTensors(held: readonly SavedTensor[]): string {
   const made = held.filter(({ origin }) => origin === "op");
   const bytes = made.reduce((sum, tensor) => sum + tensor.bytes, 0);

@@ -1,20 +1,25 @@
 import type { KernelAttributes } from "@remat/dispatch-hook";
 import type { DataId, DataType, Tensor } from "@tensorflow/tfjs-core";
 
-/** An op of a checkpointed block, as a policy sees it when the block is over. */
+/** An op of a checkpointed block, as a policy sees it when the block ends. */
 export interface CheckpointedOp {
-  /** tfjs kernel name: `_FusedMatMul`, `Conv2D`. */
+  /** TensorFlow.js kernel name, such as `_FusedMatMul` or `Conv2D`. */
   readonly kernel: string;
+  /** Attributes of the kernel call. */
   readonly attributes: KernelAttributes | undefined;
+  /** Shape, dtype and bytes of each output. */
   readonly outputs: readonly { readonly shape: readonly number[]; readonly dtype: DataType; readonly bytes: number }[];
-  /** Names that `named` gave to what it made. */
+  /** Names given to its outputs with `named`. */
   readonly names: ReadonlySet<string>;
 }
 
-/** Says of each op of a block whether what it makes is saved. What is not is recomputed in the backward pass. */
+/** Decides for each op of a block whether its outputs are saved. The backward pass recomputes the rest. */
 export type SavePolicy = (op: CheckpointedOp) => boolean;
 
-/** Saves nothing inside a block: the least memory, and at most one more forward pass of it. As `torch.utils.checkpoint` without a policy. */
+/**
+ * Saves nothing inside a block. This needs the least memory and at most one more forward pass of the block. Corresponds
+ * to `torch.utils.checkpoint` without a policy.
+ */
 export const saveNothing: SavePolicy = () => false;
 
 const products: ReadonlySet<string> = new Set([
@@ -30,11 +35,14 @@ const products: ReadonlySet<string> = new Set([
   "Conv3DBackpropInputV2",
 ]);
 
-/** Saves what matrix products and convolutions make, and recomputes the rest, which is cheap. As JAX's `dots_saveable`. */
+/**
+ * Saves outputs of matrix products and convolutions, and recomputes the rest, which is cheap. Corresponds to JAX's
+ * `dots_saveable`.
+ */
 export const saveMatmuls: SavePolicy = ({ kernel }) => products.has(kernel);
 
 /**
- * Saves what `named` gave one of these names. As JAX's `save_only_these_names`.
+ * Saves tensors that `named` gave one of these names. Corresponds to JAX's `save_only_these_names`.
  *
  * @example
  * const block = checkpoint((x) => attend(named("qkv", tf.matMul(x, w))), saveNamed("qkv"));
@@ -47,7 +55,7 @@ const namesOfData = new WeakMap<DataId, Set<string>>();
 const noNames: ReadonlySet<string> = new Set();
 
 /**
- * Names a tensor for `saveNamed`, and returns it. As JAX's `checkpoint_name`.
+ * Names a tensor for `saveNamed`, and returns it. Corresponds to JAX's `checkpoint_name`.
  *
  * @example
  * const qkv = named("qkv", tf.matMul(x, w));
@@ -59,5 +67,5 @@ export function named<T extends Tensor>(name: string, tensor: T): T {
   return tensor;
 }
 
-/** @internal */
+/** Returns the names given to the data. @internal */
 export const namesOf = (dataId: DataId): ReadonlySet<string> => namesOfData.get(dataId) ?? noNames;

@@ -14,35 +14,42 @@ import { RematError } from "@remat/trace";
 import { type DataType, type Tensor, tidy, type Variable } from "@tensorflow/tfjs-core";
 import type { LayersModel } from "@tensorflow/tfjs-layers";
 
-/** One buffer that autograd holds from the forward to the backward pass. */
+/** One buffer that autograd keeps alive from the forward to the backward pass. */
 export interface SavedTensor {
+  /** Shape of the saved tensor. */
   readonly shape: readonly number[];
+  /** Its dtype. */
   readonly dtype: DataType;
+  /** Size of the buffer in bytes. */
   readonly bytes: number;
-  /** What the buffer is: the result of an op, a weight that is there anyway, or data that JavaScript made or that was there before. */
+  /**
+   * Where the data comes from: an op, a weight that exists anyway, or data that JavaScript made or that existed before.
+   */
   readonly origin: "op" | "weight" | "data";
-  /** The kernel that made it, or the variable's name. */
+  /** The kernel that made the buffer, or the variable's name. */
   readonly madeBy: string | undefined;
-  /** FQN of the module in which it was made. */
+  /** FQN of the module that made the buffer. */
   readonly module: string | undefined;
-  /** The ops whose gradients need it, in the order in which they ran: a kernel or a composite, and its module. */
+  /** The ops whose gradients need the buffer, in execution order: kernel or composite op, and module. */
   readonly savedFor: readonly { readonly op: string; readonly module: string | undefined }[];
 }
 
+/** Options of `savedTensors` and `printSavedTensors`. */
 export interface SavedTensorsOptions {
-  /** Whose layers name the modules. */
+  /** The model whose layers name the modules. */
   readonly model?: LayersModel;
-  /** A tracker of your own, for scopes; instead of `model`. */
+  /** Your own tracker, for scopes. Replaces `model`. */
   readonly tracker?: ModTracker;
-  /** With respect to what gradients are wanted; left out, all trainable variables. */
+  /** The tensors to differentiate by. Default: all trainable variables. */
   readonly xs?: readonly Tensor[];
 }
 
 /**
- * Returns what would be held for the backward pass of `fn`: runs it once, without a backward pass, and lists by buffer what the gradients need, in the
- * order in which it is saved. What no gradient of `xs` needs is left out.
+ * Returns the tensors that autograd would save for the backward pass of `fn`. It runs `fn` once, without a backward
+ * pass, and lists the buffers that the gradients need in the order they are saved. Buffers that no gradient of `xs`
+ * needs are left out.
  *
- * @throws RematError `NO_GRADIENT` where no x leads to the result of `fn`
+ * @throws RematError `NO_GRADIENT` if the result of `fn` does not depend on any of `xs`
  * @example
  * const held = savedTensors(() => tf.losses.meanSquaredError(y, model.apply(x, { training: true })), { model });
  * const bytes = held.filter(({ origin }) => origin === "op").reduce((sum, { bytes }) => sum + bytes, 0);
@@ -57,7 +64,7 @@ export function savedTensors(fn: () => Tensor, options: SavedTensorsOptions = {}
       withDispatchModeSync(observer, () =>
         tidy(() => {
           let held: SavedTensor[] = [];
-          // The result goes with the tidy; what is told of it is plain.
+          // The tidy disposes of the result, but the description is plain data.
           forwardOnTape(fn, options.xs ?? trainableVariables(), ({ saved }) => {
             if (saved.length === 0)
               throw new RematError(
@@ -83,7 +90,7 @@ interface Maker {
 }
 
 class SavedTensorObserver implements DispatchObserver {
-  /** Made by the op that is about to be done. */
+  /** Storages of the op that is about to end. */
   private readonly unnamed = new Set<Storage>();
   private readonly makers = new Map<Storage, Maker>();
   private readonly purposes = new Map<Tensor, { readonly op: string; readonly module: string | undefined }>();

@@ -2,7 +2,8 @@ import { forEachInput, type KernelInputs } from "@remat/dispatch-hook";
 import { formatBytes } from "@remat/trace/text";
 
 /**
- * Knows what is about to run, and puts it into words for who has no room for it: not before, since that is asked of every op.
+ * Remembers the next op, data or update, and describes it if it does not fit. The description is built only on failure,
+ * because this runs for every op.
  *
  * @internal
  */
@@ -39,7 +40,7 @@ export class ComingWork {
   }
 }
 
-/** Says for a person which op it is. @internal */
+/** Describes an op for an error message. @internal */
 export function describeOp(kernel: string, inputs: KernelInputs): string {
   const shapes: string[] = [];
   forEachInput(inputs, ({ shape }) => shapes.push(`[${shape.join(",")}]`));

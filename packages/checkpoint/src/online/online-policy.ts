@@ -16,29 +16,31 @@ import { unknownScratchBytes } from "../update/rehearsal-backend.js";
 import { ComingWork } from "./coming-work.js";
 import { Victims } from "./victims.js";
 
-/** Bytes that are alive now, by buffer. */
+/** Bytes alive now, by buffer. */
 interface LiveBytes {
   readonly liveBytes: number;
 }
 
-/** Who knows more of the pass than its ops so far. */
+/** Knowledge of the pass beyond the ops so far. */
 interface Outlook {
-  /** Frees what waits for kernels that are queued: asked before room is made by other means. */
+  /** Frees memory that waits for queued kernels. Called before anything is evicted. */
   settle(): void;
-  /** Asked before what there is no room for, and would hold `neededBytes` in all, is refused: whether there is more room after all; the budget is larger then. */
+  /** Called before an op that needs `neededBytes` in total is rejected. Returns whether the budget has grown. */
   lift(neededBytes: number): boolean;
-  /** Whether nothing will have to be evicted, so that nothing is held to recompute it. */
+  /** True if nothing will have to be evicted, so that inputs for recomputation need not be kept. */
   isRoomy(): boolean;
-  /** There is room for that many bytes more. */
+  /** Memory for this many more bytes is available. */
   roomMade(bytes: number): void;
 }
 
 const noOutlook: Outlook = { settle: () => {}, lift: () => false, isRoomy: () => false, roomMade: () => {} };
 
 /**
- * Keeps live bytes within a budget without a plan: before an op runs the room for what it makes is there, by evicting what is large, has not
- * been used for long and is cheap to recompute. Source: dynamic tensor rematerialization (Kirisame et al., 2021), h_DTR with the evicted
- * neighbours that recomputing it needs.
+ * Keeps live bytes within a budget without a plan. Before an op runs, it makes memory available by evicting buffers
+ * that are large, have not been used for long and are cheap to recompute.
+ *
+ * Source: dynamic tensor rematerialization (Kirisame et al., 2021), h_DTR including the evicted neighbours that
+ * recomputation needs.
  *
  * @internal
  */
@@ -46,7 +48,10 @@ export class OnlinePolicy implements Policy {
   private ledger: Ledger | undefined;
   private clock = 0;
   private readonly lastUse = new Map<StoredBuffer, number>();
-  /** Of what is evicted, the milliseconds that recomputing it would have taken when it was: its kernel's, and those of what else was evicted. */
+  /**
+   * For each evicted buffer, its recomputation time in milliseconds at the time of eviction: its own kernel plus other
+   * evicted inputs.
+   */
   private readonly recomputeMs = new Map<StoredBuffer, number>();
   private readonly victims = new Victims();
   private isEnding = false;
@@ -55,7 +60,7 @@ export class OnlinePolicy implements Policy {
   /** May change between passes. */
   private readonly limit: { readonly limitBytes: number };
   private readonly meter: LiveBytes;
-  /** Whether to refuse what there is no room for; else it runs all the same. */
+  /** Whether to reject an op that does not fit. Otherwise it runs anyway. */
   private readonly isStrict: boolean;
   private readonly outlook: Outlook;
 
@@ -75,7 +80,7 @@ export class OnlinePolicy implements Policy {
     this.ledger = ledger;
   }
 
-  /** The ledger recomputes what lives on; that must not be evicted any more. */
+  /** The ledger recomputes data of surviving tensors, which must not be evicted any more. */
   passOver(): void {
     this.isEnding = true;
     this.lastUse.clear();
@@ -83,7 +88,7 @@ export class OnlinePolicy implements Policy {
     this.victims.clear();
   }
 
-  /** From here on nothing can be evicted, and the budget is kept all the same. */
+  /** Nothing can be evicted from here on, but the budget still applies. */
   passEnded(): void {
     this.ledger = undefined;
     this.isEnding = false;
@@ -98,7 +103,7 @@ export class OnlinePolicy implements Policy {
     if (bytes !== undefined && bytes > 0) this.makeRoom(bytes);
   }
 
-  /** An op has run that nobody watched: what it has made may have no room. */
+  /** The output of an unwatched op may already exceed the budget. */
   opUnforeseen(kernel: string, inputs: KernelInputs): void {
     this.coming.isOp(kernel, inputs);
     this.makeRoom(0);
@@ -109,18 +114,21 @@ export class OnlinePolicy implements Policy {
     this.makeRoom(bytes);
   }
 
-  /** An update of the weights is about to run that holds that many bytes more, and frees nothing. */
+  /** Makes memory available for a weight update that needs this many more bytes and frees nothing. */
   updateComing(optimizer: object, bytes: number): void {
     this.coming.isUpdate(optimizer);
     this.makeRoom(bytes);
   }
 
-  /** Whether that many bytes more are within the budget as it is. */
+  /** True if this many more bytes fit in the current budget. */
   hasRoom(bytes: number): boolean {
     return this.meter.liveBytes + bytes <= this.limit.limitBytes;
   }
 
-  /** What the backward pass makes is needed soon, or a result; a view of something else goes with it. */
+  /**
+   * Outputs of the backward pass are needed soon, or are results. Only views of known buffers matter, since they are
+   * evicted with them.
+   */
   isNoted({ phase, outputs }: OpDone): boolean {
     if (phase === Phase.forward) return true;
     const { ledger } = this;
@@ -133,11 +141,11 @@ export class OnlinePolicy implements Policy {
     const now = this.clock++;
     for (const { dataId } of inputTensors) this.use(ledger.get(dataId)?.buffer, now);
     for (const { dataId } of outputs) this.use(ledger.get(dataId)?.buffer, now);
-    // An op whose outputs could not be told beforehand.
+    // The outputs of this op could not be predicted.
     if (this.meter.liveBytes > this.limit.limitBytes) this.makeRoom(0);
   }
 
-  /** Only recipes read it: it is recomputed if they are replayed. */
+  /** Only recipes read the buffer, and replaying them recomputes it. */
   bufferUnused(buffer: StoredBuffer): void {
     if (buffer.isEvictable) this.evict(buffer);
     else if (this.outlook.isRoomy()) this.ledger?.free(buffer);
@@ -181,14 +189,14 @@ export class OnlinePolicy implements Policy {
     if (bytes > 0) this.outlook.roomMade(bytes);
   }
 
-  /** The lower, the sooner it is evicted; infinite for what is not. */
+  /** Buffers with the lowest score are evicted first. Infinite for buffers that cannot be evicted. */
   private readonly scoreOf = (buffer: StoredBuffer): number => {
     if (!buffer.isEvictable || buffer.bytes === 0 || (this.isEnding && buffer.isUsed)) return Number.POSITIVE_INFINITY;
     const staleness = this.clock - (this.lastUse.get(buffer) ?? 0) + 1;
     return this.costOf(buffer) / (buffer.bytes * staleness);
   };
 
-  /** Never 0, so that of those that cost nothing the large and stale are evicted first. */
+  /** Never 0, so that among free recomputations the large and stale buffers go first. */
   private costOf({ data }: StoredBuffer): number {
     const maker = data[0]?.maker;
     if (maker === undefined) return Number.POSITIVE_INFINITY;
@@ -202,7 +210,7 @@ export class OnlinePolicy implements Policy {
     this.ledger?.evict(buffer);
   }
 
-  /** Frees something that is held only to recompute what is there anyway. */
+  /** Frees a buffer that only serves to recompute data that is in memory anyway. */
   private freeOne(ledger: Ledger): boolean {
     for (const buffer of ledger.allBuffers)
       if (!buffer.isEvicted && !buffer.isUsed && buffer.bytes > 0 && ledger.free(buffer)) return true;
@@ -226,6 +234,6 @@ export class OnlinePolicy implements Policy {
   }
 }
 
-/** What kernels of some backends hold while they run is allowed for, since nobody knows it. */
+/** Some backends have unknown scratch memory, for which an allowance is added. */
 const nothingLessDoes = (): string =>
   unknownScratchBytes(1) === 0 ? "no budget below that does" : "none much below that does";

@@ -1,23 +1,27 @@
 import type { StoredBuffer } from "../executor/stored-data.js";
 
-/** Of all that could be evicted, the part that is kept from one look at everything to the next. */
+/** Share of the evictable buffers that is kept as candidates from one scan to the next. */
 const keptShare = 1 / 16;
-/** And at least of all that is looked at, most of which may be evicted: else every look is for few. */
+/**
+ * Minimum share of all scanned buffers, most of which may be evicted already. Otherwise each scan would yield few
+ * candidates.
+ */
 const keptShareOfAll = 1 / 64;
 
 /**
- * Tells what to evict next, by a score of which the least goes first. To look at every buffer for each would take the square of their number, so that the best sixteenth is
- * kept: of these the next is taken whose score, as it is by then, is still within it. A look at everything follows when none is left, or as many ops have run.
+ * Chooses the next buffer to evict, lowest score first. Scanning all buffers for each eviction would be quadratic. So a
+ * scan keeps the best sixteenth, and the next candidate is taken whose current score is still within that range. A new
+ * scan follows when none is left, or after as many ops.
  *
  * @internal
  */
 export class Victims {
-  /** The best last. */
+  /** Best last. */
   private kept: StoredBuffer[] = [];
   private worstKept = 0;
   private staleFrom = 0;
 
-  /** @param clock counts ops */
+  /** @param clock number of ops so far */
   next(
     from: { readonly allBuffers: Iterable<StoredBuffer> },
     clock: number,

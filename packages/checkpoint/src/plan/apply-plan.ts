@@ -29,53 +29,58 @@ import { type ChosenPlan, PlanChoice } from "./plan-choice.js";
 import { type LeftPlan, PlanFollower } from "./plan-follower.js";
 import { scriptOfPlan } from "./plan-script.js";
 
+/** Options of `applyPlan` and `withPlan`. */
 export interface ApplyPlanOptions {
   /**
-   * What to do at the first op that differs from the plan: `refuse`, the default, throws; `store` follows the plan no further in that step and
-   * keeps what it would have evicted, so that the step is right and takes more memory. What random numbers went into is then held as long as
-   * any tensor lives in it. A step that differs from its first op on is released early.
+   * What to do at the first op that differs from the plan. `refuse`, the default, throws `PLAN_MISMATCH`. `store` stops
+   * following the plan in that step and evicts nothing more, so the step is correct but uses more memory. Inputs of
+   * random ops then stay alive as long as a tensor uses them. A step that differs from its first op on runs with early
+   * release.
    */
   readonly onMismatch?: "refuse" | "store";
   /**
-   * Whether a plan that offloads is followed where the device's memory is the host's, too: there it saves nothing, and what is copied counts as gone. For
-   * tests and simulations; otherwise such a plan is refused there.
+   * Whether to follow a plan that offloads even if the device computes in host memory. Offloading saves nothing there,
+   * but copied data counts as freed. For tests and simulations. Default: such a plan is rejected.
    */
   readonly offloadsOnHost?: boolean;
 }
 
-/** What a step under a plan came to. */
+/** Report of one forward and backward pass under a plan. */
 export interface StepReport extends PassReport {
   /** The plan that the step followed to its end. */
   readonly plan: Plan | undefined;
-  /** Where the step left the plan. */
+  /** The first op that differed from the plan, if any. */
   readonly mismatch: PlanMismatch | undefined;
 }
 
-/** A plan that is being followed. */
+/** A plan in force. */
 export interface PlanExecution {
-  /** Of the last forward and backward pass; undefined before the first. */
+  /** Report of the last forward and backward pass. Undefined before the first. */
   readonly lastStep: StepReport | undefined;
-  /** The most bytes alive at any moment since it was applied, updates of the weights included. */
+  /** Peak memory in bytes since the plan was applied, including weight updates. */
   readonly peakBytes: number;
-  /** Ends it: the engine is as before. A second call does nothing. */
+  /** Ends the plan and restores the engine. A second call does nothing. */
   close(): void;
 }
 
 /**
- * Applies a plan: from here on every forward and backward pass follows it. What it does not save is evicted after the step that says so, in the
- * forward pass too, and recomputed by replaying kernels where it says so. Losses, gradients and weights are those of stock to the bit, and
- * nothing in the model changes: the data goes under living tensors. What is touched against the plan (`dataSync` in the middle, another op) is
- * recomputed at once. Gradients and saved tensors are released early besides.
+ * Applies a plan to every forward and backward pass from now on. Data that the plan does not save is evicted when the
+ * plan says so, also in the forward pass, and recomputed by replaying kernels.
  *
- * Of several plans, such as those of two models that train in turn, each pass follows the one that begins as it does; where several do, the one that passes like it have
- * followed to their end before.
+ * Losses, gradients and weights are bitwise identical to those of unmodified TensorFlow.js. The model does not change,
+ * because data is evicted under living tensors. Data that is read against the plan, by `dataSync` in the middle or by
+ * another op, is recomputed at once. Gradients and saved tensors are also released early.
  *
- * Works through `tf.grads`, `tf.variableGrads`, `optimizer.minimize`, `fit`, `trainOnBatch` and custom loops.
+ * You can pass several plans, for example of two models that train in turn. Each pass follows the plan that begins like
+ * it. If several do, it follows the one that earlier passes of its kind followed to their end.
  *
- * What the plan offloads moves to host memory, and back before it is read, bit for bit; the pass waits for it.
+ * It works with `tf.grads`, `tf.variableGrads`, `optimizer.minimize`, `fit`, `trainOnBatch` and custom loops. Offloaded
+ * data moves to host memory and back before it is read, bitwise identical. The pass waits for the transfers.
  *
- * @throws RematError `BACKEND_UNSUPPORTED` on backends other than tfjs's own, and for a plan that offloads on one whose device is the host, unless
- * `offloadsOnHost` is true; `PLAN_SUBJECT` for a plan of a graph or of another framework; in a step that differs from the plan, `PLAN_MISMATCH`, unless `onMismatch` is `store`
+ * @throws RematError `BACKEND_UNSUPPORTED` on third-party backends, and for a plan that offloads if the device computes
+ * in host memory (unless `offloadsOnHost` is true)
+ * @throws RematError `PLAN_SUBJECT` for a plan of a graph or of another framework
+ * @throws RematError `PLAN_MISMATCH` from a step that differs from the plan, unless `onMismatch` is `store`
  * @example
  * const { point } = await planCheckpointing(trace, { budgetFraction: 0.5 });
  * const execution = applyPlan(point.plan);
@@ -91,8 +96,8 @@ export function applyPlan(plan: Plan | readonly Plan[], options: ApplyPlanOption
 }
 
 /**
- * Runs `fn`, synchronous or not, under a plan, or several, as `applyPlan` does, and ends that when `fn` is over. Other asynchronous work of the process does not
- * follow the plan.
+ * Runs `fn`, synchronous or not, under one or several plans, as `applyPlan` does, and ends the plans when `fn` is over.
+ * Other asynchronous work of the process does not follow the plan.
  *
  * @example
  * const loss = await withPlan(plan, () => model.trainOnBatch(x, y));
@@ -118,15 +123,15 @@ function checkPlanOptions(call: string, options: ApplyPlanOptions): void {
 }
 
 class PlanExecutor extends Executor {
-  /** Before the pass, or since the last one. */
+  /** Peak before the pass, or since the last one. */
   private mostBytes = 0;
   private readonly choice: PlanChoice;
-  /** A plan that offloads, where only a device with memory of its own may do so. */
+  /** The plan that requires a device with its own memory, because it offloads. */
   private readonly offloading: Plan | undefined;
 
   constructor(plan: Plan | readonly Plan[], options: ApplyPlanOptions) {
     const plans = plansOf(plan);
-    // Where none is there yet, it is asked about when the first pass begins.
+    // If there is no backend yet, it is checked when the first pass begins.
     if (getBackend()) checkBackend();
     const offloading = options.offloadsOnHost === true ? undefined : plans.find(offloads);
     if (getBackend()) checkOffloading(offloading);
@@ -190,9 +195,10 @@ const leftPlan = (
   );
 
 /**
- * Returns a list of plans, of one or several.
+ * Returns one or several plans as a list, after checking them.
  *
  * @throws RematError `PLAN_SUBJECT`
+ *
  * @internal
  */
 export function plansOf(plan: Plan | readonly Plan[]): readonly Plan[] {
@@ -202,18 +208,13 @@ export function plansOf(plan: Plan | readonly Plan[]): readonly Plan[] {
   return plans;
 }
 
-/**
- * Returns the gradients that a plan's ops compute.
- *
- * @throws RematError `PLAN_SUBJECT`
- * @internal
- */
+/** Returns the gradients that a plan's ops compute. @internal */
 export function plannedGradients({ subject }: Plan): NonNullable<DispatchPolicy["fasterGradients"]> {
   return subject.fasterGradients ?? "none";
 }
 
 function checkSubject(plan: Plan | undefined): void {
-  // JavaScript passes anything.
+  // JavaScript callers may pass anything.
   const subject: unknown = (plan as Plan | null | undefined)?.subject;
   if (typeof subject !== "object" || subject === null)
     throw new RematError(

@@ -4,9 +4,10 @@ import { offloads, type Plan, RematError } from "@remat/trace";
 import { backend, getBackend } from "@tensorflow/tfjs-core";
 
 /**
- * Refuses to follow a plan that offloads where the backend's device is the host.
+ * Rejects a plan that offloads if the backend's device is the host.
  *
  * @throws RematError `BACKEND_UNSUPPORTED`
+ *
  * @internal
  */
 export function checkOffloading(plan: Plan | undefined): void {
@@ -21,9 +22,10 @@ export function checkOffloading(plan: Plan | undefined): void {
 }
 
 /**
- * Refuses a plan that offloads for a memory budget: what it keeps to by itself it recomputes.
+ * Rejects a plan that offloads under a memory budget, which works by recomputation alone.
  *
  * @throws RematError `PLAN_SUBJECT`
+ *
  * @internal
  */
 export function refuseOffloading(plan: Plan): Plan {

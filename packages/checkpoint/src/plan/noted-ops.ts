@@ -4,15 +4,20 @@ import type { OpSequence } from "./op-sequence.js";
 import type { PlanScript } from "./plan-script.js";
 
 /**
- * Of which ops of a plan the ledger has to know. The first time that a pass follows it that is of every one; from then on only of those of the forward pass, which a step may leave and
- * keep its budget all the same, of those that are recomputed or offloaded, and of what the first time has evicted under living tensors, with what recomputing that takes. All else goes
- * with its last tensor, and as long as it is there nothing has to recompute it.
+ * Decides which ops of a plan the ledger has to record. The first pass that follows the plan records every op. Later
+ * passes record only
+ *
+ * - ops of the forward pass, since a step may leave the plan there and must still meet its budget,
+ * - ops that are recomputed or offloaded,
+ * - data that the first pass evicted under living tensors, and the inputs for recomputing it.
+ *
+ * All other data is freed with its last tensor, and nothing has to recompute it before that.
  *
  * @internal
  */
 export class NotedOps {
   private readonly isMarked: Uint8Array;
-  /** The ops with which passes begin that have been followed to their end. */
+  /** First ops of passes that have been followed to their end. */
   private readonly learned = new Set<number>();
   private isLearning = true;
 
@@ -21,7 +26,7 @@ export class NotedOps {
     for (let op = 0; op < count; op++) if (phase[op] === Phase.forward) this.isMarked[op] = 1;
     for (let step = 0; step < script.op.length; step++)
       if (script.isRecomputed[step] === 1) this.isMarked[script.op[step]] = 1;
-    // What is offloaded must be known, whoever made it.
+    // Offloaded data must be known, whichever op made it.
     if (script.offloaded.values.length === 0) return;
     const offloaded = new Set(script.offloaded.values);
     const { start } = script.values;
@@ -33,7 +38,7 @@ export class NotedOps {
     this.isLearning = !this.learned.has(start);
   }
 
-  /** A pass has been as planned to its end. */
+  /** A pass went as planned to its end. */
   passFollowed(start: number): void {
     this.learned.add(start);
   }
@@ -42,12 +47,12 @@ export class NotedOps {
     return this.isLearning || this.isMarked[op] === 1;
   }
 
-  /** An op has run that made nothing new, or what nothing can recompute. */
+  /** An op made nothing new, or nothing that can be recomputed. */
   opWithoutRecipe(op: number): void {
     if (this.isLearning) this.isMarked[op] = 1;
   }
 
-  /** A buffer is about to be evicted: what a tensor lives in, or what recomputing such takes, may have to be recomputed. */
+  /** A buffer is about to be evicted. If a tensor uses it, or recomputation needs it, it may have to be recomputed. */
   evicting(buffer: StoredBuffer): void {
     if (this.isLearning && (buffer.isUsed || this.isReadByMarked(buffer))) this.mark(buffer);
   }
@@ -67,6 +72,6 @@ export class NotedOps {
   }
 }
 
-/** What has been evicted since no tensor lives in it. */
+/** Sources that were evicted because no tensor uses them. */
 const evictedSources = ({ sources }: Recipe): StoredBuffer[] =>
   sources.map(({ buffer }) => buffer).filter((buffer) => buffer.isEvicted && !buffer.isUsed);

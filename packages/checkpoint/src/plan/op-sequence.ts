@@ -2,28 +2,28 @@ import type { OpDone } from "@remat/dispatch-hook";
 import { fingerprintOf, type Occurrence, Phase, type Rows, type TensorType, type Trace } from "@remat/trace";
 
 /**
- * The ops of a step in columns: what tells whether another step runs the same. A plan names all ops in their order, so the module call and the ordinal in it
- * follow from where an op stands.
+ * The ops of a step in columns, to check whether another step runs the same ops. A plan lists all ops in order, so an
+ * op's module call and ordinal follow from its index.
  *
  * @internal
  */
 export interface OpSequence {
   readonly count: number;
-  /** Kernels and dtypes. */
+  /** Names of kernels and dtypes. */
   readonly names: readonly string[];
-  /** By op, of `names`. */
+  /** Kernel of each op, an index into `names`. */
   readonly kernel: Int32Array;
-  /** By op, {@link Phase}. */
+  /** {@link Phase} of each op. */
   readonly phase: Uint8Array;
-  /** By op, what it makes, of the types below. */
+  /** Outputs of each op, indices of the tensor types below. */
   readonly outputs: Rows;
-  /** By type, of `names`. */
+  /** Dtype of each tensor type, an index into `names`. */
   readonly dtype: Int32Array;
-  /** By type. */
+  /** Shape of each tensor type. */
   readonly shape: Rows<Float64Array>;
 }
 
-/** Copies the ops of a trace: its tensors are the types. @internal */
+/** Copies the ops of a trace, whose tensors become the tensor types. @internal */
 export function sequenceOfTrace({ ops, tensors, strings }: Trace): OpSequence {
   const copy = <T extends Int32Array | Float64Array>({ start, values }: Rows<T>): Rows<T> => ({
     start: start.slice(),
@@ -40,7 +40,10 @@ export function sequenceOfTrace({ ops, tensors, strings }: Trace): OpSequence {
   };
 }
 
-/** Copies the ops of a trace's forward passes, which stock and early release have in common, and no types but theirs. @internal */
+/**
+ * Copies the forward ops of a trace, and only their tensor types. Unmodified TensorFlow.js and early release run the
+ * same forward ops. @internal
+ */
 export function forwardSequenceOfTrace(trace: Trace): OpSequence {
   const { ops, tensors, strings } = trace;
   const places: number[] = [];
@@ -63,7 +66,7 @@ export function forwardSequenceOfTrace(trace: Trace): OpSequence {
 
 const rowAt = ({ start, values }: Rows, row: number): number[] => [...values.subarray(start[row], start[row + 1])];
 
-/** @internal */
+/** Returns the ops of a plan in columns. @internal */
 export function sequenceOfOccurrences(ops: readonly Occurrence[]): OpSequence {
   const names = new Map<string, number>();
   const idOf = (name: string): number => names.get(name) ?? (names.set(name, names.size), names.size - 1);
@@ -91,10 +94,13 @@ function rowsOf(lists: readonly (readonly number[])[]): { start: Int32Array; val
   return { start, values: lists.flat() };
 }
 
-/** As much of an op as tells which it is. @internal */
+/** The part of an op that identifies it. @internal */
 export type RunOp = Pick<OpDone, "kernel" | "phase" | "outputs">;
 
-/** Tells whether an op that has run is the one at a place of a sequence. Asked for every op of every step: no object is made. @internal */
+/**
+ * Returns whether an op that has run is the one at index `at`. Runs for every op of every step, so it allocates
+ * nothing. @internal
+ */
 export function isOpAt(ops: OpSequence, at: number, { kernel, phase, outputs }: RunOp): boolean {
   if (at >= ops.count || ops.phase[at] !== phase || ops.names[ops.kernel[at]] !== kernel) return false;
   const first = ops.outputs.start[at];
@@ -110,11 +116,11 @@ export function isOpAt(ops: OpSequence, at: number, { kernel, phase, outputs }: 
   return true;
 }
 
-/** Returns a hash that sequences of the same ops share, and others almost surely do not. @internal */
+/** Returns a hash of a sequence. Sequences of other ops almost surely have other hashes. @internal */
 export function fingerprintOfSequence(sequence: OpSequence): string {
   const { count, names, kernel, phase, outputs, dtype, shape } = sequence;
   const hashes = new Int32Array(names.length);
-  // Names are spelled once.
+  // Each name is hashed once.
   for (let id = 0; id < hashes.length; id++)
     hashes[id] = Number.parseInt(fingerprintOf([names[id]]).slice(0, 8), 16) | 0;
   const words = new Int32Array(wordCount(sequence));
@@ -126,7 +132,7 @@ export function fingerprintOfSequence(sequence: OpSequence): string {
       const type = outputs.values[i];
       words[at++] = hashes[dtype[type]];
       for (let axis = shape.start[type]; axis < shape.start[type + 1]; axis++) words[at++] = shape.values[axis];
-      // No length is this.
+      // Ends a shape, since no axis has this length.
       words[at++] = -1;
     }
   }
@@ -142,7 +148,10 @@ function wordCount({ count, outputs, shape }: OpSequence): number {
   return words;
 }
 
-/** Two lanes of multiply and xor, as in `fingerprintOf`; in a loop without calls, since a step of 60,000 ops waits for it. */
+/**
+ * Two lanes of multiply and xor, as in `fingerprintOf`. A loop without calls, because a step of 60,000 ops waits for
+ * it.
+ */
 function hashOfWords(words: Int32Array): string {
   let a = 0xdeadbeef | 0;
   let b = 0x41c6ce57;

@@ -14,32 +14,35 @@ export interface ChosenPlan {
   readonly gradients: NonNullable<DispatchPolicy["fasterGradients"]>;
 }
 
-/** For so many sets of gradients it is known at once which plan is likely. */
+/** The most sets of gradients for which the likeliest plan is remembered. */
 const mostOrders = 64;
 
 /**
- * Follows in each pass the plan that begins as the pass does; of several the one that passes like it, as far as is known before they run, have followed to their end. A
- * pass that no plan begins as is released early: nothing is noted, evicted or recomputed in it.
+ * Chooses for each pass the plan that begins like it. If several do, it prefers the one that similar passes have
+ * followed to their end. A pass that no plan begins like runs with early release only: nothing is recorded, evicted or
+ * recomputed.
  *
  * @internal
  */
 export class PlanChoice implements Policy {
   private readonly plans: readonly ChosenPlan[];
-  /** What the pass that runs now, or ran last, has begun to follow; or, where no plan begins as it does, the one that tells so. */
+  /** The plan that the current or last pass follows. If no plan begins like the pass, the plan that detected this. */
   chosen: ChosenPlan | undefined;
-  /** Whether no plan begins as the pass does. */
+  /** True if no plan begins like the pass. */
   watchesOnly = false;
-  /** The likeliest plan first, for passes that are asked for the same gradients after a pass of the same plan. */
+  /** Likeliest plan first, for each pair of previous plan and gradients. */
   private readonly orders = new Map<string, ChosenPlan[]>();
-  /** By the gradients that passes are asked for, whether a plan has been followed to its end by any of them: not known of one that none has begun to follow. */
+  /**
+   * For each set of gradients, whether any pass followed the plan to its end. No entry if none has begun to follow it.
+   */
   private readonly tried = new Map<string, Map<ChosenPlan, boolean>>();
   private asked = "";
-  /** For the pass that is coming, or runs. */
+  /** Plans in order of likelihood for the next or current pass. */
   private order: ChosenPlan[];
-  /** Which plan the last pass has followed to its end. */
+  /** Index of the plan that the last pass followed to its end. */
   private previous = -1;
   private ledger: Ledger | undefined;
-  /** What JavaScript has made before the first op. */
+  /** Storages that JavaScript made before the first op. */
   private readonly fills: Storage[] = [];
 
   constructor(plans: readonly ChosenPlan[]) {
@@ -47,7 +50,7 @@ export class PlanChoice implements Policy {
     this.order = [...plans];
   }
 
-  /** A pass is about to start that is asked for these gradients. */
+  /** Announces a pass that computes the gradients with this key. */
   passComing(asked: string): void {
     this.asked = asked;
     this.order = this.orderFor(`${this.previous} ${asked}`);
@@ -55,18 +58,21 @@ export class PlanChoice implements Policy {
     this.watchesOnly = false;
   }
 
-  /** Those of the plan; the likeliest, as long as it is not known; where there is none, all that give the same bits. */
+  /**
+   * The gradients of the chosen plan, or of the likeliest one until it is known. Without a plan, all bitwise identical
+   * ones.
+   */
   get fasterGradients(): NonNullable<DispatchPolicy["fasterGradients"]> {
     const { chosen, watchesOnly, order } = this;
     return watchesOnly ? "equal" : (chosen ?? order[0]).gradients;
   }
 
-  /** What no plan frees; of one that is followed it is known when that goes. */
+  /** Prunes saved tensors only in passes without a plan. A plan schedules when they are freed. */
   get prunesSaved(): boolean {
     return this.chosen === undefined || this.watchesOnly;
   }
 
-  /** The plan that the last pass has followed to its end. */
+  /** The plan that the last pass followed to its end. */
   get followed(): ChosenPlan | undefined {
     const { chosen, watchesOnly } = this;
     return watchesOnly || chosen?.follower.left !== undefined ? undefined : chosen;
@@ -135,7 +141,7 @@ export class PlanChoice implements Policy {
     const { follower } = this.chosen;
     follower.passStarting(this.ledger as Ledger);
     for (const fill of this.fills) follower.dataMade(fill);
-    // Where no plan begins so, it tells what is otherwise, and may refuse.
+    // If no plan begins like this op, the first one reports the difference and may reject it.
     follower.opOver(op, recipe);
     this.watchesOnly = found === undefined;
     reconsiderPass();
@@ -156,7 +162,7 @@ export class PlanChoice implements Policy {
     if (order === undefined) {
       if (orders.size === mostOrders) orders.clear();
       const tried = this.triedBy(this.asked);
-      // What such passes have only left so far comes last.
+      // Plans that such passes have only left so far come last.
       const isLeft = (plan: ChosenPlan): number => (tried.get(plan) === false ? 1 : 0);
       orders.set(passes, (order = plans.toSorted((a, b) => isLeft(a) - isLeft(b))));
     }

@@ -7,25 +7,27 @@ import { NotedOps } from "./noted-ops.js";
 import { isOpAt, type OpSequence } from "./op-sequence.js";
 import type { PlanScript } from "./plan-script.js";
 
-/** Where a step has left its plan. @internal */
+/** The op at which a step left its plan. @internal */
 export interface LeftPlan {
   /** Index of the op. */
   readonly op: number;
   readonly found: OpSignature;
 }
 
+/** Options of `PlanFollower`. @internal */
 export interface PlanFollowerOptions {
-  /** Is told when a step leaves the plan, and may throw; left out: the step goes on, and nothing more is freed. */
+  /** Called when a step leaves the plan. It may throw. Default: the step continues, and nothing more is freed. */
   readonly onLeft?: ((left: LeftPlan) => void) | undefined;
   /**
-   * Whether what the plan has no more use for is evicted though nothing could recompute it, once the forward pass has been as planned. Otherwise, the
-   * default, a step that leaves its plan in the backward pass goes on, too.
+   * Whether to evict data that the plan no longer needs but that cannot be recomputed, once the forward pass went as
+   * planned. Default: false, so that a step can leave its plan in the backward pass as well.
    */
   readonly evictsForGood?: boolean;
 }
 
 /**
- * Follows a plan, op by op: after each step frees, offloads and reloads what it says, and recomputes what it says before the next.
+ * Follows a plan op by op. After each step it frees, offloads and reloads data as planned, and before the next step it
+ * recomputes.
  *
  * @internal
  */
@@ -34,29 +36,31 @@ export class PlanFollower implements Policy {
   private readonly script: PlanScript;
   private readonly options: PlanFollowerOptions;
   left: LeftPlan | undefined;
-  /** By op: 1 for the last of a pass. What is freed then outlives the pass, or goes with it. */
+  /** 1 for each op that is the last of a pass. Data freed there outlives the pass, or goes with it. */
   private readonly isPassEnd: Uint8Array;
-  /** By op, the step that is its first run, and the last that recomputes it (-1 for none). */
+  /** For each op, the step that first runs it. */
   private readonly stepOfOp: Int32Array;
+  /** For each op, the last step that recomputes it, or -1. */
   private readonly lastRecomputation: Int32Array;
   private readonly noted: NotedOps;
   private passes = 0;
   private ledger!: Ledger;
   private op = 0;
-  /** The op with which the pass begins. */
+  /** First op of the pass. */
   private start = 0;
   private step = 0;
   private isFollowing = false;
-  /** By op that is recomputed. */
+  /** Recipe of each op that is recomputed. */
   private readonly recipes: (Recipe | undefined)[];
-  /** What could be freed but for something else that depends on it. */
+  /** Buffers that cannot be freed yet because other data depends on them. */
   private readonly waiting = new Set<StoredBuffer>();
   private hasNews = false;
   private isBackward = false;
-  /** What JavaScript has made since the last op, and by source of the plan what it has proved to be. */
+  /** Storages that JavaScript made since the last op. */
   private readonly fills: Storage[] = [];
+  /** Buffer of each source of the plan, once identified. */
   private readonly sources: (StoredBuffer | undefined)[];
-  /** By value that a step frees. */
+  /** Buffer of each value that a step frees. */
   private readonly made: (StoredBuffer | undefined)[];
 
   constructor(ops: OpSequence, script: PlanScript, options: PlanFollowerOptions = {}) {
@@ -64,7 +68,7 @@ export class PlanFollower implements Policy {
     this.script = script;
     this.options = options;
     const { count, phase } = ops;
-    // Plain loops, here and below: it is made in the training thread.
+    // Plain loops, here and below, because this runs in the training thread.
     this.isPassEnd = new Uint8Array(count);
     for (let op = 0; op < count; op++) {
       const next = op + 1 < count ? phase[op + 1] : Phase.optimizer;
@@ -94,7 +98,7 @@ export class PlanFollower implements Policy {
     this.forget();
   }
 
-  /** Whether a pass of the plan has such a first op. */
+  /** True if a pass of the plan begins with this op. */
   beginsWith(op: OpDone): boolean {
     return this.script.passes.some((start) => isOpAt(this.ops, start, op));
   }
@@ -166,11 +170,11 @@ export class PlanFollower implements Policy {
   }
 
   opComing(): void {
-    // What had to wait for something else to become unused.
+    // Other data may have become unused since.
     if (this.waiting.size > 0 && this.hasNews) this.freeWaiting();
   }
 
-  /** What no op has made is freed with its last tensor, unless a step to come needs it. */
+  /** Data that no op has made is freed with its last tensor, unless a later step needs it. */
   bufferUnused(buffer: StoredBuffer): void {
     this.hasNews = true;
     if (buffer.isEvicted) return;
@@ -193,7 +197,10 @@ export class PlanFollower implements Policy {
     }
   }
 
-  /** Whether nobody reads again what is evicted: no step to come, nor, once the forward pass is over, anything else that is not in the plan. */
+  /**
+   * True if evicted data is never read again: by no later step and, after the forward pass, by nothing outside of the
+   * plan.
+   */
   private readonly isOver = (buffer: StoredBuffer): boolean =>
     this.isFollowing &&
     (!buffer.isUsed || (this.isBackward && this.options.evictsForGood === true)) &&
@@ -207,7 +214,7 @@ export class PlanFollower implements Policy {
   }
 
   private recompute(recipe: Recipe | undefined): void {
-    // Nobody needs any more what it makes, or it is there.
+    // The output is in memory, or nothing needs it any more.
     if (recipe?.outputs.some((data) => data?.needsReplay) !== true) return;
     for (const { buffer } of recipe.sources) if (buffer.isEvicted) this.ledger.recompute(buffer);
     this.ledger.replay(recipe);
@@ -215,7 +222,9 @@ export class PlanFollower implements Policy {
     this.freeWaiting();
   }
 
-  /** What the plan calls each of the storages that JavaScript made before the op; not known where they are not those of the plan. */
+  /**
+   * Matches storages that JavaScript made before the op with the sources of the plan. They stay unknown if they differ.
+   */
   private nameSources(op: number): void {
     const { fills, ledger } = this;
     if (fills.length === 0) return;
@@ -228,7 +237,7 @@ export class PlanFollower implements Policy {
     fills.length = 0;
   }
 
-  /** Reloads what the step says, for which there is room once all is freed. */
+  /** Reloads the values of this step, which fit once its other data is freed. */
   private reload(): void {
     const { step } = this;
     const { start, values } = this.script.reloaded;
@@ -263,7 +272,7 @@ export class PlanFollower implements Policy {
     }
   }
 
-  /** Whether a step to come recomputes what reads the buffer. */
+  /** True if a later step recomputes an op that reads the buffer. */
   private isNeeded(buffer: StoredBuffer): boolean {
     for (const { readers } of buffer.data)
       for (const { planned, isView, outputs } of readers) {
@@ -275,7 +284,7 @@ export class PlanFollower implements Policy {
 
   private leave(op: number, { phase, kernel, outputs }: OpDone): void {
     this.isFollowing = false;
-    // A pass that is none of the plan's does not count.
+    // A pass that begins like no pass of the plan does not count.
     if (op === this.start) this.passes--;
     const types = outputs.map(({ dtype, shape }) => ({ dtype, shape: [...shape] }));
     this.left = { op, found: { phase: phaseNames[phase], kernel, outputs: types } };

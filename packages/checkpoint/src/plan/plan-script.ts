@@ -1,25 +1,34 @@
 import type { Plan, PlanValue, Rows } from "@remat/trace";
 
-/** What a plan has done after each op, in columns. @internal */
+/** The actions of a plan after each op, in columns. @internal */
 export interface PlanScript {
-  /** The ops with which forward and backward passes begin. */
+  /** First ops of the forward and backward passes. */
   readonly passes: Int32Array;
-  /** By step, in order: the op, and 1 where it is recomputed. */
+  /** Op of each step, in order. */
   readonly op: Int32Array;
+  /** 1 for each step that recomputes its op. */
   readonly isRecomputed: Uint8Array;
-  /** By step, what is freed after it: a value, or, as `~source`, what JavaScript has made. */
+  /** Data freed after each step: a value, or `~source` for data that JavaScript made. */
   readonly freed: Rows;
-  /** By step, the values that are offloaded after it, and then those that are reloaded: as `~value` for the last time. */
+  /**
+   * For each op, its outputs that a step frees or moves. The position in the list is the id of the value, and the entry
+   * its output index.
+   */
   readonly offloaded: Rows;
+  /** Values reloaded after each step, after the offloads. `~value` marks the last reload. */
   readonly reloaded: Rows;
-  /** By op, the values that are its outputs: those that a step frees or moves, one after the other, with their place among the outputs. */
+  /**
+   * By op, the outputs that a step frees or moves. Position in the list is the id of the value, the entry its output
+   * index.
+   */
   readonly values: Rows;
-  /** By op, what JavaScript has made since the one before it; and how many bytes each has. */
+  /** Sources that JavaScript made since the previous op, for each op. */
   readonly sources: Rows;
+  /** Size of each source in bytes. */
   readonly sourceBytes: Float64Array;
 }
 
-/** @internal */
+/** Converts a plan to columns. @internal */
 export function scriptOfPlan(plan: Plan): PlanScript {
   const { steps, sources } = plan;
   const opCount = plan.ops.length;
@@ -40,7 +49,7 @@ export function scriptOfPlan(plan: Plan): PlanScript {
   };
 }
 
-/** Where nothing marks passes, each begins with a run of ops of the forward pass. */
+/** If the plan marks no passes, each run of forward ops begins one. */
 function passStarts({ ops }: Plan): Int32Array {
   const isForward = ops.map((op) => "phase" in op && op.phase === "forward");
   return Int32Array.from(ops.keys()).filter((op) => isForward[op] && !isForward[op - 1]);
@@ -82,7 +91,7 @@ function rowsOf(lists: readonly (readonly number[])[]): Rows {
   return { start, values: Int32Array.from(lists.flat()) };
 }
 
-/** By key, which of `keys` are it, in order. */
+/** Groups the indices of `keys` by key, in order. */
 function rowsOfKeys(keys: readonly number[], count: number): Rows {
   const lists = Array.from({ length: count + 1 }, (): number[] => []);
   keys.forEach((key, i) => lists[key].push(i));

@@ -1,4 +1,7 @@
-/** Returns the memory under all columns in a value, each once: for a message that hands it over in place of a copy. @internal */
+/**
+ * Returns the buffers of all columns in a value, without duplicates, to transfer them in a message instead of copying.
+ * @internal
+ */
 export function buffersOf(value: unknown, found: Set<ArrayBuffer> = new Set()): ArrayBuffer[] {
   if (ArrayBuffer.isView(value)) {
     if (value.buffer instanceof ArrayBuffer) found.add(value.buffer);

@@ -6,8 +6,8 @@ interface Host {
 }
 
 /**
- * Has V8 collect what a recorded pass has left, in Node: a heap that was as large when V8 looked at it last may grow to several times that before V8 looks again, and all of it is
- * resident. Elsewhere it does nothing.
+ * Makes V8 collect the garbage of a recorded pass, in Node. Otherwise a large heap may grow several times before V8
+ * collects again, and all of it is resident. Does nothing outside of Node.
  *
  * @internal
  */
@@ -22,6 +22,6 @@ export function collectGarbage(): void {
     v8.setFlagsFromString("--no-expose-gc");
     if (typeof collect === "function") collect();
   } catch {
-    // Some Node or other may not let it.
+    // Some Node versions may not allow it.
   }
 }

@@ -4,38 +4,45 @@ import { defaultDeviceHere, deviceSpec, priceTrace } from "@remat/runtime-estima
 import { formatOccurrence, Trace, type TraceParts } from "@remat/trace";
 import { type PlanScript, scriptOfPlan } from "../plan/plan-script.js";
 
-/** A recorded pass for which a plan is wanted. @internal */
+/** A recorded pass to plan. @internal */
 export interface PlanningRequest {
   readonly trace: TraceParts;
-  /** What is there when a pass begins: weights, inputs, an optimizer's slots, other models. */
+  /** Bytes alive when a pass begins: weights, inputs, optimizer slots, other models. */
   readonly heldBytes: number;
-  /** For all live bytes. */
+  /** Budget for all live bytes. */
   readonly budgetBytes: number;
-  /** For everything, from now on. */
+  /** Time limit for everything from now on, in milliseconds. */
   readonly planningMs: number;
-  /** The ops that are recomputed in a pass without a plan, each as often as it is; left out where that is not known. */
+  /** Ops recomputed in a pass without a plan, once per recomputation. Undefined if unknown. */
   readonly recomputedAnyway?: readonly number[] | undefined;
 }
 
-/** What to do in a pass, and the bytes that it is to hold at most beyond what is there when it begins. @internal */
+/** The plan of a pass. @internal */
 export interface PlannedPass {
   readonly script: PlanScript;
+  /** Predicted peak in bytes, beyond the data that exists when the pass begins. */
   readonly addedBytes: number;
 }
 
-/** Why there is no plan: the op that needs most, and the bytes in all that a plan was found for; undefined where none was sought, or one would recompute too much. @internal */
+/** Why there is no plan. @internal */
 export interface UnplannedPass {
+  /** The op that needs the most memory. Undefined if no plan was sought, or if one would recompute too much. */
   readonly op: string | undefined;
+  /** Total bytes for which a plan was found. */
   readonly neededBytes: number | undefined;
 }
 
-/** A plan takes all the room that there is: this much of the budget is left for what is held besides, which may grow by a log or a scalar. */
+/**
+ * A plan uses all available memory. This share of the budget leaves some for other tensors that may grow, such as a log
+ * or a scalar.
+ */
 const withSlack = 0.985;
-/** Of what is left of the time, for a plan that leaves no room. */
+/** Share of the remaining time for a plan with that slack. */
 const shareWithSlack = 0.7;
 
 /**
- * Plans a recorded pass within a budget; or tells why nothing is found that recomputes no more than what goes on anyway.
+ * Plans a recorded pass within a budget. Otherwise returns why no plan was found that recomputes no more than the pass
+ * does without one.
  *
  * @internal
  */
@@ -68,7 +75,7 @@ export async function planWithin(request: PlanningRequest): Promise<PlannedPass 
   return unplanned;
 }
 
-/** In the same currency as a plan's cost; and rounding must not refuse what is equal. */
+/** Uses the same times as the plan's cost. The factor keeps rounding from rejecting an equal cost. */
 function msOf({ ops }: Trace, recomputed: readonly number[]): number {
   let ms = 0;
   for (const op of recomputed) ms += ops.runtimeMs[op] || 0;

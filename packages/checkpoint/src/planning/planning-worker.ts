@@ -1,9 +1,9 @@
-// What a thread beside the training runs: it plans one pass, tells what has come of it, and is ended.
+// The planning thread. It plans one pass, sends the result, and is then ended.
 import type { PlanningAnswer } from "../planning-thread.js";
 import { buffersOf } from "./buffers-of.js";
 import { type PlanningRequest, planWithin } from "./plan-within.js";
 
-/** As much as is needed of the port of a worker, in Node and in a browser. */
+/** The part of a worker's port that is used, in Node and in a browser. */
 interface Port {
   postMessage(answer: PlanningAnswer, transfer: ArrayBuffer[]): void;
   once?(kind: "message", hear: (request: PlanningRequest) => void): void;

@@ -6,24 +6,34 @@ import { type TraceStepOptions, traceFakeStep } from "@remat/tracer";
 import { type ReleaseEarlyOptions, releaseEarly } from "../release-early.js";
 import type { TimedStep } from "./time-training.js";
 
-/** What a step should take. */
+/** Predicted memory and time of a training step. */
 export interface StepPrediction {
+  /** Peak memory in bytes. */
   readonly peakBytes: number;
+  /** Bytes of the peak in each category. */
   readonly bytesByCategory: Readonly<Record<string, number>>;
+  /** Time of the step in milliseconds. */
   readonly stepMs: number;
+  /** Number of ops, without recomputation. */
   readonly ops: number;
+  /** Number of recomputed ops. */
   readonly recomputedOps: number;
-  /** After a plan: the same step without what is recomputed or moved, in milliseconds. It is the base of what the plan costs, and never more than `stepMs`. Left out of steps without a plan. */
+  /**
+   * Time in milliseconds of a planned step without recomputation and transfers. The slowdown of the plan is relative to
+   * it, and it never exceeds `stepMs`. Undefined for steps without a plan.
+   */
   readonly unrecomputedMs?: number;
 }
 
 /**
- * Returns what a step holds with early release, without data. The step is traced for itself, which costs what tracing stock's does: no trace of stock's tells it.
- * Early release takes other gradients where those have fewer kernels (engine rule 14), and what it saves, shares and frees follows from the tape and from
- * who holds a tensor in JavaScript, of which a trace has only what became of it in stock: freed when a tidy ended.
+ * Returns the peak memory of a step with early release, without running it on data.
  *
- * @param released as `releaseEarly` takes it
- * @throws as `traceFakeStep` of `@remat/tracer` does
+ * The step is traced separately, which takes as long as the baseline trace. A baseline trace cannot show this: early
+ * release uses gradients with fewer kernels (engine rule 14), and its decisions depend on the tape and on tensors that
+ * JavaScript references.
+ *
+ * @param released the options of `releaseEarly`
+ * @throws RematError as `traceFakeStep` of `@remat/tracer` does
  */
 export async function predictReleasedPeak(
   exported: unknown,
@@ -39,23 +49,23 @@ export async function predictReleasedPeak(
 }
 
 /**
- * Returns what a step of stock takes.
+ * Returns the prediction for unmodified TensorFlow.js.
  *
- * @param stock its trace, where what was timed has other gradients than tfjs's own
+ * @param stock its trace, if the timed trace uses other gradients than those of TensorFlow.js
  */
 export function predictStock({ trace, hostMs }: TimedStep, stock: Trace = trace): StepPrediction {
   return { ...unplannedStep(trace, heldPeak(stock), hostMs.stock), ops: stock.ops.count };
 }
 
-/** Returns what it takes with early release, which holds `released`. */
+/** Returns the prediction for a step with early release, given its peak `released`. */
 export function predictReleased({ trace, hostMs }: TimedStep, released: HeldPeak): StepPrediction {
   return unplannedStep(trace, released, hostMs.released);
 }
 
-/** Returns what it takes after a plan: never less than the same step without recomputation. */
+/** Returns the prediction for a step under a plan. It is never faster than the same step without recomputation. */
 export function predictPlanned({ trace, hostMs }: TimedStep, plan: Plan): StepPrediction {
   const { ops } = trace;
-  // Of this trace: the plan may have been made for a backend whose buffers differ.
+  // Computed on this trace, because the plan may be for a backend with other buffers.
   const { peakBytes, bytesByCategory, offloaded } = holdPlan(trace, plan);
   const { linkBytesPerSecond = Number.POSITIVE_INFINITY } = plan.origin;
   const unrecomputedMs = stepMs(trace, { hostMs: hostMs.planned });
@@ -70,7 +80,7 @@ export function predictPlanned({ trace, hostMs }: TimedStep, plan: Plan): StepPr
   };
 }
 
-/** What it takes where each op runs once. */
+/** Prediction for a step that runs each op once. */
 function unplannedStep(trace: Trace, { peakBytes, bytesByCategory }: HeldPeak, hostMs: number): StepPrediction {
   return { peakBytes, bytesByCategory, stepMs: stepMs(trace, { hostMs }), ops: trace.ops.count, recomputedOps: 0 };
 }

@@ -9,13 +9,13 @@ import { UpdateReleaser } from "../update/update-releaser.js";
 
 const waysToTrain = ["stock", "released", "planned"] as const;
 
-/** How a step may be taken: as it is, with early release, or after a plan. */
+/** A training strategy: unmodified, with early release, or under a plan. */
 export type WayToTrain = (typeof waysToTrain)[number];
 
 /**
- * Returns the ways to train, so that steps can be taken in all of them for what they take outside of ops. None holds much more than early release
- * does: stock's way fills its arrays, but releases early, too; the plan recomputes nothing, and holds besides what early release does not save. Only
- * under a plan are ops watched in training.
+ * Returns the strategies as steps to run, to measure their time outside of ops. None of them needs much more memory
+ * than early release. The baseline fills its arrays of ones but also releases early. The plan recomputes nothing, and
+ * also keeps tensors that early release does not save. Only a plan watches ops during training.
  */
 export async function stepWays(trace: Trace): Promise<readonly StepWay[]> {
   const { count } = trace.ops;
@@ -24,7 +24,7 @@ export async function stepWays(trace: Trace): Promise<readonly StepWay[]> {
     runtimeSource: new Uint8Array(count).fill(RuntimeSource.measured),
   });
   const { point } = await planCheckpointing(evenly, { budgetFraction: 1, timeMs: 100 });
-  // The ops of the trace, whatever others are faster.
+  // Use the gradients of the trace, even if others are faster.
   const releasing = () =>
     openDispatchMode({
       ...earlyRelease(new UpdateReleaser(rehearsal)),
@@ -43,8 +43,8 @@ export async function stepWays(trace: Trace): Promise<readonly StepWay[]> {
 }
 
 /**
- * Returns, by way, what was measured in the order of {@link stepWays}. A step under a plan does what early release does, and watches its ops besides: if it was measured as quicker, that is noise, and the
- * same is taken for both.
+ * Returns the measured times by strategy, from the order of {@link stepWays}. A step under a plan does what early
+ * release does, and also watches ops. If it was measured as faster, that is noise, and both get the same time.
  */
 export function hostMsOf(hostMsByWay: readonly number[]): Readonly<Record<WayToTrain, number>> {
   const [stock, released, planned] = hostMsByWay;

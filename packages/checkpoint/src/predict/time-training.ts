@@ -7,33 +7,38 @@ import type { StepRequest } from "@remat/tracer/step";
 import { releaseEarly } from "../release-early.js";
 import { hostMsOf, stepWays, type WayToTrain } from "./step-ways.js";
 
-/** A step's ops and what is around them, timed on the backend where it is to run. */
+/** The ops of a step and the time around them, measured on the target backend. */
 export interface TimedStep {
+  /** The trace with measured op times. */
   readonly trace: Trace;
-  /** Milliseconds of a step beside the ops of the trace, by how it is taken. */
+  /** Time of a step outside of the ops in the trace, in milliseconds, by strategy. */
   readonly hostMs: Readonly<Record<WayToTrain, number>>;
 }
 
+/** Options of `timeTraining`. */
 export interface TimeTrainingOptions extends StepRequest {
+  /** Name of the model. */
   readonly name?: string | undefined;
-  /** The peak of a step with early release, and how much memory there is for steps; left out: enough. */
+  /** Peak of a step with early release, in bytes. */
   readonly releasedPeakBytes: number;
+  /** Memory available for steps, in bytes. Default: unlimited. */
   readonly availableBytes?: number;
-  /** Whether kernels have run when they return. */
+  /** True if kernels have finished when they return. */
   readonly isSynchronous: boolean;
-  /** The trace of a step of stock, where the one to be timed has other gradients than tfjs's own. */
+  /** The baseline trace, if the trace to be timed uses other gradients than those of TensorFlow.js. */
   readonly stock?: Trace;
-  /** Times of calls by themselves that are known, to which others are added. */
+  /** Known times of isolated calls. New ones are added. */
   readonly cache?: BenchmarkCache;
-  /** Told of steps that were taken, or of calls that were timed by themselves. */
+  /** Called after each step, or after each isolated call that was timed. */
   readonly onProgress?: (progress: { readonly doneSteps: number } | BenchmarkProgress) => void;
 }
 
 /**
- * Times every op of a trace on the current backend: in steps with early release, where there is memory for them; otherwise each call by itself,
- * which takes longer and tells less, since other ops leave other caches behind.
+ * Times every op of a trace on the current backend. If memory allows, it times ops in steps with early release.
+ * Otherwise it times each call in isolation, which takes longer and is less accurate, because caches are in another
+ * state.
  *
- * @param exported what the trace is a step of, see `defineModel` of `@remat/tracer`
+ * @param exported the model or step that the trace is of, see `defineModel` of `@remat/tracer`
  * @example
  * const { peakBytes: releasedPeakBytes } = await predictReleasedPeak(build, { batch: 8, backend: "cpu" });
  * const timed = await timeTraining(build, trace, { batch: 8, releasedPeakBytes, isSynchronous: true });
@@ -85,7 +90,7 @@ export async function timeTraining(
 
 const mismatches: ReadonlySet<string> = new Set(["STEP_MISMATCH", "PLAN_MISMATCH"]);
 
-/** What steps hold, and what kernels and the heap take beside it. */
+/** Memory of steps plus an allowance for kernels and the heap. */
 function needsBytes(peakBytes: number): number {
   return 1.25 * peakBytes + 500e6;
 }

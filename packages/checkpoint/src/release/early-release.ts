@@ -1,7 +1,7 @@
 import type { DispatchInterceptor, DispatchPolicy } from "@remat/dispatch-hook";
 import type { UpdateReleaser } from "../update/update-releaser.js";
 
-/** All that early release does, to whatever gradients are taken; with what it knows of the updates that it has seen. @internal */
+/** Settings of early release, without a choice of gradients. `updates` remembers the updates seen so far. @internal */
 export const earlyRelease = (updates: UpdateReleaser): DispatchPolicy & DispatchInterceptor => ({
   releasesEarly: true,
   prunesSaved: true,

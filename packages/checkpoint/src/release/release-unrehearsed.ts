@@ -3,9 +3,12 @@ import { UpdateReleaser } from "../update/update-releaser.js";
 import { earlyRelease } from "./early-release.js";
 
 /**
- * Frees early, as `releaseEarly` of the package's root does, in half of the code that a page has to load for that one. Gradients and weights are stock's to the bit, what passes
- * hold is the same; updates of the weights are not rehearsed: the first of a kind (the first of all, which makes slots, and the one after it) shows what
- * is read when, and frees what stock does. Returns what ends it.
+ * Frees tensors early, like `releaseEarly` of the package's root, with half of the code for a page to load. Returns a
+ * function that ends it.
+ *
+ * Results are bitwise identical, and passes use the same memory. Weight updates are not rehearsed. The first update of
+ * each kind records when its tensors are read, and frees no more than unmodified TensorFlow.js. The kinds are the very
+ * first update, which creates slots, and the one after it.
  *
  * @example
  * import { releaseEarly } from "./index.js";

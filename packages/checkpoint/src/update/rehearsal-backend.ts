@@ -1,15 +1,21 @@
 import { currentBackend } from "@remat/dispatch-hook";
 import { type Backend, fullestBackend, isFakeableHere } from "@remat/dispatch-hook/backends";
 
-/** Returns the backend that a rehearsal of an update stands for: the current one, or, where fake mode cannot, another: an update is of the same ops on every backend. @internal */
+/**
+ * Returns the backend to simulate in a rehearsal: the current one or, if fake mode does not support it, another. An
+ * update runs the same ops on every backend. @internal
+ */
 export function rehearsalBackend(): Backend {
   const current = currentBackend();
   return isFakeableHere(current) ? current : fullestBackend();
 }
 
-/** Where its kernels are not known, one may copy what it reads and what it makes, to lay it out otherwise: three tensors at most. */
+/** An unknown kernel may copy its inputs and outputs to change their layout: three tensors at most. */
 const copiesOfKernel = 3;
 
-/** Returns what is to be allowed for beyond what a rehearsal has counted, in which `largestBytes` was the largest that was made. @internal */
+/**
+ * Returns an allowance for unknown scratch memory, in bytes. `largestBytes` is the largest tensor of the rehearsal.
+ * @internal
+ */
 export const unknownScratchBytes = (largestBytes: number): number =>
   isFakeableHere(currentBackend()) ? 0 : copiesOfKernel * largestBytes;

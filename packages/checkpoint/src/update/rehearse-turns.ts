@@ -19,8 +19,9 @@ import { UpdateRecorder } from "./update-recorder.js";
 import type { UpdateScript } from "./update-script.js";
 
 /**
- * Tells what each turn of an update will do before it runs, by two rehearsals as `rehearseUpdate` does: a turn does the same in whatever order they come, since what weights
- * share is made before them, and changed after. Undefined where it cannot be told.
+ * Predicts each turn of an update by two rehearsals, as `rehearseUpdate` does. The order of turns does not matter,
+ * because data shared by weights is made before the turns and changed after them. Returns undefined if prediction is
+ * not possible.
  *
  * @internal
  */
@@ -41,12 +42,13 @@ export function rehearseTurns(call: UpdateCall, { variables }: UpdateTurns): Tur
     if (!counted.every((turn) => turn.follower.isAsRehearsed)) return undefined;
     return scripts.map((script, place) => script && { ...script, mostBytes: counted[place].meter.peakBytes });
   } catch {
-    // What stock refuses it shall refuse itself, and where fake mode lacks a kernel the update holds what it holds in stock.
+    // The real update reports errors itself. If fake mode lacks a kernel, the update runs as in unmodified
+    // TensorFlow.js.
     return undefined;
   }
 }
 
-/** A turn that is followed, and what it makes. */
+/** Follows a turn, and counts the memory of its tensors. */
 class CountedTurn implements DispatchObserver {
   readonly meter: MemoryMeter = new MemoryMeter();
   readonly follower: UpdateFollower;
@@ -72,7 +74,7 @@ class CountedTurn implements DispatchObserver {
   }
 }
 
-/** Runs an update by a copy of the optimizer in fake mode, each turn watched by a mode of its own. */
+/** Runs an update in fake mode on a copy of the optimizer, with a separate mode for each turn. */
 function rehearseInTurns(
   { optimizer, method }: UpdateCall,
   variables: readonly (Variable | undefined)[],

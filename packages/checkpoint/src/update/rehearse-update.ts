@@ -20,9 +20,9 @@ import { UpdateRecorder } from "./update-recorder.js";
 import type { RehearsedUpdate, UpdateScript } from "./update-script.js";
 
 /**
- * Tells what an update will do before it runs, by two rehearsals in fake mode with copies of the optimizer: the first tells when each tensor is read for
- * the last time, the second frees it then, which proves that nobody reads it later. What the update will read counts for `meter` from here on.
- * Undefined where it cannot be told.
+ * Predicts an update by two rehearsals in fake mode on copies of the optimizer. The first shows when each tensor is
+ * last read. The second frees it then, which proves that nothing reads it later. `meter` counts the tensors that the
+ * update will read. Returns undefined if prediction is not possible.
  *
  * @internal
  */
@@ -36,13 +36,14 @@ export function rehearseUpdate(call: UpdateCall, meter?: MemoryMeter): Rehearsed
     rehearse(counted, call);
     return counted.isAsRehearsed ? { script, mostBytes: counted.mostBytes } : undefined;
   } catch {
-    // What stock refuses it shall refuse itself, and where fake mode lacks a kernel the update runs as in stock.
+    // The real update reports errors itself. If fake mode lacks a kernel, it runs as in unmodified TensorFlow.js.
     return undefined;
   }
 }
 
 /**
- * Returns the most bytes that updates hold at once in stock beyond what is there, and what stays of the first: the slots. When the second begins they are all there.
+ * Returns the peak of updates in unmodified TensorFlow.js, in bytes beyond existing data, and the bytes that the first
+ * update leaves: the slots. They all exist when the second update begins.
  *
  * @internal
  */
@@ -74,7 +75,7 @@ function rehearse(
 
 const bytesOf = (tensor: Tensor): number => storagesOf(tensor).reduce((sum, { bytes }) => sum + bytes, 0);
 
-/** Of the variables whose data goes when they get other data, the bytes of it. */
+/** Bytes of each variable whose old data is freed when it gets new data. */
 function ownBytes(): Map<Variable, number> {
   const bytes = new Map<Variable, number>();
   for (const variable of registeredVariables())
@@ -82,10 +83,10 @@ function ownBytes(): Map<Variable, number> {
   return bytes;
 }
 
-/** As an executor does before and after each op. */
+/** Executors do the same before and after each op. */
 const settle = (): void => KeptMemory.here()?.settle();
 
-/** Counts what is made; gradients, and data that variables had before, stay in fake mode, and go in earnest. */
+/** Counts new tensors. Gradients and old variable data stay in fake mode, but are freed in a real update. */
 class CountedUpdate implements DispatchObserver {
   private most = 0;
   private largest = 0;
@@ -114,7 +115,7 @@ class CountedUpdate implements DispatchObserver {
     return this.most + unknownScratchBytes(this.largest);
   }
 
-  /** What it has made and not freed so far. */
+  /** Bytes made and not freed so far. */
   get heldBytes(): number {
     return this.bytes;
   }

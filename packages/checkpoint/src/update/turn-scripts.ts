@@ -4,18 +4,19 @@ import type { MemoryMeter } from "../memory-meter.js";
 import { UpdateFollower } from "./update-follower.js";
 import type { UpdateScript } from "./update-script.js";
 
-/** What the turn of a weight will do. @internal */
+/** The predicted turn of one weight. @internal */
 export interface TurnScript extends UpdateScript {
-  /** The most bytes that it holds at once beyond what is there before, when that is followed. */
+  /** Peak of the turn in bytes beyond existing data, if the script is followed. */
   readonly mostBytes: number;
 }
 
-/** By place of a weight; undefined for one that has no gradient. @internal */
+/** Scripts by index of the weight. Undefined for a weight without a gradient. @internal */
 export type TurnScripts = readonly (TurnScript | undefined)[];
 
 /**
- * Tells which weight waits for its turn: one whose temporaries would be more than has been held in the pass so far, as long as they are more than the gradients that
- * wait. What a backward pass frees makes room for them soon, and gradients that wait never come to more than that.
+ * Decides which weight waits for its turn. A weight waits if its temporaries would exceed the peak of the pass so far,
+ * and if they are larger than the waiting gradients. The backward pass soon frees memory, and waiting gradients never
+ * exceed those temporaries.
  *
  * @internal
  */
@@ -33,10 +34,13 @@ export function waitForRoom(
   };
 }
 
-/** Of gradients, which are of float32. */
+/** Gradients are float32. */
 const bytesPerElement = 4;
 
-/** Frees in the turns of an update what their scripts say; the backward pass in between goes by. @internal */
+/**
+ * Frees tensors in the turns of an update according to their scripts, and ignores the backward pass between them.
+ * @internal
+ */
 export class TurnsFollower implements DispatchObserver {
   readonly looksInPassing = true;
   private place: number | undefined;

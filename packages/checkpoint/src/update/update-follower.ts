@@ -3,7 +3,8 @@ import type { Tensor } from "@tensorflow/tfjs-core";
 import type { UpdateScript } from "./update-script.js";
 
 /**
- * Frees in an update what its script says: a tensor that the engine's tidy would dispose of when all weights are updated goes after its last reader.
+ * Frees tensors in an update according to its script. Each is disposed of after its last reader, instead of by the
+ * engine's tidy when all weights are updated.
  *
  * @internal
  */
@@ -16,13 +17,13 @@ export class UpdateFollower implements DispatchObserver {
   private readonly script: UpdateScript;
   private readonly freeGradient: (place: number) => void;
 
-  /** @param freeGradient frees the gradient at a place; nothing if others may read it */
+  /** @param freeGradient frees the gradient at an index; does nothing if other code may read it */
   constructor(script: UpdateScript, freeGradient: (place: number) => void) {
     this.script = script;
     this.freeGradient = freeGradient;
   }
 
-  /** Whether the update was as the script says. */
+  /** True if the update went as the script predicts. */
   get isAsRehearsed(): boolean {
     return !this.hasLeft && this.op === this.script.kernels.length;
   }

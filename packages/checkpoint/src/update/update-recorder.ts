@@ -2,19 +2,18 @@ import type { DispatchObserver, OpDone } from "@remat/dispatch-hook";
 import { type DataId, type Tensor, Variable } from "@tensorflow/tfjs-core";
 import { gradientAt, type UpdateScript } from "./update-script.js";
 
-/** What is never freed by an update: a variable has taken it over, JavaScript has read it, or it is there when the update is over. */
+/**
+ * Marks tensors that an update never frees: a variable took them over, JavaScript read them, or they exist when the
+ * update ends.
+ */
 const toTheEnd = Number.POSITIVE_INFINITY;
 
-/**
- * Writes down when each tensor of an update is read for the last time.
- *
- * @internal
- */
+/** Records when each tensor of an update is read for the last time. @internal */
 export class UpdateRecorder implements DispatchObserver {
   private readonly kernels: string[] = [];
-  /** What the update makes, by the op that does. */
+  /** Output of each op in the update. */
   private readonly made: (Tensor | undefined)[] = [];
-  /** By tensor the op that reads it last. */
+  /** The last op that reads each tensor. */
   private readonly lastUse = new Map<Tensor, number>();
   private readonly byDataId = new Map<DataId, Tensor[]>();
 
@@ -41,7 +40,7 @@ export class UpdateRecorder implements DispatchObserver {
     this.holdAllOn(dataId);
   }
 
-  /** When the update is over: an op's outputs that are there still are somebody's. */
+  /** Call when the update is over. Outputs that still exist are in use elsewhere. */
   script(): UpdateScript {
     const freed: number[][] = this.kernels.map(() => []);
     const note = (tensor: Tensor, name: number) => {

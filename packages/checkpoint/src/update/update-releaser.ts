@@ -6,22 +6,26 @@ import { UpdateFollower } from "./update-follower.js";
 import { UpdateRecorder } from "./update-recorder.js";
 import type { RehearsedUpdate } from "./update-script.js";
 
-/** Tells what an update will do before it runs, as a whole or in turns; undefined where it cannot be told. @internal */
+/** Predicts an update before it runs, as a whole or in turns. Returns undefined if that is not possible. @internal */
 export interface UpdateRehearsal {
   update(call: UpdateCall, meter?: MemoryMeter): RehearsedUpdate | undefined;
   turns(call: UpdateCall, turns: UpdateTurns): TurnScripts | undefined;
 }
 
-/** So many kinds of updates by one optimizer are known at once: its first, which makes slots, later ones, some with other gradients. */
+/**
+ * How many kinds of updates are remembered per optimizer: the first, which creates slots, later ones, and ones with
+ * other gradients.
+ */
 const kindsKept = 4;
 
-/** The innermost mode that frees early does so in an update, for all. */
+/** Only the innermost mode that frees early acts on an update. */
 let isReleasing = false;
 
 /**
- * Runs updates of the weights by tfjs's own optimizers so that each of their temporaries goes after its last reader, as do gradients that nobody reads
- * afterwards: the same kernels in the same order. What goes when is known from a rehearsal before the first update of a kind,
- * or, without one, is seen in that update, which frees what stock does.
+ * Runs updates of the optimizers of TensorFlow.js, and frees each temporary after its last reader, and gradients that
+ * nothing reads afterwards. The kernels and their order stay the same. A rehearsal before the first update of a kind
+ * shows when to free. Without a rehearsal that first update is recorded, and frees no more than unmodified
+ * TensorFlow.js.
  *
  * @internal
  */
@@ -29,7 +33,7 @@ export class UpdateReleaser {
   private readonly rehearsal: UpdateRehearsal | undefined;
   private readonly meter: MemoryMeter | undefined;
   private readonly known = new WeakMap<object, Map<string, RehearsedUpdate | undefined>>();
-  /** @param meter of passes in which weights are updated: what they have held so far */
+  /** @param meter counts passes that update weights in the backward pass */
   constructor(rehearsal: UpdateRehearsal | undefined, meter?: MemoryMeter) {
     this.rehearsal = rehearsal;
     this.meter = meter;
@@ -40,7 +44,7 @@ export class UpdateReleaser {
     { readonly kind: string; readonly scripts: TurnScripts | undefined }
   >();
 
-  /** What an update will do; undefined where that is not known: of one that is none of tfjs's own. */
+  /** Returns the prediction for an update. Undefined if unknown, or if the optimizer is not one of TensorFlow.js. */
   expect(call: UpdateCall, meter?: MemoryMeter): RehearsedUpdate | undefined {
     if (!call.isTfjs) return undefined;
     const key = kindOf(call);
@@ -58,7 +62,7 @@ export class UpdateReleaser {
     kinds.set(kind, update);
   }
 
-  /** Forgets what is known of such an update. */
+  /** Forgets the prediction for such an update. */
   forget(call: UpdateCall): void {
     this.known.get(call.optimizer)?.delete(kindOf(call));
   }
@@ -98,7 +102,7 @@ export class UpdateReleaser {
     this.know(call, kind, { script: recorder.script(), mostBytes: Number.POSITIVE_INFINITY });
   }
 
-  /** Only what a turn makes: what comes of the backward pass meanwhile is that's to free. */
+  /** Handles only tensors of the turns. Tensors of the backward pass between them are freed elsewhere. */
   private runInTurns(call: UpdateCall, turns: UpdateTurns, next: () => void): void {
     const kind = `${turns.variables.map((variable) => variable?.size ?? "").join(" ")}${switchesOf(call.optimizer)}`;
     let known = this.turnsOf.get(call.optimizer);
@@ -111,7 +115,7 @@ export class UpdateReleaser {
   }
 }
 
-/** What its ops follow from: the gradients that are there, the slots that are there, and the optimizer's switches. */
+/** The ops of an update depend on its gradients, the existing slots and the optimizer's switches. */
 function kindOf({ optimizer, gradients, ownsGradients }: UpdateCall): string {
   let kind = `${ownsGradients ? "own" : ""}${switchesOf(optimizer)}`;
   if (Array.isArray(gradients)) {
@@ -124,7 +128,7 @@ function kindOf({ optimizer, gradients, ownsGradients }: UpdateCall): string {
   return kind;
 }
 
-/** Which slots are there, and which of its switches are on. */
+/** Lists the existing slots and the switches that are on. */
 function switchesOf(optimizer: object): string {
   let switches = "";
   for (const value of Object.values(optimizer))

@@ -1,22 +1,22 @@
 import type { Rows } from "@remat/trace";
 
-/** What an update of the weights can free when, as a rehearsal has shown. @internal */
+/** Which tensors a weight update can free and when, as seen in a rehearsal. @internal */
 export interface UpdateScript {
-  /** The kernels of its ops, in their order. */
+  /** Kernels of its ops, in order. */
   readonly kernels: readonly string[];
-  /** By op, what nobody reads after it: `op` for what an op has made, `-1 - i` for the gradient at place `i`. */
+  /** Tensors that are not read after each op: `op` for the output of an op, `-1 - i` for the gradient at index `i`. */
   readonly freedAfter: Rows;
 }
 
-/** What an update by one of tfjs's own optimizers will do. @internal */
+/** The predicted update of an optimizer of TensorFlow.js. @internal */
 export interface RehearsedUpdate {
   readonly script: UpdateScript;
   /**
-   * The most bytes that it holds at once, when that is followed, beyond what is there: new weights, temporaries, and the slots that it makes, without
-   * gradients that have had their last reader, with the scratch of kernels.
+   * Peak in bytes beyond existing data, if the script is followed. It covers new weights, temporaries, new slots and
+   * scratch memory of kernels, and subtracts gradients after their last reader.
    */
   readonly mostBytes: number;
 }
 
-/** Names a gradient among what is freed. @internal */
+/** Encodes a gradient in the list of freed tensors. @internal */
 export const gradientAt = (place: number): number => -1 - place;
