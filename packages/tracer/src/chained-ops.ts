@@ -3,7 +3,10 @@ import * as tfCore from "@tensorflow/tfjs-core";
 type Op = (this: tfCore.Tensor, ...args: never[]) => unknown;
 type Shape = number[];
 
-/** Ops that a tensor has as a method of the same name and arguments. Source: tfjs-core's `public/chained_ops`, which only `@tensorflow/tfjs` loads. */
+/**
+ * Ops that a tensor has as a method of the same name and arguments. Source: tfjs-core's `public/chained_ops`, which
+ * only `@tensorflow/tfjs` loads.
+ */
 const sameName =
   "abs acos acosh add all any argMax argMin asin asinh atan atan2 atanh avgPool batchNorm batchToSpaceND broadcastTo cast ceil clipByValue conv1d conv2d conv2dTranspose cos cosh cumprod " +
   "cumsum depthToSpace depthwiseConv2d dilation2d div divNoNan dot elu equal erf euclideanNorm exp expandDims expm1 fft floor floorDiv gather greater greaterEqual ifft irfft isFinite " +
@@ -59,8 +62,8 @@ const others: Readonly<Record<string, Op>> = {
 let areAdded = false;
 
 /**
- * Gives tensors the methods that `@tensorflow/tfjs` gives them (`x.matMul(w)`) where they have none: code that is handed `tf` counts on them, and so do
- * tfjs-layers' own initializers (`orthogonal`).
+ * Gives tensors the methods of `@tensorflow/tfjs` (`x.matMul(w)`) that they lack. Model code that receives `tf` relies
+ * on them, and so do initializers of tfjs-layers (`orthogonal`).
  */
 export function addChainedOps(): void {
   if (areAdded) return;

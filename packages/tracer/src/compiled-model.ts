@@ -5,18 +5,18 @@ import { noOptimizer, type OptimizerName, optimizerByName } from "./optimizers.j
 import { randomTarget } from "./random-target.js";
 import type { StepRequest } from "./step-spec.js";
 
-/** What `compile` leaves in a model, which tfjs-layers hides from its types. */
+/** Fields that `compile` adds to a model, which the types of tfjs-layers hide. */
 interface Compiled {
   /** Undefined until `compile` is called. */
   optimizer_?: tf.Optimizer;
-  /** As it was given: by name or as a function; for all outputs, or a list or record of them. */
+  /** As passed to `compile`: by name or as a function, for all outputs, or a list or record of them. */
   readonly loss?: unknown;
   readonly outputNames: readonly string[];
   readonly outputs: readonly { readonly shape: readonly (number | null)[] }[];
   makeTrainFunction(): (data: tf.Tensor[]) => tf.Scalar[];
 }
 
-/** tfjs's own names of its optimizers. */
+/** TensorFlow.js names of its optimizer classes. */
 const namesByClass: Readonly<Record<string, OptimizerName>> = {
   SGD: "sgd",
   Momentum: "momentum",
@@ -27,26 +27,32 @@ const namesByClass: Readonly<Record<string, OptimizerName>> = {
   Adadelta: "adadelta",
 };
 
-/** An optimizer by tfjs's name. */
+/** An optimizer with its TensorFlow.js name. */
 export interface CompiledOptimizer {
+  /** Its TensorFlow.js name, such as `adam`. */
   readonly optimizerName: string;
-  /** Makes an optimizer, with the compiled one's settings where that is meant; the compiled one's state is left alone. */
+  /**
+   * Makes a new optimizer, with the settings of the compiled one if that was requested. The compiled optimizer's state
+   * is not touched.
+   */
   makeOptimizer(): tf.Optimizer;
 }
 
-/** A compiled model's own way to take a step: what `fit` does for a batch, with losses, metrics and penalties as compiled. */
+/**
+ * A compiled model's training step: the same as `fit` for one batch, with the compiled losses, metrics and penalties.
+ */
 export interface CompiledStep extends CompiledOptimizer {
-  /** Whether the optimizer is the compiled one, too. */
+  /** True if the compiled optimizer's settings are used as well. */
   readonly hasOwnOptimizer: boolean;
-  /** Makes one target for each output, of the shape that its loss wants. */
+  /** Makes one target for each output, of the shape that its loss expects. */
   makeTargets(batch: number): tf.Tensor[];
   /** Takes a step with `optimizer` and returns its loss. */
   take(definition: ModelDefinition, optimizer: tf.Optimizer): tf.Scalar;
 }
 
 /**
- * Returns the optimizer that a model is compiled with; undefined for a model that is not compiled, whose optimizer is none of tfjs's own, or where another
- * is asked for.
+ * Returns the optimizer that a model is compiled with. Undefined if the model is not compiled, if its optimizer is not
+ * one of TensorFlow.js, or if another optimizer is requested.
  */
 export function compiledOptimizer(
   { model }: ModelDefinition,
@@ -60,8 +66,9 @@ export function compiledOptimizer(
 }
 
 /**
- * Returns how a compiled model takes a step, by its own optimizer or the one that is asked for; undefined for a model that is not compiled, whose optimizer
- * is none of tfjs's own, or whose step is to be taken otherwise: by a loss of the definition's, a loss that is asked for, or without an update.
+ * Returns the step of a compiled model, with its own optimizer or the requested one. Undefined if the model is not
+ * compiled, if its optimizer is not one of TensorFlow.js, or if the step differs: the definition brings a loss, a loss
+ * is requested, or weights are not updated.
  */
 export function compiledStep(definition: ModelDefinition, request: StepRequest): CompiledStep | undefined {
   const { model, loss } = definition;
@@ -92,7 +99,7 @@ export function compiledStep(definition: ModelDefinition, request: StepRequest):
   };
 }
 
-/** A Sequential hands all that it is asked to a functional model inside it, which is there once it is compiled. */
+/** A compiled Sequential passes every call on to an inner functional model. */
 function functionalModel(model: LayersModel): Compiled {
   const { model: inner } = model as unknown as { readonly model?: Compiled | null };
   return inner ?? (model as unknown as Compiled);
@@ -103,12 +110,14 @@ function sameOptimizer(optimizer: tf.Optimizer): tf.Optimizer {
   return (constructor as unknown as typeof tf.Optimizer).fromConfig(constructor, optimizer.getConfig());
 }
 
-/** Of sizes that depend on the data one stands for all. */
+/** A size of 1 stands for sizes that depend on the data. */
 function sizesOf(shape: readonly (number | null)[], batch: number): number[] {
   return shape.map((size, axis) => size ?? (axis === 0 ? batch : 1));
 }
 
-/** Of the outputs, in their order, a function's by its own name; undefined for one that has none. */
+/**
+ * Loss names in the order of the outputs. A function counts by its own name. Undefined for an output without a loss.
+ */
 function lossNamesOf({ loss, outputNames }: Compiled): readonly (string | undefined)[] {
   const named = (one: unknown) => (typeof one === "string" ? one : typeof one === "function" ? one.name : undefined);
   return outputNames.map((name, i) => {

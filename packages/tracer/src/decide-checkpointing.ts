@@ -3,8 +3,9 @@ import { backend } from "@tensorflow/tfjs-core";
 import type { StepRequest } from "./step-spec.js";
 
 /**
- * Has a step run as an executor takes it from here on, where a request wants blocks that are checkpointed by hand to be `free`: they run as they are, and what waits for queued kernels is
- * given back before and after each op. Does nothing otherwise. Returns what ends it.
+ * Makes a step run as an executor runs it, if the request sets `checkpointing: "free"`. Blocks with manual activation
+ * checkpointing run without recomputation, and memory that waits for queued kernels is freed before and after each op.
+ * Otherwise does nothing. Returns a function that ends it.
  *
  * @example
  * const stop = decideCheckpointing({ checkpointing: "free" });

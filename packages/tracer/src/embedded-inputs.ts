@@ -3,12 +3,12 @@ import type { LayersModel, layers, SymbolicTensor } from "@tensorflow/tfjs-layer
 type Layer = layers.Layer;
 type Node = Layer["inboundNodes"][number];
 
-/** Layers whose output holds values of their input as they are. */
+/** Layers whose output contains values of their input unchanged. */
 const handsOn = new Set(["Reshape", "Flatten", "Permute", "RepeatVector", "Dropout", "SpatialDropout1D"]);
 
 /**
- * Returns for each input of a model how many rows the smallest table has whose rows it numbers, undefined where it numbers none: tfjs's `Embedding` takes
- * numbers of any dtype, and refuses those beyond its table.
+ * Returns for each input of a model the number of rows of the smallest embedding table that it indexes, or undefined if
+ * it indexes none. The `Embedding` layer accepts indices of any dtype and rejects those beyond its table.
  */
 export function embeddedInputs(model: LayersModel): readonly (number | undefined)[] {
   const rows = new Map<SymbolicTensor, number>();
@@ -29,7 +29,7 @@ function rowsOf(layer: Layer): number | undefined {
   return typeof inputDim === "number" ? inputDim : undefined;
 }
 
-/** Where the values of a tensor come from as they are. */
+/** Follows layers that pass values on unchanged to where the values come from. */
 function sourceOf(tensor: SymbolicTensor): SymbolicTensor {
   const { sourceLayer, inputs } = tensor;
   const isHandedOn = inputs?.length === 1 && handsOn.has((sourceLayer as Layer | null)?.getClassName() ?? "");

@@ -3,9 +3,9 @@ import { clone, type Tensor, type Variable } from "@tensorflow/tfjs-core";
 import type { ModelDefinition } from "./model-definition.js";
 
 /**
- * Returns tensors that stand for the initial values of a model's variables that somebody still has: `tf.variable(tf.randomNormal([64, 64]))` leaves the
- * tensor that it was made of, so that each update after the first, which puts the variable on data of its own, leaves these where they are. The caller
- * disposes of them.
+ * Returns tensors for initial values of variables that other code still references.
+ * `tf.variable(tf.randomNormal([64, 64]))` keeps the initial tensor alive. The first update gives the variable new
+ * data, so the initial values stay in memory. The caller must dispose of the returned tensors.
  */
 export function heldInitialValues({ model, parameters = {} }: ModelDefinition): Tensor[] {
   // tfjs-layers keeps its variables in a field that its types hide.

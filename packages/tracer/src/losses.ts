@@ -1,16 +1,17 @@
 import { RematError } from "@remat/trace";
 import * as tf from "@tensorflow/tfjs-core";
 
-/** A scalar from a model's outputs and what they should have been. */
+/** Computes a scalar from a model's outputs and their targets. */
 export type Loss = (outputs: readonly tf.Tensor[], targets: readonly tf.Tensor[]) => tf.Scalar;
 
-/** Whether a loss compares outputs with targets, and how it is named to people. */
+/** A loss, whether it compares outputs with targets, and its description for messages. */
 interface NamedLoss {
   readonly needsTargets: boolean;
   readonly description: string;
   readonly of: (output: tf.Tensor, target: tf.Tensor | undefined) => tf.Scalar;
 }
 
+/** Losses that can be requested by name. */
 export type LossName = "sum" | "mean" | "meanSquaredError" | "categoricalCrossentropy" | "softmaxCrossEntropy";
 
 const losses: Readonly<Record<LossName, NamedLoss>> = {
@@ -24,7 +25,8 @@ const losses: Readonly<Record<LossName, NamedLoss>> = {
   categoricalCrossentropy: {
     needsTargets: true,
     description: "categorical cross-entropy of probabilities",
-    // As tfjs-layers computes it from probabilities: normalise, clip away from 0 and 1, and take the negative log-likelihood.
+    // tfjs-layers computes it from probabilities the same way: normalize, clip away from 0 and 1, take the negative
+    // log-likelihood.
     of: (output, target) => {
       const normalised = tf.div(output, tf.sum(output, -1, true));
       const clipped = tf.clipByValue(normalised, 1e-7, 1 - 1e-7);
@@ -38,23 +40,30 @@ const losses: Readonly<Record<LossName, NamedLoss>> = {
   },
 };
 
+/** Names of all losses. */
 export const lossNames: readonly LossName[] = Object.keys(losses) as LossName[];
 
 /**
- * Tells how a loss is named to people.
+ * Returns the description of a loss for messages.
+ *
  * @throws RematError `LOSS_UNKNOWN`
  */
 export function describeLoss(name: string): string {
   return namedLoss(name).description;
 }
 
-/** Tells whether `name` needs targets of the outputs' shapes. */
+/**
+ * Returns whether the loss needs targets of the outputs' shapes.
+ *
+ * @throws RematError `LOSS_UNKNOWN`
+ */
 export function lossNeedsTargets(name: string): boolean {
   return namedLoss(name).needsTargets;
 }
 
 /**
- * Returns the loss of that name over all outputs, added up.
+ * Returns the named loss, summed over all outputs.
+ *
  * @throws RematError `LOSS_UNKNOWN`
  */
 export function lossByName(name: string): Loss {

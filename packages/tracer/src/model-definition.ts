@@ -4,70 +4,82 @@ import * as tfLayers from "@tensorflow/tfjs-layers";
 import { addChainedOps } from "./chained-ops.js";
 import { embeddedInputs } from "./embedded-inputs.js";
 
-/** What model code is given as `tf`: tfjs-core and tfjs-layers in one, as `@tensorflow/tfjs` exports them. */
+/** The `tf` that model code receives: tfjs-core and tfjs-layers in one object, as `@tensorflow/tfjs` exports them. */
 export type TfNamespace = typeof tfCore & typeof tfLayers;
 
-/** Runs a part of a plain function as the module of that name; names nest by dots. */
+/** Runs part of a plain function as a module with this name. Names nest by dots. */
 export type ScopeFn = <T>(name: string, fn: () => T) => T;
 
-/** Says in which scopes the ops that follow are, within the one that runs, and of which kind the innermost is (`moveTo` of `@remat/mod-tracker`). */
+/**
+ * Sets the scopes of the following ops within the current scope, and the kind of the innermost (`moveTo` of
+ * `@remat/mod-tracker`).
+ */
 export type MoveFn = (path: readonly string[], kind?: string) => void;
 
 type Tensors = tfCore.Tensor | readonly tfCore.Tensor[];
 
-/** What a model factory is given. */
+/** Argument of a model factory. */
 export interface ModelContext {
+  /** TensorFlow.js. */
   readonly tf: TfNamespace;
-  /** `tiny` takes a real step on any backend within seconds; `full` is the real thing. */
+  /** `tiny` takes a real step on any backend within seconds. `full` is the real model. */
   readonly size: "tiny" | "full";
-  /** Samples wanted in a batch; undefined: the model's own number. */
+  /** Requested number of samples in a batch. Undefined: the model's own number. */
   readonly batch: number | undefined;
+  /** Runs part of a function as a module. */
   readonly scope: ScopeFn;
-  /** Left out where nothing is told of scopes. */
+  /** Sets the scopes of the following ops. Undefined if scopes are not recorded. */
   readonly moveTo?: MoveFn | undefined;
 }
 
-/** A model with all that a training step needs: `model`, or `forward` with its parameters. */
+/** A model with everything a training step needs: either `model`, or `forward` with its parameters. */
 export interface ModelDefinition {
+  /** Name of the model. */
   readonly name?: string;
+  /** A tfjs-layers model. */
   readonly model?: tfLayers.LayersModel;
+  /** A plain function, instead of `model`. */
   readonly forward?: (inputs: never, options: { readonly training: boolean }) => Tensors;
-  /** In place of `forward`, for a model that is only used and has to be awaited. */
+  /** Replaces `forward` for a model that is only used for inference and is asynchronous. */
   readonly forwardAsync?: (inputs: never) => Promise<Tensors>;
-  /** For `forward`: its trainable variables, by names that begin with the scope that a variable belongs to. */
+  /** Trainable variables of `forward`, by names that begin with the variable's scope. */
   readonly parameters?: Readonly<Record<string, tfCore.Variable>>;
-  /** For `forward`: tensors that are kept between steps and not trained, by name. */
+  /** Tensors of `forward` that are kept between steps and not trained, by name. */
   readonly buffers?: Readonly<Record<string, tfCore.Tensor>>;
-  /** One batch: a tensor, or a list of them. */
+  /** One batch: a tensor, or a list of tensors. */
   readonly inputs: Tensors;
-  /** What the outputs should have been, where the loss needs it. */
+  /** Targets of the outputs, if the loss needs them. */
   readonly targets?: Tensors;
-  /** From outputs and targets to a scalar. Left out: what the outputs suggest, see `StepRequest`. */
+  /** Computes a scalar from outputs and targets. Default: a loss that suits the outputs, see `StepRequest`. */
   readonly loss?: (outputs: never, targets: never) => tfCore.Scalar;
-  /** A sentence for people, or several. */
+  /** One or several sentences for the user. */
   readonly notes?: string | readonly string[];
 }
 
-/** Returns the tensors of the batch. */
+/** Returns the tensors of the batch, targets included. */
 export function batchOf({ inputs, targets = [] }: Pick<ModelDefinition, "inputs" | "targets">): tfCore.Tensor[] {
   return [inputs, targets].flat() as tfCore.Tensor[];
 }
 
-/** What an ES module exports by default. */
+/** Default export of a model module. */
 export type ModelFactory = (context: ModelContext) => ModelDefinition | Promise<ModelDefinition>;
 
-/** Returns `tf` for model code, made of the two packages that this one imports; tensors have the methods that `@tensorflow/tfjs` gives them. */
+/**
+ * Returns `tf` for model code, made of the two packages that this one imports. Tensors have the methods of
+ * `@tensorflow/tfjs`.
+ */
 export function tfNamespace(): TfNamespace {
   addChainedOps();
   both ??= { ...tfCore, ...tfLayers };
   return { ...both } as TfNamespace;
 }
 
-/** Kept, since to read all that modules export takes some milliseconds. */
+/** Cached, because reading all exports takes some milliseconds. */
 let both: object | undefined;
 
 /**
- * Checks what a module exports (a factory, a definition, or a LayersModel) and calls it. A note says where its model is of another copy of tfjs-layers, of which no layers are told.
+ * Checks the export of a model module (a factory, a definition, or a LayersModel) and calls a factory. Adds a note if
+ * the model comes from another copy of tfjs-layers, whose layers cannot be tracked.
  *
  * @throws RematError `MODEL_EXPORT` naming the field that is missing or wrong
  */
@@ -108,7 +120,7 @@ function checkedDefinition(made: unknown, context: ModelContext, name: string): 
   return ownFields(definition as ModelDefinition);
 }
 
-/** What a definition says as fields of its own, so that it can be copied: one that is made by a class has methods, which read `this`. */
+/** Copies the fields of a definition. One made by a class has accessors and methods that read `this`. */
 function ownFields(definition: ModelDefinition): ModelDefinition {
   const { name, model, forward, parameters, buffers, inputs, targets, loss, notes } = definition;
   return {
@@ -125,12 +137,12 @@ function ownFields(definition: ModelDefinition): ModelDefinition {
   };
 }
 
-/** Returns a LayersModel as a definition: random inputs of its inputs' shapes. */
+/** Returns a LayersModel as a definition, with random inputs of the shapes it expects. */
 export function definitionOfLayersModel(model: tfLayers.LayersModel, context: ModelContext): ModelDefinition {
   return withInputs({ name: model.name, model }, model, context);
 }
 
-/** Returns what a definition's model computes of its batch. */
+/** Returns the outputs of a definition's model for its batch. */
 export function outputsOf(
   { model, forward, inputs }: ModelDefinition,
   options: { readonly training: boolean },
@@ -140,7 +152,10 @@ export function outputsOf(
   return forward?.(inputs as never, options) as tfCore.Tensor | tfCore.Tensor[];
 }
 
-/** Gives back what a definition holds, but for what is its caller's: the model or definition that was given. */
+/**
+ * Disposes of a definition's tensors, except for those that belong to the caller: the model or definition that was
+ * passed in.
+ */
 export function disposeDefinition(
   { model, parameters, buffers, inputs, targets }: ModelDefinition,
   given?: unknown,
@@ -150,12 +165,13 @@ export function disposeDefinition(
     tfCore.dispose(batchOf({ inputs, ...(targets !== undefined && { targets }) }).filter((tensor) => !own.has(tensor)));
     return;
   }
-  // tfjs-layers refuses to dispose of a model whose nested models share a layer, and names its variables several times.
+  // tfjs-layers fails to dispose of a model whose nested models share a layer, and lists shared variables several
+  // times.
   if (model !== undefined) for (const weight of new Set(model.weights)) weight.dispose();
   tfCore.dispose([parameters ?? {}, buffers ?? {}, inputs, targets ?? []] as tfCore.TensorContainer);
 }
 
-/** Returns trainable variables of a definition: what gradients are taken of. */
+/** Returns the trainable variables of a definition, to take gradients of. */
 export function trainableVariables({ model, parameters }: ModelDefinition): tfCore.Variable[] | undefined {
   // tfjs-layers keeps its variables in a field that its types hide.
   if (model !== undefined)
@@ -163,11 +179,12 @@ export function trainableVariables({ model, parameters }: ModelDefinition): tfCo
   return parameters === undefined ? undefined : Object.values(parameters);
 }
 
-/** The height and width of images where a model takes any: what `keras.applications` are trained on by default. */
+/** Height and width of images if a model accepts any. It is the default training size of `keras.applications`. */
 const imageSize = 224;
 
-/** The steps of a sequence where a model takes any number: words of a short text; or frames, which are larger. */
+/** Steps of a sequence if a model accepts any number: words of a short text. */
 const sequenceSteps = 128;
+/** Steps of a sequence of video frames, which are larger. */
 const videoFrames = 16;
 
 function withInputs(
@@ -196,14 +213,14 @@ function withInputs(
   return { ...definition, inputs, notes: [...[definition.notes ?? []].flat(), ...assumed] };
 }
 
-/** The shape of a batch, and of what a model takes in any size how much is assumed. */
+/** The shape of a batch, and a description of the sizes assumed for inputs of any size. */
 interface AssumedSizes {
-  /** Undefined where a size is not known, and is none that can be assumed. */
+  /** Undefined if an unknown size cannot be assumed. */
   readonly shape: number[] | undefined;
   readonly what?: (shown: string) => string;
 }
 
-/** Assumes the height and width of images of one, three or four channels, and the steps of sequences. */
+/** Assumes the height and width of images with one, three or four channels, and the steps of sequences. */
 function sizesOfInput({ shape }: tfLayers.SymbolicTensor, batch: number): AssumedSizes {
   const [samples, ...sizes] = shape;
   const all = (known: readonly (number | null)[]): number[] => [samples ?? batch, ...(known as number[])];
@@ -222,7 +239,7 @@ function sizesOfInput({ shape }: tfLayers.SymbolicTensor, batch: number): Assume
 
 const showShape = (shape: readonly (number | null)[]): string => `[${shape.map((size) => size ?? "any").join(", ")}]`;
 
-/** By what it has, since a user may bring a copy of tfjs-layers of his own. */
+/** Checks by fields, because the model may come from another copy of tfjs-layers. */
 function isLayersModel(value: unknown): value is tfLayers.LayersModel {
   return (
     typeof value === "object" &&

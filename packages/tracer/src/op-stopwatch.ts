@@ -4,31 +4,37 @@ import { quantile } from "./quantile.js";
 import type { StepClock } from "./step-clock.js";
 import { withMeasuredTimes } from "./with-measured-times.js";
 
+/** Measured times of a step and of its ops. */
 export interface StepTimes {
   /**
-   * The trace with the median runtime of each op, as `RuntimeSource.measured`, with half the interquartile range and the number of steps. All are
-   * longer by a common factor, so that they add up to the median of what the ops of a step take together: in each step some op or other is slow.
+   * The trace with the median runtime of each op as `RuntimeSource.measured`, half the interquartile range, and the
+   * number of steps. In each step some op is slow, so all medians are scaled by one factor to add up to the median of
+   * the total time in ops.
    */
   readonly trace: Trace;
-  /** Median milliseconds of a step outside of ops: tfjs in JavaScript, the user's code, arrays that JavaScript fills. Of the first way to run it. */
+  /**
+   * Median time of a step outside of ops, in milliseconds, for the first strategy. It covers JavaScript of
+   * TensorFlow.js, your own code, and arrays that JavaScript fills.
+   */
   readonly hostMs: number;
-  /** The same for each way. */
+  /** The same for each strategy. */
   readonly hostMsByWay: readonly number[];
 }
 
-/** A way to run a step: the same ops, e.g. under other modes. */
+/** A strategy to run a step: the same ops, for example under other modes. */
 export interface StepWay {
-  /** Opens what is to be open around a step, and returns what closes that, e.g. `releaseEarly`. */
+  /** Opens everything that must be open around a step, such as `releaseEarly`. Returns a function that closes it. */
   readonly open: () => () => void;
   /**
-   * What is timed of its steps: each op, the step as a whole with nobody watching its ops, or both in turns. Watching takes some microseconds per
-   * op, which count as the step's only where they are there in training, too, as under a plan. Left out: each op.
+   * What is timed: each op, the step as a whole without watching ops, or both in turns. Default: each op. Watching
+   * takes some microseconds per op. That belongs to the step only if training also watches ops, as under a plan.
    */
   readonly times?: "ops" | "step" | "both";
 }
 
 /**
- * Times the ops of steps, op by op, as a trace has them. {@link timeStep} takes the steps by itself; this is for steps that somebody else takes.
+ * Times the ops of steps, given their trace. {@link timeStep} also runs the steps. Use this class if you run them
+ * yourself.
  *
  * @example
  * const stopwatch = new OpStopwatch(trace);
@@ -38,8 +44,9 @@ export interface StepWay {
 export class OpStopwatch implements DispatchObserver {
   private readonly trace: Trace;
   private readonly samples: Float64Array[] = [];
-  /** By way: milliseconds outside of ops in steps whose ops were watched, and of whole steps whose ops were not. */
+  /** By strategy: milliseconds outside of ops, in steps whose ops were timed. */
   private readonly besideOps: number[][] = [];
+  /** By strategy: milliseconds of whole steps whose ops were not timed. */
   private readonly wholeSteps: number[][] = [];
   private running: Float64Array;
   private next = 0;
@@ -47,7 +54,10 @@ export class OpStopwatch implements DispatchObserver {
   private isTiming = false;
   private readonly clock: StepClock;
 
-  /** `clock`: what whole steps are timed by, such as CPU time; wall time if left out. */
+  /**
+   * @param trace the trace of the step
+   * @param clock times whole steps, for example by CPU time; default: wall time
+   */
   constructor(trace: Trace, clock: StepClock = () => performance.now()) {
     this.trace = trace;
     this.clock = clock;
@@ -55,10 +65,10 @@ export class OpStopwatch implements DispatchObserver {
   }
 
   /**
-   * Runs one step and times its ops, and says how many milliseconds it took. Steps may run the same ops in several ways, e.g. under different
-   * modes, which are told apart by number.
+   * Runs one step, times its ops, and returns its time in milliseconds. Steps may run the same ops in several
+   * strategies, for example under different modes. `way` is the index of the strategy.
    *
-   * @throws RematError `STEP_MISMATCH` where it does not run the trace's ops; whatever the step throws
+   * @throws RematError `STEP_MISMATCH` if the step does not run the trace's ops; also any error of the step
    */
   time(step: () => void, way: number = 0): number {
     const { trace } = this;
@@ -75,7 +85,7 @@ export class OpStopwatch implements DispatchObserver {
     const wallMs = performance.now() - start;
     const ms = this.sinceOrWall(begun, wallMs);
     if (this.next < trace.ops.count) throw mismatch(this.next, this.expected(this.next), undefined);
-    // CPU time is too coarse for an op: each op has its share of the step's.
+    // CPU time is too coarse for one op, so each op gets its share of the step's.
     const share = wallMs > 0 ? ms / wallMs : 1;
     for (let op = 0; op < this.running.length; op++) this.running[op] *= share;
     this.samples.push(this.running);
@@ -83,7 +93,7 @@ export class OpStopwatch implements DispatchObserver {
     return ms;
   }
 
-  /** Runs one step without watching its ops, and says how many milliseconds it took: for what it takes outside of ops. */
+  /** Runs one step without timing its ops, and returns its time in milliseconds. Used for the time outside of ops. */
   timeWhole(step: () => void, way: number = 0): number {
     const start = performance.now();
     const begun = this.clock();
@@ -94,8 +104,9 @@ export class OpStopwatch implements DispatchObserver {
   }
 
   /**
-   * What runs and times one step each, of all ways in turns, so many of each in a row (1); whoever takes the steps warms up in the first way. Where the
-   * way changes, a step that does not count comes first: the memory that one way has left behind does not fit the other, whose first step may take a tenth longer.
+   * Returns functions that each run and time one step, of all strategies in turns, `inARow` steps at a time. Warm up in
+   * the first strategy before. When the strategy changes, one step runs first that does not count: memory left by one
+   * strategy does not fit the next, whose first step may take a tenth longer.
    */
   turn(ways: readonly StepWay[], inARow = 1): readonly ((step: () => void) => number)[] {
     let current = 0;
@@ -116,7 +127,7 @@ export class OpStopwatch implements DispatchObserver {
     });
   }
 
-  /** Threads that compile or collect garbage beside the step count for the CPU time of a process, too: a step takes no longer than by the wall clock. */
+  /** CPU time includes threads that compile or collect garbage beside the step, so it is limited by wall time. */
   private sinceOrWall(begun: number, wallMs: number): number {
     return Math.min(wallMs, Math.max(0, this.clock() - begun));
   }
@@ -128,7 +139,7 @@ export class OpStopwatch implements DispatchObserver {
     this.wholeSteps.length = 0;
   }
 
-  /** Medians over the steps; those of ops over the steps of all ways. */
+  /** Returns medians over the steps. Medians of ops use the steps of all strategies. */
   times(): StepTimes {
     const { samples, besideOps, wholeSteps, trace } = this;
     const opsMs = quantile(samples.map(sumOf), 0.5);

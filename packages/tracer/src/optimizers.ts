@@ -1,12 +1,12 @@
 import { RematError } from "@remat/trace";
 import * as tf from "@tensorflow/tfjs-core";
 
-/** The optimizers of tfjs-core with the defaults that tfjs-layers gives them. */
+/** Optimizers of tfjs-core, with the defaults of tfjs-layers. */
 export type OptimizerName = "sgd" | "momentum" | "adam" | "adamax" | "rmsprop" | "adagrad" | "adadelta";
 
 interface NamedOptimizer {
   readonly make: () => tf.Optimizer;
-  /** Whether it makes state of its own in its first step. */
+  /** True if its first step creates state. */
   readonly keepsState: boolean;
 }
 
@@ -20,28 +20,34 @@ const optimizers: Readonly<Record<OptimizerName, NamedOptimizer>> = {
   adadelta: { make: () => tf.train.adadelta(), keepsState: true },
 };
 
+/** Names of all optimizers. */
 export const optimizerNames: readonly OptimizerName[] = Object.keys(optimizers) as OptimizerName[];
 
-/** The name that stands for no update of the weights. */
+/** The name for a step without a weight update. */
 export const noOptimizer = "none";
 
 /**
- * Makes a new optimizer of that name.
+ * Makes a new optimizer.
+ *
  * @throws RematError `OPTIMIZER_UNKNOWN`
  */
 export function optimizerByName(name: string): tf.Optimizer {
   return namedOptimizer(name).make();
 }
 
-/** Tells whether the optimizer of that name makes state in its first step, which a later one finds. */
+/**
+ * Returns whether the optimizer creates state in its first step.
+ *
+ * @throws RematError `OPTIMIZER_UNKNOWN`
+ */
 export function keepsState(name: string): boolean {
   return name !== noOptimizer && namedOptimizer(name).keepsState;
 }
 
 /**
- * Refuses what is no optimizer.
+ * Checks the name of an optimizer.
  *
- * @throws RematError `OPTIMIZER_UNKNOWN` for what is neither an optimizer nor `none`
+ * @throws RematError `OPTIMIZER_UNKNOWN` if it is neither an optimizer nor `none`
  */
 export function requireOptimizer(name: string): void {
   if (name !== noOptimizer) namedOptimizer(name);

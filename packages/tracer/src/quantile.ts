@@ -1,4 +1,4 @@
-/** Between the two values that are nearest. @internal */
+/** Returns a quantile, interpolated between the two nearest values. `share` is from 0 to 1. @internal */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   const at = share * (sorted.length - 1);

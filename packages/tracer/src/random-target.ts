@@ -1,9 +1,11 @@
 import * as tf from "@tensorflow/tfjs-core";
 
-/** By names of losses here and in tfjs-layers. */
+/** Losses that compare classes, by their names here and in tfjs-layers. */
 const classLosses: ReadonlySet<string> = new Set(["categoricalCrossentropy", "softmaxCrossEntropy"]);
 
-/** Makes up what an output of this shape should have been: classes where the loss compares classes, else numbers in [0, 1). */
+/**
+ * Makes a random target for an output of this shape: classes if the loss compares classes, otherwise numbers in [0, 1).
+ */
 export function randomTarget(shape: readonly number[], loss: string | undefined): tf.Tensor {
   const places = shape.slice(0, -1);
   const classes = shape[shape.length - 1];

@@ -1,10 +1,10 @@
-/** What draws now, the last of them in place of `Math.random`: runs that wait for something may overlap. */
+/** Generators in use, the last of which replaces `Math.random`. Asynchronous runs may overlap. */
 const running: (() => number)[] = [];
 let real: () => number;
 
 /**
- * Numbers from a seed in place of those of `Math.random`: initializers, dropout masks and random data draw from it, so that a step that is
- * prepared again, perhaps in another process, computes the same.
+ * Replaces `Math.random` by numbers from a seed. Initializers, dropout masks and random data draw from it, so preparing
+ * a step again, even in another process, gives the same values.
  *
  * @example
  * const random = new SeededRandom(1);
@@ -17,7 +17,9 @@ export class SeededRandom {
     this.next = mulberry32(seed);
   }
 
-  /** Runs `fn`, synchronous or not; `Math.random` is then what it was before. Numbers go on where the last run ended. */
+  /**
+   * Runs `fn`, synchronous or not, and restores `Math.random` afterwards. Numbers continue where the last run ended.
+   */
   run<T>(fn: () => T): T {
     if (running.length === 0) real = Math.random;
     running.push(this.next);
@@ -39,7 +41,7 @@ export class SeededRandom {
   }
 }
 
-/** Numbers in [0, 1) with a state of 32 bits: Tommy Ettinger's mulberry32. */
+/** Returns a generator of numbers in [0, 1) with 32 bits of state: Tommy Ettinger's mulberry32. */
 function mulberry32(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

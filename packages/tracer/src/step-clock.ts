@@ -1,12 +1,13 @@
-/** Milliseconds since some moment in the past. */
+/** Returns milliseconds since a fixed moment. */
 export type StepClock = () => number;
 
-/** Backends whose kernels run on the thread that calls them, so that the CPU time of the process is what a step takes. */
+/** Backends whose kernels run on the calling thread, so that CPU time is the time of a step. */
 const oneThread: ReadonlySet<string> = new Set(["cpu", "wasm"]);
 
 /**
- * Returns the clock that steps of a backend are compared by. On a machine that other programs use, too, wall time also counts the time in which they run, so CPU time is used if the kernels of the backend
- * run on one thread. Native kernels run on many threads, and a GPU is not in the CPU time at all: there it is wall time, as in a browser.
+ * Returns the clock for steps of a backend. On a shared machine wall time includes other programs, so CPU time is used
+ * if kernels run on one thread. Native kernels run on many threads, and CPU time does not include a GPU. For these, and
+ * in browsers, it is wall time.
  *
  * @internal
  */

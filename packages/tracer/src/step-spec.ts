@@ -4,81 +4,103 @@ import { describeValue, type FasterGradients, isFasterGradients, RematError, typ
 import { describeLoss, type LossName } from "./losses.js";
 import { keepsState, noOptimizer, type OptimizerName, requireOptimizer } from "./optimizers.js";
 
-/** The sizes that a model module may be built in. */
+/** The sizes that a model module can be built in. */
 export const modelSizes = ["full", "tiny"] as const;
+/** Size of a model module. */
 export type ModelSize = (typeof modelSizes)[number];
 
 type GroupingName = Extract<Grouping, string>;
-/** As a record, so that one that is added is missed here. */
+/** A record, so that the compiler reports a missing name. */
 const namedGroupings: Readonly<Record<GroupingName, true>> = { auto: true, prefixes: true, cuts: true, none: true };
 
-/** The ways of grouping a flat model that have a name. */
+/** Named methods to group the layers of a flat model. */
 export const groupingNames: readonly GroupingName[] = Object.keys(namedGroupings) as GroupingName[];
 
 /**
- * What becomes of blocks that a model checkpoints by hand (`checkpoint` and `checkpointLayers` of `@remat/checkpoint`): `given`, they are recomputed in the
- * backward pass as they say; `free`, they run as they are, as under a plan or a budget, which decide for themselves what is recomputed.
+ * How manually checkpointed blocks (`checkpoint` and `checkpointLayers` of `@remat/checkpoint`) run. `given`: the
+ * backward pass recomputes them. `free`: they run without recomputation, as under a plan or a budget, which decide on
+ * recomputation themselves.
  */
 export const checkpointings = ["given", "free"] as const;
+/** How manually checkpointed blocks run. */
 export type Checkpointing = (typeof checkpointings)[number];
 
-/** What may be said of a training step; {@link resolveStep} decides what is left out. */
+/** Request for a training step. {@link resolveStep} fills in the defaults. */
 export interface StepRequest {
-  /** Which size of a model module to build that has several; `full` if not given. */
+  /** Size to build, for a model module with several sizes. Default: `full`. */
   readonly size?: ModelSize | undefined;
-  /** Samples in a batch; left out: the model's own number. */
+  /** Number of samples in a batch. Default: the model's own number. */
   readonly batch?: number | undefined;
   /**
-   * For a model that brings no loss. Left out: categorical cross-entropy of each output that is a softmax, mean squared error of the others.
+   * Loss of a model that does not bring one. Default: categorical cross-entropy for each softmax output, mean squared
+   * error for the others.
    */
   readonly loss?: LossName | (string & {}) | undefined;
-  /** The file that what is exported takes its batch from: only noted, so that the same step can be taken again. */
+  /** The file that the batch comes from. Only recorded, so that the same step can be run again. */
   readonly data?: string | undefined;
-  /** What updates the weights; `none`: gradients only. `sgd` if not given. */
+  /** The optimizer, or `none` for gradients only. Default: `sgd`. */
   readonly optimizer?: OptimizerName | "none" | (string & {}) | undefined;
-  /** Of `Math.random` while the model is built and its steps are taken; 0 if not given. */
+  /** Seed of `Math.random` while the model is built and its steps run. Default: 0. */
   readonly seed?: number | undefined;
-  /** The backend that fake mode stands for, `defaultBackend()` (`tensorflow`) if not given; a real step is taken on the current one. */
+  /**
+   * The backend to simulate in fake mode. Default: `defaultBackend()` (`tensorflow`). A real step runs on the current
+   * backend.
+   */
   readonly backend?: BackendName | undefined;
-  /** Sizes are rounded up to a multiple of this many bytes; 1 if not given, which is what an executor measures. */
+  /** Sizes are rounded up to a multiple of this many bytes. Default: 1, as an executor measures. */
   readonly allocationUnitBytes?: number | undefined;
-  /** How the layers of a flat model are grouped into modules; `auto` if not given. */
+  /** How the layers of a flat model are grouped into modules. Default: `auto`. */
   readonly grouping?: Grouping | undefined;
-  /** What becomes of blocks that are checkpointed by hand; `given` if not said. What is to be planned has to be `free`. */
+  /** How manually checkpointed blocks run. Default: `given`. A step to be planned needs `free`. */
   readonly checkpointing?: Checkpointing | undefined;
-  /** Which gradients run in place of tfjs's own where those take more kernels; left out: none. Of traces: steps are timed in ways that say so themselves. What is to be planned has those that plans are followed with: {@link stepToPlan}. */
+  /**
+   * Replaces gradients that take more kernels than necessary, in traces. Default: none. Timed steps set this by
+   * strategy. A step to be planned uses {@link stepToPlan}.
+   */
   readonly fasterGradients?: FasterGradients | undefined;
-  /** Whether the model is used as it is: a step is a call of `predict` for one batch, a forward pass alone. Left out: it is trained. */
+  /** Whether to run inference: a step is `predict` for one batch, a forward pass only. Default: false, training. */
   readonly predict?: boolean | undefined;
-  /** Steps to record; 1 if not given. */
+  /** Number of steps to record. Default: 1. */
   readonly steps?: number | undefined;
-  /** Steps to take before those. Left out: 1 where the optimizer keeps state, so that it is there from the start; else 0. */
+  /**
+   * Number of steps before the recorded ones. Default: 1 if the optimizer keeps state, so that the state exists from
+   * the start, otherwise 0.
+   */
   readonly stepsBefore?: number | undefined;
 }
 
-/** What is to be planned: the step as an executor takes it, to which it is up what is recomputed, with the gradients of early release. */
+/** Settings of a step to be planned: an executor decides on recomputation and uses the gradients of early release. */
 export const stepToPlan: Required<Pick<StepRequest, "checkpointing" | "fasterGradients">> = {
   checkpointing: "free",
   fasterGradients: "equal",
 };
 
-/** A training step with everything decided. */
+/** A training step with all defaults filled in. */
 export interface StepSpec extends Omit<StepSettings, "grouping" | "predict"> {
+  /** Size of the model. */
   readonly size: ModelSize;
+  /** The backend to simulate, or the current one. */
   readonly backend: BackendName;
+  /** Sizes are rounded up to a multiple of this many bytes. */
   readonly allocationUnitBytes: number;
+  /** How layers of a flat model are grouped into modules. */
   readonly grouping: Grouping;
+  /** How manually checkpointed blocks run. */
   readonly checkpointing: Checkpointing;
+  /** Gradients that replace those of TensorFlow.js. */
   readonly fasterGradients?: FasterGradients;
+  /** True for inference. */
   readonly predict: boolean;
+  /** Number of steps to record. */
   readonly steps: number;
+  /** Number of steps before the recorded ones. */
   readonly stepsBefore: number;
 }
 
 /**
- * Decides what a request leaves open: the one place of all defaults.
+ * Fills in the defaults of a request. All defaults are decided here.
  *
- * @throws RematError `LOSS_UNKNOWN`, `OPTIMIZER_UNKNOWN`, `STEP_REQUEST` for a number that is none
+ * @throws RematError `LOSS_UNKNOWN`, `OPTIMIZER_UNKNOWN`, `STEP_REQUEST` for an invalid number
  * @example
  * resolveStep({ optimizer: "adam" }).stepsBefore; // 1
  */
@@ -131,7 +153,7 @@ export function resolveStep(request: StepRequest = {}): StepSpec {
   };
 }
 
-/** Returns the part of a spec that is kept in traces and plans, where backend and unit have their own fields. */
+/** Returns the part of a spec that traces and plans store. Backend and allocation unit have their own fields there. */
 export function settingsOf({ size, batch, loss, data, optimizer, grouping, seed, predict }: StepSpec): StepSettings {
   return {
     size,

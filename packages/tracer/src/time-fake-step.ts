@@ -4,21 +4,25 @@ import { quantile } from "./quantile.js";
 import { resolveStep, type StepRequest } from "./step-spec.js";
 import { prepareStep } from "./training-step.js";
 
+/** Options of `timeFakeStep`. */
 export interface TimeFakeStepOptions extends StepRequest {
+  /** Name of the model. */
   readonly name?: string | undefined;
-  /** Steps before the first that counts (3). */
+  /** Number of steps before the first that counts. Default: 3. */
   readonly warmUpSteps?: number;
-  /** Steps that count at least (3) and at most (9). */
+  /** Minimum number of steps that count. Default: 3. */
   readonly minSteps?: number;
+  /** Maximum number of steps that count. Default: 9. */
   readonly maxSteps?: number;
-  /** Milliseconds after which no further step is taken (2,000). */
+  /** Time after which no further step runs, in milliseconds. Default: 2,000. */
   readonly budgetMs?: number;
 }
 
 /**
- * Returns median milliseconds that a training step takes outside of kernels: what tfjs does in JavaScript for each op (the tape, tidies, tensors,
- * reference counts), the user's own code, and the arrays that JavaScript fills (ones, dropout masks). Kernels compute nothing meanwhile; with
- * the times of ops that `benchmarkTrace` measures this makes up the time of a step.
+ * Returns the median time of a training step outside of kernels, in milliseconds. It covers the JavaScript of
+ * TensorFlow.js for each op (tape, tidies, tensors, reference counts), your own code, and arrays that JavaScript fills
+ * (ones, dropout masks). Kernels do not compute. The time of a step is this plus the op times that `benchmarkTrace`
+ * measures.
  *
  * @throws RematError as `traceFakeStep` does
  * @example
@@ -34,10 +38,10 @@ export async function timeFakeStep(exported: unknown, options: TimeFakeStepOptio
       try {
         const takeStep = async () => {
           const start = performance.now();
-          // Only steps fill their arrays; the weights of a large model would take minutes.
+          // Only steps fill their arrays. Filling the weights of a large model would take minutes.
           fakeMode(() => step.take(), { backend, fillArrays: true, keepTensors: true });
           const ms = performance.now() - start;
-          // Garbage is collected within and between steps, as in training.
+          // Allows garbage collection within and between steps, as in training.
           await new Promise((resolve) => setTimeout(resolve));
           return ms;
         };

@@ -7,29 +7,35 @@ import { stepClock } from "./step-clock.js";
 import type { StepRequest } from "./step-spec.js";
 import { prepareStep, type TrainingStep } from "./training-step.js";
 
+/** Options of `timeStep`. */
 export interface TimeStepOptions extends StepRequest {
+  /** Name of the model. */
   readonly name?: string | undefined;
-  /** Steps before the first that counts (2). */
+  /** Number of steps before the first that counts. Default: 2. */
   readonly warmUpSteps?: number;
-  /** Ways to run a step, which take turns. Left out: one, with what the caller has opened, of which each op is timed. */
+  /** Strategies to run the step, which take turns. Default: one strategy without further modes that times each op. */
   readonly ways?: readonly StepWay[];
-  /** Steps of a way that are taken in a row (1), after one that does not count where the way has changed. */
+  /** Steps of a strategy in a row, after one that does not count when the strategy has changed. Default: 1. */
   readonly inARow?: number;
-  /** Turns at least (2) and at most (7). */
+  /** Minimum number of turns. Default: 2. */
   readonly minSteps?: number;
+  /** Maximum number of turns. Default: 7. */
   readonly maxSteps?: number;
-  /** Milliseconds after which no further turn is taken (8,000). */
+  /** Time after which no further turn begins, in milliseconds. Default: 8,000. */
   readonly budgetMs?: number;
+  /** Called after each step. */
   readonly onProgress?: (doneSteps: number) => void;
 }
 
 /**
- * Times each op of a trace where it runs: in real training steps of its model on the current backend, with the caches and the heap as other ops
- * leave them. Takes the memory of such steps, under whatever modes the caller has opened. On a backend whose kernels may still run when they
- * have returned (webgl, a GPU) use `benchmarkTrace` of `@remat/runtime-estimator/benchmark` instead. On backends whose kernels run on one thread, steps are timed by the CPU time of the process, so that
- * other programs on the machine do not change what is found.
+ * Times each op of a trace in real training steps on the current backend, so caches and the heap are in the state that
+ * other ops leave. It needs the memory of such steps, and runs under the modes that you have opened.
  *
- * @throws RematError `STEP_MISMATCH` where a step does not run the trace's ops; and as `traceStep` does
+ * Use `benchmarkTrace` of `@remat/runtime-estimator/benchmark` instead on a backend whose kernels may still run after
+ * they return (webgl, a GPU). If kernels run on one thread, steps are timed by CPU time, so other programs on the
+ * machine do not affect the result.
+ *
+ * @throws RematError `STEP_MISMATCH` if a step does not run the trace's ops; otherwise as `traceStep`
  * @example
  * const { trace: timed, hostMs } = await timeStep(build, trace, { batch: 8 });
  * const ways: StepWay[] = [{ open: () => () => {} }, { open: releaseEarly, times: "step" }];
@@ -47,7 +53,8 @@ export async function timeStep(exported: unknown, trace: Trace, options: TimeSte
   } = options;
   const stopwatch = new OpStopwatch(trace, stepClock(tf.getBackend()));
   const turn = stopwatch.turn(ways, inARow);
-  // The hook stays for all steps, as in training: put in anew for each, it would be new code each time, which runs slowly at first.
+  // The hook stays installed for all steps, as in training. Installing it for each step would create new code each
+  // time, which is slow at first.
   const close = openDispatchMode({});
   const stopDeciding = decideCheckpointing(options);
   let training: TrainingStep | undefined;
@@ -59,10 +66,10 @@ export async function timeStep(exported: unknown, trace: Trace, options: TimeSte
     const rest = () => {
       doneSteps++;
       options.onProgress?.(doneSteps);
-      // Garbage is collected between steps, too, as in training.
+      // Allows garbage collection between steps, as in training.
       return new Promise((resolve) => setTimeout(resolve));
     };
-    // An optimizer makes its state in the first one, which therefore has other ops.
+    // The first step has other ops, because the optimizer creates its state.
     for (let i = 0; i < warmUpSteps; i++) {
       const close = ways[i % ways.length].open();
       try {

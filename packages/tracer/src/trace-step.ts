@@ -11,23 +11,29 @@ import { TraceRecorder } from "./recorder/trace-recorder.js";
 import { resolveStep, type StepRequest, settingsOf } from "./step-spec.js";
 import { prepareStep } from "./training-step.js";
 
+/** Options of `traceStep` and `traceFakeStep`. */
 export interface TraceStepOptions extends StepRequest {
-  /** The model's name, where it has none of its own. */
+  /** Name of the model, if it has none of its own. */
   readonly name?: string | undefined;
-  /** Also for the trace's header. */
+  /** Additional fields of the trace's header. */
   readonly header?: Partial<TraceHeader>;
-  /** Called before the first step with what records it, for looking at the trace while it grows (`trackLive` of `@remat/memory/tracker`). */
+  /**
+   * Called before the first step with the recorder, to read the trace while it grows (`trackLive` of
+   * `@remat/memory/tracker`).
+   */
   readonly onStart?: (recorder: TraceRecorder) => void;
   /** Called with a module's name when its forward pass begins. */
   readonly onProgress?: (module: string) => void;
 }
 
 /**
- * Builds a model without data and traces a training step of it: shapes, storages and what autograd saves are those of a real step on
- * `backend`, and no memory is allocated. `exported` is what a model module exports (see `examples/README.md`): a function that makes a
- * model, or a LayersModel. What a model recomputes by itself is part of the trace, unless `checkpointing` is `free`.
+ * Builds a model and traces a training step of it without data. Shapes, storages and saved tensors are those of a real
+ * step on `backend`, but no memory is allocated. Recomputation by the model itself is part of the trace, unless
+ * `checkpointing` is `free`.
  *
- * @throws RematError `MODEL_EXPORT`, `MODEL_NOT_TRAINABLE`, `LOSS_UNKNOWN`, `OPTIMIZER_UNKNOWN`; `DataDependentError` where the model reads values
+ * @param exported export of a model module (see `examples/README.md`): a function that makes a model, or a LayersModel
+ * @throws RematError `MODEL_EXPORT`, `MODEL_NOT_TRAINABLE`, `LOSS_UNKNOWN`, `OPTIMIZER_UNKNOWN`
+ * @throws DataDependentError if the model reads values
  * @example
  * const trace = await traceFakeStep(({ tf, batch = 8 }) => tf.sequential({ layers: [tf.layers.dense({ units: 1, inputShape: [4] })] }));
  */
@@ -35,9 +41,12 @@ export async function traceFakeStep(exported: unknown, options: TraceStepOptions
   return fakeMode(() => traceStep(exported, options), { backend: resolveStep(options).backend });
 }
 
-/** Traces a step as {@link traceFakeStep} does, but a real one on the current backend; weights and inputs are real, and are disposed of afterwards. */
+/**
+ * Traces a real step on the current backend, otherwise like {@link traceFakeStep}. Weights and inputs are real, and are
+ * disposed of afterwards.
+ */
 export async function traceStep(exported: unknown, options: TraceStepOptions = {}): Promise<Trace> {
-  /** The model is built before there is anything to track; scopes inside it then only run. */
+  /** The model is built before there is a tracker. Scopes during the build only run their function. */
   const tracking: { by?: ModTracker } = {};
   const scope: ScopeFn = (name, fn) => (tracking.by === undefined ? fn() : tracking.by.scope(name, fn));
   const moveTo: MoveFn = (path, kind) => tracking.by?.moveTo(path, kind);
@@ -62,7 +71,7 @@ export async function traceStep(exported: unknown, options: TraceStepOptions = {
     });
     tracker = new ModTracker({ recorder });
     tracking.by = tracker;
-    // A dot in the root's name (`mobilenet_1.00_224`) would look like a module inside a module.
+    // A dot in the root's name (`mobilenet_1.00_224`) would look like a nested module.
     if (definition.model !== undefined)
       tracker.track(definition.model, { name: name.replaceAll(".", "_"), grouping: spec.grouping });
     else if (isForwardModule(definition)) tracker.track(definition, { name: name.replaceAll(".", "_") });
@@ -70,15 +79,16 @@ export async function traceStep(exported: unknown, options: TraceStepOptions = {
     const { onProgress } = options;
     if (onProgress !== undefined) tracker.registerUserHooks({ preForward: ({ fqn }) => onProgress(fqn) });
     if (optimizer !== undefined) tracker.trackOptimizer(optimizer);
-    // The first update leaves the initial values to those who hold them, and what comes after it is what goes on.
+    // The first update separates the variables from initial values that other code references. Later steps are typical.
     const stepsBefore = Math.max(spec.stepsBefore, initial.length > 0 ? 1 : 0);
     for (let i = 0; i < stepsBefore; i++)
       if (step.takeAsync === undefined) step.take();
       else await step.takeAsync();
     options.onStart?.(recorder);
-    // In one run: between two the hook sees nothing, and takes what it then finds for new.
+    // One run for all steps: between runs the hook sees nothing, and would take everything it finds for new.
     const take = (): void | Promise<void> => {
-      // All this is there from the start, whenever it is first read: targets when the forward pass is over, what an optimizer keeps in the update.
+      // These tensors exist from the start, even if they are first read later: targets after the forward pass,
+      // optimizer state in the update.
       for (const tensor of batchOf(definition)) recorder.categorizeTensor(tensor, Category.input);
       for (const variable of Object.values(definition.parameters ?? {}))
         recorder.categorizeTensor(variable, Category.parameter);

@@ -17,45 +17,54 @@ import { SeededRandom } from "./seeded-random.js";
 import { resolveStep, type StepRequest, type StepSpec } from "./step-spec.js";
 import { withLoss } from "./with-loss.js";
 
-/** Is shown what a step computes, before it is disposed of. */
+/** Receives results of a step before they are disposed of. */
 export interface StepObserver {
-  /** By names of variables, before the update. */
+  /** Receives the gradients by variable name, before the update. */
   gradients?(grads: Readonly<Record<string, tf.Tensor>>): void;
+  /** Receives the loss. */
   loss?(value: tf.Scalar): void;
 }
 
-/** A model with its batch, loss and optimizer: all that steps of it need. */
+/** A model with its batch, loss and optimizer, ready to take steps. */
 export interface TrainingStep {
+  /** Name of the model. */
   readonly name: string;
+  /** The request with all defaults filled in. */
   readonly spec: StepSpec;
-  /** With its loss, and targets for it. */
+  /** The model with its loss and targets. */
   readonly definition: ModelDefinition;
-  /** What was assumed, in sentences for people. */
+  /** Assumptions that were made, in sentences for the user. */
   readonly notes: readonly string[];
-  /** Undefined where weights are not updated. */
+  /** Undefined if weights are not updated. */
   readonly optimizer: tf.Optimizer | undefined;
-  /** Takes one step: a forward and a backward pass, and an update of the weights if there is an optimizer. */
+  /** Takes one step: forward pass, backward pass, and a weight update if there is an optimizer. */
   take(observer?: StepObserver): void;
-  /** Takes it, in place of `take`, where it has to be awaited: a prediction of a model with `forwardAsync`. */
+  /** Replaces `take` for an asynchronous step: inference with `forwardAsync`. */
   readonly takeAsync?: () => Promise<void>;
-  /** Gives back the model, its batch and what the optimizer holds. */
+  /** Disposes of the model, its batch and the optimizer's state. */
   dispose(): void;
 }
 
+/** Options of `prepareStep`. */
 export interface PrepareStepOptions extends StepRequest {
-  /** The model's name, where it has none of its own. */
+  /** Name of the model, if it has none of its own. */
   readonly name?: string | undefined;
-  /** Runs a part of a plain function as the module of that name; left out: only runs it. */
+  /**
+   * Calls the model once, because layers in a plain object create their weights on the first call. Choosing a default
+   * loss would do so, but inference and definitions with their own loss do not.
+   */
   readonly scope?: ScopeFn | undefined;
-  /** Told in which scopes the ops that follow are; left out: nothing is. */
+  /** Receives the scopes of the following ops. Default: scopes are ignored. */
   readonly moveTo?: MoveFn | undefined;
 }
 
 /**
- * Builds what a model module exports (see `examples/README.md`) on the current backend, so that steps of it can be taken. Random numbers come
- * from the request's seed, so that another process that prepares the same step computes the same. A compiled model takes the step that `fit`
- * takes for a batch, with a new optimizer of the same settings; another loss or optimizer that is asked for takes the place of its own. What a function makes is disposed of
- * in the end; a model, or a definition, that is given stays as it is, but for weights that real steps update.
+ * Builds the model of a model module (see `examples/README.md`) on the current backend, ready to take steps. Random
+ * numbers come from the request's seed, so another process that prepares the same step computes the same values.
+ *
+ * A compiled model takes the step of `fit` for one batch, with a new optimizer of the same settings. A requested loss
+ * or optimizer replaces its own. Models made by a factory function are disposed of in the end. A model or definition
+ * that you pass in stays as it is, except for weights that real steps update.
  *
  * @throws RematError `MODEL_EXPORT`, `MODEL_INPUT_SHAPE`, `MODEL_NOT_TRAINABLE`, `LOSS_UNKNOWN`, `OPTIMIZER_UNKNOWN`
  * @example
@@ -105,7 +114,7 @@ export async function prepareStep(exported: unknown, options: PrepareStepOptions
   }
 }
 
-/** The model as it is used: a step is what `predict` does for one batch. */
+/** Inference: a step is `predict` for one batch. */
 function predictionOf(
   { targets: _, ...definition }: ModelDefinition,
   options: PrepareStepOptions,
@@ -134,7 +143,10 @@ function predictBatch(definition: ModelDefinition): tf.Tensor | tf.Tensor[] {
   return model.predict(inputs as tf.Tensor | tf.Tensor[], { batchSize: shape[0] });
 }
 
-/** Layers that a plain object holds make their weights when they are first called; without a loss of its own its outputs are looked at anyway. */
+/**
+ * Layers referenced by a plain object create their weights when they are first called. A definition with its own loss
+ * has not been called before.
+ */
 function makeWeights(definition: ModelDefinition): void {
   tf.tidy(() => void outputsOf(definition, { training: false }));
 }
@@ -155,7 +167,7 @@ function stepOf(
   return observed(optimizer, (isObserved) => optimizer.minimize(loss, isObserved, variables));
 }
 
-/** Shows an observer the gradients and the loss of a step that `optimizer` ends. */
+/** Passes the gradients and the loss of a step by `optimizer` to an observer. */
 function observed(
   optimizer: tf.Optimizer,
   take: (isObserved: boolean) => tf.Scalar | null,
@@ -172,7 +184,7 @@ function observed(
   };
 }
 
-/** With targets for the losses that it is compiled with. */
+/** Adds targets for the losses that the model is compiled with. */
 function asCompiled(definition: ModelDefinition, { makeTargets, hasOwnOptimizer }: CompiledStep): ModelDefinition {
   const { targets, notes = [] } = definition;
   const [batch] = batchOf(definition)[0].shape;
@@ -187,8 +199,9 @@ function asCompiled(definition: ModelDefinition, { makeTargets, hasOwnOptimizer 
 }
 
 /**
- * Shows the gradients that `minimize` computes, on this one optimizer; returns what ends it. Not at `applyGradients`: one that stands before tfjs's own
- * could read gradients after the update, so they would be kept to its end, and the step would not be the one that was planned.
+ * Passes on the gradients that `minimize` of this optimizer computes. Returns a function that ends it. It does not wrap
+ * `applyGradients`: an outer one could read gradients after the update, so they would be kept until its end and the
+ * step would differ from the planned one.
  */
 function showGradients(optimizer: tf.Optimizer, show: (grads: Record<string, tf.Tensor>) => void): () => void {
   const own = Object.getOwnPropertyDescriptor(optimizer, "computeGradients");

@@ -4,16 +4,16 @@ import { describeLoss, lossByName, lossNeedsTargets } from "./losses.js";
 import { type ModelDefinition, outputsOf } from "./model-definition.js";
 import { randomTarget } from "./random-target.js";
 
-/** What a loss has to know of an output. */
+/** Properties of an output that the choice of a loss depends on. */
 interface OutputKind {
   readonly shape: readonly number[];
   readonly isSoftmax: boolean;
 }
 
 /**
- * Returns a definition that has a loss and the targets for it: its own; else the loss `wanted`; else what its outputs suggest, categorical
- * cross-entropy where one is the softmax of a layer, mean squared error where not, added up. Targets that are missing are made up: classes
- * for a cross-entropy, numbers in [0, 1) else. Its notes say what was assumed.
+ * Returns the definition with a loss and targets. The loss is the definition's own, otherwise `wanted`, otherwise the
+ * sum over outputs of categorical cross-entropy for a softmax layer and mean squared error for others. Missing targets
+ * are random: classes for a cross-entropy, otherwise numbers in [0, 1). The notes list these assumptions.
  */
 export function withLoss(definition: ModelDefinition, wanted: string | undefined): ModelDefinition {
   if (definition.loss !== undefined)
@@ -65,7 +65,7 @@ function outputKinds(definition: ModelDefinition): readonly OutputKind[] {
   return shapes.map((shape, i) => ({ shape, isSoftmax: softmax[i] ?? false }));
 }
 
-/** Of a layers model whose outputs have a known size but for the batch. */
+/** Output shapes of a layers model, if all sizes except for the batch are known. */
 function knownShapes({ model, inputs }: ModelDefinition): readonly (readonly number[])[] | undefined {
   if (model === undefined) return undefined;
   const [batch] = ([inputs].flat() as tf.Tensor[])[0].shape;
@@ -73,7 +73,7 @@ function knownShapes({ model, inputs }: ModelDefinition): readonly (readonly num
   return shapes.some((shape) => shape.includes(null)) ? undefined : (shapes as number[][]);
 }
 
-/** Of anything else only a run tells them. It is none of training, so that statistics stay what they are. */
+/** Other models must run once to learn the shapes. It runs in inference mode, so that statistics do not change. */
 function shapesOfRun(definition: ModelDefinition): readonly (readonly number[])[] {
   let shapes: readonly (readonly number[])[] = [];
   tf.tidy(() => {
@@ -88,7 +88,7 @@ function isSoftmax({ sourceLayer, outputTensorIndex }: SymbolicTensor): boolean 
   if (sourceLayer.getClassName() === "Softmax") return true;
   const { activation, layer } = sourceLayer.getConfig() as {
     activation?: unknown;
-    /** What a wrapper, as TimeDistributed, applies. */
+    /** The layer inside a wrapper such as TimeDistributed. */
     layer?: { readonly config?: { readonly activation?: unknown } };
   };
   return activation === "softmax" || layer?.config?.activation === "softmax";

@@ -2,9 +2,9 @@ import { RuntimeSource, type Trace } from "@remat/trace";
 import { quantile } from "./quantile.js";
 
 /**
- * Returns the trace with the median of `samples` as the measured runtime of each op: each sample holds the milliseconds of the trace's ops in one
- * step. All are longer by a common factor, so that they add up to the median of what the ops of a step take together: in each step some op or other
- * is slow.
+ * Returns the trace with the median of `samples` as the measured runtime of each op. Each sample contains the
+ * milliseconds of the trace's ops in one step. In each step some op is slow, so all medians are scaled by one factor to
+ * add up to the median of the total time in ops.
  *
  * @example
  * const timed = withMeasuredTimes(trace, [msOfStep1, msOfStep2, msOfStep3]);

@@ -37,44 +37,56 @@ import { RecordedTensors } from "./recorded-tensors.js";
 import { SequenceIndex } from "./sequence-index.js";
 import { tracedHeader } from "./traced-header.js";
 
+/** Options of `TraceRecorder`. */
 export interface TraceRecorderOptions {
-  /** What the header shall say besides, or instead of, what the engine tells: framework, versions, backend, device, mode. */
+  /** Fields of the header that add to or replace those of the engine: framework, versions, backend, device, mode. */
   readonly header?: Partial<TraceHeader>;
-  /** Whether work outside an asynchronous mode is recorded, as `Phase.outside`; default true. */
+  /** Whether to record work outside of an asynchronous mode as `Phase.outside`. Default: true. */
   readonly outside?: boolean;
-  /** Tells the user's source line that runs now, as `file:line:column`. Asked before each op that differentiates none; left out: no op has a line. */
+  /**
+   * Returns the user's source line that runs now, as `file:line:column`. Called before each op except gradient ops.
+   * Default: ops have no line.
+   */
   readonly sourceLine?: () => string | undefined;
 }
 
-/** The name of the program's own scopes, of which is told what they are given and return: tfjs's are named after its ops. */
+/**
+ * Name of the program's own scopes, whose inputs and outputs are recorded. Scopes of TensorFlow.js are named after its
+ * ops.
+ */
 const ownGradient = "customGrad";
 
-/** Mark in the trace after each update of the weights. */
+/** Name of the mark in the trace after each weight update. */
 export const optimizerStepMark = "optimizerStep";
 
 /**
- * Records all that {@link TraceRecorder} does, but for which module runs and for the blocks that a program checkpoints by hand, of which plans of passes know nothing.
+ * Records everything that {@link TraceRecorder} does, except modules and manually checkpointed blocks, which plans of
+ * passes do not use.
  *
  * @internal
  */
 export class OpRecorder implements DispatchObserver, DispatchInterceptor {
   readonly seesOutside: boolean;
+  /** Builds the trace. */
   protected readonly builder: TraceBuilder;
   private gradientsTaken: FasterGradients | undefined;
   private readonly tensors: RecordedTensors;
-  /** Trace indices by op sequence and by scope sequence. */
+  /** Trace indices by sequence number of the op. */
   protected readonly opRows: SequenceIndex = new SequenceIndex();
+  /** Trace indices by sequence number of the scope. */
   private readonly scopeRows = new SequenceIndex();
+  /** The current {@link Phase}. */
   protected phase: number = Phase.forward;
   private gradientsDepth = 0;
-  /** What has been added to a gradient. */
+  /** Tensors that were added to a gradient. */
   private readonly addends = new WeakSet<Tensor>();
   private inputRows: number[] = [];
   private readonly sourceLine: (() => string | undefined) | undefined;
-  /** Where lines are told: that of the op which started last. */
+  /** Source line of the op that started last, if lines are recorded. */
   protected line: string | undefined;
-  /** By op and by scope, where lines are told. */
+  /** Source line of each op, if lines are recorded. */
   private readonly lineOfOps: (string | undefined)[] = [];
+  /** Source line of each scope, if lines are recorded. */
   private readonly lineOfScopes: (string | undefined)[] = [];
 
   constructor(options: TraceRecorderOptions = {}) {
@@ -84,7 +96,7 @@ export class OpRecorder implements DispatchObserver, DispatchInterceptor {
     this.sourceLine = options.sourceLine;
   }
 
-  /** The trace so far; what is recorded later does not appear in it. */
+  /** Returns the trace so far. Later records do not appear in it. */
   trace(): Trace {
     const trace = this.builder.build();
     this.gradientsTaken ??= fasterGradientsNow();
@@ -92,17 +104,20 @@ export class OpRecorder implements DispatchObserver, DispatchInterceptor {
     return fasterGradients === undefined ? trace : trace.withHeader({ ...trace.header, fasterGradients });
   }
 
-  /** The storage of `tensor` is of this category; for a variable also every storage that it is assigned later. */
+  /** Sets the category of the tensor's storage. For a variable this includes every storage assigned later. */
   categorizeTensor(tensor: Tensor, category: number): void {
     this.tensors.know(tensor, category);
   }
 
-  /** As {@link categorizeTensor}, unless the tensor's data is known already. */
+  /** Like {@link categorizeTensor}, unless the tensor's data is already known. */
   protected categorizeFound(tensor: Tensor, category: number): void {
     this.tensors.find(tensor, category);
   }
 
-  /** Data that is there already and counts whether or not an op reads it, told by its buffer: what the first that does takes it for, else input. */
+  /**
+   * Records existing data that counts even if no op reads it. Its category comes from the first op that reads it,
+   * otherwise it is input.
+   */
   holdStorage(storage: Storage): void {
     this.tensors.hold(storage);
   }
@@ -112,7 +127,7 @@ export class OpRecorder implements DispatchObserver, DispatchInterceptor {
   }
 
   opStarting(op: OpCall): void {
-    // Inputs never seen before exist before the op, so their allocation is told before its own.
+    // Unknown inputs existed before the op, so their allocation is recorded before the op's own.
     const { inputTensors } = op;
     const rows = new Array<number>(inputTensors.length);
     for (let i = 0; i < rows.length; i++) rows[i] = this.tensors.row(inputTensors[i], this.phase);
@@ -125,7 +140,7 @@ export class OpRecorder implements DispatchObserver, DispatchInterceptor {
     const inputRows = this.inputRows;
     const outputRows = new Array<number>(outputs.length);
     for (let i = 0; i < outputs.length; i++) outputRows[i] = this.tensors.row(outputs[i], this.phase);
-    // One that is replayed in a gradient function repeats what it repeats anywhere.
+    // A kernel replayed in a gradient function belongs to the op that it repeats.
     const node = op.repeats === undefined ? op.differentiates : undefined;
     const row = this.builder.op({
       name: op.kernel,
@@ -226,7 +241,7 @@ export class OpRecorder implements DispatchObserver, DispatchInterceptor {
     this.builder.mark(optimizerStepMark);
   }
 
-  /** Makes a scope known, with its line where lines are told. */
+  /** Adds a scope, with its source line if lines are recorded. */
   protected scope(name: string, parent: number, checkpoint?: CheckpointForm): number {
     const line = this.sourceLine?.();
     const row = this.builder.scope(name, parent, { ...(checkpoint && { checkpoint }), ...(line && { line }) });
@@ -234,19 +249,19 @@ export class OpRecorder implements DispatchObserver, DispatchInterceptor {
     return row;
   }
 
-  /** The sum of a weight's gradient so far and a part of it is its gradient; the part is just something that was added. */
+  /** Adding to a weight's gradient gives a gradient. The other addend is only a temporary. */
   private accumulated({ inputTensors, outputs }: OpDone): void {
     const [sum, addend] = inputTensors;
     if (addend !== undefined) this.addends.add(addend);
     if (sum !== undefined && this.tensors.isOf(sum, Category.gradient)) this.becomeGradient(outputs[0]);
   }
 
-  /** A gradient function may return what it was given; a weight or an input stays what it is. */
+  /** A gradient function may return its argument. A weight or an input keeps its category. */
   private becomeGradient(tensor: Tensor): void {
     this.tensors.become(tensor, Category.gradient, [Category.activation, Category.temporary, Category.other]);
   }
 
-  /** An op that differentiates or repeats another comes from the line of that. */
+  /** A gradient op, or one that repeats another, has the source line of the original op. */
   private lineOf({ repeats, differentiates, accumulatesFrom }: OpCall): string | undefined {
     if (repeats !== undefined) return this.lineOfOps[this.opRows.get(repeats)];
     const node = differentiates ?? accumulatesFrom;
@@ -255,7 +270,7 @@ export class OpRecorder implements DispatchObserver, DispatchInterceptor {
     return this.sourceLine?.();
   }
 
-  /** The stack of module calls around an op, as an index in the trace. */
+  /** Index of the module call stack around an op. */
   protected stackOf(_op: OpDone): number {
     return 0;
   }
@@ -273,7 +288,7 @@ export class OpRecorder implements DispatchObserver, DispatchInterceptor {
     return tensors.map((tensor) => this.tensors.row(tensor, this.phase));
   }
 
-  /** Whether data that JavaScript makes now may be what the program is given: outside of module calls. */
+  /** True outside of module calls, where data made by JavaScript may be program input. */
   protected isOutsideCalls(): boolean {
     return true;
   }

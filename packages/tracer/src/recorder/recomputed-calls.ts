@@ -1,19 +1,19 @@
-/** Who is told that the forward pass of a module call is recomputed. */
+/** Notified when the forward pass of a module call is recomputed. */
 interface RecomputationListener {
   enter(call: number): void;
   exit(call: number): void;
 }
 
 /**
- * Which module calls are recomputed where a part of the forward pass is: those all of whose ops are in it, from the first of them that is replayed to
- * the last, one call inside the other.
+ * Finds the module calls that a partial recomputation of the forward pass repeats completely. Such a call is open from
+ * its first replayed op to its last. Calls nest.
  *
  * @internal
  */
 export class RecomputedCalls {
   private readonly listener: RecomputationListener;
   private readonly parents: number[] = [];
-  /** By call: forward ops in it, and in the calls inside it. */
+  /** Number of forward ops in each call, nested calls included. */
   private readonly opCounts: number[] = [];
   private whole: ReadonlySet<number> = new Set();
   private readonly entered: number[] = [];
@@ -31,7 +31,7 @@ export class RecomputedCalls {
     for (let at = call; at >= 0; at = this.parents[at]) this.opCounts[at]++;
   }
 
-  /** Ops are about to be recomputed, told by the call of each. */
+  /** Starts a recomputation, given the call of each op. */
   start(callOfOps: Iterable<number>): void {
     const counts = new Map<number, number>();
     for (const call of callOfOps)
@@ -39,7 +39,7 @@ export class RecomputedCalls {
     this.whole = new Set([...counts].filter(([call, count]) => count === this.opCounts[call]).map(([call]) => call));
   }
 
-  /** An op of `call` is about to be replayed. */
+  /** Opens and closes calls before an op of `call` is replayed. */
   reach(call: number): void {
     const path: number[] = [];
     for (let at = call; at >= 0; at = this.parents[at]) if (this.whole.has(at)) path.unshift(at);

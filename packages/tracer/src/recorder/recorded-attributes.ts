@@ -1,11 +1,11 @@
 import type { KernelAttributes } from "@remat/dispatch-hook/kernels";
 
-/** Longer lists are data (the values of a constant), not attributes that shape and cost depend on. */
+/** Longer lists are data, such as values of a constant, and do not determine shape or cost. */
 const longestList = 64;
 
 /**
- * The attributes of a kernel as plain JSON: what is undefined, a function or long data is left out; numbers that JSON lacks become text
- * (`"Infinity"`). The object itself comes back where nothing had to change.
+ * Returns the attributes of a kernel as plain JSON. Undefined values, functions and long data are left out. Numbers
+ * that JSON lacks become text (`"Infinity"`). Returns the same object if nothing had to change.
  *
  * @internal
  */

@@ -3,31 +3,31 @@ import { Category, Phase, type TraceBuilder } from "@remat/trace";
 import type { Tensor, TensorInfo, Variable } from "@tensorflow/tfjs-core";
 import { SequenceIndex } from "./sequence-index.js";
 
-/** The tensors and storages of a trace that is being recorded, and what the storages are for (T2, T4). @internal */
+/** Tensors and storages of a trace during recording, with the categories of the storages (T2, T4). @internal */
 export class RecordedTensors {
   private readonly builder: TraceBuilder;
   private readonly storageRows = new SequenceIndex();
   private readonly tensorRows = new SequenceIndex();
-  /** Variables change their data, so their rows go by data. */
+  /** Variables change their data, so their rows are keyed by data. */
   private readonly variableRows = new WeakMap<object, number>();
   private readonly variableCategories = new WeakMap<Variable, number>();
-  /** By storage. */
+  /** Category of each storage. */
   private readonly categories: number[] = [];
-  /** By tensor. */
+  /** First storage of each tensor. */
   private readonly storages: number[] = [];
-  /** Rows of storages that were there before, and that nothing recorded has read yet. */
+  /** Rows of storages that existed before and that no recorded op has read yet. */
   private readonly unread = new Set<number>();
 
   constructor(builder: TraceBuilder) {
     this.builder = builder;
   }
 
-  /** The (first) storage of the tensor in `row`. */
+  /** Returns the first storage of the tensor in `row`. */
   storageOf(row: number): number {
     return this.storages[row];
   }
 
-  /** A tensor's row, made at first sight; `phase` tells what data may be for that was there before. */
+  /** Returns a tensor's row, and adds it if it is new. `phase` decides the category of data that existed before. */
   row(tensor: TensorInfo & { readonly id?: number }, phase: number): number {
     const variable = isVariable(tensor);
     const known = variable ? this.variableRows.get(tensor.dataId) : this.tensorRows.get(tensor.id ?? -1);
@@ -51,7 +51,7 @@ export class RecordedTensors {
     return row;
   }
 
-  /** Data that was there before, of which nobody has said what it is for. */
+  /** Adds existing data of unknown category. */
   hold(storage: Storage): void {
     if (this.storageRows.get(storage.id) < 0) this.unread.add(this.storageRow(storage, Category.input));
   }
@@ -66,23 +66,23 @@ export class RecordedTensors {
     if (row >= 0) this.builder.resize(row, bytes);
   }
 
-  /** `tensor` is of this category; a variable also after it has been assigned. */
+  /** Sets the category of `tensor`. For a variable it also applies after later assignments. */
   know(tensor: Tensor, category: number): void {
     if (isVariable(tensor)) this.variableCategories.set(tensor, category);
     if (!tensor.isDisposed) this.become(tensor, category);
   }
 
-  /** The storages of `tensor` are of this category, but for those that are known already. */
+  /** Sets the category of the storages of `tensor` that are not known yet. */
   find(tensor: Tensor, category: number): void {
     for (const storage of storagesOf(tensor)) this.storageRow(storage, category);
   }
 
-  /** Whether the storages of `tensor` are known, and of that category. */
+  /** True if the storages of `tensor` are known and have that category. */
   isOf(tensor: Tensor, category: number): boolean {
     return storagesOf(tensor).every((storage) => this.categories[this.storageRow(storage, category)] === category);
   }
 
-  /** The storages of `tensor` change to `category`, if they were of one of `from` (left out: of any). */
+  /** Changes the category of the storages of `tensor` if it was one of `from`. Default: any. */
   become(tensor: Tensor, category: number, from?: readonly number[]): void {
     for (const storage of storagesOf(tensor)) {
       const row = this.storageRow(storage, category);
@@ -93,7 +93,10 @@ export class RecordedTensors {
     }
   }
 
-  /** A variable is a weight, or if it cannot be trained statistics; what an optimizer makes for itself is its state. */
+  /**
+   * A variable is a weight or, if it is not trainable, a buffer such as statistics. Variables made by an optimizer are
+   * its state.
+   */
   categoryOf(variable: Variable, phase: number): number {
     let category = this.variableCategories.get(variable);
     if (category === undefined) {
@@ -112,7 +115,7 @@ export class RecordedTensors {
     return storages.map((storage) => this.storageRow(storage, category));
   }
 
-  /** Who first reads it tells what it is for. */
+  /** The first reader decides the category. */
   private read(storage: Storage, category: number): void {
     const row = this.storageRows.get(storage.id);
     if (!this.unread.delete(row) || this.categories[row] === category) return;
@@ -121,5 +124,5 @@ export class RecordedTensors {
   }
 }
 
-/** Of data that was there before anybody watched: an optimizer's constants, else what the user brought. */
+/** Category of data that existed before: constants of an optimizer, otherwise input from the user. */
 const foundCategory = (phase: number): number => (phase === Phase.optimizer ? Category.optimizerState : Category.input);

@@ -1,12 +1,12 @@
 /**
- * A map from numbers that only grow (sequence numbers, ids) to indices of a trace: an array from the first number on, and a map for those
- * that were given out before.
+ * Maps increasing numbers (sequence numbers, ids) to trace indices. Uses an array from the first number on, and a map
+ * for smaller numbers.
  *
  * @internal
  */
 export class SequenceIndex {
   private first = -1;
-  /** Indices plus one, so that a fresh array says none. */
+  /** Indices plus one, so that zeros in a new array mean no entry. */
   private values = new Int32Array(1024);
   private readonly older = new Map<number, number>();
 

@@ -9,13 +9,14 @@ import { SequenceIndex } from "./sequence-index.js";
 export type { TraceRecorderOptions } from "./op-recorder.js";
 
 /**
- * A dispatch mode that writes a trace. It knows ops, storages, scopes, phases and what autograd saves by itself; which module runs is told
- * to it by `enterCall` and `exitCall` (`@remat/mod-tracker` does that), and then each backward op gets the calls of its forward op.
+ * A dispatch mode that records a trace. It observes ops, storages, scopes, phases and saved tensors itself. Modules
+ * must be reported through `enterCall` and `exitCall`, as `@remat/mod-tracker` does. Each backward op then gets the
+ * module calls of its forward op.
  *
- * Data that was there before is recorded when it is first seen: variables as parameters (not trainable: buffers, or optimizer state in
- * the optimizer phase), other data as input. Data made in JavaScript while recording is input outside of module calls and gradients, else
- * other. The output of an op is an activation in the forward pass and a temporary after it, until it proves to be a gradient or gets
- * into a variable.
+ * Existing data is recorded when it is first seen: trainable variables as parameters, others as buffers (or optimizer
+ * state in the optimizer phase), other data as input. Data that JavaScript makes during recording is input outside of
+ * module calls and gradients, otherwise `other`. The output of an op is an activation in the forward pass and a
+ * temporary after it, until it turns out to be a gradient or is assigned to a variable.
  *
  * @example
  * const recorder = new TraceRecorder({ header: { model: "mlp" } });
@@ -23,35 +24,38 @@ export type { TraceRecorderOptions } from "./op-recorder.js";
  * const trace = recorder.trace();
  */
 export class TraceRecorder extends OpRecorder {
-  /** Of blocks that are checkpointed by hand, and of those that run, innermost last. */
+  /** Scopes of manually checkpointed blocks. */
   private readonly blockRows = new WeakMap<CheckpointedBlock, number>();
+  /** Scopes of the open blocks, innermost last. */
   private readonly runningBlocks: number[] = [];
-  /** The call of a module around each tape node, each scope, each op. */
+  /** Module call around each tape node. */
   private readonly callOfNodes = new SequenceIndex();
+  /** Module call around each scope. */
   private readonly callOfScopes = new SequenceIndex();
+  /** Module call around each op. */
   private readonly callOfOps: number[] = [];
-  /** By call: the one that was active before it. */
+  /** For each call, the call that was active before it. */
   private readonly callsBefore: number[] = [];
   private call = -1;
-  /** Module calls that run inside a gradient function. */
+  /** Number of open module calls inside a gradient function. */
   private recomputations = 0;
-  /** Module calls whose ops are replayed. */
+  /** Module calls whose ops are being replayed. */
   private readonly recomputed = new RecomputedCalls({
     enter: (call) => this.builder.enterModule(call, Phase.recompute),
     exit: (call) => this.builder.exitModule(call, Phase.recompute),
   });
 
-  /** The innermost module call that runs, or -1. */
+  /** Index of the innermost open module call, or -1. */
   get activeCall(): number {
     return this.call;
   }
 
-  /** Makes a module known and returns its index in the trace. */
+  /** Adds a module and returns its index in the trace. */
   module(module: Module): number {
     return this.builder.module(module);
   }
 
-  /** Which parameters and buffers `module` owns, those of the modules in it included; their storages get that category. */
+  /** Records the parameters and buffers of `module`, including its submodules. Their storages get these categories. */
   moduleWeights(module: number, parameters: readonly Tensor[], buffers: readonly Tensor[] = []): void {
     for (const tensor of parameters) this.categorizeTensor(tensor, Category.parameter);
     for (const tensor of buffers) this.categorizeTensor(tensor, Category.buffer);
@@ -59,7 +63,8 @@ export class TraceRecorder extends OpRecorder {
   }
 
   /**
-   * Records what `external` keeps, as it is now: the weights of a layer or model, the state of an optimizer, a tensor, which is other unless it is known as something else.
+   * Records the existing tensors of `external`: the weights of a layer or model, the state of an optimizer, or a
+   * tensor. A tensor is `other` unless it is already known.
    *
    * @throws RematError `ARGUMENT` for anything else
    * @example
@@ -81,8 +86,8 @@ export class TraceRecorder extends OpRecorder {
   }
 
   /**
-   * A call of `module` begins, inside `parent` (left out: the active call). Returns its index in the trace. While a gradient function runs,
-   * a forward call is a recomputation.
+   * Begins a call of `module` inside `parent`, by default the active call. Returns its index in the trace. A forward
+   * call inside a gradient function is a recomputation.
    */
   enterCall(module: number, inputs: readonly Tensor[], parent: number = this.call): number {
     const call = this.builder.call(module, parent, inputs.length > 0);
@@ -95,6 +100,7 @@ export class TraceRecorder extends OpRecorder {
     return call;
   }
 
+  /** Ends a call of a module. */
   exitCall(call: number, outputs: readonly Tensor[]): void {
     this.call = this.callsBefore[call];
     const phase = this.forwardPhase();
@@ -102,16 +108,17 @@ export class TraceRecorder extends OpRecorder {
     this.builder.exitModule(call, phase, this.rowsOf(outputs));
   }
 
-  /** The backward pass reaches a forward call: `gradients` of its outputs. */
+  /** Records that the backward pass reaches a forward call, with the gradients of its outputs. */
   enterBackward(call: number, gradients: readonly Tensor[]): void {
     this.builder.enterModule(call, Phase.backward, this.rowsOf(gradients));
   }
 
+  /** Records the end of a call's backward pass, with the gradients of its inputs. */
   exitBackward(call: number, gradients: readonly Tensor[]): void {
     this.builder.exitModule(call, Phase.backward, this.rowsOf(gradients));
   }
 
-  /** The module call around a tape node's forward op, or -1. */
+  /** Returns the module call around a tape node's forward op, or -1. */
   callOfNode(node: TapeNode): number {
     return this.callOfNodes.get(node.sequence);
   }
@@ -179,7 +186,7 @@ export class TraceRecorder extends OpRecorder {
   private callOf(op: OpDone): number {
     if (op.phase === Phase.outside) return -1;
     if (op.repeats !== undefined) return this.callOfRow(this.opRows.get(op.repeats));
-    // What a gradient function runs in a module call of its own is that call's.
+    // Ops inside a module call of a gradient function belong to that call.
     if (this.recomputations > 0) return this.call;
     const node = op.differentiates ?? op.accumulatesFrom;
     return node === undefined ? this.call : this.callOfNode(node);

@@ -3,7 +3,7 @@ import { engineInternals } from "@remat/dispatch-hook/engine";
 import type { TraceHeader } from "@remat/trace";
 import { version_core } from "@tensorflow/tfjs-core";
 
-/** Returns what the engine says about itself now. @internal */
+/** Returns the header fields that the engine provides. @internal */
 export function tracedHeader(): TraceHeader {
   const { backendInstance } = engineInternals();
   const { device, allocationUnitBytes } = currentDevice();
