@@ -1,6 +1,6 @@
 import { globalModule, RematError } from "@remat/trace";
 
-/** How many calls of each module run, forward or backward. @internal */
+/** Counts the running calls of each module, forward or backward. @internal */
 export class ActiveModules {
   private readonly counts = new Map<string, number>();
 

@@ -3,8 +3,8 @@ import type { Tensor } from "@tensorflow/tfjs-core";
 import { chainOf, type ModuleCall } from "./module-call.js";
 
 /**
- * Which forward calls the backward pass is in. It walks the tape backwards, so the nodes of one call follow each other: a call is entered
- * at the first of its nodes and left at the first that is not inside it (T5).
+ * Tracks the forward calls that the backward pass is in. The pass walks the tape backwards, so the nodes of one call
+ * follow each other. A call is entered at the first of its nodes and left at the first node outside of it (T5).
  *
  * @internal
  */
@@ -20,7 +20,7 @@ export class BackwardCalls {
     this.listener = listener;
   }
 
-  /** How many calls the backward pass is in, one inside the other. */
+  /** Number of nested calls that the backward pass is in. */
   get depth(): number {
     return this.entered.length;
   }
@@ -60,7 +60,7 @@ export class BackwardCalls {
     }
   }
 
-  /** The tape is gone. */
+  /** Forgets the nodes when the tape is gone. */
   forget(): void {
     this.callOfNodes.clear();
   }

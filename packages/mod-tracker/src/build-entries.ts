@@ -7,20 +7,20 @@ import { type ContainerPlan, ModuleEntry } from "./module-entry.js";
 import type { Weights } from "./owned-tensors.js";
 import { partsOf } from "./parts-of.js";
 
-/** What the tensors of plain functions are, by the FQN of what they belong to. */
+/** Returns the parameters and buffers of plain functions that belong to an FQN. */
 export type OwnedBy = (fqn: string) => Weights;
 
-/** What all entries of a module share. */
+/** Data that all entries of a module share. */
 export interface EntryContext {
   readonly grouping: Grouping;
-  /** Gets the entries. */
+  /** Receives the entries. */
   readonly known: Map<Part, ModuleEntry>;
   readonly ownedBy: OwnedBy;
 }
 
 /**
- * Entries of a module and of all that it is made of, at any depth, added to `known`. A layer that is reached twice keeps its first name;
- * an input layer does nothing and is left out.
+ * Adds entries for a module and all its parts, at any depth, to `known`. A layer reached twice keeps its first name.
+ * Input layers do nothing and are left out.
  *
  * @internal
  */
@@ -39,7 +39,7 @@ export function buildEntries(
   if (isLayer(root)) entry.members.push(root);
   const inside = new Set([...around, root]);
   for (const [name, part] of partsOf(root)) {
-    // What holds a module is no part of it.
+    // A part may reference the module around it.
     if (inside.has(part) || (isLayer(part) && isInputLayer(part))) continue;
     entry.hasPart();
     const groups = (isLayer(part) && graph?.groupsOf.get(part)) || [];
@@ -52,7 +52,10 @@ export function buildEntries(
   return entry;
 }
 
-/** What a container's graph calls, an inlined model as one, and the groups around each of its layers, outermost first. */
+/**
+ * The calls of a container's graph, with each inlined model as one call, and the groups around each layer, outermost
+ * first.
+ */
 interface GroupedGraph {
   readonly calls: readonly GraphCall[];
   readonly groupsOf: ReadonlyMap<Layer, readonly ModuleEntry[]>;
@@ -87,7 +90,7 @@ function groupGraph(container: Container, entry: ModuleEntry, grouping: Grouping
   return { calls, groupsOf, inlined: new Set(inlined.keys()) };
 }
 
-/** An inlined model is around its calls as a group is. */
+/** An inlined model surrounds its calls like a group. */
 function planRun(container: Container, graph: GroupedGraph, known: ReadonlyMap<Part, ModuleEntry>): ContainerPlan {
   const calls = graph.calls.flatMap(({ layer, output }): ContainerPlan["calls"] => {
     const around = graph.groupsOf.get(layer) ?? [];

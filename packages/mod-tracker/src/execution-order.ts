@@ -3,13 +3,14 @@ import { type Container, type GraphTensor, isContainer, isInputLayer, type Layer
 /** One call of a layer in a container's graph. */
 export interface GraphCall {
   readonly layer: Layer;
-  /** What it computes. A layer with several outputs is called for each that is wanted; that is what tfjs does. */
+  /** The tensor it computes. TensorFlow.js calls a layer with several outputs once for each output in use. */
   readonly output: GraphTensor;
 }
 
 /**
- * Returns the calls that running a container makes, in tfjs-layers' order (`getTopologicalSortAndRecipientCounts` of its executor): what an output
- * depends on comes before it, the last input first. A part that is in `inlined` by what it computes is one call, whatever its graph is.
+ * Returns the calls of a container in the order of tfjs-layers (`getTopologicalSortAndRecipientCounts` of its
+ * executor): dependencies before their users, the last input first. A part in `inlined` counts as one call, whatever
+ * its graph is.
  */
 export function executionOrder(container: Container, inlined: InlinedParts = new Map()): GraphCall[] {
   const calls: GraphCall[] = [];
@@ -35,10 +36,13 @@ export function executionOrder(container: Container, inlined: InlinedParts = new
   return calls;
 }
 
-/** By what they compute: models whose layers a container runs itself, without ever calling them. */
+/** Models whose layers a container runs itself without calling the model, by the tensor they compute. */
 export type InlinedParts = ReadonlyMap<GraphTensor, Container>;
 
-/** Returns the parts of a container whose graph is in its own: a Sequential takes over that of its first layer, where this is a model. */
+/**
+ * Returns the parts of a container whose graph is part of its own. A Sequential takes over the graph of its first layer
+ * if that is a model.
+ */
 export function inlinedParts(container: Container): InlinedParts {
   const inlined = new Map<GraphTensor, Container>();
   const models = container.layers.filter(isContainer);

@@ -11,25 +11,27 @@ interface AwaitedRun {
 }
 
 interface ForwardListener {
-  /** A call begins; returns its index in the trace, or -1. */
+  /** A call begins. Returns its index in the trace, or -1. */
   entering(entry: ModuleEntry, inputs: readonly Tensor[], parent: ModuleCall | undefined): number;
   entered(call: ModuleCall): void;
   leaving(call: ModuleCall, outputs: readonly Tensor[]): void;
-  /** What a call is inside of that is made while no other runs: in the backward pass that which is differentiated. */
+  /**
+   * Returns the parent of a call made while no other call runs. In the backward pass this is the differentiated call.
+   */
   around(): ModuleCall | undefined;
 }
 
 /**
- * Which module calls run forward, one inside the other: those of layers and scopes as they come, those of groups around their layers, and
- * those of models that tfjs runs without their `call`.
+ * Tracks the nested module calls of the forward pass: layers and scopes as they are called, groups around their layers,
+ * and models that TensorFlow.js runs without their `call`.
  *
  * @internal
  */
 export class ForwardCalls {
-  /** The innermost. */
+  /** The innermost call. */
   current: ModuleCall | undefined;
   private awaited: AwaitedRun | undefined;
-  /** The call whose function runs: what is entered by name is inside of it. */
+  /** The call whose function is running, which contains calls entered by name. */
   running: ModuleCall | undefined;
   private readonly listener: ForwardListener;
 
@@ -37,7 +39,7 @@ export class ForwardCalls {
     this.listener = listener;
   }
 
-  /** Runs `body`, in which the model `entry` runs, once or several times: from its first layer to its last. */
+  /** Runs `body`, in which the model `entry` runs once or several times, each from its first layer to its last. */
   awaitModel<T>(entry: ModuleEntry, inputs: readonly Tensor[] | undefined, body: () => T): T {
     const { awaited, current } = this;
     this.awaited = { entry, inputs, around: current };
@@ -52,7 +54,7 @@ export class ForwardCalls {
   runLayer<T>(entry: ModuleEntry, inputs: readonly Tensor[], run: () => T): T {
     const { awaited } = this;
     const layer = entry.layer as Layer;
-    // The first layer that a model calls, and again the first after it has called them all (`predict` runs batch by batch).
+    // The first layer that a model calls, again after it has called all of them, because `predict` runs batch by batch.
     if (awaited !== undefined && this.current === awaited.around && awaited.entry.plan?.layers.has(layer))
       this.enter(awaited.entry, awaited.inputs ?? inputs);
     const container = this.current?.run;
@@ -95,7 +97,10 @@ export class ForwardCalls {
     ) as T;
   }
 
-  /** Leaves what is open within the call whose function runs, but for the first of `wanted` that are, and enters the others. */
+  /**
+   * Leaves open calls inside the running function, except for those that match the start of `wanted`, and enters the
+   * rest of `wanted`.
+   */
   moveTo(wanted: readonly ModuleEntry[]): void {
     const open = chainOf(this.current).filter(({ depth }) => depth > (this.running?.depth ?? 0));
     let common = 0;
@@ -137,7 +142,10 @@ export class ForwardCalls {
     if (ended >= 0) this.leaveTo(groups[ended].parent);
   }
 
-  /** One of a container's calls is over: closes the groups in which the next is not, and after the last a model that was awaited. */
+  /**
+   * Ends one of a container's calls: closes the groups that the next call is not in and, after the last call, an
+   * awaited model.
+   */
   private countCall(container: ContainerRun, layer: Layer, outputs: readonly Tensor[]): void {
     const { plan, call } = container;
     container.done++;
@@ -150,7 +158,7 @@ export class ForwardCalls {
       this.leave(call, [...container.results.values()].flat());
   }
 
-  /** Ends `call`, and before it whatever it has left open. */
+  /** Ends `call`, and before it all calls that are still open inside. */
   private leave(call: ModuleCall, outputs: readonly Tensor[]): void {
     this.leaveTo(call);
     if (this.current === call) this.leaveInnermost(call, outputs);

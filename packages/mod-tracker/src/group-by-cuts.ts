@@ -5,11 +5,12 @@ import { type Container, type GraphTensor, isContainer, isLayer, type Layer, own
 import { partsOf } from "./parts-of.js";
 
 /**
- * Groups between single-tensor cuts: places in the order of execution where one tensor is all that the rest needs of what came before. What
- * lies between two neighbouring cuts (a residual block, an inception module) is a group. Where the graph is a chain, each layer with a
- * kernel makes a group with what follows it up to the next (a convolution, its normalization and activation); a model in it, or a
- * layer that holds several, is a block already and stands alone. A group of one layer is none.
- * Groups are named by their first and last layer.
+ * Groups layers between single-tensor cuts. A cut is a point in the execution order where one tensor is all that later
+ * layers need. The layers between two neighbouring cuts form a group, such as a residual block or an inception module.
+ *
+ * Where the graph is a chain, each layer with a kernel forms a group with the layers up to the next one, such as a
+ * convolution with its normalization and activation. A nested model, or a layer that contains several layers, already
+ * is a block and stands alone. Single layers form no group. Groups are named by their first and last layer.
  */
 export function groupByCuts(container: Container, calls: readonly GraphCall[]): GroupPaths {
   const segments: Layer[][] = [];
@@ -39,14 +40,14 @@ export function groupByCuts(container: Container, calls: readonly GraphCall[]): 
   for (const segment of segments)
     for (const layer of new Set(segment)) segmentOf.set(layer, segmentOf.has(layer) ? undefined : segment);
   for (const [layer, segment] of segmentOf) {
-    // A layer that is called from several places belongs to none of them.
+    // A layer that is called from several segments belongs to none of them.
     if (segment === undefined || new Set(segment).size < 2 || segment.length === calls.length) continue;
     paths.set(layer, [`${segment[0].name}-${segment[segment.length - 1].name}`]);
   }
   return paths;
 }
 
-/** The last position before each cut, the end included. */
+/** Returns the last position before each cut, including the end. */
 function cutsIn(container: Container, calls: readonly GraphCall[]): number[] {
   const lastUse = new Map<GraphTensor, number>();
   calls.forEach(({ output }, at) => {
@@ -66,10 +67,10 @@ function cutsIn(container: Container, calls: readonly GraphCall[]): number[] {
 
 const isBlock = (layer: Layer): boolean => isContainer(layer) || partsOf(layer).length > 1;
 
-/** Of its own or in what it is made of: the kernels of a recurrent layer are its cell's. */
+/** Includes kernels of nested layers, such as the cell of a recurrent layer. */
 function hasKernel(layer: Layer): boolean {
   const seen = new Set<Part>([layer]);
-  // A set is walked through to its end while it grows.
+  // Iteration over a set includes items added during the loop.
   for (const part of seen) {
     if (isLayer(part) && ownWeights(part).parameters.some(({ rank }) => rank > 1)) return true;
     for (const [, inner] of partsOf(part)) seen.add(inner);

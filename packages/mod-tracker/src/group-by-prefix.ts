@@ -5,10 +5,11 @@ import type { Layer } from "./layer-internals.js";
 export type GroupPaths = ReadonlyMap<Layer, readonly string[]>;
 
 /**
- * Groups by what names have in common: `conv2_block1_1_conv` is in `conv2`, `conv2_block1` and `conv2_block1_1`, as far as these are groups:
- * at least two layers, at most four fifths of all, called one after the other. A layer of that name which is called elsewhere stays outside; if many
- * are (`conv_dw` and `conv_pw` take turns) there is no group, for it would be entered again and again. Names that tfjs or Keras gives by
- * itself (`dense_1`, `conv2d_Conv2D3`) say nothing.
+ * Groups layers by common name prefixes. For example, `conv2_block1_1_conv` is in `conv2`, `conv2_block1` and
+ * `conv2_block1_1`, if these are groups. A group has at least two layers and at most four fifths of all layers, called
+ * one after the other. A layer with the prefix that is called elsewhere stays outside. If there are many of them
+ * (`conv_dw` and `conv_pw` alternate), there is no group, since it would be entered again and again. Default names of
+ * TensorFlow.js and Keras (`dense_1`, `conv2d_Conv2D3`) are ignored.
  *
  * @example
  * groupByPrefix(executionOrder(mobileNetV2)).get(layer); // ["block_1", "block_1_expand"]
@@ -31,17 +32,17 @@ export function groupByPrefix(calls: readonly GraphCall[]): GroupPaths {
   calls.forEach(({ layer }, at) => {
     if (!hasGivenName(layer) || paths.has(layer)) return;
     const around = prefixesOf(layer.name).filter((prefix) => contains(groups.get(prefix), at));
-    // Of prefixes around the very same layers the longest tells most.
+    // Among prefixes around the same layers the longest is the most specific.
     const telling = around.filter((prefix, i) => groups.get(prefix)?.length !== groups.get(around[i + 1])?.length);
     if (telling.length > 0) paths.set(layer, telling);
   });
   return paths;
 }
 
-/** A group of more than this part of the layers is the model, not a part of it. */
+/** A group with more than this share of the layers is the whole model. */
 const mostOf = 0.8;
 
-/** Calls one after the other. */
+/** Consecutive calls. */
 interface Run {
   readonly start: number;
   readonly length: number;
@@ -50,7 +51,7 @@ interface Run {
 const contains = (run: Run | undefined, at: number): boolean =>
   run !== undefined && at >= run.start && at < run.start + run.length;
 
-/** The only run of two or more among ascending positions, if more positions are in it than not. */
+/** Returns the only run of at least two ascending positions, if it contains more than half of them. */
 function mainRun(positions: readonly number[]): Run | undefined {
   const runs: Run[] = [];
   for (const at of positions) {
@@ -63,20 +64,23 @@ function mainRun(positions: readonly number[]): Run | undefined {
   return long.length === 1 && long[0].length * 2 > positions.length ? long[0] : undefined;
 }
 
-/** `a_b_c`: `a`, `a_b`, `a_b_c`. A whole name is a prefix of itself, so that `conv1` is beside `conv1_bn`. */
+/** Returns `a`, `a_b`, `a_b_c` for `a_b_c`. A name is a prefix of itself, so that `conv1` is next to `conv1_bn`. */
 function prefixesOf(name: string): string[] {
   const prefixes: string[] = [];
   for (const { index } of name.matchAll(/[_/-]+/g)) if (index > 0) prefixes.push(name.slice(0, index));
   return [...prefixes, name];
 }
 
-/** Whether the name is more than the class in lower case and a number. */
+/** Returns whether the name is more than the lower-case class name and a number. */
 function hasGivenName(layer: Layer): boolean {
   const stem = stemOf(layer.name);
   return stem.replaceAll("_", "").toLowerCase() !== layer.getClassName().toLowerCase();
 }
 
-/** Returns a name without the number at its end, nor the class of a wrapped layer that leads to it: `bidirectional_LSTM1`. */
+/**
+ * Returns a name without a number at its end, and without the class of a wrapped layer before it, as in
+ * `bidirectional_LSTM1`.
+ */
 function stemOf(name: string): string {
   const word = /(?<!\w)\w*\d$/.exec(name);
   const at = word === null ? -1 : word[0].search(/_(?:[A-Z]|\d+$)/);

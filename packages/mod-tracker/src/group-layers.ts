@@ -5,8 +5,13 @@ import { type GroupPaths, groupByPrefix } from "./group-by-prefix.js";
 import type { Container, Layer } from "./layer-internals.js";
 
 /**
- * How the layers of a flat model get a hierarchy. `auto`: by name prefixes where at least half of the layers have one in common, else by cuts
- * of the graph. A function gives the path of groups around a layer (`"encoder.block1"`, or `["encoder", "block1"]`), or undefined.
+ * How the layers of a flat model are grouped into modules.
+ *
+ * - `auto`: by name prefixes if at least half of the layers share one, otherwise by cuts of the graph
+ * - `prefixes`: by name prefixes
+ * - `cuts`: by cuts of the graph
+ * - `none`: no groups
+ * - a function: returns the path of groups around a layer (`"encoder.block1"` or `["encoder", "block1"]`), or undefined
  */
 export type Grouping =
   | "auto"
@@ -15,7 +20,7 @@ export type Grouping =
   | "none"
   | ((layer: Layer, position: number) => string | readonly string[] | undefined);
 
-/** @internal */
+/** Returns the groups around each layer of a container. @internal */
 export function groupLayers(container: Container, calls: readonly GraphCall[], grouping: Grouping): GroupPaths {
   if (typeof grouping === "function") return groupByFunction(calls, grouping);
   switch (grouping) {

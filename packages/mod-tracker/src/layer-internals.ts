@@ -1,10 +1,10 @@
 import type { Tensor, Variable } from "@tensorflow/tfjs-core";
 import { layers } from "@tensorflow/tfjs-layers";
 
-/** A tfjs layer; models are layers, too. */
+/** A layer of TensorFlow.js. Models are layers as well. */
 export type Layer = layers.Layer;
 
-/** A tensor of a model's graph. */
+/** A symbolic tensor of a model's graph. */
 export interface GraphTensor {
   readonly id: number;
   readonly name: string;
@@ -12,7 +12,7 @@ export interface GraphTensor {
   readonly inputs: readonly GraphTensor[];
 }
 
-/** A functional model or a Sequential, nested or not: calling it calls its layers in the order of its graph. */
+/** A functional model or a Sequential. Calling it calls its layers in the order of its graph. */
 export interface Container extends Layer {
   readonly layers: Layer[];
   readonly inputs: GraphTensor[] & never[];
@@ -26,8 +26,8 @@ interface LayerVariable {
 export const isLayer = (value: unknown): value is Layer => value instanceof layers.Layer;
 
 /**
- * Whether a layer has a graph of others: a user's own layer may have a field `layers`, too, but no outputs. Those of a Sequential without a
- * layer that knows its input shape are none yet.
+ * Returns whether a layer has a graph of other layers. Your own layer may have a field `layers`, but no outputs. A
+ * Sequential without a known input shape has no outputs yet.
  */
 export const isContainer = (layer: Layer): layer is Container => {
   const { layers: parts, outputs } = layer as Partial<Container>;
@@ -36,14 +36,14 @@ export const isContainer = (layer: Layer): layer is Container => {
 
 export const isInputLayer = (layer: Layer): boolean => layer.getClassName() === "InputLayer";
 
-/** Returns a layer's own weights: those made to be trained, frozen or not, and those that training does not change by gradients. */
+/** Returns a layer's own weights: trainable ones, including frozen ones, and non-trainable ones such as statistics. */
 export function ownWeights(layer: Layer): { parameters: Variable[]; buffers: Variable[] } {
   const { _trainableWeights, _nonTrainableWeights } = layer as unknown as Record<string, readonly LayerVariable[]>;
   const read = (weights: readonly LayerVariable[] | undefined) => (weights ?? []).map((weight) => weight.read());
   return { parameters: read(_trainableWeights), buffers: read(_nonTrainableWeights) };
 }
 
-/** Returns the tensors among a layer's inputs or outputs; undefined if they are symbolic, for then nothing runs. */
+/** Returns the tensors among a layer's inputs or outputs. Undefined if they are symbolic, because then nothing runs. */
 export function tensorsOf(values: unknown): readonly Tensor[] | undefined {
   const list = Array.isArray(values) ? values.flat() : [values];
   const tensors: Tensor[] = [];

@@ -28,16 +28,17 @@ import { tellModule } from "./tell-module.js";
 import type { ModTrackerOptions, TrackOptions } from "./tracker-options.js";
 import { checkHooks, type UserHooks } from "./user-hooks.js";
 
-/** What a scope is called whose name is empty. */
+/** Name of a scope whose name is empty. */
 const unnamed = "unnamed";
 
 /**
- * Knows which module runs, forward or backward: layers of tracked models, groups of layers, and named scopes of plain functions. It is a
- * dispatch mode, and tells only while it is open. Source: `torch/distributed/_tools/mod_tracker.py`.
+ * Tracks which module is running, forward or backward: layers of tracked models, groups of layers, and named scopes of
+ * plain functions. It is a dispatch mode and works only while it is open. Source:
+ * `torch/distributed/_tools/mod_tracker.py`.
  *
- * A layer's call is a call of its `call` with tensors; symbolic construction is none. A module called several times has several calls.
- * The backward pass of a call lasts from the first to the last tape node of its ops. What runs forward inside a gradient function is a
- * recomputation.
+ * A layer is called when its `call` runs with tensors. Building a graph from symbolic tensors does not count. A module
+ * may have several calls. The backward pass of a call lasts from the first to the last tape node of its ops. A forward
+ * call inside a gradient function is a recomputation.
  *
  * @example
  * const recorder = new TraceRecorder();
@@ -59,7 +60,7 @@ export class ModTracker implements DispatchObserver, DispatchInterceptor {
   private phase: number = Phase.forward;
   private stepIsOver = false;
   private stopNaming: () => void = () => {};
-  /** How deep the backward pass was when each running `gradients` began. */
+  /** Depth of the backward pass when each running `gradients` call began. */
   private readonly passes: number[] = [];
 
   constructor(options: ModTrackerOptions = {}) {
@@ -79,24 +80,29 @@ export class ModTracker implements DispatchObserver, DispatchInterceptor {
     });
   }
 
-  /** FQNs of the modules that run now, forward or backward, and `Global`. */
+  /** FQNs of the modules that are running, forward or backward, and `Global`. */
   get parents(): ReadonlySet<string> {
     return this.active.names;
   }
 
-  /** Whether a backward pass runs, recomputations in it included. */
+  /** True during a backward pass, including its recomputations. */
   get isBackward(): boolean {
     return this.phase === Phase.backward || this.phase === Phase.recompute;
   }
 
-  /** The module that runs now, innermost; undefined outside of all. */
+  /** The innermost running module. Undefined outside of all modules. */
   get activeModule(): TrackedModule | undefined {
     return this.innermost?.entry;
   }
 
   /**
-   * Tracks a model, or a single layer, and all layers that it is made of, until `close`; also an object of a class of the user's own that holds layers,
-   * and calls them in its `forward`. Neither its results nor its configuration change. Two trackers may track one model.
+   * Tracks a model or a layer, with all layers inside it, until `close`. You can also pass an object of your own class
+   * that contains layers and calls them in its `forward`. Results and configuration do not change. Two trackers may
+   * track one model.
+   *
+   * @param model the model, layer or object
+   * @param options root name and grouping
+   * @throws RematError `MODEL_NOT_BUILT` if a model has no graph yet
    */
   track(model: Part, options: TrackOptions = {}): TrackedModule {
     const known = this.entries.get(model);
@@ -118,7 +124,10 @@ export class ModTracker implements DispatchObserver, DispatchInterceptor {
     }
   }
 
-  /** Lets `optimizer`'s variables count as its state and its steps as steps. That of a compiled model is found without. */
+  /**
+   * Records the variables of `optimizer` as its state and its updates as steps. The optimizer of a compiled model is
+   * found without this call.
+   */
   trackOptimizer(optimizer: object): void {
     if (!isDispatching(this)) {
       this.optimizers.add(optimizer);
@@ -129,11 +138,11 @@ export class ModTracker implements DispatchObserver, DispatchInterceptor {
   }
 
   /**
-   * Runs `fn` as the module `name`, inside the module that runs: in a scope `model`, the scope `block` has the FQN `model.block` (as has
-   * `model.block`). A scope with an empty name is called `unnamed`. Where `fn` returns a promise the module runs until that is settled.
+   * Runs `fn` as the module `name` inside the running module. In a scope `model`, both `block` and `model.block` have
+   * the FQN `model.block`. An empty name becomes `unnamed`. If `fn` returns a promise, the module runs until it
+   * settles.
    *
-   * @param inputs tensors that `fn` works on, for the trace
-   *
+   * @param inputs tensors that `fn` reads, for the trace
    * @example
    * tracker.scope("attention", () => tf.softmax(tf.matMul(q, k, false, true)), [q, k]);
    */
@@ -146,10 +155,11 @@ export class ModTracker implements DispatchObserver, DispatchInterceptor {
   }
 
   /**
-   * Says in which scopes the ops that follow are, one inside the other, within the scope that runs: for what knows what it runs next, but not when that is over,
-   * as the interpreter of a graph does. Those that are open already stay so; all end with the scope around them. Outside of any scope it does nothing.
+   * Sets the nested scopes of the following ops within the running scope. Use it if you know which scope comes next but
+   * not when it ends, as the interpreter of a graph does. Open scopes that match stay open, and all end with the
+   * running scope. Does nothing outside of a scope.
    *
-   * @param kind of the innermost, `Scope` if not given
+   * @param kind kind of the innermost scope, `Scope` by default
    * @example
    * tracker.scope("graph", () => tracker.moveTo(["block1", "conv"], "Conv2D"));
    */
@@ -163,7 +173,8 @@ export class ModTracker implements DispatchObserver, DispatchInterceptor {
   }
 
   /**
-   * Tells what named scopes own: variables, and for buffers any tensors, by names that begin with the FQN of the scope that they belong to.
+   * Declares the variables and buffers of named scopes. Names begin with the FQN of the scope that the tensor belongs
+   * to.
    *
    * @example
    * tracker.own({ "model.attention.query": query, "model.attention.key": key }, { "model.mask": mask });
@@ -173,7 +184,7 @@ export class ModTracker implements DispatchObserver, DispatchInterceptor {
   }
 
   /**
-   * Runs `fn` with the recorder, if there is one, and this tracker as dispatch modes.
+   * Runs `fn` with this tracker, and the recorder if there is one, as dispatch modes.
    *
    * @example
    * await tracker.run(() => model.fit(x, y));
@@ -183,7 +194,7 @@ export class ModTracker implements DispatchObserver, DispatchInterceptor {
     return this.recorder === undefined ? tracked() : withDispatchMode(this.recorder, tracked);
   }
 
-  /** The tracked models, their layers, and the groups of these. Scopes are known only once they run. */
+  /** The tracked models, their layers, and groups of layers. Scopes are known only once they run. */
   get modules(): readonly TrackedModule[] {
     const all = new Set<TrackedModule>();
     for (const entry of this.entries.values()) {
@@ -193,14 +204,14 @@ export class ModTracker implements DispatchObserver, DispatchInterceptor {
     return [...all];
   }
 
-  /** The FQN of a layer, if it is tracked. */
+  /** Returns the FQN of a layer, or undefined if it is not tracked. */
   getKnownFqn(layer: Part): string | undefined {
     return this.entries.get(layer)?.fqn;
   }
 
   /**
-   * Runs `body`, in which tfjs-layers runs the tracked `model` without calling it, on `inputs` or on parts of them if left out: from the first of its
-   * layers to the last.
+   * Runs `body`, in which tfjs-layers runs the tracked `model` from its first layer to its last without calling it.
+   * `inputs` may be undefined if it runs on parts of them.
    *
    * @internal
    */
@@ -212,17 +223,23 @@ export class ModTracker implements DispatchObserver, DispatchInterceptor {
     return this.forward.awaitModel(entry, inputs, body);
   }
 
-  /** Functions to call around each module's forward and backward pass. One of each kind at a time. */
+  /**
+   * Registers functions to call around each module's forward and backward pass. Only one of each kind can be
+   * registered.
+   *
+   * @throws RematError `HOOK_TAKEN` if one of this kind is registered
+   */
   registerUserHooks(hooks: UserHooks): void {
     checkHooks(this.hooks, hooks);
     this.hooks = { ...this.hooks, ...hooks };
   }
 
+  /** Removes all registered hooks. */
   clearUserHooks(): void {
     this.hooks = {};
   }
 
-  /** Restores every tracked instance. */
+  /** Ends tracking and restores every tracked model. */
   close(): void {
     this.patches.restore();
     this.entries.clear();
@@ -257,7 +274,7 @@ export class ModTracker implements DispatchObserver, DispatchInterceptor {
   }
 
   tapeNodeAdded(node: TapeNode): void {
-    // What a gradient function runs belongs to the call that it differentiates, unless that calls a module anew.
+    // Ops of a gradient function belong to the differentiated call, unless they run in a module call of their own.
     this.backward.note(node, this.innermost);
   }
 
@@ -318,7 +335,7 @@ export class ModTracker implements DispatchObserver, DispatchInterceptor {
     this.active.remove(entry.fqn);
   }
 
-  /** The first module of a step: what the last left behind is over, and what an optimizer keeps is there from the beginning. */
+  /** At the first module of a step the previous step is over, and optimizer state exists from the beginning. */
   private beginRoot(): void {
     if (this.stepIsOver) this.recorder?.mark(resetModStatsMark);
     this.stepIsOver = false;

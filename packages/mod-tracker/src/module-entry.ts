@@ -1,32 +1,34 @@
 import { type Layer, ownWeights } from "./layer-internals.js";
 import type { Weights } from "./owned-tensors.js";
 
-/** A module that a tracker knows: a layer, a group of layers, an object that holds layers, or a named scope of a function. */
+/** A tracked module: a layer, a group of layers, an object that contains layers, or a named scope of a function. */
 export interface TrackedModule {
-  /** Components joined by dots, the root's name first. */
+  /** Fully qualified name: components joined by dots, the root's name first. */
   readonly fqn: string;
-  /** Class of the layer or object (`Module` where that has none of its own), or `Group`, or `Scope`. */
+  /** Class of the layer or object (`Module` for a plain object), `Group`, or `Scope`. */
   readonly kind: string;
-  /** Whether no module is inside it. */
+  /** True if no module is inside it. */
   readonly leaf: boolean;
   readonly layer: Layer | undefined;
 }
 
-/** @internal */
+/** A tracked module and its trace index. @internal */
 export class ModuleEntry implements TrackedModule {
   readonly fqn: string;
   readonly kind: string;
   readonly layer: Layer | undefined;
   private readonly owned: () => Weights;
-  /** As the trace has it; whether a scope is a leaf shows only when something runs in it. */
+  /** The module as recorded in the trace. Whether a scope is a leaf shows only when something runs in it. */
   readonly recorded: { readonly fqn: string; readonly kind: string; leaf: boolean };
-  /** The layers whose weights are its weights. */
+  /** The layers whose weights belong to it. */
   readonly members: Layer[] = [];
-  /** Index in the trace, once it is there, and how many weights it had when they were last told. */
+  /** Index in the trace, or -1 before it is recorded. */
   traced = -1;
+  /** Number of weights when they were last recorded. */
   tracedWeights = 0;
+  /** How often its weights were looked for. */
   timesTold = 0;
-  /** How a container runs: see `ContainerPlan`. */
+  /** How a container runs. See `ContainerPlan`. */
   plan: ContainerPlan | undefined;
 
   constructor(
@@ -46,7 +48,7 @@ export class ModuleEntry implements TrackedModule {
     return this.recorded.leaf;
   }
 
-  /** A module is inside it. */
+  /** Records that a module is inside it. */
   hasPart(): void {
     this.recorded.leaf = false;
   }
@@ -61,9 +63,9 @@ export class ModuleEntry implements TrackedModule {
   }
 }
 
-/** What is known beforehand of a container's run. @internal */
+/** The calls that a container will make. @internal */
 export interface ContainerPlan {
-  /** The groups around each call that it makes, outermost first, models that it runs without calling them among them; in order. */
+  /** The groups around each call in order, outermost first, including models that it runs without calling them. */
   readonly calls: readonly { readonly layer: Layer; readonly groups: readonly ModuleEntry[] }[];
   readonly groupsOf: ReadonlyMap<Layer, readonly ModuleEntry[]>;
   readonly layers: ReadonlySet<Layer>;

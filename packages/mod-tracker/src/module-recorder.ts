@@ -2,19 +2,25 @@ import type { DispatchMode } from "@remat/dispatch-hook";
 import type { Module } from "@remat/trace";
 import type { Tensor } from "@tensorflow/tfjs-core";
 
-/** A dispatch mode to which a tracker tells modules and their calls: `TraceRecorder` of `@remat/tracer`, which writes them into a trace. */
+/**
+ * A dispatch mode that records modules and their calls, such as `TraceRecorder` of `@remat/tracer`, which writes them
+ * to a trace.
+ */
 export interface ModuleRecorder extends DispatchMode {
-  /** Makes a module known, and returns its index. */
+  /** Adds a module and returns its index. */
   module(module: Module): number;
-  /** Is told which parameters and buffers `module` owns, those of the modules in it included. */
+  /** Records the parameters and buffers of `module`, including those of modules inside it. */
   moduleWeights(module: number, parameters: readonly Tensor[], buffers: readonly Tensor[]): void;
-  /** Is told what a tensor is for, a `Category` of `@remat/trace`. */
+  /** Records the `Category` (of `@remat/trace`) of a tensor. */
   categorizeTensor(tensor: Tensor, category: number): void;
-  /** Is told that a call of `module` begins, inside the call `parent` (-1: none), and returns the index of the call. */
+  /** Records the beginning of a call of `module` inside the call `parent` (-1: none). Returns the index of the call. */
   enterCall(module: number, inputs: readonly Tensor[], parent: number): number;
+  /** Records the end of a call. */
   exitCall(call: number, outputs: readonly Tensor[]): void;
-  /** Is told that the backward pass reaches a call, with the gradients of its outputs. */
+  /** Records that the backward pass reaches a call, with the gradients of its outputs. */
   enterBackward(call: number, gradients: readonly Tensor[]): void;
+  /** Records the end of a call's backward pass, with the gradients of its inputs. */
   exitBackward(call: number, gradients: readonly Tensor[]): void;
+  /** Adds a named mark to the trace. */
   mark(name: string): void;
 }

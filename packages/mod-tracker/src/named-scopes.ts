@@ -2,7 +2,7 @@ import type { Tensor } from "@tensorflow/tfjs-core";
 import { ModuleEntry } from "./module-entry.js";
 import { OwnedTensors, type Weights } from "./owned-tensors.js";
 
-/** The named scopes of plain functions, as modules, and what they own. @internal */
+/** The named scopes of plain functions as modules, with their tensors. @internal */
 export class NamedScopes {
   private readonly entries = new Map<string, ModuleEntry>();
   private readonly owned = new OwnedTensors();
@@ -11,12 +11,12 @@ export class NamedScopes {
     this.owned.add(parameters, buffers);
   }
 
-  /** Returns what is said to belong to a scope, or to a module of that name. */
+  /** Returns the tensors declared for a scope, or for a module of that name. */
   ownedBy(fqn: string): Weights {
     return this.owned.of(fqn);
   }
 
-  /** Returns the module that the scope `fqn` is, in every call of it the same. */
+  /** Returns the module of the scope `fqn`, the same for every call. */
   entryOf(fqn: string, kind = "Scope"): ModuleEntry {
     let entry = this.entries.get(fqn);
     if (entry === undefined) {

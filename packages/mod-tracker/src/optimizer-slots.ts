@@ -4,8 +4,8 @@ const isTensor = (value: unknown): value is Tensor =>
   value !== null && typeof value === "object" && "dataId" in value && "isDisposed" in value;
 
 /**
- * Returns the tensors in which an optimizer keeps its state: momenta, moments, accumulators, powers of its rates, and rates that it keeps as scalars.
- * tfjs keeps them in fields of the optimizer, by themselves or in lists of `{ originalName, variable }`.
+ * Returns the tensors of an optimizer's state: momenta, moments, accumulators, powers of its rates, and rates stored as
+ * scalars. TensorFlow.js keeps them in fields of the optimizer, alone or in lists of `{ originalName, variable }`.
  *
  * @example
  * const adam = tf.train.adam(0.01);

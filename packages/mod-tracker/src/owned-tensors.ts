@@ -1,22 +1,22 @@
 import type { Tensor } from "@tensorflow/tfjs-core";
 
-/** What a module owns. @internal */
+/** Parameters and buffers of a module. @internal */
 export interface Weights {
   readonly parameters: readonly Tensor[];
   readonly buffers: readonly Tensor[];
 }
 
-/** A set, since a tensor may have two names in a scope. */
+/** Sets, since a tensor may have two names in a scope. */
 interface Owned {
   readonly parameters: Set<Tensor>;
   readonly buffers: Set<Tensor>;
 }
 
-/** Tensors of plain functions, by the FQN of the scope that they belong to and a name in it. @internal */
+/** Tensors of plain functions, by the FQN of their scope and a name in it. @internal */
 export class OwnedTensors {
   private readonly parameters = new Map<string, Tensor>();
   private readonly buffers = new Map<string, Tensor>();
-  /** Made when it is asked for, and then kept, since every call of every scope asks. */
+  /** Computed on first use and cached, since every call of every scope reads it. */
   private byScope: Map<string, Owned> | undefined;
 
   add(parameters: Readonly<Record<string, Tensor>>, buffers: Readonly<Record<string, Tensor>>): void {
@@ -25,7 +25,7 @@ export class OwnedTensors {
     this.byScope = undefined;
   }
 
-  /** Those of the scope `fqn` and of the scopes in it. */
+  /** Returns the tensors of the scope `fqn` and of scopes inside it. */
   of(fqn: string): Weights {
     this.byScope ??= this.sortByScope();
     const { parameters = [], buffers = [] } = this.byScope.get(fqn) ?? {};

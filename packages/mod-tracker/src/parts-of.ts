@@ -2,19 +2,19 @@ import { isPlainObject } from "@remat/trace";
 import { type ForwardModule, hasForward, type Part } from "./forward-module.js";
 import { isContainer, isLayer } from "./layer-internals.js";
 
-/** Bookkeeping of tfjs-layers that leads to other layers, but not to parts of this one. */
+/** Fields of tfjs-layers that lead to other layers, but not to parts of this one. */
 const notParts: ReadonlySet<string> = new Set(["inboundNodes", "outboundNodes", "inputs", "outputs", "model"]);
 
 /**
- * Returns the layers that a module is made of, and objects that hold layers and call them in their `forward`, by the names that go into their FQN:
- * those of a container by their own names, else by the attribute that holds them (`cell`, `forwardLayer`), and the places in lists, plain objects,
- * Maps and Sets in it (`cells.0`, `blocks.first`).
+ * Returns the parts of a module: layers, and objects that contain layers and call them in their `forward`. The names go
+ * into their FQN. Layers of a container have their own names. Other parts are named by their attribute (`cell`,
+ * `forwardLayer`) and the position in lists, plain objects, Maps and Sets (`cells.0`, `blocks.first`).
  */
 export function partsOf(module: Part): [name: string, part: Part][] {
   return partsAmong(module, new Set([module]));
 }
 
-/** Tells whether a value is an object that holds layers, at any depth, and has a `forward` in which to call them. */
+/** Returns whether a value is an object that contains layers, at any depth, and has a `forward` method. */
 export function isForwardModule(value: unknown): value is ForwardModule {
   return isForwardModuleBeside(value, new Set());
 }
@@ -25,7 +25,7 @@ function isForwardModuleBeside(value: unknown, around: ReadonlySet<object>): val
   return partsAmong(value, new Set([...around, value])).length > 0;
 }
 
-/** @param around What it is held by, which it may know */
+/** @param around objects that contain the module, which it may reference */
 function partsAmong(module: Part, around: ReadonlySet<object>): [name: string, part: Part][] {
   if (isLayer(module) && isContainer(module)) return module.layers.map((part) => [part.name, part]);
   const parts: [string, Part][] = [];
@@ -35,7 +35,7 @@ function partsAmong(module: Part, around: ReadonlySet<object>): [name: string, p
       parts.push([name, value]);
       return;
     }
-    // Most lists are shapes and the like; none is worth remembering that has no place for a layer.
+    // Most lists are shapes and the like. Lists without objects need not be remembered.
     if (typeof value !== "object" || value === null || seen.has(value)) return;
     seen.add(value);
     for (const [place, item] of placesIn(value))
@@ -46,7 +46,10 @@ function partsAmong(module: Part, around: ReadonlySet<object>): [name: string, p
   return parts;
 }
 
-/** What a list, a plain object, a Map or a Set holds, by its place; nothing of any other object, which is no mere collection. */
+/**
+ * Yields the items of a list, plain object, Map or Set with their position. Other objects are not collections and yield
+ * nothing.
+ */
 function* placesIn(collection: object): Generator<[place: string, item: unknown]> {
   if (Array.isArray(collection) || collection instanceof Set) {
     let place = 0;
@@ -62,5 +65,5 @@ function* placesIn(collection: object): Generator<[place: string, item: unknown]
   }
 }
 
-/** A dot would look like a module inside a module. */
+/** A dot would look like a nested module. */
 const componentOf = (key: string): string => key.replaceAll(".", "_");

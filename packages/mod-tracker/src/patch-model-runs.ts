@@ -3,7 +3,7 @@ import type { Tensor } from "@tensorflow/tfjs-core";
 import { Sequential } from "@tensorflow/tfjs-layers";
 import type { Container } from "./layer-internals.js";
 
-/** What tfjs-layers runs a model with, other than `call`: it goes to the graph's layers directly. */
+/** Methods by which tfjs-layers runs a model without its `call`, directly through the layers of the graph. */
 interface ExecutableModel {
   readonly inputs: readonly unknown[];
   makeTrainFunction(): (data: Tensor[]) => unknown;
@@ -13,7 +13,7 @@ interface ExecutableModel {
   testFunction: (data: Tensor[]) => unknown;
 }
 
-/** A Sequential hands everything to a functional model inside it, which it makes when it is built. */
+/** A Sequential delegates to an inner functional model, which it makes when it is built. */
 function executableOf(model: Container): ExecutableModel {
   if (!(model instanceof Sequential)) return model as unknown as ExecutableModel;
   const sequential = model as unknown as { model?: ExecutableModel | null; build(): void };
@@ -21,12 +21,13 @@ function executableOf(model: Container): ExecutableModel {
   return sequential.model as ExecutableModel;
 }
 
-/** Runs `body`, which runs the model on `inputs`, or on parts of them if left out. */
+/** Runs `body`, which runs the model on `inputs`, or on parts of them if undefined. */
 export type RunModel = <T>(inputs: readonly Tensor[] | undefined, body: () => T) => T;
 
 /**
- * Tells of each place where a model runs without its `call`: `fit` and `trainOnBatch` (the train function), `evaluate` (the test function),
- * `predict` (its loop over batches). `model.execute` runs a part of the graph, of which the layers alone are told.
+ * Wraps every method that runs a model without its `call`: `fit` and `trainOnBatch` (the train function), `evaluate`
+ * (the test function), and `predict` (its loop over batches). `model.execute` runs part of the graph, so only its
+ * layers are tracked.
  *
  * @internal
  */
@@ -44,7 +45,7 @@ export function patchModelRuns(model: Container, run: RunModel, patches: PatchSe
       (data, ...more) =>
         run(undefined, () => original.call(executable, data, ...more)),
   );
-  // It is made anew by each `evaluate`, but `evaluateDataset` may use one that is there.
+  // Each `evaluate` makes a new one, but `evaluateDataset` may reuse an existing one.
   const patchTest = () =>
     patches.patch(
       executable,

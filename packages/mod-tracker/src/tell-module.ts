@@ -1,10 +1,10 @@
 import type { ModuleEntry } from "./module-entry.js";
 import type { ModuleRecorder } from "./module-recorder.js";
 
-/** A layer may make its weights in its first call: they are looked for before it and after it. */
+/** A layer may create its weights in its first call, so they are looked for before and after it. */
 const timesToLook = 2;
 
-/** Makes a module and its weights known to the trace. @internal */
+/** Records a module and its weights in the trace. @internal */
 export function tellModule(recorder: ModuleRecorder | undefined, entry: ModuleEntry): void {
   if (recorder === undefined) return;
   if (entry.traced < 0) entry.traced = recorder.module(entry.recorded);

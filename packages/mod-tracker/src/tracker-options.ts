@@ -1,14 +1,16 @@
 import type { Grouping } from "./group-layers.js";
 import type { ModuleRecorder } from "./module-recorder.js";
 
+/** Options of `ModTracker`. */
 export interface ModTrackerOptions {
-  /** Where module calls are written: as events, and as the stack of each op. */
+  /** Records module calls, as events and as the stack of each op. */
   readonly recorder?: ModuleRecorder;
 }
 
+/** Options of `ModTracker.track`. */
 export interface TrackOptions {
-  /** The root of the FQNs; left out: the model's name. */
+  /** Root of the FQNs. Default: the model's name. */
   readonly name?: string;
-  /** How flat models get a hierarchy; left out: `auto`. */
+  /** How flat models are grouped into modules. Default: `auto`. */
   readonly grouping?: Grouping;
 }

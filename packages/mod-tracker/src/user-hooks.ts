@@ -2,17 +2,22 @@ import { RematError } from "@remat/trace";
 import type { Tensor } from "@tensorflow/tfjs-core";
 import type { TrackedModule } from "./module-entry.js";
 
-/** Markers only: they must change neither what they are given nor run ops. The module is in `parents` while they run. */
+/**
+ * Functions called around module passes. They may only observe: do not modify arguments or run ops. The module is in
+ * `parents` while they run.
+ */
 export interface UserHooks {
+  /** Called before a module's forward pass. */
   readonly preForward?: (module: TrackedModule, inputs: readonly Tensor[]) => void;
+  /** Called after a module's forward pass. */
   readonly postForward?: (module: TrackedModule, inputs: readonly Tensor[], outputs: readonly Tensor[]) => void;
-  /** `gradients` of the module's outputs, as far as they have arrived. */
+  /** Called before a module's backward pass, with the gradients of its outputs that have arrived. */
   readonly preBackward?: (module: TrackedModule, gradients: readonly Tensor[]) => void;
-  /** `gradients` of the module's inputs. */
+  /** Called after a module's backward pass, with the gradients of its inputs. */
   readonly postBackward?: (module: TrackedModule, gradients: readonly Tensor[]) => void;
 }
 
-/** @internal */
+/** Checks that no hook is registered twice. @internal */
 export function checkHooks(registered: UserHooks, added: UserHooks): void {
   for (const name of Object.keys(added) as (keyof UserHooks)[])
     if (added[name] !== undefined && registered[name] !== undefined)

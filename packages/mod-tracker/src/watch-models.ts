@@ -5,7 +5,7 @@ import { LayersModel, layers, Sequential } from "@tensorflow/tfjs-layers";
 import { type Layer, tensorsOf } from "./layer-internals.js";
 import type { ModTracker } from "./mod-tracker.js";
 
-/** What tfjs-layers gives every layer, model and Sequential: as much of it as is patched. */
+/** The patched part of layers, models and Sequentials of tfjs-layers. */
 interface LayerClass {
   apply(inputs: unknown, kwargs?: unknown): unknown;
 }
@@ -19,11 +19,11 @@ interface SequentialClass {
   build(...given: unknown[]): unknown;
 }
 
-/** The models of a program, as it runs them. */
+/** Tracks the models of a program while it runs them. */
 export interface ModelWatch {
   /**
-   * Runs `body`, which is synchronous, with every model and layer that runs in it tracked by `tracker` from its first call on, as if `track` had been
-   * called; so is a model whose training function `body` is a part of.
+   * Runs `body`, which must be synchronous. `tracker` tracks every model and layer that runs in it from its first call
+   * on, as if `track` had been called, and also a model whose training function calls `body`.
    */
   follow<T>(tracker: ModTracker, body: () => T): T;
   /** Restores the classes of tfjs-layers. A second call does nothing. */
@@ -31,8 +31,8 @@ export interface ModelWatch {
 }
 
 /**
- * Watches the classes of tfjs-layers, so that a tracker can follow the models and layers of a program that tells it of none. Those of a Sequential that was
- * built before are told by the name of the model inside it.
+ * Patches the classes of tfjs-layers, so that a tracker can follow models and layers that the program has not passed to
+ * it. A Sequential built before this call appears under the name of its inner model.
  *
  * @example
  * const watch = watchModels();
@@ -42,14 +42,14 @@ export interface ModelWatch {
  */
 export function watchModels(): ModelWatch {
   const patches = new PatchSet();
-  /** What a Sequential hands everything to, by which it is told apart from a model of the user's. */
+  /** Maps the inner model of a Sequential to the Sequential, to distinguish it from your own models. */
   const outerOf = new WeakMap<object, Layer>();
   let isOpen = true;
   let tracker: ModTracker | undefined;
   let training: { readonly model: Layer; readonly inputs: readonly Tensor[] } | undefined;
 
   const outermost = (model: object): Layer => outerOf.get(model) ?? (model as Layer);
-  /** Whether it is tracked since now. */
+  /** Starts tracking a part. Returns false if it is already tracked. */
   const coming = (part: Layer): boolean => {
     if (tracker === undefined || tracker.getKnownFqn(part) !== undefined) return false;
     const around = tracker.activeModule?.fqn;
@@ -65,7 +65,7 @@ export function watchModels(): ModelWatch {
   });
   patches.patch(layers.Layer.prototype as LayerClass, "apply", (original) => {
     return function (this: LayerClass, inputs, kwargs) {
-      // A graph is built of symbolic ones: nothing runs.
+      // Building a graph from symbolic tensors runs nothing.
       if (tracker !== undefined && tensorsOf(inputs) !== undefined) coming(this as unknown as Layer);
       return original.call(this, inputs, kwargs);
     };
@@ -73,7 +73,7 @@ export function watchModels(): ModelWatch {
   const model = LayersModel.prototype as unknown as ModelClass;
   patches.patch(model, "predictLoop", (original) => {
     return function (this: ModelClass, ...given) {
-      // The tracker has just given it one of its own.
+      // Tracking has just given the model a method of its own.
       return coming(outermost(this)) ? this.predictLoop(...given) : original.apply(this, given);
     };
   });
@@ -112,7 +112,7 @@ export function watchModels(): ModelWatch {
   };
 }
 
-/** What is wrong with a model that has no graph, tfjs says when it runs. */
+/** A model without a graph is not tracked. TensorFlow.js reports the error when it runs. */
 function isTracked(tracker: ModTracker, part: Layer, name: string): boolean {
   try {
     tracker.track(part, { name });

@@ -1,7 +1,7 @@
 import { type CloseMode, PatchSet } from "@remat/dispatch-hook";
 import { LayersModel, Sequential } from "@tensorflow/tfjs-layers";
 
-/** As much of a model as is patched. */
+/** The patched part of a model. */
 type Predicts = Readonly<Record<string, (...given: unknown[]) => unknown>>;
 
 interface ModelClass {
@@ -9,7 +9,8 @@ interface ModelClass {
 }
 
 /**
- * Calls `coming` before every call of a model's `predict` or `predictOnBatch` that no other is around, until the returned function is called.
+ * Calls `coming` before every outermost call of a model's `predict` or `predictOnBatch`. Returns a function that ends
+ * it.
  *
  * @example
  * const close = watchPredictions(() => calls++);
@@ -19,7 +20,8 @@ export function watchPredictions(coming: () => void): CloseMode {
 }
 
 /**
- * Does so for `predict`, `execute` and their like of converted models: of the class `GraphModel` of tfjs-converter, which is given, since nothing else here needs that package.
+ * Watches `predict`, `execute` and their asynchronous variants of converted models. Pass the class `GraphModel` of
+ * tfjs-converter, since this package does not depend on it. Returns a function that ends it.
  *
  * @example
  * const close = watchGraphPredictions(GraphModel, () => calls++);
@@ -28,7 +30,7 @@ export function watchGraphPredictions(graphModel: ModelClass, coming: () => void
   return watchCalls([graphModel], ["predict", "predictAsync", "execute", "executeAsync"], coming);
 }
 
-/** Of a call that is awaited, others may begin before it is over: each is one that comes. */
+/** While an asynchronous call is awaited, other calls may begin. Each of them counts. */
 function watchCalls(classes: readonly ModelClass[], names: readonly string[], coming: () => void): CloseMode {
   const patches = new PatchSet();
   let depth = 0;

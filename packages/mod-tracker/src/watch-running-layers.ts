@@ -2,21 +2,22 @@ import { PatchSet } from "@remat/dispatch-hook";
 import { layers } from "@tensorflow/tfjs-layers";
 import { tensorsOf } from "./layer-internals.js";
 
-/** As much of a layer as is patched. */
+/** The patched part of a layer. */
 interface Applied {
   readonly name: string;
   apply(...given: unknown[]): unknown;
 }
 
-/** Which layer runs. */
+/** The layer that is running. */
 export interface RunningLayers {
-  /** Names of the layers that run, one inside the other, joined by dots; undefined where none does. */
+  /** Names of the running layers, outermost first, joined by dots. Undefined if none is running. */
   readonly path: string | undefined;
+  /** Ends watching and restores the layer class. */
   close(): void;
 }
 
 /**
- * Knows which layer of tfjs-layers runs forward, for what needs no more of modules than their name.
+ * Watches which layer of tfjs-layers runs forward, if you need only its name.
  *
  * @example
  * const running = watchRunningLayers();
@@ -28,7 +29,7 @@ export function watchRunningLayers(): RunningLayers {
   let path: string | undefined;
   patches.patch(layers.Layer.prototype as unknown as Applied, "apply", (original) => {
     return function (this: Applied, ...given: unknown[]): unknown {
-      // A graph is built of symbolic ones: nothing runs.
+      // Building a graph from symbolic tensors runs nothing.
       if (tensorsOf(given[0]) === undefined) return original.apply(this, given);
       const around = path;
       path = around === undefined ? this.name : `${around}.${this.name}`;
