@@ -1,13 +1,15 @@
 import { RematError } from "@remat/trace";
 
-/** How an op's milliseconds are found: by the roofline model, or by running it. */
+/** How an op's time is found: by the roofline model, or by running it. */
 export type EstimateMode = "operator-level-cost-model" | "operator-level-benchmark";
 
+/** Both estimate modes. */
 export const estimateModes: readonly EstimateMode[] = ["operator-level-cost-model", "operator-level-benchmark"];
 
 /**
- * Returns `mode` if it is one of the two; throws `RematError` (`ESTIMATE_MODE`) naming both otherwise.
+ * Returns `mode` if it is one of the two.
  *
+ * @throws RematError `ESTIMATE_MODE` naming both
  * @example
  * parseEstimateMode("operator-level-cost-model");
  */

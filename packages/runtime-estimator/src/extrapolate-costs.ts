@@ -2,15 +2,18 @@ import { RuntimeSource, Trace } from "@remat/trace";
 import { deviceSpecs } from "./device-specs/device-specs.js";
 import { priceTrace } from "./price-trace.js";
 
-/** A run of a step, and the size of what it was recorded with, such as the samples of a batch. */
+/** A recorded step and its size, such as the number of samples in a batch. */
 export interface CostedRun {
+  /** Size of the run. */
   readonly size: number;
+  /** The recorded step. */
   readonly trace: Trace;
 }
 
 /**
- * Returns a step at another size than it was recorded at with what its ops cost there: FLOPs and bytes of each lie on a line through the smallest and the
- * largest run, in each dtype in which the step was recorded, and so does its time where it was measured in both, never below zero. Where it was not, the step is to be priced.
+ * Returns a step at another size than it was recorded at, with the extrapolated cost of its ops. FLOPs and bytes of
+ * each op lie on a line through the smallest and the largest run, for each recorded dtype, and are never negative. If
+ * both runs were measured, times are extrapolated the same way. Otherwise estimate the result with `priceTrace`.
  *
  * @param trace the step at `size`, with the ops of the runs in their order
  * @example
@@ -19,7 +22,7 @@ export interface CostedRun {
 export function extrapolateCosts(trace: Trace, size: number, runs: readonly CostedRun[]): Trace {
   const sorted = [...runs].sort((a, b) => a.size - b.size);
   const [low, high] = [sorted[0], sorted[sorted.length - 1]];
-  // Any device: what an op computes and moves is the same on all.
+  // Any device works, since FLOPs and bytes of an op do not depend on it.
   const [a, b] = [low, high].map((run) => priceTrace(run.trace, deviceSpecs["a100"]).ops);
   const share = high.size === low.size ? 0 : (size - low.size) / (high.size - low.size);
   const onLine = (from: Float64Array, to: Float64Array): Float64Array =>

@@ -2,37 +2,44 @@ import { EventKind, elementsOf, Phase, row, type TensorIndex, type Trace } from 
 import { multiplyAddsOf } from "./op-cost.js";
 import { groupOps, opCallOf } from "./op-signatures.js";
 
-/** What a layer has, and what its forward pass takes. */
+/** Weights of a layer, and the cost of its forward pass. */
 export interface LayerCost {
-  /** Elements of the weights that it trains, and of those that it does not. A layer that has them of another counts them, too. */
+  /** Number of trainable weight elements. Shared weights count in each layer that uses them. */
   readonly parameters: number;
+  /** Number of non-trainable weight elements. */
   readonly buffers: number;
-  /** A fused multiply-add is two FLOPs; of matrix products and convolutions they are counted by themselves, too. */
+  /** FLOPs of the forward pass. A fused multiply-add counts as two. */
   readonly flops: number;
+  /** Multiply-adds of matrix products and convolutions. */
   readonly multiplyAdds: number;
+  /** Time of the forward pass in milliseconds. */
   readonly forwardMs: number;
 }
 
-/** What one layer takes, by name. */
+/** Cost of one layer, with its name. */
 export interface NamedLayerCost extends LayerCost {
+  /** Fully qualified name. */
   readonly fqn: string;
+  /** Class of the layer. */
   readonly kind: string;
+  /** Number of forward calls. */
   readonly calls: number;
-  /** Shape of the first tensor that its last call returns; undefined where that is not told. */
+  /** Shape of the first tensor that its last call returns. Undefined if it was not recorded. */
   readonly outputShape: readonly number[] | undefined;
 }
 
+/** Result of `layerCosts`. */
 export interface LayerCosts {
-  /** Modules without others in them, in the order in which they first run; those that run no op last. */
+  /** Modules without submodules, in the order in which they first run. Those that run no op come last. */
   readonly layers: readonly NamedLayerCost[];
-  /** Of the forward ops that run in no layer. */
+  /** Cost of forward ops outside of all layers. */
   readonly outside: Pick<LayerCost, "flops" | "multiplyAdds" | "forwardMs">;
-  /** Of the whole model, each weight once. */
+  /** Cost of the whole model, counting each weight once. */
   readonly total: LayerCost;
 }
 
 /**
- * Returns what the layers of a priced trace have and take in its forward pass.
+ * Returns the weights and the forward cost of each layer in a priced trace.
  *
  * @example
  * layerCosts(priceTrace(trace, deviceSpec("a100"))).total.multiplyAdds;
@@ -92,7 +99,7 @@ export function layerCosts(trace: Trace): LayerCosts {
     for (const what of ["parameters", "buffers"] as const) {
       const tensors = row(trace.weights[what], i);
       const elements = (tensor: TensorIndex): number => elementsOf(trace.tensorShape(tensor));
-      // It may be told again, when it has changed.
+      // Weights may be recorded again after they have changed.
       if (layer !== undefined) layer[what] = tensors.reduce((sum, tensor) => sum + elements(tensor), 0);
       for (const tensor of tensors) {
         if (seen[what].has(tensor)) continue;

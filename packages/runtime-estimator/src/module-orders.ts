@@ -1,16 +1,22 @@
 import { EventKind, Phase, type Trace } from "@remat/trace";
 
-/** FQNs of the modules in the order in which their calls begin (pre) and end (post); a module called twice is there twice. */
+/**
+ * FQNs of modules in the order in which their calls begin (pre) and end (post). A module called twice appears twice.
+ */
 export interface ModuleOrders {
+  /** Order in which forward calls begin. */
   readonly modFwPreOrder: readonly string[];
+  /** Order in which forward calls end. */
   readonly modFwPostOrder: readonly string[];
+  /** Order in which backward calls begin. */
   readonly modBwPreOrder: readonly string[];
+  /** Order in which backward calls end. */
   readonly modBwPostOrder: readonly string[];
 }
 
 /**
- * Returns execution orders from the module events of `trace`. A forward call that is recomputed for checkpointing counts as a forward call, as
- * in PyTorch, whose hooks cannot tell.
+ * Returns execution orders from the module events of `trace`. A recomputed forward call counts as a forward call, as in
+ * PyTorch, whose hooks cannot distinguish them.
  *
  * @example
  * moduleOrders(trace).modFwPreOrder; // ["Net", "Net.a", "Net.b"]

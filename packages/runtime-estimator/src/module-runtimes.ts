@@ -1,22 +1,25 @@
 import { globalModule, Phase, row, type Trace } from "@remat/trace";
 
-/** Milliseconds of the ops that ran while a module was active, itself or around the module that ran them. */
+/** Time of the ops that ran in a module, including its submodules. */
 export interface ModuleRuntime {
-  /** Forward pass and, for {@link globalModule}, optimizer. */
+  /** Forward pass in milliseconds and, for {@link globalModule}, also the optimizer. */
   readonly forwardMs: number;
-  /** Backward pass, and what is recomputed for it. */
+  /** Backward pass in milliseconds, including recomputation. */
   readonly backwardMs: number;
 }
 
+/** Result of `moduleRuntimes`. */
 export interface ModuleRuntimes {
-  /** By FQN, in the order in which modules first ran an op; {@link globalModule} before all. */
+  /** Runtimes by FQN, in the order in which modules first ran an op. {@link globalModule} comes first. */
   readonly modRuntimes: ReadonlyMap<string, ModuleRuntime>;
+  /** Sum over all ops, in milliseconds. */
   readonly totalRuntimeMs: number;
 }
 
 /**
- * Returns the runtime of each module, forward and backward, from the `runtimeMs` column of `trace`. Calls of a module add up, and ops of other work
- * in the process (phase `outside`) do not count. Modules that come in with one op are in ascending order.
+ * Returns the forward and backward runtime of each module from the `runtimeMs` column of `trace`. Calls of a module add
+ * up. Ops of other work in the process (phase `outside`) do not count. Modules that start with the same op are in
+ * ascending order.
  *
  * @example
  * moduleRuntimes(priceTrace(trace, deviceSpec("a100"))).modRuntimes.get("ResNet.layer1"); // { forwardMs, backwardMs }
@@ -53,7 +56,7 @@ export function moduleRuntimes(trace: Trace): ModuleRuntimes {
   return { modRuntimes, totalRuntimeMs };
 }
 
-/** For each stack of calls its modules, each once: Global, then by name. */
+/** Returns the modules of each call stack without duplicates: Global first, then by name. */
 function modulesOfStacks(trace: Trace): { readonly fqns: readonly string[]; readonly ofStack: readonly Int32Array[] } {
   const fqns = [globalModule];
   const numbers = new Map([[globalModule, 0]]);

@@ -2,8 +2,8 @@ import type { ModuleOrders } from "./module-orders.js";
 import type { ModuleRuntimes } from "./module-runtimes.js";
 
 /**
- * Returns the module-wise report of PyTorch's `RuntimeEstimator.display_modulewise_stats`: execution orders, then a line of forward and backward
- * milliseconds per module, for modules at most `depth` names deep. Ends with a newline.
+ * Returns the module-wise report of PyTorch's `RuntimeEstimator.display_modulewise_stats`: execution orders, then a
+ * line with forward and backward milliseconds for each module at most `depth` names deep. Ends with a newline.
  *
  * @example
  * modulewiseText({ ...moduleRuntimes(trace), ...moduleOrders(trace) }, { depth: 1 });
@@ -25,7 +25,7 @@ export function modulewiseText(
 }
 
 /**
- * Returns the line that PyTorch's estimator prints when it is done.
+ * Returns the last line that PyTorch's estimator prints.
  *
  * @example
  * totalText("operator-level-cost-model", 1.25); // "Estimated (operator-level-cost-model)total_time: 1.250 ms\n"
@@ -34,9 +34,9 @@ export function totalText(mode: string, totalRuntimeMs: number): string {
   return `Estimated (${mode})total_time: ${formatMs(totalRuntimeMs)} ms\n`;
 }
 
-/** Three decimals as Python prints them: of two that are equally near the even one, where `toFixed` takes the larger. */
+/** Formats three decimals as Python does. Python rounds a tie to even, but `toFixed` rounds up. */
 function formatMs(ms: number): string {
-  // A tie has four decimals, the last of them 5, and a double is only that exactly if it is a multiple of 1/16.
+  // A tie has four decimals, the last of which is 5. A double represents it exactly only if it is a multiple of 1/16.
   const tie = Number.isInteger(ms * 16) && ms.toFixed(4).endsWith("5");
   return tie ? ((2 * Math.round(ms * 500)) / 1000).toFixed(3) : ms.toFixed(3);
 }

@@ -1,16 +1,19 @@
 import { bytesPerElement } from "@remat/trace";
 
-/** What an op's cost depends on of a tensor that it reads or makes. */
+/** The type of a tensor that an op reads or makes, as far as the op's cost depends on it. */
 export interface TensorType {
-  /** `float32`, `bfloat16`, `int64`: tfjs's or PyTorch's name. */
+  /** Name of the dtype in TensorFlow.js or PyTorch: `float32`, `bfloat16`, `int64`. */
   readonly dtype: string;
+  /** Sizes of the dimensions. */
   readonly shape: readonly number[];
-  /** In elements; left out: contiguous. Only a stride of 0 matters: such a dimension is one element in memory. */
+  /**
+   * Strides in elements. Default: contiguous. Only a stride of 0 matters: such a dimension is one element in memory.
+   */
   readonly strides?: readonly number[] | undefined;
 }
 
 /**
- * One call of an op, as the cost formulas see it: no tensor, no device, no framework.
+ * One call of an op, as the cost formulas see it, without tensor, device or framework.
  *
  * @example
  * const call: OpCall = {
@@ -21,31 +24,39 @@ export interface TensorType {
  * };
  */
 export interface OpCall {
-  /** tfjs kernel name, or `aten.addmm.default`. */
+  /** TensorFlow.js kernel name, or `aten.addmm.default`. */
   readonly name: string;
-  /** Tensors read, in argument order; one that is passed twice stands twice. */
+  /** Tensors read, in argument order. A tensor that is passed twice appears twice. */
   readonly inputs: readonly TensorType[];
+  /** Tensors made. */
   readonly outputs: readonly TensorType[];
-  /** tfjs: the kernel's attributes. PyTorch: `{ args, kwargs }`, where `"%2"` is the third of `inputs`. */
+  /** TensorFlow.js: the kernel's attributes. PyTorch: `{ args, kwargs }`, where `"%2"` is the third of `inputs`. */
   readonly attributes?: Readonly<Record<string, unknown>> | undefined;
-  /** The outputs share the inputs' storages, so no data moves. */
+  /** True if the outputs share the inputs' storages, so that no data moves. */
   readonly view?: boolean | undefined;
 }
 
-/** FLOPs that the cost model counts and bytes moved to and from memory. A fused multiply-add is two FLOPs. */
+/** Cost of an op: FLOPs, and bytes moved from and to memory. A fused multiply-add counts as two FLOPs. */
 export interface OpCost {
+  /** Number of FLOPs. */
   readonly flops: number;
+  /** Bytes read from memory. */
   readonly bytesRead: number;
+  /** Bytes written to memory. */
   readonly bytesWritten: number;
-  /** Whose peak throughput bounds the op: the first output of a floating dtype, else the first such input, else `float32`. */
+  /**
+   * The dtype whose peak throughput bounds the op: that of the first floating-point output, otherwise of the first such
+   * input, otherwise `float32`.
+   */
   readonly dtype: string;
 }
 
+/** The cost of an op that computes and moves nothing. */
 export const freeOp: OpCost = { flops: 0, bytesRead: 0, bytesWritten: 0, dtype: "float32" };
 
 const floatDtypes: ReadonlySet<string> = new Set(["float16", "bfloat16", "float32", "float64"]);
 
-/** Returns bytes of memory that `tensor` spans: an expanded dimension (stride 0) counts once. */
+/** Returns the bytes of memory that `tensor` spans. An expanded dimension (stride 0) counts once. */
 export function bytesOfTensor(tensor: TensorType): number {
   let elements = 1;
   const { shape, strides } = tensor;
@@ -59,7 +70,7 @@ export function sumBytes(tensors: readonly TensorType[]): number {
   return bytes;
 }
 
-/** Returns the dtype whose peak throughput bounds `call`; see {@link OpCost.dtype}. */
+/** Returns the dtype whose peak throughput bounds `call`. See {@link OpCost.dtype}. */
 export function computeDtype(call: OpCall): string {
   const isFloat = (tensor: TensorType) => floatDtypes.has(tensor.dtype);
   return (call.outputs.find(isFloat) ?? call.inputs.find(isFloat))?.dtype ?? "float32";

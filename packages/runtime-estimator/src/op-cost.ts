@@ -4,8 +4,8 @@ import { contractionMultiplyAdds } from "./tfjs/contraction-flops.js";
 import { tfjsCost } from "./tfjs/tfjs-cost.js";
 
 /**
- * Returns the FLOPs and bytes of one op call. `framework` is the trace header's: `pytorch` counts as PyTorch's own FLOP registry and roofline
- * model do, anything else as tfjs kernels.
+ * Returns the FLOPs and bytes of one op call. `framework` comes from the trace header. `pytorch` counts as PyTorch's
+ * own FLOP registry and roofline model, anything else as TensorFlow.js kernels.
  *
  * @example
  * opCost({ name: "aten.mm.default", inputs: [a, b], outputs: [c] }, "pytorch").flops; // 2 · m · n · k
@@ -14,17 +14,20 @@ export function opCost(call: OpCall, framework: string): OpCost {
   return framework === "pytorch" ? atenCost(call) : tfjsCost(call);
 }
 
-/** Returns the FLOPs of one op call; see {@link opCost}. */
+/** Returns the FLOPs of one op call. See {@link opCost}. */
 export function flopsOf(call: OpCall, framework: string): number {
   return opCost(call, framework).flops;
 }
 
-/** Returns the multiply-adds of one op call: those of matrix products and convolutions, as papers count them; PyTorch's registry counts the FLOPs of nothing else. */
+/**
+ * Returns the multiply-adds of one op call: those of matrix products and convolutions, as papers count them. PyTorch's
+ * registry has FLOPs only for these.
+ */
 export function multiplyAddsOf(call: OpCall, framework: string): number {
   return framework === "pytorch" ? atenCost(call).flops / 2 : contractionMultiplyAdds(call);
 }
 
-/** Returns bytes that one op call moves, from memory and to it; see {@link opCost}. */
+/** Returns the bytes that one op call reads and writes. See {@link opCost}. */
 export function bytesOf(
   call: OpCall,
   framework: string,

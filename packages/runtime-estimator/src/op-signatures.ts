@@ -2,16 +2,17 @@ import { OpFlag, type OpIndex, row, type TensorIndex, type Trace } from "@remat/
 import type { OpCall, TensorType } from "./op-call.js";
 import { RowInterner } from "./row-interner.js";
 
-/** The distinct calls of a trace: ops of one name, attributes and tensor types cost the same and are looked at once. */
+/** The distinct calls of a trace. Ops with the same name, attributes and tensor types have the same cost. */
 export interface OpSignatures {
-  /** For each op the index of its signature. */
+  /** Index of the signature of each op. */
   readonly ofOp: Int32Array;
   /** The first op of each signature. */
   readonly firstOp: readonly number[];
 }
 
 /**
- * Groups the ops of `trace` by name, attributes, tensor types and whether they move data at all: one pass over tensors, one over ops.
+ * Groups the ops of `trace` by name, attributes, tensor types and whether they move data. Takes one pass over tensors
+ * and one over ops.
  */
 export function groupOps(trace: Trace): OpSignatures {
   const typeOf = internTensorTypes(trace);
@@ -39,7 +40,7 @@ export function groupOps(trace: Trace): OpSignatures {
   return { ofOp, firstOp };
 }
 
-/** Returns op `op` of `trace` as the cost formulas take it. */
+/** Returns op `op` of `trace` in the form of the cost formulas. */
 export function opCallOf(trace: Trace, op: OpIndex): OpCall {
   const types = (tensors: Int32Array) => Array.from(tensors, (tensor) => tensorTypeOf(trace, tensor));
   let attributes: Readonly<Record<string, unknown>> | undefined;
@@ -47,7 +48,7 @@ export function opCallOf(trace: Trace, op: OpIndex): OpCall {
     name: trace.opName(op),
     inputs: types(trace.opInputs(op)),
     outputs: types(trace.opOutputs(op)),
-    // Most formulas need none, and parsing them is the costly part.
+    // Parsed lazily: parsing is costly, and most formulas need no attributes.
     get attributes() {
       attributes ??= trace.opAttributes(op);
       return attributes;
@@ -65,7 +66,7 @@ function tensorTypeOf(trace: Trace, tensor: TensorIndex): TensorType {
   };
 }
 
-/** Flagged as a view, or, where nothing is flagged in place, every output is on an input's storage. */
+/** True for an op flagged as a view, or one without an in-place flag whose outputs are all on an input's storage. */
 function movesNothing(trace: Trace, op: OpIndex): boolean {
   const { ops, tensors } = trace;
   if ((ops.flags[op] & OpFlag.view) !== 0) return true;
@@ -84,7 +85,7 @@ function movesNothing(trace: Trace, op: OpIndex): boolean {
   return true;
 }
 
-/** For each tensor the number of its type: dtype, sizes, and which strides are 0. */
+/** Returns the number of each tensor's type: dtype, sizes, and which strides are 0. */
 function internTensorTypes(trace: Trace): Int32Array {
   const { count, dtype, shape, strides } = trace.tensors;
   const interner = new RowInterner();

@@ -5,10 +5,12 @@ import { groupOps, opCallOf } from "./op-signatures.js";
 import { rooflineMs } from "./roofline.js";
 
 /**
- * Returns `trace` with every op priced for `device` by the roofline model: a copy whose columns `runtimeMs`, `runtimeSource`, `flops`,
- * `bytesRead` and `bytesWritten` are filled. FLOPs and bytes that the trace already holds are kept and priced as they are, so an op
- * without a formula can be priced for another device too; they are computed where they are missing. Earlier runtimes are replaced.
- * What was recorded in other dtypes is priced, too. Needs no framework. Linear in the number of ops; ops that are alike are priced once.
+ * Returns a copy of `trace` with every op estimated for `device` by the roofline model. It fills the columns
+ * `runtimeMs`, `runtimeSource`, `flops`, `bytesRead` and `bytesWritten`, also for ops recorded in other dtypes.
+ * Existing FLOPs and bytes are kept and used, so an op without a formula can be estimated for another device. Earlier
+ * runtimes are replaced.
+ *
+ * Needs no framework. The time is linear in the number of ops, and ops with equal cost are estimated once.
  *
  * @example
  * const onH100 = priceTrace(await readTrace(bytes), deviceSpec("h100"));
@@ -23,7 +25,7 @@ export function priceTrace(trace: Trace, device: DeviceSpec): Trace {
   const bytesWritten = ops.bytesWritten.slice();
   for (let op = 0; op < ops.count; op++) {
     const g = ofOp[op];
-    // NaN, that is unknown, is what differs from itself.
+    // Only NaN, which stands for unknown, differs from itself.
     if (flops[op] !== flops[op]) flops[op] = group.flops[g];
     if (bytesRead[op] !== bytesRead[op]) bytesRead[op] = group.bytesRead[g];
     if (bytesWritten[op] !== bytesWritten[op]) bytesWritten[op] = group.bytesWritten[g];
@@ -52,7 +54,10 @@ export function priceTrace(trace: Trace, device: DeviceSpec): Trace {
   }
 }
 
-/** Costs and milliseconds of one op of each group, by formula. In columns, so that the pass over ops touches no object. */
+/**
+ * Returns cost and time of one op of each group, by formula. The result is in columns, so that the pass over ops
+ * allocates no objects.
+ */
 function priceGroups(trace: Trace, firstOp: readonly number[], device: DeviceSpec) {
   const column = () => new Float64Array(firstOp.length);
   const group = { flops: column(), bytesRead: column(), bytesWritten: column(), runtimeMs: column() };

@@ -1,6 +1,6 @@
 /**
- * Numbers rows of integers by content: equal rows get the same id, ids count from 0. Open addressing over one flat array, so that a
- * million rows make neither strings nor objects.
+ * Assigns ids to rows of integers: equal rows get the same id, and ids count from 0. Uses open addressing over one flat
+ * array, so that a million rows create neither strings nor objects.
  *
  * @internal
  */
@@ -15,7 +15,7 @@ export class RowInterner {
     return this.rows;
   }
 
-  /** Id of the row made of the first `length` entries of `row`. */
+  /** Returns the id of the first `length` entries of `row`. */
   intern(row: Int32Array, length: number): number {
     let hash = length;
     for (let i = 0; i < length; i++) hash = Math.imul(hash ^ row[i], 0x01000193) ^ (hash >>> 15);

@@ -6,11 +6,11 @@ import { modulewiseText, totalText } from "./modulewise-text.js";
 import { priceTrace } from "./price-trace.js";
 
 /**
- * PyTorch's `RuntimeEstimator` over recorded traces: choose a mode, give it a trace, read the statistics. (Upstream watches a run
- * itself; here an observer writes the trace first, and any number of devices can be tried on it.)
+ * PyTorch's `RuntimeEstimator` for recorded traces: choose a mode, pass a trace, read the statistics. (Upstream watches
+ * a run itself. Here an observer records a trace first, which you can estimate for any number of devices.)
  *
- * - `operator-level-cost-model`: the roofline model of `device`; without one the trace's own runtimes are taken.
- * - `operator-level-benchmark`: the trace's runtimes as measured by `benchmarkTrace` of `@remat/runtime-estimator/benchmark`.
+ * - `operator-level-cost-model`: the roofline model of `device`. Without a device it uses the trace's own runtimes.
+ * - `operator-level-benchmark`: the runtimes that `benchmarkTrace` of `@remat/runtime-estimator/benchmark` measured.
  *
  * Source: torch/distributed/_tools/runtime_estimator.py (2.13).
  *
@@ -27,7 +27,11 @@ export class RuntimeEstimator {
   private totalMs = 0;
   private pricedTrace: Trace | undefined;
 
-  /** Chooses how the next trace is priced. Throws `RematError` (`ESTIMATE_MODE`) for a mode other than the two. */
+  /**
+   * Chooses how the next trace is estimated.
+   *
+   * @throws RematError `ESTIMATE_MODE` for an unknown mode
+   */
   mode(name: EstimateMode | (string & {}), { device }: { readonly device?: DeviceSpec } = {}): this {
     this.estimateMode = parseEstimateMode(name);
     this.device = device;
@@ -35,8 +39,10 @@ export class RuntimeEstimator {
   }
 
   /**
-   * Replaces all statistics by those of `trace`. Throws `RematError` (`NOT_MEASURED`) in benchmark mode if none of its ops was
-   * measured, and `NOT_PRICED` in cost-model mode without a device if none has a runtime.
+   * Replaces all statistics by those of `trace`.
+   *
+   * @throws RematError `NOT_MEASURED` in benchmark mode if no op was measured, `NOT_PRICED` in cost-model mode without
+   * a device if no op has a runtime
    */
   estimate(trace: Trace): this {
     const priced = this.price(trace);
@@ -53,38 +59,42 @@ export class RuntimeEstimator {
     return this.totalMs;
   }
 
-  /** Milliseconds by FQN, forward and backward; `Global` counts every op. */
+  /** Forward and backward milliseconds by FQN. `Global` counts every op. */
   get modRuntimes(): ReadonlyMap<string, ModuleRuntime> {
     return this.runtimes;
   }
 
+  /** FQNs in the order in which forward calls begin. */
   get modFwPreOrder(): readonly string[] {
     return this.orders.modFwPreOrder;
   }
 
+  /** FQNs in the order in which forward calls end. */
   get modFwPostOrder(): readonly string[] {
     return this.orders.modFwPostOrder;
   }
 
+  /** FQNs in the order in which backward calls begin. */
   get modBwPreOrder(): readonly string[] {
     return this.orders.modBwPreOrder;
   }
 
+  /** FQNs in the order in which backward calls end. */
   get modBwPostOrder(): readonly string[] {
     return this.orders.modBwPostOrder;
   }
 
-  /** The trace as it was priced last. */
+  /** The last trace, with its estimated runtimes. */
   get trace(): Trace | undefined {
     return this.pricedTrace;
   }
 
-  /** Execution orders and runtimes of modules at most `depth` names deep, as upstream prints them. */
+  /** Returns execution orders and runtimes of modules at most `depth` names deep, in upstream's format. */
   displayModulewiseStats({ depth = 2 }: { readonly depth?: number } = {}): string {
     return modulewiseText({ modRuntimes: this.runtimes, ...this.orders }, { depth });
   }
 
-  /** The line with the mode and the total that upstream prints at the end of a run. */
+  /** Returns the line with the mode and the total that upstream prints at the end of a run. */
   displayTotal(): string {
     return totalText(this.estimateMode, this.totalMs);
   }

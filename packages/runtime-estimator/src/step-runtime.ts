@@ -1,8 +1,8 @@
 import { Phase, type Plan, type Trace } from "@remat/trace";
 
 /**
- * Returns the milliseconds of a step: what its ops take, what `plan` recomputes of them, and what the step takes outside of ops. An op without a
- * time takes none.
+ * Returns the time of a step in milliseconds: its ops, the ops that `plan` recomputes, and the time outside of ops. An
+ * op without a time counts as 0.
  *
  * @example
  * stepMs(priceTrace(trace, deviceSpec("a100"))); // all ops, one after the other
@@ -14,17 +14,19 @@ export function stepMs({ ops: { runtimeMs } }: StepOps, { hostMs = 0, plan }: St
   return sum;
 }
 
-/** Milliseconds of a step's ops, by what they are for. */
+/** Time of a step's ops in milliseconds, by pass. */
 export interface StepTimes {
+  /** Forward pass. */
   readonly forwardMs: number;
-  /** With what is recomputed for it. */
+  /** Backward pass, including recomputation. */
   readonly backwardMs: number;
-  /** 0 where the trace tells of no update. */
+  /** Weight update. 0 if the trace has none. */
   readonly optimizerMs: number;
 }
 
 /**
- * Returns the milliseconds of a step's passes and of its update; ops of other work in the process (phase `outside`) do not count.
+ * Returns the milliseconds of a step's passes and its update. Ops of other work in the process (phase `outside`) do not
+ * count.
  *
  * @example
  * stepTimes(priceTrace(trace, deviceSpec("a100"))); // { forwardMs: 4.2, backwardMs: 13.1, optimizerMs: 0.06 }
@@ -40,24 +42,26 @@ export function stepTimes({ ops: { runtimeMs, phase, count } }: Pick<Trace, "ops
   return sums;
 }
 
-/** Returns what the step takes in all. @example `msOfTimes(stepTimes(trace))` */
+/** Returns the total time of the step in milliseconds. @example `msOfTimes(stepTimes(trace))` */
 export function msOfTimes({ forwardMs, backwardMs, optimizerMs }: StepTimes): number {
   return forwardMs + backwardMs + optimizerMs;
 }
 
-/** What is needed of a trace. */
+/** The part of a trace that `stepMs` reads. */
 export type StepOps = { readonly ops: Pick<Trace["ops"], "runtimeMs"> };
 
+/** Options of `stepMs`. */
 export interface StepMsOptions {
-  /** Milliseconds outside of ops; 0 if not given. */
+  /** Time outside of ops in milliseconds. Default: 0. */
   readonly hostMs?: number;
-  /** Left out: no op is recomputed. */
+  /** The plan whose recomputation is added. Default: none. */
   readonly plan?: Pick<Plan, "steps"> | undefined;
 }
 
 /**
- * Counts the training steps of a trace: a forward pass and, once it is over, the update of weights, or where a trace has no update, the
- * backward pass. (Passes whose gradients add up before an update are one step; a forward pass alone, where there is nothing else, is one.)
+ * Counts the training steps of a trace. A step is a forward pass followed by the weight update or, if a trace has no
+ * update, by the backward pass. Passes whose gradients are accumulated before an update are one step. A trace with only
+ * a forward pass has one step.
  */
 export function countSteps({ ops: { count, phase } }: Trace): number {
   let hasUpdate = false;

@@ -2,7 +2,10 @@ import { computeDtype, freeOp, type OpCall, type OpCost, sumBytes } from "../op-
 import { atenFlops } from "./aten-flops.js";
 import { atenPacket, freePackets } from "./free-packets.js";
 
-/** Returns the cost of a dispatched ATen op: nothing for views and creation, else FLOPs by formula and all tensors in and out once. */
+/**
+ * Returns the cost of a dispatched ATen op. Views and tensor creation are free. Other ops get FLOPs by formula, and
+ * read or write each tensor once.
+ */
 export function atenCost(call: OpCall): OpCost {
   if (freePackets.has(atenPacket(call.name) ?? "")) return freeOp;
   return {

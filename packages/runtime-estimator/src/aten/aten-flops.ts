@@ -13,7 +13,7 @@ import { atenPacket } from "./free-packets.js";
 
 type Formula = (a: CallArguments) => number;
 
-/** [m, k] · [k, n], or batched: two FLOPs for every element of the left side and column of the right. */
+/** [m, k] · [k, n], or batched: two FLOPs for each element of the left side and column of the right. */
 const matmul =
   (first: number, left: string, right: string): Formula =>
   (a) => {
@@ -49,8 +49,9 @@ const formulas: ReadonlyMap<string, Formula> = new Map(
 );
 
 /**
- * Returns the FLOPs of a dispatched ATen op as PyTorch's FLOP registry counts them (torch/utils/flop_counter.py, 2.13): matrix products,
- * convolutions and attention. 0 for every other op: the roofline prices those by bytes.
+ * Returns the FLOPs of a dispatched ATen op as PyTorch's FLOP registry counts them (torch/utils/flop_counter.py, 2.13):
+ * matrix products, convolutions and attention. Every other op has 0 FLOPs, and the roofline model estimates it by its
+ * bytes.
  */
 export function atenFlops(call: OpCall): number {
   const formula = formulas.get(atenPacket(call.name) ?? "");

@@ -2,7 +2,10 @@ import type { CallArguments } from "./call-arguments.js";
 
 type Shape = readonly number[];
 
-/** Batch, query heads, and lengths and widths of one fused attention call; K and V with fewer heads are broadcast over the query's. */
+/**
+ * Sizes of one fused attention call. `heads` includes the batch. K and V with fewer heads are broadcast over those of
+ * the query.
+ */
 interface AttentionSize {
   readonly heads: number;
   readonly queries: number;
@@ -27,7 +30,10 @@ function denseSize(query: Shape, key: Shape, value: Shape): AttentionSize | unde
   return { heads: batch * heads, queries, keys: key[2], width, valueWidth: value[3] };
 }
 
-/** Sequences packed one after another (`cum_seq` has one more entry than there are sequences), each counted at its maximal length. */
+/**
+ * Sequences packed one after another (`cum_seq` has one more entry than there are sequences), each counted at its
+ * maximum length.
+ */
 function packedSize(query: Shape, value: Shape, sequences: number, queries: number, keys: number): AttentionSize {
   const heads = query[query.length - 2] * sequences;
   return { heads, queries, keys, width: query[query.length - 1], valueWidth: value[value.length - 1] };

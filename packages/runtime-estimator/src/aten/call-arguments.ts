@@ -1,8 +1,8 @@
 import type { OpCall, TensorType } from "../op-call.js";
 
 /**
- * The arguments of a dispatched ATen op. In the attributes `args` and `kwargs` a tensor is `"%i"`, the op's i-th input; an argument
- * is looked up by position or, where it was passed by keyword, by its name in the op's schema.
+ * The arguments of a dispatched ATen op. In the attributes `args` and `kwargs` a tensor is `"%i"`, the op's i-th input.
+ * An argument is looked up by position or, if it was passed by keyword, by its name in the op's schema.
  */
 export class CallArguments {
   readonly call: OpCall;
@@ -16,20 +16,23 @@ export class CallArguments {
     this.kwargs = kwargs ?? {};
   }
 
-  /** The argument's value, `undefined` where it was left to its default. */
+  /** Returns an argument's value, or undefined if it has its default. */
   value(position: number, name: string): unknown {
     if (this.args !== undefined && position < this.args.length) return this.args[position];
     return this.kwargs[name];
   }
 
-  /** The tensor passed as an argument; `undefined` for None. Without recorded arguments inputs stand in argument order. */
+  /**
+   * Returns the tensor passed as an argument, or undefined for None. If arguments were not recorded, the inputs are in
+   * argument order.
+   */
   tensor(position: number, name: string): TensorType | undefined {
     if (this.args === undefined && !(name in this.kwargs)) return this.call.inputs[position];
     const value = this.value(position, name);
     return typeof value === "string" && value.startsWith("%") ? this.call.inputs[Number(value.slice(1))] : undefined;
   }
 
-  /** Shape of a tensor argument that the schema requires; empty if it is missing, so that no FLOPs are counted. */
+  /** Returns the shape of a required tensor argument. Empty if it is missing, so that no FLOPs are counted. */
   shape(position: number, name: string): readonly number[] {
     return this.tensor(position, name)?.shape ?? [];
   }

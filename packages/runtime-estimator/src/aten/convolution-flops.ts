@@ -4,9 +4,9 @@ import type { CallArguments } from "./call-arguments.js";
 type Shape = readonly number[];
 
 /**
- * Returns the FLOPs of a convolution over NC… tensors: every element of the weight meets every spatial position of the output, or of the input
- * when the convolution is transposed. Groups are in the weight's shape already. Padding is counted as if it were data and the bias
- * is not counted (both as upstream).
+ * Returns the FLOPs of a convolution over NC… tensors. Every element of the weight meets every spatial position of the
+ * output, or of the input if the convolution is transposed. The weight's shape already accounts for groups. Padding
+ * counts as data, and the bias does not count (both as upstream).
  */
 export function convolutionFlops(input: Shape, weight: Shape, output: Shape, transposed: boolean): number {
   if (input.length === 0 || weight.length === 0) return 0;
@@ -18,14 +18,18 @@ export function convolution(a: CallArguments): number {
   return convolutionFlops(a.shape(0, "input"), a.shape(1, "weight"), output, a.value(6, "transposed") === true);
 }
 
-/** Returns a convolution whose schema has no `transposed`: cuDNN's and the slow CPU one. (Upstream reads cuDNN's `benchmark` flag in its place.) */
+/**
+ * Returns the FLOPs of a convolution whose schema has no `transposed`: cuDNN's and the slow CPU one. (Upstream reads
+ * cuDNN's `benchmark` flag instead.)
+ */
 export function plainConvolution(a: CallArguments): number {
   return convolutionFlops(a.shape(0, "self"), a.shape(1, "weight"), a.call.outputs[0]?.shape ?? [], false);
 }
 
 /**
- * Returns the two convolutions of the backward pass: the input's gradient is the opposite convolution (transposed or not) of the output's
- * gradient with the weight; the weight's gradient convolves input and output gradient with batch and channels exchanged.
+ * Returns the FLOPs of both convolutions in the backward pass. The input's gradient is the opposite convolution
+ * (transposed or not) of the output's gradient with the weight. The weight's gradient convolves input and output
+ * gradient with batch and channels swapped.
  */
 export function convolutionBackward(a: CallArguments): number {
   const gradOutput = a.shape(0, "grad_output");

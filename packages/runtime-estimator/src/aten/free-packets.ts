@@ -1,6 +1,7 @@
 /**
- * Operator packets that the roofline model prices at zero, whatever they move: metadata changes and tensor creation. Upstream:
- * `_IGNORE_OPS` of torch/utils/_runtime_estimation.py (2.13). Names end before the overload: `aten.view.default` is `view`.
+ * Operator packets without cost in the roofline model, whatever they move: metadata changes and tensor creation.
+ * Upstream: `_IGNORE_OPS` of torch/utils/_runtime_estimation.py (2.13). Names end before the overload:
+ * `aten.view.default` is `view`.
  */
 export const freePackets: ReadonlySet<string> = new Set(
   [
@@ -11,7 +12,10 @@ export const freePackets: ReadonlySet<string> = new Set(
   ].flatMap((packets) => packets.split(" ")),
 );
 
-/** Returns `aten.addmm.default` → `addmm`; `undefined` for an op outside the ATen namespace. */
+/**
+ * Returns the packet of an ATen op: `addmm` for `aten.addmm.default`. Undefined for an op outside of the ATen
+ * namespace.
+ */
 export function atenPacket(name: string): string | undefined {
   if (!name.startsWith("aten.")) return undefined;
   const end = name.indexOf(".", 5);

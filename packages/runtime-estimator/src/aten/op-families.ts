@@ -1,5 +1,6 @@
 /**
- * Returns the packet of an ATen op, its name without namespace and overload. Returns the name of a tfjs kernel unchanged.
+ * Returns the packet of an ATen op: its name without namespace and overload. Returns the name of a TensorFlow.js kernel
+ * unchanged.
  *
  * @example
  * packetOf("aten.native_layer_norm.default"); // "native_layer_norm"
@@ -48,7 +49,8 @@ export function isCpuAttention(op: string): boolean {
 }
 
 /**
- * Returns the name of an op, and if it is attention, also its names on CUDA: which kernel runs depends on the device and the dtype.
+ * Returns the name of an op and, for attention, also its names on CUDA. Which kernel runs depends on the device and the
+ * dtype.
  *
  * @example
  * attentionNames("aten.mm.default"); // ["aten.mm.default"]
@@ -60,7 +62,8 @@ export function attentionNames(name: string): readonly string[] {
 }
 
 /**
- * Results that stay in float32 if the inputs have a lower dtype, by the packet that returns them: statistics, by the position of the result. Source: ATen's CUDA kernels.
+ * Results that stay in float32 if the inputs have a lower dtype, such as statistics: indices of the results by packet.
+ * Source: ATen's CUDA kernels.
  */
 export const float32Results: Readonly<Record<string, readonly number[] | undefined>> = {
   native_layer_norm: [1, 2],
@@ -72,7 +75,8 @@ export const float32Results: Readonly<Record<string, readonly number[] | undefin
 };
 
 /**
- * Returns whether an op's results have the dtype of its first tensor, even if statistics or weights are wider: normalization, and ops that compute a gradient from the gradient of a result.
+ * Returns whether an op's results have the dtype of its first tensor, even if statistics or weights are wider. This
+ * holds for normalization, and for ops that compute a gradient from the gradient of a result.
  *
  * @param name packet, or name with overload
  * @example
@@ -105,7 +109,7 @@ export function addsTensors(name: string): boolean {
 }
 
 /**
- * Returns whether an op adds in place, as autograd does with gradients that nobody else reads.
+ * Returns whether an op adds in place, as autograd does with gradients that have no other reader.
  *
  * @example
  * addsInPlace("aten.add_.Tensor"); // true
@@ -125,7 +129,8 @@ export function isSum(packet: string): boolean {
 }
 
 /**
- * Packets of softmax: of attention that is made of single ops, of the loss, of attention that PyTorch made of matrix products, and their gradients.
+ * Packets of softmax: in attention composed of single ops, in the loss, in attention that PyTorch composes of matrix
+ * products, and their gradients.
  */
 export const softmaxPackets: {
   readonly attention: string;
@@ -139,7 +144,7 @@ export const softmaxPackets: {
   gradient: /softmax_backward/,
 };
 
-/** Packets that code uses to normalize by the root of the mean square: `x * rsqrt(mean(x²) + ε)`. */
+/** Packets in code that normalizes by the root of the mean square: `x * rsqrt(mean(x²) + ε)`. */
 export const rmsNormPackets: Readonly<Record<"square" | "mean" | "sum" | "root" | "product", RegExp>> = {
   square: /^(pow|mul|square)$/,
   mean: /^mean$/,

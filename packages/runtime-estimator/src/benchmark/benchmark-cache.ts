@@ -4,8 +4,8 @@ import type { Measurement } from "./measure.js";
 const format = "remat-benchmark/1";
 
 /**
- * What has been measured, by environment (backend, processor, versions) and call; give one to several runs, keep it as a file between
- * them.
+ * Measured times by environment (backend, processor, versions) and call. Pass one cache to several runs, and store it
+ * as a file in between.
  *
  * @example
  * const cache = BenchmarkCache.parse(await readFile("benchmark.json", "utf8"));
@@ -16,8 +16,9 @@ export class BenchmarkCache {
   private readonly environments = new Map<string, Map<string, Measurement>>();
 
   /**
-   * From the JSON that `toJSON` gave. Throws `RematError` (`BENCHMARK_CACHE`) naming what was found.
+   * Parses the JSON of `toJSON`.
    *
+   * @throws RematError `BENCHMARK_CACHE` naming what was found
    * @example
    * BenchmarkCache.parse('{"format":"remat-benchmark/1","environments":{}}').size; // 0
    */
@@ -43,17 +44,19 @@ export class BenchmarkCache {
     return cache;
   }
 
-  /** How many calls have been measured, over all environments. */
+  /** Number of measured calls in all environments. */
   get size(): number {
     let size = 0;
     for (const calls of this.environments.values()) size += calls.size;
     return size;
   }
 
+  /** Returns the measurement of a call. */
   get(environment: string, call: string): Measurement | undefined {
     return this.environments.get(environment)?.get(call);
   }
 
+  /** Stores the measurement of a call. */
   set(environment: string, call: string, measurement: Measurement): void {
     let calls = this.environments.get(environment);
     if (calls === undefined) {
@@ -63,6 +66,7 @@ export class BenchmarkCache {
     calls.set(call, measurement);
   }
 
+  /** Returns the contents for `JSON.stringify`. */
   toJSON(): unknown {
     const environments = [...this.environments].map(([name, calls]) => [name, Object.fromEntries(calls)]);
     return { format, environments: Object.fromEntries(environments) };

@@ -11,59 +11,76 @@ import { describeEnvironment, isAsynchronous } from "./environment.js";
 import { IsolatedCall } from "./isolated-call.js";
 import { type Measurement, measure } from "./measure.js";
 
+/** Options of `benchmarkTrace`. */
 export interface BenchmarkOptions {
-  /** Runs before the first that counts (2). */
+  /** Number of runs before the first that counts. Default: 2. */
   readonly warmUpRuns?: number;
-  /** Samples at least (3) and at most (50) of each call. */
+  /** Minimum number of samples of each call. Default: 3. */
   readonly minRuns?: number;
+  /** Maximum number of samples of each call. Default: 50. */
   readonly maxRuns?: number;
-  /** Milliseconds after which no further sample of a call is taken (100). */
+  /** Time after which no further sample of a call is taken, in milliseconds. Default: 100. */
   readonly budgetMsPerCall?: number;
-  /** Inputs and outputs of a call may take this many bytes together (2 GiB); larger calls are not run. */
+  /** Maximum bytes of a call's inputs and outputs together. Larger calls are not run. Default: 2 GiB. */
   readonly maxBytes?: number;
-  /** Prices the calls that are not run, by the roofline model (`cpu`). */
+  /** Device whose roofline model estimates the calls that are not run. Default: `cpu`. */
   readonly device?: DeviceSpec;
-  /** Measurements to reuse and to add to. */
+  /** Measurements to reuse. New ones are added. */
   readonly cache?: BenchmarkCache;
-  /** The cache's name for this machine; left out: {@link describeEnvironment}. */
+  /** Name of this machine in the cache. Default: {@link describeEnvironment}. */
   readonly environment?: string;
+  /** Called after each call that was measured. */
   readonly onProgress?: (progress: BenchmarkProgress) => void;
-  /** Stops between two runs of a kernel; what was measured is in the cache. */
+  /** Stops between two runs of a kernel. The cache keeps the measurements so far. */
   readonly signal?: AbortSignal;
 }
 
+/** Progress of `benchmarkTrace`. */
 export interface BenchmarkProgress {
+  /** Number of calls measured so far. */
   readonly doneCalls: number;
+  /** Number of distinct calls. */
   readonly totalCalls: number;
   /** The kernel that was measured last. */
   readonly kernel: string;
 }
 
-/** Calls that were priced by the roofline model instead, and why. */
+/** Calls that were estimated by the roofline model instead, with the reason. */
 export interface NotMeasured {
   readonly kernel: string;
+  /** Why the calls were not run. */
   readonly reason: string;
+  /** Number of distinct calls. */
   readonly calls: number;
+  /** Number of ops. */
   readonly ops: number;
 }
 
+/** Result of `benchmarkTrace`. */
 export interface BenchmarkReport {
-  /** The trace with measured runtimes; a note in its header says what was not measured. */
+  /** The trace with measured runtimes. A note in its header lists calls that were not measured. */
   readonly trace: Trace;
+  /** Name of this machine in the cache. */
   readonly environment: string;
+  /** Number of calls measured now. */
   readonly measuredCalls: number;
+  /** Number of calls found in the cache. */
   readonly cachedCalls: number;
+  /** Calls that were estimated instead. */
   readonly notMeasured: readonly NotMeasured[];
 }
 
 /**
- * Times every distinct kernel call of a tfjs trace (kernel, shapes, dtypes, attributes) on the current backend, in isolation and with
- * made-up inputs, and writes the medians into the trace's runtime columns as `RuntimeSource.measured`, with half the interquartile range
- * and the number of samples. FLOPs and bytes are filled in too. Calls that cannot be run by themselves, that need more than `maxBytes`, or
- * that fail are priced by the roofline model of `device` and listed.
+ * Times every distinct kernel call (kernel, shapes, dtypes, attributes) of a TensorFlow.js trace on the current
+ * backend. Each call runs in isolation on made-up inputs. The medians are written to the trace's runtime columns as
+ * `RuntimeSource.measured`, with half the interquartile range and the number of samples. FLOPs and bytes are filled in
+ * as well.
  *
- * Throws `RematError`: `BENCHMARK_FRAMEWORK` for a trace that is not of tfjs, `BENCHMARK_FAKE` on a fake backend; and `signal`'s reason.
+ * Calls that cannot run in isolation, that need more than `maxBytes`, or that fail are estimated by the roofline model
+ * of `device` and listed.
  *
+ * @throws RematError `BENCHMARK_FRAMEWORK` for a trace of another framework, `BENCHMARK_FAKE` on a fake backend; also
+ * the reason of `signal`
  * @example
  * const { trace: timed, notMeasured } = await benchmarkTrace(trace, { onProgress: ({ kernel }) => console.error(kernel) });
  */
@@ -115,7 +132,7 @@ function checkCanMeasure(trace: Trace): void {
     );
 }
 
-/** The measurement, or why there is none. */
+/** Returns the measurement, or the reason why there is none. */
 async function measureCall(call: OpCall, options: BenchmarkOptions): Promise<Measurement | string> {
   const { warmUpRuns = 2, minRuns = 3, maxRuns = 50, budgetMsPerCall = 100, maxBytes = 2 ** 31, signal } = options;
   const bytes = sumBytes(call.inputs) + sumBytes(call.outputs);
@@ -163,7 +180,7 @@ function withNote(trace: Trace, notMeasured: readonly NotMeasured[], device: Dev
   return withNotes(trace, [note]);
 }
 
-/** Lets timers and input be served now and then. */
+/** Returns a function that yields to timers and input every 50 ms. */
 function breather(): () => Promise<void> {
   let last = performance.now();
   return async () => {

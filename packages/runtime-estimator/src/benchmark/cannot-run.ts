@@ -1,4 +1,4 @@
-/** A kernel call cannot be run by itself; the message says why. @internal */
+/** Thrown if a kernel call cannot run in isolation. The message gives the reason. @internal */
 export class CannotRun extends Error {
   override readonly name = "CannotRun";
 }

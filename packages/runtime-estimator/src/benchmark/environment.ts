@@ -9,15 +9,16 @@ interface HostGlobals {
   readonly navigator?: { readonly userAgent?: string; readonly hardwareConcurrency?: number };
 }
 
-/** Parts of tfjs-node's backend that tell what is under it. */
+/** Fields of tfjs-node's backend that describe the library below it. */
 interface NativeBackend {
   readonly isUsingGpuDevice?: boolean;
   readonly binding?: { readonly TF_Version?: string };
 }
 
 /**
- * Describes on what is measured: backend and versions, processor, runtime. The key under which measurements are kept. A GPU's name is not known to
- * tfjs; give `benchmarkTrace` an `environment` of your own where a machine has more than one.
+ * Returns a description of the machine: backend and versions, processor, runtime. It is the key of stored measurements.
+ * TensorFlow.js does not know a GPU's name, so pass your own `environment` to `benchmarkTrace` if a machine has several
+ * GPUs.
  *
  * @example
  * describeEnvironment(); // "cpu, tfjs 4.22.0; 8 × Intel(R) Xeon(R) …; node 20.19.5"
@@ -33,5 +34,5 @@ export function describeEnvironment(): string {
   return `${backend}; ${navigator?.hardwareConcurrency ?? "?"} × unknown processor; ${navigator?.userAgent ?? "unknown runtime"}`;
 }
 
-/** Tells whether kernels of the current backend may still run when they have returned. */
+/** Returns whether kernels of the current backend may still run after they return. */
 export const isAsynchronous = (): boolean => findBackend(tf.getBackend()).deviceOf(tf.backend()).isAsynchronous;

@@ -4,9 +4,9 @@ import { type OpCall, type TensorType } from "../op-call.js";
 export type InputValues = Float32Array | Int32Array | Uint8Array;
 
 /**
- * Values with which an input can be run: floats between 0.1 and 1, so that logarithms, roots, quotients and inverse functions are
- * defined; small positive integers; alternating booleans; indices, sorted values and segments where the kernel wants them.
- * `undefined` for a dtype whose values cannot be made up.
+ * Returns values with which an input can run: floats between 0.1 and 1, so that logarithms, roots, quotients and
+ * inverse functions are defined; small positive integers; alternating booleans; indices, sorted values and segments if
+ * the kernel expects them. Undefined for a dtype whose values cannot be made up.
  *
  * @internal
  */
@@ -33,9 +33,7 @@ export function inputValues(call: OpCall, name: string, type: TensorType): Input
   return undefined;
 }
 
-/**
- * Inputs that index something: exclusive limits, one per position in the last dimension, or one for all.
- */
+/** Exclusive limits of inputs that are indices: one per position in the last dimension, or one for all. */
 const indexLimits: Readonly<Record<string, Readonly<Record<string, (call: OpCall) => readonly number[]>>>> = {
   GatherV2: { indices: (call) => [call.inputs[0].shape[axisOf(call)] ?? 1] },
   GatherNd: { indices: (call) => coordinates(call.inputs[0].shape, call.inputs[1].shape) },
@@ -62,12 +60,14 @@ function numbers(value: unknown): readonly number[] {
   return Array.isArray(value) ? (value as number[]) : [];
 }
 
-/** Limits of the coordinates that a tensor of indices holds in its last dimension; a list of indices has one coordinate. */
+/**
+ * Returns limits of the coordinates in the last dimension of a tensor of indices. A list of indices has one coordinate.
+ */
 function coordinates(indexed: readonly number[], indices: readonly number[]): readonly number[] {
   return indexed.slice(0, indices.length < 2 ? 1 : indices[indices.length - 1]);
 }
 
-/** Spread over the whole range, and not in order, as the rows of an embedding are. */
+/** Indices spread over the whole range and out of order, like the rows of an embedding. */
 function fillIndices(count: number, limits: readonly number[]): Int32Array {
   const indices = new Int32Array(count);
   for (let i = 0; i < count; i++)
@@ -90,7 +90,7 @@ function fillFloats(count: number, offset: number): Float32Array {
   return repeat(block, count);
 }
 
-/** `block` over and over, by doubling: filling is not what takes the time. */
+/** Repeats `block` by doubling, so that filling takes little time. */
 function repeat<T extends InputValues>(block: T, count: number): T {
   if (block.length === count) return block;
   const values = new (block.constructor as new (length: number) => T)(count);

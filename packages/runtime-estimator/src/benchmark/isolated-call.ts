@@ -5,12 +5,12 @@ import { CannotRun } from "./cannot-run.js";
 import { inputValues } from "./input-values.js";
 import { inputNamesOf } from "./kernel-inputs.js";
 
-/** How much a sample of repeated calls may allocate before it is released. */
+/** How much a sample of repeated calls may allocate before its outputs are released. */
 const sampleBytes = 64 * 2 ** 20;
 
 /**
- * One kernel call with inputs of its own, run on the current backend straight from the kernel registry: neither the tape nor a dispatch
- * mode sees it. Dispose of it when done.
+ * One kernel call with its own inputs, run directly from the kernel registry of the current backend. Neither the tape
+ * nor a dispatch mode sees it. Dispose of it afterwards.
  *
  * @internal
  */
@@ -26,7 +26,7 @@ export class IsolatedCall {
   private readonly asynchronous: boolean;
   private settleMs = 0;
 
-  /** Throws {@link CannotRun}. */
+  /** @throws CannotRun */
   constructor(call: OpCall, { asynchronous }: { readonly asynchronous: boolean }) {
     const kernel = tf.getKernel(call.name, tf.getBackend());
     if (kernel === undefined) throw new CannotRun(`backend '${tf.getBackend()}' does not have it`);
@@ -43,11 +43,11 @@ export class IsolatedCall {
     }
   }
 
-  /** Runs the call once and compares what it makes with the trace; then finds out what waiting costs. */
+  /** Runs the call once and compares its outputs with the trace, then measures the cost of waiting. */
   async prepare(): Promise<void> {
     const outputs = this.issue(1);
     try {
-      // Backends differ in some dtypes; other shapes mean that they depend on the data.
+      // Backends differ in some dtypes. Other shapes mean that they depend on the data.
       const found = JSON.stringify(outputs.map(({ shape }) => shape));
       const expected = JSON.stringify(this.call.outputs.map(({ shape }) => shape));
       if (found !== expected)
@@ -59,14 +59,14 @@ export class IsolatedCall {
         await this.settle(outputs);
         waits.push(performance.now() - start);
       }
-      // The first one waits for the call as well.
+      // The first one also waits for the call itself.
       this.settleMs = Math.min(...waits.slice(1));
     } finally {
       this.release(outputs);
     }
   }
 
-  /** Milliseconds that `repeats` calls take, until their results are there. */
+  /** Returns the time of `repeats` calls in milliseconds, until their results are ready. */
   async sample(repeats: number): Promise<number> {
     let outputs: tf.TensorInfo[] = [];
     const start = performance.now();
@@ -85,7 +85,7 @@ export class IsolatedCall {
   private issue(repeats: number): tf.TensorInfo[] {
     const outputs: tf.TensorInfo[] = [];
     const { inputs, attrs, backend } = this;
-    // Some kernels are written in ops of tfjs and leave tensors behind.
+    // Some kernels call ops of TensorFlow.js and leave tensors behind.
     tf.tidy(() => {
       for (let i = 0; i < repeats; i++) {
         const made = this.kernelFunc({ inputs, attrs, backend });
@@ -103,7 +103,7 @@ export class IsolatedCall {
       else this.backend.disposeData(output.dataId);
   }
 
-  /** Waits until the last output is computed, by reading one element of it: backends run kernels in order. */
+  /** Waits until the last output is computed, by reading one element of it. Backends run kernels in order. */
   private async settle(outputs: readonly tf.TensorInfo[]): Promise<void> {
     const last = outputs.at(-1);
     if (last === undefined || elementsOf(last.shape) === 0) return;
@@ -147,7 +147,7 @@ export class IsolatedCall {
   }
 }
 
-/** Attributes as the kernel had them: a trace holds numbers that JSON lacks as text. */
+/** Restores the kernel's attributes. A trace stores numbers that JSON lacks as text. */
 function kernelAttributes(recorded: Readonly<Record<string, unknown>>): tf.NamedAttrMap {
   const numbers: Readonly<Record<string, number>> = { Infinity, "-Infinity": -Infinity, NaN: Number.NaN };
   const decode = (value: unknown) =>

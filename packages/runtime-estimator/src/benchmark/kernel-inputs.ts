@@ -1,8 +1,9 @@
 import { CannotRun } from "./cannot-run.js";
 
 /**
- * Names of the inputs of tfjs kernels (4.22.0), in the order in which tfjs's ops and gradients pass them and a trace therefore holds
- * them. Kernels that take a list of tensors are in `listKernels`; in `FusedBatchNorm` and the fused kernels some may be absent.
+ * Input names of TensorFlow.js kernels (4.22.0), in the order in which ops and gradients pass them and a trace lists
+ * them. Kernels that take a list of tensors are in `listKernels`. In `FusedBatchNorm` and the fused kernels some inputs
+ * may be absent.
  */
 const inputNames: Readonly<Record<string, string>> = {
   "a b":
@@ -54,15 +55,20 @@ const namesByKernel: ReadonlyMap<string, readonly string[]> = new Map(
 
 const listKernels: ReadonlySet<string> = new Set(["AddN", "Concat", "Einsum", "Pack"]);
 
-/** Kernels whose inputs must be real strings, nested lists, pixels or a consistent sparse tensor: none can be made up. */
+/**
+ * Kernels whose inputs must be real strings, nested lists, pixels or a consistent sparse tensor, which cannot be made
+ * up.
+ */
 const needsRealData: ReadonlySet<string> = new Set([
   ..."Draw FromPixels RaggedGather RaggedRange RaggedTensorToTensor SparseFillEmptyRows SparseReshape".split(" "),
   ..."StaticRegexReplace StringNGrams StringSplit StringToHashBucketFast".split(" "),
 ]);
 
 /**
- * Names for the `count` inputs of a call of `kernel`, or `list` where it takes a plain list. Of the optional inputs of a fused kernel
- * those that its `activation` needs are taken to be there. Throws {@link CannotRun}.
+ * Returns names for the `count` inputs of a call of `kernel`, or `list` if it takes a plain list. Among the optional
+ * inputs of a fused kernel, those that its `activation` needs are assumed to be present.
+ *
+ * @throws CannotRun
  *
  * @internal
  */

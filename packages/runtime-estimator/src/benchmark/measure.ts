@@ -1,9 +1,10 @@
-/** What was measured of one call. */
+/** Measured time of one call. */
 export interface Measurement {
+  /** Median time in milliseconds. */
   readonly medianMs: number;
-  /** Half the interquartile range. */
+  /** Half the interquartile range, in milliseconds. */
   readonly spreadMs: number;
-  /** How many samples the median is of. */
+  /** Number of samples. */
   readonly runs: number;
 }
 
@@ -12,22 +13,18 @@ export interface MeasureOptions {
   readonly minRuns: number;
   readonly maxRuns: number;
   readonly budgetMs: number;
-  /** Most calls in one sample; calls that are shorter than the clock can tell are repeated. */
+  /** Maximum number of calls in one sample. Calls too short for the clock are repeated. */
   readonly maxRepeats: number;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Runs a call `repeats` times and says how many milliseconds that took in all. */
+/** Runs a call `repeats` times and returns the total time in milliseconds. */
 export type Sample = (repeats: number) => number | Promise<number>;
 
-/** A sample of less than this says more about the clock than about the call. */
+/** A shorter sample measures the clock rather than the call. */
 const shortestSampleMs = 0.1;
 
-/**
- * Warms up, then takes samples until `maxRuns` or, from `minRuns` on, until the budget is spent.
- *
- * @internal
- */
+/** Warms up, then takes samples until `maxRuns`, or until the budget is spent after at least `minRuns`. @internal */
 export async function measure(sample: Sample, options: MeasureOptions): Promise<Measurement> {
   const { warmUpRuns, minRuns, maxRuns, budgetMs, maxRepeats, signal } = options;
   let onceMs = Number.POSITIVE_INFINITY;
@@ -51,7 +48,7 @@ export async function measure(sample: Sample, options: MeasureOptions): Promise<
   };
 }
 
-/** Between the two sorted values that are nearest. */
+/** Returns a quantile, interpolated between the two nearest sorted values. */
 function quantile(sorted: readonly number[], share: number): number {
   const at = share * (sorted.length - 1);
   const low = Math.floor(at);

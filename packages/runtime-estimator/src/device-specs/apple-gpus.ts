@@ -2,8 +2,9 @@ import { allocationUnits } from "./allocation-units.js";
 import type { KnownDevice } from "./known-device.js";
 
 /**
- * The GPU of an Apple chip: `cores` of 128 float32 lanes, a multiply-add a clock each; float16 runs at the same rate, float64 is
- * emulated and priced as float32. Memory is shared with the CPU and comes in several sizes, so it is not in the table.
+ * The GPU of an Apple chip: `cores` with 128 float32 lanes and one multiply-add per clock each. float16 runs at the
+ * same rate. float64 is emulated and estimated as float32. Memory is shared with the CPU and comes in several sizes, so
+ * it is not in the table.
  */
 function gpu(name: string, cores: number, clockGHz: number, memoryGBps: number, source: string): KnownDevice {
   const tflops = Math.round(cores * 128 * 2 * clockGHz) / 1000;
@@ -22,7 +23,7 @@ function gpu(name: string, cores: number, clockGHz: number, memoryGBps: number, 
 const measured = "cores and bandwidth: Apple's specifications; lanes and clock: philipturner/metal-benchmarks";
 const listed = "cores and bandwidth: Apple's specifications; lanes and clock: as commonly measured, Apple names none";
 
-/** Each chip with all of its GPU cores. */
+/** Each chip with all its GPU cores. */
 export const appleGpus: readonly KnownDevice[] = [
   gpu("m1", 8, 1.278, 68.3, measured),
   gpu("m1-pro", 16, 1.296, 200, measured),

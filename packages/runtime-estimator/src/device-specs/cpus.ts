@@ -24,7 +24,7 @@ function cpu(
 
 const fma = "two FMA units a core (Intel 64 and IA-32 Optimization Reference Manual)";
 
-/** No product but round figures of a kind of machine; a user's own spec is better. */
+/** Round figures for a kind of machine, not for a product. Your own spec is more accurate. */
 export const cpus: readonly KnownDevice[] = [
   cpu("cpu", { cores: 8, clockGHz: 3, lanes: 8 }, 51.2, `8 AVX2 cores at 3 GHz, ${fma}; two channels of DDR4-3200`, [
     "generic-cpu",

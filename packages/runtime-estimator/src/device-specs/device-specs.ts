@@ -4,12 +4,13 @@ import { cpus } from "./cpus.js";
 import type { KnownDevice } from "./known-device.js";
 import { nvidiaGpus } from "./nvidia-gpus.js";
 
-/** One entry for each device; the tables below are made from it. */
+/** One entry for each device. The tables below are made from it. */
 const knownDevices: readonly KnownDevice[] = [...nvidiaGpus, ...appleGpus, ...cpus];
 
 /**
- * Figures of well-known devices by name: peak dense TFLOP/s by dtype, memory bandwidth in GB/s, memory and allocation unit in bytes,
- * and in `source` where they come from. `tf32` is there to be read; float32 ops are priced by `float32`.
+ * Well-known devices by name: peak dense TFLOP/s by dtype, memory bandwidth in GB/s, memory and allocation unit in
+ * bytes, and the source of the figures. `tf32` is for information only, because float32 ops are estimated with
+ * `float32`.
  *
  * @example
  * deviceSpecs["h100"].memoryGBps; // 3350
@@ -18,21 +19,24 @@ export const deviceSpecs: Readonly<Record<string, DeviceSpec>> = Object.fromEntr
   knownDevices.map(({ spec }) => [spec.name, spec]),
 );
 
-/** Devices by their own names and by the others that people ask for. */
+/** Devices by name and by common other names. */
 const byAnyName: ReadonlyMap<string, DeviceSpec> = new Map(
   knownDevices.flatMap(({ spec, otherNames }) => [spec.name, ...otherNames].map((name) => [name, spec])),
 );
 
-/** The device that a step is priced for where nobody names one and it is to be trained elsewhere. */
+/** The default device for a step that will train elsewhere. */
 export const defaultDevice = "a100";
 
-/** That for a step which is trained here, in this process: whose times decide what is cheap to recompute, and what an op costs that cannot be timed. */
+/**
+ * The default device for a step that trains in this process. Its times decide which ops are cheap to recompute, and the
+ * cost of an op that cannot be timed.
+ */
 export const defaultDeviceHere = "cpu";
 
 /**
- * Returns the device called `name`; case, spaces, underscores and a vendor in front do not matter. Throws `RematError` (`DEVICE_UNKNOWN`) that
- * lists the names.
+ * Returns the device called `name`. Case, spaces, underscores and a leading vendor name do not matter.
  *
+ * @throws RematError `DEVICE_UNKNOWN`, which lists the names
  * @example
  * deviceSpec("NVIDIA A100-SXM").memoryGBps; // 2039
  */

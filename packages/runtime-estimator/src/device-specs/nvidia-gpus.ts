@@ -6,36 +6,39 @@ const GiB = 2 ** 30;
 
 /** Peak dense TFLOP/s. @internal */
 export interface Peaks {
-  /** With tensor cores, where the device has them for float64. */
+  /** With tensor cores if they support float64. */
   readonly fp64: number;
-  /** Without tensor cores: what a float32 product takes unless TF32 is asked for. */
+  /** Without tensor cores, which float32 products use only if TF32 is enabled. */
   readonly fp32: number;
   readonly tf32?: number;
   /** Dense, accumulated in float32. */
   readonly fp16: number;
-  /** Left out where the device has none: priced as float32. */
+  /** Undefined if the device does not support it, in which case it is estimated as float32. */
   readonly bf16?: number;
 }
 
-/** Everything that is known of a GPU. A new one must give its links and source. @internal */
+/** All figures of a GPU. A new one must give its links and source. @internal */
 export interface NvidiaGpu {
   readonly name: string;
   readonly otherNames?: readonly string[];
   readonly peaks: Peaks;
   readonly memoryGBps: number;
   readonly memoryGiB: number;
-  /** The generation of PCI Express that the datasheet names, with 16 lanes. */
+  /** Generation of PCI Express in the datasheet, with 16 lanes. */
   readonly pcie: keyof typeof pcieGBps;
-  /** The NVLink system that it is sold in, or `none`: then a node is joined by PCI Express. */
+  /** The NVLink system that it is sold in. `none` means that PCI Express joins a node. */
   readonly nvlink: DeviceNetwork | "none";
-  /** The document that the figures come from. */
+  /** The document with the figures. */
   readonly source: string;
 }
 
-/** By generation what 16 lanes move in a second, each way: 8, 16 or 32 GT/s a lane in 130 bits for 128 (PCI Express Base Specification 3.0, 4.0, 5.0). */
+/**
+ * Bandwidth of 16 lanes in each direction, in GB/s, by generation: 8, 16 or 32 GT/s per lane, 128 of 130 bits (PCI
+ * Express Base Specification 3.0, 4.0, 5.0).
+ */
 const pcieGBps = { 3: 15.75, 4: 31.5, 5: 63 } as const;
 
-/** Eight in a node, with latencies as NCCL's rings show them. */
+/** Eight devices in a node, with typical latencies of NCCL rings. */
 const nodeOfEight = (nodeGBps: number, betweenGBps: number): DeviceNetwork => ({
   perNode: 8,
   nodeGBps,
@@ -43,7 +46,8 @@ const nodeOfEight = (nodeGBps: number, betweenGBps: number): DeviceNetwork => ({
   latencyUs: 5,
 });
 
-// The vendor's own systems: NVLink is half of what datasheets name, which is both ways together; between nodes it is a network card's share for each device.
+// The vendor's own systems. NVLink is half of the datasheet figure, which adds both directions. Between nodes it is
+// each device's share of the network cards.
 /** Network cards: 4 × 100 Gb/s for 8 devices. */
 const dgx1: DeviceNetwork = nodeOfEight(150, 6.25);
 /** Network cards: 8 × 200 Gb/s. */
@@ -51,7 +55,7 @@ const dgxA100: DeviceNetwork = nodeOfEight(300, 25);
 /** Network cards: 8 × 400 Gb/s. */
 const dgxH100: DeviceNetwork = nodeOfEight(450, 50);
 
-/** Where no system of the vendor's is known: a network card of 100 Gb/s for each device. */
+/** Without a known system of the vendor: a network card of 100 Gb/s for each device. */
 const overPcie = (linkGBps: number): DeviceNetwork => nodeOfEight(linkGBps, 12.5);
 
 function specOf({ name, peaks, memoryGBps, memoryGiB, pcie, nvlink, source }: NvidiaGpu): DeviceSpec {
@@ -82,7 +86,7 @@ const a100 = "NVIDIA A100 Tensor Core GPU datasheet (June 2021)";
 const h100 = "NVIDIA H100 Tensor Core GPU datasheet; dense is half of the sparse figures printed there";
 const v100 = "NVIDIA V100 Tensor Core GPU datasheet (January 2020)";
 
-/** Peak dense figures of datasheets; no sparsity. */
+/** Peak dense figures of datasheets, without sparsity. */
 const gpus: readonly NvidiaGpu[] = [
   {
     name: "a100",
@@ -234,7 +238,7 @@ const gpus: readonly NvidiaGpu[] = [
   },
 ];
 
-/** NVIDIA's GPUs, each with its links, network and source. */
+/** NVIDIA GPUs, each with its links, network and source. */
 export const nvidiaGpus: readonly KnownDevice[] = gpus.map((gpu) => ({
   spec: specOf(gpu),
   otherNames: gpu.otherNames ?? [],

@@ -16,10 +16,10 @@ const fields = [
 const networkFields = ["perNode", "nodeGBps", "betweenGBps", "latencyUs"];
 
 /**
- * Returns a device spec of the user's own, from JSON text or a parsed value. `name`, `tflops` (TFLOP/s by dtype, `float32` at least) and
- * `memoryGBps` are required; `allocationUnitBytes` is 1 unless given. Throws `RematError` (`DEVICE_SPEC`) naming the field, what was
- * found and what was expected.
+ * Parses your own device spec, from JSON text or a parsed value. `name`, `tflops` (TFLOP/s by dtype, at least
+ * `float32`) and `memoryGBps` are required. The default of `allocationUnitBytes` is 1.
  *
+ * @throws RematError `DEVICE_SPEC` naming the field, the value and what was expected
  * @example
  * parseDeviceSpec('{ "name": "my-gpu", "tflops": { "float32": 12.5 }, "memoryGBps": 448 }');
  */

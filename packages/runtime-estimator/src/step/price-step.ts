@@ -2,15 +2,17 @@ import type { DeviceSpec, Trace } from "@remat/trace";
 import type { BenchmarkProgress } from "../benchmark/index.js";
 import { type EstimateMode, priceTrace } from "../index.js";
 
+/** Options of `priceStep`. */
 export interface PriceStepOptions {
-  /** Whose roofline is meant; in benchmark mode, what calls that cannot be run are priced for. */
+  /** Device of the roofline model. In benchmark mode it is used for calls that cannot run. */
   readonly device: DeviceSpec;
+  /** Called during a benchmark. */
   readonly onProgress?: (progress: BenchmarkProgress) => void;
 }
 
 /**
- * Gives each op of a trace its time: `operator-level-cost-model` by the roofline of `device`, `operator-level-benchmark` by running each
- * distinct call on the current backend.
+ * Adds the time of each op to a trace. `operator-level-cost-model` uses the roofline model of `device`, and
+ * `operator-level-benchmark` runs each distinct call on the current backend.
  *
  * @example
  * const priced = await priceStep(trace, "operator-level-cost-model", { device: deviceSpec("a100") });

@@ -4,18 +4,19 @@ import type { BenchmarkProgress } from "../benchmark/index.js";
 import type { EstimateMode } from "../index.js";
 import { type PriceStepOptions, priceStep } from "./price-step.js";
 
+/** Options of `tracePricedStep`. */
 export interface PricedStepOptions extends TraceStepOptions, Pick<PriceStepOptions, "device"> {
-  /** Takes the step on the current backend; left out: without data. */
+  /** Whether to run the step on the current backend. Default: false, in fake mode without data. */
   readonly isReal?: boolean;
-  /** Told how far the timing of ops has come. */
+  /** Called during a benchmark of ops. */
   readonly onTimed?: (progress: BenchmarkProgress) => void;
 }
 
 /**
- * Traces one training step of what a model module exports, as `traceFakeStep` of `@remat/tracer` decides it, and gives each op its time, as
- * {@link priceStep} does: what every command and view shows of a model begins here.
+ * Traces one training step of a model module, with the defaults of `traceFakeStep` of `@remat/tracer`, and adds the
+ * time of each op as {@link priceStep} does. All commands and views of a model start with this.
  *
- * @throws as `traceFakeStep` does
+ * @throws RematError as `traceFakeStep` does
  * @example
  * const trace = await tracePricedStep("operator-level-cost-model", build, { device: deviceSpec("a100"), batch: 8 });
  */

@@ -3,21 +3,25 @@ import { type OpCall } from "../op-call.js";
 import { epilogueFlops } from "./elementwise-flops.js";
 import { inputElements, type KernelFormula, outputElements } from "./kernel-formula.js";
 
-/** Two FLOPs for every output element and position of the inner dimension; batches broadcast through the output's shape. */
+/**
+ * Two FLOPs for each output element and position of the inner dimension. The output's shape accounts for broadcast
+ * batches.
+ */
 const matMul: KernelFormula = (call) => {
   const left = call.inputs[0]?.shape ?? [];
   const inner = left[left.length - (call.attributes?.["transposeA"] === true ? 2 : 1)] ?? 0;
   return 2 * outputElements(call) * inner;
 };
 
-/** Elements of a filter [height, width, in, out] that each output element meets. */
+/** Elements of a filter [height, width, in, out] that contribute to each output element. */
 function filterPerOutput(filter: readonly number[]): number {
   return elementsOf(filter.slice(0, -1));
 }
 
 /**
- * A convolution meets every element of its output (of `dy`, for the two gradients) with the filter once: two FLOPs each. Strides,
- * dilations, padding and data format show in the shapes alone. Padding is counted as data, as in PyTorch's formulas.
+ * Each element of a convolution's output (of `dy` for the two gradients) uses the filter once, with two FLOPs per
+ * filter element. Shapes account for strides, dilations, padding and data format. Padding counts as data, as in
+ * PyTorch's formulas.
  */
 const convolution: KernelFormula = (call) => 2 * outputElements(call) * filterPerOutput(call.inputs[1]?.shape ?? [0]);
 
@@ -27,7 +31,9 @@ const convolutionGradInput: KernelFormula = (call) =>
 const convolutionGradFilter: KernelFormula = (call) =>
   2 * inputElements(call, 1) * filterPerOutput(call.outputs[0]?.shape ?? [0]);
 
-/** Elements of a depthwise filter [height, width, in, multiplier] that each output element meets: one channel's. */
+/**
+ * Elements of a depthwise filter [height, width, in, multiplier] that contribute to each output element: one channel's.
+ */
 function depthwisePerOutput(filter: readonly number[]): number {
   return elementsOf(filter.slice(0, -2));
 }
@@ -41,9 +47,7 @@ const depthwiseGradInput: KernelFormula = (call) =>
 const depthwiseGradFilter: KernelFormula = (call) =>
   2 * inputElements(call, 1) * depthwisePerOutput(call.outputs[0]?.shape ?? [0, 0, 0]);
 
-/**
- * Two FLOPs (multiply, add) for every combination of index values, one where there is nothing to multiply or nothing to add up.
- */
+/** Two FLOPs (multiply, add) for each combination of index values, or one if nothing is multiplied or summed. */
 const einsum: KernelFormula = (call) => {
   const [terms = "", result = ""] = String(call.attributes?.["equation"] ?? "")
     .replace(/\s/g, "")
@@ -56,7 +60,7 @@ const einsum: KernelFormula = (call) => {
   return (products + sums) * elementsOf([...sizes.values()]);
 };
 
-/** Matrix products and convolutions, without what is fused to them: multiplications, each with the addition of its result. */
+/** Matrix products and convolutions without fused ops: each multiplication includes the addition of its result. */
 const contractions: Readonly<Record<string, KernelFormula>> = {
   BatchMatMul: matMul,
   _FusedMatMul: matMul,
@@ -81,12 +85,12 @@ const withEpilogue =
   (call: OpCall) =>
     formula(call) + epilogueFlops(call);
 
-/** Matrix products and convolutions, with what is fused to them. */
+/** Matrix products and convolutions with their fused ops. */
 export const contractionFlops: Readonly<Record<string, KernelFormula>> = Object.fromEntries(
   Object.entries(contractions).map(([name, formula]) => [name, fused.has(name) ? withEpilogue(formula) : formula]),
 );
 
-/** Returns the multiply-adds of a kernel: half of the FLOPs of a matrix product or a convolution, 0 of any other. */
+/** Returns the multiply-adds of a kernel: half of the FLOPs of a matrix product or a convolution, otherwise 0. */
 export function contractionMultiplyAdds(call: OpCall): number {
   return (contractions[call.name]?.(call) ?? 0) / 2;
 }

@@ -2,14 +2,14 @@ import type { OpCall } from "../op-call.js";
 import { inputElements, type KernelFormula, noFlops, outputElements, perOutput } from "./kernel-formula.js";
 
 /**
- * FLOPs of one evaluation of a special function: exponential, logarithm, square root, sine, hyperbolic tangent, or the reciprocal
- * that a division takes. A GPU's special function units run at a quarter of the rate of multiply-adds (CUDA C++ Programming Guide,
- * throughput of arithmetic instructions, compute capability 8.0: 16 against 64 results per clock and multiprocessor), and a
- * multiply-add is two FLOPs.
+ * FLOPs of one evaluation of a special function: exponential, logarithm, square root, sine, hyperbolic tangent, or the
+ * reciprocal in a division. A GPU's special function units run at a quarter of the multiply-add rate (CUDA C++
+ * Programming Guide, throughput of arithmetic instructions, compute capability 8.0: 16 against 64 results per clock and
+ * multiprocessor), and a multiply-add is two FLOPs.
  */
 export const specialFunction = 8;
 
-/** FLOPs per output element of kernels that compute each element by itself. A comparison, a sign or a choice counts as one. */
+/** FLOPs per output element of elementwise kernels. A comparison, a sign or a selection counts as one. */
 const perElement: Readonly<Record<string, number>> = {
   ...weigh(
     1,
@@ -30,12 +30,12 @@ const perElement: Readonly<Record<string, number>> = {
 export const elementwiseFlops: Readonly<Record<string, KernelFormula>> = {
   ...Object.fromEntries(Object.entries(perElement).map(([kernel, flops]) => [kernel, perOutput(flops)])),
   AddN: (call) => Math.max(0, call.inputs.length - 1) * outputElements(call),
-  // Difference to the mean, scale, shift; per channel the reciprocal root of the variance.
+  // Difference to the mean, scale, shift. Per channel also the reciprocal root of the variance.
   FusedBatchNorm: (call) =>
     4 * outputElements(call) + (specialFunction + 1) * inputElements(call, call.inputs.length - 1),
 };
 
-/** Returns the FLOPs of bias and activation of a fused kernel, as if they were kernels of their own. */
+/** Returns the FLOPs of bias and activation of a fused kernel, as if they were separate kernels. */
 export function epilogueFlops(call: OpCall): number {
   const activation = call.attributes?.["activation"];
   const prelu = activation === "prelu";
@@ -53,7 +53,7 @@ const activationKernels: Readonly<Record<string, string>> = {
   sigmoid: "Sigmoid",
 };
 
-/** Kernels that only move, look at or make data. */
+/** Kernels that only move, read or create data. */
 export const dataMovement: Readonly<Record<string, KernelFormula>> = Object.fromEntries(
   [
     ..."BatchToSpaceND BroadcastTo BroadcastArgs Cast Complex Concat DepthToSpace Diag Draw ExpandDims Fill".split(" "),

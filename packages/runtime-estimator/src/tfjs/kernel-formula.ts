@@ -1,33 +1,33 @@
 import { elementsOf } from "@remat/trace";
 import { type OpCall } from "../op-call.js";
 
-/** FLOPs of one call of a tfjs kernel. */
+/** Returns the FLOPs of one call of a TensorFlow.js kernel. */
 export type KernelFormula = (call: OpCall) => number;
 
-/** Returns elements of input `index`; 0 where there is none. */
+/** Returns the number of elements of input `index`, or 0 without one. */
 export function inputElements(call: OpCall, index: number): number {
   return elementsOf(call.inputs[index]?.shape ?? [0]);
 }
 
-/** Returns elements of output `index`; 0 where there is none. */
+/** Returns the number of elements of output `index`, or 0 without one. */
 export function outputElements(call: OpCall, index = 0): number {
   return elementsOf(call.outputs[index]?.shape ?? [0]);
 }
 
-/** Returns `flops` for every element of the first output. */
+/** Returns `flops` for each element of the first output. */
 export function perOutput(flops: number): KernelFormula {
   return (call) => flops * outputElements(call);
 }
 
-/** Returns `flops` for every element of input `index`. */
+/** Returns `flops` for each element of input `index`. */
 export function perInput(flops: number, index = 0): KernelFormula {
   return (call) => flops * inputElements(call, index);
 }
 
-/** Moves data, looks at it or makes it, and computes nothing with it. */
+/** The kernel only moves, reads or creates data. */
 export const noFlops: KernelFormula = () => 0;
 
-/** Returns an attribute that tfjs takes as one number for all `rank` dimensions or one each, multiplied out. */
+/** Returns the product of an attribute that is either one number for all `rank` dimensions or one number for each. */
 export function product(value: unknown, rank: number): number {
   if (typeof value === "number") return value ** rank;
   return Array.isArray(value) ? elementsOf(value as number[]) : 1;

@@ -27,7 +27,7 @@ const multinomial: KernelFormula = (call) => {
   return inputElements(call, 0) * (specialFunction + 1) + outputElements(call) * outcomes;
 };
 
-/** Kernels that bring elements together. */
+/** Kernels that combine elements. */
 export const reductionFlops: Readonly<Record<string, KernelFormula>> = {
   All: perInput(1),
   Any: perInput(1),
@@ -39,7 +39,7 @@ export const reductionFlops: Readonly<Record<string, KernelFormula>> = {
   DenseBincount: perInput(1),
   FFT: fft,
   IFFT: fft,
-  // Maximum, difference, exponential, sum; then a quotient, or a logarithm per row and a difference.
+  // Maximum, difference, exponential, sum. Then a quotient, or a logarithm per row and a difference.
   LogSoftmax: perOutput(specialFunction + 4),
   Softmax: perOutput(2 * specialFunction + 3),
   LowerBound: search,
@@ -49,7 +49,7 @@ export const reductionFlops: Readonly<Record<string, KernelFormula>> = {
   Mean: (call) => inputElements(call, 0) + outputElements(call),
   Min: perInput(1),
   Multinomial: multinomial,
-  // How many boxes meet depends on the data.
+  // The number of overlapping boxes depends on the data.
   NonMaxSuppressionV3: noFlops,
   NonMaxSuppressionV4: noFlops,
   NonMaxSuppressionV5: noFlops,

@@ -5,23 +5,23 @@ import type { KernelFormula } from "./kernel-formula.js";
 import { reductionFlops } from "./reduction-flops.js";
 import { windowFlops } from "./window-flops.js";
 
-/** FLOP formulas by tfjs kernel name. @internal */
+/** FLOP formulas by TensorFlow.js kernel name. @internal */
 export const kernelFormulas: ReadonlyMap<string, KernelFormula> = new Map(
   Object.entries({ ...contractionFlops, ...windowFlops, ...reductionFlops, ...elementwiseFlops, ...dataMovement }),
 );
 
-/** Kernels that only relabel a buffer, whatever the backend. */
+/** Kernels that only relabel a buffer, on every backend. */
 const relabelling: ReadonlySet<string> = new Set(["Reshape", "ExpandDims"]);
 
-/** Kernels that read of their first input no more than they put out. */
+/** Kernels that read from their first input no more than they write. */
 const partialReaders: ReadonlySet<string> = new Set(["GatherNd", "GatherV2", "Slice", "StridedSlice", "RaggedGather"]);
 
-/** Kernels that need their input's shape alone. */
+/** Kernels that need only their input's shape. */
 const shapeReaders: ReadonlySet<string> = new Set(["OnesLike", "ZerosLike"]);
 
 /**
- * Returns the cost of a tfjs kernel: nothing for views, else FLOPs by formula, each input read once and each output written once. A kernel that
- * tfjs does not have is priced by its bytes alone.
+ * Returns the cost of a TensorFlow.js kernel. Views are free. Other kernels get FLOPs by formula, read each input once
+ * and write each output once. An unknown kernel is estimated by its bytes alone.
  */
 export function tfjsCost(call: OpCall): OpCost {
   if (call.view === true || relabelling.has(call.name)) return freeOp;

@@ -2,7 +2,10 @@ import type { OpCall } from "../op-call.js";
 import { specialFunction } from "./elementwise-flops.js";
 import { inputElements, type KernelFormula, outputElements, perOutput, product } from "./kernel-formula.js";
 
-/** One addition or comparison for every element of each output's window; the division of an average stands for the addition saved. */
+/**
+ * One addition or comparison for each element of each output's window. The division of an average replaces the addition
+ * that is saved.
+ */
 const pool =
   (rank: number): KernelFormula =>
   (call) =>
@@ -14,7 +17,7 @@ const poolGrad =
   (call) =>
     inputElements(call, 0) * product(call.attributes?.["filterSize"], rank);
 
-/** An addition and a comparison for every element of the structuring element [height, width, depth], per output. */
+/** An addition and a comparison for each element of the structuring element [height, width, depth], per output. */
 const dilation =
   (count: KernelFormula): KernelFormula =>
   (call) => {
@@ -30,7 +33,7 @@ const lrn =
     return outputElements(call) * (flopsPerTap * taps + 2 * specialFunction + 3);
   };
 
-/** Elements of `dy` of a resize's gradient, whichever input it is: the other one is as large as the output. */
+/** Elements of `dy` in a resize gradient, whichever input it is. The other one is as large as the output. */
 function resizedGradient(call: OpCall): number {
   return Math.max(0, inputElements(call, 0) + inputElements(call, 1) - outputElements(call));
 }
