@@ -3,9 +3,9 @@ const digits = 6;
 const digitValues = 1 << digitBits;
 
 /**
- * Returns indices of numbers from the largest on, equal ones in ascending order. None may be negative or NaN. A radix sort of the numbers' bits,
- * which order numbers that are not negative as the numbers themselves do: time is linear, where comparing them in JavaScript takes most of an
- * estimate of a million ops.
+ * Returns the indices of numbers in descending order, equal ones in ascending order of index. The numbers must not be
+ * negative or NaN. This is a radix sort of their bits, which order nonnegative numbers like the numbers themselves. It
+ * takes linear time. Comparing numbers in JavaScript would dominate an estimate of a million ops.
  */
 export function descendingOrder(values: Float64Array): Int32Array {
   const count = values.length;
@@ -16,7 +16,7 @@ export function descendingOrder(values: Float64Array): Int32Array {
   let to = { low: new Uint32Array(count), high: new Uint32Array(count), index: new Int32Array(count) };
   const counts = new Int32Array(digits * digitValues);
   for (let i = 0; i < count; i++) {
-    // Bits the other way round, so that the largest comes first.
+    // Inverted bits, so that the largest comes first.
     const low = ~bits[2 * i + 1 - highFirst] >>> 0;
     const high = ~bits[2 * i + highFirst] >>> 0;
     from.low[i] = low;
@@ -34,7 +34,7 @@ export function descendingOrder(values: Float64Array): Int32Array {
       places[value] = place;
       place += found;
     }
-    // A digit that all numbers share moves none.
+    // A digit that all numbers share does not change the order.
     if (isOne) continue;
     for (let i = 0; i < count; i++) {
       const at = places[digit(from.low[i], from.high[i], d)]++;
@@ -47,7 +47,7 @@ export function descendingOrder(values: Float64Array): Int32Array {
   return from.index;
 }
 
-/** Digit `d` of a number of 64 bits, the lowest first; the third one is of both halves. */
+/** Digit `d` of a 64-bit number, lowest first. The third digit spans both halves. */
 function digit(low: number, high: number, d: number): number {
   const shift = d * digitBits;
   if (shift >= 32) return (high >>> (shift - 32)) & (digitValues - 1);

@@ -4,18 +4,20 @@ import { opsTogether, type SACGreedyOrderMeta } from "./greedy-order.js";
 import type { SACStats } from "./sac-stats.js";
 import { share, sum } from "./trade-off.js";
 
+/** Options of the displays. */
 export interface DisplayOptions {
-  /** Print tables of reStructuredText; left out, columns are parted by tabs. */
+  /** Whether to print tables in reStructuredText. Default: columns separated by tabs. */
   readonly tabular?: boolean;
 }
 
+/** Options of `displayModulewiseSacStats`. */
 export interface ModulewiseDisplayOptions extends DisplayOptions, GainOptions {
-  /** Modules of up to this many name components are shown; left out, 2. */
+  /** Shows modules with at most this many name components. Default: 2. */
   readonly depth?: number;
 }
 
 /**
- * Returns a module's statistics as PyTorch's `display_sac_stats` prints them: totals, then a row for each op.
+ * Returns a module's statistics in the format of PyTorch's `display_sac_stats`: totals, then a row for each op.
  *
  * @example
  * console.log(displaySacStats(stats, { tabular: true }));
@@ -52,9 +54,12 @@ export function displaySacStats(stats: SACStats, options: DisplayOptions = {}): 
 }
 
 /**
- * Returns a module's trade-off as PyTorch's `display_sac_tradeoff_stats` prints it: a row for each group of ops, first those that are always
- * recomputed, then the candidates in greedy order, then those always stored; memory and time add up from row to row. Sets are printed in
- * ascending order. Without memory or time their shares are printed as 0. An op in two groups is counted with the first; with `asPytorch` with both.
+ * Returns a module's trade-off in the format of PyTorch's `display_sac_tradeoff_stats`. It has a row for each group of
+ * ops: first those that are always recomputed, then the candidates in greedy order, then those that are always stored.
+ * Memory and time accumulate from row to row.
+ *
+ * Sets are printed in ascending order. Shares are 0 if there is no memory or time. An op in two groups counts with the
+ * first, or with both if `asPytorch` is set.
  *
  * @example
  * console.log(displaySacTradeoffStats(greedyOrder(stats), stats));
@@ -102,7 +107,7 @@ export function displaySacTradeoffStats(
 }
 
 /**
- * Returns both displays for every module down to a depth, as PyTorch's `display_modulewise_sac_stats` prints them.
+ * Returns both displays for every module down to a depth, in the format of PyTorch's `display_modulewise_sac_stats`.
  *
  * @example
  * const stats = sacStats(trace);
@@ -132,7 +137,7 @@ function table(rows: readonly (readonly string[])[], headers: readonly string[],
   return formatTable(rows, { headers, format: options.tabular ? "rst" : "plain" });
 }
 
-/** Python's sum of no floats is the integer 0. */
+/** Python's sum of an empty list is the integer 0. */
 function pythonTotal(values: Float64Array): string {
   return values.length === 0 ? "0" : pythonFloat(sum(values));
 }

@@ -7,19 +7,24 @@ import { type BrokenLine, fitWithBreaks } from "./fit/least-squares.js";
 import { PointSums } from "./fit/point-sums.js";
 import { searchBreaks, trueResidual } from "./fit/search-breaks.js";
 
-/** How many steps the exact search may take for three segments and more: some seconds. Counted, not timed, so that every run ends alike. */
+/**
+ * Maximum number of steps of the exact search for three or more segments, a few seconds. Steps are counted instead of
+ * time, so that every run gives the same result.
+ */
 const stepsAtMost = 5e7;
 
 /**
- * Fits a continuous line of `segments` straight pieces to the points by least squares, with breaks wherever they are best: the model of
- * Python's `pwlf`. The outer breaks are the least and the greatest x. Segments are as many as asked for, but at most one fewer than there
- * are distinct x, and at least one; one point gets a flat line, none the flat line at 0.
+ * Fits a continuous line of `segments` straight pieces to the points by least squares, with breaks at the best places:
+ * the model of Python's `pwlf`. The outer breaks are the smallest and the largest x. There are at most one fewer
+ * segments than distinct x, and at least one. One point gets a flat line, and no points the flat line at 0.
  *
- * The breaks are the exact optimum for any number of segments, and the same at every run. Two segments take time linear in the number of
- * points; more take a dynamic program over pairs of points. Where that would take more than fifty million steps, which thousands of points
- * can, `isProven` is false, and the breaks are a local optimum by deterministic search, never worse than with two segments.
+ * The breaks are the exact optimum for any number of segments, and the same in every run. Two segments take time linear
+ * in the number of points. More take a dynamic program over pairs of points. If that would take more than fifty million
+ * steps, as with thousands of points, `isProven` is false and the breaks are a local optimum from a deterministic
+ * search, never worse than with two segments.
  *
- * @throws RematError `FIT_POINTS` if x and y differ in length or are not finite, `FIT_SEGMENTS` if segments is not a positive integer
+ * @throws RematError `FIT_POINTS` if x and y differ in length or are not finite, `FIT_SEGMENTS` if segments is not a
+ * positive integer
  * @example
  * const { breaks, slopes, intercepts } = fitPiecewiseLinear([0, 1, 2, 3], [0, 0, 1, 2], 2);
  */
@@ -33,7 +38,7 @@ export function fitPiecewiseLinear(x: ArrayLike<number>, y: ArrayLike<number>, s
   const inner = Math.min(segments, countDistinct(xs) - 1) - 1;
   if (inner === 0) return { ...fitWithBreaks(xs, ys, [low, high]), isProven: true };
   const sums = new PointSums(xs, ys);
-  // Running sums tell residuals apart to some 12 digits; candidates nearer than that are compared by their true residuals.
+  // Running sums determine residuals to about 12 digits. Closer candidates are compared by their true residuals.
   const margin = 1e-12 * sums.spread;
   const capacity = Math.max(1, Math.min(32, Math.floor(1e5 / xs.length)));
   let pool = new CandidatePool(capacity, margin);
@@ -50,12 +55,13 @@ export function fitPiecewiseLinear(x: ArrayLike<number>, y: ArrayLike<number>, s
   return { ...fitWithBreaks(xs, ys, [low, ...breaks, high]), isProven };
 }
 
-/** A {@link BrokenLine}, and whether it is proven that none of as many segments is nearer to the points. */
+/** A {@link BrokenLine}, and whether it is proven to be the best with its number of segments. */
 export interface FittedLine extends BrokenLine {
+  /** True if no line with as many segments is nearer to the points. */
   readonly isProven: boolean;
 }
 
-/** Breaks of the candidate with the least residual. */
+/** Returns the breaks of the candidate with the smallest residual. */
 function nearest(sums: PointSums, pool: CandidatePool): readonly number[] {
   let best = pool.breaks[0];
   if (pool.breaks.length > 1) {
@@ -71,8 +77,9 @@ function nearest(sums: PointSums, pool: CandidatePool): readonly number[] {
 }
 
 /**
- * As many breaks as asked for: fewer are the best where the points lie on fewer lines, and more at points do no harm. A break between two points
- * gives way to both, which pass through the same heights, lest a segment be added that no point determines.
+ * Adds breaks up to the requested number. Fewer are best if the points lie on fewer lines, and more breaks at points do
+ * no harm. A break between two points is replaced by both points, so that the line passes through the same heights.
+ * Otherwise no point would determine the added segment.
  */
 function withMore(breaks: readonly number[], count: number, x: Float64Array): readonly number[] {
   const isInner = (at: number): boolean => at > x[0] && at < x[x.length - 1];

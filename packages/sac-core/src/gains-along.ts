@@ -1,15 +1,16 @@
 import { opsTogether, type SACGreedyOrderMeta } from "./greedy-order.js";
 import type { SACStats } from "./sac-stats.js";
 
+/** How ops in two groups count. */
 export interface GainOptions {
   /**
-   * Count an op that is in two groups, such as a random op that is in-place, with both of them, as PyTorch does: memory and time then add up to more
-   * than there are. Left out, it is counted once, with the group that comes first.
+   * True if an op in two groups, such as a random op that is in-place, counts with both, as in PyTorch. Memory and time
+   * then add up to more than the total. Default: false, so that it counts once, with its first group.
    */
   readonly asPytorch?: boolean;
 }
 
-/** What freeing the results of some ops, one after the other, has given back so far, with those of the groups that they head. */
+/** Memory and recomputation time gained so far by freeing results of ops in turn, together with their groups. */
 export class GainsAlong {
   private readonly stats: SACStats;
   private readonly order: SACGreedyOrderMeta;
@@ -29,7 +30,7 @@ export class GainsAlong {
       for (let i = 0; i < heads.length; i++) this.isHead[heads[i]] = 1;
   }
 
-  /** Frees what one op returns. Most ops stand alone, and there may be a million. */
+  /** Frees the results of one op. Most ops are alone, and there may be a million. */
   add(op: number): void {
     if (this.isHead[op] === 1) this.addGroup(opsTogether(this.order, op));
     else if (this.counted[op] === 0 || this.countsTwice) {
@@ -39,7 +40,7 @@ export class GainsAlong {
     }
   }
 
-  /** Frees what several ops return, all at once. */
+  /** Frees the results of several ops at once. */
   addAll(heads: Int32Array): void {
     const isAsked = new Uint8Array(this.counted.length);
     let count = 0;

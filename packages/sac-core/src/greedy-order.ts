@@ -2,32 +2,41 @@ import { descendingOrder } from "./descending-order.js";
 import { OpGroups } from "./op-groups.js";
 import type { SACStats } from "./sac-stats.js";
 
-/** Candidates for recomputation, from the one that gives most memory back per time on; row i of every column belongs together. */
+/** Candidates for recomputation in columns, by descending memory per time. */
 export interface MSPSColumns {
+  /** Number of candidates. */
   readonly count: number;
-  /** The op, or the head of the group of ops that are recomputed together; see {@link opsTogether}. */
+  /** The op, or the head of a group of ops that are recomputed together (see {@link opsTogether}). */
   readonly opIdx: Int32Array;
+  /** Memory that recomputing it frees, in bytes. */
   readonly memoryBytes: Float64Array;
+  /** Time to recompute it, in milliseconds. */
   readonly runtimeMs: Float64Array;
-  /** Memory per time, in bytes per ms; the largest double for what takes no time. */
+  /** Memory per time, in bytes per millisecond. The largest double if it takes no time. */
   readonly msps: Float64Array;
 }
 
-/** PyTorch's `SACGreedyOrderMeta`: what is always recomputed, what is always stored, and in which order to recompute the rest. */
+/**
+ * PyTorch's `SACGreedyOrderMeta`: the ops that are always recomputed, those that are always stored, and the order in
+ * which to recompute the rest.
+ */
 export interface SACGreedyOrderMeta {
+  /** Ops that are always recomputed. */
   readonly recomputedOps: Int32Array;
+  /** Ops that are always stored. */
   readonly storedOps: Int32Array;
-  /** In-place ops with the op whose result they write into, by that op. */
+  /** In-place ops with the op whose result they modify, by that op. */
   readonly inplaceOpGroups: OpGroups;
-  /** All random ops, by the first: they draw from one generator, so that they are recomputed together or not at all. */
+  /** All random ops, by the first. They share one generator, so they are recomputed together or not at all. */
   readonly randomOpsGroup: OpGroups;
+  /** The candidates, in the order in which to recompute them. */
   readonly mspsMeta: MSPSColumns;
 }
 
 /**
- * Returns the order in which to free stored results: by descending memory per time, ops of equal ratio in ascending order. Ops that only make
- * views are always recomputed; groups of in-place ops that write into an argument are always stored, and random ops if the module's
- * arguments demand it.
+ * Returns the order in which to free stored results: by descending memory per time, ops of equal ratio in ascending
+ * order. Ops that only make views are always recomputed. Groups of in-place ops that write to an argument are always
+ * stored, and so are random ops if the module's arguments require it.
  *
  * Source: `SACEstimator._get_greedy_order_meta` of PyTorch.
  *
@@ -53,7 +62,7 @@ export function greedyOrder(stats: SACStats): SACGreedyOrderMeta {
   for (const [head, ops] of inplaceOpGroups) {
     let random = 0;
     for (const op of ops) random += isRandom[op];
-    // Upstream writes `force & len(...) > 0`, which Python reads as a test of the lowest bit.
+    // Upstream writes `force & len(...) > 0`, which Python evaluates as a test of the lowest bit.
     if (isInPlace[head] === 1 || (stats.forceStoreRandom && random % 2 === 1)) isStored[head] = 1;
   }
   const isCandidate = new Uint8Array(count);
@@ -72,8 +81,8 @@ export function greedyOrder(stats: SACStats): SACGreedyOrderMeta {
 }
 
 /**
- * Returns the ops that are stored or recomputed with `op`, itself included, ascending: those of the in-place group and of the random group that it
- * heads.
+ * Returns the ops that are stored or recomputed together with `op`, ascending: `op` itself and the in-place and random
+ * groups that it heads.
  */
 export function opsTogether(
   { inplaceOpGroups, randomOpsGroup }: Pick<SACGreedyOrderMeta, "inplaceOpGroups" | "randomOpsGroup">,

@@ -1,16 +1,16 @@
 import type { OpIndex } from "@remat/trace";
 import type { OutputStorages } from "./output-storages.js";
 
-/** Ops found so far that put results in every storage of a set, ascending. */
+/** Ops found so far whose results are in every storage of a set, ascending. */
 interface Matches {
   readonly ops: number[];
-  /** How far the shortest list of ops has been looked through. */
+  /** Position up to which the shortest list of ops has been searched. */
   looked: number;
 }
 
 /**
- * Finds the op whose result an in-place op writes into: the first one from a given op on whose storages include all of the in-place op's.
- * A lookup in sorted lists by storage, where upstream looks through all earlier ops.
+ * Finds the op whose result an in-place op modifies: the first one from a given op on whose storages include all of the
+ * in-place op's. It looks them up in sorted lists by storage, whereas upstream scans all earlier ops.
  */
 export class InPlaceParents {
   private readonly outputs: OutputStorages;
@@ -20,11 +20,14 @@ export class InPlaceParents {
     this.outputs = outputs;
   }
 
-  /** The parent of `op` among the ops from `first` on; `op` itself where there is none, since it then writes into an argument. */
+  /**
+   * Returns the parent of `op` among the ops from `first` on. Returns `op` itself if there is none, because it then
+   * writes to an argument.
+   */
   find(op: OpIndex, first: number): number {
     const { opStart, storages, storageStart, ops } = this.outputs;
     const count = opStart[op + 1] - opStart[op];
-    // An op without results: any op has all of none.
+    // For an op without results every op matches.
     if (count === 0) return Math.min(first, op);
     if (count > 1) return this.findAll(op, first);
     const storage = storages[opStart[op]];

@@ -1,5 +1,5 @@
 /**
- * Groups of ops by their first op, the head, in columns: what PyTorch keeps as a dictionary of sets. Groups and the ops in them are in
+ * Groups of ops by their first op, the head, in columns. PyTorch uses a dictionary of sets. Groups and their ops are in
  * ascending order, and a head is in its own group.
  */
 export class OpGroups implements Iterable<readonly [head: number, ops: Int32Array]> {
@@ -7,7 +7,11 @@ export class OpGroups implements Iterable<readonly [head: number, ops: Int32Arra
   private readonly start: Int32Array;
   private readonly ops: Int32Array;
 
-  /** `heads[i]` is the head of `ops[i]`'s group; all are below `opCount`. A head need not be among the ops. */
+  /**
+   * @param ops the ops of all groups
+   * @param heads the head of each op's group; it need not be among `ops`
+   * @param opCount upper bound of all ops
+   */
   constructor(ops: Int32Array, heads: Int32Array, opCount: number) {
     if (ops.length === 0) {
       this.heads = new Int32Array(0);
@@ -33,7 +37,7 @@ export class OpGroups implements Iterable<readonly [head: number, ops: Int32Arra
     this.heads = new Int32Array(count);
     this.start = new Int32Array(count + 1);
     this.ops = new Int32Array(total);
-    /** By head: where the next op of its group goes. */
+    /** For each head, the position of the next op in its group. */
     const next = size;
     for (let head = 0, group = 0; head < opCount; head++) {
       if (size[head] === 0) continue;
@@ -50,7 +54,7 @@ export class OpGroups implements Iterable<readonly [head: number, ops: Int32Arra
     return this.heads.length;
   }
 
-  /** The ops of the group whose first op is `head`, ascending; undefined if there is no such group. */
+  /** Returns the ops of the group with this head, ascending. Undefined if there is no such group. */
   get(head: number): Int32Array | undefined {
     let low = 0;
     let high = this.heads.length;

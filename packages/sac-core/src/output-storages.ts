@@ -1,12 +1,12 @@
 import { allocatedSizes } from "@remat/memory";
 import { OpFlag, type Trace } from "@remat/trace";
 
-/** Which storages each op puts its results in, and the other way round; storages of an op are distinct. */
+/** The distinct storages with results of each op, and the ops of each storage. */
 export interface OutputStorages {
-  /** Storages of op i are `storages[opStart[i]] … storages[opStart[i + 1] - 1]`. */
+  /** The storages of op i are `storages[opStart[i]] … storages[opStart[i + 1] - 1]`. */
   readonly opStart: Int32Array;
   readonly storages: Int32Array;
-  /** Ops that put results in storage s, ascending, are `ops[storageStart[s]] … ops[storageStart[s + 1] - 1]`. */
+  /** The ops with results in storage s, ascending, are `ops[storageStart[s]] … ops[storageStart[s + 1] - 1]`. */
   readonly storageStart: Int32Array;
   readonly ops: Int32Array;
 }
@@ -46,7 +46,8 @@ export function outputStorages(trace: Trace): OutputStorages {
 }
 
 /**
- * Returns the bytes that keeping each op's results costs: its storages as their device allocates them, 0 for an op whose results are views.
+ * Returns the bytes needed to keep each op's results: its storages as their device allocates them, 0 for an op whose
+ * results are views.
  */
 export function keptBytesOfOps(trace: Trace, { opStart, storages }: OutputStorages): Float64Array {
   const allocated = allocatedSizes(trace);

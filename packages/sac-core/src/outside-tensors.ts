@@ -1,14 +1,14 @@
 import { Category, row, type StorageIndex, type Trace } from "@remat/trace";
 
 /**
- * Tells which calls work on a tensor that comes from outside: an input of the step, or the result of an earlier op that is not a weight. A function in TensorFlow.js reads such tensors from its
- * closure, so the recorded call does not list them.
+ * Finds calls that read a tensor from outside: an input of the step, or the result of an earlier op that is not a
+ * weight. A function in TensorFlow.js reads such tensors from its closure, so the recorded call does not list them.
  *
  * @internal
  */
 export class OutsideTensors {
   private readonly trace: Trace;
-  /** By storage: the op that made it; -1 for none. */
+  /** The op that made each storage, or -1. */
   private readonly maker: Int32Array;
   private readonly isWeight: Uint8Array;
 
@@ -26,7 +26,7 @@ export class OutsideTensors {
           for (const storage of trace.tensorStorages(tensor)) this.isWeight[storage] = 1;
   }
 
-  /** Whether an op from `first` up to, but not including, `end` reads such a tensor. */
+  /** True if an op from `first` up to, but not including, `end` reads such a tensor. */
   areReadBy(first: number, end: number): boolean {
     for (let op = first; op < end; op++)
       for (const tensor of this.trace.opInputs(op))

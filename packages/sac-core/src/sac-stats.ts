@@ -5,50 +5,63 @@ import { keptBytesOfOps, type OutputStorages, outputStorages } from "./output-st
 import { OutsideTensors } from "./outside-tensors.js";
 
 /**
- * What selective activation checkpointing needs to know of one module's forward pass: PyTorch's `SACStats`. Lists run over the module's ops,
- * those of the modules in it included, without the ops that checkpointing leaves out; other fields hold indices into those lists.
+ * Statistics of one module's forward pass for selective activation checkpointing: PyTorch's `SACStats`. Lists cover the
+ * ops of the module and its submodules, without the ops that checkpointing ignores. Other fields contain indices into
+ * those lists.
  */
 export interface SACStats {
-  /** Indices in the trace of the ops that the lists are about. */
+  /** Trace indices of the ops in the lists. */
   readonly ops: Int32Array;
-  /** Names: of PyTorch's ops without namespace and overload (`addmm`), of tfjs kernels as they are. */
+  /** Op names. PyTorch's are without namespace and overload (`addmm`), TensorFlow.js kernels are unchanged. */
   readonly funcNames: readonly string[];
+  /** Time of each op in milliseconds. */
   readonly runtimesMs: Float64Array;
-  /** What keeping the op's results costs; 0 for views and for the op that the module's result comes from, which is kept anyway. */
+  /**
+   * Bytes needed to keep the op's results. 0 for views, and for the op that makes the module's result, which is kept
+   * anyway.
+   */
   readonly memoryBytes: Float64Array;
+  /** Ops whose results are views. */
   readonly viewLikeOps: Int32Array;
+  /** Random ops. */
   readonly randOps: Int32Array;
-  /** Ops all of whose results autograd held when the module was done. */
+  /** Ops whose results autograd had all saved when the module finished. */
   readonly savedAutogradOps: Int32Array;
   /** In-place ops. */
   readonly inplaceOps: Int32Array;
-  /** For each of `inplaceOps` the op whose result it writes into: itself where it writes into an argument of the module. */
+  /**
+   * For each of `inplaceOps`, the op whose result it modifies. It is the op itself if it writes to an argument of the
+   * module.
+   */
   readonly inplaceParents: Int32Array;
   /**
-   * Whether no argument of the module was a tensor; random ops are then stored, as a recomputation could not be told from a first run. A function in TensorFlow.js
-   * has such arguments if it reads an input of the step, or the result of an earlier op that is not a weight.
+   * True if no argument of the module was a tensor. Random ops are then stored, because a recomputation could not be
+   * distinguished from a first run. A function in TensorFlow.js has tensor arguments if it reads an input of the step,
+   * or the result of an earlier op that is not a weight.
    */
   readonly forceStoreRandom: boolean;
 }
 
+/** Options of `sacStats`. */
 export interface SACStatsOptions {
   /**
-   * Raise an error, as PyTorch does, for an in-place op that writes into the result of an op that checkpointing leaves out (`clone`, `detach`). Left
-   * out, such an op is taken for its own parent, so that its result is always stored.
+   * Whether to fail, as PyTorch does, for an in-place op that modifies the result of an op that checkpointing ignores
+   * (`clone`, `detach`). Default: false. Such an op then counts as its own parent, so its result is always stored.
    */
   readonly asPytorch?: boolean;
 }
 
 /**
- * Returns statistics of every module with children, by fully qualified name, in the order in which the modules were first done. Of a module that was
- * called several times the last call counts, as in PyTorch. Modules without children have none; a module in which no op ran has empty
- * lists, where PyTorch raises.
+ * Returns statistics of every module with children, by fully qualified name, in the order in which the modules first
+ * finish. The last call counts for a module called several times, as in PyTorch. Modules without children are left out.
+ * A module in which no op ran has empty lists, whereas PyTorch raises an error.
  *
- * One pass over the trace; time and memory grow with the number of ops times the depth of the modules around them.
+ * Takes one pass over the trace. Time and memory grow with the number of ops times the depth of their modules.
  *
  * Source: `torch/distributed/_tools/sac_estimator.py`.
  *
- * @throws RematError `SAC_SKIPPED_PARENT` with `asPytorch` only (see {@link SACStatsOptions}), `SAC_DEVICES` for an op with results on several accelerators
+ * @throws RematError `SAC_SKIPPED_PARENT` only with `asPytorch` (see {@link SACStatsOptions}), `SAC_DEVICES` for an op
+ * with results on several accelerators
  * @example
  * const stats = sacStats(priceTrace(trace, deviceSpec("a100")));
  * stats.get("Transformer.layers.0")?.memoryBytes;
@@ -58,7 +71,7 @@ export function sacStats(trace: Trace, options: SACStatsOptions = {}): Map<strin
   const { kind, subject, value, count } = trace.events;
   const { call, phase } = trace.moduleEvents;
   const stats = new Map<string, SACStats>();
-  /** By call: how many ops came before it. */
+  /** Number of ops before each call. */
   const firstOp = new Int32Array(trace.calls.count).fill(-1);
   let ops = 0;
   for (let event = 0; event < count; event++) {
@@ -71,7 +84,7 @@ export function sacStats(trace: Trace, options: SACStatsOptions = {}): Map<strin
       const module = trace.modules[trace.calls.module[call[at]]];
       if (!module.leaf) stats.set(module.fqn, collector.collect(call[at], firstOp[call[at]], ops));
     } else if (kind[event] === EventKind.fsdpHook && value[event] === FsdpHook.preForwardEnd) {
-      // FSDP has all-gathered the weights, which a second run of `forward` does not repeat.
+      // FSDP has all-gathered the weights, which recomputing `forward` does not repeat.
       if (phase[at] === Phase.forward) firstOp[call[at]] = ops;
     }
   }
@@ -79,7 +92,7 @@ export function sacStats(trace: Trace, options: SACStatsOptions = {}): Map<strin
 }
 
 class StatsCollector {
-  /** By storage: whether autograd holds it so far. */
+  /** For each storage, whether autograd has saved it so far. */
   readonly saved: Uint8Array;
   private readonly trace: Trace;
   private readonly asPytorch: boolean;
@@ -87,9 +100,9 @@ class StatsCollector {
   private readonly bytes: Float64Array;
   private readonly parents: InPlaceParents;
   private outside: OutsideTensors | undefined;
-  /** By string of the trace: the name to print. */
+  /** Printed name of each string in the trace. */
   private readonly names: (string | undefined)[] = [];
-  /** By op: index in the lists of the module at hand, or -1. */
+  /** Index of each op in the lists of the current module, or -1. */
   private readonly position: Int32Array;
 
   constructor(trace: Trace, asPytorch: boolean) {
@@ -103,14 +116,14 @@ class StatsCollector {
     checkDevices(trace, this.outputs);
   }
 
-  /** Row `at` of the saves: what is held, and what it is a copy of where saving copies. */
+  /** Marks row `at` of the saves: the saved storage, and its original if saving copies. */
   save(at: number): void {
     const { storage, tensor } = this.trace.saves;
     this.saved[storage[at]] = 1;
     if (tensor[at] >= 0) for (const original of this.trace.tensorStorages(tensor[at])) this.saved[original] = 1;
   }
 
-  /** Statistics of the ops from `first` up to, but not including, `end`, all of which ran in `call`. */
+  /** Returns statistics of the ops from `first` up to, but not including, `end`, all of which ran in `call`. */
   collect(call: CallIndex, first: number, end: number): SACStats {
     const { trace, position, outputs, saved } = this;
     const { phase, flags, name, runtimeMs } = trace.ops;
@@ -130,7 +143,7 @@ class StatsCollector {
     let randomCount = 0;
     let heldCount = 0;
     let inPlaceCount = 0;
-    /** The op that the module's result comes from: the last one that is neither a view nor in-place. */
+    /** The op that makes the module's result: the last one that is neither a view nor in-place. */
     let last = -1;
     for (let op = first; op < end; op++) {
       const i = position[op];
@@ -150,7 +163,7 @@ class StatsCollector {
       while (at < outputs.opStart[op + 1] && saved[outputs.storages[at]] === 1) at++;
       if (at === outputs.opStart[op + 1]) held[heldCount++] = i;
     }
-    // Where every op is a view or in-place upstream's index runs down to -1, which in Python is the last op.
+    // If all ops are views or in-place, upstream's index becomes -1, which in Python is the last op.
     if (count > 0) memoryBytes[last < 0 ? count - 1 : last] = 0;
     return {
       ops,
@@ -166,7 +179,7 @@ class StatsCollector {
     };
   }
 
-  /** PyTorch tells what a module was given. A function in TensorFlow.js is not told, so its ops show what it works on. */
+  /** PyTorch records a module's arguments. TensorFlow.js does not, so the module's ops show which tensors it reads. */
   private takesTensor(call: CallIndex, first: number, end: number): boolean {
     const { trace } = this;
     if (trace.calls.tensorInput[call] === 1) return true;

@@ -1,17 +1,24 @@
 import { type Html, html } from "@remat/trace/emit";
 
-/** What {@link tradeOffSvg} draws. x: memory discarded as a fraction of all; y: recomputation time as a fraction of all. */
+/**
+ * Data of the drawing by {@link tradeOffSvg}. x is freed memory and y is recomputation time, as fractions of the total.
+ */
 export interface TradeOffGraph {
+  /** Title of the drawing. */
   readonly title: string;
+  /** Total memory in bytes. */
   readonly memoryBytes: number;
+  /** Total time in milliseconds. */
   readonly runtimeMs: number;
   /** The trade-off curve. */
   readonly original: readonly (readonly [x: number, y: number])[];
-  /** The curve moved so that the fit bounds it: what was fitted. */
+  /** The curve shifted so that the fit bounds it. The line is fitted to these points. */
   readonly shifted: readonly (readonly [x: number, y: number])[];
-  /** Ends of the fitted pieces, one more than pieces; piece i is `slopes[i] * x + intercepts[i]`. */
+  /** Ends of the fitted pieces, one more than pieces. Piece i is `slopes[i] * x + intercepts[i]`. */
   readonly breaks: readonly number[];
+  /** Slope of each piece. */
   readonly slopes: readonly number[];
+  /** Value at x = 0 of each piece's line. */
   readonly intercepts: readonly number[];
 }
 
@@ -23,8 +30,8 @@ const top = 64;
 const bottom = 60;
 
 /**
- * Returns the trade-off of a module as an SVG document: memory discarded against recomputation time, original and shifted points, fitted pieces.
- * Self-contained, safe for any title, readable on white.
+ * Returns the trade-off of a module as an SVG document: freed memory against recomputation time, original and shifted
+ * points, fitted pieces. It is self-contained, safe for any title, and readable on white.
  *
  * @example
  * writeFileSync("Transformer.svg", tradeOffSvg({ title: "Transformer", ... }));

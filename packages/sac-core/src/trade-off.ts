@@ -6,29 +6,35 @@ import type { SACStats } from "./sac-stats.js";
 
 /** Points of a trade-off curve, in ascending order. */
 export interface TradeoffCurve {
-  /** Memory freed over all memory, plus 0.01. */
+  /** Share of memory that is freed, plus 0.01. */
   readonly discardedMemory: Float64Array;
-  /** Time spent on recomputing it over the time of the whole forward pass. */
+  /** Recomputation time as a share of the forward pass. */
   readonly recomputationTime: Float64Array;
 }
 
 /** PyTorch's `SACTradeOffStats`. */
 export interface SACTradeOffStats {
-  /** Segments of the fitted line. */
+  /** Number of segments of the fitted line. */
   readonly nSegments: number;
+  /** Slope of each segment. */
   readonly slopes: readonly number[];
+  /** Value at x = 0 of each segment's line. */
   readonly intercepts: readonly number[];
-  /** One more than there are segments. */
+  /** Ends of the segments, one more than segments. */
   readonly fitBreaks: readonly number[];
   /** Sum of squared differences between the line and the points it was fitted to. */
   readonly fitResidual: number;
+  /** The trade-off curve. */
   readonly tradeoffCurve: TradeoffCurve;
+  /** Total memory of the module's ops, in bytes. */
   readonly sacMemoryBytes: number;
+  /** Total time of the module's ops, in milliseconds. */
   readonly sacRuntimeMs: number;
 }
 
+/** Options of `tradeOff`. */
 export interface TradeOffOptions extends GainOptions {
-  /** Pieces to fit; 2 if not given. */
+  /** Number of segments to fit. Default: 2. */
   readonly nSegments?: number;
 }
 
@@ -36,17 +42,15 @@ export interface TradeOffOptions extends GainOptions {
 const delta = 1e-2;
 
 /**
- * Returns what recomputation costs for the memory it gives back, along the greedy order, and a broken line that bounds it: fitted to the curve
- * with every point moved to its left neighbour's memory. Segments are as many as asked for, but at most two fewer than the curve has
- * points to fit, and at least one.
+ * Returns the cost of recomputation for the memory it frees, along the greedy order, and a broken line that bounds it.
+ * The line is fitted to the curve with every point moved to the memory of its left neighbour. There are at most two
+ * fewer segments than points, and at least one.
  *
- * PyTorch raises or answers NaN where ours goes on: without memory (or time) each share of it is 0, and a curve of one point gets
- * a flat line.
+ * PyTorch raises an error or returns NaN in some cases that work here: without memory (or time) each share of it is 0,
+ * and a curve of one point gets a flat line. An op in two groups (in-place and random) counts with the first, so that
+ * the curve ends at the total memory and time. With `asPytorch` it counts with both.
  *
- * An op that is in two groups (in-place and random) is counted with the first, so that the curve ends at all memory and all time; with
- * `asPytorch` with both.
- *
- * Source: `SACEstimator._get_sac_tradeoff_pwlf_stats` of PyTorch; the fit is exact, see {@link fitPiecewiseLinear}.
+ * Source: `SACEstimator._get_sac_tradeoff_pwlf_stats` of PyTorch. The fit is exact, see {@link fitPiecewiseLinear}.
  *
  * @example
  * const { slopes, intercepts, fitBreaks } = tradeOff(stats, greedyOrder(stats), { nSegments: 2 });
@@ -88,7 +92,7 @@ function curveOf(
   const freed = new GainsAlong(stats, order, options);
   const point = (): void => {
     const at = share(freed.memoryBytes, memory) + delta;
-    // Several steps with no memory between them: the last one counts.
+    // If several steps free no memory, the last one counts.
     if (length === 0 || x[length - 1] !== at) x[length++] = at;
     y[length - 1] = share(freed.runtimeMs, runtime);
   };
@@ -103,7 +107,7 @@ function curveOf(
   return { discardedMemory: x.slice(0, length), recomputationTime: y.slice(0, length) };
 }
 
-/** Returns part over whole; of nothing every share is 0. */
+/** Returns part over whole, or 0 if the whole is 0. */
 export function share(part: number, whole: number): number {
   return whole > 0 ? part / whole : 0;
 }

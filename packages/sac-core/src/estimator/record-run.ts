@@ -4,20 +4,22 @@ import { type Grouping, type Layer, ModTracker } from "@remat/mod-tracker";
 import { RematError, type Trace } from "@remat/trace";
 import { TraceRecorder } from "@remat/tracer";
 
-/** What {@link SACEstimator.estimate} gives to the function that it runs. */
+/** Argument of the function that {@link SACEstimator.estimate} runs. */
 export interface EstimateContext {
-  /** Tracks one more model, as the option `models` does; for models that are built inside. */
+  /** Tracks another model, like the option `models`, for models built inside the function. */
   readonly track: <T extends Layer>(model: T, name?: string) => T;
-  /** Runs a part of a plain function as the module of that name; names nest. */
+  /** Runs part of a plain function as a module with this name. Names nest. */
   readonly scope: <T>(name: string, fn: () => T) => T;
   /**
-   * From here on ops are recorded. Without a call everything that `fn` runs is: call it after building a model.
-   * @returns what `run` returns
+   * Records the ops that `run` runs. If it is not called, everything in `fn` is recorded. Call it after building a
+   * model.
+   *
+   * @returns the result of `run`
    */
   readonly record: <T>(run: () => T) => T;
 }
 
-/** Where a run that is estimated takes place: on the current backend, or in fake mode, perhaps for a backend by name. */
+/** Where an estimated run takes place: on the current backend, or in fake mode, optionally for a named backend. */
 export type EstimateBackend = "real" | "fake" | `fake:${BackendName}`;
 
 export interface RecordRunOptions {
@@ -26,7 +28,7 @@ export interface RecordRunOptions {
   readonly backend: EstimateBackend;
 }
 
-/** Records what `fn` runs. */
+/** Records the ops that `fn` runs. */
 export async function recordRun(
   fn: (context: EstimateContext) => unknown,
   { backend, ...options }: RecordRunOptions,
@@ -58,7 +60,8 @@ async function record(
     record: run,
   };
   try {
-    // Whether `fn` records a part of itself is known only when it has run; building a model twice would be worse than to look at its parameters.
+    // A function with a parameter may record a part of itself, which shows only when it has run. Building a model twice
+    // would be worse than checking the parameter count.
     await (fn.length === 0 ? run(() => fn(context)) : fn(context));
     if (!recorded) throw notRecorded();
     return recorder.trace();

@@ -17,23 +17,31 @@ import {
 import type { EstimateBackend, EstimateContext } from "./record-run.js";
 import { saveTradeoffGraphs } from "./save-tradeoff-graphs.js";
 
+/** Options of `SACEstimator`. */
 export interface SACEstimatorOptions {
-  /** Prices ops in cost-model mode, and its allocator rounds the sizes of `estimate` up: a spec, or a name that `deviceSpec` knows. `a100` if not given. */
+  /**
+   * Device for times in cost-model mode, whose allocator also rounds up sizes in `estimate`: a spec, or a name that
+   * `deviceSpec` accepts. Default: `a100`.
+   */
   readonly device?: DeviceSpec | string;
-  /** Models whose layers are to be told apart: what is not tracked is part of whatever runs it. */
+  /** Models whose layers count as modules. A model that is not tracked is part of the code that runs it. */
   readonly models?: readonly Layer[];
-  /** How flat models get a hierarchy; `auto` if not given. */
+  /** How flat models are grouped into modules. Default: `auto`. */
   readonly grouping?: Grouping;
-  /** Count and refuse as PyTorch does where that is known to be odd: see `asPytorch` of `@remat/sac-core`. */
+  /**
+   * Whether to count and fail exactly like PyTorch where its behaviour is known to be odd. See `asPytorch` of
+   * `@remat/sac-core`.
+   */
   readonly asPytorch?: boolean;
 }
 
 /**
- * Estimates what memory each module's activations take and what it would cost in time to recompute them. PyTorch's `SACEstimator` with
- * the same life cycle: choose a mode, run the model under it, read the statistics.
+ * Estimates the memory of each module's activations, and the time to recompute them. It has the life cycle of PyTorch's
+ * `SACEstimator`: choose a mode, run the model under it, read the statistics.
  *
- * - `operator-level-cost-model`: times by the roofline model of `device`. Runs in fake mode unless a real backend is asked for.
- * - `operator-level-benchmark`: times by running each distinct op on the current backend, after the run.
+ * - `operator-level-cost-model`: times from the roofline model of `device`. Runs in fake mode unless you choose the
+ *   real backend.
+ * - `operator-level-benchmark`: times from running each distinct op on the current backend, after the run.
  *
  * Source: torch/distributed/_tools/sac_estimator.py.
  *
@@ -47,10 +55,11 @@ export interface SACEstimatorOptions {
  * console.log(estimator.displayModulewiseSacStats({ depth: 2, tabular: true }));
  */
 export class SACEstimator {
-  /** By fully qualified name, in the order in which the modules were first done. */
+  /** Statistics by fully qualified name, in the order in which the modules first finish. */
   readonly sacModStats: Map<string, SACStats> = new Map();
+  /** Order of recomputation, by fully qualified name. */
   readonly sacModGreedyOrderMeta: Map<string, SACGreedyOrderMeta> = new Map();
-  /** Filled by {@link pwlfSacTradeoffCurve}. */
+  /** Trade-offs by fully qualified name, filled by {@link pwlfSacTradeoffCurve}. */
   readonly sacModTradeoffStats: Map<string, SACTradeOffStats> = new Map();
   private readonly options: SACEstimatorOptions;
   private readonly device: DeviceSpec;
@@ -62,18 +71,18 @@ export class SACEstimator {
     this.device = typeof device === "string" ? deviceSpec(device) : device;
   }
 
-  /** The priced trace of the last run. */
+  /** The last run's trace with estimated times. */
   get trace(): Trace | undefined {
     return this.pricedTrace;
   }
 
   /**
-   * Runs `fn` under the estimator and replaces all statistics. `fn` should run the model and take gradients, since what autograd saves is
-   * part of the statistics.
+   * Runs `fn` under the estimator and replaces all statistics. `fn` should run the model and take gradients, because
+   * saved tensors are part of the statistics.
    *
-   * @param backend `fake`, or a backend that fake mode is to stand for (`fake:wasm`): no memory, no values; left out, that of tfjs-node.
-   * `real`: the current backend. In benchmark mode ops are timed on the current backend in either case.
-   * @throws RematError `ESTIMATE_MODE` for another mode, `SAC_DEVICES` where the model runs on more than one device
+   * @param backend `fake`, or a backend that fake mode simulates (`fake:wasm`), without memory and values; by default
+   * that of tfjs-node. `real`: the current backend. Benchmark mode always times ops on the current backend.
+   * @throws RematError `ESTIMATE_MODE` for an unknown mode, `SAC_DEVICES` if the model runs on several devices
    */
   async estimate(
     mode: EstimateMode | (string & {}),
@@ -82,7 +91,7 @@ export class SACEstimator {
   ): Promise<this> {
     const parsed = parseEstimateMode(mode);
     const { models = [], grouping = "auto" } = this.options;
-    // Only what records a run needs tfjs: statistics of a recorded one do without.
+    // Only recording a run needs TensorFlow.js. Statistics of a recorded run do not.
     const { recordRun } = await import("./record-run.js");
     const trace = await recordRun(fn, { models, grouping, backend });
     const { header } = trace;
@@ -91,10 +100,11 @@ export class SACEstimator {
   }
 
   /**
-   * Estimates one training step of what a model module exports (see `traceFakeStep` of `@remat/tracer`): its loss, optimizer, batch and
-   * allocation unit are decided as for every other view of that step. Without data; `isReal`: on the current backend.
+   * Estimates one training step of a model module (see `traceFakeStep` of `@remat/tracer`). Loss, optimizer, batch and
+   * allocation unit have the same defaults as in all other views of the step. Runs without data, or on the current
+   * backend if `isReal` is set.
    *
-   * @throws RematError `ESTIMATE_MODE`, `SAC_DEVICES`, and as `traceFakeStep` does
+   * @throws RematError `ESTIMATE_MODE`, `SAC_DEVICES`, and the errors of `traceFakeStep`
    * @example
    * await new SACEstimator({ device: "h100" }).estimateStep("operator-level-cost-model", build, { batch: 8 });
    */
@@ -109,7 +119,8 @@ export class SACEstimator {
   }
 
   /**
-   * Takes a recorded run in place of running one.
+   * Uses a recorded run instead of running one.
+   *
    * @throws RematError `SAC_DEVICES`
    */
   take(trace: Trace): this {
@@ -125,7 +136,8 @@ export class SACEstimator {
   /**
    * Fits a broken line of `nSegments` pieces to every module's trade-off curve.
    *
-   * @param saveTradeoffGraphsTo a folder for a picture of each, as SVG and PNG, named by module; left out: none are drawn
+   * @param saveTradeoffGraphsTo folder for a drawing of each, as SVG and PNG, named by module; by default none are
+   * drawn
    * @returns the files written
    */
   async pwlfSacTradeoffCurve({
@@ -144,17 +156,17 @@ export class SACEstimator {
     );
   }
 
-  /** One module's statistics as text, as PyTorch prints them. */
+  /** Returns one module's statistics as text, in PyTorch's format. */
   displaySacStats(fqn: string, tabular = false): string {
     return displaySacStats(this.statsOf(fqn), { tabular });
   }
 
-  /** One module's trade-off as text, as PyTorch prints it. */
+  /** Returns one module's trade-off as text, in PyTorch's format. */
   displaySacTradeoffStats(fqn: string, tabular = false): string {
     return displaySacTradeoffStats(this.orderOf(fqn), this.statsOf(fqn), { tabular, ...this.variant });
   }
 
-  /** Both for every module of up to `depth` name components. */
+  /** Returns both for every module with at most `depth` name components. */
   displayModulewiseSacStats(options: ModulewiseDisplayOptions = {}): string {
     return displayModulewiseSacStats(this.sacModStats, this.sacModGreedyOrderMeta, {
       ...this.variant,

@@ -6,11 +6,11 @@ import { writeOutput } from "@remat/trace/files";
 import { type SACTradeOffStats, tradeOffSvg } from "../index.js";
 
 /**
- * Draws the trade-off of each module into `folder` (made if need be), as `FQN.svg` and `FQN.png`; characters that a file system might not
- * take are replaced and names that would then be alike told apart.
+ * Draws the trade-off of each module into `folder`, which is created if necessary, as `FQN.svg` and `FQN.png`.
+ * Characters that a file system may not support are replaced, and names stay distinct.
  *
- * @throws RematError (`GRAPHS_FOLDER`) where there can be no such folder; what the file system throws
  * @returns paths of the files written
+ * @throws RematError `GRAPHS_FOLDER` if the folder cannot be created; also errors of the file system
  * @example
  * await saveTradeoffGraphs([{ fqn: "Transformer", tradeOff: tradeOff(stats, order) }], "tradeoff_graphs");
  */
@@ -18,7 +18,7 @@ export async function saveTradeoffGraphs(
   modules: readonly { readonly fqn: string; readonly tradeOff: SACTradeOffStats }[],
   folder: string,
 ): Promise<readonly string[]> {
-  // The rasteriser is native code and only needed here.
+  // The rasterizer is native code that is needed only here.
   const { Resvg } = await import("@resvg/resvg-js");
   await makeFolder(folder);
   const written: string[] = [];
@@ -65,7 +65,10 @@ function drawing(fqn: string, stats: SACTradeOffStats): string {
   });
 }
 
-/** Safe on every file system, and different for different names: where a character had to go, a short hash of the whole name follows. */
+/**
+ * Returns a name that is safe on every file system and distinct. If a character was replaced, a short hash of the whole
+ * name follows.
+ */
 function fileName(fqn: string): string {
   const safe = fqn
     .replace(/[^A-Za-z0-9._-]/g, "_")

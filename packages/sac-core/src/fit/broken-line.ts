@@ -1,6 +1,8 @@
 import { emptySums, type PointSums } from "./point-sums.js";
 
-/** A line by least squares through a run of points: `intercept` at x = 0, y from the centre of all points. */
+/**
+ * A least-squares line through a run of points. `intercept` is at x = 0, with y relative to the centre of all points.
+ */
 export interface Line {
   slope: number;
   intercept: number;
@@ -11,7 +13,9 @@ export const newLine = (): Line => ({ slope: 0, intercept: 0, residual: 0 });
 
 const sums = emptySums();
 
-/** Returns the best line through the points from `from` up to, but not including, `to`; flat where they share one x. */
+/**
+ * Returns the best line through the points from `from` up to, but not including, `to`. It is flat if they share one x.
+ */
 export function bestLine(points: PointSums, from: number, to: number, into: Line): Line {
   const { n, x, y, xx, xy, yy } = points.read(from, to, points.x[from], sums);
   const spreadX = xx - (x * x) / n;
@@ -23,12 +27,13 @@ export function bestLine(points: PointSums, from: number, to: number, into: Line
 }
 
 /**
- * Returns the sum of squared residuals of the best continuous broken line through the points from `from` up to `to` with breaks at the x of `breaks`
- * (ascending); `starts[k]` is the first point that is not before break k. With `outer`, its first and last lines are returned too, and its
- * heights at the breaks in `heights`.
+ * Returns the sum of squared residuals of the best continuous broken line through the points from `from` up to `to`,
+ * with breaks at the x of `breaks` (ascending). `starts[k]` is the first point that is not before break k. With `outer`
+ * it also returns its first and last line, and its heights at the breaks in `heights`.
  *
- * The line's heights at its breaks are the unknowns. A segment between two breaks ties their two heights; the segments at the ends have a
- * free slope, which is eliminated first. That leaves a tridiagonal system of as many equations as there are breaks.
+ * The unknowns are the line's heights at its breaks. A segment between two breaks relates their two heights. The
+ * segments at the ends have a free slope, which is eliminated first. That leaves a tridiagonal system with one equation
+ * for each break.
  */
 export function brokenLineResidual(
   points: PointSums,
@@ -61,7 +66,7 @@ export function brokenLineResidual(
       constant += yy;
     }
   };
-  // A point at a break is counted with the segment that begins there, the last break's with the last segment.
+  // A point at a break belongs to the segment that begins there. At the last break it belongs to the last segment.
   end(from, starts[0], breaks[0], 0);
   for (let k = 0; k + 1 < count; k++) {
     const width = breaks[k + 1] - breaks[k];
@@ -86,7 +91,7 @@ export function brokenLineResidual(
       diagonal[k] -= factor * above[k - 1];
       right[k] -= factor * right[k - 1];
     }
-    // A height that no point depends on is free: it takes nothing from the residual.
+    // A height that no point depends on is free and does not reduce the residual.
     if (diagonal[k] > 1e-12) residual -= (right[k] * right[k]) / diagonal[k];
     else diagonal[k] = 0;
   }
@@ -100,7 +105,8 @@ export function brokenLineResidual(
 }
 
 /**
- * Returns {@link brokenLineResidual} over all points with one break, at point `at`: what the search for two segments does most.
+ * Returns {@link brokenLineResidual} over all points with one break, at point `at`. The search for two segments spends
+ * most of its time here.
  */
 export function oneBreakResidual(points: PointSums, at: number): number {
   let weight = 0;
@@ -118,8 +124,9 @@ export function oneBreakResidual(points: PointSums, at: number): number {
 }
 
 /**
- * Returns the sum of squared residuals of the best continuous broken line with the given inner breaks over all points, taken point by point. Slower than
- * {@link brokenLineResidual}, and good to all digits, since a line that is off by rounding is off by rounding squared in its residual.
+ * Returns the sum of squared residuals of the best continuous broken line with the given inner breaks, computed point
+ * by point. It is slower than {@link brokenLineResidual} but exact to all digits, because rounding errors of the line
+ * enter the residual squared.
  */
 export function residualPointByPoint(points: PointSums, breaks: readonly number[], starts: readonly number[]): number {
   const outer = { first: newLine(), last: newLine() };
@@ -144,7 +151,7 @@ export function residualPointByPoint(points: PointSums, breaks: readonly number[
   return residual;
 }
 
-/** The best line through a run of points that has the given height at `at`. */
+/** The best line through a run of points with the given height at `at`. */
 function outerLine(points: PointSums, from: number, to: number, at: number, height: number, into: Line): void {
   const { x, xx, xy } = points.read(from, to, at, sums);
   into.slope = xx > 0 ? (xy - height * x) / xx : 0;

@@ -1,6 +1,6 @@
 /**
- * The best candidates met so far, by residual: those that are worse than the best by less than `margin`, and at most `capacity` of them. Of
- * equal ones those met first.
+ * The best candidates so far, by residual. It keeps those within `margin` of the best, and at most `capacity` of them.
+ * Among equal ones the earlier are kept.
  */
 export class CandidatePool {
   /** Inner breaks of each candidate. */
@@ -14,7 +14,7 @@ export class CandidatePool {
     this.margin = margin;
   }
 
-  /** A candidate must have a smaller residual than this to come in. */
+  /** A candidate needs a residual below this to be kept. */
   get bound(): number {
     const { residuals } = this;
     if (residuals.length === 0) return Infinity;

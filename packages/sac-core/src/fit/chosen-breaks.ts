@@ -1,13 +1,19 @@
 import type { DistinctPoints } from "./distinct-points.js";
 import { fitWithBreaks } from "./least-squares.js";
 
-/** Breaks chosen so far, the last first: at a point (its index), or in the gap after a point (its index and a half), where two lines meet. */
+/**
+ * Breaks chosen so far, last first. A break is at a point (its index), or in the gap after a point where two lines meet
+ * (its index plus a half).
+ */
 export interface ChosenBreak {
   readonly at: number;
   readonly before: ChosenBreak | undefined;
 }
 
-/** Returns the x of the chosen breaks, ascending: in a gap where the best lines of the points on its two sides meet. */
+/**
+ * Returns the x of the chosen breaks, ascending. A break in a gap is where the best lines of the points on both sides
+ * meet.
+ */
 export function placeBreaks(points: DistinctPoints, chosen: ChosenBreak | undefined): number[] {
   const all: number[] = [];
   for (let one = chosen; one !== undefined; one = one.before) all.unshift(one.at);
@@ -20,7 +26,7 @@ export function placeBreaks(points: DistinctPoints, chosen: ChosenBreak | undefi
       joined.push(points.x[at]);
       continue;
     }
-    // Points from `start` up to the gap: one broken line that knows nothing of the others.
+    // The points from `start` up to the gap form one broken line, independent of the others.
     const end = Math.floor(at) + 1;
     const line = lineThrough(points, start, end, joined);
     if (left !== undefined) placed.push(meeting(left, line.first, points.x[start - 1], points.x[start]));
@@ -46,7 +52,7 @@ function lineThrough(points: DistinctPoints, from: number, to: number, breaks: r
   return { first: line(0), last: line(slopes.length - 1) };
 }
 
-/** Where two lines meet between `low` and `high`; its middle where they are one. */
+/** The x between `low` and `high` where two lines meet, or the middle if they coincide. */
 function meeting(
   a: { readonly slope: number; readonly intercept: number },
   b: { readonly slope: number; readonly intercept: number },

@@ -1,23 +1,23 @@
-/** Points with one y for each x, in ascending order. */
+/** Points in ascending order, with one y for each x. */
 export interface DistinctPoints {
   readonly count: number;
   readonly x: Float64Array;
   /** Mean of the points that share this x. */
   readonly y: Float64Array;
-  /** How many points share it. */
+  /** Number of points that share it. */
   readonly weight: Float64Array;
-  /** Sum of squared differences of all points from the mean at their x: a residual that no line can avoid. */
+  /** Sum of squared differences of all points from the mean at their x. No line can avoid this residual. */
   readonly scatter: number;
 }
 
-/** Returns how many values there are in a list in ascending order, equal ones counted once. */
+/** Returns the number of distinct values in an ascending list. */
 export function countDistinct(x: Float64Array): number {
   let count = Math.min(1, x.length);
   for (let i = 1; i < x.length; i++) if (x[i] > x[i - 1]) count++;
   return count;
 }
 
-/** Joins points of one x, given in ascending order of x. */
+/** Joins points with the same x, given in ascending order of x. */
 export function distinctPoints(x: Float64Array, y: Float64Array): DistinctPoints {
   const joined = { x: new Float64Array(x.length), y: new Float64Array(x.length), weight: new Float64Array(x.length) };
   let count = 0;

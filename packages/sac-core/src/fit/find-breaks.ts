@@ -7,29 +7,35 @@ import { RunningLine } from "./running-line.js";
 import { separateLines } from "./separate-lines.js";
 
 /*
- * Where the breaks of the best continuous broken line can be (Hudson 1966, "Fitting segmented curves whose join points have to be
- * estimated"): the residual is smooth in a break that moves between two neighbouring points, and where its derivative is 0 the lines on
- * both sides are those that fit their own points best, so that the break is their intersection. Every other optimum has the break at a point.
- * Two breaks in one gap can be moved to its ends, and a line with a single point between two gaps can be turned until one of its breaks is at
- * a point; so a gap has one break, and a line between two gaps two points or more.
+ * Possible places for the breaks of the best continuous broken line (Hudson 1966, "Fitting segmented curves whose join
+ * points have to be estimated"). The residual is smooth in a break that moves between two neighbouring points. If its
+ * derivative is 0, the lines on both sides are the best fits of their own points, so the break is their intersection.
+ * In every other optimum the break is at a point. Two breaks in one gap can be moved to its ends, and a line with a
+ * single point between two gaps can be turned until one of its breaks is at a point. So a gap has one break, and a line
+ * between two gaps has at least two points.
  *
- * So a best line consists of parts that end in gaps. Within a part all breaks are at points, and it knows of the next part only that the two must
- * meet in the gap between. The dynamic program goes over the points from left to right and keeps, for each number of breaks,
- * - for a last break at a point: the least residual so far as a function of the line's height there, a lower envelope of parabolas (as in
- *   Fearnhead, Maidstone and Letchford 2019, "Detecting changes in slope with an L0 penalty");
+ * Therefore a best line consists of parts that end in gaps. Within a part all breaks are at points. Two neighbouring
+ * parts only have to meet in the gap between them. The dynamic program goes over the points from left to right. For
+ * each number of breaks it keeps
+ *
+ * - for a last break at a point: the least residual so far as a function of the line's height there, a lower envelope
+ *   of parabolas (as in Fearnhead, Maidstone and Letchford 2019, "Detecting changes in slope with an L0 penalty");
  * - for a last break in a gap: each line that can end there, with its residual.
- * What can no longer come below a line already known is left out: `separateLines` tells what the points still ahead cost at least.
+ *
+ * Candidates that cannot beat a known line are dropped. `separateLines` gives a lower bound for the remaining points.
  */
 
-/** Shares of the scale of y, and of a residual, below which a difference is rounding. */
+/** Differences below this share of the y scale count as rounding. */
 const heightRounding = 1e-10;
+/** Differences below this share of a residual count as rounding. */
 const residualRounding = 1e-9;
 
 /**
- * Offers the breaks of the best continuous lines with up to `breaks` inner breaks, in order of what they are worth; `known` is a residual that is
- * reached already. Time grows with the square of the number of points and with what `known` leaves to be looked at.
+ * Offers the breaks of the best continuous lines with up to `breaks` inner breaks, in order of quality. `known` is a
+ * residual that has been reached. Time grows with the square of the number of points, and with the number of candidates
+ * that `known` does not exclude.
  *
- * @returns whether the search was complete; it is not if it would take more than `steps`
+ * @returns true if the search was complete, false if it would take more than `steps`
  */
 export function findBreaks(
   points: DistinctPoints,
@@ -38,7 +44,7 @@ export function findBreaks(
   steps: number,
   offer: CandidatePool,
 ): boolean {
-  // Bounds alone take a step for each pair of points.
+  // The bounds alone take a step for each pair of points.
   if (points.count * points.count > steps) return false;
   return new BreakSearch(points, breaks, known - points.scatter, steps, offer).run();
 }
@@ -49,9 +55,9 @@ class BreakSearch {
   private readonly offer: CandidatePool;
   /** See {@link separateLines}. */
   private readonly ahead: Float64Array;
-  /** By number of breaks, the point of the last one included: costs by height at each point. */
+  /** Costs by height at each point, by number of breaks up to and including it. */
   private readonly atPoint: HeightCosts[][];
-  /** By number of breaks, that in the gap included: lines that end in the gap before each point. */
+  /** Lines that end in the gap before each point, by number of breaks up to and including the gap. */
   private readonly inGap: OpenLine[][][];
   private readonly heightSlack: number;
   private readonly residualSlack: number;
@@ -86,13 +92,16 @@ class BreakSearch {
     return true;
   }
 
-  /** The most that may have been spent when points from `next` on, with `left` more breaks, are still ahead. */
+  /** The largest residual so far if points from `next` on, with `left` more breaks, remain. */
   private allowed(left: number, next: number): number {
     const { count } = this.points;
     return this.known * (1 + residualRounding) + this.residualSlack - this.ahead[left * (count + 1) + next];
   }
 
-  /** Goes on from every line that ends in the gap before `from`: by a line through `from … to` that ends at point `to`, or in the gap after it. */
+  /**
+   * Extends every line that ends in the gap before `from` by a line through `from … to` that ends at point `to`, or in
+   * the gap after it.
+   */
   private leaveGap(from: number): void {
     const { points, line, breaks } = this;
     const open: { k: number; lines: OpenLine[] }[] = [];
@@ -118,7 +127,7 @@ class BreakSearch {
     }
   }
 
-  /** The first of the lines (from that of the least residual on) that meets ours in the gap before `from`. */
+  /** The first of the lines, by ascending residual, that meets the current line in the gap before `from`. */
   private meeting(lines: readonly OpenLine[], from: number, allowed: number): OpenLine | undefined {
     if (from === 0) return lines[0];
     const { line, points, heightSlack } = this;
@@ -161,7 +170,7 @@ class BreakSearch {
     const best = line.at(x[to]);
     const stiffness = line.stiffnessAt(x[to]);
     const reach = { low: Infinity, high: -Infinity };
-    // Heights that a line of less residual serves already.
+    // Heights already covered by a line with a smaller residual.
     const whole = Math.sqrt((allowed - lines[0].residual) / stiffness);
     for (const one of lines) {
       if (one.residual > allowed) return;
@@ -191,7 +200,7 @@ class BreakSearch {
     }
   }
 
-  /** Goes on from a break at point `from`: by a line to a break at point `to`, in the gap after it, or to the end. */
+  /** Extends a break at point `from` by a line to a break at point `to`, in the gap after it, or to the end. */
   private leavePoint(from: number): void {
     const { points, line, breaks } = this;
     const { x, count } = points;
@@ -209,7 +218,7 @@ class BreakSearch {
       const width = x[to] - x[from];
       const mean = line.meanBetween(x[from], x[to]);
       const turning = line.spreadX / (width * width);
-      // Costs of moving the left height, the right height, and both, from those of the line that fits these points best.
+      // Costs of moving the left height, the right height, and both, relative to the line that fits these points best.
       const leftSquare = line.weight * (1 - mean) * (1 - mean) + turning;
       const both = to === from + 1 ? 0 : line.weight * mean * (1 - mean) - turning;
       const rightSquare = line.weight * mean * mean + turning;
@@ -245,7 +254,7 @@ class BreakSearch {
           const radius = Math.sqrt((allowed - least) / stiffness);
           let low = right - radius;
           let high = right + radius;
-          // The left height follows the right one, and must stay where its cost holds.
+          // The left height follows the right one, and must stay within the range of its cost.
           const follows = -both / (cost.stiffness + leftSquare);
           if (follows === 0) {
             if (!isMet) continue;

@@ -3,8 +3,8 @@ import type { CandidatePool } from "./candidate-pool.js";
 import type { PointSums } from "./point-sums.js";
 
 /**
- * Offers every candidate for one inner break: for each gap between neighbouring points where the best lines on its two sides meet, and each
- * point (see `findBreaks` for why these are all). Time is linear in the number of points.
+ * Offers every candidate for one inner break: each gap between neighbouring points where the best lines on both sides
+ * meet, and each point (`findBreaks` explains why these are all). Time is linear in the number of points.
  */
 export function findOneBreak(points: PointSums, pool: CandidatePool): void {
   const { x, count } = points;
@@ -25,7 +25,7 @@ export function findOneBreak(points: PointSums, pool: CandidatePool): void {
   }
 }
 
-/** Where two lines meet, if that is from `low` to `high`. */
+/** The x where two lines meet, if it is between `low` and `high`. */
 function intersection(a: Line, b: Line, low: number, high: number): number | undefined {
   const at = (b.intercept - a.intercept) / (a.slope - b.slope);
   return at >= low && at <= high ? at : undefined;

@@ -1,6 +1,9 @@
 import type { ChosenBreak } from "./chosen-breaks.js";
 
-/** Least residual of all points up to a break, by the line's height there: `least + stiffness * (height - best)²` from `low` to `high`. */
+/**
+ * Least residual of all points up to a break, as a function of the line's height there:
+ * `least + stiffness * (height - best)²` from `low` to `high`.
+ */
 export interface HeightCost {
   readonly low: number;
   readonly high: number;
@@ -10,12 +13,12 @@ export interface HeightCost {
   readonly breaks: ChosenBreak;
 }
 
-/** The lower envelope of costs: height by height the least of those that hold there. */
+/** The lower envelope of costs: the least cost at each height. */
 export class HeightCosts {
-  /** In ascending order; no two overlap. */
+  /** In ascending order, without overlaps. */
   readonly pieces: HeightCost[] = [];
 
-  /** Returns how many pieces were looked at. */
+  /** Adds a cost. Returns the number of pieces visited. */
   add(added: HeightCost): number {
     const { pieces } = this;
     const first = this.firstAbove(added.low);
@@ -50,7 +53,7 @@ export class HeightCosts {
   }
 }
 
-/** Whether `a` is below `b` somewhere from `from` to `to`: at an end, or where their difference is least. */
+/** True if `a` is below `b` somewhere between `from` and `to`: at an end, or where their difference is smallest. */
 function goesBelow(a: HeightCost, b: HeightCost, from: number, to: number): boolean {
   if (costAt(a, from) < costAt(b, from) || costAt(a, to) < costAt(b, to)) return true;
   if (!(a.stiffness > b.stiffness)) return false;
@@ -58,7 +61,7 @@ function goesBelow(a: HeightCost, b: HeightCost, from: number, to: number): bool
   return lowest > from && lowest < to && costAt(a, lowest) < costAt(b, lowest);
 }
 
-/** The envelope of `kept`, which overlap with `added`, and `added`. */
+/** The envelope of `added` and the pieces in `kept` that overlap it. */
 function lowerCosts(kept: readonly HeightCost[], added: HeightCost): HeightCost[] {
   const lower: HeightCost[] = [];
   const push = (cost: HeightCost, low: number, high: number): void => {
@@ -96,7 +99,7 @@ function costAt(cost: HeightCost, height: number): number {
 
 /** Heights between `from` and `to` at which two costs are equal, ascending. */
 function meetings(a: HeightCost, b: HeightCost, from: number, to: number): number[] {
-  // About the best height of b, so that what is subtracted is small.
+  // Relative to the best height of b, so that small numbers are subtracted.
   const shift = b.best - a.best;
   const square = a.stiffness - b.stiffness;
   const half = a.stiffness * shift;

@@ -1,21 +1,26 @@
-/** A continuous broken line: segment k is `slopes[k] * x + intercepts[k]` from `breaks[k]` to `breaks[k + 1]`. */
+/** A continuous broken line. Segment k is `slopes[k] * x + intercepts[k]` from `breaks[k]` to `breaks[k + 1]`. */
 export interface BrokenLine {
+  /** Ends of the segments in ascending order, one more than segments. */
   readonly breaks: readonly number[];
+  /** Slope of each segment. */
   readonly slopes: readonly number[];
+  /** Value at x = 0 of each segment's line. */
   readonly intercepts: readonly number[];
   /** Sum of squared differences from the points. */
   readonly residualSumOfSquares: number;
 }
 
 /**
- * Returns the continuous broken line with the given breaks that is nearest to the points by least squares. Solved by Householder reflections, not by
- * sums of squares, so that it is exact to rounding; a segment that no point determines goes on in the direction of the one before.
+ * Returns the least-squares continuous broken line with the given breaks. It is solved by Householder reflections, not
+ * by sums of squares, so it is exact to rounding. A segment that no point determines continues in the direction of the
+ * one before.
  */
 export function fitWithBreaks(x: Float64Array, y: Float64Array, breaks: readonly number[]): BrokenLine {
   const rows = x.length;
   const segments = breaks.length - 1;
   const width = breaks[segments] - breaks[0] || 1;
-  // Columns: 1, x from the first break, and what a change of slope at each inner break adds; x in units of the whole range.
+  // Columns: 1, x from the first break, and the effect of a change of slope at each inner break. x is in units of the
+  // whole range.
   const columns: Float64Array[] = [new Float64Array(rows).fill(1)];
   for (let k = 0; k < segments; k++) columns.push(x.map((value) => Math.max(0, value - breaks[k]) / width));
   const rest = y.slice();

@@ -1,7 +1,7 @@
 import type { ChosenBreak } from "./chosen-breaks.js";
 import type { RunningLine } from "./running-line.js";
 
-/** A line that may be left in the gap after the points so far: their residual, and its heights at the two ends of the gap. */
+/** A line that may end in the gap after the points so far: their residual, and its heights at both ends of the gap. */
 export interface OpenLine {
   readonly residual: number;
   readonly left: number;
@@ -9,7 +9,10 @@ export interface OpenLine {
   readonly breaks: ChosenBreak | undefined;
 }
 
-/** Returns the heights at point `to` for which `line`, turning freely otherwise, meets `open` in the gap before point `from`. */
+/**
+ * Returns the heights at point `to` for which `line`, which may otherwise turn freely, meets `open` in the gap before
+ * point `from`.
+ */
 export function heightsThatMeet(
   open: OpenLine,
   line: RunningLine,
@@ -18,7 +21,7 @@ export function heightsThatMeet(
   to: number,
 ): { low: number; high: number } {
   const best = line.at(x[to]);
-  // Both ends of the gap go down where the height at `to` goes up; a line through two points turns about the first.
+  // Both ends of the gap go down if the height at `to` goes up. A line through two points turns about the first.
   const met = (at: number, height: number): number => {
     const away = height - line.at(at);
     const falls = Math.min(0, line.following(at, x[to]));

@@ -1,4 +1,4 @@
-/** Sums over a run of points: what least squares needs of them. */
+/** Sums over a run of points for least squares. */
 export interface Sums {
   n: number;
   x: number;
@@ -9,8 +9,8 @@ export interface Sums {
 }
 
 /**
- * Points of a curve in ascending order, with running sums, so that the sums over any run of neighbours cost the same. The sums are about the
- * centre of all points, since squares of numbers far from 0 would lose the digits that matter.
+ * Points of a curve in ascending order, with running sums, so that the sums over any run of neighbours take constant
+ * time. Sums are relative to the centre of all points, since squares of numbers far from 0 would lose digits.
  */
 export class PointSums {
   readonly x: Float64Array;
@@ -43,12 +43,14 @@ export class PointSums {
     this.running = running;
   }
 
-  /** Sum of squares of all y about their mean: the scale of a residual. */
+  /** Sum of squares of all y about their mean, the scale of a residual. */
   get spread(): number {
     return this.running[6 * this.count + 5];
   }
 
-  /** Sums over the points from `from` up to, but not including, `to`, with x counted from `origin`, y from the centre. */
+  /**
+   * Returns sums over the points from `from` up to, but not including, `to`. x counts from `origin`, y from the centre.
+   */
   read(from: number, to: number, origin: number, into: Sums): Sums {
     if (to - from <= summedDirectly) return this.add(from, to, origin, into);
     const { running } = this;
@@ -86,7 +88,7 @@ export class PointSums {
   }
 }
 
-/** Up to this many points differences of running sums may be all rounding, and adding up is as fast. */
+/** Up to this many points differences of running sums may be mostly rounding, and direct addition is as fast. */
 const summedDirectly = 8;
 
 export function emptySums(): Sums {

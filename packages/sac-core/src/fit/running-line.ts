@@ -1,8 +1,8 @@
 import type { DistinctPoints } from "./distinct-points.js";
 
 /**
- * The line by least squares through a run of points that grows by one point at a time. Its residual grows by squares only (Plackett 1950), so that
- * it keeps its digits where differences of sums of squares would lose them.
+ * The least-squares line through a run of points that grows by one point at a time. Its residual only ever adds squares
+ * (Plackett 1950), so it keeps digits that differences of sums of squares would lose.
  */
 export class RunningLine {
   /** Sum of weights. */
@@ -45,25 +45,25 @@ export class RunningLine {
     if (this.spreadX > 0) this.slope = this.product / this.spreadX;
   }
 
-  /** Height of the line at an x. */
+  /** Height of the line at `x`. */
   at(x: number): number {
     return this.meanY + this.slope * (x - this.meanX);
   }
 
-  /** What it costs, per squared height, to move the line up at an x, when it may turn freely. */
+  /** Cost per squared height of moving the line up at `x`, if it may turn freely. */
   stiffnessAt(x: number): number {
     const distance = x - this.meanX;
     return 1 / (1 / this.weight + (this.spreadX > 0 ? (distance * distance) / this.spreadX : 0));
   }
 
-  /** How the height at `x` follows the height at `held`, when that is moved and the line turns freely. */
+  /** Change of the height at `x` per change of the height at `held`, if the line turns freely. */
   following(x: number, held: number): number {
     const distance = held - this.meanX;
     const turned = this.spreadX > 0 ? distance / this.spreadX : 0;
     return (1 / this.weight + (x - this.meanX) * turned) / (1 / this.weight + distance * turned);
   }
 
-  /** Where the mean of x lies between `left` (0) and `right` (1). */
+  /** Position of the mean of x between `left` (0) and `right` (1). */
   meanBetween(left: number, right: number): number {
     return (this.meanX - left) / (right - left);
   }

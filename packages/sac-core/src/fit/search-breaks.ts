@@ -1,16 +1,16 @@
 import { brokenLineResidual, residualPointByPoint } from "./broken-line.js";
 import type { PointSums } from "./point-sums.js";
 
-/** Golden ratio's share of an interval that golden-section search keeps. */
+/** Share of an interval that golden-section search keeps. */
 const kept = (Math.sqrt(5) - 1) / 2;
 
-/** Breaks between two points keep this share of their distance from both, and from each other. */
+/** Breaks between two points keep this share of the distance from both points, and from each other. */
 const apart = 1e-4;
 
 /**
- * Breaks (x, ascending) for more segments than can be searched exactly: adds to `start` the point that helps most until there are
- * enough, and after each moves every break to its best place between its neighbours, in turn, until none moves. The result is a local
- * optimum, the same at every run, and never worse than the start.
+ * Returns breaks (x, ascending) for more segments than can be searched exactly. It adds to `start` the point that helps
+ * most until there are enough breaks. After each addition it moves every break in turn to its best place between its
+ * neighbours, until none moves. The result is a local optimum, the same in every run, and never worse than the start.
  */
 export function searchBreaks(points: PointSums, start: readonly number[], innerBreaks: number): readonly number[] {
   let breaks: readonly number[] = start;
@@ -33,13 +33,13 @@ export function searchBreaks(points: PointSums, start: readonly number[], innerB
   return breaks;
 }
 
-/** Residual of the best continuous line with the given inner breaks, over all points. */
+/** Residual of the best continuous line over all points with the given inner breaks. */
 function residualWith(points: PointSums, breaks: readonly number[]): number {
   const starts = breaks.map((at) => firstFrom(points.x, at));
   return brokenLineResidual(points, 0, points.count, breaks, starts);
 }
 
-/** Returns the same taken point by point, good to all digits. */
+/** Returns the same residual computed point by point, exact to all digits. */
 export function trueResidual(points: PointSums, breaks: readonly number[]): number {
   const starts = breaks.map((at) => firstFrom(points.x, at));
   return residualPointByPoint(points, breaks, starts);
@@ -56,8 +56,8 @@ function settle(points: PointSums, start: readonly number[]): readonly number[] 
     breaks[k] = before;
     return tried;
   };
-  // A gain within rounding would let two breaks take turns for ever. Breaks very near to a point or to each other make lines so steep that
-  // their residual is all rounding.
+  // Accepting a gain within rounding could make two breaks alternate forever. Breaks very close to a point or to each
+  // other make lines so steep that their residual is mostly rounding.
   const accept = (k: number, at: number, tried: number): boolean => {
     if (!(tried < residual * (1 - 1e-10)) || !isApart(k, at)) return false;
     residual = tried;
@@ -96,7 +96,7 @@ function settle(points: PointSums, start: readonly number[]): readonly number[] 
   return breaks;
 }
 
-/** Golden-section search for the least value of `f` between `low` and `high`. */
+/** Golden-section search for the minimum of `f` between `low` and `high`. */
 function minimum(f: (at: number) => number, low: number, high: number): number {
   let a = high - kept * (high - low);
   let b = low + kept * (high - low);
