@@ -2,29 +2,37 @@ import { type HeldStorage, peakMoment, type StorageMaker } from "@remat/memory";
 import { type CategoryName, checkCallOptions, isWholeFrom, type Trace } from "@remat/trace";
 import { type StepOptions, stepOptionChecks, type Trainable, traceOf } from "./trace-of.js";
 
+/** Options of `memoryOf`. */
 export interface MemoryOfOptions extends StepOptions {
-  /** How many of the largest storages to list; 10 if left out. */
+  /** Number of largest storages to list. Default: 10. */
   readonly limit?: number;
 }
 
-/** What a training step holds at its peak, in bytes. */
+/** Peak memory of a training step, in bytes. */
 export interface StepMemory {
+  /** Peak memory in bytes. */
   readonly peakBytes: number;
-  /** Weights, activations, gradients and so on; those that hold something. */
+  /** Bytes of the peak by category, such as weights, activations and gradients. Empty categories are left out. */
   readonly bytesByCategory: Readonly<Partial<Record<CategoryName, number>>>;
-  /** The op that runs then, and its layer. */
+  /** The op that runs at the peak, and its layer. */
   readonly at: StorageMaker | undefined;
-  /** What takes most then, largest first, and which op of which layer made it. */
+  /** The largest storages at the peak, largest first, with the op and the layer that made them. */
   readonly largest: readonly HeldStorage[];
-  /** The step itself, for `plan`, `writeTrace` and the small packages. */
+  /** The trace of the step, for `plan`, `writeTrace` and other packages. */
   readonly trace: Trace;
 }
 
 /**
- * Tells what a training step holds at its peak, and who put it there. A model's step is predicted, to the byte: nothing is computed, no memory taken, and
- * the model stays as it is; a compiled one takes the step that `fit` takes for a batch. A function that takes one step runs twice, for real.
+ * Returns the peak memory of a training step, and where it is allocated.
  *
- * @throws RematError `TFJS_COPIES`, `MODEL_EXPORT`, `MODEL_INPUT_SHAPE`, `MODEL_NOT_TRAINABLE`, `STEP_FUNCTION`, `ARGUMENT`; `DataDependentError` where a model reads values
+ * The step of a model is predicted exactly, without computing anything or allocating memory, and the model does not
+ * change. A compiled model takes the step that `fit` takes for a batch. A function that takes one step really runs,
+ * twice.
+ *
+ * @param what a model, a function that takes one training step, or a trace
+ * @throws RematError `TFJS_COPIES`, `MODEL_EXPORT`, `MODEL_INPUT_SHAPE`, `MODEL_NOT_TRAINABLE`, `STEP_FUNCTION`,
+ * `ARGUMENT`
+ * @throws DataDependentError if a model reads values
  * @example
  * const { peakBytes, bytesByCategory, largest } = await memoryOf(model, { batch: 32 });
  */

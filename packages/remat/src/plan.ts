@@ -15,22 +15,25 @@ import {
 import { stepToPlan } from "@remat/tracer/step";
 import { type StepOptions, stepOptionChecks, type Trainable, traceOf } from "./trace-of.js";
 
+/** Options of `plan`. */
 export interface PlanOptions extends StepOptions {
-  /** What the step may hold: bytes, a size (`"2GB"`), or a part of what it holds without a plan (`"60%"`). */
+  /** Memory budget of the step: bytes, a size (`"2GB"`), or a share of its peak without a plan (`"60%"`). */
   readonly budget: MemoryBudget;
-  /** How long to look for a better plan, in milliseconds; 5000 if left out. */
+  /** Time to search for a better plan, in milliseconds. Default: 5000. */
   readonly planningMs?: number;
-  /** Whose times decide what is cheap to recompute, where none were measured: a name of `remat`'s devices; `cpu` if left out. */
+  /** Device whose estimated times decide which ops are cheap to recompute, if none were measured. Default: `cpu`. */
   readonly device?: string;
 }
 
 /**
- * Decides what a training step saves and what it recomputes, so that it holds no more than the budget in as little time as possible. For
- * `withMemoryBudget(budget, fn, { plan })`, or as a file (`writePlan`) for `remat run --plan`.
- * A function is called twice, and twice more where the budget is a part of what its step holds without a plan.
+ * Plans which tensors a training step saves and which it recomputes, to stay within the budget with the least slowdown.
+ * Pass the plan to `withMemoryBudget(budget, fn, { plan })`, or save it with `writePlan` for `remat run --plan`.
  *
- * @throws InfeasibleBudgetError where no plan is found within the budget, with the smallest that was; RematError as `memoryOf`, and `BUDGET` for what
- * is no budget
+ * A function that takes a step is called twice, and two more times if the budget is a share of its peak.
+ *
+ * @param what a model, a function that takes one training step, or a trace
+ * @throws InfeasibleBudgetError if no plan fits the budget; it contains the smallest budget for which one was found
+ * @throws RematError as `memoryOf`, and `BUDGET` for an invalid budget
  * @example
  * const planned = await plan(model, { batch: 32, budget: "60%" });
  * await withMemoryBudget("60%", () => model.fit(x, y, { batchSize: 32 }), { plan: planned });
@@ -46,7 +49,7 @@ export async function plan(what: Trainable, options: PlanOptions): Promise<Plan>
   const spec = deviceSpec(device);
   const parsed = parseBudget(budget);
   const trace = withTimes(await traceOf(what, step, stepToPlan), spec);
-  // A part is one of what the step holds as it is.
+  // A share refers to the step without a plan.
   const budgetBytes = "bytes" in parsed ? parsed.bytes : await bytesOfPart(parsed, what, step);
   const { point, infeasible } = await planCheckpointing(trace, { budgetBytes, timeMs: planningMs });
   if (point !== undefined) return point.plan;

@@ -6,22 +6,24 @@ import { Category, checkArgument, checkCallOptions, isRecord, isText, type Trace
 import { resolveStep, TraceRecorder } from "@remat/tracer";
 import type { LayersModel } from "@tensorflow/tfjs-layers";
 
+/** Options of `record`. */
 export interface RecordOptions {
-  /** The model that the steps train: its ops are then told by layer. */
+  /** The model that the steps train, so that ops are recorded by layer. */
   readonly model?: LayersModel;
-  /** The trace's name for the model; left out: the model's own. */
+  /** Name of the model in the trace. Default: the model's own. */
   readonly name?: string;
-  /** How many steps to record; 1 if left out. */
+  /** Number of steps to record. Default: 1. */
   readonly steps?: number;
-  /** How many to take before, so that what an optimizer keeps is there from the start; 1 if left out. */
+  /** Number of steps to run before, so that optimizer state exists from the start. Default: 1. */
   readonly stepsBefore?: number;
 }
 
 /**
- * Takes training steps for real, one after the other, and records what they run and hold: a trace for `memoryOf`, `plan`, `writeTrace`, and for
- * `remat ui` and `remat report` of its file. `step` is any function that takes one step, asynchronous or not.
+ * Runs real training steps one after the other and records their ops and memory. The trace can be passed to `memoryOf`,
+ * `plan` and `writeTrace`, and its file to `remat ui` and `remat report`.
  *
- * @throws RematError `ARGUMENT`, `STEP_REQUEST` for a number of steps that is none; what `step` throws
+ * @param step a function that takes one training step, asynchronous or not
+ * @throws RematError `ARGUMENT`, `STEP_REQUEST` for an invalid number of steps; also any error of `step`
  * @example
  * const trace = await record(() => model.trainOnBatch(x, y), { model });
  * await writeFile("step.remat.jsonl.gz", writeTrace(trace, { gzip: true }));
@@ -48,7 +50,7 @@ export async function record(step: () => unknown, options: RecordOptions = {}): 
   try {
     if (model !== undefined) tracker.track(model, { name: model.name.replaceAll(".", "_") });
     await tracker.run(() => {
-      // All that is there when a step begins, be it of other models.
+      // All variables that exist when a step begins, including those of other models.
       for (const variable of registeredVariables())
         recorder.categorizeTensor(variable, variable.trainable ? Category.parameter : Category.buffer);
       for (const optimizer of optimizers.seen) tracker.trackOptimizer(optimizer);
@@ -60,10 +62,10 @@ export async function record(step: () => unknown, options: RecordOptions = {}): 
   }
 }
 
-/** By what it has: a model of another copy of tfjs-layers is one, too. */
+/** Checks by fields, because the model may come from another copy of tfjs-layers. */
 const isModel = (value: unknown): boolean => isRecord(value) && Array.isArray(value["layers"]) && isText(value["name"]);
 
-/** The trace with the memory that there is here, by which whoever reads it judges it, where its data is in that. */
+/** Adds this machine's memory to the trace if the data is in main memory, so that readers can judge whether it fits. */
 function recordedHere(trace: Trace): Trace {
   const { header } = trace;
   const deviceMemoryBytes = header.device === "cpu" ? machineMemoryBytes() : undefined;

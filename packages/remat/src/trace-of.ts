@@ -5,22 +5,25 @@ import { decideCheckpointing, type ModelDefinition, resolveStep, type StepReques
 import { LayersModel, version_layers } from "@tensorflow/tfjs-layers";
 import { record } from "./record.js";
 
-/** What can be asked about: a model; a function that takes one training step; a trace of one. */
+/** A training step to examine: a model, a function that takes one step, or a trace. */
 export type Trainable = LayersModel | ModelDefinition | (() => unknown) | Trace;
 
+/** Options that describe a training step. */
 export interface StepOptions {
-  /** Of a model: samples in a batch; left out: 1. */
+  /** Number of samples in a batch, for a model. Default: 1. */
   readonly batch?: number;
-  /** Of a model that is not compiled: what updates its weights; left out: `sgd`. */
+  /** Optimizer of a model that is not compiled. Default: `sgd`. */
   readonly optimizer?: string;
-  /** Of a model that is not compiled: its loss; left out: what its outputs suggest. */
+  /** Loss of a model that is not compiled. Default: one that suits its outputs. */
   readonly loss?: string;
 }
 
 /**
- * Returns a training step as a trace: of a model without data, in no time and memory, and with no change to it; of a function by taking two steps for real.
+ * Returns a training step as a trace. A model is traced without data, time or memory, and does not change. A function
+ * takes two real steps.
  *
- * @param how what becomes of blocks that are checkpointed by hand, and whose gradients run
+ * @param how how manually checkpointed blocks run, and which gradients are used
+ *
  * @internal
  */
 export async function traceOf(
@@ -28,7 +31,7 @@ export async function traceOf(
   { batch, optimizer, loss }: StepOptions,
   how: Pick<StepRequest, "checkpointing" | "fasterGradients">,
 ): Promise<Trace> {
-  // Also of what is no model, of which they say nothing.
+  // Checks the options even if `what` is not a model and does not use them.
   resolveStep({ batch, optimizer, loss });
   if (isTrace(what)) return what;
   const isRight = typeof what === "function" || isRecord(what);
@@ -55,13 +58,16 @@ export async function traceOf(
   }
 }
 
-/** What is expected of the options by which a step is described. @internal */
+/** Checks of the options that describe a step. @internal */
 export const stepOptionChecks: OptionChecks = {
   optimizer: [isText, "the name of one, such as adam"],
   loss: [isText, "the name of one, such as meanSquaredError"],
 };
 
-/** Where there are two copies of tfjs-layers the layers of a model of the other one cannot be told apart, nor its optimizer's variables. */
+/**
+ * If there are two copies of tfjs-layers, the layers and optimizer variables of the other copy's model cannot be
+ * tracked.
+ */
 function checkCopy(what: Exclude<Trainable, Trace>): void {
   const model: unknown = "model" in what ? what.model : what;
   const isOfAny = typeof model === "object" && model !== null && "trainOnBatch" in model && "getLayer" in model;

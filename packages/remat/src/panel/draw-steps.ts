@@ -1,8 +1,9 @@
 import { categoryStack, formatBytes, type StepView } from "@remat/reporting";
 
 const svg = "http://www.w3.org/2000/svg";
-/** Of the picture, in its own units. */
+/** Width of the drawing, in its own units. */
 const width = 600;
+/** Height of the drawing, in its own units. */
 const height = 120;
 
 function element(name: string, attributes: Readonly<Record<string, string | number>>): SVGElement {
@@ -11,7 +12,7 @@ function element(name: string, attributes: Readonly<Record<string, string | numb
   return made;
 }
 
-/** Draws the last steps beside each other, as bands that add up to what is held; a line is the budget. */
+/** Draws the last steps next to each other, as stacked bands of live memory. A line shows the budget. */
 export function drawSteps(steps: readonly StepView[], budgetBytes: number | undefined): SVGElement {
   const top = Math.max(1, budgetBytes ?? 0, ...steps.map(({ peakBytes }) => peakBytes));
   const counts = steps.map(({ highestBytes }) => highestBytes.length);
@@ -46,7 +47,7 @@ export function drawSteps(steps: readonly StepView[], budgetBytes: number | unde
   return picture;
 }
 
-/** The outline of a band, in steps: forth along its upper edge and back along that of the band below. */
+/** Returns the outline of a band in steps: forward along its upper edge and back along the band below. */
 function bandPath(
   below: Float64Array,
   bytes: Float64Array,
@@ -66,7 +67,7 @@ function bandPath(
   return `${forth}${back}Z`;
 }
 
-/** Tells what is drawn, for who does not see it. */
+/** Describes the drawing for screen readers. */
 export function describeSteps(steps: readonly StepView[]): string {
   const last = steps.at(-1);
   if (last === undefined) return "No step has been seen yet.";

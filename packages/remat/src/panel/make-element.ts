@@ -1,6 +1,9 @@
 import { displaySafeLines } from "@remat/trace/emit";
 
-/** Returns an element of that name, with these children. Text is text, whatever is in it, and marks that turn it around are written out. */
+/**
+ * Returns a new element with these children. Text is always inserted as text, and characters that change its direction
+ * are escaped.
+ */
 export function make<K extends keyof HTMLElementTagNameMap>(
   name: K,
   attributes: Readonly<Record<string, string>> = {},

@@ -8,33 +8,37 @@ import { make } from "./make-element.js";
 import { styles } from "./styles.js";
 import { watchSteps } from "./watch-steps.js";
 
+/** Options of `showMemory`. */
 export interface ShowMemoryOptions {
-  /** How many steps are drawn beside each other, from 1 to 20; left out: 3. */
+  /** Number of steps in the drawing, from 1 to 20. Default: 3. */
   readonly steps?: number;
-  /** In what the panel lies; left out: the page's body. */
+  /** Element that contains the panel. Default: the page's body. */
   readonly parent?: Element;
-  /** Makes the report of a step, as HTML, which a button opens beside the page; left out: there is no button. */
+  /** Makes the HTML report of a step, which a button opens in a new tab. Default: no button. */
   readonly report?: (trace: Trace) => string | Promise<string>;
 }
 
-/** A panel that is on a page. */
+/** A panel on a page. */
 export interface MemoryPanel {
-  /** The element that it is. */
+  /** The panel's element. */
   readonly element: HTMLElement;
-  /** Takes it away, and ends early release and the budget that were switched on in it. A second call does nothing. */
+  /**
+   * Removes the panel, and ends early release and the budget that were switched on in it. A second call does nothing.
+   */
   close(): void;
 }
 
-/** An early release or a budget that is switched on. */
+/** Early release or a budget that is switched on. */
 interface Switch {
   close(): void;
 }
 
 /**
- * Shows a panel over a page that trains: live memory by category over the last training steps, what the peak is made of, early release and a budget as switches, and
- * the last step as a trace to save. It looks on: losses and weights stay what they are, to the bit.
+ * Shows a panel on a page that trains. It shows live memory by category over the last training steps and the contents
+ * of the peak, switches for early release and a budget, and a button that saves the last step as a trace. It only
+ * observes: losses and weights stay bitwise identical.
  *
- * @throws RematError `NO_PAGE` where there is no document, as in Node or in a worker; `ARGUMENT` for options that are none
+ * @throws RematError `NO_PAGE` if there is no document, as in Node or in a worker, `ARGUMENT` for invalid options
  * @example
  * const panel = showMemory();
  * await model.fit(x, y);
@@ -55,7 +59,7 @@ export function showMemory(options: ShowMemoryOptions = {}): MemoryPanel {
   return new Panel(options.steps ?? 3, options.parent ?? document.body, options.report);
 }
 
-/** Half of what the panel would have a page load, and only the switches need it. */
+/** Loaded on demand: it is half of the panel's code, and only the switches need it. */
 const loadExecutor = () => import("@remat/checkpoint");
 
 const isStepCount = (value: unknown): boolean =>
@@ -105,7 +109,7 @@ class Panel implements MemoryPanel {
     end.addEventListener("click", () => this.close());
     const header = make("header", {}, make("h2", {}, "Memory of training"), fold, end);
     const root = this.element.attachShadow({ mode: "open" });
-    // Not an element: a page's content security policy may refuse those.
+    // Not a style element, which a page's content security policy may block.
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(styles);
     root.adoptedStyleSheets = [sheet];
@@ -186,7 +190,7 @@ class Panel implements MemoryPanel {
     this.lastTrace = trace;
     this.seen++;
     this.save.disabled = this.open.disabled = false;
-    // At most once a frame; a tab in the background, which has none, is drawn when it is looked at.
+    // Draws at most once per frame. A background tab has no frames, and draws when it becomes visible.
     if (this.frame === 0) this.frame = requestAnimationFrame(() => this.draw());
   }
 
@@ -208,7 +212,7 @@ class Panel implements MemoryPanel {
 
   private async openReport(): Promise<void> {
     if (this.lastTrace === undefined || this.report === undefined) return;
-    // Before anything is awaited: later it would be no answer to the click.
+    // Opens before the first `await`, since later the browser would not attribute it to the click.
     const opened = window.open("", "_blank");
     this.open.disabled = true;
     this.status.textContent = "";

@@ -5,7 +5,7 @@ const bands = (background: "light" | "dark"): string =>
     .map(([category, colour]) => `.${category}{fill:${colour[background]};background:${colour[background]}}`)
     .join("");
 
-/** All of the panel's looks; in a shadow root, so that neither they nor the page's reach the other. */
+/** Styles of the panel. They are in a shadow root, so that they and the page's styles do not affect each other. */
 export const styles: string = `
 :host{all:initial!important;position:fixed!important;right:8px!important;bottom:8px!important;z-index:2147483000!important;color-scheme:light dark!important}
 :host([hidden]){display:none!important}

@@ -3,11 +3,12 @@ import { Category, type Trace } from "@remat/trace";
 import { TraceRecorder } from "@remat/tracer";
 import type { Variable } from "@tensorflow/tfjs-core";
 
-/** What does not fit into so many ops is shown in part: a page that never yields is not to fill its memory with a record. */
+/** Longer steps are shown in part, so that a page that never yields does not fill its memory with a record. */
 const mostOps = 100_000;
 
 /**
- * Records each training step, from one update of the weights to the next, and tells of it when the step's code has returned. Returns what ends it.
+ * Records each training step, from one weight update to the next, and passes its trace to `told` after the step's code
+ * has returned. Returns a function that ends it.
  *
  * @internal
  */
@@ -28,7 +29,7 @@ export function watchSteps(told: (trace: Trace) => void): CloseMode {
       for (const slot of slotsOf(optimizer)) slots.add(slot);
       if (isWaiting) return;
       isWaiting = true;
-      // Within the step modes are in use; a loop that never yields is told of when it does.
+      // Modes are in use within the step. For a loop that never yields, the callback runs once it does.
       queueMicrotask(turn);
     },
   });
@@ -40,7 +41,7 @@ export function watchSteps(told: (trace: Trace) => void): CloseMode {
   };
 }
 
-/** What tfjs's own optimizers keep of each weight: lists of `{ originalName, variable }`. */
+/** State that optimizers of TensorFlow.js keep for each weight: lists of `{ originalName, variable }`. */
 function* slotsOf(optimizer: object): Iterable<Variable> {
   for (const list of Object.values(optimizer) as unknown[])
     if (Array.isArray(list))
