@@ -21,15 +21,16 @@ import { withMasks } from "./layers/masks.js";
 
 type Apply = Layer["apply"];
 
-/** What is replaced of a layer while the model is built. */
+/** Methods of a layer that are replaced while the model is built. */
 interface Watched {
   apply: Apply;
   addWeight(name: string, shape: Shape, ...rest: readonly unknown[]): { readonly shape: Shape };
 }
 
 /**
- * Lets tfjs-layers build the model, watching: an error of a layer's constructor or call is thrown on as a RematError that names the layer,
- * and where the file holds the shapes that Keras computed, tfjs-layers must arrive at the same.
+ * Builds the model with tfjs-layers and checks it. An error in a layer's constructor or call is rethrown as a
+ * RematError that names the layer. If the file contains the shapes that Keras computed, tfjs-layers must compute the
+ * same.
  */
 export function buildModel(entry: LayerEntry, notes: LayerNotes, checksShapes: boolean): LayersModel {
   const watched: Layer[] = [];
@@ -61,7 +62,10 @@ export function buildModel(entry: LayerEntry, notes: LayerNotes, checksShapes: b
   }
 }
 
-/** A layer with an activity regularizer penalizes its outputs. In a model with a layer that makes masks, every layer hands them on; in others none looks for any. */
+/**
+ * Chooses the classes to build with. A layer with an activity regularizer penalizes its outputs. If any layer of the
+ * model makes masks, every layer passes them on.
+ */
 function deriving(notes: LayerNotes): Derive {
   const penalizing: Derive = (cls, config) => {
     const penalty = readPenalty(config["activityRegularizer"]);
@@ -80,7 +84,7 @@ function deserialize(entry: LayerEntry): LayersModel {
   return fromConfig(cls, entry.config, {}, false) as LayersModel;
 }
 
-/** A model that fails half-way has no owner for the weights made so far. */
+/** Disposes of the weights made so far if building the model fails. */
 function disposeWeights(layers: readonly Layer[]): void {
   for (const weight of new Set(layers.flatMap((layer) => layer.weights))) weight.dispose();
 }
@@ -98,7 +102,10 @@ function watchCalls(layer: Layer, note: LayerNote, checksShapes: boolean, indice
   };
 }
 
-/** tfjs-layers finds initializers by name among all that has one: an activation in the place of an initializer gives what it makes of the shape. */
+/**
+ * tfjs-layers looks up initializers by name among all functions with a name. An activation in place of an initializer
+ * returns another shape.
+ */
 function watchWeights(layer: Layer, note: LayerNote): void {
   const watched = layer as unknown as Watched;
   const addWeight = watched.addWeight.bind(layer);
@@ -113,7 +120,9 @@ function watchWeights(layer: Layer, note: LayerNote): void {
   };
 }
 
-/** Recurrent layers take their initial state as further inputs, which Keras' build shapes leave out. */
+/**
+ * Compares shapes. Recurrent layers take their initial state as additional inputs, which Keras' build shapes leave out.
+ */
 function agree(found: readonly Shape[], expected: readonly Shape[]): boolean {
   return expected.every((shape, i) => {
     const other = found[i];
@@ -141,7 +150,7 @@ function naming<T>(note: LayerNote | undefined, shapes: readonly Shape[], run: (
   try {
     return run();
   } catch (cause) {
-    // A model fails for one of its layers, which has been named already.
+    // A model fails because of one of its layers, which the error names already.
     if (cause instanceof RematError || note === undefined) throw cause;
     if (isStackFull(cause)) throw tooDeep(note, cause);
     const inputs = shapes.length === 0 ? "" : ` on ${showShapes(shapes)}`;
@@ -159,7 +168,7 @@ function naming<T>(note: LayerNote | undefined, shapes: readonly Shape[], run: (
   }
 }
 
-/** tfjs-layers walks through a graph by calling itself, once for each layer in a row. */
+/** tfjs-layers walks through a graph recursively, once for each layer in a row. */
 const isStackFull = (cause: unknown): boolean => cause instanceof RangeError && /call stack/.test(cause.message);
 
 function tooDeep(note: LayerNote, cause: unknown): RematError {

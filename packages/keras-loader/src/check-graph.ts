@@ -2,7 +2,8 @@ import { RematError } from "@remat/trace";
 import { isModelClass, type LayerEntry, label, type TensorReference } from "./layer-note.js";
 
 /**
- * Checks that every call of every layer can be made: tfjs-layers would wait for ever on a call whose input no layer of the file gives.
+ * Checks that every call of every layer can be made. tfjs-layers would wait forever for a call whose input no layer
+ * provides.
  */
 export function checkGraph(layers: readonly LayerEntry[], ends: readonly TensorReference[], path: string): void {
   const byName = new Map<string, LayerEntry>();
@@ -43,7 +44,7 @@ export function checkGraph(layers: readonly LayerEntry[], ends: readonly TensorR
   for (const end of ends) checkReference(end, byName, "the model has", path);
 }
 
-/** The number of a layer's first call in the file: an input and a model have call 0 by themselves. */
+/** Number of a layer's first call in the file. The construction of an input or a model is its call 0. */
 function firstCall(layer: LayerEntry): number {
   return layer.className === "InputLayer" || isModelClass(layer.className) ? 1 : 0;
 }

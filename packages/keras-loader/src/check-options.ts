@@ -2,7 +2,7 @@ import { RematError } from "@remat/trace";
 import { isObject, type JsonObject, show } from "./json.js";
 import { label } from "./layer-note.js";
 
-/** An option that tfjs-layers 4.22 reads past: with any other value it would compute something else without a word. */
+/** An option that tfjs-layers 4.22 ignores. Any other value would silently compute something else. */
 interface IgnoredOption {
   readonly classes: RegExp;
   readonly field: string;
@@ -31,7 +31,7 @@ const ignoredOptions: readonly IgnoredOption[] = [
   { classes: /^InputLayer$/, field: "ragged", accepted: [false], reason: "it has no ragged tensors" },
 ];
 
-/** Refuses what tfjs-layers would silently compute differently from Keras. */
+/** Rejects options for which tfjs-layers would silently compute something else than Keras. */
 export function checkOptions(className: string, name: string, config: JsonObject): void {
   for (const { classes, field, accepted, reason } of ignoredOptions) {
     const value = config[field];
@@ -45,7 +45,7 @@ export function checkOptions(className: string, name: string, config: JsonObject
   config["dtype"] = understandDtype(className, name, config["dtype"]);
 }
 
-/** Element types that an input may have, and what tfjs calls them. */
+/** Supported dtypes of inputs, with their names in TensorFlow.js. */
 const inputDtypes: Readonly<Record<string, string>> = {
   float32: "float32",
   int64: "int32",
@@ -56,16 +56,16 @@ const inputDtypes: Readonly<Record<string, string>> = {
   bool: "bool",
 };
 
-/** Other floats, in place of which tfjs-layers computes in float32. */
+/** Other floating-point dtypes, which tfjs-layers replaces by float32. */
 const otherFloats: readonly unknown[] = ["float16", "bfloat16", "float64", "mixed_float16", "mixed_bfloat16"];
 
-/** Returns the dtype that a layer has in Keras, where it is another float than tfjs-layers computes in. */
+/** Returns a layer's dtype in Keras if it is a floating-point dtype other than float32. */
 export function otherFloat({ dtype }: JsonObject): string | undefined {
   const policy = policyName(dtype);
   return otherFloats.includes(policy) ? (policy as string) : undefined;
 }
 
-/** Of a dtype, or of a policy object (Keras 2: `Policy`, Keras 3: `DTypePolicy`). */
+/** Returns the name of a dtype or of a policy object (Keras 2: `Policy`, Keras 3: `DTypePolicy`). */
 function policyName(dtype: unknown): unknown {
   return isObject(dtype) && isObject(dtype["config"]) ? dtype["config"]["name"] : dtype;
 }

@@ -5,7 +5,10 @@ import { isModelClass, label } from "./layer-note.js";
 
 const partFields = /(initializer|regularizer|constraint|activation)$/;
 
-/** Refuses a model in the place of an initializer and the like: tfjs-layers would make it, and wait for ever on a graph that nobody has read. */
+/**
+ * Rejects a model in place of an initializer or the like. tfjs-layers would build it and wait forever for a graph that
+ * was never read.
+ */
 export function checkParts(className: string, name: string, config: JsonObject): void {
   for (const [field, value] of Object.entries(config)) {
     const model = partFields.test(field) ? modelIn(value) : undefined;
@@ -18,14 +21,14 @@ export function checkParts(className: string, name: string, config: JsonObject):
   }
 }
 
-/** Returns the class of the first model that a value has in it. */
+/** Returns the class of the first model inside a value. */
 function modelIn(value: unknown): string | undefined {
   const waiting = [value];
   while (waiting.length > 0) {
     const next = waiting.pop();
     if (isObject(next) && typeof next["class_name"] === "string" && isModelClass(next["class_name"]))
       return next["class_name"];
-    // One by one: a constant may be a list of any length.
+    // Added one by one, because a constant may be a list of any length.
     if (typeof next === "object" && next !== null) for (const item of Object.values(next)) waiting.push(item);
   }
   return undefined;

@@ -3,12 +3,12 @@ import { sentenceStart } from "./check-options.js";
 import { isObject, type JsonObject, show } from "./json.js";
 import { label } from "./layer-note.js";
 
-/** Fields of a wrapper's configuration that hold layers of their own. */
+/** Fields of a wrapper's configuration that contain layers. */
 export const innerLayerFields: readonly string[] = ["layer", "cell", "cells"];
 
 /**
- * Refuses activity regularizers other than Keras' own, and those of a layer in a wrapper, which Keras applies for each step or for all, by what the shapes
- * are.
+ * Rejects activity regularizers other than Keras' own, and those of a layer in a wrapper. Depending on shapes, Keras
+ * applies the latter for each step or for all together.
  */
 export function checkPenalties(className: string, name: string, config: JsonObject): void {
   const regularizer = config["activity_regularizer"];

@@ -3,7 +3,7 @@ import { sentenceStart } from "./check-options.js";
 import { type JsonObject, show } from "./json.js";
 import { label } from "./layer-note.js";
 
-/** Options that say how far a window goes or how large it is: tfjs-layers computes shapes of NaN with some that are none. */
+/** Options with the size or the stride of a window. tfjs-layers computes NaN shapes for some invalid values. */
 const windowOptions = ["strides", "kernel_size", "pool_size", "dilation_rate", "size"];
 
 const windowClasses =
@@ -12,7 +12,10 @@ const windowClasses =
 /** Shapes of inputs, in any layer that begins a model. */
 const shapeOptions = ["batch_shape", "batch_input_shape", "input_shape"];
 
-/** Refuses strides, windows and factors that are no whole numbers of at least 1, and shapes of inputs with others than these and unknown ones. */
+/**
+ * Rejects strides, windows and factors that are not whole numbers of at least 1, and input shapes with other sizes than
+ * these or null.
+ */
 export function checkSizes(className: string, name: string, config: JsonObject): void {
   const refuse = (field: string, expected: string): never => {
     throw new RematError(
@@ -29,12 +32,12 @@ export function checkSizes(className: string, name: string, config: JsonObject):
   if (!windowClasses.test(className)) return;
   for (const field of windowOptions) {
     const value = config[field];
-    // Keras writes null for strides that are those of the window.
+    // Keras writes null if the strides equal the window.
     if (value === undefined || value === null) continue;
     const sizes: readonly unknown[] = Array.isArray(value) ? value : [value];
     if (sizes.length === 0 || !sizes.every(isSize)) refuse(field, "whole numbers of at least 1");
   }
 }
 
-/** Tells whether a JSON value can be a size: a tensor of none has nothing to compute. */
+/** Returns whether a JSON value can be a size. A tensor of size 0 has nothing to compute. */
 export const isSize = (value: unknown): boolean => Number.isInteger(value) && (value as number) > 0;

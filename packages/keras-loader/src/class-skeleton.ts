@@ -3,10 +3,10 @@ import { type JavaScriptCode, javascript } from "@remat/trace/emit";
 import { isObject, type JsonObject, show } from "./json.js";
 import { toTfjsCase } from "./to-tfjs-case.js";
 
-/** What every layer's configuration has, and tfjs-layers' own class reads. */
+/** Fields of every layer's configuration, which the base class of tfjs-layers reads. */
 const ofEveryLayer = new Set(["name", "trainable", "dtype", "batchInputShape", "batchShape"]);
 
-/** Undefined for a text that cannot name a class or a field. */
+/** Returns undefined for a text that cannot name a class or a field. */
 function identifier(name: string): JavaScriptCode | undefined {
   try {
     return javascript.identifier(name);
@@ -17,7 +17,8 @@ function identifier(name: string): JavaScriptCode | undefined {
 }
 
 /**
- * Returns the text of a module that makes a class for a layer of a file that nobody has, with what the file says of it; undefined if its name cannot name a class.
+ * Returns the source of a module with a class for an unknown layer of a file, including its fields. Undefined if its
+ * name cannot name a class.
  */
 export function classSkeleton(className: string, config: unknown): string | undefined {
   const name = identifier(className);

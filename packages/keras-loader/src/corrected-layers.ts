@@ -21,7 +21,7 @@ import { ScaledELU, SlopedReLU, SoftmaxAlong, ThresholdedReLU } from "./layers/s
 import { withOutputPadding } from "./layers/transposed-convolutions.js";
 
 interface Correction {
-  /** In which cases, for people. */
+  /** When the correction applies, for the user. */
   readonly why: string;
   readonly when: (config: JsonObject) => boolean;
   readonly make: (stock: LayerClass, config: JsonObject) => LayerClass;
@@ -32,7 +32,7 @@ const isSet = (value: unknown): boolean => typeof value === "number" && value !=
 const isDilated = ({ dilationRate }: JsonObject): boolean => [dilationRate ?? 1].flat().some((rate) => rate !== 1);
 const isGrouped = ({ groups }: JsonObject): boolean => typeof groups === "number" && groups !== 1;
 
-/** A class of this package's in place of the stock one. */
+/** Replaces the class of tfjs-layers. */
 const instead = (cls: unknown) => () => cls as LayerClass;
 
 const recurrent: Correction = { why: "where initial states are given", when: always, make: withOwnArguments };
@@ -51,7 +51,7 @@ const keeping = (cls: LayerClass): Correction => ({
   make: instead(cls),
 });
 
-/** Layers that tfjs-layers has and that need correcting, when the configuration says so. */
+/** Layers of tfjs-layers that need a correction for some configurations. */
 export const corrected: Readonly<Record<string, Correction>> = {
   GlobalAveragePooling1D: keeping(GlobalAveragePooling1D),
   GlobalAveragePooling2D: keeping(GlobalAveragePooling2D),

@@ -3,10 +3,10 @@ import { isShape, readKerasTensors } from "./keras-tensor.js";
 import type { Shape } from "./layer-note.js";
 
 /**
- * Returns the input shapes that Keras computed for each call of a layer. Keras 3 writes them with each call's arguments; Keras 2 has them in
- * `build_config`, which is of the first call.
+ * Returns the input shapes that Keras computed for each call of a layer. Keras 3 writes them with each call's
+ * arguments. Keras 2 writes those of the first call in `build_config`.
  *
- * @param isOnce whether a tensor that a call has several times is one input of the layer here
+ * @param isOnce whether a tensor that is passed several times is one input of the layer here
  */
 export function expectedInputShapes(entry: JsonObject, isOnce = false): (readonly Shape[] | undefined)[] {
   const nodes = Array.isArray(entry["inbound_nodes"]) ? entry["inbound_nodes"] : [];

@@ -1,12 +1,12 @@
 import { Inflate } from "fflate";
 
-/** Compressed bytes that are unpacked at once: deflate makes at most 1032 bytes of one, so that no more than 4 MB wait. */
+/** Compressed bytes per step. Deflate expands a byte to at most 1032, so at most 4 MB are pending. */
 const step = 1 << 12;
 
 /**
- * Unpacks deflated bytes into as many as were declared. More end it at once: nothing larger is ever allocated.
+ * Unpacks deflated bytes to the declared size. It stops as soon as there are more, so nothing larger is allocated.
  *
- * @throws Error if there are more or fewer
+ * @throws Error if there are more or fewer bytes
  */
 export function inflateExactly(packed: Uint8Array, declared: number): Uint8Array {
   const ratio = 1032;

@@ -1,7 +1,7 @@
-/** A JSON object as it stands in the file: nothing about its fields is known yet. */
+/** A JSON object from the file, whose fields have not been checked. */
 export type JsonObject = { [field: string]: unknown };
 
-/** Tells whether a JSON value is an object (not null, not an array). */
+/** Returns whether a JSON value is an object (not null, not an array). */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
@@ -12,7 +12,7 @@ export function show(value: unknown): string {
   return text.length <= 80 ? text : `${text.slice(0, 77)}...`;
 }
 
-/** Returns what a table has under a name of the file's; undefined for what every object has (`constructor`). */
+/** Returns the entry of a table for a name from the file. Undefined for inherited names such as `constructor`. */
 export function ownField<T>(table: Readonly<Record<string, T>>, name: string): T | undefined {
   return Object.hasOwn(table, name) ? table[name] : undefined;
 }

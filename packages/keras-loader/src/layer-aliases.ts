@@ -1,6 +1,9 @@
 import { isObject, type JsonObject, ownField } from "./json.js";
 
-/** Names that Keras has changed since tfjs-layers was written: class of an initializer or regularizer, activation, option. */
+/**
+ * Names that Keras has changed since tfjs-layers was written: classes of initializers and regularizers, activations,
+ * options.
+ */
 const classAliases: Readonly<Record<string, string>> = {
   OrthogonalInitializer: "Orthogonal",
   IdentityInitializer: "Identity",
@@ -10,12 +13,13 @@ const classAliases: Readonly<Record<string, string>> = {
 
 const activationAliases: Readonly<Record<string, string>> = { silu: "swish" };
 
-/** What Keras 3 means by a name by which Keras 2, and tfjs-layers, mean another function. */
+/** Keras 3 functions with a name that means another function in Keras 2 and tfjs-layers. */
 const keras3Activations: Readonly<Record<string, string>> = { hard_sigmoid: "hard_sigmoid_of_keras3" };
 
 /**
- * Writes one layer's configuration in the older words that tfjs-layers knows. What it means stays the same: `silu` is `swish`, an `L2`
- * regularizer is an `L1L2` with one part, a normalisation over the axes `[3]` is one over the axis 3.
+ * Rewrites a layer's configuration in the older names of tfjs-layers, with the same meaning. For example, `silu`
+ * becomes `swish`, an `L2` regularizer becomes an `L1L2` with one part, and a normalization over the axes `[3]` becomes
+ * one over axis 3.
  */
 export function applyAliases(className: string, config: JsonObject, isKeras3: boolean): void {
   if (className === "InputLayer" && config["batch_input_shape"] == null && config["batch_shape"] != null) {
@@ -28,7 +32,7 @@ export function applyAliases(className: string, config: JsonObject, isKeras3: bo
   if (className === "LeakyReLU" && config["alpha"] === undefined && config["negative_slope"] !== undefined) {
     config["alpha"] = config["negative_slope"];
   }
-  // Keras 2 writes what the kernel of a whole convolution would have, of which a separable one has two others.
+  // Keras 2 writes options of a regular convolution's kernel, but a separable one has two other kernels.
   if (/^(Separable|Depthwise)Conv[12]D$/.test(className))
     for (const field of ["kernel_initializer", "kernel_regularizer", "kernel_constraint"]) delete config[field];
   const axis = config["axis"];
@@ -39,7 +43,7 @@ export function applyAliases(className: string, config: JsonObject, isKeras3: bo
   }
 }
 
-/** Keras 3 writes a function by its name, or as an object around it. */
+/** Keras 3 writes a function by its name, or as an object with the name. */
 function renameActivation(value: unknown, isKeras3: boolean): unknown {
   const name = isObject(value) && value["class_name"] === "function" ? value["config"] : value;
   if (typeof name !== "string") return value;

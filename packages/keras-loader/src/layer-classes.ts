@@ -7,32 +7,37 @@ import type { Layer, LayerClass } from "./layers/layer-class.js";
 import { withMaskedAverage, withMaskInput } from "./layers/masks.js";
 import { missing } from "./supplied-layers.js";
 
-/** How tfjs-layers keeps a class under its name: the class, and what makes an instance of a configuration. */
+/**
+ * An entry in the class table of tfjs-layers: the class, and a function that makes an instance from a configuration.
+ */
 export type Registration = readonly [
   unknown,
   (cls: unknown, config: JsonObject, customObjects: object, fast: boolean) => Layer,
 ];
 type ClassMap = Record<string, Registration>;
 
-/** Tells whether this package supplies a layer class that tfjs-layers lacks. */
+/** Returns whether this package supplies a layer class that tfjs-layers lacks. */
 export function isSupplied(className: string): boolean {
   return Object.hasOwn(missing, className);
 }
 
-/** Returns tfjs-layers' table of classes by name, which is shared by the whole process. */
+/** Returns the class table of tfjs-layers by name. The whole process shares it. */
 export function classMap(): ClassMap {
   return serialization.SerializationMap.getMap().classNameMap as unknown as ClassMap;
 }
 
-/** Tells whether tfjs-layers or the user has registered a class of this name. */
+/** Returns whether tfjs-layers or the user has registered a class of this name. */
 export function isRegistered(className: string): boolean {
   return Object.hasOwn(classMap(), className);
 }
 
-/** Chooses the class that an instance is made of, in place of the one that is corrected already. */
+/** Chooses the class to instantiate, given the corrected class. */
 export type Derive = (cls: LayerClass, config: JsonObject) => LayerClass;
 
-/** The registration of a class as loading a file needs it: tfjs-layers' or the user's own, supplied where missing, corrected where wrong. */
+/**
+ * Returns the class to load a file with: that of tfjs-layers or the user, supplied if it is missing, corrected if it is
+ * wrong.
+ */
 function registrationOf(className: string, derive: Derive): Registration | undefined {
   const Activation = isRegistered(className) ? undefined : suppliedActivation(className);
   if (Activation !== undefined) return [Activation, () => new (Activation as unknown as new () => Layer)()];
@@ -64,22 +69,22 @@ function registrationOf(className: string, derive: Derive): Registration | undef
 const takingMask = (className: string, cls: LayerClass): LayerClass =>
   className === "GlobalAveragePooling1D" ? withMaskedAverage(cls) : cls;
 
-/** tfjs-layers keeps initializers, regularizers and optimizers in the same table. */
+/** Distinguishes layers from initializers, regularizers and optimizers, which tfjs-layers keeps in the same table. */
 function isLayerClass(cls: LayerClass): boolean {
   // An arrow function has no prototype.
   const { prototype = {} } = cls as unknown as { readonly prototype?: object };
   return "apply" in prototype && "computeMask" in prototype;
 }
 
-/** A class of layers of the user's own, which derives from tfjs-layers' `Layer`. */
+/** Your own layer class, derived from `Layer` of tfjs-layers. */
 export type OwnLayerClass = serialization.SerializableConstructor<serialization.Serializable> & {
   readonly className: string;
 };
 
 /**
- * Runs `load` while the table of classes has classes of the user's own, also in place of others; afterwards it is what it was.
+ * Runs `load` with your own classes in the class table, which may replace others. Restores the table afterwards.
  *
- * @throws RematError `KERAS_LAYERS` for what is no class of layers
+ * @throws RematError `KERAS_LAYERS` if an item is not a layer class
  */
 export function withOwnClasses<T>(classes: readonly OwnLayerClass[], load: () => T): T {
   const map = classMap();
@@ -108,9 +113,9 @@ function requireLayerClass(value: unknown): void {
 }
 
 /**
- * Runs `build` while the table of classes answers the given names with what {@link registrationOf} finds, each `fromConfig` wrapped by
- * `observe`; afterwards the table is what it was, after an exception too. (Custom objects would be the public way, but tfjs-layers does
- * not pass them on to the layers of a Sequential.)
+ * Runs `build` while the class table has the results of {@link registrationOf} for the given names, each `fromConfig`
+ * wrapped by `observe`. Restores the table afterwards, also after an exception. (Custom objects would be the public
+ * way, but tfjs-layers does not pass them to the layers of a Sequential.)
  */
 export function withLayerClasses<T>(
   classNames: Iterable<string>,
@@ -137,10 +142,11 @@ export function withLayerClasses<T>(
 }
 
 /**
- * Registers the layers that tfjs-layers lacks (`Normalization`), so that `tf.loadLayersModel` and `tf.models.modelFromJSON` know them too.
- * A class of that name that is already registered stays; calling this again changes nothing. `loadKerasModel` does not need it.
+ * Registers the layers that tfjs-layers lacks (such as `Normalization`), so that `tf.loadLayersModel` and
+ * `tf.models.modelFromJSON` can load them. A registered class of the same name stays, and calling this again changes
+ * nothing. `loadKerasModel` does not need it.
  *
- * @returns The names registered by this call.
+ * @returns the names registered by this call
  * @example
  * registerKerasLayers(); // ["Normalization"]
  */

@@ -14,38 +14,42 @@ import { fileLayer } from "./weights/weighted-layer.js";
 
 /** Options of {@link loadKerasModel}. */
 export interface LoadKerasModelOptions {
-  /** A name for the model in place of the file's. */
+  /** Name of the model. Default: the file's. */
   readonly name?: string;
   /**
-   * The shape of the input without the batch, in place of the file's; for a model of several inputs, shapes by the names of its input
-   * layers. The shapes that Keras computed are then not compared.
+   * Shape of the input without the batch, or shapes by name of the input layer for a model with several inputs.
+   * Default: the file's. If given, shapes are not compared with those that Keras computed.
    */
   readonly inputShape?: readonly (number | null)[] | Readonly<Record<string, readonly (number | null)[]>>;
   /**
-   * Classes of layers of your own, by their `static className` the classes of the file; also in place of others. Each is made with the layer's
-   * configuration, its fields in camel case.
+   * Your own layer classes, which correspond to classes of the file by `static className` and may replace others. Each
+   * is constructed with the layer's configuration in camel case.
    */
   readonly layers?: readonly OwnLayerClass[];
-  /** Values of the weights, which `@remat/keras-loader/weights` reads; left out, they are what their initializers give. */
+  /** Values of the weights, read by `@remat/keras-loader/weights`. Default: the initializers' values. */
   readonly weights?: KerasWeights | undefined;
-  /** Is told, in sentences for people, what is computed otherwise than in Keras, which loss and optimizer the file names, and what of these is left out or stood for. */
+  /**
+   * Receives sentences for the user: differences from Keras, the loss and optimizer of the file, and which of these are
+   * left out or replaced.
+   */
   readonly onNote?: (note: string) => void;
 }
 
 /**
- * Makes a tfjs-layers model, with its real layers, of a Keras topology.
+ * Builds a tfjs-layers model from a Keras topology, with its real layers. If the file contains a training configuration
+ * that TensorFlow.js supports, the model is compiled with it.
  *
- * A model whose file says how it is compiled is compiled so, where tfjs has what that needs.
+ * The topology may come from Keras 2 or 3: a tfjs-layers `model.json` (with or without a weights manifest), the output
+ * of Keras' `model.to_json()`, or the `config.json` of a `.keras` archive, as text or parsed. The bytes of any of these
+ * or of the archive also work. Weights have their initial values, unless you pass `weights`. In fake mode they have no
+ * data. The call is synchronous and leaves the class table of tfjs-layers as it was.
  *
- * Takes a tfjs-layers `model.json` (with or without a weights manifest), what Keras' `model.to_json()` writes, or the `config.json` of a
- * `.keras` archive, of Keras 2 or 3, as text or parsed; or the bytes of any of these or of the archive itself. Weights are what their initializers give, and under fake
- * mode they have no data at all, but where they are given as `weights`. Works at once, not asynchronously, and leaves tfjs-layers' table of classes as it was.
+ * Layers and options that tfjs-layers lacks or computes incorrectly are supplied: for example `Normalization`, global
+ * pooling with `keepdims`, training a `BatchNormalization` without scale or centre, and names that Keras 3 has changed.
+ * If the file contains the shapes that Keras computed, tfjs-layers must compute the same.
  *
- * What tfjs-layers lacks or gets wrong is supplied: `Normalization`; global pooling with `keepdims`; training a `BatchNormalization`
- * without scale or centre; the names that Keras 3 has changed. Where the file holds the shapes that Keras computed, tfjs-layers must
- * arrive at the same.
- *
- * @throws RematError `KERAS_…`, naming the layer or the field, the reason and a next step.
+ * @param source the topology
+ * @throws RematError `KERAS_…`, naming the layer or the field, the reason and a next step
  * @example
  * const model = loadKerasModel(await readFile("resnet50.model.json", "utf8"));
  * model.countParams(); // 25636712
@@ -60,7 +64,7 @@ function load(source: string | Uint8Array | object, options: LoadKerasModelOptio
   const entry = understandTopology(topology, options.name, notes);
   if (options.inputShape !== undefined) overrideInputShape(entry, options.inputShape);
   provideTensorMethods();
-  // Taken apart by tfjs-layers while it builds the model.
+  // Copied before tfjs-layers takes it apart while building the model.
   const file = options.weights === undefined ? undefined : fileLayer(entry);
   const model = buildModel(entry, notes, options.inputShape === undefined);
   if (options.weights !== undefined && file !== undefined) assignWeights(model, file, options.weights);
@@ -70,7 +74,7 @@ function load(source: string | Uint8Array | object, options: LoadKerasModelOptio
   return model;
 }
 
-/** What is computed otherwise than in Keras. */
+/** Lists differences from Keras. */
 function differences(notes: LayerNotes): readonly string[] {
   const all = Array.from(notes);
   const halved = all.flatMap(([, { otherFloat }]) => otherFloat ?? []);

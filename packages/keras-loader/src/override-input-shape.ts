@@ -5,7 +5,7 @@ import type { LayerEntry } from "./layer-note.js";
 
 type InputShape = readonly (number | null)[];
 
-/** Gives a model another input shape: writes it into its input layers, or into the first layer of a Sequential that has none. */
+/** Changes a model's input shape: in its input layers, or in the first layer of a Sequential without input layers. */
 export function overrideInputShape(model: LayerEntry, shape: InputShape | Readonly<Record<string, InputShape>>): void {
   const inputs = inputEntries(model);
   const byName = Array.isArray(shape)

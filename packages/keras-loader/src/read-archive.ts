@@ -2,23 +2,24 @@ import { RematError } from "@remat/trace";
 import { strFromU8 } from "fflate";
 import { readZipFile } from "./read-zip-file.js";
 
-/** As much as a topology is allowed to be: some kilobytes of a zip file can hold gigabytes. */
+/** Maximum size of a topology, since a few kilobytes of a zip file can contain gigabytes. */
 const maxTopologyBytes = 256 * 1024 * 1024;
 
-/** The file of a `.keras` archive that holds the topology. */
+/** The file of a `.keras` archive with the topology. */
 const topologyFile = "config.json";
 
-/** Tells whether bytes are those of a zip file, as a `.keras` archive is. */
+/** Returns whether bytes are a zip file, such as a `.keras` archive. */
 export function isArchive(bytes: Uint8Array): boolean {
   return bytes[0] === 0x50 && bytes[1] === 0x4b;
 }
 
-/** The file of it that holds the weights, and how large it may be: it is unpacked into one array. */
+/** The file of a `.keras` archive with the weights. */
 const weightsFile = "model.weights.h5";
+/** Maximum size of that file, which is unpacked into one array. */
 const maxWeightsBytes = 2 ** 32;
 
 /**
- * Returns the text of the topology in a `.keras` archive; nothing else of it is unpacked.
+ * Returns the text of the topology in a `.keras` archive. Nothing else is unpacked.
  *
  * @throws RematError `KERAS_ARCHIVE`
  */
@@ -27,7 +28,7 @@ export function readArchive(bytes: Uint8Array): string {
 }
 
 /**
- * Returns the HDF5 file with the weights in a `.keras` archive; nothing else of it is unpacked.
+ * Returns the HDF5 file with the weights in a `.keras` archive. Nothing else is unpacked.
  *
  * @throws RematError `KERAS_ARCHIVE`
  */

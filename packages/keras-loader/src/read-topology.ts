@@ -3,18 +3,18 @@ import { type Compilation, readCompilation } from "./compilation/read-compilatio
 import { isObject, type JsonObject, show } from "./json.js";
 import { isArchive, readArchive } from "./read-archive.js";
 
-/** A model's configuration and the path of it in the file, for messages. */
+/** A model's configuration, and its path in the file for messages. */
 export interface Topology {
   readonly config: JsonObject;
   readonly path: string;
-  /** How the model is trained, where the file says it. */
+  /** Training configuration, if the file has one. */
   readonly compilation: Compilation | undefined;
 }
 
 /**
- * Finds the model in what the caller has: a `model.json` of tfjs-layers (`modelTopology` with or without `model_config`), what Keras'
- * `model.to_json()` writes, or the `config.json` of a `.keras` archive; as text or parsed; or the bytes of such a file or archive. The caller's object is
- * not changed.
+ * Finds the model in a file: a `model.json` of tfjs-layers (`modelTopology` with or without `model_config`), the output
+ * of Keras' `model.to_json()`, or the `config.json` of a `.keras` archive, as text or parsed. The bytes of such a file
+ * or archive also work. The object passed in is not changed.
  */
 export function readTopology(source: string | Uint8Array | object): Topology {
   const given = source instanceof Uint8Array ? textOf(source) : source;
@@ -37,7 +37,7 @@ function findModel(value: JsonObject, path: string, outer: Compilation | undefin
   for (const field of ["modelTopology", "model_config"]) {
     const inner = value[field];
     if (inner === undefined || inner === null) continue;
-    // h5py writes the configuration as a string attribute, and some converters keep it so.
+    // h5py writes the configuration as a string attribute, and some converters keep it as a string.
     const parsed = typeof inner === "string" ? parseText(inner) : inner;
     if (!isObject(parsed)) throw corrupt(join(path, field), inner, "a JSON object");
     return findModel(parsed, join(path, field), compilation);
@@ -69,7 +69,7 @@ function isGraph(topology: unknown): boolean {
   return isObject(topology) && Array.isArray(topology["node"]);
 }
 
-/** Returns the error for a field that is missing or of the wrong kind. */
+/** Returns the error for a field that is missing or of the wrong type. */
 export function corrupt(path: string, found: unknown, expected: string): RematError {
   return new RematError(
     "KERAS_CORRUPT",
@@ -78,7 +78,7 @@ export function corrupt(path: string, found: unknown, expected: string): RematEr
   );
 }
 
-/** Returns `a.b` of two parts, the first of which may be empty. */
+/** Joins two parts of a path as `a.b`. The first may be empty. */
 export function join(path: string, field: string): string {
   return path === "" ? field : `${path}.${field}`;
 }

@@ -13,7 +13,7 @@ const localBytes = 30;
 const full16 = 0xffff;
 const full32 = 0xffffffff;
 
-/** A file in a zip file, as its directory has it. */
+/** A file in a zip file, according to its directory. */
 interface ZipEntry {
   readonly name: string;
   readonly flags: number;
@@ -21,16 +21,18 @@ interface ZipEntry {
   readonly crc: number;
   readonly packedBytes: number;
   readonly bytes: number;
-  /** Where the header of the file begins, and its data. */
+  /** Offset of the file's header. */
   readonly at: number;
+  /** Offset of the file's data. */
   readonly dataAt: number;
 }
 
 /**
- * Returns one file of a zip file; undefined if it is missing. Only that file is unpacked, into as many bytes as its directory declares. Files that overlap, a name
- * that is there twice, and sizes that cannot be are errors. Source: PKWARE's APPNOTE.TXT, 4.3.
+ * Returns one file of a zip file. Undefined if it is missing. Only that file is unpacked, to the size that its
+ * directory declares. Overlapping files, duplicate names and impossible sizes are errors. Source: PKWARE's APPNOTE.TXT,
+ * 4.3.
  *
- * @throws Error that says what is wrong
+ * @throws Error with the reason
  */
 export function readZipFile(zip: Uint8Array, wanted: string, maxBytes: number): Uint8Array | undefined {
   const entries = readDirectory(zip);
@@ -143,7 +145,7 @@ function readEntry(view: DataView, at: number, directory: number): ZipEntry {
   };
 }
 
-/** Where an entry has what does not fit 32 bits. */
+/** Finds the fields of an entry that do not fit 32 bits. */
 function wideFields(
   view: DataView,
   at: number,

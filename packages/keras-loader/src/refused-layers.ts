@@ -4,7 +4,10 @@ const foreign = "it runs a program of another framework";
 const spectrum = "it is made of Fourier transforms";
 const images = "it changes images at random, in ways for which tfjs has no kernels";
 
-/** Layers of Keras that this loader does not make, and why: what they do belongs before the model, or into a program of one's own. */
+/**
+ * Keras layers that this loader does not support, with the reason. Such processing belongs before the model, or in your
+ * own program.
+ */
 export const refusedLayers: Readonly<Record<string, string>> = {
   AugMix: images,
   AutoContrast: images,

@@ -41,7 +41,7 @@ import { SpatialDropout2D, SpatialDropout3D } from "./layers/small-layers.js";
 import { SpectralNormalization } from "./layers/spectral-normalization.js";
 import { LayerScale, StochasticDepth } from "./layers/stochastic-depth.js";
 
-/** Layers that tfjs-layers lacks. A class that is already registered under the name wins. */
+/** Layers that tfjs-layers lacks. A class already registered under the name takes precedence. */
 export const missing = {
   ActivityRegularization,
   AdaptiveAveragePooling1D,
@@ -93,5 +93,5 @@ export const missing = {
   ZeroPadding3D,
 } as unknown as Readonly<Record<string, LayerClass>>;
 
-/** The names of the layers that tfjs-layers lacks and this package has. */
+/** The names of the layers that tfjs-layers lacks and this package supplies. */
 export const suppliedLayers: readonly string[] = Object.keys(missing);

@@ -2,7 +2,7 @@ import * as tfc from "@tensorflow/tfjs-core";
 
 type Method = (this: tfc.Tensor, ...args: never[]) => unknown;
 
-/** Functions of tfjs-core that are methods of tensors under the same name: the tensor is their first argument. */
+/** Functions of tfjs-core that are tensor methods with the same name. The tensor is their first argument. */
 const sameName = (
   "abs acos acosh add all any argMax argMin asin asinh atan atan2 atanh avgPool batchToSpaceND batchNorm broadcastTo cast ceil " +
   "clipByValue conv1d conv2d conv2dTranspose cos cosh cumprod cumsum depthToSpace depthwiseConv2d dilation2d div divNoNan dot elu equal erf " +
@@ -19,7 +19,7 @@ const reshaped: Method = function (...sizes) {
 
 const listed = (x: tfc.Tensor | tfc.Tensor[]): tfc.Tensor[] => (Array.isArray(x) ? x : [x]);
 
-/** Methods that are not a function of the same name. */
+/** Methods without a function of the same name. */
 const others: Readonly<Record<string, Method>> = {
   as2D: reshaped,
   as3D: reshaped,
@@ -67,8 +67,9 @@ const others: Readonly<Record<string, Method>> = {
 };
 
 /**
- * Gives tensors the methods (`x.add(y)`, `x.flatten()`) that tfjs-layers calls and that `@tensorflow/tfjs` puts there, for a process that has loaded
- * tfjs-core and tfjs-layers alone: without them an orthogonal initializer, thus a recurrent layer, fails. What is there stays.
+ * Gives tensors the methods (`x.add(y)`, `x.flatten()`) that tfjs-layers calls and that only `@tensorflow/tfjs` adds.
+ * Otherwise, with only tfjs-core and tfjs-layers loaded, an orthogonal initializer and so a recurrent layer fails.
+ * Existing methods stay.
  */
 export function provideTensorMethods(): void {
   const { prototype } = tfc.Tensor;

@@ -1,11 +1,12 @@
 import { isObject, type JsonObject } from "./json.js";
 
-/** Fields whose strings are names that a user or Keras gave, not words of the vocabulary. */
+/** Fields whose strings are names, not words of the vocabulary. */
 const nameFields = new Set(["name", "class_name", "registered_name", "module"]);
 
 /**
- * Renames the fields and enumerated values of a layer's configuration as tfjs-layers wants them: `data_format: "channels_last"` becomes
- * `dataFormat: "channelsLast"`. tfjs-layers does the same to every string when it reads a model, and does not export it.
+ * Renames the fields and enumerated values of a layer's configuration for tfjs-layers: `data_format: "channels_last"`
+ * becomes `dataFormat: "channelsLast"`. tfjs-layers does the same when it reads a model, but does not export the
+ * function.
  */
 export function toTfjsCase(config: JsonObject): JsonObject {
   const converted: JsonObject = {};

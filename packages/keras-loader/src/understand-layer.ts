@@ -15,26 +15,27 @@ import { refusedLayers } from "./refused-layers.js";
 import { toTfjsCase } from "./to-tfjs-case.js";
 import { functionName, isOperation, namedOperation } from "./understand-operation.js";
 
-/** Classes that this package knows by another name. */
+/** Classes that have another name in this package. */
 const otherNames: Readonly<Record<string, string>> = {
-  // tfjs-layers keeps layers and initializers in one table, in which this is an initializer.
+  // tfjs-layers keeps layers and initializers in one table, in which this name is an initializer.
   Identity: "Activation",
-  // As Keras 3 writes its class into HDF5 files.
+  // Keras 3 writes this name in HDF5 files.
   GroupedQueryAttention: "GroupQueryAttention",
 };
 
-/** Reads a model that is used as a layer: `understandModel`, which reads layers in turn. */
+/** Reads a model used as a layer. This is `understandModel`, which calls this module's function for its layers. */
 export type ReadModel = (entry: JsonObject, path: string, notes: LayerNotes) => LayerEntry;
 
 /**
- * Reads one entry of `layers` (or of a wrapper) and gives it back as tfjs-layers deserializes it, noting by its configuration object what
- * Keras says of it. Refuses what tfjs-layers lacks or would compute differently, by the layer's name.
+ * Reads one entry of `layers` (or of a wrapper), and returns it in the form that tfjs-layers deserializes. Notes are
+ * stored by configuration object. Rejects layers that tfjs-layers lacks or would compute differently, with the layer's
+ * name.
  */
 export function understandLayer(entry: unknown, path: string, notes: LayerNotes, readModel: ReadModel): LayerEntry {
   if (!isObject(entry)) throw corrupt(path, entry, "a layer");
   const registered = entry["class_name"];
   if (typeof registered !== "string") throw corrupt(`${path}.class_name`, registered, "a layer's class");
-  // Keras 2 writes the package in front under which the user has registered a class.
+  // Keras 2 writes the package of a registered class in front of its name.
   const written = isRegistered(registered) ? registered : registered.replace(/^.+>/, "");
   const className = ownField(otherNames, written) ?? written;
   const config = entry["config"];
@@ -76,12 +77,12 @@ export function understandLayer(entry: unknown, path: string, notes: LayerNotes,
   return { className, name, config: converted };
 }
 
-/** Keras 3 writes the dtype of a layer as a policy object, and the arguments of a call by their kinds. */
+/** Keras 3 writes a layer's dtype as a policy object, and the arguments of a call as an object. */
 function isOfKeras3({ inbound_nodes: nodes }: JsonObject, { dtype }: JsonObject): boolean {
   return (isObject(dtype) && dtype["class_name"] === "DTypePolicy") || (Array.isArray(nodes) && nodes.some(isObject));
 }
 
-/** A call of a function becomes a layer whose arguments are read with its graph, when it is known what is a layer of the file. */
+/** A call of a function becomes a layer. Its arguments are read later with the graph, once all layers are known. */
 function understandFunction(entry: JsonObject, name: string, path: string, notes: LayerNotes): LayerEntry {
   const called = functionName(entry);
   if (namedOperation(entry) === undefined)
@@ -101,10 +102,13 @@ function understandFunction(entry: JsonObject, name: string, path: string, notes
   return { className: KerasOperation.className, name, config };
 }
 
-/** What differs between the halves of a Bidirectional, and what Keras numbers anew for each. */
+/** Fields that may differ between the halves of a Bidirectional, including those that Keras numbers separately. */
 const ofOneHalf = new Set(["name", "go_backwards", "seed", "shared_object_id"]);
 
-/** The options of a Bidirectional's second half, which tfjs-layers makes by itself as the mirror of the first. */
+/**
+ * Returns the options to compare for the second half of a Bidirectional, which tfjs-layers makes as the mirror of the
+ * first.
+ */
 function mirrored(config: JsonObject): string {
   return JSON.stringify(config, (field, value: unknown) => (ofOneHalf.has(field) ? undefined : value));
 }

@@ -9,7 +9,7 @@ import { understandLayer } from "./understand-layer.js";
 import { understandNodes } from "./understand-nodes.js";
 import { functionName, isOperation, namedOperation, understandOperation } from "./understand-operation.js";
 
-/** Reads the model of a file, giving it the caller's name if there is one. */
+/** Reads the model of a file, with the caller's name if there is one. */
 export function understandTopology(
   { config, path }: Topology,
   name: string | undefined,
@@ -33,12 +33,12 @@ function rename(model: LayerEntry, name: string): LayerEntry {
 }
 
 /**
- * Reads a model, or a model used as a layer, of Keras 2 or Keras 3, and gives it back as tfjs-layers deserializes it.
+ * Reads a Keras 2 or Keras 3 model, or one used as a layer, and returns it in the form that tfjs-layers deserializes.
  */
 export function understandModel(entry: JsonObject, path: string, notes: LayerNotes): LayerEntry {
   const className = entry["class_name"] as string;
   const configPath = join(path, "config");
-  // A Sequential of early Keras is the bare list of its layers.
+  // A Sequential of early Keras versions is just the list of its layers.
   const config = Array.isArray(entry["config"]) ? { layers: entry["config"] } : entry["config"];
   if (!isObject(config)) throw corrupt(configPath, config, "the configuration of a model");
   const entries = config["layers"];
@@ -73,7 +73,7 @@ function understandGraph(
       return { ...layer, inboundNodes: nodes };
     }
     const { nodes, options } = understandNodes(entries[i]?.["inbound_nodes"], context);
-    // What tfjs-layers has saved of a model says it in the configuration.
+    // Files saved by tfjs-layers have these options in the configuration.
     Object.assign(layer.config, { ...options, ...layer.config });
     return { ...layer, inboundNodes: nodes };
   });
@@ -83,7 +83,8 @@ function understandGraph(
   const ends = (field: string): TensorReference[] =>
     readEnds(config[field], `${path}.${field}`).map(([from, call, output]) => [
       from,
-      // Keras 3 counts the construction of a Functional as its call 0, as tfjs-layers does, but not that of a Sequential.
+      // Keras 3 counts the construction of a Functional as its call 0, as tfjs-layers does, but not that of a
+      // Sequential.
       isKeras3 && classes.get(from) === "Sequential" ? call + 1 : call,
       output,
       {},
@@ -94,7 +95,10 @@ function understandGraph(
   return { name, layers: connected, inputLayers, outputLayers };
 }
 
-/** The model's inputs or outputs: a list of references, or in Keras 3 also one reference or an object of them by name. */
+/**
+ * Reads the model's inputs or outputs: a list of references or, in Keras 3, also one reference or an object of
+ * references by name.
+ */
 function readEnds(value: unknown, path: string): readonly (readonly [string, number, number])[] {
   const ends = isReference(value) ? [value] : isObject(value) ? Object.values(value) : value;
   if (Array.isArray(ends) && ends.length > 0 && ends.every(isReference)) return ends;

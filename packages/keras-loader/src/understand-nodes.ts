@@ -5,7 +5,7 @@ import { isReference, type KerasTensor, readKerasTensors } from "./keras-tensor.
 import { type InboundNode, isModelClass, label, type TensorReference } from "./layer-note.js";
 import { corrupt } from "./read-topology.js";
 
-/** What the nodes of a layer are read with: who it is, where it stands, and the class of every layer of its model. */
+/** Context for reading the nodes of a layer: its identity, its path, and the class of every layer in its model. */
 export interface NodeContext {
   readonly name: string;
   readonly className: string;
@@ -13,7 +13,7 @@ export interface NodeContext {
   readonly classes: ReadonlyMap<string, string>;
 }
 
-/** The calls of a layer, and what they were called with besides tensors, which becomes part of its configuration. */
+/** The calls of a layer, and their arguments other than tensors, which become part of its configuration. */
 export interface Calls {
   readonly nodes: readonly InboundNode[];
   readonly options: JsonObject;
@@ -25,8 +25,8 @@ interface Call {
 }
 
 /**
- * Reads the calls of a layer. Keras 2 writes `[[[layer, call, output, {}], …]]`, Keras 3 the arguments as they were passed. Both become
- * Keras 2's form, which is tfjs-layers'.
+ * Reads the calls of a layer. Keras 2 writes `[[[layer, call, output, {}], …]]`, and Keras 3 the arguments as they were
+ * passed. Both become the form of Keras 2, which tfjs-layers uses.
  */
 export function understandNodes(nodes: unknown, context: NodeContext): Calls {
   if (!Array.isArray(nodes)) throw corrupt(`${context.path}.inbound_nodes`, nodes, "a list of the layer's calls");
@@ -56,21 +56,22 @@ function readCall(args: readonly unknown[], keywords: unknown, context: NodeCont
   return withKeywords(inputs, isObject(keywords) ? keywords : {}, context);
 }
 
-/** Returns where a tensor of Keras 3 comes from, in tfjs-layers' count of calls. */
+/** Returns the origin of a Keras 3 tensor, with calls counted as in tfjs-layers. */
 export function toReference({ history: [from, call, output] }: KerasTensor, context: NodeContext): TensorReference {
-  // tfjs-layers counts a model's own construction as its call 0; the arguments of Keras 3 do not.
+  // tfjs-layers counts a model's own construction as its call 0. The arguments of Keras 3 do not.
   return [from, isModelClass(context.classes.get(from) ?? "") ? call + 1 : call, output, {}];
 }
 
-/** Arguments of a call that change what a layer computes, and what they are called in its configuration here. */
+/** Call arguments that change a layer's computation, with their names in its configuration here. */
 const callOptions: Readonly<Record<string, string>> = {
   use_causal_mask: "useCausalMask",
   return_attention_scores: "returnAttentionScores",
 };
 
 /**
- * Keyword arguments of a call. Those that say nothing are dropped, `training` is the caller's to give in tfjs-layers, and tensors become
- * further inputs: the initial state of a recurrent layer, and what attention takes by name, in the order that `inputRoles` tells.
+ * Reads the keyword arguments of a call. Default values are dropped, and `training` is left to the caller. Tensors
+ * become additional inputs: the initial state of a recurrent layer, and named arguments of attention, in the order of
+ * `inputRoles`.
  */
 function withKeywords(inputs: readonly TensorReference[], keywords: JsonObject, context: NodeContext): Call {
   const node = [...inputs];
@@ -97,7 +98,7 @@ function withKeywords(inputs: readonly TensorReference[], keywords: JsonObject, 
     if (names.includes(keyword)) roles.push(keyword);
   }
   if (roles.length > 0) options["inputRoles"] = roles;
-  // Those that only hand a mask on are told of it by what made it.
+  // Layers that only pass a mask on get it from the layer that made it.
   if (masks.length > 0 && !handsMaskOn.test(context.className)) {
     node.push(...masks);
     options["hasMaskInput"] = true;
@@ -109,24 +110,24 @@ function withKeywords(inputs: readonly TensorReference[], keywords: JsonObject, 
   return { node: once, options };
 }
 
-/** Returns references without those that stand before. */
+/** Returns references without duplicates. */
 function onceEach(references: readonly TensorReference[]): readonly TensorReference[] {
   return references.filter((reference, i) => indexOf(references, reference) === i);
 }
 
-/** Returns where the same tensor stands first in a list; -1 where it does not. */
+/** Returns the first index of a tensor in a list, or -1. */
 export function indexOf(references: readonly TensorReference[], [from, call, output]: TensorReference): number {
   return references.findIndex((other) => other[0] === from && other[1] === call && other[2] === output);
 }
 
-/** Layers that Keras 3 calls with a mask by name. */
+/** Layers that Keras 3 calls with a mask argument. */
 const takesMask =
   /^(RNN|SimpleRNN|LSTM|GRU|Bidirectional|ConvLSTM[123]D|GlobalAveragePooling1D|TimeDistributed|BatchNormalization)$/;
 const handsMaskOn = /^(TimeDistributed|BatchNormalization)$/;
 
 const isAttention = (className: string): boolean => /^(|Additive|MultiHead|GroupQuery)Attention$/.test(className);
 
-/** Inputs that a class takes as arguments of their own, in order. */
+/** Returns the arguments of a class that take tensors, in order. */
 function namedInputs(className: string): readonly string[] {
   return /^(MultiHead|GroupQuery)Attention$/.test(className) ? ["query", "value", "key", "attention_mask"] : [];
 }

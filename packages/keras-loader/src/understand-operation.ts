@@ -9,27 +9,33 @@ import { operationNamed } from "./operations/operations.js";
 import { corrupt } from "./read-topology.js";
 import { indexOf, type NodeContext, toReference } from "./understand-nodes.js";
 
-/** The call of a function, as its layer is made, and where its inputs come from. */
+/** The call of a function, as arguments of its layer, and the origin of its inputs. */
 export interface OperationCall {
   readonly operation: string;
   readonly arguments: JsonObject;
-  /** By call, the layers that its inputs come from. */
+  /** For each call, the layers that its inputs come from. */
   readonly nodes: readonly InboundNode[];
 }
 
-/** A name in place of a layer's, under which Keras 2 writes a constant among the inputs. */
+/** Keras 2 writes this instead of a layer's name for a constant input. */
 const constantValue = "_CONSTANT_VALUE";
 
 const ofTensorFlow = new Set(["TFOpLambda", "SlicingOpLambda"]);
 
-/** Tells whether an entry of `layers` is a call of a function (`x + y`, `tf.concat`, `ops.relu(x)`) rather than a layer. */
+/**
+ * Returns whether an entry of `layers` is a call of a function (`x + y`, `tf.concat`, `ops.relu(x)`) rather than a
+ * layer.
+ */
 export function isOperation(entry: JsonObject): boolean {
   const { module, class_name: className } = entry;
   if (ofTensorFlow.has(className as string)) return true;
   return typeof module === "string" ? /^keras(\.src)?\.ops\b/.test(module) : isBareOperation(entry);
 }
 
-/** HDF5 files of Keras 3 do not say where a class is from: `Add` is a layer, which has a configuration, or a function. */
+/**
+ * HDF5 files of Keras 3 do not contain the module of a class: `Add` may be a layer, which has a configuration, or a
+ * function.
+ */
 function isBareOperation({ class_name: className, config, inbound_nodes: nodes }: JsonObject): boolean {
   return (
     Array.isArray(nodes) &&
@@ -40,7 +46,7 @@ function isBareOperation({ class_name: className, config, inbound_nodes: nodes }
   );
 }
 
-/** Returns the operation that an entry calls; undefined where this package has none. */
+/** Returns the operation that an entry calls. Undefined if this package does not have it. */
 export function namedOperation(entry: JsonObject): NamedOperation | undefined {
   const className = entry["class_name"] as string;
   if (!ofTensorFlow.has(className)) return kerasOperation(className);
@@ -55,10 +61,10 @@ export function functionName(entry: JsonObject): string {
 }
 
 /**
- * Reads the call of a function. Keras 2 writes its first argument as the layer's input and the rest by name, Keras 3 what was passed at the call, and with
- * its configuration what was passed before.
+ * Reads the call of a function. Keras 2 writes its first argument as the layer's input and the others by name. Keras 3
+ * writes the arguments of the call, and earlier ones in the configuration.
  *
- * @throws RematError `KERAS_CALL_UNSUPPORTED` naming the argument that the operation here does not have
+ * @throws RematError `KERAS_CALL_UNSUPPORTED` naming the argument that the operation does not support
  */
 export function understandOperation(entry: JsonObject, named: NamedOperation, context: NodeContext): OperationCall {
   const nodes = entry["inbound_nodes"];
@@ -108,7 +114,7 @@ function readCall(node: unknown, entry: JsonObject, named: NamedOperation, conte
   return { arguments: taken, node: inputs };
 }
 
-/** Keras 3 writes a tensor or an array that was there before the model as its values. */
+/** Keras 3 writes a tensor or an array that existed before the model as its values. */
 const isConstant = ({ class_name: className, config }: JsonObject): boolean =>
   (className === "__tensor__" || className === "__numpy__") && isObject(config) && "value" in config;
 
@@ -119,7 +125,7 @@ interface Given {
 
 function ofKeras3(node: JsonObject, entry: JsonObject): Given {
   const { name: _name, dtype, ...config } = isObject(entry["config"]) ? entry["config"] : {};
-  // An operation's own dtype is a policy; a cast's is what it casts to.
+  // An operation's own dtype is a policy, but that of a cast is its target.
   const own = typeof dtype === "string" ? { ...config, dtype } : config;
   return {
     positional: node["args"] as unknown[],
@@ -127,7 +133,7 @@ function ofKeras3(node: JsonObject, entry: JsonObject): Given {
   };
 }
 
-/** `[from, call, output, {…}]`, or for a function of a list of tensors a list of these, each with the same arguments. */
+/** `[from, call, output, {…}]` or, for a function of a list of tensors, a list of these with the same arguments. */
 function ofKeras2(node: unknown, { operation }: NamedOperation, path: string): Given {
   const expected = "[layer, call, output, {…}] or a list of these";
   if (!Array.isArray(node) || node.length === 0) throw corrupt(path, node, expected);
@@ -148,7 +154,7 @@ function referenceOf(value: unknown, context: NodeContext): TensorReference | un
   return [from, call, output, {}];
 }
 
-/** Arguments that operations here do not take, and what they are by default, which is what these do. */
+/** Arguments that operations here do not support, with the only accepted value: the default. */
 const byDefault: Readonly<Record<string, unknown>> = {
   alpha: 1,
   batch_dims: 0,
@@ -158,7 +164,7 @@ const byDefault: Readonly<Record<string, unknown>> = {
   fill_value: 0,
 };
 
-/** What Keras writes beside the arguments, or writes as it is by default. */
+/** Returns whether an argument can be ignored, because it is a default or not an argument of the function. */
 function saysNothing(keyword: string, value: unknown): boolean {
   if (value === null || value === false || keyword === "name" || keyword === "trainable") return true;
   if (Object.hasOwn(byDefault, keyword)) return byDefault[keyword] === value;

@@ -6,16 +6,17 @@ import { losses, lossNamed } from "./losses.js";
 import { optimizerOf } from "./optimizers.js";
 import type { Compilation } from "./read-compilation.js";
 
-/** The loss of one output: a scalar. */
+/** Computes the loss of one output, a scalar. */
 type OutputLoss = (target: Tensor, output: Tensor) => Tensor;
 
 /**
- * Compiles a model as its file says, with losses of this package's and tfjs's optimizer. Where tfjs or this package lacks what the file names, the
- * model is left as it is. Returns, in sentences for people, what it is compiled with and what differs.
+ * Compiles a model as its file specifies, with the losses of this package and an optimizer of TensorFlow.js. The model
+ * stays uncompiled if the loss or optimizer is not available. Returns sentences for the user about the compilation and
+ * its differences.
  */
 export function compileModel(model: LayersModel, compilation: Compilation): readonly string[] {
   const { optimizer, loss, lossWeights } = compilation;
-  // A Sequential names its outputs when it is built, which is otherwise when it is compiled.
+  // A Sequential gets its output names when it is built, which otherwise happens when it is compiled.
   if (model instanceof Sequential) model.build();
   const asWritten = compileAsTfjs(model, compilation);
   if (asWritten !== undefined) return asWritten;
@@ -34,7 +35,7 @@ export function compileModel(model: LayersModel, compilation: Compilation): read
     return [`the file has the optimizer ${nameOf(optimizer)}, which is not here: the model is not compiled`];
   const compile = (losses: unknown): Compiled => {
     model.compile({ optimizer: found.optimizer, loss: losses as never });
-    // A Sequential is compiled as the functional model inside it.
+    // A Sequential is compiled through the functional model inside it.
     return ((model as unknown as { readonly model?: object }).model ?? model) as Compiled;
   };
   const [stockSparse] = compile(sparse).feedLossFns;
@@ -43,7 +44,7 @@ export function compileModel(model: LayersModel, compilation: Compilation): read
     return isPlain && sameAsTfjs.has(each.name) ? each.name : undefined;
   });
   const compiled = compile(made.map((each, i) => plain[i] ?? each));
-  // By it tfjs-layers knows, and by it alone, that targets are numbers of classes.
+  // Only this function shows tfjs-layers that targets are class indices.
   compiled.feedLossFns = compiled.feedLossFns.map((own, i) =>
     plain[i] === undefined && made[i]?.name === sparse ? stockSparse : own,
   );
@@ -57,7 +58,10 @@ export function compileModel(model: LayersModel, compilation: Compilation): read
   ];
 }
 
-/** Compiles a model that tfjs-layers has saved as `loadLayersModel` does: the step is then that of a program that loads it, kernel by kernel. */
+/**
+ * Compiles a model that tfjs-layers saved in the same way as `loadLayersModel`. Its step then matches, kernel by
+ * kernel, that of a program that loads it.
+ */
 function compileAsTfjs(model: LayersModel, { ofTfjs }: Compilation): readonly string[] | undefined {
   if (ofTfjs === undefined) return undefined;
   try {
@@ -72,14 +76,14 @@ function compileAsTfjs(model: LayersModel, { ofTfjs }: Compilation): readonly st
 }
 
 function describeCompiled(losses: readonly (string | undefined)[], optimizer: Optimizer): string {
-  // As it was typed, before it was a number of 32 bits.
+  // Rounds to the typed number, before it became a 32-bit float.
   const rate = Number((optimizer.getConfig()["learningRate"] as number).toPrecision(6));
   return `the file is compiled with ${[...new Set(losses)].join(", ")} and ${optimizer.getClassName()} at ${rate}`;
 }
 
 /**
- * Losses that tfjs-layers computes as Keras does, of one value for each sample, and by other kernels than this package's: a plan of a step with its own is
- * followed by a program that compiles with it.
+ * Losses that tfjs-layers computes like Keras, with one value per sample, but with other kernels than this package.
+ * Using them lets a program that compiles with them follow a plan of the step.
  */
 const sameAsTfjs: ReadonlySet<string> = new Set([
   "meanSquaredError",
@@ -89,7 +93,7 @@ const sameAsTfjs: ReadonlySet<string> = new Set([
   "binaryCrossentropy",
 ]);
 
-/** Whether a loss is written with nothing that would change it. */
+/** Returns whether a loss has no options that would change it. */
 function isByNameAlone(written: unknown): boolean {
   if (!isObject(written) || !isObject(written["config"])) return true;
   const { from_logits, label_smoothing, reduction } = written["config"];
@@ -97,7 +101,7 @@ function isByNameAlone(written: unknown): boolean {
   return from_logits !== true && !isSmoothed && reduction !== "sum" && reduction !== "none";
 }
 
-/** Whether some samples or places may not count, by a layer of the model or of one inside it. */
+/** Returns whether a mask may exclude samples or places, because of a layer of the model or of a nested model. */
 function hasMask({ layers }: Pick<LayersModel, "layers">): boolean {
   return layers.some((layer) => {
     const { layers: inner } = layer as Partial<LayersModel>;
@@ -107,26 +111,26 @@ function hasMask({ layers }: Pick<LayersModel, "layers">): boolean {
   });
 }
 
-/** What tfjs-layers calls the loss whose targets are numbers of classes. */
+/** Name in tfjs-layers of the loss whose targets are class indices. */
 const sparse = "sparseCategoricalCrossentropy";
 
-/** What tfjs-layers checks targets by. */
+/** Functions by which tfjs-layers checks targets. */
 interface Compiled {
   feedLossFns: unknown[];
 }
 
-/** The optimizer goes with the model, as one does that tfjs-layers makes of a name. */
+/** The optimizer belongs to the model, like one that tfjs-layers makes from a name. */
 function own(model: LayersModel): void {
   for (const each of [model, (model as unknown as { readonly model?: object }).model])
     if (each !== undefined && each !== null) Object.assign(each, { isOptimizerOwned: true });
 }
 
-/** What is said of each output: one thing for all, a list, or a record by name. */
+/** Returns the setting of each output, given one for all, a list, or a record by name. */
 function byOutput(value: unknown, names: readonly string[]): readonly unknown[] {
   if (Array.isArray(value)) return value.length === names.length ? value : names.map(() => undefined);
   if (!isObject(value) || typeof value["class_name"] === "string") return names.map(() => value);
   const values = Object.values(value);
-  // Keras 3 names the outputs of a model that gives a record by its keys, in their order.
+  // Keras 3 names the outputs of a model that returns a record by its keys, in order.
   const isByName = names.some((name) => Object.hasOwn(value, name));
   return names.map((name, i) => (isByName ? value[name] : values.length === names.length ? values[i] : undefined));
 }
@@ -135,7 +139,7 @@ const nameOf = (written: unknown): string =>
   isObject(written) ? String(written["class_name"] ?? "that it has") : String(written);
 
 function lossOf(written: unknown, weight: number): OutputLoss | undefined {
-  // Keras 3 writes a function as an object around its name.
+  // Keras 3 writes a function as an object with its name.
   const isFunction = isObject(written) && written["class_name"] === "function";
   const options = isObject(written) && isObject(written["config"]) ? written["config"] : {};
   const name = lossNamed(isFunction ? String(written["config"]) : nameOf(written));
@@ -147,13 +151,13 @@ function lossOf(written: unknown, weight: number): OutputLoss | undefined {
     const one = reduce(each, maskOf(output), isSum);
     return weight === 1 ? one : mul(one, weight);
   };
-  // By which it is known what targets it takes.
+  // The name shows which targets it takes.
   return Object.defineProperty(loss, "name", {
     value: name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase()),
   });
 }
 
-/** One number of those of all samples and places, of which the mask tells which count. */
+/** Reduces the values of all samples and places to one number. The mask excludes some of them. */
 function reduce(each: Tensor, mask: Tensor | undefined, isSum: boolean): Tensor {
   if (mask === undefined || mask.rank !== each.rank) return isSum ? sum(each) : mean(each);
   const counted = cast(mask, "float32");

@@ -1,10 +1,10 @@
 import * as tfc from "@tensorflow/tfjs-core";
 import type { JsonObject } from "../json.js";
 
-/** What a loss makes of targets and outputs: a number for each sample or place, before these become one. */
+/** Computes one number for each sample or place, before the reduction to a scalar. */
 export type SampleLoss = (target: tfc.Tensor, output: tfc.Tensor, options: JsonObject) => tfc.Tensor;
 
-/** As near to 0 and 1 as Keras lets probabilities come. */
+/** Keras keeps probabilities this far from 0 and 1. */
 const epsilon = 1e-7;
 
 const number = (value: unknown, otherwise: number): number => (typeof value === "number" ? value : otherwise);
@@ -13,7 +13,7 @@ const probability = (x: tfc.Tensor): tfc.Tensor => tfc.clipByValue(x, epsilon, 1
 const ofLengthOne = (x: tfc.Tensor): tfc.Tensor =>
   tfc.mul(x, tfc.rsqrt(tfc.maximum(tfc.sum(tfc.square(x), -1, true), 1e-12)));
 
-/** The log of what a model gives for each class: of logits, or of probabilities, which need not add up to 1. */
+/** Logarithm of the probability of each class, from logits or from probabilities, which need not sum to 1. */
 function logProbabilities(output: tfc.Tensor, fromLogits: unknown): tfc.Tensor {
   if (fromLogits === true) return tfc.logSoftmax(output);
   return tfc.log(probability(tfc.div(output, tfc.sum(output, -1, true))));
@@ -24,7 +24,7 @@ function smoothed(target: tfc.Tensor, smoothing: unknown, classes: number): tfc.
   return by === 0 ? target : tfc.add(tfc.mul(target, 1 - by), by / classes);
 }
 
-/** Of classes by their numbers, one for each place: `[…, 1]` or `[…]`. */
+/** One-hot encoding of class indices with shape `[…, 1]` or `[…]`. */
 function oneHotOf(target: tfc.Tensor, output: tfc.Tensor): tfc.Tensor {
   const places = output.shape.slice(0, -1);
   const classes = output.shape.at(-1) as number;
@@ -34,7 +34,7 @@ function oneHotOf(target: tfc.Tensor, output: tfc.Tensor): tfc.Tensor {
 const crossEntropy = (target: tfc.Tensor, output: tfc.Tensor, fromLogits: unknown): tfc.Tensor =>
   tfc.neg(tfc.sum(tfc.mul(target, logProbabilities(output, fromLogits)), -1));
 
-/** Without the overflow that the exponential of a logit may be. */
+/** Avoids overflow in the exponential of a logit. */
 function binaryCrossEntropy(target: tfc.Tensor, output: tfc.Tensor, fromLogits: unknown): tfc.Tensor {
   if (fromLogits === true)
     return tfc.add(tfc.sub(tfc.relu(output), tfc.mul(output, target)), tfc.log1p(tfc.exp(tfc.neg(tfc.abs(output)))));
@@ -43,7 +43,7 @@ function binaryCrossEntropy(target: tfc.Tensor, output: tfc.Tensor, fromLogits: 
   return tfc.neg(tfc.add(one, tfc.mul(tfc.sub(1, target), tfc.log(tfc.add(tfc.sub(1, p), epsilon)))));
 }
 
-/** Keras' losses by the names of their functions; what their classes are made with are the options. */
+/** Keras' losses by function name. The options are the arguments of their classes. */
 export const losses: Readonly<Record<string, SampleLoss>> = {
   mean_squared_error: (target, output) => meanOfLast(tfc.square(tfc.sub(output, target))),
   mean_absolute_error: (target, output) => meanOfLast(tfc.abs(tfc.sub(output, target))),
@@ -77,7 +77,7 @@ export const losses: Readonly<Record<string, SampleLoss>> = {
   cosine_similarity: (target, output) => tfc.neg(tfc.sum(tfc.mul(ofLengthOne(target), ofLengthOne(output)), -1)),
 };
 
-/** What else Keras calls them. */
+/** Other names of these losses in Keras. */
 const synonyms: Readonly<Record<string, string>> = {
   mse: "mean_squared_error",
   mae: "mean_absolute_error",
@@ -90,7 +90,7 @@ const synonyms: Readonly<Record<string, string>> = {
   bce: "binary_crossentropy",
 };
 
-/** Returns the name of a loss's function, of a name that Keras writes: `MeanSquaredError`, `mse`. */
+/** Returns the function name of a loss, from a name that Keras writes, such as `MeanSquaredError` or `mse`. */
 export function lossNamed(written: string): string {
   const name = written
     .replace(/^.*>/, "")

@@ -1,7 +1,7 @@
 import { type Optimizer, train } from "@tensorflow/tfjs-core";
 import { isObject, type JsonObject, ownField, show } from "../json.js";
 
-/** An optimizer of tfjs's for one of Keras', and what of the latter it does not do, in sentences for people. */
+/** An optimizer of TensorFlow.js that replaces one of Keras, with sentences about the differences. */
 export interface FoundOptimizer {
   readonly optimizer: Optimizer;
   readonly notes: readonly string[];
@@ -14,13 +14,13 @@ const adam = (rate: number, { beta_1, beta_2, epsilon }: JsonObject): Optimizer 
 interface KnownOptimizer {
   readonly defaultRate: number;
   readonly make: (rate: number, config: JsonObject) => Optimizer;
-  /** Of one that tfjs lacks: the nearest in what it keeps of each weight. */
+  /** Name of the TensorFlow.js optimizer with the most similar state, if there is no exact one. */
   readonly standIn?: string;
-  /** Of one that updates otherwise than Keras'. */
+  /** How its update differs from Keras. */
   readonly difference?: string;
 }
 
-/** Keras' optimizers and what tfjs has for them. */
+/** Keras' optimizers and their counterparts in TensorFlow.js. */
 const optimizers: Readonly<Record<string, KnownOptimizer>> = {
   sgd: {
     defaultRate: 0.01,
@@ -57,14 +57,14 @@ const optimizers: Readonly<Record<string, KnownOptimizer>> = {
   },
 };
 
-/** What changes an update and tfjs's optimizers lack. */
+/** Options that change an update and that TensorFlow.js lacks. */
 const lacking = ["amsgrad", "clipnorm", "clipvalue", "global_clipnorm", "use_ema", "weight_decay"];
 
-/** Returns tfjs's optimizer for what Keras has written; undefined where there is none. */
+/** Returns the TensorFlow.js optimizer for a Keras configuration. Undefined if there is none. */
 export function optimizerOf(written: unknown): FoundOptimizer | undefined {
   const inner = isObject(written) && isObject(written["config"]) ? written["config"] : {};
   const className = String(isObject(written) ? written["class_name"] : written).replace(/^.*>/, "");
-  // It scales the loss for half precision, in which tfjs does not compute.
+  // It scales the loss for half precision, which TensorFlow.js does not support.
   if (className === "LossScaleOptimizer") return optimizerOf(inner["inner_optimizer"]);
   const known = ownField(optimizers, className.toLowerCase());
   if (known === undefined) return undefined;

@@ -1,16 +1,18 @@
 import { parseJsonText } from "@remat/trace";
 import { isObject, type JsonObject } from "../json.js";
 
-/** What a file says of how its model is trained: Keras 2's `training_config`, Keras 3's `compile_config`, or tfjs's. */
+/**
+ * Training configuration of a file: Keras 2's `training_config`, Keras 3's `compile_config`, or that of tfjs-layers.
+ */
 export interface Compilation {
   readonly optimizer: unknown;
   readonly loss: unknown;
   readonly lossWeights: unknown;
-  /** What tfjs-layers wrote, as it reads it again; undefined of a file that Keras wrote. */
+  /** The configuration that tfjs-layers wrote, in its own format. Undefined for a file from Keras. */
   readonly ofTfjs?: JsonObject;
 }
 
-/** Reads the compilation among the fields of a file; undefined where it has none. */
+/** Reads the training configuration among the fields of a file. Undefined if there is none. */
 export function readCompilation(file: JsonObject): Compilation | undefined {
   for (const field of ["training_config", "compile_config", "trainingConfig"]) {
     const config = typeof file[field] === "string" ? parse(file[field]) : file[field];

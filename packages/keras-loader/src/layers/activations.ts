@@ -2,7 +2,7 @@ import { serialization, type Tensor, tidy } from "@tensorflow/tfjs-core";
 import type { Arguments } from "../operations/operation.js";
 import { operationNamed } from "../operations/operations.js";
 
-/** Makes an activation, as tfjs-layers looks them up by name, of an operation of this package. */
+/** Makes an activation class from an operation of this package, for tfjs-layers to find by name. */
 function activation(className: string, operation: string, args: Arguments = {}): typeof serialization.Serializable {
   return class extends serialization.Serializable {
     static readonly className = className;
@@ -17,7 +17,7 @@ function activation(className: string, operation: string, args: Arguments = {}):
   } as unknown as typeof serialization.Serializable;
 }
 
-/** Activations that tfjs-layers lacks, by the names that tfjs-layers would look for. */
+/** Activations that tfjs-layers lacks, by the names that tfjs-layers looks for. */
 const supplied: Readonly<Record<string, typeof serialization.Serializable>> = {
   exponential: activation("exponential", "exp"),
   hardSilu: activation("hardSilu", "hardSilu"),
@@ -30,7 +30,7 @@ const supplied: Readonly<Record<string, typeof serialization.Serializable>> = {
 /** The names of the activations that this package supplies. */
 export const suppliedActivations: readonly string[] = Object.keys(supplied);
 
-/** Returns the class of a supplied activation. */
+/** Returns the class of a supplied activation, or undefined. */
 export function suppliedActivation(name: string): typeof serialization.Serializable | undefined {
   return Object.hasOwn(supplied, name) ? supplied[name] : undefined;
 }

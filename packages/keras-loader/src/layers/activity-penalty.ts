@@ -3,13 +3,16 @@ import { isObject, type JsonObject } from "../json.js";
 import type { LayerClass } from "./layer-class.js";
 import type { CallOptions } from "./own-layer.js";
 
-/** What Keras' `L1L2` takes of each activation and of its square; a batch's penalty is divided by its samples. */
+/**
+ * Factors of Keras' `L1L2` for each activation's magnitude and square. A batch's penalty is divided by its number of
+ * samples.
+ */
 export interface ActivityPenalty {
   readonly l1: number;
   readonly l2: number;
 }
 
-/** Reads an `activityRegularizer`; undefined for none, or for one of another class than Keras' own. */
+/** Reads an `activityRegularizer`. Undefined if there is none, or if its class is not Keras' own. */
 export function readPenalty(regularizer: unknown): ActivityPenalty | undefined {
   if (!isObject(regularizer) || regularizer["className"] !== "L1L2") return undefined;
   const { l1, l2 } = (regularizer["config"] ?? {}) as JsonObject;
@@ -17,8 +20,8 @@ export function readPenalty(regularizer: unknown): ActivityPenalty | undefined {
 }
 
 /**
- * Returns `x`, whose gradient has the penalty's added to it. The penalty is no part of the loss that is told: tfjs-layers has no place for what depends on
- * the inputs.
+ * Returns `x` with the penalty's gradient added to its gradient. The reported loss does not include the penalty,
+ * because tfjs-layers does not support losses that depend on inputs.
  */
 export function penalize(x: Tensor, { l1, l2 }: ActivityPenalty): Tensor {
   if (l1 === 0 && l2 === 0) return x;
@@ -33,7 +36,7 @@ export function penalize(x: Tensor, { l1, l2 }: ActivityPenalty): Tensor {
   return penalized(x);
 }
 
-/** Returns a class that penalizes its outputs in training, where stock refuses to be called. */
+/** Returns a class that penalizes its outputs in training, where tfjs-layers would fail. */
 export function withActivityPenalty(Base: LayerClass, penalty: ActivityPenalty): LayerClass {
   return class Penalized extends Base {
     constructor(config: object) {

@@ -3,7 +3,7 @@ import { channelOrders, firstInput, firstShape, type LayerShape, OwnLayer, sizes
 
 type Args = Readonly<Record<string, unknown>>;
 
-/** Keras 3's pooling to a size of the output: along each axis of space in turn, over windows of about the same size. */
+/** Keras 3's pooling to a given output size: along each spatial axis in turn, over windows of about equal size. */
 abstract class AdaptivePooling extends OwnLayer {
   readonly #sizes: number[];
   readonly #isFirst: boolean;

@@ -11,18 +11,18 @@ import {
 } from "@tensorflow/tfjs-core";
 import { type CallOptions, firstInput, OwnLayer } from "./own-layer.js";
 
-/** What SELU goes to for low numbers: minus its scale times its alpha. */
+/** Limit of SELU for low inputs: minus its scale times its alpha. */
 const lowest = -1.0507009873554805 * 1.6732632423543772;
 
 interface AlphaDropoutArgs {
   readonly rate: number;
-  /** Null, and what is left out, are sizes of the input. */
+  /** Null and missing sizes are those of the input. */
   readonly noiseShape?: readonly (number | null)[] | null;
 }
 
 /**
- * Keras' `AlphaDropout`: what is dropped becomes the lowest value of SELU, and all is scaled and moved so that mean and variance stay. That of tfjs-layers
- * 4.22 becomes the same with the other sign, which moves the mean.
+ * Keras' `AlphaDropout`. Dropped values become the lowest value of SELU, and all values are scaled and shifted to keep
+ * mean and variance. tfjs-layers 4.22 uses that value with the opposite sign, which moves the mean.
  */
 export class AlphaDropout extends OwnLayer {
   static readonly className = "AlphaDropout";

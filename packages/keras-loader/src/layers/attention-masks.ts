@@ -1,35 +1,35 @@
 import { add, cast, expandDims, linalg, mul, ones, sub, type Tensor, type Tensor2D, tidy } from "@tensorflow/tfjs-core";
 import type { CallOptions } from "./own-layer.js";
 
-/** Which of what is attended to counts, 1 or 0; undefined: all of it. */
+/** Positions that attention may use, 1 or 0. Undefined means all. */
 export type Mask = Tensor | undefined;
 
-/** Added to a score so that it counts for nothing. */
+/** Added to a score so that its weight is zero. */
 const ofNoWeight = -1e9;
 
-/** What attention is called with besides its inputs: which steps of each input count. */
+/** Call options of attention: the masks of each input. */
 export interface AttentionCall extends CallOptions {
   readonly mask?: readonly Mask[];
 }
 
-/** Returns `[1, from, to]`: 1 where `to` is no later than `from`. */
+/** Returns a mask `[1, from, to]` that is 1 if `to` is not later than `from`. */
 export function causal(from: number, to: number): Tensor {
   return tidy(() => expandDims(linalg.bandPart(ones([from, to]) as Tensor2D, -1, 0), 0));
 }
 
-/** Multiplies masks, each 0 or 1, that are there. */
+/** Multiplies those masks that are defined. Each is 0 or 1. */
 export function both(found: readonly Mask[]): Mask {
   return found
     .filter((mask) => mask !== undefined)
     .reduce<Mask>((a, b) => (a === undefined ? b : mul(a, b as Tensor)), undefined);
 }
 
-/** Returns scores, so low where the mask is 0 that they have no part in the softmax. */
+/** Returns scores that are too low for the softmax where the mask is 0. */
 export function hideMasked(scores: Tensor, mask: Mask): Tensor {
   return mask === undefined ? scores : add(scores, mul(sub(1, mask), ofNoWeight));
 }
 
-/** Returns a mask as numbers, with one more axis. */
+/** Returns a mask as numbers, with an additional axis. */
 export function asNumbers(mask: Mask, axis: number): Mask {
   return mask === undefined ? undefined : expandDims(cast(mask, "float32"), axis);
 }

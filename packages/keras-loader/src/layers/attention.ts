@@ -18,7 +18,7 @@ import { firstShape, type LayerShape, OwnLayer } from "./own-layer.js";
 
 type Args = Readonly<Record<string, unknown>>;
 
-/** Keras' `Attention` and `AdditiveAttention`, of a query, values and perhaps keys. */
+/** Keras' `Attention` and `AdditiveAttention`, for a query, values and optional keys. */
 abstract class DotOrAdditive extends OwnLayer {
   readonly #dropout: number;
   protected readonly args: Args;
@@ -71,7 +71,7 @@ abstract class DotOrAdditive extends OwnLayer {
   }
 }
 
-/** Keras' `Attention`: by the products of queries and keys. */
+/** Keras' `Attention`, with products of queries and keys as scores. */
 export class Attention extends DotOrAdditive {
   static readonly className = "Attention";
 
@@ -88,7 +88,7 @@ export class Attention extends DotOrAdditive {
   }
 }
 
-/** Keras' `AdditiveAttention`: by the sums over `tanh(query + key)`. */
+/** Keras' `AdditiveAttention`, with sums over `tanh(query + key)` as scores. */
 export class AdditiveAttention extends DotOrAdditive {
   static readonly className = "AdditiveAttention";
 

@@ -25,16 +25,16 @@ import { type TransformOptions, transformImages } from "./transform-images.js";
 type Args = Readonly<Record<string, unknown>>;
 type Range = readonly [number, number];
 
-/** A range that Keras writes as its two ends, or as how far it goes to both sides. */
+/** Returns a range that Keras writes as both ends, or as one number for both directions. */
 function rangeOf(factor: unknown, otherwise: Range = [0, 0]): Range {
   if (typeof factor === "number") return [-factor, factor];
   return Array.isArray(factor) ? (factor as unknown as Range) : otherwise;
 }
 
-/** `[batch, 1]`, a number for each sample. */
+/** `[batch, 1]`, one random number for each sample. */
 const eachSample = (x: Tensor, [low, high]: Range): Tensor => randomUniform([x.shape[0] as number, 1], low, high);
 
-/** A layer that changes images `[batch, height, width, channels]` at random in training, and none otherwise. */
+/** A layer that changes images `[batch, height, width, channels]` at random, in training only. */
 abstract class Augmentation extends OwnLayer {
   protected readonly args: Args;
 
@@ -60,7 +60,10 @@ abstract class Augmentation extends OwnLayer {
     return { ...super.getConfig(), ...(this.args as serialization.ConfigDict) };
   }
 
-  /** Moves what is seen by `[a, b, c, d, e, f]` for each sample: place (x, y) is what was at (a x + b y + c, d x + e y + f). */
+  /**
+   * Transforms images by `[a, b, c, d, e, f]` for each sample: the output at (x, y) is the input at (a x + b y + c, d x
+   * + e y + f).
+   */
   protected transform(x: Tensor, parts: readonly Tensor[]): Tensor {
     const { interpolation, fillMode, fillValue } = this.args;
     return transformImages(x, parts, {
@@ -87,7 +90,7 @@ function maybeReversed(x: Tensor, axis: number): Tensor {
   return add(mul(reverse(x, axis), isReversed), mul(x, sub(1, isReversed)));
 }
 
-/** Keras' `RandomRotation`, by parts of a full turn. */
+/** Keras' `RandomRotation`, by fractions of a full turn. */
 export class RandomRotation extends Augmentation {
   static readonly className = "RandomRotation";
 
@@ -101,7 +104,7 @@ export class RandomRotation extends Augmentation {
   }
 }
 
-/** Keras' `RandomTranslation`, by parts of the height and width. */
+/** Keras' `RandomTranslation`, by fractions of the height and width. */
 export class RandomTranslation extends Augmentation {
   static readonly className = "RandomTranslation";
 
@@ -154,7 +157,7 @@ export class RandomBrightness extends Augmentation {
   }
 }
 
-/** Keras' `RandomCrop`: a part of the image in training, else the middle, resized to it. */
+/** Keras' `RandomCrop`: a random part of the image in training, otherwise the middle, resized. */
 export class RandomCrop extends Augmentation {
   static readonly className = "RandomCrop";
 
@@ -188,7 +191,7 @@ export class RandomCrop extends Augmentation {
   }
 }
 
-/** Keras 2's `RandomHeight` and `RandomWidth`: images of another size in each batch. */
+/** Keras 2's `RandomHeight` and `RandomWidth`: a random image size for each batch. */
 abstract class RandomSize extends Augmentation {
   protected abstract readonly axis: 1 | 2;
 

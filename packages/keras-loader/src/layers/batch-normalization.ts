@@ -3,7 +3,10 @@ import type { LayerVariable } from "@tensorflow/tfjs-layers";
 import { derivingOnce, type LayerClass } from "./layer-class.js";
 import { firstInput } from "./own-layer.js";
 
-/** What of tfjs-layers' BatchNormalization is looked at: two members are null without `scale` or `center`. */
+/**
+ * Members of tfjs-layers' BatchNormalization that are read here. `gamma` and `beta` are null without `scale` or
+ * `center`.
+ */
 interface Stock {
   axis: number;
   gamma: { read(): Tensor } | null;
@@ -11,13 +14,14 @@ interface Stock {
   readonly movingMean: LayerVariable;
 }
 
-/** Of more dimensions tfjs-layers 4.22 has no batch normalization. */
+/** tfjs-layers 4.22 has no batch normalization for more dimensions. */
 const mostDimensions = 4;
 
 /**
- * tfjs-layers' own BatchNormalization, able to train with `scale: false` or `center: false` (Inception, Xception): stock 4.22 reads both
- * weights in training and dies of the missing one, and the gradient of the op below of one that it is not given. Ones and zeros stand for them.
- * Volumes, of which stock has none, are normalized as images: their statistics are the same.
+ * Makes BatchNormalization of tfjs-layers trainable with `scale: false` or `center: false` (Inception, Xception).
+ * tfjs-layers 4.22 reads both weights in training and fails if one is missing, and so does the gradient of its op. Here
+ * ones and zeros replace them. Volumes, which it does not support, are normalized as images, since their statistics are
+ * the same.
  */
 export const withOptionalAffine: (Base: LayerClass) => LayerClass = derivingOnce(
   (Base) =>
@@ -33,7 +37,7 @@ export const withOptionalAffine: (Base: LayerClass) => LayerClass = derivingOnce
         );
       }
 
-      /** With the first of the dimensions between batch and channels as one. */
+      /** Merges the dimensions between batch and channels, except for the first, into one. */
       #asImages(x: Tensor, call: (images: Tensor) => Tensor | Tensor[]): Tensor {
         const stock = this as unknown as Stock;
         const { axis } = stock;

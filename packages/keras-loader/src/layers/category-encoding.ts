@@ -1,17 +1,17 @@
 import { cast, max, oneHot, type serialization, squeeze, sum, type Tensor, tidy } from "@tensorflow/tfjs-core";
 import { firstInput, firstShape, type LayerShape, OwnLayer } from "./own-layer.js";
 
-/** How whole numbers are told: each by itself, which are there at all along the last axis, or how often. */
+/** Encoding of whole numbers: each one separately, which ones occur along the last axis, or how often. */
 export type EncodingMode = "oneHot" | "multiHot" | "count";
 
-/** Returns the shape of what {@link encodeCategories} makes. */
+/** Returns the output shape of {@link encodeCategories}. */
 export function encodedShape(shape: LayerShape, mode: EncodingMode, depth: number): LayerShape {
   const isOfOne = shape.at(-1) === 1 && shape.length > 1;
   if (mode === "oneHot") return [...(isOfOne ? shape.slice(0, -1) : shape), depth];
   return [...(shape.length > 1 ? shape.slice(0, -1) : shape), depth];
 }
 
-/** Returns `depth` numbers for whole numbers below `depth`, as Keras does. */
+/** Encodes whole numbers below `depth` in `depth` numbers, as Keras does. */
 export function encodeCategories(x: Tensor, mode: EncodingMode, depth: number): Tensor {
   const isOfOne = x.rank > 1 && x.shape.at(-1) === 1;
   const single = mode === "oneHot" && isOfOne ? squeeze(x, [-1]) : x;
@@ -25,7 +25,10 @@ interface CategoryEncodingArgs {
   readonly outputMode?: EncodingMode;
 }
 
-/** Keras' `CategoryEncoding`. That of tfjs-layers 4.22 reads its input, for which a backend has to be waited, and which has no values in fake mode. */
+/**
+ * Keras' `CategoryEncoding`. That of tfjs-layers 4.22 reads its input, which waits for the backend and has no values in
+ * fake mode.
+ */
 export class CategoryEncoding extends OwnLayer {
   static readonly className = "CategoryEncoding";
   readonly #args: CategoryEncodingArgs;

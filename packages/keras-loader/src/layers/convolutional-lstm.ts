@@ -34,8 +34,9 @@ import {
 type Args = Readonly<Record<string, unknown>>;
 
 /**
- * Keras' `ConvLSTM1D`, `ConvLSTM2D` and `ConvLSTM3D`: an LSTM whose products are convolutions over `[batch, time, …space, channels]`. tfjs-layers 4.22 has
- * that of two dimensions, without masks and without a gradient for a dilated window.
+ * Keras' `ConvLSTM1D`, `ConvLSTM2D` and `ConvLSTM3D`: an LSTM whose products are convolutions over
+ * `[batch, time, …space, channels]`. tfjs-layers 4.22 has only the two-dimensional one, without masks and without a
+ * gradient for dilated windows.
  */
 abstract class ConvolutionalLSTM extends OwnLayer {
   readonly #args: Args;
@@ -122,7 +123,7 @@ abstract class ConvolutionalLSTM extends OwnLayer {
     return { ...super.getConfig(), ...(this.#args as serialization.ConfigDict) };
   }
 
-  /** Read where masks are handed on. */
+  /** Read when masks are passed on. */
   get returnSequences(): boolean {
     return this.#args["returnSequences"] === true;
   }
@@ -139,7 +140,7 @@ abstract class ConvolutionalLSTM extends OwnLayer {
     return [mul(gate(o), active(nextC)), nextC];
   }
 
-  /** The same places are dropped at every step. */
+  /** Drops the same places at every step. */
   #dropped(option: string, like: Tensor, training: unknown): (x: Tensor) => Tensor {
     const rate = (this.#args[option] as number | undefined) ?? 0;
     if (training !== true || rate === 0) return (x) => x;
@@ -168,13 +169,13 @@ abstract class ConvolutionalLSTM extends OwnLayer {
   }
 }
 
-/** Of a mask of samples: the new where it is true, else the old. */
+/** Selects by a mask of samples: `next` where it is true, otherwise `old`. */
 function choose(mask: Tensor, next: Tensor, old: Tensor): Tensor {
   const kept = reshape(cast(mask, "float32"), [-1, ...next.shape.slice(1).map(() => 1)]);
   return add(mul(next, kept), mul(old, sub(1, kept)));
 }
 
-/** Channels last, behind the axes of space; `at` is where they stand first. */
+/** Axis orders that move the channels behind the spatial axes. `at` is the axis of the channels before. */
 const lastOf = (rank: number, at = 2): number[] => {
   const axes = Array.from({ length: rank }, (_, i) => i);
   return [...axes.filter((axis) => axis !== at), at];

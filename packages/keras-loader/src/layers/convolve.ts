@@ -9,14 +9,14 @@ import {
   type Tensor,
 } from "@tensorflow/tfjs-core";
 
-/** How the window of a convolution goes over its input, one number for each spatial axis. */
+/** How the window of a convolution moves over its input, with one number for each spatial axis. */
 export interface Window {
   readonly strides: readonly number[];
   readonly padding: "same" | "valid" | "causal";
   readonly dilationRate: readonly number[];
 }
 
-/** Convolves `[batch, …space, channels]` over one to three axes of space, with a gradient where the window is dilated, too. */
+/** Convolves `[batch, …space, channels]` over one to three spatial axes, with a gradient also for dilated windows. */
 export function convolve(x: Tensor, kernel: Tensor, window: Window): Tensor {
   const sizes = kernel.shape.slice(0, -2);
   return inBlocks(x, sizes, window, (part, padding) => {
@@ -27,7 +27,9 @@ export function convolve(x: Tensor, kernel: Tensor, window: Window): Tensor {
   });
 }
 
-/** Convolves each channel of `[batch, height, width, channels]` by itself, with a gradient where the window is dilated, too. */
+/**
+ * Convolves each channel of `[batch, height, width, channels]` separately, with a gradient also for dilated windows.
+ */
 export function convolveDepthwise(x: Tensor, kernel: Tensor, window: Window): Tensor {
   return inBlocks(x, kernel.shape.slice(0, 2), window, (part, padding) =>
     depthwiseConv2d(part as never, kernel as never, window.strides as never, padding),
@@ -35,8 +37,9 @@ export function convolveDepthwise(x: Tensor, kernel: Tensor, window: Window): Te
 }
 
 /**
- * A dilated convolution is one that is not, of blocks of every d-th place: tfjs has no gradient for the first, but for what takes blocks apart and puts them
- * together. It costs two copies, of the padded input and of the output.
+ * Runs a dilated convolution as a plain one over blocks of every d-th place. TensorFlow.js has no gradient for dilated
+ * convolutions, but has them for splitting and joining blocks. This takes two copies: of the padded input and of the
+ * output.
  */
 function inBlocks(
   x: Tensor,
@@ -64,7 +67,7 @@ function inBlocks(
   return batchToSpaceND(run(blocks, "valid"), [...dilationRate], crops);
 }
 
-/** Returns how long an axis is after a convolution; null where that is not known. */
+/** Returns the length of an axis after a convolution, or null if it is unknown. */
 export function convolvedSize(
   size: number | null,
   kernel: number,

@@ -5,7 +5,7 @@ import { derivingOnce, type LayerClass } from "./layer-class.js";
 import type { LayerShape } from "./own-layer.js";
 import { callConvolution, convolvedShape, type StockConvolution } from "./stock-convolution.js";
 
-/** The members of tfjs-layers' `DepthwiseConv2D` and `SeparableConv2D` that this one reads. */
+/** Members of tfjs-layers' `DepthwiseConv2D` and `SeparableConv2D` that are read here. */
 interface Depthwise extends StockConvolution {
   readonly filters?: number;
   readonly depthMultiplier: number;
@@ -13,7 +13,10 @@ interface Depthwise extends StockConvolution {
   readonly pointwiseKernel?: LayerVariable;
 }
 
-/** tfjs-layers' `DepthwiseConv2D` and `SeparableConv2D` with a dilated window: stock 4.22 reads past it in the one, and in the other has no gradient. */
+/**
+ * Adds dilated windows to `DepthwiseConv2D` and `SeparableConv2D`. tfjs-layers 4.22 ignores the option in the former
+ * and has no gradient for it in the latter.
+ */
 export const withDilatedWindow: (Base: LayerClass) => LayerClass = derivingOnce(
   (Base) =>
     class DilatedDepthwise extends Base {

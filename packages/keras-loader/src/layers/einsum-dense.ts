@@ -5,7 +5,7 @@ import { type Activation, firstInput, firstShape, type LayerShape, OwnLayer, rea
 
 type Args = Readonly<Record<string, unknown>>;
 
-/** An equation for inputs of a certain shape: letters in place of dots, and the size of each letter's axis. */
+/** An equation for inputs of a given shape, with letters instead of dots, and the size of each letter's axis. */
 interface Equation {
   readonly input: string;
   readonly kernel: string;
@@ -13,10 +13,13 @@ interface Equation {
   readonly sizes: ReadonlyMap<string, number | null>;
 }
 
-/** Stand for the axes that an equation leaves out by three dots. */
+/** Letters for the axes that an equation abbreviates by three dots. */
 const lettersOfDots = "ABCDEFGH";
 
-/** Keras' `EinsumDense`: a product of the input with a kernel by an equation, `abc,cd->abd`, a bias along some axes, an activation. */
+/**
+ * Keras' `EinsumDense`: a product of the input with a kernel by an equation such as `abc,cd->abd`, a bias along some
+ * axes, and an activation.
+ */
 export class EinsumDense extends OwnLayer {
   static readonly className = "EinsumDense";
   readonly #args: Args;
@@ -82,7 +85,7 @@ export class EinsumDense extends OwnLayer {
     const dots = first.includes("...") ? lettersOfDots.slice(0, inputShape.length - (first.length - 3)) : "";
     const [input, output] = [first.replace("...", dots), wanted.replace("...", dots)];
     const sizes = new Map<string, number | null>();
-    // The sizes of the result that are said are its last; what comes of the input is known from there.
+    // The given sizes of the result are the last ones. Sizes of the input override them.
     const given = [this.#args["outputShape"]].flat() as (number | null)[];
     [...output].slice(-given.length).forEach((letter, i) => sizes.set(letter, given[i] ?? null));
     [...input].forEach((letter, i) => sizes.set(letter, inputShape[i] ?? null));

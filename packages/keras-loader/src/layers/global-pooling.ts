@@ -3,7 +3,7 @@ import { InputSpec, layers } from "@tensorflow/tfjs-layers";
 
 type Shape = (number | null)[];
 
-/** What {@link GlobalPooling} is made with. */
+/** Arguments of {@link GlobalPooling}. */
 export interface GlobalPoolingArgs {
   readonly name?: string;
   readonly dataFormat?: "channelsLast" | "channelsFirst";
@@ -11,8 +11,8 @@ export interface GlobalPoolingArgs {
 }
 
 /**
- * Global pooling that may keep the pooled axes at size 1, as Keras' with `keepdims: true`. tfjs-layers 4.22 reads past that option and drops
- * the axes, whereupon it refuses the next convolution: MobileNet's `conv_preds`.
+ * Global pooling that can keep the pooled axes at size 1, as in Keras with `keepdims: true`. tfjs-layers 4.22 ignores
+ * that option and drops the axes, so the next convolution fails, such as MobileNet's `conv_preds`.
  */
 abstract class GlobalPooling extends layers.Layer {
   readonly #rank: number;

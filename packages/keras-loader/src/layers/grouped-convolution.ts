@@ -5,7 +5,7 @@ import { derivingOnce, type LayerClass } from "./layer-class.js";
 import type { LayerShape } from "./own-layer.js";
 import { callConvolution, convolvedShape, type StockConvolution } from "./stock-convolution.js";
 
-/** The members of tfjs-layers' convolutions that this one reads and sets. */
+/** Members of tfjs-layers' convolutions that are read and set here. */
 interface Convolution extends StockConvolution {
   readonly rank: number;
   readonly filters: number;
@@ -22,9 +22,12 @@ interface Convolution extends StockConvolution {
 }
 
 /**
- * tfjs-layers' convolutions in groups, dilated or causal. Each group of output channels reads its own group of input channels, as Keras' with `groups`: stock
- * 4.22 reads past that option, has no gradient for a dilated window, and pads wrongly before an even causal one. A group of one channel is a depthwise convolution; others are as many convolutions as there are groups, put side by side: the kernels of
- * tfjs, so with their gradients, at the cost of a split and a concatenation.
+ * Adds groups, dilated windows and causal padding to the convolutions of tfjs-layers. With `groups` each group of
+ * output channels reads its own group of input channels, as in Keras. tfjs-layers 4.22 ignores that option, has no
+ * gradient for dilated windows, and pads incorrectly for causal convolutions with even windows.
+ *
+ * Groups of one channel are a depthwise convolution. Otherwise there is one convolution per group, and the results are
+ * concatenated. These are kernels of TensorFlow.js with their gradients, and the cost is a split and a concatenation.
  */
 export const withGroups: (Base: LayerClass) => LayerClass = derivingOnce(
   (Base) =>

@@ -5,11 +5,11 @@ import type { Shape } from "../layer-note.js";
 import { type Arguments, TensorShape } from "../operations/operation.js";
 import { operationNamed } from "../operations/operations.js";
 
-/** What {@link KerasOperation} is made with. */
+/** Arguments of {@link KerasOperation}. */
 export interface KerasOperationArgs {
   readonly name?: string;
   readonly operation: string;
-  /** The arguments by parameter; `{ input: i }`, in lists too, stands for the layer's i-th input. */
+  /** The arguments by parameter. `{ input: i }`, also inside lists, stands for the layer's i-th input. */
   readonly arguments: JsonObject;
 }
 
@@ -19,8 +19,8 @@ export interface InputReference {
 }
 
 /**
- * A call of a function of tensors as a layer: what Keras 2 writes as `TFOpLambda` and `SlicingOpLambda`, and Keras 3 as a class of `keras.ops`. It has
- * no weights.
+ * A call of a tensor function as a layer without weights. Keras 2 writes it as `TFOpLambda` or `SlicingOpLambda`, and
+ * Keras 3 as a class of `keras.ops`.
  */
 export class KerasOperation extends layers.Layer {
   static readonly className = "KerasOperation";
@@ -47,7 +47,7 @@ export class KerasOperation extends layers.Layer {
     return tidy(() => operationNamed(this.#operation).run(this.#bind(tensors)));
   }
 
-  /** None for any output: a mask tells nothing of what an operation makes. */
+  /** Returns no mask for any output, since a mask of the input does not apply to the results of an operation. */
   override computeMask(inputs: Tensor | Tensor[]): Tensor | Tensor[] {
     const shapes = (Array.isArray(inputs) ? inputs : [inputs]).map(({ shape }) => shape as (number | null)[]);
     const made = this.computeOutputShape(shapes);
@@ -65,7 +65,7 @@ export class KerasOperation extends layers.Layer {
   }
 }
 
-/** Tells whether an argument stands for an input. */
+/** Returns whether an argument stands for an input. */
 export function isInputReference(value: unknown): value is InputReference {
   return isObject(value) && typeof value["input"] === "number" && Object.keys(value).length === 1;
 }

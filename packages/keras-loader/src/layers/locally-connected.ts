@@ -25,7 +25,7 @@ import {
 
 type Args = Readonly<Record<string, unknown>>;
 
-/** Keras 2's `LocallyConnected1D` and `LocallyConnected2D`: convolutions with a kernel of its own at each place. */
+/** Keras 2's `LocallyConnected1D` and `LocallyConnected2D`: convolutions with a separate kernel at each place. */
 abstract class LocallyConnected extends OwnLayer {
   readonly #args: Args;
   readonly #sizes: number[];
@@ -92,7 +92,7 @@ abstract class LocallyConnected extends OwnLayer {
     return { ...super.getConfig(), ...(this.#args as serialization.ConfigDict) };
   }
 
-  /** What each place of the window sees, one tensor each. */
+  /** The inputs seen by each place of the window, one tensor each. */
   #places(x: Tensor, space: readonly number[]): Tensor[] {
     const offsets = this.#sizes.reduce<number[][]>(
       (all, size) => all.flatMap((before) => Array.from({ length: size }, (_, i) => [...before, i])),

@@ -25,10 +25,10 @@ import type { CallOptions, LayerShape } from "./own-layer.js";
 type Value = Tensor | Tensor[] | SymbolicTensor | SymbolicTensor[];
 type Mask = Tensor | undefined;
 
-/** Of tensors that have one: which samples and steps of them count. */
+/** Masks of tensors: which of their samples and steps count. */
 const masks = new WeakMap<Tensor, Tensor>();
 
-/** Returns which samples and steps of a tensor count; undefined where all do. */
+/** Returns the mask of a tensor. Undefined if all samples and steps count. */
 export function maskOf(tensor: Tensor): Tensor | undefined {
   return masks.get(tensor);
 }
@@ -36,7 +36,7 @@ export function maskOf(tensor: Tensor): Tensor | undefined {
 const recurrent = new Set("RNN SimpleRNN LSTM GRU Bidirectional ConvLSTM1D ConvLSTM2D ConvLSTM3D".split(" "));
 const merging = new Set("Add Subtract Multiply Average Maximum Minimum".split(" "));
 const attending = new Set("Attention AdditiveAttention MultiHeadAttention GroupQueryAttention".split(" "));
-/** What follows steps one by one: its outputs count where its first input does. */
+/** Layers that process steps one by one, so that their outputs have the mask of their first input. */
 const passing = new Set(
   (
     "Dense Activation Dropout SpatialDropout1D SpatialDropout2D SpatialDropout3D GaussianNoise GaussianDropout AlphaDropout ActivityRegularization " +
@@ -46,8 +46,9 @@ const passing = new Set(
 );
 
 /**
- * Returns a class whose instances hand masks on as Keras' layers of that generation do. tfjs-layers 4.22 writes the mask of a layer's first input into
- * arguments that the whole model's execution shares, so that it reaches layers whose inputs have none, and forgets those of other inputs.
+ * Returns a class whose instances pass masks on as in this version of Keras. tfjs-layers 4.22 stores the mask of a
+ * layer's first input in arguments shared by the whole execution, so it reaches layers whose inputs have no mask. It
+ * also loses the masks of other inputs.
  */
 export function withMasks(Base: LayerClass, isKeras3: boolean): LayerClass {
   const { className } = Base as unknown as { readonly className: string };
@@ -64,7 +65,7 @@ function masked(Base: LayerClass, isKeras3: boolean): LayerClass {
   return class Masked extends Base {
     constructor(config: object) {
       super(config);
-      // Else tfjs-layers hands masks on, too.
+      // Otherwise tfjs-layers would pass masks on as well.
       this.supportsMasking = false;
     }
 
@@ -95,10 +96,12 @@ function masked(Base: LayerClass, isKeras3: boolean): LayerClass {
   };
 }
 
-/** Layers whose outputs are those of a model within one: their masks outlive its run. */
+/** Layers whose outputs are outputs of a nested model, so their masks outlive its run. */
 const escaping = new WeakSet<object>();
 
-/** A model within a model, which frees all but its outputs when it has run, and so would free their masks. */
+/**
+ * Keeps the masks of a nested model's outputs. tfjs-layers disposes of everything except for the outputs after the run.
+ */
 const withKeptMasks: (Base: LayerClass) => LayerClass = derivingOnce(
   (Base) =>
     class MaskedModel extends Base {
@@ -117,7 +120,7 @@ const withKeptMasks: (Base: LayerClass) => LayerClass = derivingOnce(
     },
 );
 
-/** Gives the mask of an output to whoever has the output. */
+/** Lets the mask of an output live as long as the output. */
 function release(output: Tensor): void {
   const kept = masks.get(output);
   if (kept === undefined) return;
@@ -125,7 +128,7 @@ function release(output: Tensor): void {
   kept.dispose();
 }
 
-/** Keras' Bidirectional has both halves write zeros where a step is masked. */
+/** In Keras' Bidirectional both halves return zeros at masked steps. */
 function zeroWhereMasked(output: Tensor | Tensor[], mask: Tensor): Tensor | Tensor[] {
   const counted = expandDims(cast(mask, "float32"), -1);
   return Array.isArray(output)
@@ -133,13 +136,11 @@ function zeroWhereMasked(output: Tensor | Tensor[], mask: Tensor): Tensor | Tens
     : mul(output, counted);
 }
 
-/**
- * Returns a class that takes a mask as its last input, which is how Keras 3 writes a call with one.
- */
+/** Returns a class that takes a mask as its last input, as Keras 3 writes a call with a mask. */
 export const withMaskInput: (Base: LayerClass) => LayerClass = derivingOnce(
   (Base) =>
     class MaskInput extends Base {
-      /** Past that of recurrent layers, which would take the mask for a state. */
+      /** Bypasses `apply` of recurrent layers, which would take the mask for a state. */
       override apply(inputs: Value, options?: Parameters<Layer["apply"]>[1]): Value {
         return layers.Layer.prototype.apply.call(this, inputs, { ...options });
       }
@@ -156,7 +157,7 @@ export const withMaskInput: (Base: LayerClass) => LayerClass = derivingOnce(
 
       override call(inputs: Tensor | Tensor[], options: CallOptions = {}): Tensor | Tensor[] {
         const [x, ...rest] = inputs as [Tensor, ...Tensor[]];
-        // What a comparison makes has no gradient.
+        // The mask is detached, because comparisons have no gradient.
         const given = rest.pop() as Tensor;
         const mask = detached(() => given.clone());
         const states = rest.length > 0 ? { initialState: rest } : {};
@@ -184,7 +185,7 @@ function besideEachOther(inputs: readonly Tensor[], found: readonly Mask[], axis
   return concat(each, 1);
 }
 
-/** Where a step has anything but `value`; the gradient of what is made of it ends here. */
+/** Returns 1 for each step with any value other than `value`. Its gradient is zero. */
 function stepsOtherThan(value: number, x: Tensor, keepDims: boolean): Tensor {
   return customGrad((...args) => ({
     value: cast(any(notEqual(args[0] as Tensor, value), -1, keepDims), "float32"),
@@ -192,7 +193,7 @@ function stepsOtherThan(value: number, x: Tensor, keepDims: boolean): Tensor {
   }))(x);
 }
 
-/** tfjs-layers' `Masking` with a gradient: stock 4.22 asks for that of a comparison. */
+/** Gives `Masking` of tfjs-layers a gradient. tfjs-layers 4.22 would need that of a comparison. */
 const withOwnMask: (Base: LayerClass) => LayerClass = derivingOnce(
   (Base) =>
     class Masking extends Base {
@@ -212,7 +213,7 @@ const withOwnMask: (Base: LayerClass) => LayerClass = derivingOnce(
     },
 );
 
-/** `GlobalAveragePooling1D` over the steps that count. */
+/** Makes `GlobalAveragePooling1D` average over the steps that the mask keeps. */
 export const withMaskedAverage: (Base: LayerClass) => LayerClass = derivingOnce(
   (Base) =>
     class GlobalAveragePooling1D extends Base {

@@ -22,12 +22,12 @@ abstract class OfTwo extends layers.Layer {
   }
 
   override computeMask(): Tensor {
-    // None: tfjs-layers takes null for it, too.
+    // No mask. tfjs-layers accepts null for it.
     return null as unknown as Tensor;
   }
 }
 
-/** Keras' `Subtract`, which tfjs-layers 4.22 lacks: the first input less the second. */
+/** Keras' `Subtract`, which tfjs-layers 4.22 lacks: the first input minus the second. */
 export class Subtract extends OfTwo {
   static readonly className = "Subtract";
 
@@ -36,7 +36,7 @@ export class Subtract extends OfTwo {
   }
 }
 
-/** Adds a scaled residual: the first input and `scale` times the second. Of Keras' InceptionResNetV2. */
+/** Adds a scaled residual: the first input plus `scale` times the second. From Keras' InceptionResNetV2. */
 export class CustomScaleLayer extends OfTwo {
   static readonly className = "CustomScaleLayer";
   readonly #scale: number;

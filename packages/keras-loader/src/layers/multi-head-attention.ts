@@ -19,7 +19,7 @@ import { type LayerShape, OwnLayer } from "./own-layer.js";
 
 type Args = Readonly<Record<string, unknown>>;
 
-/** Of attention in heads: a query, a value, perhaps a key, and perhaps a mask among its inputs, in the order that `inputRoles` tells. */
+/** Inputs of multi-head attention: a query, a value, and optionally a key and a mask, in the order of `inputRoles`. */
 interface Roles<T> {
   readonly query: T;
   readonly value: T;
@@ -28,7 +28,8 @@ interface Roles<T> {
 }
 
 /**
- * Keras' `MultiHeadAttention` along the axis before the last: queries, keys and values projected into heads, attended to, and projected back.
+ * Keras' `MultiHeadAttention` along the second to last axis. Queries, keys and values are projected into heads,
+ * attention runs in each, and the result is projected back.
  */
 export class MultiHeadAttention extends OwnLayer {
   static readonly className: string = "MultiHeadAttention";
@@ -44,7 +45,7 @@ export class MultiHeadAttention extends OwnLayer {
     return this.args["numHeads"] as number;
   }
 
-  /** Heads that the keys and values are projected into, each of which serves as many of the queries'. */
+  /** Number of heads for keys and values. Each serves the same number of query heads. */
   protected get keyHeads(): number {
     return this.heads;
   }
@@ -105,7 +106,10 @@ export class MultiHeadAttention extends OwnLayer {
     return { ...super.getConfig(), ...(this.args as serialization.ConfigDict) };
   }
 
-  /** Where Keras 3 has an op of its own for attention, a low number takes the place of a masked score, which then has no gradient; else it is added. */
+  /**
+   * If Keras 3 has its own op for attention, a low number replaces a masked score, which then has no gradient.
+   * Otherwise it is added.
+   */
   #weigh(scores: Tensor, mask: Mask): Tensor {
     const isOfKeras3 = "seed" in this.args;
     const isReplaced = mask !== undefined && isOfKeras3 && !this.args["dropout"] && !this.#returnsScores;
@@ -120,7 +124,7 @@ export class MultiHeadAttention extends OwnLayer {
     return this.args["returnAttentionScores"] === true;
   }
 
-  /** `[batch, from, to]`, 1 where a value counts for a query. */
+  /** `[batch, from, to]`, 1 if a value is visible to a query. */
   #keptOf(masks: readonly Mask[], given: Mask, [, , from, to]: readonly number[]): Mask {
     const { query, value, key } = this.#byRole(
       [...spreadInputs(masks, this.#indices), ...Array<Mask>(4)].slice(0, 4),
@@ -149,7 +153,7 @@ export class MultiHeadAttention extends OwnLayer {
     if (times === 1) return x;
     const [batch, length, heads, dim] = x.shape as [number, number, number, number];
     const one = expandDims(x, 3);
-    // The gradient of tiling ends at four dimensions.
+    // The gradient of tiling supports at most four dimensions.
     return reshape(concat(Array<Tensor>(times).fill(one), 3), [batch, length, heads * times, dim]);
   }
 
@@ -170,7 +174,7 @@ export class MultiHeadAttention extends OwnLayer {
   }
 }
 
-/** Keras 3's `GroupQueryAttention`: each head of keys and values serves several of queries. */
+/** Keras 3's `GroupQueryAttention`: each head of keys and values serves several query heads. */
 export class GroupQueryAttention extends MultiHeadAttention {
   static override readonly className = "GroupQueryAttention";
 
@@ -194,7 +198,7 @@ interface Projection {
   readonly bias: LayerVariable | undefined;
 }
 
-/** `[batch, length, width]` into heads: `[batch, length, heads, dim]`. */
+/** Projects `[batch, length, width]` into heads: `[batch, length, heads, dim]`. */
 function project(x: Tensor, { kernel, bias }: Projection): Tensor {
   const projected = contract("bld,dhe->blhe", x, kernel.read());
   return bias === undefined ? projected : add(projected, bias.read());

@@ -28,7 +28,8 @@ import { transposedSize } from "./transposed-convolutions.js";
 type Args = Readonly<Record<string, unknown>>;
 
 /**
- * A convolution along one axis that tfjs-layers 4.22 lacks. It is one along two axes of which the first has size 1: the kernels of tfjs are of two axes.
+ * A convolution along one axis that tfjs-layers 4.22 lacks. It runs as a two-dimensional one whose first axis has size
+ * 1, because the kernels of TensorFlow.js are two-dimensional.
  */
 abstract class NarrowConvolution extends OwnLayer {
   protected readonly args: Args;
@@ -53,7 +54,7 @@ abstract class NarrowConvolution extends OwnLayer {
     this.#activation = readActivation(args["activation"]);
   }
 
-  /** Adds the kernels for so many input channels; returns how many there are of output. */
+  /** Adds the kernels for a number of input channels. Returns the number of output channels. */
   protected abstract addKernels(channels: number): number;
   /** Convolves `[batch, 1, length, channels]`. */
   protected abstract convolve(x: Tensor): Tensor;
@@ -106,7 +107,7 @@ abstract class NarrowConvolution extends OwnLayer {
     return { ...super.getConfig(), ...(this.args as serialization.ConfigDict) };
   }
 
-  /** tfjs pads what is causal here, before it convolves. */
+  /** Causal padding is added here before the convolution. */
   protected get corePadding(): "same" | "valid" {
     return this.padding === "same" ? "same" : "valid";
   }

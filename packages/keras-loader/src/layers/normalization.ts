@@ -14,31 +14,37 @@ import {
 } from "@tensorflow/tfjs-core";
 import { initializers, type LayerVariable, layers } from "@tensorflow/tfjs-layers";
 
-/** Keras' `backend.epsilon()`: what the deviation is never taken below. */
+/** Keras' `backend.epsilon()`, the lower bound of the deviation. */
 const epsilon = 1e-7;
 
-/** What {@link Normalization} is made with: Keras' arguments by their tfjs names. */
+/** Arguments of {@link Normalization}: those of Keras in camel case. */
 export interface NormalizationArgs {
+  /** Name of the layer. */
   readonly name?: string;
-  /** The axes that keep statistics of their own; null for one mean and variance over all. Default -1. */
+  /** Axes with separate statistics. null means one mean and variance for everything. Default: -1. */
   readonly axis?: number | readonly number[] | null;
-  /** Known means and variances, one per position of `axis`; both or neither. Without them they are weights, 0 and 1 at first. */
+  /**
+   * Known means, one for each position of `axis`. Give both mean and variance, or neither. Without them they are
+   * weights, initially 0 and 1.
+   */
   readonly mean?: number | readonly number[] | null;
+  /** Known variances, one for each position of `axis`. */
   readonly variance?: number | readonly number[] | null;
-  /** Undo the normalisation instead: mean + input × deviation. Default false. */
+  /** Whether to invert the normalization: mean + input × deviation. Default: false. */
   readonly invert?: boolean;
 }
 
 /**
  * Keras' preprocessing layer `Normalization`, which tfjs-layers 4.22 lacks: (input − mean) / max(√variance, 1e-7).
  *
- * Its weights, none trainable, are Keras' own in Keras' order, `mean`, `variance` and the scalar `count`, so that a parameter count and
- * `setWeights` agree with Keras. There is no `adapt`: set the weights, or give mean and variance.
+ * Its non-trainable weights are those of Keras in the same order, `mean`, `variance` and the scalar `count`, so that
+ * parameter counts and `setWeights` agree with Keras. There is no `adapt`: set the weights, or pass mean and variance.
  *
  * @example
  * new Normalization({ mean: [3, 2], variance: [4, 1] }).apply(tf.tensor2d([[5, 2]])); // [[1, 0]]
  */
 export class Normalization extends layers.Layer {
+  /** Name of the class in topologies. */
   static readonly className = "Normalization";
   readonly #axis: readonly number[];
   readonly #given:
@@ -64,6 +70,7 @@ export class Normalization extends layers.Layer {
     this.supportsMasking = true;
   }
 
+  /** Creates the weights. */
   override build(inputShape: (number | null)[] | (number | null)[][]): void {
     const shape = (Array.isArray(inputShape[0]) ? inputShape[0] : inputShape) as (number | null)[];
     const kept = new Set(this.#axis.map((axis) => (axis < 0 ? axis + shape.length : axis)));
@@ -86,6 +93,7 @@ export class Normalization extends layers.Layer {
     super.build(inputShape);
   }
 
+  /** Normalizes the input. */
   override call(inputs: Tensor | Tensor[]): Tensor {
     return tidy(() => {
       const input = (Array.isArray(inputs) ? inputs[0] : inputs) as Tensor;
@@ -95,6 +103,7 @@ export class Normalization extends layers.Layer {
     });
   }
 
+  /** Returns the arguments of the layer. */
   override getConfig(): serialization.ConfigDict {
     const { mean = null, variance = null } = this.#given ?? {};
     const own = { axis: [...this.#axis], mean, variance, invert: this.#invert } as serialization.ConfigDict;

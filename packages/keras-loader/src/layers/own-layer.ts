@@ -1,43 +1,43 @@
 import type { Tensor } from "@tensorflow/tfjs-core";
 import { type LayerVariable, layers } from "@tensorflow/tfjs-layers";
 
-/** A shape as tfjs-layers has it: null where the size is not known. */
+/** A shape in tfjs-layers. null means an unknown size. */
 export type LayerShape = (number | null)[];
 
-/** What a layer is called with besides its inputs. */
+/** Call options of a layer besides its inputs. */
 export interface CallOptions {
   readonly training?: unknown;
   readonly mask?: unknown;
 }
 
-/** What initialises, regularises and constrains one weight of a layer, as a topology writes it or as it was made. */
+/** Initializer, regularizer and constraint of a weight, as in a topology or as objects. */
 export interface WeightOptions {
   readonly initializer?: unknown;
   readonly regularizer?: unknown;
   readonly constraint?: unknown;
 }
 
-/** What tfjs-layers makes of weight options. */
+/** These options as objects of tfjs-layers. */
 interface ReadOptions {
   readonly kernelInitializer: never;
   readonly kernelRegularizer: never;
   readonly kernelConstraint: never;
 }
 
-/** A layer that this package supplies, with what all of them need. */
+/** Base class of layers that this package supplies. */
 export abstract class OwnLayer extends layers.Layer {
   constructor(args: object = {}) {
     super(args as ConstructorParameters<typeof layers.Layer>[0]);
   }
 
-  /** Adds a weight whose options a topology wrote, read as tfjs-layers reads those of its own layers. */
+  /** Adds a weight with options from a topology, which tfjs-layers parses as for its own layers. */
   protected addOwnWeight(
     name: string,
     shape: number[],
     { initializer, regularizer, constraint }: WeightOptions,
     otherwise: "glorotUniform" | "zeros" | "ones",
   ): LayerVariable {
-    // Nothing of tfjs-layers that reads these is public, but a layer that has them.
+    // tfjs-layers exports no parser for these, so a layer that has such options parses them.
     const read = layers.dense({
       units: 1,
       kernelInitializer: (initializer ?? otherwise) as never,
@@ -49,12 +49,12 @@ export abstract class OwnLayer extends layers.Layer {
   }
 }
 
-/** An activation as tfjs-layers has made it. */
+/** An activation made by tfjs-layers. */
 export interface Activation {
   apply(x: Tensor): Tensor;
 }
 
-/** Returns the activation that a topology names, read as tfjs-layers reads those of its own layers; undefined for none. */
+/** Returns the activation of a topology, which tfjs-layers parses as for its own layers. Undefined if there is none. */
 export function readActivation(activation: unknown): Activation | undefined {
   if (activation === undefined || activation === null) return undefined;
   return (layers.activation({ activation: activation as never }) as unknown as { readonly activation: Activation })
@@ -71,13 +71,13 @@ export function firstShape(shape: LayerShape | LayerShape[]): LayerShape {
   return (Array.isArray(shape[0]) ? shape[0] : shape) as LayerShape;
 }
 
-/** Returns one number for each of `count` axes, of one for all or of a list. */
+/** Returns one number for each of `count` axes, given one for all or a list. */
 export function sizesOf(value: unknown, count: number, otherwise = 1): number[] {
   if (Array.isArray(value)) return value as number[];
   return Array.from({ length: count }, () => (typeof value === "number" ? value : otherwise));
 }
 
-/** Returns the order of axes that puts the channels last, and the one that puts them first again. */
+/** Returns the axis order that moves the channels last, and the one that moves them back. */
 export function channelOrders(rank: number): { readonly toLast: number[]; readonly toFirst: number[] } {
   const spatial = Array.from({ length: rank - 2 }, (_, i) => i + 2);
   return { toLast: [0, ...spatial, 1], toFirst: [0, rank - 1, ...spatial.map((axis) => axis - 1)] };

@@ -14,7 +14,7 @@ import { type CallOptions, firstInput, firstShape, type LayerShape, OwnLayer } f
 
 type Args = Readonly<Record<string, unknown>>;
 
-/** Keras' `Discretization`: which of the ranges between given boundaries a number is in. */
+/** Keras' `Discretization`: the index of the range between given boundaries that contains a number. */
 export class Discretization extends OwnLayer {
   static readonly className = "Discretization";
   readonly #args: Args;
@@ -25,7 +25,7 @@ export class Discretization extends OwnLayer {
     super(args);
     this.#args = args;
     this.#boundaries = (args["binBoundaries"] as readonly number[] | null | undefined) ?? [];
-    // A word of two parts is in the case of tfjs-layers.
+    // Values with two words are in camel case.
     this.#mode = (args["outputMode"] as EncodingMode | undefined) ?? "int";
   }
 
@@ -55,8 +55,8 @@ export class Discretization extends OwnLayer {
 }
 
 /**
- * Keras' `ActivityRegularization`: lets its input through, and adds to the loss the sum of its magnitudes and squares. tfjs-layers has no such losses; the
- * gradients are those of the loss with it, the loss that is told is without.
+ * Keras' `ActivityRegularization`: passes its input on, and adds the sum of its magnitudes and squares to the loss.
+ * tfjs-layers has no such losses. Gradients include the penalty, but the reported loss does not.
  */
 export class ActivityRegularization extends OwnLayer {
   static readonly className = "ActivityRegularization";

@@ -6,8 +6,8 @@ import type { CallOptions } from "./own-layer.js";
 type Value = Tensor | Tensor[] | SymbolicTensor | SymbolicTensor[];
 
 /**
- * A recurrent class that writes its initial state into arguments of its own. tfjs-layers 4.22 writes it into the arguments that the whole
- * model's execution shares, so that every recurrent layer after one with an initial state starts from that state, too.
+ * Makes a recurrent class store its initial state in its own arguments. tfjs-layers 4.22 stores it in arguments shared
+ * by the whole execution, so every later recurrent layer starts from that state as well.
  */
 export const withOwnArguments: (Base: LayerClass) => LayerClass = derivingOnce(
   (Base) =>
@@ -18,7 +18,7 @@ export const withOwnArguments: (Base: LayerClass) => LayerClass = derivingOnce(
     },
 );
 
-/** The members of tfjs-layers' `GRUCell` that this one reads and sets. */
+/** Members of tfjs-layers' `GRUCell` that are read and set here. */
 interface Cell {
   readonly units: number;
   readonly useBias: boolean;
@@ -38,8 +38,8 @@ interface Cell {
 }
 
 /**
- * Keras' `GRUCell` with `reset_after`, its default, which tfjs-layers 4.22 refuses: the gate resets what the recurrent kernel has made of the state, so that
- * there are two biases.
+ * Adds Keras' default `reset_after` to `GRUCell`, which tfjs-layers 4.22 does not support. The gate resets the product
+ * of the recurrent kernel and the state, so there are two biases.
  */
 export const withResetAfter: (Base: LayerClass) => LayerClass = derivingOnce(
   (Base) =>
@@ -96,12 +96,12 @@ export const withResetAfter: (Base: LayerClass) => LayerClass = derivingOnce(
     },
 );
 
-/** One mask for all steps of a sequence, which the layer disposes of before the next. */
+/** One mask for all steps of a sequence. The layer disposes of it before the next sequence. */
 function keptMask(x: Tensor, rate: number, training: unknown): Tensor | null {
   return training === true && rate > 0 ? keep(dropout(onesLike(x), rate)) : null;
 }
 
-/** Keras' `GRU` with `reset_after`: tfjs-layers' own round such a cell. */
+/** Keras' `GRU` with `reset_after`: the GRU of tfjs-layers around such a cell. */
 export const withResetAfterCell: (Base: LayerClass) => LayerClass = derivingOnce(
   (Base) =>
     class GRU extends withOwnArguments(Base) {

@@ -14,7 +14,7 @@ import { channelOrders, firstInput, firstShape, type LayerShape, OwnLayer, sizes
 
 type Sides = readonly (readonly [number, number])[];
 
-/** What is cut off or put on at both sides of each axis between the batch and the channels. */
+/** Cropping or padding at both sides of each axis between the batch and the channels. */
 abstract class AtSides extends OwnLayer {
   protected readonly sides: Sides;
   readonly #field: string;
@@ -30,7 +30,7 @@ abstract class AtSides extends OwnLayer {
     this.sides = list.map((side) => (Array.isArray(side) ? (side as [number, number]) : [Number(side), Number(side)]));
   }
 
-  /** By axis of the input. */
+  /** Amounts by axis of the input. */
   protected get byAxis(): Sides {
     const none = [0, 0] as const;
     return this.#isFirst ? [none, none, ...this.sides] : [none, ...this.sides, none];
@@ -169,7 +169,10 @@ export class UpSampling3D extends UpSampling {
   }
 }
 
-/** Keras' `UpSampling2D`, also with weights between neighbours: those of tfjs-layers 4.22 are others, and its gradients of other factors than 2, too. */
+/**
+ * Keras' `UpSampling2D`, including interpolation between neighbours. tfjs-layers 4.22 uses other weights, and its
+ * gradients differ for factors other than 2.
+ */
 export class UpSampling2D extends UpSampling {
   static readonly className = "UpSampling2D";
   readonly #interpolation: string;

@@ -2,8 +2,8 @@ import { derivingOnce, type LayerClass } from "./layer-class.js";
 import { firstShape, type LayerShape } from "./own-layer.js";
 
 /**
- * tfjs-layers' own Reshape, which knows what -1 stands for: stock 4.22 takes a batch that is not known for a size that is not known, and says so of all
- * that follows.
+ * Makes Reshape of tfjs-layers compute the size for -1. tfjs-layers 4.22 treats an unknown batch like an unknown size,
+ * and so all later sizes are unknown.
  */
 export const withKnownSizes: (Base: LayerClass) => LayerClass = derivingOnce(
   (Base) =>

@@ -9,14 +9,14 @@ type Size = readonly [height: number, width: number];
 export const resized = (x: Tensor, size: Size, method: unknown): Tensor =>
   operationNamed("resize").run({ x, size, method }) as Tensor;
 
-/** Cuts the middle out of `[batch, height, width, channels]`. */
+/** Crops the middle of `[batch, height, width, channels]`. */
 function center(x: Tensor, [height, width]: Size): Tensor {
   const [batch, tall, wide, channels] = x.shape as [number, number, number, number];
   const [top, left] = [Math.floor((tall - height) / 2), Math.floor((wide - width) / 2)];
   return slice(x, [0, top, left, 0], [batch, height, width, channels]);
 }
 
-/** Resizes the largest part in the middle of `[batch, height, width, channels]` that has the shape of `size`. */
+/** Resizes the largest central part of `[batch, height, width, channels]` with the aspect ratio of `size`. */
 export function resizeToFill(x: Tensor, size: Size, method: unknown = "bilinear"): Tensor {
   const [, tall, wide] = x.shape as [number, number, number];
   const height = Math.min(tall, Math.floor((wide * size[0]) / size[1]));
@@ -24,7 +24,10 @@ export function resizeToFill(x: Tensor, size: Size, method: unknown = "bilinear"
   return resized(center(x, [height, width]), size, method);
 }
 
-/** A layer whose output has a height and width of its own. tfjs-layers' take one image and no batch, and resize by other weights. */
+/**
+ * A layer with a given output height and width. The layers of tfjs-layers take one image instead of a batch, and use
+ * other interpolation weights.
+ */
 abstract class ToSize extends OwnLayer {
   protected readonly args: Args;
 
@@ -79,7 +82,7 @@ export class Resizing extends ToSize {
   }
 }
 
-/** Keras' `CenterCrop`: the middle of an image, or of what fills it where that is too small. */
+/** Keras' `CenterCrop`: the middle of an image, or the resized image if it is too small. */
 export class CenterCrop extends ToSize {
   static readonly className = "CenterCrop";
 

@@ -20,7 +20,7 @@ import { firstInput, firstShape, type LayerShape, OwnLayer } from "./own-layer.j
 const axesOf = (axis: unknown, rank: number): number[] =>
   ([axis].flat() as number[]).map((each) => (each < 0 ? each + rank : each));
 
-/** Keras' `GroupNormalization`: each sample normalised over groups of channels, then scaled and shifted by channel. */
+/** Keras' `GroupNormalization`: normalizes each sample over groups of channels, then scales and shifts by channel. */
 export class GroupNormalization extends OwnLayer {
   static readonly className = "GroupNormalization";
   readonly #args: Readonly<Record<string, unknown>>;
@@ -81,7 +81,7 @@ export class GroupNormalization extends OwnLayer {
   }
 }
 
-/** Keras' `UnitNormalization`: each sample to a length of 1 along an axis. */
+/** Keras' `UnitNormalization`: scales each sample to length 1 along an axis. */
 export class UnitNormalization extends OwnLayer {
   static readonly className = "UnitNormalization";
   readonly #axis: unknown;

@@ -17,7 +17,7 @@ import {
 } from "@tensorflow/tfjs-core";
 import { type CallOptions, firstInput, OwnLayer } from "./own-layer.js";
 
-/** Drops whole channels in training: `SpatialDropout2D` and `SpatialDropout3D` of Keras. */
+/** Keras' `SpatialDropout2D` and `SpatialDropout3D`: drop whole channels in training. */
 abstract class SpatialDropout extends OwnLayer {
   readonly #rate: number;
   readonly #isFirst: boolean;
@@ -54,7 +54,7 @@ export class SpatialDropout3D extends SpatialDropout {
   static readonly className = "SpatialDropout3D";
 }
 
-/** Keras' `ReLU` with a slope below a threshold, which tfjs-layers 4.22 reads past. */
+/** Keras' `ReLU` with a slope below a threshold, which tfjs-layers 4.22 ignores. */
 export class SlopedReLU extends OwnLayer {
   static readonly className = "ReLU";
   readonly #args: { readonly maxValue: number | null; readonly negativeSlope: number; readonly threshold: number };
@@ -71,7 +71,7 @@ export class SlopedReLU extends OwnLayer {
     return tidy(() => {
       const x = firstInput(inputs);
       const kept = maxValue === null ? x : clipByValue(x, -Infinity, maxValue);
-      // 1 above the threshold, else 0: a choice by a comparison would have no gradient.
+      // 1 above the threshold, otherwise 0. Selecting by a comparison would have no gradient.
       const isAbove = step(sub(x, threshold));
       const below = mul(mul(sub(x, threshold), negativeSlope), sub(1, isAbove));
       return add(mul(kept, isAbove), below);
@@ -83,7 +83,7 @@ export class SlopedReLU extends OwnLayer {
   }
 }
 
-/** Keras' `ELU` with a scale of its own, which tfjs-layers 4.22 refuses. */
+/** Keras' `ELU` with a scale, which tfjs-layers 4.22 does not support. */
 export class ScaledELU extends OwnLayer {
   static readonly className = "ELU";
   readonly #alpha: number;
@@ -103,7 +103,7 @@ export class ScaledELU extends OwnLayer {
   }
 }
 
-/** Keras' `Softmax` along any axis: tfjs has it along the last. */
+/** Keras' `Softmax` along any axis. TensorFlow.js supports only the last. */
 export class SoftmaxAlong extends OwnLayer {
   static readonly className = "Softmax";
   readonly #axis: number;
@@ -118,7 +118,7 @@ export class SoftmaxAlong extends OwnLayer {
     const x = firstInput(inputs);
     const order = Array.from({ length: x.rank }, (_, i) => i);
     const axis = this.#axis < 0 ? this.#axis + x.rank : this.#axis;
-    // Swapping two axes is undone by doing it again.
+    // Swapping the same two axes again restores the order.
     [order[axis], order[x.rank - 1]] = [x.rank - 1, axis];
     return tidy(() => transpose(softmax(transpose(x, order)), order));
   }
@@ -128,7 +128,7 @@ export class SoftmaxAlong extends OwnLayer {
   }
 }
 
-/** Keras 2's `ThresholdedReLU` with a gradient: stock 4.22 asks for that of a comparison. */
+/** Keras 2's `ThresholdedReLU` with a gradient. tfjs-layers 4.22 would need that of a comparison. */
 export class ThresholdedReLU extends OwnLayer {
   static readonly className = "ThresholdedReLU";
   readonly #theta: number;

@@ -1,7 +1,7 @@
 import { add, div, floor, mul, randomUniform, type serialization, type Tensor, tidy } from "@tensorflow/tfjs-core";
 import { initializers, type LayerVariable, layers } from "@tensorflow/tfjs-layers";
 
-/** Of Keras' ConvNeXt: multiplies each channel by a weight of its own, small at first. */
+/** `LayerScale` of Keras' ConvNeXt: multiplies each channel by its own weight, which is small at first. */
 export class LayerScale extends layers.Layer {
   static readonly className = "LayerScale";
   readonly #args: { readonly initValues: number; readonly projectionDim: number };
@@ -29,7 +29,10 @@ export class LayerScale extends layers.Layer {
   }
 }
 
-/** Of Keras' ConvNeXt: in training drops a sample's whole branch with a probability, and scales what is kept. */
+/**
+ * `StochasticDepth` of Keras' ConvNeXt: in training it drops a sample's whole branch with a given probability, and
+ * scales the others.
+ */
 export class StochasticDepth extends layers.Layer {
   static readonly className = "StochasticDepth";
   readonly #rate: number;

@@ -3,7 +3,7 @@ import type { LayerVariable } from "@tensorflow/tfjs-layers";
 import { convolvedSize, type Window } from "./convolve.js";
 import { channelOrders, firstInput, firstShape, type LayerShape } from "./own-layer.js";
 
-/** The members that all of tfjs-layers' convolutions have, as far as they are read here. */
+/** Members of all convolutions of tfjs-layers that are read here. */
 export interface StockConvolution extends Window {
   readonly kernelSize: readonly number[];
   readonly dataFormat: string;
@@ -11,7 +11,10 @@ export interface StockConvolution extends Window {
   readonly bias: LayerVariable | null;
 }
 
-/** Returns the shape of what a convolution makes of its input; `outChannels` tells how many channels of so many. */
+/**
+ * Returns the output shape of a convolution. `outChannels` maps the number of input channels to that of output
+ * channels.
+ */
 export function convolvedShape(
   { kernelSize, dataFormat, padding, strides, dilationRate }: StockConvolution,
   inputShape: LayerShape | LayerShape[],
@@ -26,7 +29,9 @@ export function convolvedShape(
   return [batch as number | null, ...(isFirst ? [channels, ...space] : [...space, channels])];
 }
 
-/** Runs `convolve` on the input with its channels last, and what a convolution does after it: bias, activation, the channels where they were. */
+/**
+ * Runs `convolve` on the input with its channels last, then applies bias and activation and restores the channel order.
+ */
 export function callConvolution(
   { dataFormat, bias, activation }: StockConvolution,
   inputs: Tensor | Tensor[],

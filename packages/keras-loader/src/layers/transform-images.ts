@@ -22,7 +22,7 @@ import {
   where,
 } from "@tensorflow/tfjs-core";
 
-/** What is seen beyond the edges, and between pixels. */
+/** Values beyond the edges and between pixels. */
 export interface TransformOptions {
   readonly fillMode: "reflect" | "wrap" | "constant" | "nearest";
   readonly fillValue: number;
@@ -30,9 +30,9 @@ export interface TransformOptions {
 }
 
 /**
- * Returns images `[batch, height, width, channels]` of which place (x, y) is what was at (a x + b y + c, d x + e y + f): `parts` are these numbers, each
- * `[batch, 1]`. As tfjs's `image.transform` does, which native
- * lacks, and which on cpu makes nothing of all images but the first.
+ * Transforms images `[batch, height, width, channels]`: the output at (x, y) is the input at (a x + b y + c, d x + e y
+ * + f). `parts` are these six numbers, each `[batch, 1]`. Like `image.transform` of TensorFlow.js, which the native
+ * backend lacks, and which on cpu transforms only the first image.
  */
 export function transformImages(x: Tensor, parts: readonly Tensor[], options: TransformOptions): Tensor {
   const [batch, height, width, channels] = x.shape as [number, number, number, number];
@@ -67,7 +67,7 @@ export function transformImages(x: Tensor, parts: readonly Tensor[], options: Tr
 const isWithin = (place: Tensor, size: number): Tensor =>
   logicalAnd(greaterEqual(place, 0), lessEqual(place, size - 1));
 
-/** Where in an image of `size` a place is looked for that may be beyond its edges. */
+/** Returns the place to read for a place that may be beyond the edges of an image of `size`. */
 function insideOf(place: Tensor, size: number, fillMode: TransformOptions["fillMode"]): Tensor {
   if (fillMode === "constant") return place;
   return maximum(0, minimum(fillMode === "nearest" ? place : repeated(place, size, fillMode), size - 1));
@@ -79,7 +79,7 @@ function repeated(place: Tensor, size: number, fillMode: "reflect" | "wrap"): Te
     const within = mod(place, 2 * size);
     return where(less(within, size), within, sub(2 * size - 1, within));
   }
-  // By as many times of the size as of the size less one, as TensorFlow does.
+  // Shifts by multiples of the size, but counts them in units of the size minus one, as TensorFlow does.
   const before = add(place, mul(size, add(floorDiv(neg(place), size - 1), 1)));
   const after = sub(place, mul(size, floorDiv(place, size - 1)));
   return where(less(place, 0), before, where(greater(place, size - 1), after, place));

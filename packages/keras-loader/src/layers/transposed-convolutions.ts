@@ -14,7 +14,7 @@ import type { LayerVariable } from "@tensorflow/tfjs-layers";
 import { derivingOnce, type LayerClass } from "./layer-class.js";
 import { channelOrders, firstInput, firstShape, type LayerShape, sizesOf } from "./own-layer.js";
 
-/** The members of tfjs-layers' transposed convolutions that this one reads. */
+/** Members of tfjs-layers' transposed convolutions that are read here. */
 interface Transposed {
   readonly filters: number;
   readonly kernelSize: number[];
@@ -26,7 +26,9 @@ interface Transposed {
   readonly bias: LayerVariable | null;
 }
 
-/** Returns how long an axis is after a transposed convolution; `outputPadding` is less than 0 where Keras chooses it. */
+/**
+ * Returns the length of an axis after a transposed convolution. A negative `outputPadding` means that Keras chooses it.
+ */
 export function transposedSize(
   size: number,
   kernel: number,
@@ -39,8 +41,9 @@ export function transposedSize(
 }
 
 /**
- * tfjs-layers' `Conv2DTranspose` and `Conv3DTranspose` with Keras' output padding, which stock 4.22 reads past, and in three dimensions with a gradient,
- * which tfjs lacks: there it is a convolution of the input with zeros in between, at the cost of a copy as large as the output for each input channel.
+ * Adds Keras' output padding, which tfjs-layers 4.22 ignores, to `Conv2DTranspose` and `Conv3DTranspose`. The
+ * three-dimensional one also gets a gradient, which TensorFlow.js lacks. It runs as a convolution of the input with
+ * zeros inserted, and needs a copy as large as the output for each input channel.
  */
 export const withOutputPadding: (Base: LayerClass) => LayerClass = derivingOnce(
   (Base) =>
@@ -100,7 +103,7 @@ export const withOutputPadding: (Base: LayerClass) => LayerClass = derivingOnce(
     },
 );
 
-/** A convolution, by the kernel turned round, of the input with zeros between its places. */
+/** Convolves the input, with zeros inserted between its places, with the reversed kernel. */
 function spread3d(x: Tensor, { kernel, kernelSize, strides }: Transposed, sizes: readonly number[]): Tensor {
   let spread = x;
   sizes.forEach((wanted, i) => {

@@ -2,7 +2,7 @@ import * as tfc from "@tensorflow/tfjs-core";
 import type { Shape } from "../layer-note.js";
 import { axisFromFront, numberOf, type Operation } from "./operation.js";
 
-/** An activation of each element, with one number that shapes it. */
+/** An elementwise activation with one numeric parameter. */
 function activation(run: (x: tfc.Tensor, by: number) => tfc.Tensor, parameter: string, otherwise: number): Operation {
   return {
     parameters: ["x", parameter],
@@ -11,10 +11,10 @@ function activation(run: (x: tfc.Tensor, by: number) => tfc.Tensor, parameter: s
   };
 }
 
-/** 1 where an element is more than `by` away from 0, else 0: a choice by a comparison would have no gradient. */
+/** 1 if an element is more than `by` away from 0, otherwise 0. Selecting by a comparison would have no gradient. */
 const isBeyond = (x: tfc.Tensor, by: number): tfc.Tensor => tfc.step(tfc.sub(tfc.abs(x), by));
 
-/** Activations that Keras 3 has beside the common ones. */
+/** Activations of Keras 3 besides the common ones. */
 export const activationFunctions: Readonly<Record<string, Operation>> = {
   celu: activation(
     (x, alpha) => tfc.add(tfc.relu(x), tfc.mul(alpha, tfc.expm1(tfc.div(tfc.minimum(x, 0), alpha)))),
@@ -35,7 +35,7 @@ export const activationFunctions: Readonly<Record<string, Operation>> = {
     },
     shape: ({ x }) => x as Shape,
   },
-  /** The first half of an axis, each element times the sigmoid of its fellow in the second. */
+  /** The first half of an axis, each element times the sigmoid of its counterpart in the second half. */
   glu: {
     parameters: ["x", "axis"],
     run: ({ x, axis }) => {

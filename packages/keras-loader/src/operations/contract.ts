@@ -7,10 +7,10 @@ interface Lettered {
 }
 
 /**
- * Sums products of tensors over the letters of an equation, as numpy's `einsum` does, out of kernels that have gradients: tfjs-core's own `einsum` has
- * none. Letters stand once in an operand; there is no ellipsis.
+ * Sums products of tensors over the letters of an equation, like numpy's `einsum`. It uses kernels that have gradients,
+ * which `einsum` of tfjs-core lacks. A letter may occur once per operand, and an ellipsis is not supported.
  *
- * @throws Error where an equation has an ellipsis or a diagonal
+ * @throws Error if the equation has an ellipsis or a diagonal
  */
 export function contract(equation: string, ...operands: readonly Tensor[]): Tensor {
   const { inputs, output } = subscripts(equation);
@@ -29,14 +29,17 @@ export function contract(equation: string, ...operands: readonly Tensor[]): Tens
   return arrange(sumAway(held, output), output);
 }
 
-/** Returns the letters of each operand, and of the result: where none are given, those that stand once, in order. */
+/**
+ * Returns the letters of each operand and of the result. By default the result has the letters that occur once, in
+ * alphabetical order.
+ */
 export function subscripts(equation: string): { readonly inputs: readonly string[]; readonly output: string } {
   const [left, right] = equation.replaceAll(" ", "").split("->") as [string, string?];
   const once = [...new Set(left.replaceAll(",", ""))].filter((letter) => left.split(letter).length === 2);
   return { inputs: left.split(","), output: right ?? once.sort().join("") };
 }
 
-/** Multiplies two tensors, summed over the letters that both have and nothing later reads. */
+/** Multiplies two tensors, summed over the letters that both have and that are not in `later`. */
 function multiply(first: Lettered, second: Lettered, later: string): Lettered {
   const a = sumAway(first, second.letters + later);
   const b = sumAway(second, first.letters + later);
@@ -50,7 +53,7 @@ function multiply(first: Lettered, second: Lettered, later: string): Lettered {
   const count = (letters: string): number => of(letters).reduce((product, size) => product * size, 1);
   const left = reshape(arrange(a, batch + rows + summed), [count(batch), count(rows), count(summed)]);
   const right = reshape(arrange(b, batch + summed + columns), [count(batch), count(summed), count(columns)]);
-  // A sum over nothing is a product of what is there, which a matrix product of a width of 1 would be, too.
+  // Without summed letters and rows this is an elementwise product, which is the same as a matrix product of width 1.
   const product = summed === "" && rows === "" ? mul(left, right) : matMul(left, right);
   const letters = batch + rows + columns;
   return { tensor: reshape(product, of(letters)), letters };

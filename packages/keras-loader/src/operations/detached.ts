@@ -1,6 +1,6 @@
 import { customGrad, scalar, type Tensor, tidy, zerosLike } from "@tensorflow/tfjs-core";
 
-/** Returns what `make` makes, which the gradient takes for a constant: not made, for all that the tape knows, of any tensor. */
+/** Returns the result of `make` as a constant for the gradient, so that the tape does not see its origin. */
 export function detached(make: () => Tensor): Tensor {
   const constant = customGrad((...args) => ({
     value: make(),

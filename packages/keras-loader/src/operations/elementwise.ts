@@ -10,7 +10,10 @@ type Binary = (a: tfc.Tensor, b: tfc.Tensor) => tfc.Tensor;
 const broadcastShape = (names: readonly string[]) => (args: Arguments) =>
   names.map((name) => shapeOf(args[name])).reduce(broadcastShapes);
 
-/** Returns a tensor of an argument that may be a constant: of the dtype of `like`, as Keras converts the numbers beside a tensor. */
+/**
+ * Converts an argument that may be a constant to a tensor. It gets the dtype of `like`, as Keras converts numbers next
+ * to a tensor.
+ */
 export function tensorOf(value: unknown, like: tfc.Tensor | undefined): tfc.Tensor {
   if (value instanceof tfc.Tensor) return value;
   const dtype = like === undefined || like.dtype === "bool" ? "float32" : like.dtype;
@@ -44,10 +47,10 @@ function binary(run: Binary): Operation {
   };
 }
 
-/** Logical operators take what is not 0 for true. */
+/** Logical operators treat nonzero values as true. */
 const logical = (run: Binary): Operation => binary((a, b) => run(tfc.cast(a, "bool"), tfc.cast(b, "bool")));
 
-/** tfjs-core's `where` asks for a gradient of the condition, which a comparison does not have. */
+/** `where` of tfjs-core asks for a gradient of the condition, which a comparison does not have. */
 function choose(condition: tfc.Tensor, a: tfc.Tensor, b: tfc.Tensor): tfc.Tensor {
   const run = tfc.customGrad((...args) => {
     const [x, y, save] = args as unknown as [tfc.Tensor, tfc.Tensor, tfc.GradSaveFunc];
@@ -63,7 +66,7 @@ function choose(condition: tfc.Tensor, a: tfc.Tensor, b: tfc.Tensor): tfc.Tensor
   return run(a, b);
 }
 
-/** `a / b`, and 0 where `b` is 0. */
+/** `a / b`, and 0 if `b` is 0. */
 function divideNoNan(a: tfc.Tensor, b: tfc.Tensor): tfc.Tensor {
   const shape = broadcastShapes(a.shape, b.shape) as number[];
   const [x, y] = [tfc.broadcastTo(a, shape), tfc.broadcastTo(b, shape)];
@@ -71,7 +74,7 @@ function divideNoNan(a: tfc.Tensor, b: tfc.Tensor): tfc.Tensor {
   return choose(isZero, tfc.zerosLike(x), tfc.div(x, choose(isZero, tfc.onesLike(y), y)));
 }
 
-/** GELU: `x Φ(x)`, or its approximation by tanh. */
+/** GELU: `x Φ(x)`, or its tanh approximation. */
 function gelu(x: tfc.Tensor, isApproximate: boolean): tfc.Tensor {
   const half = tfc.mul(x, 0.5);
   if (!isApproximate) return tfc.mul(half, tfc.add(1, tfc.erf(tfc.mul(x, Math.SQRT1_2))));
@@ -82,7 +85,7 @@ function gelu(x: tfc.Tensor, isApproximate: boolean): tfc.Tensor {
 /** Keras' hard sigmoid: `relu6(x + 3) / 6`. */
 const hardSigmoid = (x: tfc.Tensor): tfc.Tensor => tfc.div(tfc.relu6(tfc.add(x, 3)), 6);
 
-/** Operations that work on each element by itself. */
+/** Elementwise operations. */
 export const elementwise: Readonly<Record<string, Operation>> = {
   add: binary(tfc.add),
   subtract: binary(tfc.sub),
@@ -188,12 +191,12 @@ const dtypes: Readonly<Record<string, tfc.DataType>> = {
   bool: "bool",
 };
 
-/** Returns tfjs's element type for one of Keras'. */
+/** Returns the TensorFlow.js dtype for one of Keras. */
 export function dtypeOf(dtype: unknown): tfc.DataType {
   return (typeof dtype === "string" ? dtypes[dtype] : undefined) ?? "float32";
 }
 
-/** Runs what works along the last axis along another one. */
+/** Runs a function that works along the last axis along another axis. */
 export function alongLast(x: tfc.Tensor, axis: unknown, run: (x: tfc.Tensor) => tfc.Tensor): tfc.Tensor {
   const at = numberOf(axis, -1);
   const from = at < 0 ? at + x.rank : at;

@@ -5,7 +5,9 @@ import { type Arguments, axisFromFront, numberOf, type Operation } from "./opera
 
 const sizeOf = ({ size }: Arguments): [number, number] => size as [number, number];
 
-/** The weights of an axis' elements in each of `size` that come of it, `fill` of a place among them. */
+/**
+ * Interpolation weights from the elements of an axis to each of `size` results. `fill` writes one row, given the place.
+ */
 function weights(from: number, size: number, fill: (place: number, row: number[]) => void): tfc.Tensor2D {
   const rows = Array.from({ length: size }, (_, i) => {
     const row = Array.from({ length: from }, () => 0);
@@ -28,7 +30,10 @@ const bilinearWeights = (from: number, size: number): tfc.Tensor2D =>
     row[above] = (row[above] as number) + place - low;
   });
 
-/** Operations on images (products with the weights of an interpolation, since the gradients of tfjs-core's own are of another), and what else tfjs-core has for a single purpose. */
+/**
+ * Operations on images, as products with interpolation weights, because the gradients of tfjs-core's own operations
+ * differ. Also other operations of tfjs-core for a single purpose.
+ */
 export const images: Readonly<Record<string, Operation>> = {
   resize: {
     parameters: ["x", "size", "method"],

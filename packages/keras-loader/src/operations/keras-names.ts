@@ -1,11 +1,11 @@
 import { ownField } from "../json.js";
 import { operationNamed } from "./operations.js";
 
-/** An operation as a generation of Keras writes it: its parameters by Keras' names, in the order of ours. */
+/** An operation under its name in Keras, with Keras' parameter names in the order of ours. */
 export interface NamedOperation {
   readonly operation: string;
   readonly parameters: readonly string[];
-  /** Takes all its positional arguments as the list that our first parameter is. */
+  /** True if all positional arguments form the list that is our first parameter. */
   readonly isVariadic: boolean;
 }
 
@@ -15,7 +15,7 @@ const x = ["x"] as const;
 const xy = ["x", "y"] as const;
 const input = ["input_tensor", "axis", "keepdims"] as const;
 
-/** TensorFlow's functions as `tf_keras` names them in `TFOpLambda` and `SlicingOpLambda`. */
+/** TensorFlow functions by the names that `tf_keras` writes for `TFOpLambda` and `SlicingOpLambda`. */
 const ofTensorFlow: Names = {
   "__operators__.add": ["add", ...xy],
   "math.add": ["add", ...xy],
@@ -148,7 +148,7 @@ const ofTensorFlow: Names = {
 const x1x2 = ["x1", "x2"] as const;
 const reduced = ["x", "axis", "keepdims"] as const;
 
-/** Classes of `keras.ops`, whose parameters are those of their constructor and of their call. */
+/** Classes of `keras.ops`, with the parameters of their constructor and of their call. */
 const ofKerasOps: Names = {
   Add: ["add", ...x1x2],
   Subtract: ["subtract", ...x1x2],
@@ -277,22 +277,22 @@ const ofKerasOps: Names = {
   Squareplus: ["squareplus", "x", "b"],
 };
 
-/** Parameters that TensorFlow keeps to its older names beside the newer. */
+/** Older parameter names that TensorFlow keeps next to the newer ones. */
 export const olderNames: Readonly<Record<string, string>> = {
   keep_dims: "keepdims",
   reduction_indices: "axis",
   dim: "axis",
 };
 
-/** The names of all functions that can be read: TensorFlow's, and classes of `keras.ops`. */
+/** The names of all supported functions: those of TensorFlow, and classes of `keras.ops`. */
 export const kerasFunctions: readonly string[] = [...Object.keys(ofTensorFlow), ...Object.keys(ofKerasOps)];
 
-/** Returns the operation that TensorFlow's function is; undefined where there is none here. */
+/** Returns the operation of a TensorFlow function. Undefined if there is none. */
 export function tensorFlowOperation(name: string): NamedOperation | undefined {
   return named(ownField(ofTensorFlow, name));
 }
 
-/** Returns the operation that a class of `keras.ops` is; undefined where there is none here. */
+/** Returns the operation of a class of `keras.ops`. Undefined if there is none. */
 export function kerasOperation(className: string): NamedOperation | undefined {
   return named(ownField(ofKerasOps, className));
 }

@@ -2,24 +2,24 @@ import * as tfc from "@tensorflow/tfjs-core";
 import type { Shape } from "../layer-note.js";
 import { type Arguments, type Operation, shapeOf, TensorShape } from "./operation.js";
 
-/** What tensors hold that were made of shapes: nothing else tells it without reading them, which fake mode cannot. */
+/** Values of tensors that were made from shapes. Otherwise they would have to be read, which fake mode cannot do. */
 const known = new WeakMap<tfc.Tensor, readonly number[]>();
 
-/** Has a tensor remembered as made of sizes; returns it. */
+/** Records that a tensor was made from sizes. Returns the tensor. */
 export function withSizes(tensor: tfc.Tensor, sizes: readonly number[]): tfc.Tensor {
   known.set(tensor, sizes);
   return tensor;
 }
 
-/** Returns what a tensor is known to hold; undefined where nobody knows. */
+/** Returns the known values of a tensor. Undefined if they are unknown. */
 export function sizesIn(tensor: tfc.Tensor): readonly number[] | undefined {
   return known.get(tensor);
 }
 
-/** Returns a shape that may be a tensor, or have some among its numbers: null for what nobody knows. */
+/** Returns the sizes of a shape that may be a tensor, or contain tensors. null for unknown sizes. */
 export function givenSizes(shape: unknown): (number | null)[] {
   if (shape instanceof tfc.Tensor) return [...(known.get(shape) ?? Array<null>(shape.size).fill(null))];
-  // Of a tensor that is yet to be only its own size is known.
+  // Only the size of a future tensor is known, not its values.
   if (shape instanceof TensorShape) return Array<null>(shape[0] ?? 1).fill(null);
   const sizes: readonly unknown[] = Array.isArray(shape) ? shape : [shape];
   return sizes.map((size) => (typeof size === "number" ? size : (tensorSize(size) ?? null)));
@@ -42,13 +42,14 @@ function allKnown(shape: unknown): number[] {
   throw new Error("a shape that is computed of values of tensors");
 }
 
-/** Operations on shapes, and with shapes that were made of such. */
+/** Operations on shapes, and with shapes made from them. */
 export const ofSizes: Readonly<Record<string, Operation>> = {
   shape: {
     parameters: ["x"],
     run: ({ x }) => {
       const { shape } = x as tfc.Tensor;
-      // tfjs-layers hands numbers of 32 bits with a point on, and would convert any others, into tensors of which nobody knows.
+      // tfjs-layers passes float32 on unchanged. It would convert other dtypes to new tensors, whose values would be
+      // unknown.
       return withSizes(tfc.tensor1d(shape, "float32"), shape);
     },
     shape: ({ x }: Arguments) => [(x as Shape).length],

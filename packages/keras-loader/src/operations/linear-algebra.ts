@@ -20,7 +20,7 @@ function matMulShape({ x1, x2, transposeA, transposeB }: Arguments): Shape {
   return [...batch, ...(isRow ? [] : [rows ?? null]), ...(isColumn ? [] : [columns ?? null])];
 }
 
-/** numpy's product: a vector on the left is a row, on the right a column, and neither is in the result. */
+/** numpy's product: a vector on the left is a row, on the right a column, and the result has neither axis. */
 function matMul(a: tfc.Tensor, b: tfc.Tensor, transposeA: boolean, transposeB: boolean): tfc.Tensor {
   const left = a.rank === 1 ? tfc.expandDims(a, 0) : a;
   const right = b.rank === 1 ? tfc.expandDims(b, 1) : b;
@@ -29,7 +29,7 @@ function matMul(a: tfc.Tensor, b: tfc.Tensor, transposeA: boolean, transposeB: b
   return gone.length === 0 ? product : tfc.squeeze(product, gone);
 }
 
-/** The letters of two tensors' axes for {@link contract}, those summed over being the same. */
+/** Returns an equation for {@link contract} in which the summed axes of both tensors have the same letters. */
 function letteredAxes(ranks: readonly [number, number], axes: unknown): string {
   const [of1, of2] = ranks;
   const [from, to] = Array.isArray(axes)
@@ -62,7 +62,7 @@ function contractedShape(equation: string, shapes: readonly Shape[]): Shape {
   return [...output].map((letter) => sizes.get(letter) ?? null);
 }
 
-/** A product over axes of two tensors, told as an equation of their ranks. */
+/** A product over axes of two tensors, given as an equation of their ranks. */
 function product(equationOf: (ranks: readonly [number, number], args: Arguments) => string): Operation {
   return {
     parameters: ["x1", "x2", "axes"],
@@ -77,7 +77,7 @@ function product(equationOf: (ranks: readonly [number, number], args: Arguments)
   };
 }
 
-/** Keeps the elements of each matrix of which `isKept` says so; the others become 0. */
+/** Keeps the elements of each matrix for which `isKept` returns true. The others become 0. */
 function triangle(isKept: (beyond: number, diagonal: number) => boolean): Operation {
   return {
     parameters: ["x", "diagonal"],
@@ -106,7 +106,7 @@ export const linearAlgebra: Readonly<Record<string, Operation>> = {
     shape: ({ operands, equation }) => contractedShape(String(equation), (operands as unknown[]).map(shapeOf)),
   },
   tensorDot: product((ranks, { axes }) => letteredAxes(ranks, axes)),
-  /** numpy's: over the last axis of the first and the last but one of the second, or its only one. */
+  /** numpy's product over the last axis of the first and the second to last of the second, or its only axis. */
   dot: product((ranks) => letteredAxes(ranks, [ranks[0] - 1, Math.max(0, ranks[1] - 2)])),
   lowerTriangle: triangle((beyond, diagonal) => beyond <= diagonal),
   upperTriangle: triangle((beyond, diagonal) => beyond >= diagonal),

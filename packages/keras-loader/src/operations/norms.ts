@@ -3,7 +3,7 @@ import type { Shape } from "../layer-note.js";
 import { type Arguments, axesOf, numberOf, type Operation } from "./operation.js";
 import { reducedShape, variance } from "./reductions.js";
 
-/** The order of a norm by numpy's and TensorFlow's names. */
+/** The order of a norm, from the names of numpy and TensorFlow. */
 function orderOf(order: unknown): number {
   if (order === undefined || order === null || order === "euclidean" || order === "fro") return 2;
   if (typeof order === "number") return order;
@@ -16,11 +16,11 @@ function norm(x: tfc.Tensor, order: number, axes: number[], keepDims: boolean): 
   return tfc.pow(tfc.sum(tfc.pow(tfc.abs(x), order), axes, keepDims), 1 / order);
 }
 
-/** Of length 1, where it is longer than `epsilon`: the greater of both is divided by. */
+/** Scales to length 1 if the squared length exceeds `epsilon`. The divisor is the greater of both. */
 const ofLengthOne = (x: tfc.Tensor, axes: number[], epsilon: number): tfc.Tensor =>
   tfc.mul(x, tfc.rsqrt(tfc.maximum(tfc.sum(tfc.square(x), axes, true), epsilon)));
 
-/** Operations that measure tensors along axes, and that scale by what was measured. */
+/** Operations that compute norms along axes, and that scale by them. */
 export const norms: Readonly<Record<string, Operation>> = {
   norm: {
     parameters: ["x", "order", "axis", "keepdims"],
@@ -39,7 +39,7 @@ export const norms: Readonly<Record<string, Operation>> = {
     run: ({ x, axis, order, epsilon }) => {
       const [tensor, by, least] = [x as tfc.Tensor, orderOf(order), numberOf(epsilon, 1e-12)];
       const axes = axesOf(axis ?? -1, tensor.rank);
-      // As Keras has it: the least of the squares for the order 2, of the norm for others.
+      // As in Keras: the lower bound applies to the squares for order 2, and to the norm for others.
       if (by === 2) return ofLengthOne(tensor, axes, least ** 2);
       return tfc.div(tensor, tfc.maximum(norm(tensor, by, axes, true), least));
     },

@@ -1,26 +1,28 @@
 import type { Tensor } from "@tensorflow/tfjs-core";
 import type { Shape } from "../layer-note.js";
 
-/** What an operation is called with, by parameter: tensors, lists of them, and what Keras wrote of the rest. */
+/** Arguments of an operation by parameter: tensors, lists of them, and other values that Keras wrote. */
 export type Arguments = Readonly<Record<string, unknown>>;
 
 /**
- * A function of tensors that Keras writes into a topology: `tf.concat`, `keras.ops.mean`, `x + y`. Its parameters stand in the order in which Keras
- * lists them, the tensors first.
+ * A tensor function that Keras writes in a topology, such as `tf.concat`, `keras.ops.mean` or `x + y`. Parameters are
+ * in Keras' order, tensors first.
  */
 export interface Operation {
   readonly parameters: readonly string[];
   run(args: Arguments): Tensor | Tensor[];
-  /** Shape of the result where each tensor is its {@link TensorShape}; null stands for a size that is not known. */
+  /**
+   * Returns the shape of the result, where each tensor argument is its {@link TensorShape}. null means an unknown size.
+   */
   shape(args: Arguments): Shape | Shape[];
 }
 
-/** Returns a number among the arguments, or what stands for it where it was left out. */
+/** Returns a numeric argument, or its default. */
 export function numberOf(value: unknown, otherwise: number): number {
   return typeof value === "number" ? value : otherwise;
 }
 
-/** Returns axes as a list, each counted from the front of `rank` axes; all of them where none are given. */
+/** Returns axes as a list, each counted from the front of `rank` axes. By default all axes. */
 export function axesOf(value: unknown, rank: number): number[] {
   const axes = value === undefined || value === null ? Array.from({ length: rank }, (_, i) => i) : [value].flat();
   return (axes as number[]).map((axis) => (axis < 0 ? axis + rank : axis));
@@ -44,19 +46,19 @@ export function broadcastShapes(a: Shape, b: Shape): Shape {
   });
 }
 
-/** Returns the product of sizes, null where one is not known. */
+/** Returns the product of sizes, or null if one is unknown. */
 export function countOf(sizes: Shape): number | null {
   return sizes.reduce<number | null>((sum, size) => (sum === null || size === null ? null : sum * size), 1);
 }
 
-/** The shape of a tensor among arguments, as told from a constant, which may be a list of numbers, too. */
+/** The shape of a tensor argument. A separate class, because a constant may also be a list of numbers. */
 export class TensorShape extends Array<number | null> {
   static override get [Symbol.species](): ArrayConstructor {
     return Array;
   }
 }
 
-/** Returns the shape of a tensor, or of a constant: a number or nested lists of them. */
+/** Returns the shape of a tensor, or of a constant: a number or nested lists of numbers. */
 export function shapeOf(value: unknown): Shape {
   if (value instanceof TensorShape) return value;
   return Array.isArray(value) ? [value.length, ...shapeOf(value[0])] : [];

@@ -12,7 +12,7 @@ import { reductions } from "./reductions.js";
 import { reshaping } from "./reshaping.js";
 import { slicing } from "./slicing.js";
 
-/** What each operation is called with, computes, and makes of shapes, by its name in this package. */
+/** All operations by their name in this package. */
 export const operations: Readonly<Record<string, Operation>> = {
   ...elementwise,
   ...activationFunctions,
@@ -27,7 +27,7 @@ export const operations: Readonly<Record<string, Operation>> = {
 };
 
 /**
- * Returns the operation of a name of this package's.
+ * Returns the operation with this name in this package.
  *
  * @throws RematError `KERAS_FUNCTION_UNKNOWN`
  */

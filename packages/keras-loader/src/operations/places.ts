@@ -4,7 +4,7 @@ import { detached } from "./detached.js";
 import { alongLast } from "./elementwise.js";
 import { type Arguments, axisFromFront, numberOf, type Operation, shapeOf } from "./operation.js";
 
-/** Takes, in each row of the last axis, the elements at the places that a tensor of as many rows holds. */
+/** Takes elements from each row of the last axis, at the indices in the same row of `places`. */
 function takeAlongLast(x: tfc.Tensor, places: tfc.Tensor): tfc.Tensor {
   const width = x.shape.at(-1) as number;
   const rows = x.size / width;
@@ -17,7 +17,7 @@ function takeAlongLast(x: tfc.Tensor, places: tfc.Tensor): tfc.Tensor {
 function topK({ x, count, sorted }: Arguments): [tfc.Tensor, tfc.Tensor] {
   const tensor = x as tfc.Tensor;
   const indices = detached(() => tfc.topk(tensor, numberOf(count, 1), sorted !== false).indices);
-  // tfjs-core has no gradient of what it found, but of taking it.
+  // tfjs-core has no gradient for the values that `topk` finds, but has one for taking elements.
   return [takeAlongLast(tensor, indices), indices];
 }
 
@@ -26,7 +26,7 @@ function topKShape({ x, count }: Arguments): [Shape, Shape] {
   return [shape, shape];
 }
 
-/** `x` with its channels in squares of `size`; or squares of `size` in its channels. */
+/** Moves channels to squares of `size`, or squares of `size` to channels. */
 function depth(
   run: (x: tfc.Tensor, sizes: readonly [number, number, number, number], size: number) => tfc.Tensor,
   isInto: boolean,
@@ -49,7 +49,7 @@ function depth(
   };
 }
 
-/** Operations that choose elements by their places or sizes. */
+/** Operations that select elements by index or size. */
 export const ofPlaces: Readonly<Record<string, Operation>> = {
   topK: { parameters: ["x", "count", "sorted"], run: topK, shape: topKShape },
   takeAlongAxis: {

@@ -7,7 +7,7 @@ type Reduce = (x: tfc.Tensor, axes: number[], keepDims: boolean) => tfc.Tensor;
 
 const parameters = ["x", "axis", "keepdims"];
 
-/** Returns the shape of what one number is made of along axes. */
+/** Returns the shape after a reduction along axes. */
 export function reducedShape({ x, axis, keepdims }: Arguments): Shape {
   const shape = x as Shape;
   const gone = new Set(axesOf(axis, shape.length));
@@ -44,11 +44,11 @@ function indexOf(run: (x: tfc.Tensor, axis: number) => tfc.Tensor): Operation {
 
 /** Returns the mean of the squared distances from the mean. */
 export function variance(x: tfc.Tensor, axes: number[], keepDims: boolean): tfc.Tensor {
-  // Not the squared difference, whose gradient in tfjs does not undo the broadcast.
+  // Not `squaredDifference`, whose gradient in TensorFlow.js does not reverse the broadcast.
   return tfc.mean(tfc.square(tfc.sub(x, tfc.mean(x, axes, true))), axes, keepDims);
 }
 
-/** Operations that make one number of the elements along some axes. */
+/** Operations that reduce the elements along some axes to one number. */
 export const reductions: Readonly<Record<string, Operation>> = {
   sum: reduction(tfc.sum),
   mean: reduction(tfc.mean),
@@ -64,7 +64,7 @@ export const reductions: Readonly<Record<string, Operation>> = {
   argmin: indexOf(tfc.argMin),
   cumsum: {
     parameters: ["x", "axis"],
-    // The gradient of a cumulative sum along another axis than the last is wrong in tfjs-core.
+    // The gradient of tfjs-core's cumulative sum is wrong for all axes except for the last.
     run: ({ x, axis }) => alongLast(x as tfc.Tensor, axis ?? 0, (last) => tfc.cumsum(last, last.rank - 1)),
     shape: ({ x }) => x as Shape,
   },

@@ -7,7 +7,7 @@ const tensorIn = ({ x }: Arguments): tfc.Tensor => x as tfc.Tensor;
 const shapeIn = ({ x }: Arguments): Shape => x as Shape;
 const listIn = ({ x }: Arguments): unknown[] => x as unknown[];
 
-/** The order of axes, reversed where none is given. */
+/** The order of axes, reversed by default. */
 const orderOf = (axes: unknown, rank: number): number[] =>
   axes === undefined || axes === null ? axesOf(axes, rank).reverse() : axesOf(axes, rank);
 
@@ -27,7 +27,7 @@ function moved(rank: number, source: unknown, destination: unknown): number[] {
   return order;
 }
 
-/** Puts axes of size 1 in, where they stand in the result. */
+/** Returns the axes of size 1 to insert, as positions in the result. */
 function expandedAxes(axis: unknown, rank: number): number[] {
   const axes = [axis].flat() as number[];
   return axes.map((at) => (at < 0 ? at + rank + axes.length : at)).sort((a, b) => a - b);
@@ -38,7 +38,10 @@ function squeezedAxes(axis: unknown, shape: Shape): number[] {
   return shape.flatMap((size, i) => (size === 1 ? [i] : []));
 }
 
-/** Sizes to reshape to, with what -1 stands for where that is known; a tensor's own size where Keras took it of the tensor. */
+/**
+ * Returns the target sizes with the value of -1, if known. If Keras computed a size from a tensor, it is that tensor's
+ * size.
+ */
 function reshaped(from: Shape, target: unknown): Shape {
   const sizes = givenSizes(target);
   const free = sizes.findIndex((size) => size === -1);
@@ -48,7 +51,7 @@ function reshaped(from: Shape, target: unknown): Shape {
   return sizes.map((size, i) => (i === free ? rest : size));
 }
 
-/** Of `[null, 4, 6] → [-1, 24]` the batch, which is not known either; of `[null, 4, 6] → [null, -1]` 24. */
+/** Returns the unknown batch (null) for `[null, 4, 6] → [-1, 24]`, and 24 for `[null, 4, 6] → [null, -1]`. */
 function restOf(from: Shape, sizes: Shape, free: number): number | null {
   if (free === 0 || sizes[0] !== null || from[0] !== null) return null;
   const [known, all] = [countOf(sizes.filter((_, i) => i > 0 && i !== free)), countOf(from.slice(1))];
@@ -60,7 +63,7 @@ function parts(sections: unknown, size: number | null): number[] {
   return sections as number[];
 }
 
-/** numpy's split takes the places at which to cut, TensorFlow's the sizes of the parts. */
+/** numpy's split takes the places to cut at, TensorFlow's takes the sizes of the parts. */
 function cuts(places: unknown, size: number | null): number[] {
   if (typeof places === "number") return parts(places, size);
   const ends = [...(places as number[]), size ?? 0];
@@ -93,7 +96,7 @@ function permuting(order: (args: Arguments, rank: number) => number[], ...more: 
   };
 }
 
-/** Operations that move elements and compute nothing. */
+/** Operations that move elements without computing. */
 export const reshaping: Readonly<Record<string, Operation>> = {
   reshape: {
     parameters: ["x", "shape"],
@@ -238,7 +241,7 @@ export const reshaping: Readonly<Record<string, Operation>> = {
   },
 };
 
-/** Sizes and repeats of as many axes: what is shorter gets ones in front. */
+/** Pads sizes and repeats with ones in front to the same number of axes. */
 function aligned(shape: Shape, given: unknown): [Shape, number[]] {
   const repeats = [given].flat() as number[];
   const rank = Math.max(shape.length, repeats.length);
@@ -249,7 +252,10 @@ function aligned(shape: Shape, given: unknown): [Shape, number[]] {
   ];
 }
 
-/** Pads by what lies inward of each side, its first element left out where `skipped` is 1. (tfjs-core's own has a gradient that forgets the padding.) */
+/**
+ * Pads with the values next to each side, mirrored. `skipped` leaves out the first of them if it is 1. (The gradient of
+ * tfjs-core's own version ignores the padding.)
+ */
 function mirrored(x: tfc.Tensor, widths: readonly (readonly [number, number])[], skipped: 0 | 1): tfc.Tensor {
   return widths.reduce((padded, [before, after], axis) => {
     if (before === 0 && after === 0) return padded;

@@ -10,10 +10,13 @@ interface Range {
   readonly step: number;
 }
 
-/** Of one axis: a range, one place (the axis goes), a new axis, or as many whole axes as are left over. */
+/** Index for one axis: a range, one place (which removes the axis), a new axis, or all remaining axes. */
 type Item = { readonly range: Range } | { readonly place: number } | "new" | "rest";
 
-/** `x[…]` as numpy reads it, of numbers, slices, None and an ellipsis. Keras 2 writes `{start, stop, step}`, Keras 3 a class for each. */
+/**
+ * `x[…]` with numpy's rules for numbers, slices, None and an ellipsis. Keras 2 writes `{start, stop, step}`, and Keras
+ * 3 a class for each.
+ */
 export const slicing: Readonly<Record<string, Operation>> = {
   getItem: {
     parameters: ["x", "key"],
@@ -25,7 +28,7 @@ export const slicing: Readonly<Record<string, Operation>> = {
     },
     shape: (args: Arguments) => shape(args["x"] as Shape, itemsOf(args)),
   },
-  /** `tf.slice`: where to begin, and how many; -1 is all there are. */
+  /** `tf.slice`: where to begin, and how many. -1 means all. */
   slice: {
     parameters: ["x", "begin", "size"],
     run: ({ x, begin, size }: Arguments) => tfc.slice(x as tfc.Tensor, begin as number[], size as number[]),
@@ -37,7 +40,7 @@ export const slicing: Readonly<Record<string, Operation>> = {
   },
 };
 
-/** What `x[…]` takes of a list. */
+/** The sizes that `x[…]` takes from a list. */
 function sliced(sizes: readonly number[], [item]: readonly Item[]): readonly number[] {
   if (item === undefined || item === "new" || item === "rest") return sizes;
   if ("place" in item) return [sizes.at(item.place) as number];
@@ -69,7 +72,7 @@ function readItem(key: unknown): Item {
   return { range: { start: number(of["start"]), stop: number(of["stop"]), step: number(of["step"]) ?? 1 } };
 }
 
-/** Where a range begins on an axis of `size`, and how many elements it has. */
+/** Start of a range on an axis of `size`, and its number of elements. */
 function extent({ start, stop, step }: Range, size: number): { readonly begin: number; readonly count: number } {
   const place = (at: number | null, otherwise: number): number => {
     const from = at === null ? otherwise : at < 0 ? at + size : at;

@@ -9,14 +9,15 @@ import type { KerasWeights } from "./stored-weights.js";
 import type { FileLayer, WeightedLayer } from "./weighted-layer.js";
 
 /**
- * Gives every weight of a model its value from a file. Where that fails, the model's weights are disposed of: it was just built, and nobody has it.
+ * Assigns every weight of a model its value from a file. If that fails, the model's weights are disposed of, since it
+ * was just built and has no other user.
  *
  * @throws RematError `KERAS_WEIGHTS_…`, naming the file, the layer, and what was expected
  */
 export function assignWeights(model: LayersModel, file: FileLayer, weights: KerasWeights): void {
   try {
     for (const { weight, array } of matchWeights({ layer: model, file }, weights)) {
-      // LayerVariable.write would constrain it, which Keras does after an update only.
+      // LayerVariable.write would apply the constraint, which Keras does only after an update.
       const variable = variableOf(weight);
       const value = array.read(variable.dtype);
       variable.assign(value);

@@ -6,15 +6,15 @@ import type { StoredArray } from "./stored-weights.js";
 /** The first bytes of every HDF5 file. */
 const signature = [0x89, 0x48, 0x44, 0x46, 0x0d, 0x0a, 0x1a, 0x0a];
 
-/** Tells whether bytes are those of an HDF5 file. */
+/** Returns whether bytes are an HDF5 file. */
 export function isHdf5(bytes: Uint8Array): boolean {
   return signature.every((byte, i) => bytes[i] === byte);
 }
 
 /**
- * Opens an HDF5 file, and runs what reads it.
+ * Opens an HDF5 file, and runs `read` on its root.
  *
- * @throws RematError `KERAS_WEIGHTS_FILE` where it is broken or of a kind that is not read
+ * @throws RematError `KERAS_WEIGHTS_FILE` if the file is damaged or of an unsupported kind
  */
 export function readingHdf5<T>(bytes: Uint8Array, from: string, read: (root: Hdf5Object) => T): T {
   return reading(from, () => {
@@ -55,7 +55,7 @@ export function arrayOf(group: Hdf5Object, path: string, name: string, from: str
   };
 }
 
-/** Returns the numbers as tfjs keeps those of a dtype. */
+/** Returns the numbers in the array type that TensorFlow.js uses for a dtype. */
 function valuesOf(array: Hdf5Object, dtype: DataType): Float32Array | Int32Array | Uint8Array {
   const numbers = array.numbers();
   if (dtype === "int32") return Int32Array.from(numbers);
@@ -63,12 +63,12 @@ function valuesOf(array: Hdf5Object, dtype: DataType): Float32Array | Int32Array
   return numbers instanceof Float32Array ? numbers : Float32Array.from(numbers);
 }
 
-/** Returns an attribute, of which Keras writes what is long in parts: `weight_names0`, `weight_names1`, … */
+/** Returns an attribute. Keras splits long ones into `weight_names0`, `weight_names1`, … */
 export function attributeOf({ attrs }: Hdf5Object, name: string): string | readonly string[] | undefined {
   const parts = attrs.has(name) ? [attrs.get(name)] : partsOf(attrs, name);
   if (parts.length === 0) return undefined;
   if (parts.every((part) => typeof part === "string")) return parts.join("");
-  // Of an empty list h5py makes numbers.
+  // h5py writes an empty list as numbers.
   return parts.flat().flatMap((part) => (typeof part === "string" ? [part] : []));
 }
 

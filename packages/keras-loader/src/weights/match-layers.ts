@@ -4,8 +4,9 @@ import type { StoredArray } from "./stored-weights.js";
 import { layersOf, type WeightedLayer, weightsInOrder } from "./weighted-layer.js";
 
 /**
- * Matches weights with what a legacy file holds for each layer of the model: those that are trained first, in Keras' order. Names that Keras has numbered
- * otherwise than the topology are passed over, as Keras does: then the layers that have weights follow one another alike.
+ * Matches weights with the arrays of a legacy file for each layer: trainable weights first, in Keras' order. If Keras
+ * numbered the names differently from the topology, names are ignored, as in Keras. The layers with weights must then
+ * be in the same order.
  */
 export function matchLayers(
   model: WeightedLayer,

@@ -3,8 +3,9 @@ import type { StoredArray } from "./stored-weights.js";
 import { innerLayers, layersOf, type WeightedLayer } from "./weighted-layer.js";
 
 /**
- * Matches weights with arrays whose names begin with those of the layers: with the models round the layer (`inner/dense/kernel`), or without
- * (`dense/kernel`), as tfjs-layers and its converter write them; within a layer they follow one another in Keras' order.
+ * Matches weights with arrays whose names begin with those of the layers, as tfjs-layers and its converter write them:
+ * with the models around the layer (`inner/dense/kernel`), or without (`dense/kernel`). Within a layer they are in
+ * Keras' order.
  */
 export function matchNames(model: WeightedLayer, arrays: readonly StoredArray[]): readonly Match[] {
   const left = new Set(arrays);
@@ -18,7 +19,7 @@ export function matchNames(model: WeightedLayer, arrays: readonly StoredArray[])
       .map((_, i) => `${path.slice(i).join("/")}/`)
       .map((prefix) => [...left].filter(({ name }) => name.startsWith(prefix)))
       .find((candidates) => candidates.length > 0);
-    // Of layers of one name in several models, each in its turn.
+    // Layers with the same name in several models take their arrays in turn.
     const own = (found ?? []).slice(0, layer.weights.length);
     for (const array of own) left.delete(array);
     return matchInOrder(layer, layer.weights, own, path.join("/"));
@@ -26,7 +27,7 @@ export function matchNames(model: WeightedLayer, arrays: readonly StoredArray[])
   return visit(model, []);
 }
 
-/** A model that a wrapper holds. */
+/** Returns models inside a wrapper. */
 function modelsIn(weighted: WeightedLayer): readonly WeightedLayer[] {
   return innerLayers(weighted).flatMap(([, held]) => held.filter((each) => layersOf(each) !== undefined));
 }

@@ -3,19 +3,22 @@ import { absent, type Match, matchInOrder } from "./match.js";
 import type { StoredArray, StoredObject } from "./stored-weights.js";
 import { innerLayers, layersOf, outerWeights, type WeightedLayer } from "./weighted-layer.js";
 
-/** Fields of a layer with layers of which tfjs has the weights in the outer one, in the order of these weights. */
+/** Fields with layers whose weights belong to the outer layer in TensorFlow.js, in the order of these weights. */
 const fieldsInOrder = ["query_dense", "key_dense", "value_dense", "output_dense"];
 
-/** Classes that have another name in Python than in a file. */
+/** Classes whose name in Python differs from that in a file. */
 const namesOfClasses: Readonly<Record<string, string>> = {
   Model: "Functional",
   GroupQueryAttention: "GroupedQueryAttention",
 };
 
-/** What draws random numbers has a state, which is no weight. */
+/** Random generators have a state that is not a weight. */
 const isGenerator = (field: string): boolean => /generator$/.test(field);
 
-/** Matches weights with what Keras 3 saves: objects by the fields of others, and in a list by their classes, numbered. */
+/**
+ * Matches weights with a Keras 3 file, in which objects are stored by field name, or in a list by class name and
+ * number.
+ */
 export function matchObjects(weighted: WeightedLayer, object: StoredObject, path: string): readonly Match[] {
   const layers = layersOf(weighted);
   if (layers !== undefined) return matchList(layers, object.objects.get("layers"), joined(path, "layers"));
@@ -23,7 +26,7 @@ export function matchObjects(weighted: WeightedLayer, object: StoredObject, path
   const fields = new Set(inner.map(([field]) => field));
   const weights = outerWeights(weighted);
   const arrays = arraysOf(object, fields);
-  // A wrapper that has a weight of its layer as a field, too, saves it twice: those come first.
+  // A wrapper that also has a weight of its layer as a field saves it twice, with these copies first.
   const twice = inner.length === 0 ? 0 : Math.max(0, arrays.length - weights.length);
   const own = matchInOrder(weighted.layer, weights, arrays.slice(twice), path);
   const ofInner = inner.flatMap(([field, held]) => {
@@ -53,7 +56,7 @@ function matchOne(weighted: WeightedLayer, object: StoredObject | undefined, pat
   return matchObjects(weighted, object, path);
 }
 
-/** Keras' `to_snake_case` of a class' name. */
+/** Keras' `to_snake_case` of a class name. */
 function fieldName({ file: { className } }: WeightedLayer): string {
   return (ownField(namesOfClasses, className) ?? className)
     .replace(/\W+/g, "")
@@ -62,7 +65,7 @@ function fieldName({ file: { className } }: WeightedLayer): string {
     .toLowerCase();
 }
 
-/** The arrays of an object and of all in it, but for the fields that are matched by themselves. */
+/** Returns the arrays of an object and its nested objects, except for fields that are matched separately. */
 function arraysOf({ arrays, objects }: StoredObject, except: ReadonlySet<string>): readonly StoredArray[] {
   const place = (field: string): number => fieldsInOrder.indexOf(field.replace(/^_/, ""));
   const inner = [...objects]

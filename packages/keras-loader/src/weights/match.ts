@@ -5,14 +5,14 @@ import { label, showShapes } from "../layer-note.js";
 import type { Layer } from "../layers/layer-class.js";
 import type { StoredArray } from "./stored-weights.js";
 
-/** A weight of the model, and the array of the file that is its value. */
+/** A weight of the model, and the array of the file with its value. */
 export interface Match {
   readonly weight: LayerVariable;
   readonly array: StoredArray;
 }
 
 /**
- * Matches the weights of a layer with the arrays that the file has for it, in this order.
+ * Matches the weights of a layer with its arrays in the file, in this order.
  *
  * @throws RematError `KERAS_WEIGHTS_ABSENT`, `KERAS_WEIGHTS_SHAPE`, naming the layer
  */
@@ -40,7 +40,7 @@ export function matchInOrder(
   });
 }
 
-/** Returns the error for a layer of which a file has nothing. */
+/** Returns the error for a layer without arrays in the file. */
 export function absent(layer: Layer, path: string): RematError {
   return new RematError(
     "KERAS_WEIGHTS_ABSENT",

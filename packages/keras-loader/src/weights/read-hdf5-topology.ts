@@ -2,9 +2,10 @@ import { parseJsonText, RematError } from "@remat/trace";
 import { attributeOf, readingHdf5 } from "./hdf5-file.js";
 
 /**
- * Reads the model of a legacy HDF5 file (`model.save("model.h5")`), and how it is compiled, as `loadKerasModel` takes it; no weights.
+ * Reads the model and its training configuration from a legacy HDF5 file (`model.save("model.h5")`), without weights.
+ * Pass the result to `loadKerasModel`.
  *
- * @throws RematError `KERAS_NO_TOPOLOGY` where the file has weights alone, `KERAS_WEIGHTS_FILE` where it cannot be read
+ * @throws RematError `KERAS_NO_TOPOLOGY` if the file has only weights, `KERAS_WEIGHTS_FILE` if it cannot be read
  */
 export function readHdf5Topology(bytes: Uint8Array): object {
   return readingHdf5(bytes, "the HDF5 file", (root) => {

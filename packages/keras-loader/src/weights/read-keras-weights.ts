@@ -5,8 +5,8 @@ import { arrayOf, attributeOf, groupsOf, isHdf5, readingHdf5 } from "./hdf5-file
 import type { KerasWeights, StoredArray, StoredObject } from "./stored-weights.js";
 
 /**
- * Reads which weights a file of Keras has: a `.keras` archive, a `.weights.h5`, or a legacy `.h5` with or without the model. Their values are read when a
- * model is given them.
+ * Reads the list of weights in a Keras file: a `.keras` archive, a `.weights.h5`, or a legacy `.h5` with or without the
+ * model. Values are read when they are assigned to a model.
  *
  * @throws RematError `KERAS_WEIGHTS_FILE`, `KERAS_ARCHIVE`
  * @example
@@ -50,10 +50,10 @@ function readLayers(
   );
 }
 
-/** Keras nests no deeper: a group that is in itself would have no end. */
+/** Maximum nesting depth in Keras files. A group that contains itself would have no end. */
 const mostDepth = 100;
 
-/** What an optimizer keeps is left out. */
+/** Reads a group without optimizer state. */
 function readObject(
   group: Hdf5Object,
   path: string,

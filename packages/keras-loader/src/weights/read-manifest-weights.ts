@@ -3,15 +3,17 @@ import { cast, type DataType, io, type Tensor } from "@tensorflow/tfjs-core";
 import { isObject } from "../json.js";
 import type { KerasWeights, StoredArray } from "./stored-weights.js";
 
-/** One group of a manifest: its arrays lie one after another in the files, put together. */
+/** One group of a manifest. Its arrays follow each other in its concatenated files. */
 export interface WeightsGroup {
+  /** Paths of the files. */
   readonly paths: readonly string[];
+  /** The weights in the group, in order. */
   readonly weights: readonly io.WeightsManifestEntry[];
-  /** Bytes of the weights together, which is what the files have. */
+  /** Total size of the weights, and so of the files, in bytes. */
   readonly bytes: number;
 }
 
-/** Bytes of one number. */
+/** Bytes per number. */
 const numberBytes: Readonly<Record<string, number>> = {
   float32: 4,
   int32: 4,
@@ -22,10 +24,10 @@ const numberBytes: Readonly<Record<string, number>> = {
 };
 
 /**
- * Returns the groups of weight files that a `model.json` of tfjs-layers names; none where it has no manifest. Names, shapes and dtypes are checked: nothing
- * is allocated by what a manifest claims.
+ * Returns the groups of weight files in a tfjs-layers `model.json`. Empty without a manifest. Names, shapes and dtypes
+ * are checked, so no allocation depends on unchecked values.
  *
- * @throws RematError `KERAS_WEIGHTS_FILE` for one that is no manifest
+ * @throws RematError `KERAS_WEIGHTS_FILE` for an invalid manifest
  */
 export function weightsManifest(modelJson: object): readonly WeightsGroup[] {
   const { weightsManifest: groups = [] } = modelJson as { readonly weightsManifest?: unknown };
@@ -40,7 +42,7 @@ export function weightsManifest(modelJson: object): readonly WeightsGroup[] {
   }));
 }
 
-/** A text that is shown of what a file has. */
+/** Returns a short text of a value in the file, for messages. */
 const excerpt = (value: unknown): string => (JSON.stringify(value) ?? "undefined").slice(0, 80);
 
 function refusal(what: string): RematError {
@@ -67,9 +69,10 @@ function checkedEntry(entry: unknown, i: number): io.WeightsManifestEntry {
 }
 
 /**
- * Reads which weights a `model.json` of tfjs-layers has; `read` returns the bytes of a file that it names.
+ * Reads the list of weights in a tfjs-layers `model.json`.
  *
- * @throws RematError `KERAS_WEIGHTS_FILE` where a file is shorter or longer than the manifest says
+ * @param read returns the bytes of a file of the manifest
+ * @throws RematError `KERAS_WEIGHTS_FILE` if a file is shorter or longer than the manifest declares
  * @example
  * const weights = readManifestWeights(modelJson, (path) => readFileSync(join(folder, path)));
  * const model = loadKerasModel(modelJson, { weights });

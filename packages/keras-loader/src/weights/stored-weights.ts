@@ -1,37 +1,44 @@
 import type { DataType, Tensor } from "@tensorflow/tfjs-core";
 
-/** One array of a file with weights, whose values are read where they are asked for. */
+/** One array of a weight file. Its values are read on demand. */
 export interface StoredArray {
-  /** Where it stands in the file. */
+  /** Name or path in the file. */
   readonly name: string;
+  /** Shape of the array. */
   readonly shape: readonly number[];
-  /** @throws RematError `KERAS_WEIGHTS_FILE` */
+  /**
+   * Reads the values as a new tensor.
+   *
+   * @throws RematError `KERAS_WEIGHTS_FILE`
+   */
   read(dtype: DataType): Tensor;
 }
 
-/** What a file holds of one object of Keras': the arrays of its own, and those of the objects in it by the names of their fields. */
+/** Weights of one Keras object: its own arrays, and nested objects by field name. */
 export interface StoredObject {
+  /** Arrays of the object itself. */
   readonly arrays: readonly StoredArray[];
+  /** Nested objects by field name. */
   readonly objects: ReadonlyMap<string, StoredObject>;
 }
 
-/** The weights of a file, as far as it says whose they are. */
+/** The weights of a file, in one of three layouts. */
 export type KerasWeights = {
-  /** The file, for messages. */
+  /** Description of the file, for messages. */
   readonly from: string;
 } & (
   | {
-      /** By the objects that hold them, as Keras 3 writes `.keras` and `.weights.h5`. */
+      /** By Keras object, as Keras 3 writes `.keras` and `.weights.h5`. */
       readonly layout: "objects";
       readonly root: StoredObject;
     }
   | {
-      /** By the model's layers, in their order, as legacy HDF5 files have it. */
+      /** By layer, in the order of the model, as in legacy HDF5 files. */
       readonly layout: "layers";
       readonly layers: ReadonlyMap<string, readonly StoredArray[]>;
     }
   | {
-      /** By names that begin with a layer's, as tfjs-layers has it. */
+      /** By name, which begins with that of the layer, as in tfjs-layers. */
       readonly layout: "names";
       readonly arrays: readonly StoredArray[];
     }

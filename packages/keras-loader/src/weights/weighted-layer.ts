@@ -3,16 +3,16 @@ import { isObject } from "../json.js";
 import type { LayerEntry } from "../layer-note.js";
 import type { Layer } from "../layers/layer-class.js";
 
-/** What a file says of a layer by which its weights are found: of a model its layers in Keras' order. */
+/** Data of a layer in the file that identify its weights. `layers` are the layers of a model in Keras' order. */
 export interface FileLayer {
   readonly name: string;
   readonly className: string;
   readonly layers: readonly FileLayer[];
-  /** Those of a wrapper or of a recurrent layer, by field. */
+  /** Layers inside a wrapper or a recurrent layer, by field. */
   readonly inner: ReadonlyMap<string, readonly FileLayer[]>;
 }
 
-/** A layer that was built, beside what the file says of it. */
+/** A built layer and its data in the file. */
 export interface WeightedLayer {
   readonly layer: Layer;
   readonly file: FileLayer;
@@ -20,7 +20,7 @@ export interface WeightedLayer {
 
 const innerFields = ["layer", "cell", "cells"];
 
-/** Keeps of a layer's entry what finds its weights, since tfjs-layers takes entries apart. */
+/** Copies the data that identify a layer's weights, since tfjs-layers takes entries apart. */
 export function fileLayer({ name, className, config }: LayerEntry): FileLayer {
   const entriesOf = (field: string): FileLayer[] =>
     [config[field]].flat().flatMap((entry) => (isObject(entry) ? [fileLayer(entry as unknown as LayerEntry)] : []));
@@ -32,7 +32,7 @@ export function fileLayer({ name, className, config }: LayerEntry): FileLayer {
   };
 }
 
-/** Returns the layers of a model in Keras' order; undefined for a layer that is none. */
+/** Returns the layers of a model in Keras' order. Undefined for a layer that is not a model. */
 export function layersOf({ layer, file }: WeightedLayer): readonly WeightedLayer[] | undefined {
   if (file.layers.length === 0) return undefined;
   const byName = new Map((layer as LayersModel).layers.map((each) => [each.name, each]));
@@ -42,7 +42,7 @@ export function layersOf({ layer, file }: WeightedLayer): readonly WeightedLayer
   });
 }
 
-/** Layers that hold others. */
+/** Fields of layers that contain other layers. */
 interface Wrapping {
   readonly layer?: Layer;
   readonly cell?: Layer;
@@ -51,7 +51,7 @@ interface Wrapping {
   readonly backwardLayer?: Layer;
 }
 
-/** Returns the layers that a wrapper or a recurrent layer holds, by the fields in which Keras has them. */
+/** Returns the layers inside a wrapper or a recurrent layer, by field name in Keras. */
 export function innerLayers({ layer, file }: WeightedLayer): readonly (readonly [field: string, WeightedLayer[]])[] {
   const { layer: inner, cell, cells, forwardLayer, backwardLayer } = layer as unknown as Wrapping;
   const fields: readonly (readonly [field: string, layers: readonly (Layer | undefined)[], inFile: string])[] =
@@ -73,18 +73,18 @@ export function innerLayers({ layer, file }: WeightedLayer): readonly (readonly 
   });
 }
 
-/** Of a cell that the file does not name. */
+/** Returns data for a cell that the file does not name. */
 function unsaid(layer: Layer): FileLayer {
   return { name: layer.name, className: layer.getClassName(), layers: [], inner: new Map() };
 }
 
-/** Returns the weights of a layer that belong to none of the layers in it. */
+/** Returns the weights of a layer that do not belong to nested layers. */
 export function outerWeights(weighted: WeightedLayer): readonly LayerVariable[] {
   const inner = new Set(innerLayers(weighted).flatMap(([, layers]) => layers.flatMap(({ layer }) => layer.weights)));
   return weighted.layer.weights.filter((weight) => !inner.has(weight));
 }
 
-/** Returns all weights of a layer, those of each layer in it together. */
+/** Returns all weights of a layer, grouped by nested layer. */
 export function weightsInOrder(weighted: WeightedLayer): readonly LayerVariable[] {
   const layers = layersOf(weighted);
   if (layers !== undefined) return layers.flatMap(weightsInOrder);

@@ -3,10 +3,10 @@ import { type Datatype, readDatatype, readNumbers } from "./datatype.js";
 import type { FileBytes } from "./file-bytes.js";
 import { type Message, MessageType } from "./object-header.js";
 
-/** What an attribute has: texts or numbers, one of them or a list; null for what is of another type. */
+/** Value of an attribute: texts or numbers, one or a list. null for other types. */
 export type AttributeValue = string | number | readonly (string | number)[] | null;
 
-/** Reads the attributes that an object's header has, by name. */
+/** Reads the attributes in an object's header, by name. */
 export function readAttributes(file: FileBytes, messages: readonly Message[]): ReadonlyMap<string, AttributeValue> {
   return new Map(
     messages.filter(({ type }) => type === MessageType.attribute).map((each) => readAttribute(file, each)),
@@ -44,7 +44,9 @@ function readValues(
   });
 }
 
-/** A text of any length, which is in a heap of the file. Source: HDF5 File Format Specification 3.0, III.E. */
+/**
+ * Returns a text of variable length, which is in a heap of the file. Source: HDF5 File Format Specification 3.0, III.E.
+ */
 function textInHeap(file: FileBytes, reference: number): string {
   const length = file.u32(reference);
   const heap = file.u64(reference + 4);

@@ -8,7 +8,7 @@ export function readDataspace(file: FileBytes, at: number): number[] {
   if (version !== 1 && version !== 2) throw new Error(`a shape of version ${version}`);
   const count = file.u8(at + 1);
   if (count > mostDimensions) throw new Error(`a shape of ${count} dimensions`);
-  // A null dataspace has no elements at all.
+  // A null dataspace has no elements.
   if (version === 2 && file.u8(at + 3) === 2) return [0];
   const start = at + (version === 1 ? 8 : 4);
   return Array.from({ length: count }, (_, i) => file.u64(start + 8 * i));

@@ -9,7 +9,7 @@ export type Datatype =
       readonly isLittle: boolean;
     }
   | { readonly kind: "text"; readonly bytes: number }
-  /** Texts of any length, each of which is a reference into a heap. */
+  /** Texts of variable length. Each is a reference to a heap. */
   | { readonly kind: "texts"; readonly bytes: 16 }
   | { readonly kind: "other"; readonly bytes: number; readonly named: string };
 
@@ -43,7 +43,7 @@ export function readDatatype(file: FileBytes, at: number): Datatype {
     case 3:
       return { kind: "text", bytes };
     case 8: {
-      // h5py writes booleans so: by names of whole numbers.
+      // h5py writes booleans as an enumeration of whole numbers.
       const base = file.u8(at + 8) & 0x0f;
       return base === 0 ? readDatatype(file, at + 8) : other;
     }
@@ -54,7 +54,7 @@ export function readDatatype(file: FileBytes, at: number): Datatype {
   }
 }
 
-/** Reads the numbers that `bytes` has. */
+/** Reads the numbers in `bytes`. */
 export function readNumbers(
   bytes: Uint8Array,
   { of, bytes: width, isLittle }: Extract<Datatype, { readonly kind: "number" }>,

@@ -1,8 +1,8 @@
 import type { FileBytes } from "./file-bytes.js";
 
 /**
- * Calls `found` with the address of each link of a group that newer releases of HDF5 write: in a heap, by a tree of version 2 of their names. Source: HDF5 File
- * Format Specification 3.0, III.A.2 and III.G.
+ * Calls `found` with the address of each link of a group in the newer format of HDF5: links are in a heap, indexed by a
+ * version 2 tree of their names. Source: HDF5 File Format Specification 3.0, III.A.2 and III.G.
  */
 export function readDenseLinks(file: FileBytes, heap: number, tree: number, found: (at: number) => void): void {
   const addressOf = readHeap(file, heap);
@@ -11,14 +11,14 @@ export function readDenseLinks(file: FileBytes, heap: number, tree: number, foun
 
 const bytesFor = (value: number): number => Math.ceil(Math.max(1, Math.floor(Math.log2(Math.max(1, value))) + 1) / 8);
 
-/** Places of the records of a tree: each is the hash of a name, and behind it where the heap has the link. */
+/** Returns the heap ids in the records of a tree. Each record is the hash of a name, followed by the id of the link. */
 function heapIds(file: FileBytes, tree: number): readonly number[] {
   file.expect(tree, "BTHD");
   const nodeBytes = file.u32(tree + 6);
   const recordBytes = file.u16(tree + 10);
   const depth = file.u16(tree + 12);
   if (file.u8(tree + 5) !== 5 || recordBytes < 11 || depth > 16) throw new Error(`expected a tree of names at ${tree}`);
-  // Widths of the counts beside a child's address, by the level of the child.
+  // Widths of the counts next to a child's address, by the level of the child.
   const countWidths: number[] = [];
   const totalWidths: number[] = [];
   let mostRecords = Math.floor((nodeBytes - 10) / recordBytes);
@@ -47,7 +47,7 @@ function heapIds(file: FileBytes, tree: number): readonly number[] {
   return ids;
 }
 
-/** Returns what finds an object of a heap by its id. */
+/** Returns a function that finds an object of a heap by its id. */
 function readHeap(file: FileBytes, heap: number): (id: number) => number {
   file.expect(heap, "FRHP");
   if (file.u16(heap + 7) > 0) throw new Error("a group that is compressed, which Keras does not write");

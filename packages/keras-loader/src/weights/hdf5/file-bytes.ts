@@ -1,10 +1,10 @@
-/** Metadata is read at most this often, byte for byte: a file whose structures overlap or repeat is damaged. */
+/** Metadata is read at most this many times per byte. A file whose structures overlap or repeat is damaged. */
 const mostReads = 64;
 const leastAllowance = 1 << 20;
 
 /**
- * The bytes of an HDF5 file, read within their bounds and within a total: however its structures refer to one another, reading them takes time in proportion to
- * the file.
+ * The bytes of an HDF5 file, read within their bounds and within a total limit. So the time to read is proportional to
+ * the file size, however its structures refer to each other.
  */
 export class FileBytes {
   readonly bytes: Uint8Array;
@@ -26,7 +26,7 @@ export class FileBytes {
     return at;
   }
 
-  /** Returns bytes as they lie in the file. */
+  /** Returns bytes as they are in the file. */
   slice(at: number, length: number): Uint8Array {
     this.take(at, length);
     return this.bytes.subarray(at, at + length);
@@ -44,20 +44,20 @@ export class FileBytes {
     return this.view.getUint32(this.take(at, 4), true);
   }
 
-  /** A length of 64 bits. */
+  /** Reads a 64-bit length. */
   u64(at: number): number {
     this.take(at, 8);
     return this.view.getUint32(at, true) + 2 ** 32 * this.view.getUint32(at + 4, true);
   }
 
-  /** An address; undefined for one that leads nowhere. */
+  /** Reads an address. Undefined if it is the undefined address. */
   address(at: number): number | undefined {
     this.take(at, 8);
     const [low, high] = [this.view.getUint32(at, true), this.view.getUint32(at + 4, true)];
     return low === 0xffffffff && high === 0xffffffff ? undefined : low + 2 ** 32 * high;
   }
 
-  /** A number of one to eight bytes. */
+  /** Reads a number of one to eight bytes. */
   unsigned(at: number, width: number): number {
     let value = 0;
     for (let i = width - 1; i >= 0; i--) value = value * 256 + this.u8(at + i);
@@ -71,14 +71,14 @@ export class FileBytes {
     return new TextDecoder().decode(bytes.subarray(0, end));
   }
 
-  /** The text up to the next zero byte, before `end`. */
+  /** Reads the text up to the next zero byte, before `end`. */
   textUntilZero(at: number, end: number): string {
     const zero = this.bytes.indexOf(0, at);
     if (zero < 0 || zero >= end) throw new Error(`a name at ${at} has no end`);
     return this.text(at, zero - at);
   }
 
-  /** Checks the four letters with which a structure begins. */
+  /** Checks the four letters at the start of a structure. */
   expect(at: number, signature: string): void {
     if (this.text(at, 4) !== signature) throw new Error(`expected ${signature} at ${at}`);
   }

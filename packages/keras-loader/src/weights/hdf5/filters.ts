@@ -1,7 +1,7 @@
 import { inflateExactly } from "../../inflate-exactly.js";
 import type { FileBytes } from "./file-bytes.js";
 
-/** Returns the filters through which chunks were written, in that order, by their numbers. */
+/** Returns the numbers of the filters through which chunks were written, in order. */
 export function readFilters(file: FileBytes, at: number, end: number): readonly number[] {
   const version = file.u8(at);
   if (version !== 1 && version !== 2) throw new Error(`filters of version ${version}`);
@@ -26,7 +26,7 @@ const fletcher32 = 3;
 const checksumBytes = 4;
 
 /**
- * Returns a chunk as it was before its filters, of `bytes` bytes.
+ * Reverses the filters of a chunk, which then has `bytes` bytes.
  *
  * @param mask bits of the filters that were left out
  */
@@ -41,7 +41,7 @@ export function unfilter(
   for (let i = filters.length - 1; i >= 0; i--) {
     if ((mask & (1 << i)) !== 0) continue;
     const filter = filters[i];
-    // What an earlier filter has put behind the chunk.
+    // Checksums that earlier filters added to the chunk.
     const added = filters.slice(0, i).filter((each, j) => each === fletcher32 && (mask & (1 << j)) === 0).length;
     if (filter === gzip) chunk = unzlib(chunk, bytes + checksumBytes * added);
     else if (filter === shuffle) chunk = unshuffle(chunk, elementBytes);
@@ -66,7 +66,7 @@ function adler32(bytes: Uint8Array): number {
   let a = 1;
   let b = 0;
   for (let at = 0; at < bytes.length; ) {
-    // As many as 32 bits hold before a remainder has to be taken.
+    // The sums fit 32 bits for this many bytes before a remainder must be taken.
     const end = Math.min(bytes.length, at + 3800);
     for (; at < end; at++) {
       a += bytes[at]!;
@@ -86,7 +86,7 @@ function unshuffle(chunk: Uint8Array, elementBytes: number): Uint8Array {
   return out;
 }
 
-/** Source: `H5_checksum_fletcher32`; of what is damaged one of two orders of bytes agrees. */
+/** Source: `H5_checksum_fletcher32`. Files exist with either byte order, so one of both must match. */
 function withoutChecksum(chunk: Uint8Array): Uint8Array {
   const length = chunk.length - checksumBytes;
   if (length < 0) throw new Error("a chunk without its checksum");

@@ -2,10 +2,10 @@ import { readDenseLinks } from "./dense-links.js";
 import type { FileBytes } from "./file-bytes.js";
 import { type Message, MessageType } from "./object-header.js";
 
-/** The addresses of what a group has, by name; undefined for a soft link, which Keras does not write. */
+/** Addresses of a group's members, by name. Undefined for a soft link, which Keras does not write. */
 export type Links = Map<string, number | undefined>;
 
-/** Reads what a group has, in each of the ways in which HDF5 writes it. */
+/** Reads the members of a group, in each format of HDF5. */
 export function readLinks(file: FileBytes, messages: readonly Message[]): Links {
   const links: Links = new Map();
   for (const { type, at } of messages)
@@ -37,7 +37,7 @@ function readLink(file: FileBytes, at: number, links: Links): void {
   add(links, file.text(next, length), isHard ? file.u64(next + length) : undefined);
 }
 
-/** A group as all releases of HDF5 read it: a tree of tables with names in a heap. */
+/** Reads a group in the format that all releases of HDF5 support: a tree of tables with names in a heap. */
 function readSymbolTable(file: FileBytes, tree: number, heap: number, links: Links): void {
   const childOf = (node: number, i: number): number => file.u64(node + 32 + 16 * i);
   file.expect(heap, "HEAP");
@@ -55,7 +55,8 @@ function readSymbolTable(file: FileBytes, tree: number, heap: number, links: Lin
 }
 
 /**
- * Returns what `read` finds in the leaves of a tree of version 1. Each of its nodes is read once, and leads to lower ones alone.
+ * Returns the results of `read` for the leaves of a version 1 tree. Each node is read once, and must lead to lower
+ * levels.
  *
  * @param kind 0 for groups, 1 for chunks
  */

@@ -13,7 +13,7 @@ export const MessageType = {
   symbolTable: 0x11,
 } as const;
 
-/** A message of an object: where it begins and ends in the file. */
+/** A message of an object header, with its start and end in the file. */
 export interface Message {
   readonly type: number;
   readonly at: number;
@@ -25,7 +25,7 @@ interface Block {
   readonly end: number;
 }
 
-/** Reads what an object's header says of it, in all blocks of the header. Source: HDF5 File Format Specification 3.0, IV.A. */
+/** Reads the messages of an object header, in all its blocks. Source: HDF5 File Format Specification 3.0, IV.A. */
 export function readObjectHeader(file: FileBytes, at: number): readonly Message[] {
   const version = file.u8(at);
   if (version === 1) {
@@ -55,7 +55,7 @@ function readMessage2(file: FileBytes, at: number, more: number): ReturnType<Rea
 
 const leastMessage = 8;
 
-/** @param around bytes of the signature before a further block, and as many of the checksum behind it */
+/** @param around size in bytes of the signature before each further block, and of the checksum after it */
 function readBlocks(
   file: FileBytes,
   first: Block,

@@ -6,7 +6,7 @@ import { type Links, readLinks } from "./links.js";
 import { type Message, MessageType, readObjectHeader } from "./object-header.js";
 import { readArray } from "./read-array.js";
 
-/** A group or an array of an HDF5 file: no more of HDF5 than Keras writes. */
+/** A group or an array of an HDF5 file. Supports only the features that Keras uses. */
 export class Hdf5Object {
   private readonly file: FileBytes;
   readonly address: number;
@@ -15,7 +15,7 @@ export class Hdf5Object {
   private readonly messages: readonly Message[];
   private readonly objects: Map<number, Hdf5Object>;
 
-  /** @param objects those of the file, by address: each is read once */
+  /** @param objects objects of the file by address, so that each is read once */
   constructor(file: FileBytes, address: number, objects: Map<number, Hdf5Object> = new Map()) {
     this.file = file;
     this.address = address;
@@ -28,7 +28,7 @@ export class Hdf5Object {
     return this.messages.some(({ type }) => type === MessageType.dataspace);
   }
 
-  /** The names of what a group has, in the file's order. */
+  /** Names of a group's members, in the file's order. */
   get keys(): readonly string[] {
     return [...this.ownLinks().keys()];
   }
@@ -37,7 +37,7 @@ export class Hdf5Object {
     return (this.attributes ??= readAttributes(this.file, this.messages));
   }
 
-  /** Returns what is at a path of names from this group. */
+  /** Returns the object at a path of names from this group. */
   get(path: string): Hdf5Object {
     const names = path.split("/").filter((each) => each !== "");
     return names.reduce((group, name) => group.child(name), this as Hdf5Object);
@@ -76,9 +76,9 @@ export class Hdf5Object {
 }
 
 /**
- * Opens an HDF5 file, and returns its root group. Source: HDF5 File Format Specification 3.0, II.A.
+ * Opens an HDF5 file and returns its root group. Source: HDF5 File Format Specification 3.0, II.A.
  *
- * @throws Error for a file that is damaged, or of a kind that Keras does not write
+ * @throws Error if the file is damaged, or of a kind that Keras does not write
  */
 export function openFile(bytes: Uint8Array): Hdf5Object {
   const file = new FileBytes(bytes);

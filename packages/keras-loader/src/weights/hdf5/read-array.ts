@@ -3,16 +3,16 @@ import { readFilters, unfilter } from "./filters.js";
 import { leavesOf } from "./links.js";
 import { type Message, MessageType } from "./object-header.js";
 
-/** Chunks may reach beyond their array, at most so far: HDF5 picks them smaller. */
+/** Chunks may extend beyond their array, but at most by this factor, since HDF5 chooses smaller ones. */
 const mostBeyond = 64;
 const leastChunkBytes = 1 << 20;
 
 const product = (sizes: readonly number[]): number => sizes.reduce((all, size) => all * size, 1);
 
 /**
- * Returns the bytes of an array, one element after another. Nothing is allocated that is not in proportion to what the array declares.
+ * Returns the bytes of an array, element by element. Allocations are proportional to the declared size of the array.
  *
- * @param shape which the caller has accepted
+ * @param shape the shape, accepted by the caller
  */
 export function readArray(
   file: FileBytes,
