@@ -1,4 +1,7 @@
-/** What runs from a function on, its asynchronous continuations included: as much of Node's `AsyncLocalStorage` as the hook needs. */
+/**
+ * Tracks code that runs from a function on, including asynchronous continuations. This is the part of Node's
+ * `AsyncLocalStorage` that the hook needs.
+ */
 export interface AsyncContext<T> {
   run<R>(value: T, fn: () => R): R;
   getStore(): T | undefined;
@@ -13,11 +16,7 @@ interface Host {
   };
 }
 
-/**
- * Makes a context; undefined in browsers, which cannot tell whose an asynchronous continuation is.
- *
- * @internal
- */
+/** Makes a context. Undefined in browsers, which cannot attribute asynchronous continuations. @internal */
 export function makeAsyncContext<T>(): AsyncContext<T> | undefined {
   const { process } = globalThis as Host;
   const Storage = process?.getBuiltinModule?.("node:async_hooks")?.AsyncLocalStorage;

@@ -3,12 +3,15 @@ import { bufferBackend } from "./current-backend.js";
 import type { EngineBackend } from "./engine-internals.js";
 import type { Session } from "./session.js";
 
-/** A backend whose kernels compute in JavaScript what is small and has not come to the device yet. */
+/** A backend whose kernels compute small data in JavaScript if it is not on the device yet. */
 interface HandsToHost {
   shouldExecuteOnCPU(...args: unknown[]): boolean;
 }
 
-/** Notes when that is done: the device would give other bits. So what is replayed runs on the device, as it did. */
+/**
+ * Notes computations on the host, which the device would not reproduce bitwise. Replays run on the device, like the
+ * original.
+ */
 function watchHostRuns(session: Session, instance: Partial<HandsToHost>): void {
   if (instance.shouldExecuteOnCPU === undefined || session.watchesHostRunsOf.has(instance)) return;
   session.watchesHostRunsOf.add(instance);
@@ -22,7 +25,7 @@ function watchHostRuns(session: Session, instance: Partial<HandsToHost>): void {
 
 type RunsPrograms = Record<string, (program: object, ...rest: unknown[]) => unknown>;
 
-/** Notes when a program adds in whichever order its threads come. */
+/** Notes programs whose threads add in an unspecified order. */
 function watchPrograms(session: Session, name: string, instance: EngineBackend): void {
   const { programs } = bufferBackend(name, instance);
   if (programs === undefined || session.watchesProgramsOf.has(instance)) return;
@@ -33,7 +36,7 @@ function watchPrograms(session: Session, name: string, instance: EngineBackend):
   });
 }
 
-/** Watches the data of every backend that is there, and of each that is set while a mode is open. @internal */
+/** Watches the data of all existing backends, and of each backend set while a mode is open. @internal */
 export function patchBackends(session: Session): void {
   const { engine, patches, storages, modes } = session;
   const attach = () => {
@@ -52,7 +55,7 @@ export function patchBackends(session: Session): void {
     attach();
     return done;
   });
-  // A backend that starts asynchronously is in place now. Whether anybody handles a rejection of `setBackend` is the program's affair.
+  // A backend that starts asynchronously is ready now. Handling a rejection of `setBackend` is up to the program.
   patches.patch(engine, "setupRegisteredKernels", (original) => () => {
     attach();
     original.call(engine);

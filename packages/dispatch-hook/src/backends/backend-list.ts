@@ -1,4 +1,4 @@
-// A line for each backend, under the name by which tfjs-core registers it.
+// One line for each backend, under its name in tfjs-core.
 export { cpu } from "./cpu/cpu.js";
 export { native as tensorflow } from "./native/native.js";
 export { wasm } from "./wasm/wasm.js";

@@ -3,149 +3,178 @@ import type { InferTable, KernelTraits } from "../kernels/index.js";
 import type { DataEntry } from "./data-entry.js";
 import type { SharingTable } from "./sharing-rules.js";
 
-/** What is special about one backend of tfjs. One that is new is a folder with one of these, and a line in `backend-list.ts`. */
+/**
+ * Properties of a TensorFlow.js backend. To add one, create a folder with such an object and a line in
+ * `backend-list.ts`.
+ */
 export interface Backend {
-  /** As tfjs-core registers it. */
+  /** Name under which tfjs-core registers it. */
   readonly name: string;
-  /** What people call it, where that is something else. */
+  /** Common name, if it differs. */
   readonly alias?: string;
-  /** How good it is beside others: the higher, the better, as tfjs has it in `registerBackend`. */
+  /** Preference over other backends, as in `registerBackend` of TensorFlow.js. Higher is better. */
   readonly priority: number;
-  /** What brings it in Node, best first; left out: nothing that is loaded from disk. */
+  /** Packages that provide it in Node, best first. Undefined if it is not loaded from disk. */
   readonly packages?: readonly BackendPackage[];
-  /** Which kernels it has, and what they return and hold on the way: what fake mode needs to stand for it, and `kernelsOfBackend` returns. Those of tfjs's own are in tables by name. */
+  /**
+   * Its kernels, with their outputs and scratch memory: the data that fake mode needs to simulate it, and that
+   * `kernelsOfBackend` returns. The tables of TensorFlow.js backends are referenced by name.
+   */
   readonly kernels: KernelTable | BackendKernels | Unknown;
-  /** By kernel the outputs that live in an input's buffer, where they have a `DataId` of their own or not. */
+  /** For each kernel, the outputs that share an input's buffer, whether or not they have their own `DataId`. */
   readonly sharing: SharingTable;
-  /** By kernel the input whose data it writes to, which stock does not mean to: other tensors on that data change with it. */
+  /**
+   * For each kernel that overwrites an input, contrary to the intent of TensorFlow.js, the name of the input. Other
+   * tensors on that data change with it.
+   */
   readonly writesTo?: ReadonlyMap<string, string>;
-  /** How the data of living tensors is evicted and restored: what plans and budgets need. */
+  /** How to evict and restore the data of living tensors, which plans and budgets need. */
   readonly residency: Residency | Unknown;
-  /** What it keeps of what is freed, for the next that is made of the same size: it counts until it is given back. Left out: nothing. */
+  /**
+   * Freed memory that it keeps for later allocations of the same size, which still counts. Undefined if it keeps none.
+   */
   readonly freedMemory?: FreedMemory;
-  /** Makes one that computes nothing; left out: what its kernels hold is a table, `kernels`. */
+  /** Makes an instance that computes nothing. Undefined if the memory of its kernels is in the table `kernels`. */
   readonly withoutDevice?: WithoutDevice;
-  /** Where its library keeps memory that no tensor needs any more: what to do so that it gives it back, in a sentence for people. */
+  /** If its library keeps freed memory, a sentence for the user about how to return it. */
   readonly keepsFreedMemory?: string | undefined;
-  /** Returns what the library behind its kernels holds on a CPU beside tensors, at most, while an op runs, in bytes: the engine sees none of it. Left out: nothing is known. */
+  /**
+   * Returns an upper bound in bytes of the memory that the library behind its kernels uses on a CPU besides tensors
+   * while an op runs. The engine does not see it. Undefined if unknown.
+   */
   libraryBytes?(op: OpShapes, isByOneDnn: boolean): number;
-  /** Returns the bytes of the buffer that an entry of its `DataStorage` stands for, as requested. */
+  /** Returns the requested size in bytes of the buffer of a `DataStorage` entry. */
   bytesOf(entry: DataEntry): number;
-  /** Returns the `DataId` in whose buffer an entry lies, where the entry itself tells. */
+  /** Returns the `DataId` whose buffer contains an entry, if the entry contains this information. */
   viewOf?(entry: DataEntry): DataId | undefined;
   /**
-   * Tells whether its `UnsortedSegmentSum` adds the rows of a segment one after the other, from the first, to zeros, as 32-bit numbers; left out: it does not.
-   * `instance` is undefined where the backend is not loaded.
+   * Returns whether its `UnsortedSegmentSum` adds the rows of a segment to zeros one after the other, as 32-bit
+   * numbers. Undefined means no. `instance` is undefined if the backend is not loaded.
    */
   addsSegmentsInOrder?(instance: object | undefined): boolean;
-  /** Tells how many inputs its `AddN` may have to add them as `Add` would, one after the other from the first; 0, or left out: it adds in another order. */
+  /**
+   * Returns how many inputs its `AddN` may have to add them like `Add`, one after the other. 0 or undefined if it adds
+   * in another order.
+   */
   mostAddedInOrder?(instance: object | undefined): number;
-  /** What runs programs on its device; left out: none that runs there adds in another order each time. */
+  /** Runs programs on its device. Undefined if no program adds in an unspecified order. */
   readonly programs?: DevicePrograms;
-  /** Returns on what an instance of it computes. */
+  /** Returns the device of an instance. */
   deviceOf(instance: object | undefined): BackendDevice;
-  /** Watches whether the device of an instance loses all data, as a page's WebGL context may; left out: it never does. */
+  /** Watches whether an instance's device loses all data, as a page's WebGL context may. Undefined if it never does. */
   watchDevice?(instance: object): DeviceWatch;
-  /** Gives the process what its packages need before they are loaded; Node only. */
+  /** Prepares the process for loading its packages. Node only. */
   prepare?(): void;
-  /** Registers what it lacks of the kernels that only gradients run, or does wrong: what training needs. */
+  /** Registers gradient kernels that it lacks or computes incorrectly, for training. */
   provideGradientKernels?(): void;
-  /** Whether the kernel that is registered under a name is one of those. */
+  /** Returns whether the kernel registered under a name is one of those. */
   isProvided?(kernel: string): boolean;
 }
 
-/** An op, and the shapes of what it reads and makes, in the order of its kernel's arguments. */
+/** An op with the shapes of its inputs and outputs, in the order of the kernel's arguments. */
 export interface OpShapes {
+  /** Name of the kernel. */
   readonly kernel: string;
+  /** Shapes of the inputs. */
   readonly inputs: readonly (readonly number[])[];
+  /** Shapes of the outputs. */
   readonly outputs: readonly (readonly number[])[];
 }
 
-/** An npm package that brings a backend. */
+/** An npm package that provides a backend. */
 export interface BackendPackage {
   readonly name: string;
-  /** Of one with a native addon: the words that have remat build it, and what it is called in the cache. Left out: `npm install` is all that it needs. */
+  /**
+   * For a package with a native addon, the command with which remat builds it, and its name in the cache. Undefined if
+   * `npm install` is enough.
+   */
   readonly built?: { readonly by: string; readonly as: NativePackage };
-  /** Of one that is for a GPU: what to say, and what to do, where it found none and runs on the CPU. */
+  /** For a package for GPUs, the message and the advice if it found none and runs on the CPU. */
   readonly withoutGpu?: { readonly reason: string; readonly fix: string };
 }
 
 /** The native packages that remat builds. */
 export type NativePackage = "tfjs-node" | "tfjs-node-gpu";
 
-/** The name of a table of kernels: that of the backend that has them. */
+/** Name of a kernel table: that of its backend. */
 export type KernelTable = "cpu" | "tensorflow" | "wasm";
 
-/** Why something is not known of a backend. */
+/** A property that is unknown for a backend. */
 export interface Unknown {
+  /** The reason. */
   readonly unknown: string;
 }
 
 /** The kernels of a backend. */
 export interface BackendKernels {
-  /** Those of `allKernels` that it lacks. */
+  /** Kernels of `allKernels` that it lacks. */
   readonly lacks: ReadonlySet<string>;
-  /** In what its kernels differ from those of other backends. */
+  /** How its kernels differ from those of other backends. */
   readonly traits: KernelTraits;
-  /** Rules in place of those of `allKernels`, for what is true of no other backend. */
+  /** Rules that replace those of `allKernels` for this backend only. */
   readonly outputs: InferTable;
-  /** Rules for kernels that hold something besides inputs and outputs while they run. */
+  /** Rules for kernels that use scratch memory. */
   readonly scratch: InferTable;
 }
 
-/** The device of a backend's instance. */
+/** The device of a backend instance. */
 export interface BackendDevice {
-  /** As a trace names it: `cpu`, `cuda:0`. */
+  /** Name of the device in a trace: `cpu`, `cuda:0`. */
   readonly device: string;
-  /** Its allocator rounds up to multiples of this. */
+  /** Its allocator rounds up to multiples of this many bytes. */
   readonly allocationUnitBytes: number;
-  /** Whether kernels may still run when they have returned. */
+  /** True if kernels may still run after they return. */
   readonly isAsynchronous: boolean;
 }
 
-/** The programs that an instance of a backend runs on its device. */
+/** The programs that a backend instance runs on its device. */
 export interface DevicePrograms {
-  /** The name of the instance's method that runs one, which it is given first. */
+  /** Name of the instance's method that runs a program, which is its first argument. */
   readonly runBy: string;
-  /** Whether threads of one add to the same number, in whichever order they come: then it may give other bits each time. */
+  /**
+   * Returns whether threads of a program add to the same number in an unspecified order. Results may then differ each
+   * time.
+   */
   addsInAnyOrder(program: object): boolean;
 }
 
-/** What a device is watched by. */
+/** Watches a device. */
 export interface DeviceWatch {
-  /** Whether all data is lost, were it only for a while: what is computed since then is garbage. */
+  /** Returns whether all data was lost, even temporarily. Results computed since then are garbage. */
   isLost(): boolean;
+  /** Ends watching. */
   close(): void;
 }
 
 /**
- * Returns an instance of the same class as the given one, on a device that does nothing: its kernels make what they would, in the same order, of the same sizes, and no value.
+ * Returns an instance of the same class on a device that does nothing. Its kernels make the same outputs in the same
+ * order and size, without values.
  */
 export type WithoutDevice = (instance: object) => object;
 
-/** What an instance of a backend keeps of what is freed, in bytes. */
+/** Freed memory that a backend instance keeps, in bytes. */
 export interface FreedMemory {
-  /** All that it has allocated, with what it keeps. */
+  /** Returns all allocated memory, including kept memory. */
   allocatedBytes(instance: object): number;
-  /** What it keeps. */
+  /** Returns the kept memory. */
   keptBytes(instance: object): number;
-  /** Frees what waits for kernels that are queued. */
+  /** Frees memory that waits for queued kernels. */
   settle(instance: object): void;
-  /** Gives back so much of what it keeps that at most `keptBytes` are left. */
+  /** Returns kept memory to the system until at most `keptBytes` are left. */
   trim(instance: object, keptBytes: number): void;
 }
 
-/** Moves the data of entries of a backend's `DataStorage`; no tensor on them, and no count of the engine's, changes. */
+/** Moves the data of `DataStorage` entries of a backend. Tensors on them and counts of the engine do not change. */
 export interface Residency {
-  /** Lets the data go; the entry, which is that of `dataId`, stays with its counted references. */
+  /** Frees the data. The entry of `dataId` stays with its references. */
   release(entry: DataEntry, instance: object, dataId: DataId): void;
-  /** Makes the data of `from` that of `to`; `from` has none then. */
+  /** Moves the data of `from` to `to`. */
   move(from: DataEntry, to: DataEntry): void;
-  /** Returns the values, as far as JavaScript can reach them without a copy: only for now. */
+  /** Returns the values if JavaScript can access them without a copy. Valid only until the next change. */
   valuesOf(entry: DataEntry, dataId: DataId, instance: object): ArrayLike<unknown> | null | undefined;
   /** Makes `values` the data again. */
   restore(entry: DataEntry, values: ArrayLike<unknown>, instance: object): void;
 }
 
-/** Tells whether something is known of a backend. */
+/** Returns whether a property of a backend is known. */
 export const isKnown = <T extends object>(of: T | Unknown): of is T => !("unknown" in of);

@@ -2,7 +2,7 @@ import type { Backend } from "./backend.js";
 import { backends } from "./find-backend.js";
 
 /**
- * Returns the backends that are known, those first that tfjs prefers.
+ * Returns the known backends in the order of preference of TensorFlow.js.
  *
  * @example
  * bestFirst().filter(hasKnownKernels).map(({ name }) => name); // ["tensorflow", "wasm", "cpu"]

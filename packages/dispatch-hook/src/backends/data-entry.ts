@@ -1,21 +1,27 @@
 import { bytesPerElement, elementsOf } from "@remat/trace";
 
-/** What backends keep per `DataId` in their `DataStorage`. */
+/** The data that backends keep for each `DataId` in their `DataStorage`. */
 export interface DataEntry {
-  /** Says it outright; the fake backend's entries may. */
+  /** Size in bytes, if the entry contains it, as on the fake backend. */
   readonly bytes?: number | undefined;
+  /** Shape of the tensor, if the entry contains it. */
   readonly shape?: readonly number[] | undefined;
-  /** tfjs's name or, on native, TensorFlow's number. */
+  /** TensorFlow.js name of the dtype or, on native, TensorFlow's number. */
   readonly dtype: string | number;
+  /** Values in JavaScript. */
   values?: ArrayLike<unknown> | null | undefined;
+  /** Encoded strings of a string tensor. */
   readonly stringBytes?: ArrayLike<unknown> | null | undefined;
-  /** A complex tensor that is only a pair of others. */
+  /** The parts of a complex tensor that is only a pair of tensors. */
   readonly complexTensorInfos?: { readonly real: { dataId: object }; readonly imag: { dataId: object } } | undefined;
-  /** How many tensors and other data refer to it. */
+  /** Number of tensors and other data that refer to it. */
   refCount?: number;
 }
 
-/** Returns the bytes of a buffer as requested: elements times bytes per element; for strings the bytes of their text, where JavaScript holds them. */
+/**
+ * Returns the requested bytes of a buffer: elements times bytes per element, or for strings the bytes of their text if
+ * JavaScript has them.
+ */
 export function requestedBytes(entry: DataEntry, dtype: string = String(entry.dtype)): number {
   if (entry.bytes !== undefined) return entry.bytes;
   if (dtype === "string") return textBytes(entry.values ?? entry.stringBytes);
@@ -29,7 +35,7 @@ function textBytes(texts: ArrayLike<unknown> | null | undefined): number {
   return bytes;
 }
 
-/** Tells whether an entry is the pair of a complex tensor, which has no buffer of its own; its parts have. */
+/** Returns whether an entry is the pair of a complex tensor. The pair has no buffer, but its parts have. */
 export const isComplexPair = (entry: DataEntry): boolean =>
   entry.complexTensorInfos !== undefined ||
   (entry.dtype === "complex64" && entry.bytes === undefined && entry.values == null);

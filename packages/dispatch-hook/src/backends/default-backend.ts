@@ -6,7 +6,8 @@ import { hasKnownKernels, kernelsOfBackend } from "./kernel-tables.js";
 type NamedBackend = Backend & { readonly name: BackendName };
 
 /**
- * Tells whether fake mode can stand for a backend that runs here: it has a table of its kernels, or runs them without its device.
+ * Returns whether fake mode can simulate a backend that runs here: it has a table of its kernels, or can run them
+ * without its device.
  *
  * @internal
  */
@@ -16,7 +17,7 @@ export const isFakeableHere = (running: Backend): running is NamedBackend =>
 const isFakeable = (backend: Backend): backend is NamedBackend => hasKnownKernels(backend);
 
 /**
- * Returns the backends that fake mode can stand for, the best first.
+ * Returns the backends that fake mode can simulate, the best first.
  *
  * @example
  * fakeableBackends().map(({ name }) => name); // ["tensorflow", "wasm", "cpu"]
@@ -26,8 +27,9 @@ export function fakeableBackends(): readonly NamedBackend[] {
 }
 
 /**
- * Returns the backend that a training step without values is for where nobody names one: the best that fake mode can stand for, since steps are
- * trained there. A program that has a backend `running` asks for that one, if fake mode can stand for it: what is asked is what would happen here.
+ * Returns the default backend for a training step without values: the best that fake mode can simulate, since real
+ * steps use it. If a program has a backend `running` that fake mode can simulate, returns that one, because it shows
+ * what would happen here.
  *
  * @example
  * defaultBackend().name; // "tensorflow"
@@ -38,8 +40,7 @@ export function defaultBackend(running?: Backend): NamedBackend {
 }
 
 /**
- * Returns the backend for which fake mode stands where any program is to run and nobody names one: that which lacks the fewest kernels, so that what
- * runs anywhere runs.
+ * Returns the default backend for simulating any program: the one that lacks the fewest kernels.
  *
  * @example
  * fullestBackend().name; // "cpu"

@@ -3,19 +3,20 @@ import type { Backend } from "./backend.js";
 import * as list from "./backend-list.js";
 import { requestedBytes } from "./data-entry.js";
 
-/** A backend that remat knows, as tfjs-core names it; `tensorflow` is native, on a CPU or a GPU. */
+/** A known backend, by its name in tfjs-core. `tensorflow` is native, on a CPU or a GPU. */
 export type BackendName = keyof typeof list;
 
 const known: Backend[] = Object.values(list);
 
-/** All backends that remat knows, those of `addBackend` among them. */
+/** All known backends, including those of `addBackend`. */
 export const backends: readonly Backend[] = known;
 
 const byName = new Map<string, Backend>(backends.map((backend) => [backend.name, backend]));
 const strangers = new Map<string, Backend>();
 
 /**
- * Returns what is known of the backend that tfjs names `name`: next to nothing for one that is in no list.
+ * Returns the properties of the backend with this TensorFlow.js name. For an unlisted backend almost everything is
+ * unknown.
  *
  * @example
  * findBackend("tensorflow").deviceOf(tf.backend()).device; // "cuda:0" where it uses a GPU
@@ -29,9 +30,9 @@ export function findBackend(name: string): Backend {
 }
 
 /**
- * Makes a backend of your own known, and returns what takes it away again.
+ * Adds your own backend. Returns a function that removes it.
  *
- * @throws RematError `BACKEND_KNOWN` if there is one of that name
+ * @throws RematError `BACKEND_KNOWN` if a backend of that name exists
  * @example
  * const remove = addBackend({ ...findBackend("cpu"), name: "mine" });
  */

@@ -1,18 +1,18 @@
 import * as core from "@tensorflow/tfjs-core";
 
-/** The names of tfjs's own kernels: tfjs-core exports each under itself. @internal */
+/** The names of TensorFlow.js's own kernels. tfjs-core exports each under its own name. @internal */
 export const ownKernelNames: ReadonlySet<string> = new Set(
   Object.entries(core)
     .filter(([name, value]) => name === value)
     .map(([name]) => name),
 );
 
-/** By backend, what was registered under each of these names when it was first seen. */
+/** For each backend, the kernel first seen under each of these names. */
 const firstSeen = new Map<string, ReadonlyMap<string, core.KernelConfig>>();
 
 /**
- * Takes down what a backend has registered: from then on another kernel of the same name is somebody else's. The sooner the better, so this
- * package does so for those that are there when it is loaded.
+ * Records the kernels that a backend has registered. Any other kernel registered later under the same name is
+ * third-party. Call it as early as possible. This package does so for backends that exist when it is loaded.
  *
  * @example
  * rememberKernels("tensorflow"); // before code of the user's could register others
@@ -26,7 +26,7 @@ export function rememberKernels(backend: string): ReadonlyMap<string, core.Kerne
   return kernels;
 }
 
-/** Whether the kernel that a backend has under a name is the one that it brought. @internal */
+/** Returns whether a backend's kernel of this name is its original one. @internal */
 export function isOwnKernel(kernel: string, backend: string): boolean {
   const config = core.getKernel(kernel, backend);
   return config !== undefined && rememberKernels(backend).get(kernel) === config;

@@ -1,6 +1,6 @@
 import type { Residency } from "./backend.js";
 
-/** The residency of data that is an array of JavaScript's, which the garbage collector takes when nobody has it any more. */
+/** The residency of data in JavaScript arrays, which the garbage collector frees. */
 export const javascriptResidency: Residency = {
   release(entry) {
     entry.values = undefined;

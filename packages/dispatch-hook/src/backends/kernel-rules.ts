@@ -2,9 +2,9 @@ import { allKernels, type Infer } from "../kernels/index.js";
 import type { BackendKernels } from "./backend.js";
 
 /**
- * Returns what every kernel returns on a backend, and what it allocates and releases on the way, in that order. *Scratch* is what a kernel holds
- * besides its inputs and outputs while it runs (T3): copies that were cast or transposed, partial results, constants for its own use. Only
- * what is in the backend's `DataStorage` counts, here as in the hook.
+ * Returns the outputs of every kernel on a backend, and its allocations and releases in order. *Scratch* is the memory
+ * of a kernel besides inputs and outputs while it runs (T3): cast or transposed copies, partial results, internal
+ * constants. Only data in the backend's `DataStorage` counts, here and in the hook.
  */
 export function kernelRules({ outputs, scratch }: BackendKernels): ReadonlyMap<string, Infer> {
   return new Map([...allKernels, ...Object.entries(outputs), ...Object.entries(scratch)]);

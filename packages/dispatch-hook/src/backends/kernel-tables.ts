@@ -3,7 +3,7 @@ import { cpuKernels } from "./cpu/kernels.js";
 import { tensorflowKernels } from "./native/kernels.js";
 import { wasmKernels } from "./wasm/kernels.js";
 
-/** A third of the code that early release alone would have a page load, so that backends only name theirs. */
+/** These are a third of the code that early release would load in a page. So backends refer to their tables by name. */
 const kernelTables: Readonly<Record<KernelTable, BackendKernels | Unknown>> = {
   cpu: cpuKernels,
   tensorflow: tensorflowKernels,
@@ -11,7 +11,7 @@ const kernelTables: Readonly<Record<KernelTable, BackendKernels | Unknown>> = {
 };
 
 /**
- * Returns which kernels a backend has, and what they return and hold.
+ * Returns the kernels of a backend, with their outputs and scratch memory.
  *
  * @example
  * kernelsOfBackend(findBackend("webgl")); // { unknown: "its kernels are in no table, …" }
@@ -20,7 +20,7 @@ export const kernelsOfBackend = ({ kernels }: Pick<Backend, "kernels">): Backend
   typeof kernels === "string" ? kernelTables[kernels] : kernels;
 
 /**
- * Tells whether the kernels of a backend are in a table.
+ * Returns whether the kernels of a backend are in a table.
  *
  * @example
  * nameBackends(hasKnownKernels); // "cpu, tensorflow (native) or wasm"

@@ -1,14 +1,17 @@
-/** What of Node is asked; in a browser there is none of it. */
+/** The part of Node that is used. Undefined in a browser. */
 interface NodeProcess {
   constrainedMemory?(): number;
   getBuiltinModule?(name: "node:os"): { totalmem(): number };
 }
 
-/** Returns the bytes of memory that a process may have here: the machine's, or less where its control group says so; undefined in a browser, which does not tell. */
+/**
+ * Returns the memory available to a process in bytes: the machine's, or less if its control group limits it. Undefined
+ * in a browser, which does not report it.
+ */
 export function machineMemoryBytes(): number | undefined {
   const { process } = globalThis as { readonly process?: NodeProcess };
   const totalBytes = process?.getBuiltinModule?.("node:os").totalmem();
-  // 0, or more than there is, where nothing limits it.
+  // Without a limit this is 0, or more than the total memory.
   const limitBytes = process?.constrainedMemory?.() ?? 0;
   return totalBytes !== undefined && limitBytes > 0 ? Math.min(limitBytes, totalBytes) : totalBytes;
 }

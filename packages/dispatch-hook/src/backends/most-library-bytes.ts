@@ -2,9 +2,10 @@ import { row, type Trace } from "@remat/trace";
 import { findBackend } from "./find-backend.js";
 
 /**
- * Returns what the library behind the kernels of a step's backend holds beside tensors on a CPU, in bytes: the most of any op. 0 of a backend, or a framework, of which nothing is known.
+ * Returns the memory in bytes that the library behind a step's kernels uses on a CPU besides tensors: the maximum of
+ * all ops. 0 for an unknown backend or framework.
  *
- * @param isByOneDnn whether TensorFlow computes by oneDNN there
+ * @param isByOneDnn whether TensorFlow uses oneDNN
  * @example
  * mostLibraryBytes(await traceFakeStep(model, { batch: 32 }), usesOneDnn() ?? false);
  */

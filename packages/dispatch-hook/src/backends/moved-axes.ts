@@ -4,7 +4,10 @@ import { refuseComplex } from "../kernels/shapes.js";
 
 export type Axes = number | number[] | null | undefined;
 
-/** Returns the copy of `x` with `axes` moved to the end, which reductions and scans make first unless they are there already. */
+/**
+ * Returns the copy of `x` with `axes` moved to the end, which reductions and scans make unless the axes are already
+ * there.
+ */
 export function movedAxes(x: TensorInfo, axes: Axes, call: KernelCall): TensorInfo | undefined {
   refuseComplex(call, x);
   const parsed = util.parseAxisParam(axes as number[], x.shape);
@@ -17,7 +20,7 @@ export function movedAxes(x: TensorInfo, axes: Axes, call: KernelCall): TensorIn
       );
 }
 
-/** Frees those that there are. */
+/** Frees those tensors that are defined. */
 export function releaseAll(call: KernelCall, ...tensors: (TensorInfo | undefined)[]): void {
   for (const tensor of tensors) if (tensor !== undefined) call.release(tensor);
 }

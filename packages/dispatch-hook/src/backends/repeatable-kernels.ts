@@ -9,8 +9,9 @@ const declared = new Map<string, number>();
 for (const { name } of backends) rememberKernels(name);
 
 /**
- * Tells whether a kernel gives the same values whenever it is run on the same inputs, so that it may be replayed: one of tfjs's own that does, as the
- * backend brought it or as `provideGradientKernels` gave it, or one that {@link declarePure} was called for. Of any other nothing is known.
+ * Returns whether a kernel gives bitwise identical results for the same inputs, so that it can be replayed. This holds
+ * for deterministic kernels of TensorFlow.js, either the backend's original or one of `provideGradientKernels`, and for
+ * kernels passed to {@link declarePure}. Other kernels are unknown.
  *
  * @example
  * isRepeatable("Relu", "cpu"); // true, unless another was registered in its place
@@ -21,13 +22,14 @@ export function isRepeatable(kernel: string, backend: string): boolean {
   return isOwnKernel(kernel, backend) || findBackend(backend).isProvided?.(kernel) === true || isFake(backend);
 }
 
-/** Fake kernels, of all names, are registered anew each time. */
+/** Fake kernels are registered again each time, under all names. */
 const isFake = (backend: string): boolean =>
   (core.findBackend(backend) as { readonly standsFor?: object } | null)?.standsFor !== undefined;
 
 /**
- * Declares that a kernel of your own gives the same values, to the bit, whenever it is run on the same inputs, and does nothing besides: budgets, plans
- * and checkpoints may then replay it. Otherwise what it makes is held. Returns what takes that back.
+ * Declares that your own kernel gives bitwise identical results for the same inputs and has no side effects. Budgets,
+ * plans and checkpoints may then replay it. Otherwise its results stay in memory. Returns a function that revokes the
+ * declaration.
  *
  * @throws RematError `KERNEL_UNKNOWN` if no backend has a kernel of that name
  * @example

@@ -6,13 +6,14 @@ import type { SharedBuffer, TensorShape } from "./sharing-rules.js";
 
 const none: readonly SharedBuffer<never>[] = [];
 
-/** Tells whether the `Identity` with which the engine saves a tensor makes a copy. */
+/** Returns whether the `Identity` that the engine runs to save a tensor makes a copy. */
 export const savingCopies = ({ sharing }: Backend): boolean => sharing.size > 0 && !sharing.has("Identity");
 
 /**
- * Returns which outputs of a kernel live in an input's buffer on `backend`, since a `DataId` is not a buffer (architecture rule 7). On a backend
- * without a table nothing is known to share. Source: the kernels of tfjs 4.22.0 and, for `tensorflow`, those of TensorFlow 2.x. Tests
- * compare with `ArrayBuffer`s on cpu, heap addresses on wasm and resident memory on native.
+ * Returns the outputs of a kernel that share an input's buffer on `backend`, since a `DataId` is not a buffer
+ * (architecture rule 7). On a backend without a table no output is known to share. Source: the kernels of TensorFlow.js
+ * 4.22.0 and, for `tensorflow`, those of TensorFlow 2.x. Tests compare with `ArrayBuffer`s on cpu, heap addresses on
+ * wasm and resident memory on native.
  *
  * @example
  * const x = { shape: [4, 16], dtype: "float32" };

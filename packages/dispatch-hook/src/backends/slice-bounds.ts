@@ -3,7 +3,7 @@ import { type KernelAttributes, type StridedSlice } from "../kernels/index.js";
 import { stridedSliceInfo } from "../kernels/indexing.js";
 import type { TensorShape } from "./sharing-rules.js";
 
-/** `begin` and `size` of a Slice, without the shorthands that tfjs allows. @internal */
+/** Returns `begin` and `size` of a Slice, without the shorthands that TensorFlow.js allows. @internal */
 export function sliceBounds(x: TensorShape, { begin, size }: KernelAttributes): [begin: number[], size: number[]] {
   return slice_util.parseSliceParams(x as never, begin as number[], size as number[]) as [number[], number[]];
 }
@@ -17,13 +17,13 @@ export interface StridedSliceBounds {
   readonly size: number[];
 }
 
-/** @internal */
+/** Returns the bounds of a StridedSlice. @internal */
 export function stridedSliceBounds(x: TensorShape, attributes: KernelAttributes): StridedSliceBounds {
   const info = stridedSliceInfo(x.shape, attributes as unknown as StridedSlice);
   return { ...info, size: slice_util.computeOutShape(info.begin, info.end, info.strides) };
 }
 
-/** Sizes of the pieces of a SplitV and its axis, counted from the front. @internal */
+/** Returns the sizes of the pieces of a SplitV and its axis, counted from the front. @internal */
 export function splitPieces(x: TensorShape, attributes: KernelAttributes): { axis: number; sizes: number[] } {
   const [axis] = util.parseAxisParam(attributes.axis as number, x.shape as number[]);
   const given = attributes.numOrSizeSplits as number | number[];
@@ -33,7 +33,7 @@ export function splitPieces(x: TensorShape, attributes: KernelAttributes): { axi
   return { axis, sizes: given.map((size) => (size === -1 ? length - known : size)) };
 }
 
-/** Axis and number of outputs of an Unpack. @internal */
+/** Returns the axis of an Unpack, and size 1 for each of its outputs. @internal */
 export function unpackPieces(value: TensorShape, attributes: KernelAttributes): { axis: number; sizes: number[] } {
   const given = attributes.axis as number;
   const axis = given < 0 ? given + value.shape.length : given;

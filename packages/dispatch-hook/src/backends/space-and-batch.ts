@@ -1,7 +1,7 @@
 import { type Infer, type InferTable, type X } from "../kernels/index.js";
 import { plainRule } from "../kernels/plain-rule.js";
 
-/** Transposes all of x, of which the result is a slice. */
+/** Transposes all of x. The result is a slice of that. */
 const batchToSpace: Infer<X> = (inputs, attributes, call) => {
   const transposed = call.make(inputs.x.shape, inputs.x.dtype);
   const out = plainRule("BatchToSpaceND")(inputs, attributes, call);
@@ -9,7 +9,7 @@ const batchToSpace: Infer<X> = (inputs, attributes, call) => {
   return out;
 };
 
-/** Pads first; the result is the padded copy transposed. */
+/** Pads first. The result is the transposed padded copy. */
 const spaceToBatch: Infer<X, { paddings: [number, number][] }> = (inputs, attributes, call) => {
   const paddings: [number, number][] = [[0, 0], ...attributes.paddings];
   while (paddings.length < inputs.x.shape.length) paddings.push([0, 0]);
@@ -19,5 +19,5 @@ const spaceToBatch: Infer<X, { paddings: [number, number][] }> = (inputs, attrib
   return out;
 };
 
-/** The same on cpu and wasm. */
+/** Rules for cpu and wasm. */
 export const spaceAndBatch: InferTable = { BatchToSpaceND: batchToSpace, SpaceToBatchND: spaceToBatch };

@@ -4,8 +4,8 @@ import { plainRule } from "../../kernels/plain-rule.js";
 import { broadcast } from "../../kernels/shapes.js";
 
 /**
- * Complex numbers are pairs of tensors on the cpu backend: most kernels take them apart and put them together again. What is put together
- * stands on the arrays of its parts, but each counts for itself while the kernel runs, here as in the hook.
+ * Complex numbers are pairs of tensors on the cpu backend. Most kernels split them and join the results. A joined
+ * tensor uses the arrays of its parts, but each part counts separately while the kernel runs, here and in the hook.
  */
 const cast: Infer<X, { dtype: DataType }> = (inputs, attributes, call) => {
   const { x } = inputs;
@@ -70,7 +70,10 @@ function arithmetic(kernel: string): Infer<AB> {
   };
 }
 
-/** Kernels that take complex numbers on the cpu backend. FFT and IFFT are not among them: what their recursion in JavaScript holds meanwhile is not known. */
+/**
+ * Kernels that take complex numbers on the cpu backend. FFT and IFFT are missing, because the memory of their recursion
+ * in JavaScript is unknown.
+ */
 export const complexCpuScratch: InferTable = {
   Add: arithmetic("Add"),
   Cast: cast,

@@ -2,7 +2,10 @@ import { backend_util, type TensorInfo, util } from "@tensorflow/tfjs-core";
 import { type Infer } from "../../kernels/index.js";
 import { plainRule } from "../../kernels/plain-rule.js";
 
-/** Permutes, reshapes and multiplies operand by operand and sums dimension by dimension, and holds it all to the end. */
+/**
+ * Permutes, reshapes and multiplies operand by operand and sums dimension by dimension. All temporaries live until the
+ * end.
+ */
 export const einsumOnCpu: Infer<TensorInfo[], { equation: string }> = (tensors, attributes, call) => {
   const { allDims, summedDims, idDims } = backend_util.decodeEinsumEquation(attributes.equation, tensors.length);
   if (tensors.some(({ shape }, i) => shape.length !== idDims[i].length))

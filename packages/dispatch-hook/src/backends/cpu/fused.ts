@@ -27,7 +27,7 @@ function activate(x: TensorInfo, alpha: TensorInfo | undefined, activation: stri
   return alpha == null ? mismatch(call, "prelu has no weights") : call.run(kernel, { x, alpha });
 }
 
-/** Product, sum with the bias and activation each on its own, all held to the end. */
+/** Runs product, bias addition and activation separately. All temporaries live until the end. */
 const fusedMatMul: Infer<AB & FusedInputs, FusedAttributes> = (inputs, attributes, call) => {
   const { a, b, bias, preluActivationWeights } = inputs;
   const held: TensorInfo[] = [];
@@ -48,7 +48,7 @@ interface ConvolutionAttributes extends FusedAttributes {
   readonly dataFormat?: "NHWC" | "NCHW";
 }
 
-/** The same, but each freed as soon as the next one is there. */
+/** Runs the same steps, but frees each temporary once the next one exists. */
 function fusedConvolution(kernel: string): Infer<X & { filter: TensorInfo } & FusedInputs, ConvolutionAttributes> {
   return (inputs, attributes, call) => {
     const { x, filter, bias, preluActivationWeights } = inputs;
@@ -70,12 +70,12 @@ function fusedConvolution(kernel: string): Infer<X & { filter: TensorInfo } & Fu
   };
 }
 
-/** With channels first, a vector lies along them; Reshape shares, so nothing is made for it. */
+/** With channels first, a vector is applied along them. Reshape shares its buffer, so nothing is allocated. */
 function alongChannels(x: TensorInfo): TensorInfo {
   return x.shape.length === 1 && x.shape[0] !== 1 ? { ...x, shape: [x.shape[0], 1, 1] } : x;
 }
 
-/** Fused kernels, which the cpu backend makes of the kernels that they stand for. */
+/** Fused kernels, which the cpu backend composes of the kernels that they replace. */
 export const fusedCpuScratch: InferTable = {
   _FusedMatMul: fusedMatMul,
   FusedConv2D: fusedConvolution("Conv2D"),

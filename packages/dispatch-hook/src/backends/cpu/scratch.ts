@@ -8,7 +8,7 @@ import { complexCpuScratch } from "./complex.js";
 import { einsumOnCpu } from "./einsum.js";
 import { fusedCpuScratch } from "./fused.js";
 
-/** Frees the moved copy before it makes the result, for which it has only an array till then. */
+/** Frees the transposed copy before it allocates the result, which is a plain array until then. */
 function movesFirst(kernel: string): Infer<X, { axis?: Axes }> {
   const plain = plainRule(kernel);
   return (inputs, attributes, call) => {
@@ -26,7 +26,7 @@ const sum: Infer<X, { axis?: Axes }> = (inputs, attributes, call) => {
   return out;
 };
 
-/** The sum of the quotients: a copy of all of x, as float32. */
+/** Sums the quotients, which are a copy of all of x as float32. */
 const mean: Infer<X, { axis?: Axes; keepDims?: boolean }> = ({ x }, { axis, keepDims }, call) => {
   const divisor = call.make([], "float32");
   const float = call.run("Cast", { x }, { dtype: "float32" });
@@ -55,7 +55,7 @@ const multinomial: Infer<{ logits: TensorInfo }, { normalized?: boolean }> = (in
   return plainRule("Multinomial")(inputs, attributes, call);
 };
 
-/** Scans along the last axis. Any other one, and one counted from the end, is moved there and back. */
+/** Scans along the last axis. Any other axis, and one counted from the end, is moved there and back. */
 function scan(kernel: string): Infer<X, { axis: number }> {
   const plain = plainRule(kernel);
   return (inputs, attributes, call) => {
@@ -70,10 +70,10 @@ function scan(kernel: string): Infer<X, { axis: number }> {
   };
 }
 
-/** Beyond so many segments the first ones are held as one block; what is held at most stays exact. */
+/** The first segments of larger counts are one block here. The peak stays exact. */
 const singleSegments = 256;
 
-/** Compares, masks and sums anew for every segment, and frees it all at the end: a copy of x for each segment. */
+/** Compares, masks and sums for every segment, and frees everything at the end: a copy of x for each segment. */
 const unsortedSegmentSum: Infer<{ x: TensorInfo; segmentIds: TensorInfo }, { numSegments: number }> = (
   inputs,
   attributes,
@@ -109,7 +109,7 @@ const unsortedSegmentSum: Infer<{ x: TensorInfo; segmentIds: TensorInfo }, { num
   return out;
 };
 
-/** Scratch on the cpu backend, read in tfjs-backend-cpu 4.22.0 (`kernels/<Kernel>.ts`). */
+/** Scratch memory on the cpu backend, from the source of tfjs-backend-cpu 4.22.0 (`kernels/<Kernel>.ts`). */
 export const cpuScratch: InferTable = {
   ...Object.fromEntries(
     ["All", "Any", "ArgMax", "ArgMin", "Min", "Prod"].map((kernel) => [kernel, movesFirst(kernel)]),

@@ -5,8 +5,9 @@ import { alwaysWhole, listOf, sharedPieces, whole } from "../sharing-rules.js";
 import { sliceBounds, splitPieces, stridedSliceBounds, unpackPieces } from "../slice-bounds.js";
 
 /**
- * Either the same DataId with a counted reference (Identity, Reshape), or a new DataId on the same `ArrayBuffer`: a contiguous slice is a
- * `subarray`, the parts of a complex number are the arrays that it was made from. Strings are copied. @internal
+ * Either the same DataId with a counted reference (Identity, Reshape), or a new DataId on the same `ArrayBuffer`: a
+ * contiguous slice is a `subarray`, and the parts of a complex number are the arrays it was made from. Strings are
+ * copied. @internal
  */
 export const cpuSharing: ReadonlyMap<string, SharingRule> = new Map<string, SharingRule>([
   ["Identity", alwaysWhole("x")],
@@ -71,7 +72,7 @@ function poolShares<T extends TensorShape>(x: T, attributes: KernelAttributes) {
   return copies ? undefined : whole(x);
 }
 
-/** A single operand that is neither permuted nor summed comes back as it is. */
+/** A single operand that is neither permuted nor summed is returned unchanged. */
 function einsumShares<T extends TensorShape>(tensors: readonly T[], attributes: KernelAttributes) {
   if (tensors.length !== 1) return undefined;
   const { allDims, summedDims, idDims } = backend_util.decodeEinsumEquation(attributes.equation as string, 1);

@@ -27,11 +27,11 @@ import { type FusedAttributes, type Infer, type InferTable, type KernelCall, mis
 import { plainRule } from "../../kernels/plain-rule.js";
 
 /**
- * Kernels that tfjs-node composes of tfjs ops, which run as kernels within the kernel. Their results are tensors of the engine: a tidy or
- * `dispose` frees them.
+ * Kernels that tfjs-node composes of TensorFlow.js ops, which run as kernels within the kernel. Their results are
+ * tensors of the engine, freed by a tidy or `dispose`.
  */
 
-/** The engine hands kernels tensors. */
+/** The engine passes tensors to kernels. */
 type Inputs<Name extends string, Optional extends string = never> = Readonly<
   Record<Name, Tensor> & Partial<Record<Optional, Tensor>>
 >;
@@ -88,7 +88,7 @@ function fusedConvolution(kernel: string): Infer<Inputs<"x" | "filter", FusedInp
   };
 }
 
-/** TensorFlow's kernel knows only vectors; it returns the statistics twice besides. */
+/** TensorFlow's kernel supports only vectors. It also returns the statistics twice. */
 const fusedBatchNorm: Infer<Inputs<"x" | "mean" | "variance", "scale" | "offset">, { varianceEpsilon: number }> = (
   inputs,
   attributes,

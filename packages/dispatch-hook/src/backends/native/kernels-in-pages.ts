@@ -1,7 +1,7 @@
 import type { Unknown } from "../backend.js";
 
-/** Of TensorFlow, which no page runs: what its kernels hold is code that a page need not load. */
+/** No page runs TensorFlow, so pages need not load the code with the memory of its kernels. */
 const unknownInPages: Unknown = { unknown: "what its kernels hold is told in Node, not in a page" };
 
-// Under the name by which `kernel-tables.ts` imports it.
+// `kernel-tables.ts` imports this name.
 export { unknownInPages as tensorflowKernels };

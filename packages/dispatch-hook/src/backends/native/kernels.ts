@@ -6,7 +6,7 @@ const lacking = `BitwiseAnd DenseBincount Draw LogicalXor MaxPoolWithArgmax Ragg
   SearchSorted SparseFillEmptyRows SparseReshape SparseSegmentMean SparseSegmentSum StringNGrams StringSplit StringToHashBucketFast
   Transform`;
 
-/** The kernels of TensorFlow by tfjs-node or tfjs-node-gpu. */
+/** The kernels of TensorFlow through tfjs-node or tfjs-node-gpu. */
 export const tensorflowKernels: BackendKernels = {
   lacks: new Set(lacking.split(/\s+/)),
   traits: {

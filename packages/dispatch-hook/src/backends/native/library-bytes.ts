@@ -1,6 +1,6 @@
 import type { OpShapes } from "../backend.js";
 
-/** Every rule is of tensors of as many bytes an element. */
+/** Bytes per element. All rules are for tensors of this size. */
 const floatBytes = 4;
 
 type Rule = (op: OpShapes) => number;
@@ -9,31 +9,36 @@ type Shape = readonly number[];
 const sizeOf = (shape: Shape): number => shape.reduce((product, side) => product * side, 1);
 const last = (shape: Shape): number => shape.at(-1) ?? 1;
 
-/** `kc` of `computeProductBlockingSizes` where several threads compute: less, where the first cache is small. */
+/** `kc` of `computeProductBlockingSizes` for several threads. It is smaller if the first-level cache is small. */
 const mostDepth = 320;
-/** Blocks of the inner side that are packed at once (`P - 1` of `EvalParallelContext`). */
+/** Blocks of the inner dimension that are packed at once (`P - 1` of `EvalParallelContext`). */
 const blocksAtOnce = 2;
-/** `TensorContractionBlocking` with TensorFlow's own kernel, in numbers. */
+/** Numbers per packet of `TensorContractionBlocking` with TensorFlow's own kernel. */
 const packet = 8;
 
-/** Of an inner side the elements that are packed at once: it is cut into slices of the same size. */
+/** Elements of an inner dimension that are packed at once. It is cut into slices of equal size. */
 function packedDepth(inner: number): number {
   const slices = Math.max(1, Math.ceil(inner / mostDepth));
   const depth = Math.min(inner, Math.ceil(Math.floor(inner / slices) / packet) * packet);
   return Math.min(slices, blocksAtOnce) * depth;
 }
 
-/** Both sides of a product, packed. Where threads have enough blocks each, Eigen packs one block a thread instead, which is less. */
+/**
+ * Both sides of a product, packed. If threads have enough blocks each, Eigen packs one block per thread instead, which
+ * is less.
+ */
 const packed = (rows: number, inner: number, columns: number): number =>
   floatBytes * (rows + columns) * packedDepth(inner);
 
-/** Of a convolution with a filter of whatever sides, the last two of which are channels in and out. */
+/** Sizes of a convolution. The last two dimensions of its filter are input and output channels. */
 interface ConvolutionSides {
-  /** Samples, and places of one in the output. */
+  /** Number of samples. */
   readonly samples: number;
+  /** Output positions per sample. */
   readonly places: number;
-  /** Elements of a patch, and channels out. */
+  /** Elements of a patch. */
   readonly patch: number;
+  /** Output channels. */
   readonly channels: number;
 }
 
@@ -52,7 +57,7 @@ const convolution: Rule = ({ inputs: [, filter], outputs: [output] }) => {
   return packed(samples * places, patch, channels);
 };
 
-/** `Conv2DCustomBackpropFilterOp`: patches of so many samples at once that 30 MB are taken, their product with `dy`, and a sum. */
+/** `Conv2DCustomBackpropFilterOp`: patches of as many samples as fill 30 MB, their product with `dy`, and a sum. */
 const filterGradient: Rule = ({ inputs: [, dy], outputs: [filter] }) => {
   const { samples: all, places, patch, channels } = sidesOf(filter, dy);
   const sampleElements = places * patch + patch * channels + places * channels;
@@ -60,25 +65,28 @@ const filterGradient: Rule = ({ inputs: [, dy], outputs: [filter] }) => {
   return floatBytes * patch * (samples * places + channels) + packed(patch, samples * places, channels);
 };
 
-/** `Conv2DCustomBackpropInputOp`: the patches of a sample, and the product that they are. */
+/** `Conv2DCustomBackpropInputOp`: the patches of one sample, and the product that computes them. */
 const inputGradient: Rule = ({ inputs: [dy, filter] }) => {
   const { places, patch, channels } = sidesOf(filter, dy);
   return floatBytes * places * patch + packed(places, channels, patch);
 };
 
-/** Each of a batch of matrices by itself. */
+/** Each matrix of a batch separately. */
 const product: Rule = ({ inputs: [a], outputs: [output] }) => {
   const [rows, columns] = output.slice(-2);
   const batch = Math.max(1, sizeOf(output.slice(0, -2)));
-  // Of one that is broadcast, or transposed, only its elements tell.
+  // Inferred from the number of elements, which also covers broadcast and transposed matrices.
   const inner = sizeOf(a.slice(-2)) / rows;
   return Number.isInteger(inner) && batch > 0 ? packed(rows, inner, columns) : 0;
 };
 
-/** `SpatialMaxPoolWithArgMaxHelper`: the pooled output again, and where each maximum is, as 64-bit numbers. */
+/**
+ * `SpatialMaxPoolWithArgMaxHelper`: a second copy of the pooled output, and the position of each maximum as a 64-bit
+ * number.
+ */
 const maxPoolGradient: Rule = ({ inputs: [, , output] }) => (floatBytes + 8) * sizeOf(output);
 
-/** What oneDNN keeps in another order. */
+/** A filter that oneDNN stores in another layout. */
 const filterOf =
   (place: "inputs" | "outputs", index: number): Rule =>
   (op) =>
@@ -109,8 +117,10 @@ const ofOneDnn: Rules = new Map([
 ]);
 
 /**
- * Returns what TensorFlow's kernel for CPUs holds beside tensors, at most, while an op runs: as read in TensorFlow 2.21 and Eigen (`TensorContractionThreadPool.h`), and seen in what is resident.
- * It is what grows with the step that is counted, not the 1 or 2 MB that each kernel takes besides. By oneDNN convolutions are laid out nowhere.
+ * Returns an upper bound in bytes of the memory that TensorFlow's CPU kernels use besides tensors while an op runs. It
+ * is derived from the source of TensorFlow 2.21 and Eigen (`TensorContractionThreadPool.h`), and from resident memory.
+ * Only memory that grows with the step is counted, not the 1 or 2 MB that each kernel also uses. With oneDNN
+ * convolutions need no patches.
  */
 export function libraryBytes(op: OpShapes, isByOneDnn: boolean): number {
   return (isByOneDnn ? ofOneDnn : ofEigen).get(op.kernel)?.(op) ?? 0;

@@ -5,7 +5,7 @@ import { nativeResidency } from "./residency.js";
 import { restoreUtil } from "./restore-util.js";
 import { tensorflowSharing } from "./sharing.js";
 
-/** `tensorflow/core/framework/types.proto`, as far as tfjs-node uses it. */
+/** The part of `tensorflow/core/framework/types.proto` that tfjs-node uses. */
 const dtypes: Readonly<Record<number, string>> = {
   1: "float32",
   3: "int32",
@@ -16,7 +16,7 @@ const dtypes: Readonly<Record<number, string>> = {
   10: "bool",
 };
 
-/** TensorFlow's allocator on GPUs rounds up to this (`BFCAllocator::kMinAllocationSize`). */
+/** TensorFlow's GPU allocator rounds up to this (`BFCAllocator::kMinAllocationSize`). */
 const gpuUnitBytes = 256;
 
 const isOnGpu = (instance: object | undefined): boolean =>
@@ -25,13 +25,13 @@ const isOnGpu = (instance: object | undefined): boolean =>
 const keepsFreedMemory =
   "TensorFlow keeps it, unless the process starts with remat's allocator: `remat exec --budget <size> -- node <program>` starts it so, and `remat doctor` prints the line to do so by hand, LD_PRELOAD=… node <program>.";
 
-/** Whether the process has begun with what `allocatorEnvironment` of `@remat/cli/native` returns. */
+/** Returns whether the process was started with the environment of `allocatorEnvironment` in `@remat/cli/native`. */
 const startsWithAllocator = (): boolean => {
   const { process } = globalThis as { readonly process?: Partial<NodeJS.Process> };
   return process?.env?.["LD_PRELOAD"]?.includes("/caching-allocator.so") === true;
 };
 
-/** TensorFlow by tfjs-node or tfjs-node-gpu, which tfjs names `tensorflow`. */
+/** TensorFlow through tfjs-node or tfjs-node-gpu, which TensorFlow.js calls `tensorflow`. */
 export const native: Backend = {
   name: "tensorflow",
   alias: "native",
@@ -61,9 +61,10 @@ export const native: Backend = {
       ? { device: "cuda:0", allocationUnitBytes: gpuUnitBytes, isAsynchronous: true }
       : { device: "cpu", allocationUnitBytes: 1, isAsynchronous: false };
   },
-  // TensorFlow's kernel for CPUs goes through the rows in their order; that for GPUs adds them by atomics, in any.
+  // TensorFlow's CPU kernel processes the rows in order. The GPU kernel adds them by atomics, in an unspecified order.
   addsSegmentsInOrder: (instance) => !isOnGpu(instance),
-  // CUDA's kernels add up to nine inputs in one expression, from left to right, and flush denormal numbers as that of `AddV2` does; of more they add eight to each other, then to the sum.
+  // CUDA kernels add up to nine inputs in one expression from left to right, and flush denormal numbers as that of
+  // `AddV2` does. For more inputs they add groups of eight to each other and then to the sum.
   mostAddedInOrder: (instance) => (isOnGpu(instance) ? 9 : 0),
   prepare: restoreUtil,
 };

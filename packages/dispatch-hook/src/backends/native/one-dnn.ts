@@ -1,4 +1,4 @@
-/** What of Node is asked; in a browser there is none of it. */
+/** The part of Node that is used. Undefined in a browser. */
 interface NodeProcess {
   readonly platform?: string;
   readonly arch?: string;
@@ -6,12 +6,13 @@ interface NodeProcess {
   getBuiltinModule?(name: "node:fs"): { readFileSync(path: string, encoding: "utf8"): string };
 }
 
-/** `IsMKLEnabled` of `tensorflow/core/util/util.cc`, as Linux names the instructions. */
+/** `IsMKLEnabled` of `tensorflow/core/util/util.cc`, with the instruction names of Linux. */
 const neuralInstructions = new Set("avx512_vnni avx512_bf16 avx_vnni amx_tile amx_int8 amx_bf16".split(" "));
 
 /**
- * Tells whether TensorFlow computes by oneDNN in processes that start here, where it is on a CPU: on Windows, and on Linux where the CPU has instructions for neural networks, unless
- * `TF_ENABLE_ONEDNN_OPTS` says otherwise. Undefined where that is not known, as of CPUs of ARM.
+ * Returns whether TensorFlow on a CPU uses oneDNN in processes that start here. It does on Windows, and on Linux if the
+ * CPU has instructions for neural networks, unless `TF_ENABLE_ONEDNN_OPTS` is set. Undefined if unknown, as for ARM
+ * CPUs.
  */
 export function usesOneDnn(): boolean | undefined {
   const { process } = globalThis as { readonly process?: NodeProcess };

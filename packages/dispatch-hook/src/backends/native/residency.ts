@@ -1,9 +1,9 @@
 import type { Residency } from "../backend.js";
 import type { DataEntry } from "../data-entry.js";
 
-/** An entry whose data is JavaScript's until a kernel reads it, then TensorFlow's. */
+/** An entry whose data is in JavaScript until a kernel reads it, and in TensorFlow afterwards. */
 interface NativeEntry extends DataEntry {
-  /** TensorFlow's handle; -1 for none. */
+  /** TensorFlow's handle, or -1. */
   id: number;
 }
 
@@ -13,7 +13,7 @@ interface NativeBackend {
 
 const noHandle = -1;
 
-/** The residency of data that TensorFlow holds. */
+/** The residency of data in TensorFlow. */
 export const nativeResidency: Residency = {
   release(entry, instance) {
     const native = entry as NativeEntry;

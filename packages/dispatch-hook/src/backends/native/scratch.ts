@@ -7,10 +7,10 @@ import { composedOnTensorflow } from "./composed.js";
 
 type Inputs = Readonly<Record<string, TensorInfo>>;
 type Attributes = Readonly<Record<string, unknown>>;
-/** Number of elements of a constant, int32 unless its dtype stands with it. */
+/** Number of elements of a constant, int32 unless a dtype is given. */
 type Constant = number | readonly [elements: number, dtype: DataType];
 
-/** A kernel to which its JavaScript half gives attributes as tensors: constants that live as long as the call. */
+/** A kernel whose JavaScript part passes attributes as tensors: constants that live as long as the call. */
 function withConstants(
   kernel: string,
   constantsOf: (inputs: Inputs, attributes: Attributes) => Constant[],
@@ -26,7 +26,7 @@ function withConstants(
   };
 }
 
-/** The same constants for several kernels. */
+/** Applies the same constants to several kernels. */
 const forEach = (kernels: string, constantsOf: (inputs: Inputs, attributes: Attributes) => Constant[]): InferTable =>
   Object.fromEntries(kernels.split(" ").map((kernel) => [kernel, withConstants(kernel, constantsOf)]));
 
@@ -87,8 +87,9 @@ const batchToSpace: Infer<X, { blockShape: number[]; crops: number[][] }> = (inp
 };
 
 /**
- * Scratch on the native backend: what the JavaScript half of tfjs-node 4.22.0 (`kernels/<Kernel>.ts`) makes around TensorFlow's kernels.
- * What those take and give back within a call is not seen: `library-bytes.ts` bounds it.
+ * Scratch memory on the native backend: tensors that the JavaScript part of tfjs-node 4.22.0 (`kernels/<Kernel>.ts`)
+ * makes around TensorFlow's kernels. Allocations inside of TensorFlow's kernels are not visible, but `library-bytes.ts`
+ * bounds them.
  */
 export const tensorflowScratch: InferTable = {
   ...composedOnTensorflow,

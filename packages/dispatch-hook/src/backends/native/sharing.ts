@@ -9,9 +9,11 @@ import { sliceBounds, splitPieces, stridedSliceBounds, unpackPieces } from "../s
 const alignmentBytes = 64;
 
 /**
- * All but Identity return a new DataId on the same TensorFlow buffer. Source: `tensorflow/core/kernels` of TensorFlow 2.x (reshape_op.h,
- * cast_op.cc, transpose_op.cc, unpack_op.cc, split_v_op.cc, slice_op.cc, strided_slice_op.cc, tile_ops.cc, pad_op.cc, reverse_op.cc,
- * reduction_ops_common.h, mirror_pad_op.cc, spacetobatch_op.cc, aggregate_ops.cc, pack_op.cc, einsum_op_impl.h) and `framework/ops_util.h` for the alignment. @internal
+ * All except for Identity return a new DataId on the same TensorFlow buffer. Source: `tensorflow/core/kernels` of
+ * TensorFlow 2.x (reshape_op.h, cast_op.cc, transpose_op.cc, unpack_op.cc, split_v_op.cc, slice_op.cc,
+ * strided_slice_op.cc, tile_ops.cc, pad_op.cc, reverse_op.cc, reduction_ops_common.h, mirror_pad_op.cc,
+ * spacetobatch_op.cc, aggregate_ops.cc, pack_op.cc, einsum_op_impl.h) and `framework/ops_util.h` for the alignment.
+ * @internal
  */
 export const tensorflowSharing: ReadonlyMap<string, SharingRule> = new Map<string, SharingRule>([
   ["Identity", alwaysWhole("x")],
@@ -36,7 +38,7 @@ export const tensorflowSharing: ReadonlyMap<string, SharingRule> = new Map<strin
   ["Einsum", (inputs, { equation }) => (isIdentityEquation(equation as string) ? whole(listOf(inputs)[0]) : undefined)],
   ["Reverse", ({ x }) => (x.shape.length === 0 ? whole(x) : undefined)],
   ["Sum", ({ x }, { axis }) => reductionShares(x, axis)],
-  // The kernel casts to float32 first: what it shares with is the input only if that cast shares.
+  // The kernel casts to float32 first, so it shares the input's buffer only if that cast does.
   ["Mean", ({ x }, { axis }) => (x.dtype === "float32" ? reductionShares(x, axis) : undefined)],
   ["Max", ({ x }, { reductionIndices }) => reductionShares(x, reductionIndices)],
   ["Min", ({ x }, { axis }) => reductionShares(x, axis)],
@@ -65,13 +67,13 @@ function movesOnlyUnits(shape: readonly number[], perm: readonly number[]): bool
   return moved.every((axis, i) => i === 0 || axis > moved[i - 1]);
 }
 
-/** Whether every row along the first axis starts on a boundary (`IsInnerDimsSizeAligned`). */
+/** True if every row along the first axis starts on a boundary (`IsInnerDimsSizeAligned`). */
 function rowsAligned({ shape, dtype }: TensorShape): boolean {
   if (shape.length === 0 || shape[0] === 0) return false;
   return ((elementsOf(shape) / shape[0]) * (bytesPerElement(dtype) ?? 0)) % alignmentBytes === 0;
 }
 
-/** `IsDim0SliceAligned`; `end` may also be a size. */
+/** `IsDim0SliceAligned`. `end` may also be a size. */
 function sliceAligned(x: TensorShape, start: number, end: number): boolean {
   if (x.shape.length !== 1) return rowsAligned(x);
   const bytes = bytesPerElement(x.dtype) ?? 0;

@@ -1,13 +1,19 @@
 import { RematError } from "@remat/trace";
 
 /**
- * What a package lacked: itself, its native addon, a shared library of that, or `trust`, since in the cache others can have changed it; or it was all there and
- * did not `start`, or lacks `kernels` of what it was asked for.
+ * Reason why a package could not be used:
+ *
+ * - `module`: it is not installed
+ * - `addon`: its native addon is missing
+ * - `library`: a shared library is missing
+ * - `trust`: other users could have changed it in the cache
+ * - `start`: it did not start
+ * - `kernels`: it lacks kernels that were requested
  */
 export type MissingPart = "module" | "addon" | "library" | "trust" | "start" | "kernels";
 
 /**
- * Returns what is missing, by the error with which loading a package that is installed failed.
+ * Returns the missing part, given the error from loading an installed package.
  *
  * @example
  * classifyFailure(new Error("libcudart.so.12: cannot open shared object file")); // "library"
@@ -21,7 +27,7 @@ export function classifyFailure(failure: unknown): Exclude<MissingPart, "module"
   return "start";
 }
 
-/** The first line of an error that says anything, without what Node puts after it. @internal */
+/** Returns the first line with content of an error, without text that Node appends. @internal */
 export function oneLine(failure: unknown): string {
   const lines = (failure instanceof Error ? failure.message : String(failure)).split("\n").map((line) => line.trim());
   return (lines.find((line) => line !== "") ?? "no reason given").slice(0, 300);

@@ -1,14 +1,16 @@
 import type { Backend, BackendPackage } from "../backend.js";
 import { bestFirst } from "../best-first.js";
 
-/** A package, and what it brings. */
+/** A package and the backend that it provides. */
 export interface BroughtBackend {
+  /** The package. */
   readonly package: BackendPackage;
+  /** The backend. */
   readonly backend: Backend;
 }
 
 /**
- * Returns all that `selectBackend` tries, in this order: the packages of every backend that is known, the best first.
+ * Returns everything that `selectBackend` tries, in order: the packages of all known backends, the best first.
  *
  * @example
  * backendPackages().map((each) => each.package.name); // ["@tensorflow/tfjs-node-gpu", "@tensorflow/tfjs-node", …]
@@ -18,7 +20,7 @@ export function backendPackages(): readonly BroughtBackend[] {
 }
 
 /**
- * Returns what a backend says of the package of that name; undefined if none names it.
+ * Returns the package of that name, as a backend describes it. Undefined if no backend has it.
  *
  * @example
  * findPackage("@tensorflow/tfjs-node").built.by; // "remat setup native"

@@ -5,8 +5,9 @@ import { findPackage } from "./backend-packages.js";
 import { nativeAppFolder } from "./native-cache.js";
 
 /**
- * Returns the modules of a package that `selectBackend` would try, in this order: where the user has it, seen from the folder `from`, which with strict
- * package managers is not where this package would find it; here; for native ones in the cache. Nothing is loaded.
+ * Returns the modules of a package that `selectBackend` would try, in order: the user's, resolved from the folder
+ * `from` (with strict package managers this package would not find it), then one resolved from here, then for native
+ * packages one in the cache. Nothing is loaded.
  *
  * @example
  * backendPlaces("@tensorflow/tfjs-node", process.cwd()); // ["/home/me/app/node_modules/@tensorflow/tfjs-node/dist/index.js"]
@@ -21,7 +22,7 @@ export function backendPlaces(name: string, from: string): readonly string[] {
   return [...new Set(places.filter((path) => path !== undefined))];
 }
 
-/** The module of a package as seen by a file. */
+/** Resolves the module of a package from a file. */
 function find(name: string, from: string): string | undefined {
   try {
     return createRequire(from).resolve(name);

@@ -6,16 +6,19 @@ import { cacheFolder, type Environment } from "./native-cache.js";
 import { readSums, sumsFile } from "./sums.js";
 import { distrustOfWay } from "./trusted-files.js";
 
-/** Where tfjs-node looks for its addon, and the addon for TensorFlow. */
+/** Path of tfjs-node's addon. */
 const addon = "lib/napi-v8/tfjs_binding.node";
+/** Path where the addon looks for TensorFlow. */
 const libraries = "deps/lib";
 
 const renew = "Build it anew by remat setup native --force";
 
 /**
- * Refuses to load a module, or a library, of the cache that somebody else can have changed: every folder on the way to it, it and its addon must belong to the user or to root and
- * be writable to nobody else, so must TensorFlow's libraries, and module and addon must be as `SHA256SUMS` of their folder says. Says nothing of what is not in the cache. The rest
- * of the folder, and TensorFlow's libraries of 0.9 GB, are hashed by `remat doctor --verify`.
+ * Checks a module or library of the cache before it is loaded. It fails if another user could have changed it. Every
+ * folder on the path, the file and its addon, and TensorFlow's libraries must belong to the user or to root, and must
+ * not be writable by others. Module and addon must match `SHA256SUMS` of their folder. Files outside of the cache are
+ * not checked. `remat doctor --verify` also hashes the rest of the folder and TensorFlow's libraries, which have 0.9
+ * GB.
  *
  * @throws RematError `NATIVE_UNTRUSTED`
  * @example
@@ -53,9 +56,10 @@ export function checkCached(path: string, env: Environment = process.env): void 
 }
 
 /**
- * Refuses a file of the cache that others can change.
+ * Fails for a file of the cache that others can change.
  *
  * @throws RematError `NATIVE_UNTRUSTED`
+ *
  * @internal
  */
 export function checkOwner(file: string, env: Environment = process.env): void {

@@ -1,8 +1,8 @@
 import { getKernel } from "@tensorflow/tfjs-core";
 
 /**
- * The kernels that only gradients run, of the layers that networks are commonly made of. Source: the gradient functions of tfjs-core 4.22.0; all others run
- * kernels that forward passes run, too.
+ * Kernels that only gradients run, for common layers. Source: the gradient functions of tfjs-core 4.22.0. All other
+ * gradients run kernels that forward passes also run.
  */
 const gradientKernels: readonly string[] = [
   "AvgPoolGrad",
@@ -15,6 +15,6 @@ const gradientKernels: readonly string[] = [
   "UnsortedSegmentSum",
 ];
 
-/** Those that `backend` has not registered: on it, nothing trains whose gradients run them. @internal */
+/** Returns those that `backend` lacks. Networks whose gradients need them cannot train on it. @internal */
 export const missingGradientKernels = (backend: string): readonly string[] =>
   gradientKernels.filter((kernel) => getKernel(kernel, backend) === undefined);

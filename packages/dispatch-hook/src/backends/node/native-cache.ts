@@ -2,15 +2,15 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import type { NativePackage } from "../backend.js";
 
-/** The version of tfjs-node that is built and looked for: that of the engine that the hook knows. */
+/** The version of tfjs-node to build and look for, which matches the engine that the hook supports. */
 export const nativeVersion = "4.22.0";
 
 /** Names and values of environment variables. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Returns the folder of what remat keeps between runs: `REMAT_CACHE_DIR`, else `remat` in `XDG_CACHE_HOME` (as the XDG base directory specification
- * has it), else in the place for caches of the system. It need not exist.
+ * Returns the folder of files that remat keeps between runs: `REMAT_CACHE_DIR`, otherwise `remat` in `XDG_CACHE_HOME`
+ * (XDG base directory specification), otherwise in the system's cache folder. It may not exist.
  *
  * @example
  * cacheFolder({ REMAT_CACHE_DIR: "/var/cache/remat" }); // "/var/cache/remat"
@@ -23,8 +23,8 @@ export function cacheFolder(env: Environment = process.env): string {
 }
 
 /**
- * Returns the folder into which `remat setup native` installs a package with its addon, and in which `selectBackend` looks for it after the user's
- * own. It need not exist.
+ * Returns the folder in which `remat setup native` installs a package with its addon. `selectBackend` looks there after
+ * the user's own packages. It may not exist.
  *
  * @example
  * nativeAppFolder("tfjs-node", { REMAT_CACHE_DIR: "/c" }); // "/c/native/tfjs-node-4.22.0"

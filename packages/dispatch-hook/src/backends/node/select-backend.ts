@@ -9,48 +9,54 @@ import { backendPlaces } from "./backend-places.js";
 import { checkCached } from "./check-cached.js";
 import { startBackend } from "./start-backend.js";
 
-/** A package that brings a backend, and what came of trying it. */
+/** Result of trying a package that provides a backend. */
 export interface BackendAttempt {
   readonly package: string;
   readonly backend: BackendName;
+  /** True if it was selected. */
   readonly selected: boolean;
   /**
-   * Why not: `module` not installed, native `addon` not built, shared `library` missing, no `trust` in who can have changed it, `start` failed, `kernels`
-   * missing that it is wanted for.
-   * Undefined if nothing is; `device` if the package was selected although it found no GPU that it is for, and runs on the CPU.
+   * Why it was not selected (see `MissingPart`). Undefined if nothing is missing. `device` means that the package was
+   * selected although it found no GPU and runs on the CPU.
    */
   readonly missing: MissingPart | "device" | undefined;
-  /** What went wrong, on one line; empty if nothing did. */
+  /** The error in one line. Empty if there was none. */
   readonly reason: string;
 }
 
+/** Result of `selectBackend`. */
 export interface BackendSelection {
   readonly backend: BackendName;
   readonly package: string;
-  /** The module that was loaded: the user's, or the one in the cache that `remat setup native` fills. */
+  /** Path of the loaded module: the user's, or the one in the cache that `remat setup native` fills. */
   readonly path: string;
-  /** Whether a GPU is used; tfjs-node-gpu falls back to the CPU without one. */
+  /** True if a GPU is used. Without one, tfjs-node-gpu falls back to the CPU. */
   readonly usesGpu: boolean;
-  /** Everything that was tried, in order; the last one was selected. */
+  /** All attempts in order. The last one was selected. */
   readonly attempts: readonly BackendAttempt[];
 }
 
+/** Options of `selectBackend`. */
 export interface SelectBackendOptions {
-  /** What it is wanted for: `training` gives wasm the kernels of gradients that it lacks, and takes no backend that lacks any; left out: any use. */
+  /**
+   * Purpose of the backend. `training` adds missing gradient kernels to wasm, and rejects backends that lack any.
+   * Default: any use.
+   */
   readonly for?: "training";
-  /** Only packages that bring this backend; left out: any. */
+  /** Use only packages of this backend. Default: any. */
   readonly backend?: BackendName | undefined;
-  /** Only this package; left out: any. */
+  /** Use only this package. Default: any. */
   readonly package?: string;
-  /** Folder from which packages are looked up first; left out: the current one. */
+  /** Folder from which packages are resolved first. Default: the current one. */
   readonly from?: string;
 }
 
 /**
- * Makes the best backend that works here current: tfjs-node-gpu, else tfjs-node, wasm, cpu; and says which it took and why the earlier ones
- * failed. A native package is looked for where the user has it, then in the cache that `remat setup native` fills. Each is started by `startBackend`.
+ * Makes the best backend that works here current: tfjs-node-gpu, tfjs-node, wasm or cpu. It reports which one it
+ * selected and why earlier ones failed. A native package is looked for in the user's dependencies, then in the cache
+ * that `remat setup native` fills. Each is started by `startBackend`.
  *
- * @throws RematError `NO_BACKEND` if none works, with every reason
+ * @throws RematError `NO_BACKEND` if none works, with all reasons
  * @example
  * const { package: name, attempts } = await selectBackend({ for: "training" });
  * for (const { package: tried, reason } of attempts) if (reason !== "") console.error(`${tried}: ${reason}`);
@@ -83,7 +89,7 @@ export function usesGpuNow({ deviceOf }: Backend): boolean {
 }
 
 /**
- * Returns what a package that works lacks: `device`, if it is for a GPU and found none; else nothing.
+ * Returns `device` if a working package is for GPUs but found none, with the reason.
  *
  * @example
  * lackOfGpu(findPackage("@tensorflow/tfjs-node-gpu"), false).missing; // "device"
@@ -122,7 +128,7 @@ interface Failure {
   readonly reason: string;
 }
 
-/** The module that made `backend` current and does for what it is wanted for, or why none did. */
+/** Returns the module that made `backend` current and supports the purpose, or why none did. */
 async function tryPlaces(name: string, backend: Backend, options: SelectBackendOptions): Promise<string | Failure> {
   const from = resolve(options.from ?? process.cwd());
   let failure: Failure | undefined;
@@ -132,7 +138,7 @@ async function tryPlaces(name: string, backend: Backend, options: SelectBackendO
       await startBackend({ backend: backend.name, path }, options);
       return path;
     } catch (error) {
-      // Why the user's own does not work tells more than what is in the cache.
+      // The failure of the user's own package is more informative than that of the cache.
       failure ??= { missing: classifyFailure(error), reason: oneLine(error) };
     }
   }

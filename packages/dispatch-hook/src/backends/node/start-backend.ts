@@ -4,17 +4,20 @@ import * as tf from "@tensorflow/tfjs-core";
 import { findBackend } from "../find-backend.js";
 import { missingGradientKernels } from "./gradient-kernels.js";
 
-/** A backend by the module that brings it, as `selectBackend` found it. */
+/** A backend and the module that provides it, as found by `selectBackend`. */
 export interface BackendModule {
+  /** Name of the backend. */
   readonly backend: string;
+  /** Path of the module. */
   readonly path: string;
 }
 
 /**
- * Makes the backend current that a module brings; `for` training with the kernels of gradients that it lacks, too. The one way in which remat starts
- * a backend that is loaded from disk; a process that cannot look for one is told the module.
+ * Loads a module and makes its backend current. `for: "training"` also adds missing gradient kernels. This is the only
+ * place where remat starts a backend from disk. Pass the module to a process that cannot look for one.
  *
- * @throws RematError `NO_BACKEND` if it does not start, `BACKEND_UNTRAINABLE` if it lacks kernels of gradients after all; and what the module throws
+ * @throws RematError `NO_BACKEND` if it does not start, `BACKEND_UNTRAINABLE` if it still lacks gradient kernels; also
+ * any error of the module
  * @example
  * const { backend, path } = await selectBackend({ for: "training" });
  * await startBackend({ backend, path }, { for: "training" }); // in another process
@@ -25,7 +28,7 @@ export async function startBackend(
 ): Promise<void> {
   const { prepare, provideGradientKernels } = findBackend(backend);
   prepare?.();
-  // A second copy of tfjs would warn of each kernel that the first has registered.
+  // A second copy of TensorFlow.js would warn for each kernel that the first has registered.
   const wasProduction = tf.env().getBool("PROD");
   tf.env().set("PROD", true);
   try {

@@ -3,25 +3,29 @@ import { createReadStream, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 
-/** The file of a folder in the cache that names the SHA-256 of every other, as `sha256sum` writes it, so that `sha256sum -c` reads it. */
+/**
+ * File in a cache folder with the SHA-256 of all other files, in the format of `sha256sum`, so that `sha256sum -c` can
+ * check it.
+ */
 export const sumsFile = "SHA256SUMS";
 
 /**
- * Returns the SHA-256 of a file, in hexadecimal.
+ * Returns the SHA-256 of a file in hexadecimal.
  *
  * @example
  * await hashFile("wheel.whl"); // "dcc8afd3…"
  */
 export async function hashFile(path: string): Promise<string> {
   const hash = createHash("sha256");
-  // A stream for each of thousands of small files takes longer than they do.
+  // For thousands of small files, streams would take longer than hashing.
   if (statSync(path).size < 1 << 22) return hash.update(readFileSync(path)).digest("hex");
   await pipeline(createReadStream(path, { highWaterMark: 1 << 20 }), hash);
   return hash.digest("hex");
 }
 
 /**
- * Returns what `SHA256SUMS` of a folder says: the SHA-256 of each file by its path in the folder; undefined if there is no such file.
+ * Returns the SHA-256 of each file in `SHA256SUMS` of a folder, by path in the folder. Undefined if there is no such
+ * file.
  *
  * @example
  * readSums(nativeAppFolder("tfjs-node"))?.get("package.json");
@@ -41,6 +45,6 @@ export function readSums(folder: string): ReadonlyMap<string, string> | undefine
   return sums;
 }
 
-/** Writes sums as `readSums` reads them. @internal */
+/** Formats sums in the form that `readSums` reads. @internal */
 export const formatSums = (sums: ReadonlyMap<string, string>): string =>
   [...sums].map(([path, sum]) => `${sum}  ${path}\n`).join("");

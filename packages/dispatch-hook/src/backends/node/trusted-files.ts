@@ -3,12 +3,12 @@ import { dirname, join, relative, sep } from "node:path";
 
 const writableByOthers = 0o022;
 const writableByAll = 0o002;
-/** In such a folder only a file's owner may remove or replace it, as in /tmp. */
+/** In a folder with this bit, such as /tmp, only a file's owner may remove or replace it. */
 const sticky = 0o1000;
 
 /**
- * Returns why what a file or folder holds must not be loaded: it belongs to somebody who is neither this user nor root, or others may write to it.
- * Undefined if neither, and where files have no owners (Windows).
+ * Returns why a file or folder must not be loaded: it belongs to a user other than this one and root, or others may
+ * write to it. Undefined if it is safe, and if files have no owners (Windows).
  *
  * @example
  * distrustOf("/tmp/planted.so"); // "/tmp/planted.so belongs to the user 1001, not to this one (1000) or root"
@@ -23,8 +23,8 @@ export function distrustOf(path: string, uid: number | undefined = process.getui
 }
 
 /**
- * Returns why a file in the folder `top` must not be loaded: because of itself, or of a folder on the way to it from `top`, by `distrustOf`; or because anybody can
- * put another in the place of `top`. Links are followed; nothing is said of where they lead out of `top`.
+ * Returns why a file in the folder `top` must not be loaded: because of itself or of a folder between `top` and the
+ * file (see `distrustOf`), or because any user can replace `top`. Links are followed, but not checked outside of `top`.
  *
  * @example
  * distrustOfWay(`${cacheFolder()}/native/some.so`, cacheFolder()); // undefined: it may be loaded

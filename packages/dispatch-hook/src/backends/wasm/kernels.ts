@@ -3,7 +3,7 @@ import type { BackendKernels } from "../backend.js";
 import { wasmOutputs } from "./outputs.js";
 import { wasmScratch } from "./scratch.js";
 
-/** With what `provideGradientKernels` gives it. */
+/** Kernels that it lacks even with those of `provideGradientKernels`. */
 const lacking =
   "Complex ComplexAbs Draw Einsum FFT IFFT Imag RaggedGather RaggedRange RaggedTensorToTensor Real StaticRegexReplace";
 

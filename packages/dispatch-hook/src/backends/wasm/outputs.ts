@@ -3,7 +3,7 @@ import { type AB, type Infer, type InferTable, mismatch, type X } from "../../ke
 import { plainRule } from "../../kernels/plain-rule.js";
 import { fitting, refuseComplex } from "../../kernels/shapes.js";
 
-/** Returns float32, whatever x is. */
+/** Returns float32 for any dtype of x. */
 function inFloat32(kernel: string): Infer<X> {
   const plain = plainRule(kernel);
   return (inputs, attributes, call) => {
@@ -12,7 +12,7 @@ function inFloat32(kernel: string): Infer<X> {
   };
 }
 
-/** Multiplies float32 only. */
+/** Supports float32 only. */
 function ofFloat32(kernel: string): Infer<AB> {
   const plain = plainRule(kernel);
   return (inputs, attributes, call) => {
@@ -49,7 +49,10 @@ const softmax: Infer<{ logits: TensorInfo }> = ({ logits }, _, call) => {
   return call.make(logits.shape, logits.dtype);
 };
 
-/** Kernels whose results have another dtype on the wasm backend than on cpu, and so other sizes, and those that take fewer dtypes. */
+/**
+ * Kernels whose results have another dtype on the wasm backend than on cpu, and so another size, and those that support
+ * fewer dtypes.
+ */
 export const wasmOutputs: InferTable = {
   ...Object.fromEntries(
     ["Conv2D", "DepthToSpace", "DepthwiseConv2dNative", "Expm1", "FusedConv2D", "FusedDepthwiseConv2D"].map(

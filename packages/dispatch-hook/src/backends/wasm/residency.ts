@@ -2,9 +2,9 @@ import type { DataId } from "@tensorflow/tfjs-core";
 import type { Residency } from "../backend.js";
 import type { DataEntry } from "../data-entry.js";
 
-/** An entry whose data is at a place in the heap. */
+/** An entry whose data is in the heap. */
 interface HeapEntry extends DataEntry {
-  /** What the kernels know it by; 0 for nothing. */
+  /** Handle for kernels, or 0. */
   id: number;
   memoryOffset: number | null;
 }
@@ -22,9 +22,12 @@ interface WasmBackend {
 
 const noHandle = 0;
 
-/** The residency of data in the heap of WebAssembly. */
+/** The residency of data in the WebAssembly heap. */
 export const wasmResidency: Residency = {
-  /** As `disposeData` does, which may be called for the rest later: then it finds nothing, since the heap is never given out at 0. */
+  /**
+   * Does the same as `disposeData`, which may be called later for the rest. It then finds nothing, since address 0 is
+   * never allocated.
+   */
   release(entry, instance) {
     const heap = entry as HeapEntry;
     const { wasm } = instance as WasmBackend;

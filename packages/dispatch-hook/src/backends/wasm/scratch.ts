@@ -7,7 +7,7 @@ import { type Axes, movedAxes, releaseAll } from "../moved-axes.js";
 import { spaceAndBatch } from "../space-and-batch.js";
 import { takesAllAsItLies } from "./gradients/conv2d-backprop-filter.js";
 
-/** Makes the result while the moved copy is still there. */
+/** Allocates the result while the transposed copy still exists. */
 function movesAround(
   kernel: string,
   axes: "axis" | "reductionIndices" = "axis",
@@ -21,7 +21,7 @@ function movesAround(
   };
 }
 
-/** The same, but a result of x's own dtype, also of bool. */
+/** The same, but the result has x's own dtype, also for bool. */
 const sumOfSameDtype: Infer<X, { axis?: Axes; keepDims?: boolean }> = ({ x }, { axis, keepDims }, call) => {
   const moved = movedAxes(x, axis, call);
   const out = call.make(reduced(x.shape, axis, keepDims, call), x.dtype);
@@ -59,7 +59,7 @@ const multinomial: Infer<{ logits: TensorInfo }, { normalized?: boolean }> = (in
   return out;
 };
 
-/** Casts what is not float32; the result is as large as x, whatever alpha is. */
+/** Casts inputs other than float32. The result is as large as x, whatever alpha is. */
 const prelu: Infer<X> = ({ x }, _, call) => {
   refuseComplex(call, x);
   const float = x.dtype === "float32" ? undefined : call.make(x.shape, "float32");
@@ -68,7 +68,7 @@ const prelu: Infer<X> = ({ x }, _, call) => {
   return out;
 };
 
-/** Casts what is not float32, before or after it has made its result, which is float32. */
+/** Casts inputs other than float32, before or after allocating its float32 result. */
 function resize(kernel: string, when: "before" | "after"): Infer<Readonly<Record<"images", TensorInfo>>> {
   const plain = plainRule(kernel);
   return (inputs, attributes, call) => {
@@ -83,7 +83,9 @@ function resize(kernel: string, when: "before" | "after"): Infer<Readonly<Record
   };
 }
 
-/** One of our own: dy turned, and for each place of the filter what lay under it and its product with dy. */
+/**
+ * Our own kernel: dy transposed and, for each place of the filter, the input values under it and their product with dy.
+ */
 const conv2DBackpropFilter: Infer<
   X & { dy: TensorInfo },
   Conv2D & { filterShape: [number, number, number, number] }
@@ -106,7 +108,7 @@ const conv2DBackpropFilter: Infer<
   return out;
 };
 
-/** Where the kernel's C++ half leaves what is wrong with its arguments. */
+/** Buffer for error codes of the kernel's C++ part. */
 function reportsErrors(kernel: string, words: number): Infer<object> {
   const plain = plainRule(kernel);
   return (inputs, attributes, call) => {
@@ -116,7 +118,10 @@ function reportsErrors(kernel: string, words: number): Infer<object> {
   };
 }
 
-/** Scratch on the wasm backend, read in tfjs-backend-wasm 4.22.0 (`kernels/<Kernel>.ts`); what its C++ half takes and gives back within a call is not seen. */
+/**
+ * Scratch memory on the wasm backend, from the source of tfjs-backend-wasm 4.22.0 (`kernels/<Kernel>.ts`). Allocations
+ * inside of its C++ part are not visible.
+ */
 export const wasmScratch: InferTable = {
   ...Object.fromEntries(["All", "Any", "ArgMax", "ArgMin", "Min"].map((kernel) => [kernel, movesAround(kernel)])),
   ...spaceAndBatch,

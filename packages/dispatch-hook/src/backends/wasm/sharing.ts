@@ -1,7 +1,7 @@
 import { alwaysWhole, listOf, type SharingRule, whole } from "../sharing-rules.js";
 import { stridedSliceBounds } from "../slice-bounds.js";
 
-/** Identity, Cast and slices copy; what remains returns the input's DataId with a counted reference. @internal */
+/** Identity, Cast and slices copy. The others return the input's DataId with a counted reference. @internal */
 export const wasmSharing: ReadonlyMap<string, SharingRule> = new Map<string, SharingRule>([
   ["Reshape", alwaysWhole("x")],
   ["ExpandDims", alwaysWhole("input")],

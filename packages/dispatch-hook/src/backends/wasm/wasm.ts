@@ -15,7 +15,7 @@ export const wasm: Backend = {
   residency: wasmResidency,
   bytesOf: (entry) => requestedBytes(entry),
   deviceOf: () => ({ device: "cpu", allocationUnitBytes: 1, isAsynchronous: false }),
-  // Ours does, which it will be if there is none yet.
+  // Our kernel does. It will be used if there is none yet.
   addsSegmentsInOrder: () => getKernel("UnsortedSegmentSum", "wasm") === undefined || isProvided("UnsortedSegmentSum"),
   provideGradientKernels,
   isProvided,

@@ -2,7 +2,10 @@ import type { DataId } from "@tensorflow/tfjs-core";
 import type { Residency } from "../backend.js";
 import type { DataEntry } from "../data-entry.js";
 
-/** An entry whose data is JavaScript's until a program reads it, then in a texture; once it was read, in both. */
+/**
+ * An entry whose data is in JavaScript until a program reads it, and in a texture afterwards. Once it was read back, it
+ * is in both.
+ */
 interface TextureEntry extends DataEntry {
   shape: readonly number[];
   texture?: object | null;
@@ -13,11 +16,11 @@ interface TextureEntry extends DataEntry {
 }
 
 interface TextureOwner {
-  /** Gives a texture back to the manager, unless slices of it live on, and forgets how it was laid out. */
+  /** Returns a texture to the manager, unless slices of it are alive, and clears its layout. */
   releaseGPUData(dataId: DataId): void;
 }
 
-/** `TextureUsage.UPLOAD` of `tex_util.ts`: what `write` marks values with that JavaScript gives. */
+/** `TextureUsage.UPLOAD` of `tex_util.ts`, with which `write` marks values from JavaScript. */
 const upload = 1;
 
 /** The residency of data in textures. */
@@ -26,7 +29,7 @@ export const webglResidency: Residency = {
     (instance as TextureOwner).releaseGPUData(dataId);
     entry.values = null;
   },
-  /** With its shape, too: that of the texture, which a packed one may have of an earlier view. */
+  /** Includes the shape of the texture. A packed texture may have that of an earlier view. */
   move(from, to) {
     const source = from as TextureEntry;
     const { shape, texture, texShape, usage, isPacked, slice, values } = source;

@@ -1,11 +1,11 @@
 import { env } from "@tensorflow/tfjs-core";
 import type { FreedMemory } from "../backend.js";
 
-/** As much of tfjs's `TextureManager` as is needed to empty it. */
+/** The part of TensorFlow.js's `TextureManager` that is needed to empty it. */
 interface TextureManager {
   readonly numBytesAllocated: number;
   readonly numBytesFree: number;
-  /** By height, width, kind and packing: `64_32_3_true`. */
+  /** Free textures by height, width, kind and packing: `64_32_3_true`. */
   readonly freeTextures: Record<string, object[]> | null;
   acquireTexture(shape: [number, number], usage: number, isPacked: boolean | undefined): object;
   releaseTexture(texture: object, shape: [number, number], usage: number, isPacked: boolean | undefined): void;
@@ -14,14 +14,20 @@ interface TextureManager {
 const managerOf = (instance: object): TextureManager =>
   (instance as { readonly textureManager: TextureManager }).textureManager;
 
-/** A `TextureUsage` of `tex_util.ts` that gives the kind, a `PhysicalTextureType`: four bytes, four floats of 32 bits; for all others it follows from the packing. */
+/**
+ * A `TextureUsage` of `tex_util.ts` for each kind (`PhysicalTextureType`): four bytes, or four 32-bit floats. For other
+ * kinds it follows from the packing.
+ */
 const usageOfKind: Readonly<Record<string, number>> = { "2": 2, "3": 1 };
 const render = 0;
 
-/** Above so many bytes tfjs deletes a texture that is released; -1 for never. */
+/** TensorFlow.js deletes a released texture above this many bytes. -1 means never. */
 const threshold = "WEBGL_DELETE_TEXTURE_THRESHOLD";
 
-/** Textures that nobody needs, which tfjs keeps for the next of the same shape. It is tfjs itself that deletes them, so that its counts stay true. */
+/**
+ * Free textures that TensorFlow.js keeps for later ones of the same shape. TensorFlow.js itself deletes them, so that
+ * its counts stay correct.
+ */
 export const textureCache: FreedMemory = {
   allocatedBytes: (instance) => managerOf(instance).numBytesAllocated,
   keptBytes: (instance) => managerOf(instance).numBytesFree,

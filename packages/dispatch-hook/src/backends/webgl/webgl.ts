@@ -5,17 +5,20 @@ import { webglResidency } from "./residency.js";
 import { textureCache } from "./texture-cache.js";
 import { webglWithoutDevice } from "./without-device.js";
 
-/** A view that begins somewhere in the texture of another `DataId` says so (`kernels/Slice.ts`). */
+/** A view that begins inside the texture of another `DataId` refers to it (`kernels/Slice.ts`). */
 interface TextureEntry {
   readonly slice?: { readonly origDataId: object } | null;
 }
 
-/** The context that an instance computes in, and the canvas, which tells of its loss. */
+/** The context of an instance, and its canvas, which reports the loss of the context. */
 interface ContextOwner {
   readonly gpgpu: { readonly gl: { readonly canvas: EventTarget; isContextLost(): boolean } };
 }
 
-/** The event comes between turns of the event loop, the context itself knows at once, but not for ever: the browser may restore it, without its textures. */
+/**
+ * The event arrives between turns of the event loop. The context itself knows at once, but not forever: the browser may
+ * restore it without its textures.
+ */
 function watchContext(instance: object): DeviceWatch {
   const { gl } = (instance as ContextOwner).gpgpu;
   let isLost = false;
@@ -30,9 +33,9 @@ function watchContext(instance: object): DeviceWatch {
 }
 
 /**
- * WebGL, read in tfjs-backend-webgl 4.22.0. `Identity` returns its input's `DataId`, and so does `Reshape` unless the texture is packed in another
- * way; a contiguous slice of an unpacked texture has a `DataId` of its own on the same texture. Textures round up, and are recycled by shape: what
- * is freed is not given back.
+ * WebGL, from the source of tfjs-backend-webgl 4.22.0. `Identity` returns its input's `DataId`, and so does `Reshape`
+ * unless the texture is packed differently. A contiguous slice of an unpacked texture has its own `DataId` on the same
+ * texture. Texture sizes are rounded up, and freed textures are kept for reuse by shape.
  */
 export const webgl: Backend = {
   name: "webgl",

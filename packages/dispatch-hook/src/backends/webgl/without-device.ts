@@ -1,6 +1,6 @@
 import type { WithoutDevice } from "../backend.js";
 
-/** As much of `MathBackendWebGL` as is read and replaced here. */
+/** The part of `MathBackendWebGL` that is read and replaced here. */
 interface WebglInstance {
   readonly gpgpu: GpuContext;
   warnedAboutMemory: boolean;
@@ -13,7 +13,7 @@ interface GpuContext {
   readonly textureConfig: object;
 }
 
-/** What `runProgram` reads of a compiled program, in which it finds no uniform to set. */
+/** The part of a compiled program that `runProgram` reads, without uniforms. */
 const nothingCompiled = {
   program: { enableShapeUniforms: true },
   webGLProgram: {},
@@ -22,11 +22,11 @@ const nothingCompiled = {
   infLoc: null,
 };
 
-/** A context of the same class, which makes textures that are none, draws nothing, and has no values. */
+/** A context of the same class that makes empty textures, draws nothing, and has no values. */
 function contextWithoutDevice(real: GpuContext): GpuContext {
   const Context = Object.getPrototypeOf(real) as object;
   const context = Object.create(Context) as GpuContext & Record<string, unknown>;
-  // Some methods are the object's own, as the version of WebGL has them.
+  // Some methods are own properties of the object, depending on the WebGL version.
   for (const name of [...Object.getOwnPropertyNames(Context), ...Object.keys(real)]) {
     const { value } = Object.getOwnPropertyDescriptor(name in Context ? Context : real, name) ?? {};
     if (name === "constructor" || typeof value !== "function") continue;
@@ -43,7 +43,10 @@ const refuseValues = (): never => {
   throw new Error("nothing was computed");
 };
 
-/** tfjs's own backend and texture manager, on a context that does nothing: the same kernels make the same textures. */
+/**
+ * TensorFlow.js's own backend and texture manager on a context that does nothing. The same kernels make the same
+ * textures.
+ */
 export const webglWithoutDevice: WithoutDevice = (instance) => {
   const { gpgpu } = instance as WebglInstance;
   const Webgl = instance.constructor as new (context: GpuContext) => WebglInstance;

@@ -5,12 +5,12 @@ interface GpuBuffer {
   destroy(): void;
 }
 
-/** As much of tfjs's `BufferManager` as is needed to empty it. */
+/** The part of TensorFlow.js's `BufferManager` that is needed to empty it. */
 interface BufferManager {
   numFreeBuffers: number;
   numBytesAllocated: number;
   readonly numBytesUsed: number;
-  /** By size and usage. */
+  /** Free buffers by size and usage. */
   readonly freeBuffers: ReadonlyMap<string, GpuBuffer[]>;
 }
 
@@ -31,7 +31,10 @@ function submit(instance: object): void {
 
 const managerOf = (instance: object): BufferManager => (instance as BufferOwner).bufferManager;
 
-/** Buffers that nobody needs, which tfjs keeps for the next of the same size, and those that wait until the kernels that are queued are submitted. */
+/**
+ * Free buffers that TensorFlow.js keeps for later ones of the same size, and buffers that wait until queued kernels are
+ * submitted.
+ */
 export const bufferCache: FreedMemory = {
   allocatedBytes: (instance) => managerOf(instance).numBytesAllocated,
   keptBytes(instance) {
@@ -41,7 +44,7 @@ export const bufferCache: FreedMemory = {
   settle(instance) {
     if ((instance as BufferOwner).tensorDataPendingDisposal.length > 0) submit(instance);
   },
-  /** What queued kernels read must not be destroyed before they are submitted. */
+  /** Buffers that queued kernels read must not be destroyed before submission. */
   trim(instance, keptBytes) {
     submit(instance);
     const manager = managerOf(instance);

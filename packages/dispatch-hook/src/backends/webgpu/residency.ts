@@ -1,18 +1,21 @@
 import type { Residency } from "../backend.js";
 import type { DataEntry } from "../data-entry.js";
 
-/** An entry whose data is JavaScript's until a program reads it, then in a buffer; once it was read, in both. */
+/**
+ * An entry whose data is in JavaScript until a program reads it, and in a buffer afterwards. Once it was read back, it
+ * is in both.
+ */
 interface BufferEntry extends DataEntry {
   resource?: object | null;
   external?: boolean;
 }
 
 interface BufferOwner {
-  /** Gives a buffer back to the manager: kernels that are queued run before what uses it next. */
+  /** Returns a buffer to the manager. Queued kernels run before its next use. */
   releaseResource(dataId: object): void;
 }
 
-/** The residency of data in buffers of WebGPU. */
+/** The residency of data in WebGPU buffers. */
 export const webgpuResidency: Residency = {
   release(entry, instance, dataId) {
     (instance as BufferOwner).releaseResource(dataId);

@@ -6,8 +6,8 @@ import { webgpuResidency } from "./residency.js";
 import { webgpuWithoutDevice } from "./without-device.js";
 
 /**
- * WebGPU, read in tfjs-backend-webgpu 4.22.0. `Identity`, `Reshape` and `ExpandDims` return their input's `DataId`; everything else, slices too, is
- * a buffer of its own. Buffers are recycled by size: what is freed is not given back.
+ * WebGPU, from the source of tfjs-backend-webgpu 4.22.0. `Identity`, `Reshape` and `ExpandDims` return their input's
+ * `DataId`. All other outputs, including slices, have their own buffer. Freed buffers are kept for reuse by size.
  */
 export const webgpu: Backend = {
   name: "webgpu",
@@ -25,7 +25,8 @@ export const webgpu: Backend = {
   freedMemory: bufferCache,
   withoutDevice: webgpuWithoutDevice,
   bytesOf: gpuBytes,
-  // By atomics: gradients of `gather`, scattered sums, matrix products of few rows and columns over more than 2,000 elements (`matmul_splitK_webgpu.ts`).
+  // These use atomics: gradients of `gather`, scattered sums, and matrix products with few rows and columns over more
+  // than 2,000 elements (`matmul_splitK_webgpu.ts`).
   programs: {
     runBy: "runWebGPUProgram",
     addsInAnyOrder: (program) => (program as { readonly atomic?: boolean }).atomic === true,

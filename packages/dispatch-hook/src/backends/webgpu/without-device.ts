@@ -1,6 +1,6 @@
 import type { WithoutDevice } from "../backend.js";
 
-/** As much of `WebGPUBackend` as is read and replaced here. */
+/** The part of `WebGPUBackend` that is read and replaced here. */
 interface WebgpuInstance {
   readonly device: { readonly limits: object };
   adapterInfo: object;
@@ -13,7 +13,7 @@ interface BufferWanted {
   readonly mappedAtCreation?: boolean;
 }
 
-/** A buffer by its class, which tfjs asks for, without any memory. */
+/** A buffer of the class that TensorFlow.js checks for, without memory. */
 function bufferWithoutMemory({ size, usage, mappedAtCreation = false }: BufferWanted): object {
   const { GPUBuffer } = globalThis as unknown as { readonly GPUBuffer: { readonly prototype: object } };
   const own = (value: unknown) => ({ value, writable: true });
@@ -41,15 +41,18 @@ const deviceWithoutGpu = (limits: object): object => ({
   createCommandEncoder: () => encoder,
 });
 
-/** Every shader is compiled already. */
+/** Pretends that every shader is compiled. */
 const allCompiled = new Proxy({}, { has: () => true, get: () => ({ getBindGroupLayout() {} }) });
 
-/** tfjs's own backend and buffer manager, on a device that does nothing: the same kernels make the same buffers. */
+/**
+ * TensorFlow.js's own backend and buffer manager on a device that does nothing. The same kernels make the same buffers.
+ */
 export const webgpuWithoutDevice: WithoutDevice = (instance) => {
   const { device, adapterInfo } = instance as WebgpuInstance;
   const Webgpu = instance.constructor as new (device: object, adapterInfo: object) => WebgpuInstance;
   const made = new Webgpu(deviceWithoutGpu(device.limits), {});
-  // Not enumerated: it has every property, so that who looks for the one that keeps data by what that has would take this.
+  // Not enumerable: the proxy has every property, so code that looks for the data store by its properties would find
+  // it.
   Object.defineProperty(made, "pipelineCache", { value: allCompiled, enumerable: false });
   return Object.assign(made, { adapterInfo });
 };

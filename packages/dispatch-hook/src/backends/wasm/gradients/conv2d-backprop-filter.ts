@@ -8,10 +8,11 @@ export interface ConvGradientCall<Attributes> {
 }
 
 /**
- * The gradient of a convolution by its filter: for each place in the filter, what lay under it (positions of the output × channels of the input) times dy
- * (positions × channels of the output).
+ * The gradient of a convolution with respect to its filter. For each place in the filter, it multiplies the input
+ * values under it (output positions × input channels) with dy (positions × output channels).
  *
- * @throws Error for another format than `NHWC`, in which wasm's convolutions do not run either
+ * @throws Error for a format other than `NHWC`, which wasm's convolutions do not support either
+ *
  * @internal
  */
 export function conv2DBackpropFilter({
@@ -54,14 +55,14 @@ export function conv2DBackpropFilter({
   return out;
 }
 
-/** Whether the only place of the filter lies on each value of the input once, so that none is copied. @internal */
+/** Returns whether the filter has one place that covers each input value once, so that nothing is copied. @internal */
 export function takesAllAsItLies(info: backend_util.Conv2DInfo): boolean {
   const { filterHeight, filterWidth, strideHeight, strideWidth, padInfo } = info;
   const { top, bottom, left, right } = padInfo;
   return filterHeight * filterWidth * strideHeight * strideWidth === 1 && top + bottom + left + right === 0;
 }
 
-/** What lay under one place of the filter, for each position of the output: zeros beyond the border. */
+/** The input values under one place of the filter, for each output position. Zeros beyond the border. */
 function patchUnder(
   x: TensorInfo,
   info: backend_util.Conv2DInfo,
@@ -73,12 +74,12 @@ function patchUnder(
   const patch = backend.makeOutput([batchSize, outHeight, outWidth, inChannels], "float32");
   const from = floatsOf(backend, x);
   const to = floatsOf(backend, patch);
-  // Both are views of the heap, in which what lies together is moved at once.
+  // Both are views of the heap, in which contiguous values can be moved at once.
   const heap = new Float32Array(to.buffer);
   const fromStart = from.byteOffset / heap.BYTES_PER_ELEMENT;
   let at = to.byteOffset / heap.BYTES_PER_ELEMENT;
   const firstColumn = column - padInfo.left;
-  // The first and the last position in a row of the output that lie within the input.
+  // The first output position in a row that lies within the input, and the end of these.
   const first = Math.min(outWidth, Math.max(0, Math.ceil(-firstColumn / strideWidth)));
   const end = Math.max(first, Math.min(outWidth, Math.floor((inWidth - 1 - firstColumn) / strideWidth) + 1));
   for (let image = 0; image < batchSize; image++)
@@ -104,7 +105,7 @@ function patchUnder(
   return patch;
 }
 
-/** Writes a matrix, the other way round, of `rows` rows. */
+/** Writes the transpose of a matrix to `to`. The transposed matrix has `rows` rows. */
 function transposeInto(to: Float32Array, start: number, from: Float32Array, rows: number): void {
   const columns = from.length / rows;
   for (let row = 0; row < rows; row++)

@@ -54,7 +54,10 @@ function forEachPlace(
     }
 }
 
-/** Calls `visit` with where the channels of the input, of dy and of the filter begin, for each pair of voxels that the convolution multiplies. */
+/**
+ * Calls `visit` with the offsets of the channels of the input, of dy and of the filter, for each pair of voxels that
+ * the convolution multiplies.
+ */
 function forEachPair(info: Info, visit: (x: number, dy: number, filter: number) => void): void {
   const [depth, height, width] = axesOf(info);
   const { batchSize, inChannels, outChannels } = info;
@@ -77,7 +80,7 @@ function forEachPair(info: Info, visit: (x: number, dy: number, filter: number) 
     });
 }
 
-/** The gradient of a convolution of volumes by its filter. @internal */
+/** The gradient of a 3D convolution with respect to its filter. @internal */
 export function conv3DBackpropFilter({
   inputs: { x, dy },
   attrs: { strides, pad, filterShape },
@@ -105,7 +108,7 @@ export function conv3DBackpropFilter({
   return out;
 }
 
-/** The gradient of a convolution of volumes by its input. @internal */
+/** The gradient of a 3D convolution with respect to its input. @internal */
 export function conv3DBackpropInput({
   inputs: { dy, filter },
   attrs: { strides, pad, inputShape },

@@ -9,7 +9,10 @@ import { floatsOf, type WasmBackend } from "./wasm-backend.js";
 
 type Shape4 = [number, number, number, number];
 
-/** Calls `visit` with where a value of the input, of dy and of the filter begin (their first channel), for each product that the convolution sums up. */
+/**
+ * Calls `visit` with the offsets of values (their first channel) in the input, in dy and in the filter, for each
+ * product in the sum of the convolution.
+ */
 function forEachProduct(info: backend_util.Conv2DInfo, visit: (x: number, dy: number, filter: number) => void): void {
   const { batchSize, inHeight, inWidth, outHeight, outWidth, inChannels, outChannels, padInfo } = info;
   const { filterHeight, filterWidth, strideHeight, strideWidth, dilationHeight, dilationWidth } = info;
@@ -31,7 +34,7 @@ function forEachProduct(info: backend_util.Conv2DInfo, visit: (x: number, dy: nu
       }
 }
 
-/** The gradient of a depthwise convolution by its filter. @internal */
+/** The gradient of a depthwise convolution with respect to its filter. @internal */
 export function depthwiseBackpropFilter({
   inputs: { x, dy },
   attrs,
@@ -67,7 +70,7 @@ export function depthwiseBackpropFilter({
   return out;
 }
 
-/** The gradient of a depthwise convolution by its input. @internal */
+/** The gradient of a depthwise convolution with respect to its input. @internal */
 export function depthwiseBackpropInput({
   inputs: { dy, filter },
   attrs,

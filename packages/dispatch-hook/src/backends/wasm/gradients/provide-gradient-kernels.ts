@@ -7,7 +7,7 @@ import { unsortedSegmentSum } from "./unsorted-segment-sum.js";
 
 const backendName = "wasm";
 
-/** What tfjs-backend-wasm 4.22.0 lacks of the kernels that only gradients run, made of kernels that it has. */
+/** Gradient kernels that tfjs-backend-wasm 4.22.0 lacks, composed of kernels that it has. */
 const lacking: Readonly<Record<string, unknown>> = {
   Conv2DBackpropFilter: conv2DBackpropFilter,
   DepthwiseConv2dNativeBackpropFilter: depthwiseBackpropFilter,
@@ -16,21 +16,22 @@ const lacking: Readonly<Record<string, unknown>> = {
 };
 
 /**
- * In place of those that are wrong: `Conv3DBackpropInputV2` takes `filterDepth / strideDepth` for the end of a sum that should go on from where the window
- * begins, so it leaves terms out and reads memory before the filter, whatever lies there; both round the ends of a window the wrong way for strides above 1
- * (`src/cc/conv3d_impl.h`).
+ * Replacements for incorrect kernels. `Conv3DBackpropInputV2` uses `filterDepth / strideDepth` as the end of a sum that
+ * should start where the window begins. So it leaves out terms and reads memory before the filter. Both kernels round
+ * the ends of a window incorrectly for strides above 1 (`src/cc/conv3d_impl.h`).
  */
 const mended: Readonly<Record<string, unknown>> = {
   Conv3DBackpropFilterV2: conv3DBackpropFilter,
   Conv3DBackpropInputV2: conv3DBackpropInput,
 };
 
-/** Every kernel that is given to the backend, by its name. @internal */
+/** All kernels that are added to the backend, by name. @internal */
 export const wasmGradientKernels: Readonly<Record<string, unknown>> = { ...lacking, ...mended };
 
 /**
- * Registers with tfjs what the backend `wasm` lacks to train convolutions and embeddings, or does wrong: the gradients of `conv2d`, `depthwiseConv2d`
- * and `conv3d`, and that of `gather`. `selectBackend({ for: "training" })` does so by itself. What the user has registered stays as it is.
+ * Registers kernels that the backend `wasm` lacks, or computes incorrectly, for training convolutions and embeddings:
+ * the gradients of `conv2d`, `depthwiseConv2d`, `conv3d` and `gather`. `selectBackend({ for: "training" })` calls it.
+ * Kernels that you have registered stay.
  *
  * @example
  * await tf.setBackend("wasm");
@@ -44,7 +45,7 @@ export function provideGradientKernels(): void {
   }
 }
 
-/** Whether the kernel of that name is the one that is provided here. @internal */
+/** Returns whether the registered kernel of that name is the one provided here. @internal */
 export function isProvided(kernelName: string): boolean {
   const registered = getKernel(kernelName, backendName);
   return registered !== undefined && registered.kernelFunc === wasmGradientKernels[kernelName];

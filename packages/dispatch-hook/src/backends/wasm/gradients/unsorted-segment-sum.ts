@@ -2,7 +2,10 @@ import { elementsOf } from "@remat/trace";
 import type { TensorInfo, UnsortedSegmentSumAttrs } from "@tensorflow/tfjs-core";
 import { floatsOf, type WasmBackend } from "./wasm-backend.js";
 
-/** Rows of x summed up by their number of a segment, as the gradient of `gather` does; what is in none of the segments is left out. @internal */
+/**
+ * Sums rows of x by segment number, as the gradient of `gather` does. Rows that are in no segment are left out.
+ * @internal
+ */
 export function unsortedSegmentSum({
   inputs: { x, segmentIds },
   attrs: { numSegments },

@@ -1,13 +1,13 @@
 import { type DataId, getKernel, type KernelBackend, type TensorInfo } from "@tensorflow/tfjs-core";
 
-/** What tfjs's wasm backend gives to its kernels, as far as ours need it. @internal */
+/** The part of the wasm backend's interface for kernels that ours use. @internal */
 export interface WasmBackend extends KernelBackend {
   makeOutput(shape: readonly number[], dtype: string): TensorInfo;
   typedArrayFromHeap(tensor: TensorInfo): Float32Array | Int32Array | Uint8Array;
   disposeData(dataId: DataId): boolean;
 }
 
-/** Runs another kernel of the backend, inside of one. @internal */
+/** Runs another kernel of the backend inside a kernel. @internal */
 export function runWasmKernel(
   backend: WasmBackend,
   kernel: string,
@@ -18,6 +18,6 @@ export function runWasmKernel(
   return kernelFunc({ inputs, attrs: attributes as never, backend }) as TensorInfo;
 }
 
-/** Values in the heap: valid until something is allocated, when the heap may grow. @internal */
+/** Returns values in the heap. Valid until the next allocation, which may grow the heap. @internal */
 export const floatsOf = (backend: WasmBackend, tensor: TensorInfo): Float32Array =>
   backend.typedArrayFromHeap(tensor) as Float32Array;
