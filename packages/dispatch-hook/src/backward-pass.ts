@@ -3,7 +3,10 @@ import type { InputGradient, TapeNode } from "./engine-records.js";
 import type { KernelInputs } from "./kernels/index.js";
 import type { Session } from "./session.js";
 
-/** The Add that accumulates a gradient belongs to the producer of the accumulated tensor (T5). @internal */
+/**
+ * Returns the nodes around the Add that accumulates a gradient. It belongs to the producer of the accumulated tensor
+ * (T5). @internal
+ */
 export function accumulationOf(
   { pass, node, producers }: Session,
   kernel: string,
@@ -23,7 +26,7 @@ export function accumulationOf(
   return { consumer, last, producer: input === undefined ? undefined : producers.get(input.id) };
 }
 
-/** @internal */
+/** Starts a node of the backward pass. @internal */
 export function enterNode(session: Session, node: TapeNode, dys: readonly (Tensor | undefined)[]): void {
   const { pass, modes } = session;
   if (pass === undefined) return;
@@ -34,7 +37,7 @@ export function enterNode(session: Session, node: TapeNode, dys: readonly (Tenso
     if (modes.isInside(open)) open.mode.backwardNodeEntered(node, dys);
 }
 
-/** @internal */
+/** Ends the running node of the backward pass. @internal */
 export function leaveNode({ pass, modes }: Session): void {
   if (pass?.node === undefined) return;
   const { node, gradients } = pass;
@@ -45,7 +48,10 @@ export function leaveNode({ pass, modes }: Session): void {
     if (modes.isInside(open)) open.mode.backwardNodeExited(node, gradients);
 }
 
-/** `node` has computed the gradient of one of its inputs; `last`: it is not asked for more. @internal */
+/**
+ * Records that `node` has computed the gradient of one of its inputs. `last` means that no other is requested.
+ * @internal
+ */
 export function contribute({ pass }: Session, node: TapeNode, gradient: InputGradient, last: boolean): void {
   if (pass?.node !== node) return;
   const { input } = gradient;
@@ -56,7 +62,7 @@ export function contribute({ pass }: Session, node: TapeNode, gradient: InputGra
   if (input !== undefined) pass.reached.add(input.id);
 }
 
-/** Runs code of `node`'s gradient: kernels in it differentiate the node. @internal */
+/** Runs code of `node`'s gradient. Kernels in it differentiate the node. @internal */
 export function insideNode<T>(session: Session, node: TapeNode, run: () => T): T {
   const around = session.node;
   session.node = node;

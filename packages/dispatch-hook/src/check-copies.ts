@@ -2,13 +2,14 @@ import { RematError } from "@remat/trace";
 import { Tensor } from "@tensorflow/tfjs-core";
 
 /**
- * Returns the error `TFJS_COPIES` if a tensor is of another copy of tfjs-core than this package has. All copies in a page or a process share one engine, that of the first, but each has its own
- * classes. The updates of another copy's optimizers would go by unseen.
+ * Returns the error `TFJS_COPIES` if a tensor comes from another copy of tfjs-core than this package uses. All copies
+ * in a page or process share the engine of the first, but each has its own classes. Updates by another copy's
+ * optimizers would not be noticed.
  *
  * @internal
  */
 export function problemOfCopies(tensors: Iterable<object>): RematError | undefined {
-  // Not by `instanceof`, which tfjs has say yes to tensors of any copy.
+  // Not `instanceof`, which TensorFlow.js overrides to accept tensors of any copy.
   for (const tensor of tensors) if (!Object.prototype.isPrototypeOf.call(Tensor.prototype, tensor)) return copies();
   return undefined;
 }

@@ -1,23 +1,23 @@
 import { RematError } from "@remat/trace";
 import { engine } from "@tensorflow/tfjs-core";
 
-/** Under which all copies of this package in a process see that one of them watches an engine, and which. */
+/** Property on the engine by which copies of this package in a process see that one of them watches it. */
 const watchedBy: symbol = Symbol.for("remat.dispatch-hook");
 const thisCopy: object = {};
 
 type Claimed = Record<symbol, object | undefined>;
 
 /**
- * Notes on the engine that this copy of the package watches it.
+ * Records on the engine that this copy of the package watches it.
  *
- * @param standBack is called when another copy asks whether this one watches, and closes what is open if that only observes
- * @throws RematError `TWO_HOOKS` if another copy watches it: each would take the other's work for the program's
+ * @param standBack called when another copy checks whether this one watches; closes open modes that only observe
+ * @throws RematError `TWO_HOOKS` if another copy watches it, since each would see the other's work as the program's
  */
 export function claimEngine(standBack: (problem: RematError) => void): void {
   const claimed = engine() as unknown as Claimed;
   const owner = claimed[watchedBy];
   if (owner !== undefined && owner !== thisCopy) throw twoHooks();
-  // Another copy may be of an older version, which only reads the property.
+  // Another copy may be an older version that only reads the property.
   const get = () => {
     standBack(twoHooks());
     return Object.getOwnPropertyDescriptor(claimed, watchedBy) === undefined ? undefined : thisCopy;

@@ -2,12 +2,14 @@ import { getKernel } from "@tensorflow/tfjs-core";
 import { type Backend, type BackendDevice, findBackend } from "./backends/index.js";
 import { type EngineBackend, engineInternals } from "./engine-internals.js";
 
-/** Returns the backend whose buffers count: the instance's own, or for the fake backend that which it stands for. @internal */
+/**
+ * Returns the backend whose buffers count: the instance's own, or the one that the fake backend simulates. @internal
+ */
 export const bufferBackend = (name: string, instance: EngineBackend | undefined): Backend =>
   instance?.standsFor ?? findBackend(name);
 
 /**
- * Returns what is known of the backend that is current; in fake mode, of that which it stands for.
+ * Returns the current backend or, in fake mode, the one that it simulates.
  *
  * @example
  * currentBackend().name; // "webgl"
@@ -18,22 +20,28 @@ export function currentBackend(): Backend {
 }
 
 /**
- * Returns on what the current backend's instance computes; in fake mode what the backend says without one: native the host.
+ * Returns the device of the current backend's instance. In fake mode returns the backend's device without an instance,
+ * which for native is the host.
  *
  * @example
  * currentDevice().device; // "cuda:0" where tfjs-node-gpu has found a GPU
  */
 export const currentDevice = (): BackendDevice => currentBackend().deviceOf(engineInternals().backendInstance);
 
-/** By which kernels the current backend adds many tensors to the bits that it gives who adds one after the other. @internal */
+/**
+ * Kernels of the current backend that add many tensors with results bitwise identical to sequential addition. @internal
+ */
 export interface AddsInOrder {
-  /** Whether `UnsortedSegmentSum` does so with the rows of a segment. */
+  /** True if `UnsortedSegmentSum` adds the rows of a segment sequentially. */
   readonly segments: boolean;
-  /** How many inputs `AddN` may have for it. */
+  /** Maximum number of inputs that `AddN` adds sequentially. */
   readonly mostInputs: number;
 }
 
-/** What adds in order on the current backend; fake mode stands for the backend that the process has. @internal */
+/**
+ * Returns the kernels that add sequentially on the current backend. Fake mode uses the instance that the process has.
+ * @internal
+ */
 export function addsInOrder(): AddsInOrder {
   const { backendName = "none", backendInstance, registry } = engineInternals();
   const backend = bufferBackend(backendName, backendInstance);

@@ -15,16 +15,21 @@ import type { StepObserver } from "./step-observer.js";
 
 /** Details of ops, and how closely a mode watches them. */
 export interface OpObserver {
-  /** Whether the mode also sees work outside an asynchronous `withDispatchMode`, as `Phase.outside`. Default: it does not. */
+  /**
+   * True if the mode also sees work outside an asynchronous `withDispatchMode`, as `Phase.outside`. Default: it does
+   * not.
+   */
   readonly seesOutside?: boolean;
   /**
-   * Promises that the mode reads an op only during the call that reports it, and reads neither its `scope` nor `differentiates`. If all open modes promise that, and none listens to
-   * scopes, saved tensors or tape nodes, one op object is reused for all ops. Then watching an op allocates almost nothing. Default: the mode may keep ops.
+   * Promises that the mode reads an op only during the call that reports it, and reads neither its `scope` nor
+   * `differentiates`. If all open modes promise that, and none listens to scopes, saved tensors or tape nodes, one op
+   * object is reused for all ops. Then watching an op allocates almost nothing. Default: the mode may keep ops.
    */
   readonly looksInPassing?: boolean;
   /**
-   * Whether the mode dozes. A dozing mode gets `kernelOver` for each op, and of storages only events of those that it already knows. If all modes that watch ops doze, ops run
-   * at the speed of unmodified TensorFlow.js. Read when a pass begins or ends, and at `reconsiderPass`. Default: it does not doze.
+   * True if the mode dozes. A dozing mode gets `kernelOver` for each op, and of storages only events of those that it
+   * already knows. If all modes that watch ops doze, ops run at the speed of unmodified TensorFlow.js. Read when a pass
+   * begins or ends, and at `reconsiderPass`. Default: it does not doze.
    */
   readonly isDozing?: boolean;
 
@@ -52,19 +57,27 @@ export interface DataObserver {
 
 /** The tape, and the backward pass over it. */
 export interface AutogradObserver {
+  /** A `customGrad` begins. */
   scopeEntered?(scope: GradientScope): void;
   /** The scope is over. `outputs` is undefined if it failed. */
   scopeExited?(scope: GradientScope, outputs: readonly Tensor[] | undefined): void;
   /** The tensors saved for one op, or for one `customGrad` (then just before its `scopeExited`). */
   tensorsSaved?(saved: readonly SavedTensor[]): void;
+  /** An op, a `customGrad` or a saved clone was added to the tape. */
   tapeNodeAdded?(node: TapeNode): void;
   /** The backward pass reaches `node`. `dys` are the gradients of its outputs, undefined if none arrived. */
   backwardNodeEntered?(node: TapeNode, dys: readonly (Tensor | undefined)[]): void;
   /** All requested gradients of the node's inputs are computed. */
   backwardNodeExited?(node: TapeNode, gradients: readonly InputGradient[]): void;
-  /** The gradients of a backward pass, before it leaves `engine.gradients`. A gradient is undefined if x does not reach y. */
+  /**
+   * The gradients of a backward pass, before it leaves `engine.gradients`. A gradient is undefined if x does not reach
+   * y.
+   */
   gradientsDone?(xs: readonly Tensor[], grads: readonly (Tensor | undefined)[]): void;
-  /** The forward function of a pass, or its backward pass, has thrown. Called inside the engine's scope, so that Node reports the same source line as without remat. */
+  /**
+   * The forward function of a pass, or its backward pass, has thrown. Called inside the engine's scope, so that Node
+   * reports the same source line as without remat.
+   */
   passFailed?(error: unknown): void;
 }
 
@@ -74,8 +87,12 @@ export interface RecomputationObserver {
   blockEntered?(block: CheckpointedBlock): void;
   /** The block is over, and its temporaries are evicted. `results` is what it returns, empty if it failed. */
   blockExited?(block: CheckpointedBlock, results: readonly Tensor[]): void;
-  /** Part of the forward pass, that block if it is one, is about to be recomputed. Some of its `ops` (values of `sequence`) are replayed until `recomputationOver`. */
+  /**
+   * Part of the forward pass, that block if it is one, is about to be recomputed. Some of its `ops` (values of
+   * `sequence`) are replayed until `recomputationOver`.
+   */
   recomputationStarting?(ops: readonly number[], block: CheckpointedBlock | undefined): void;
+  /** The recomputation is over. */
   recomputationOver?(block: CheckpointedBlock | undefined): void;
 }
 
@@ -85,15 +102,19 @@ export interface ModeLifecycle {
   opened?(): void;
   /** The mode is about to close. It may still run kernels here (`replayKernel`). */
   closing?(): void;
+  /** The mode is closed. */
   closed?(): void;
   /**
-   * The engine can no longer be watched: another copy of this package wants to watch it, or a pass is over variables of another copy of tfjs-core. A mode that only observes has this
-   * method and closes itself in it. If all open modes have it, the program goes on. Otherwise it gets `problem` as an error.
+   * The engine can no longer be watched: another copy of this package wants to watch it, or a pass is over variables of
+   * another copy of tfjs-core. A mode that only observes has this method and closes itself in it. If all open modes
+   * have it, the program goes on. Otherwise it gets `problem` as an error.
    */
   cannotWatch?(problem: RematError): void;
 }
 
-/** Everything that a mode can observe, in the order in which it happens. Most modes need only a {@link StepObserver}. */
+/**
+ * Everything that a mode can observe, in the order in which it happens. Most modes need only a {@link StepObserver}.
+ */
 export interface DispatchObserver
   extends StepObserver,
     OpObserver,

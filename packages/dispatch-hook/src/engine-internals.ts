@@ -11,7 +11,7 @@ import type { Backend } from "./backends/index.js";
 import type { GradientsResult } from "./engine-records.js";
 import type { KernelAttributes } from "./kernels/index.js";
 
-/** An entry of the tape as tfjs-core keeps it. */
+/** An entry of the tape in tfjs-core. */
 export interface EngineTapeNode {
   id: number;
   kernelName: string;
@@ -28,13 +28,16 @@ export interface KernelParameters {
   readonly attrs?: KernelAttributes;
 }
 
+/** The parts of a backend instance that the hook uses. */
 export interface EngineBackend {
-  /** Of the fake backend: the backend that it imitates. */
+  /** The simulated backend, on the fake backend only. */
   readonly standsFor?: Backend;
-  /** Of a fake backend that is of the class of the real one, without its device: its data lies as there. */
+  /**
+   * True on a fake backend that is an instance of the real class without its device, so its data has the same layout.
+   */
   readonly isDeviceFree?: boolean;
   incRef?(dataId: DataId): void;
-  /** Of the fake backend: whether arrays that JavaScript fills are left empty now. */
+  /** True on the fake backend while arrays filled by JavaScript are left empty. */
   readonly skipsFills?: boolean;
   disposeData?(dataId: DataId, force?: boolean): boolean;
   read?(dataId: DataId): Promise<unknown>;
@@ -66,7 +69,7 @@ export interface EngineInternals {
   getTensorsForGradient(kernelName: string, inputs: NamedTensorMap, outputs: Tensor[]): Tensor[] | null;
   saveTensorsForBackwardMode(tensors: Tensor[]): Tensor[];
   clone(x: Tensor): Tensor;
-  /** `gradient` is that of a `customGrad`; the one of a registered kernel is registered with tfjs. */
+  /** `gradient` is that of a `customGrad`. The gradient of a registered kernel is registered separately. */
   addTapeNode(
     kernelName: string,
     inputs: NamedTensorMap,
@@ -117,9 +120,9 @@ const patched = [
 ] as const;
 
 /**
- * Returns the one engine of the process, checked to be one that the hook knows.
+ * Returns the single engine of the process, after checking that the hook supports it.
  *
- * @throws RematError `ENGINE_UNKNOWN` if it lacks what the hook patches
+ * @throws RematError `ENGINE_UNKNOWN` if it lacks methods that the hook patches
  */
 export function engineInternals(): EngineInternals {
   const found = engine() as unknown as EngineInternals;
@@ -134,11 +137,12 @@ export function engineInternals(): EngineInternals {
   return found;
 }
 
-/** Asked for at every op. */
+/** Cached, because every op reads it. */
 let known: EngineInternals | undefined;
 
 /**
- * Whether a tensor is a variable. tfjs marks one by `trainable`; its `instanceof` looks at five properties.
+ * Returns whether a tensor is a variable. TensorFlow.js marks variables by `trainable`. This is cheaper than
+ * `instanceof`, which reads five properties.
  *
  * @example
  * isVariable(tf.variable(tf.scalar(1))); // true

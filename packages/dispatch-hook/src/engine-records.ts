@@ -1,156 +1,206 @@
 import type { NamedTensorMap, Tensor, Variable } from "@tensorflow/tfjs-core";
 import type { KernelAttributes, KernelInputs, KernelOutput } from "./kernels/index.js";
 
-/** A gradient by the name of its variable, as optimizers take them in lists. */
+/** A gradient and the name of its variable, as optimizers accept them in lists. */
 export interface NamedTensor {
+  /** Name of the variable. */
   readonly name: string;
+  /** The gradient. */
   readonly tensor: Tensor;
 }
 
 /**
- * What memory is spent on: one buffer, which several `DataId`s may share (architecture rule 7). The object is the identity; `id` counts up
- * over the life of the process and is never reused.
+ * One buffer of memory, which several `DataId`s may share (architecture rule 7). The object is the identity. `id`
+ * increases over the life of the process and is never reused.
  */
 export interface Storage {
+  /** Number of the storage. */
   readonly id: number;
-  /** As requested, by dtype and number of elements. */
+  /** Requested size in bytes, from dtype and number of elements. */
   readonly bytes: number;
-  /** Name of the backend that holds it (for the fake backend: the one it stands for). */
+  /** Name of the backend that owns it. For the fake backend, the one it simulates. */
   readonly backend: string;
-  /** True while its data is gone, though tensors live in it (`evictData`). */
+  /** True while its data is evicted although tensors still use it (`evictData`). */
   readonly isEvicted: boolean;
-  /** True when the hook saw the allocation, false for data that was made while no open mode listened to ops, storages or the tape. */
+  /**
+   * True if the hook observed the allocation. False for data made while no open mode listened to ops, storages or the
+   * tape.
+   */
   readonly fresh: boolean;
 }
 
-/** What allocated a storage: an op's kernel, the engine's clone that saves a tensor (where Identity copies), or JavaScript (`tensor()`). */
+/**
+ * The origin of a storage: an op's kernel, the engine's clone that saves a tensor (where Identity copies), or
+ * JavaScript (`tensor()`).
+ */
 export type StorageOrigin = "op" | "save" | "data";
 
 /** A run of `customGrad`: a composite whose gradient belongs to it as a whole (T1). */
 export interface GradientScope {
+  /** Number of the scope, increasing over the life of the process. */
   readonly sequence: number;
-  /** Name of the tfjs op or tidy around it (`fusedMatMul`, `softmaxCrossEntropy`), or `customGrad`. */
+  /** Name of the TensorFlow.js op or tidy around it (`fusedMatMul`, `softmaxCrossEntropy`), or `customGrad`. */
   readonly name: string;
+  /** The scope around it. */
   readonly parent: GradientScope | undefined;
+  /** Inputs of the `customGrad`. */
   readonly inputs: readonly Tensor[];
 }
 
-/** One run of a block whose inside is recomputed by replaying kernels, told by whoever does that. The object is the identity. */
+/**
+ * One run of a block with manual activation checkpointing, as reported by the code that recomputes it. The object is
+ * the identity.
+ */
 export interface CheckpointedBlock {
+  /** Name of the block. */
   readonly name: string;
-  /** What it is given. */
+  /** Its arguments. */
   readonly inputs: readonly Tensor[];
 }
 
-/** A registered kernel of the user's computation that no other registered kernel is running (T1). */
+/** A registered kernel of the user's computation that does not run inside another registered kernel (T1). */
 export interface OpCall {
-  /** Counts the ops that were watched over the life of the process, those of other asynchronous work included; never reused. */
+  /** Counts the observed ops over the life of the process, including those of other asynchronous work. Never reused. */
   readonly sequence: number;
-  /** tfjs kernel name: `MatMul`, `Conv2DBackpropInput`. */
+  /** TensorFlow.js kernel name, such as `MatMul` or `Conv2DBackpropInput`. */
   readonly kernel: string;
+  /** Inputs by name, or as a list. */
   readonly inputs: KernelInputs;
   /** `inputs` in argument order, without absent ones. */
   readonly inputTensors: readonly Tensor[];
+  /** Attributes of the call. */
   readonly attributes: KernelAttributes | undefined;
+  /** Name of the backend. */
   readonly backend: string;
   /** `Phase` of `@remat/trace`. */
   readonly phase: number;
-  /** Innermost `customGrad` that is running. */
+  /** Innermost running `customGrad`. */
   readonly scope: GradientScope | undefined;
-  /** For a backward op the tape node that it differentiates; for the Add that accumulates a gradient the producer of the accumulated tensor. */
+  /**
+   * For a backward op, the tape node that it differentiates. For the Add that accumulates a gradient, the producer of
+   * the accumulated tensor.
+   */
   readonly differentiates: TapeNode | undefined;
   /** For the Add that accumulates a gradient, the node whose contribution it adds. */
   readonly accumulatesFrom: TapeNode | undefined;
-  /** For one that is replayed the `sequence` of the op that it repeats. */
+  /** For a replayed op, the `sequence` of the op that it repeats. */
   readonly repeats: number | undefined;
 }
 
 /** An op that has run. */
 export interface OpDone extends OpCall {
+  /** Outputs of the op. */
   readonly outputs: readonly Tensor[];
-  /** Whether a backend that computes on a device has computed some of it in JavaScript, since its inputs had not come to the device yet: later they have, and it would give other bits. */
+  /**
+   * True if a backend with a device computed part of it in JavaScript, because its inputs were not on the device yet.
+   * Later they are, and the result may differ bitwise.
+   */
   readonly isOnHost: boolean;
-  /** Whether the device has added numbers in whichever order its threads came: it may give other bits each time. */
+  /** True if the device added numbers in an unspecified order, so that the result may differ each time. */
   readonly isInAnyOrder: boolean;
 }
 
-/** What the tape holds of one op, `customGrad` or saved clone. */
+/** Tape entry of one op, `customGrad` or saved clone. */
 export interface TapeNode {
+  /** Number of the node, increasing over the life of the process. */
   readonly sequence: number;
-  /** `clone`: the engine's Identity that holds a saved tensor; `op` or `scope` is then what it was saved for. */
+  /** `clone` is the engine's Identity for a saved tensor. `op` or `scope` is then the one it was saved for. */
   readonly kind: "op" | "scope" | "clone";
+  /** The op, unless the node is a scope. */
   readonly op: OpDone | undefined;
+  /** The `customGrad`, if the node is one. */
   readonly scope: GradientScope | undefined;
+  /** Inputs of the op. */
   readonly inputs: readonly Tensor[];
+  /** Outputs of the op. */
   readonly outputs: readonly Tensor[];
-  /** Tensors held for the gradient: clones made by the engine. */
+  /** Tensors saved for the gradient: clones made by the engine. */
   readonly saved: readonly Tensor[];
 }
 
-/** A tensor that autograd holds until the end of the backward pass (T6). */
+/** A tensor that autograd keeps alive until the end of the backward pass (T6). */
 export interface SavedTensor {
-  /** The op or the `customGrad` whose gradient needs it. */
+  /** The op whose gradient needs it. Undefined if a `customGrad` does. */
   readonly op: OpDone | undefined;
+  /** The `customGrad` whose gradient needs it. */
   readonly scope: GradientScope | undefined;
+  /** Its role in the op. */
   readonly as: "input" | "output" | "other";
   /** The user's tensor. */
   readonly tensor: Tensor;
-  /** The engine's clone of it: on another storage where `Identity` copies (wasm). */
+  /** The engine's clone of it, which has its own storage where `Identity` copies (wasm). */
   readonly clone: Tensor;
 }
 
-/** What the gradient of a tape node contributes to one of its inputs. */
+/** The contribution of a tape node's gradient to one of its inputs. */
 export interface InputGradient {
   /** The kernel's name for the input. */
   readonly name: string;
+  /** The input. Undefined if it is missing. */
   readonly input: Tensor | undefined;
+  /** The gradient with respect to the input. */
   readonly gradient: Tensor;
 }
 
-/** A call of `engine.gradients`, which `grad`, `variableGrads` and every optimizer reach. */
+/** A call of `engine.gradients`, which `grad`, `variableGrads` and every optimizer use. */
 export interface GradientsCall {
+  /** The function to differentiate. */
   readonly forward: () => Tensor;
+  /** The tensors to differentiate by. */
   readonly xs: readonly Tensor[];
+  /** Gradient of the result. Undefined means ones. */
   readonly dy: Tensor | undefined;
+  /** True if the result may be independent of all xs. */
   readonly allowNoGradients: boolean;
 }
 
+/** Result of a forward and backward pass. */
 export interface GradientsResult {
+  /** Result of the forward function. */
   value: Tensor;
+  /** Gradient of each of the xs. */
   grads: Tensor[];
 }
 
-/** Runs the forward and backward pass, of another call if given. */
+/** Runs the forward and backward pass, optionally of another call. */
 export type RunGradients = (call?: GradientsCall) => GradientsResult;
 
 /** The method by which an optimizer updates the weights. */
 export type ApplyGradients = (this: object, gradients: NamedTensorMap | readonly NamedTensor[]) => void;
 
-/** An update that runs in a backward pass, weight by weight, each when its gradient is final. */
+/** An update that runs during a backward pass, weight by weight, as each gradient becomes final. */
 export interface UpdateTurns {
-  /** By place in the list of weights; undefined for one that is not trained. */
+  /** The variables by index in the list of weights. Undefined for one that is not trained. */
   readonly variables: readonly (Variable | undefined)[];
-  /** That of the weight whose turn it is; undefined before, between and after the turns. */
+  /** Index of the weight being updated. Undefined before, between and after the turns. */
   readonly place: number | undefined;
-  /** Frees the gradient of that weight: nobody reads it any more. */
+  /** Frees the gradient of that weight, after its last reader. */
   freeGradient(): void;
-  /** Of weights whose gradients are final, whether one is to wait for its turn: it is asked again when the next node is over. Left out: none waits. */
+  /**
+   * Returns whether a weight with a final gradient must wait for its turn. It is called again after each node. Default:
+   * none waits.
+   */
   waits?: ((place: number, waiting: Iterable<number>) => boolean) | undefined;
 }
 
-/** A run of a class's own `applyGradients`: that of the optimizer's class, or of one that it extends and calls. */
+/** A run of a class's own `applyGradients`: that of the optimizer's class, or of a base class that it calls. */
 export interface UpdateCall {
+  /** The optimizer. */
   readonly optimizer: object;
+  /** The gradients, by name or as a list. */
   readonly gradients: NamedTensorMap | readonly NamedTensor[];
-  /** As the class has it. */
+  /** The method, as the class defines it. */
   readonly method: ApplyGradients;
-  /** Whether it is one of tfjs's own seven, outside of every gradient. */
+  /** True if it belongs to one of the seven optimizers of TensorFlow.js and runs outside of all gradients. */
   readonly isTfjs: boolean;
-  /** Whether nobody reads the gradients once the update has: tfjs's `minimize` calls it, and disposes of them next. */
+  /**
+   * True if the gradients have no reader after the update, because `minimize` of TensorFlow.js called it and disposes
+   * of them next.
+   */
   readonly ownsGradients: boolean;
-  /** Where it runs in the backward pass: then gradients are there only while it is their turn. */
+  /** Set if it runs in the backward pass. A gradient then exists only during its turn. */
   readonly turns?: UpdateTurns | undefined;
 }
 
-/** Runs the op, with other inputs or attributes if given. What autograd saves and tapes stays the original. */
+/** Runs the op, optionally with other inputs or attributes. Saved tensors and the tape keep the original ones. */
 export type RunNext = (inputs?: KernelInputs, attributes?: KernelAttributes) => KernelOutput;

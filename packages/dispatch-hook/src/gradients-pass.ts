@@ -3,26 +3,29 @@ import type { InputGradient, TapeNode } from "./engine-records.js";
 import type { WantedGradients } from "./gradients/replaced-gradient.js";
 import type { PrunedTape } from "./release/pruned-tape.js";
 
-/** One call of `engine.gradients` while it runs. @internal */
+/** One running call of `engine.gradients`. @internal */
 export interface GradientsPass {
   readonly around: GradientsPass | undefined;
   /** The node whose gradient function called `gradients`, if any. */
   readonly aroundNode: TapeNode | undefined;
-  /** The forward function has returned; the next `tidy('backward')` is the engine's. */
+  /** True after the forward function has returned. The next `tidy('backward')` is then the engine's. */
   awaitsBackward: boolean;
   node: TapeNode | undefined;
   gradients: InputGradient[];
-  /** The node's last gradient is computed and needs no Add: the node is over once the tidy around that gradient is. */
+  /**
+   * True if the node's last gradient is computed and needs no Add. The node ends when the tidy around that gradient
+   * does.
+   */
   nodeOver: boolean;
-  /** Ids of tensors that have got a gradient. */
+  /** Ids of tensors that have received a gradient. */
   readonly reached: Set<number>;
-  /** While a tape grows on which only what will be read stays saved. */
+  /** Set while the tape of a pass grows that saves only tensors that will be read. */
   prunedTape: PrunedTape | undefined;
-  /** Which gradients run in the place of tfjs's own: known when every mode has had its say. */
+  /** Gradients that replace those of TensorFlow.js, known once all modes were asked. */
   wanted: WantedGradients;
-  /** Whether what is saved is on the data that it was saved of. */
+  /** True if saved tensors share the data of the original. */
   sharesSaved: boolean;
   readonly xs: readonly Tensor[];
-  /** The gradient just computed: an Add that comes next, outside every node, accumulates it. */
+  /** The gradient just computed. If the next op outside of every node is an Add, it accumulates this gradient. */
   contribution: { readonly consumer: TapeNode; readonly input: Tensor | undefined; readonly last: boolean } | undefined;
 }

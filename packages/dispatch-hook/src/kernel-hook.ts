@@ -10,14 +10,14 @@ import { runScope } from "./scope-hook.js";
 import type { Session } from "./session.js";
 import { shareSaved } from "./share-saved.js";
 
-/** The engine's own `runKernelFunc`, passed on as it is: a closure for each op would be garbage by the thousand. */
+/** The engine's own `runKernelFunc`, passed on unchanged. A closure for each op would create much garbage. */
 type RunKernel = EngineInternals["runKernelFunc"];
 
 const listOf = (outputs: Tensor | Tensor[]): readonly Tensor[] => (Array.isArray(outputs) ? outputs : [outputs]);
 
 /**
- * Watches `runKernelFunc`, by which registered kernels and `customGrad` both enter (rule 1). Registered kernels are counted, not
- * `kernelDepth`: a kernel inside a kernel is no op, a kernel inside a `customGrad` is one.
+ * Watches `runKernelFunc`, through which registered kernels and `customGrad` run (rule 1). It counts registered kernels
+ * instead of using `kernelDepth`: a kernel inside a kernel is not an op, but a kernel inside a `customGrad` is.
  *
  * @internal
  */
@@ -42,7 +42,7 @@ export function patchKernels(session: Session): void {
     return session.kernel.isCloning ? runClone(session, parameters, original) : runOp(session, parameters, original);
   });
 
-  // Between the kernel and the saving of tensors, if the tape is on: the kernel is done, and what follows is not its doing.
+  // This runs between the kernel and saving its tensors, if the tape is on. The kernel is done at this point.
   patches.patch(engine, "getTensorsForGradient", (original) => (kernelName, inputs, outputs) => {
     const { starting } = session.kernel;
     if (session.alive && starting !== undefined && starting.kernel === kernelName) finishOp(session, starting, outputs);
@@ -138,12 +138,13 @@ function runTold(
     if (kernel.starting === op) finishOp(session, op, listOf(outputs));
     if (endsNode) leaveNode(session);
   } finally {
-    // Not by a `catch`, which would have Node name this line as the place of the program's error. Where the op was done already, the failure is one of saving its tensors.
+    // Not a `catch`, since Node would then report this line as the source of the program's error. If the op was already
+    // done, saving its tensors has failed.
     if (kernel.starting === op) opFailed(session, op);
     kernel.toDispatch = undefined;
     kernel.finishing = undefined;
   }
-  // Who begins to doze now has been told.
+  // Modes that began to doze have been notified.
   const { opOver, kernelOver } = modes.told;
   for (const open of opOver) if (modes.isInside(open)) open.mode.opOver(op);
   for (const open of kernelOver)
@@ -164,7 +165,7 @@ function opFailed(session: Session, op: Op): void {
   }
 }
 
-/** Modes doze: one need know no more than that the op has run, and the table which data it shares. */
+/** Runs an op while modes doze. One of them may need to know that it has run, and the table which data it shares. */
 function runUnwatched(session: Session, parameters: KernelParameters, run: RunKernel): Tensor | Tensor[] {
   const { engine, storages, modes } = session;
   const kernel = parameters.kernelName as string;
@@ -214,7 +215,7 @@ function runNested(session: Session, parameters: KernelParameters, run: RunKerne
   return outputs;
 }
 
-/** The Identity of `engine.clone`: no op, but on wasm a copy. */
+/** Runs the Identity of `engine.clone`, which is not an op, but copies on wasm. */
 function runClone(session: Session, parameters: KernelParameters, run: RunKernel): Tensor | Tensor[] {
   const { storages } = session;
   storages.hold();
@@ -225,7 +226,10 @@ function runClone(session: Session, parameters: KernelParameters, run: RunKernel
   }
 }
 
-/** Puts `dispatch` in front of a registered kernel's function, and notes what it throws; done at its first use, so kernels registered late are caught too. */
+/**
+ * Wraps a registered kernel's function with `dispatch`, and notes its errors. Done at its first use, which covers
+ * kernels that are registered late.
+ */
 function wrapKernel(session: Session, kernel: string): void {
   const config = getKernel(kernel, session.engine.backendName as string);
   if (config === undefined || session.wrappedKernels.get(config) === config.kernelFunc) return;

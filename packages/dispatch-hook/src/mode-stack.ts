@@ -2,14 +2,17 @@ import type { RematError } from "@remat/trace";
 import { type AsyncContext, makeAsyncContext } from "./async-context.js";
 import type { DispatchMode } from "./dispatch-mode.js";
 
-/** One opening of a mode; a mode may be open twice. */
+/** One opening of a mode, which may be open twice. */
 export interface OpenMode {
   readonly mode: DispatchMode;
-  /** Set once the mode turns out to be asynchronous: then only work that stems from its function is inside. */
+  /** Set once the mode turns out to be asynchronous. Then only work started by its function is inside. */
   asynchronous: boolean;
-  /** Whether it dozes, as it said when it was last asked. */
+  /** True if the mode dozed when it was last asked. */
   isDozing: boolean;
-  /** Whether the pass that runs is inside, which is synchronous; undefined where none runs, or it was opened in it. */
+  /**
+   * True if the running pass, which is synchronous, is inside. Undefined outside of passes, or if the mode was opened
+   * in the pass.
+   */
   isPassInside: boolean | undefined;
 }
 
@@ -18,12 +21,15 @@ interface Context {
   readonly around: Context | undefined;
 }
 
-/** Which modes the running code was started under; undefined in browsers, where that cannot be told. */
+/** The modes under which the running code was started. Undefined in browsers, which cannot track this. */
 const context: AsyncContext<Context> | undefined = makeAsyncContext();
 
 type MethodName = Exclude<keyof DispatchMode, "seesOutside" | "looksInPassing" | "isDozing">;
 type Listener<K extends MethodName> = OpenMode & { readonly mode: DispatchMode & Required<Pick<DispatchMode, K>> };
-/** By what is told at every op: in fields, since to look up each name would be a good part of what it costs to be watched. */
+/**
+ * Listeners of events that occur at every op. Fields, since a lookup by name would be a large part of the cost of
+ * watching.
+ */
 type OpListeners = { readonly [K in OpMethod | BufferMethod | "kernelOver"]: readonly Listener<K>[] };
 type OpMethod = "dispatch" | "opStarting" | "opDone" | "opOver" | "opFailed";
 type BufferMethod =
@@ -34,7 +40,7 @@ type BufferMethod =
   | "storageResized"
   | "tensorsSaved";
 
-/** What is told of ops, what of what they make, and what of how they hang together. */
+/** Events of ops, of their data, and of their relations on the tape. */
 const ofOps: readonly OpMethod[] = ["dispatch", "opStarting", "opDone", "opOver", "opFailed"];
 const ofBuffers: readonly BufferMethod[] = [
   "opComing",
@@ -52,30 +58,33 @@ const ofTape = [
   "backwardNodeEntered",
   "backwardNodeExited",
 ] as const satisfies readonly MethodName[];
-/** A mode with one of these methods needs every op, buffer and tape node to be watched. The engine calls the others rarely. */
+/**
+ * A mode with one of these methods needs every op, buffer and tape node to be watched. The engine calls the others
+ * rarely.
+ */
 const ofEveryOp: readonly MethodName[] = [...ofOps, ...ofBuffers, ...ofTape];
 const needsEveryOp: ReadonlySet<MethodName> = new Set(ofEveryOp);
 
-/** What becomes of storages that modes were told of, which nobody need watch ops for. */
+/** Events of storages that modes already know, which do not require watching ops. */
 const ofKnownBuffers: ReadonlySet<MethodName> = new Set(["storageReleased", "storageResized"]);
 
-/** Whether a mode is told by a method. */
+/** Returns whether a mode receives an event. */
 function isTold({ mode, isDozing }: OpenMode, name: MethodName): boolean {
   if (mode[name] === undefined) return false;
   return isDozing ? !needsEveryOp.has(name) || ofKnownBuffers.has(name) : name !== "kernelOver";
 }
 
-/** The open modes, oldest first, and those of them that listen to each kind of observation. @internal */
+/** The open modes, oldest first, and the listeners for each event. @internal */
 export class ModeStack {
   private modes: OpenMode[] = [];
-  /** How many functions that a mode is open for are not over. */
+  /** Number of functions with an open mode that have not returned. */
   private functions = 0;
   private readonly byMethod = new Map<MethodName, readonly OpenMode[]>();
-  /** The open modes that listen to what happens at every op, oldest first. */
+  /** Listeners of the events that occur at every op, oldest first. */
   told: OpListeners = opListenersOf([]);
-  /** Whether a mode listens to what happens in ops; if none does they run as in stock, at its speed. */
+  /** True if a mode listens to events inside ops. If none does, ops run at the speed of unmodified TensorFlow.js. */
   watchesOps = false;
-  /** Whether a mode looks at scopes and tape nodes, or may keep ops, which say of which they are. */
+  /** True if a mode reads scopes and tape nodes, or may keep ops, which refer to them. */
   watchesTape = false;
 
   get size(): number {
@@ -89,7 +98,7 @@ export class ModeStack {
     return open;
   }
 
-  /** False if it was closed before. */
+  /** Removes a mode. Returns false if it was closed before. */
   remove(open: OpenMode): boolean {
     const index = this.modes.indexOf(open);
     if (index < 0) return false;
@@ -98,7 +107,7 @@ export class ModeStack {
     return true;
   }
 
-  /** Has all modes close themselves if they only observe. Returns whether none is left. */
+  /** Makes all modes close themselves if they only observe. Returns whether none is left. */
   standBack(problem: RematError): boolean {
     const { modes } = this;
     if (modes.every(({ mode }) => mode.cannotWatch !== undefined))
@@ -106,7 +115,7 @@ export class ModeStack {
     return this.modes.length === 0;
   }
 
-  /** The open modes that have the method `name`, oldest first. */
+  /** Returns the open modes with the method `name`, oldest first. */
   listeners<K extends MethodName>(name: K): readonly Listener<K>[] {
     let found = this.byMethod.get(name);
     if (found === undefined) {
@@ -116,7 +125,7 @@ export class ModeStack {
     return found as readonly Listener<K>[];
   }
 
-  /** Asks the modes which of them doze. */
+  /** Updates which modes doze. */
   askWhoDozes(): void {
     let hasChanged = false;
     for (const open of this.modes) {
@@ -127,7 +136,10 @@ export class ModeStack {
     if (hasChanged) this.changed();
   }
 
-  /** A pass begins: to ask for each op which modes it is inside of would take longer than all the rest. */
+  /**
+   * Caches at the beginning of a pass which modes are around it, since checking this for each op would take longer than
+   * everything else.
+   */
   passStarting(): void {
     for (const open of this.modes) if (open.asynchronous) open.isPassInside = this.isInside(open);
   }
@@ -165,18 +177,24 @@ export class ModeStack {
     return this.modes.some((open) => open.mode === mode && this.isInside(open));
   }
 
-  /** Runs `run`, the function of a mode, which is over when {@link functionOver} is called. */
+  /** Runs `run`, the function of a mode. It ends when {@link functionOver} is called. */
   runInside<T>(open: OpenMode, run: () => T): T {
     this.functions++;
     return context === undefined ? run() : context.run({ open, around: context.getStore() }, run);
   }
 
-  /** The function of a mode is over. After the last of them asynchronous work is no longer tracked, which slows every promise of the process down. */
+  /**
+   * The function of a mode has ended. After the last one asynchronous work is no longer tracked, because that slows
+   * down every promise of the process.
+   */
   functionOver(): void {
     if (--this.functions === 0) context?.disable();
   }
 
-  /** Whether the running code belongs to `open`. Synchronous modes have nobody beside them; where contexts cannot be told, all work belongs to all. */
+  /**
+   * Returns whether the running code belongs to `open`. Synchronous modes contain all running code. Without context
+   * tracking all work belongs to all modes.
+   */
   isInside(open: OpenMode): boolean {
     if (!open.asynchronous || context === undefined) return true;
     if (open.isPassInside !== undefined) return open.isPassInside;

@@ -1,11 +1,11 @@
-/** Names the module that is running, for messages; `undefined` where none is. */
+/** Returns the name of the running module for messages. Undefined if none is running. */
 export type ModuleNamer = () => string | undefined;
 
 const namers: ModuleNamer[] = [];
 
 /**
- * Lets a module tracker say which module is running, so that errors of fake mode can name it. The last one that was given is asked.
- * Returns the function that takes it away again.
+ * Registers a function that names the running module, so that errors of fake mode can show it. The one registered last
+ * is used. Returns a function that removes it.
  *
  * @example
  * const stop = nameModulesBy(() => tracker.innermost?.fqn);
@@ -19,5 +19,5 @@ export function nameModulesBy(namer: ModuleNamer): () => void {
   };
 }
 
-/** Returns the name of the module that is running, if a tracker names it. */
+/** Returns the name of the running module, if a tracker names it. */
 export const runningModule = (): string | undefined => namers.at(-1)?.();

@@ -7,7 +7,7 @@ import type { KernelAttributes, KernelInputs } from "./kernels/index.js";
 let nextOpSequence = 0;
 const noTensors: readonly Tensor[] = [];
 
-/** @internal */
+/** An op, as modes see it. @internal */
 export class Op implements OpDone {
   kernel = "";
   inputs: KernelInputs = noTensors as KernelInputs;
@@ -29,7 +29,7 @@ export class Op implements OpDone {
     return this.present;
   }
 
-  /** Becomes the next op, of no scope and no node. */
+  /** Becomes the next op, without a scope or a node. */
   begin(
     { kernelName, inputs, attrs }: KernelParameters,
     backend: string,
@@ -47,7 +47,7 @@ export class Op implements OpDone {
     this.isInAnyOrder = false;
   }
 
-  /** Keeps nothing alive until the next op. */
+  /** Drops all references until the next op. */
   end(): void {
     this.inputs = noTensors as KernelInputs;
     this.attributes = undefined;
@@ -55,7 +55,7 @@ export class Op implements OpDone {
     this.present = undefined;
   }
 
-  /** The same op with what a mode put in place of its inputs. */
+  /** Returns the same op with inputs that a mode has replaced. */
   with(inputs: KernelInputs, attributes: KernelAttributes | undefined): Op {
     const op = this.copy();
     op.inputs = inputs;
@@ -66,7 +66,7 @@ export class Op implements OpDone {
     return op;
   }
 
-  /** As a mode sees it that was opened by other asynchronous work. */
+  /** Returns the op as seen by a mode that other asynchronous work opened. */
   outside(): Op {
     const op = this.copy();
     op.phase = Phase.outside;
@@ -76,7 +76,7 @@ export class Op implements OpDone {
     return op;
   }
 
-  /** The call, without its place on the tape and its outcome. */
+  /** Copies the call, without its place on the tape and its result. */
   private copy(): Op {
     const op = new Op();
     op.kernel = this.kernel;
@@ -92,7 +92,10 @@ export class Op implements OpDone {
 
 type NamedInputs = Readonly<Record<string, Tensor | readonly Tensor[] | undefined>>;
 
-/** Calls `look` with each tensor of a kernel's inputs in argument order: those of an op's `inputTensors`, without a list of them. */
+/**
+ * Calls `look` with each tensor of a kernel's inputs in argument order: those of an op's `inputTensors`, without
+ * allocating a list.
+ */
 export function forEachInput(inputs: KernelInputs, look: (tensor: Tensor) => void): void {
   if (Array.isArray(inputs)) {
     for (const tensor of inputs as readonly Tensor[]) look(tensor);
@@ -106,7 +109,10 @@ export function forEachInput(inputs: KernelInputs, look: (tensor: Tensor) => voi
   }
 }
 
-/** The tensors of a kernel's inputs in argument order; optional ones (a bias) may be missing, ragged kernels take lists among them. */
+/**
+ * Returns the tensors of a kernel's inputs in argument order. Optional ones (a bias) may be missing, and ragged kernels
+ * have lists among them.
+ */
 function presentInputs(inputs: KernelInputs): readonly Tensor[] {
   if (Array.isArray(inputs)) return inputs as Tensor[];
   const named = inputs as NamedInputs;
@@ -116,7 +122,7 @@ function presentInputs(inputs: KernelInputs): readonly Tensor[] {
     if (Array.isArray(input)) count += input.length;
     else if (isTensor(input)) count++;
   }
-  // Of its length from the beginning: an array that grows by `push` takes room for seventeen.
+  // Allocated with its final length, because an array that grows by `push` reserves seventeen elements.
   const tensors = new Array<Tensor>(count);
   let at = 0;
   for (const name in named) {
@@ -127,7 +133,7 @@ function presentInputs(inputs: KernelInputs): readonly Tensor[] {
   return tensors;
 }
 
-/** `FromPixels` is given a picture. */
+/** The input of `FromPixels` may be a picture. */
 function isTensor(input: Tensor | readonly Tensor[] | undefined): input is Tensor {
   return input != null && (input as Tensor).dataId !== undefined;
 }

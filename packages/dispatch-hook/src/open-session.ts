@@ -1,12 +1,12 @@
 import type { Session } from "./session.js";
 
-/** While a mode is open; nothing is patched otherwise. */
+/** Exists while a mode is open. Otherwise nothing is patched. */
 let session: Session | undefined;
 
-/** Returns the session, if a mode is open. @internal */
+/** Returns the session if a mode is open. @internal */
 export const openSession = (): Session | undefined => session;
 
-/** @internal */
+/** Sets or clears the session. @internal */
 export function setSession(next: Session | undefined): void {
   session = next;
 }

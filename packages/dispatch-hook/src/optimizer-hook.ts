@@ -7,9 +7,9 @@ import { isTfjsMinimize, isTfjsUpdate } from "./tfjs-updates.js";
 type OptimizerPrototype = Pick<Optimizer, "minimize" | "computeGradients" | "applyGradients">;
 
 /**
- * The optimizer phase: ops inside `applyGradients`, and inside `minimize` once it has its gradients. Subclasses have methods of their own, so
- * every class on the way is patched: those registered with tfjs when the first mode opens, others when they first compute gradients or
- * by `watchOptimizer`.
+ * Tracks the optimizer phase: ops inside `applyGradients`, and inside `minimize` once it has its gradients. Subclasses
+ * may override these methods, so every class in the chain is patched: classes registered with TensorFlow.js when the
+ * first mode opens, others when they first compute gradients or by `watchOptimizer`.
  *
  * @internal
  */
@@ -28,7 +28,7 @@ export function patchOptimizers(session: Session): void {
   }
 }
 
-/** @internal */
+/** Patches the classes of an optimizer. @internal */
 export function watchOptimizerClass(session: Session, optimizer: object): void {
   for (let at = optimizer; at !== null && at !== Object.prototype; at = Object.getPrototypeOf(at))
     patchPrototype(session, at as OptimizerPrototype);
@@ -61,9 +61,10 @@ function patchPrototype(session: Session, prototype: OptimizerPrototype): void {
       const patched = function applyGradients(this: Optimizer, ...args: Parameters<Optimizer["applyGradients"]>): void {
         const { minimizer, turns } = session.update;
         const isMinimized = minimizer?.optimizer === this;
-        // In the backward pass that was done.
+        // The update was done in the backward pass.
         if (isMinimized && minimizer.isUpdated) return undefined;
-        // Not where a method of this one object stands before it, nor an override: these may read the gradients afterwards.
+        // Not if this object has its own method in front, or if an override calls it: these may read the gradients
+        // afterwards.
         const ownsGradients = isMinimized && !session.update.isApplying && this.applyGradients === patched;
         const isTfjs = isOfTfjs && session.engine.state.gradientDepth === 0;
         const call: UpdateCall = { optimizer: this, gradients: args[0], method, isTfjs, ownsGradients, turns };
@@ -74,7 +75,7 @@ function patchPrototype(session: Session, prototype: OptimizerPrototype): void {
     });
 }
 
-/** `minimize` calls `applyGradients`, and overrides call what they override: the outermost call is the step. */
+/** `minimize` calls `applyGradients`, and overrides call the base method. The outermost call is the step. */
 function step<T>(session: Session, optimizer: Optimizer, phase: number, run: () => T): T {
   if (!session.alive) return run();
   const { modes } = session;
@@ -93,7 +94,7 @@ function step<T>(session: Session, optimizer: Optimizer, phase: number, run: () 
   }
 }
 
-/** Overrides call what they override: the outermost call is the update. */
+/** Overrides call the base method. The outermost call is the update. */
 function update(session: Session, call: UpdateCall, run: () => void): void {
   if (!session.alive) {
     run();

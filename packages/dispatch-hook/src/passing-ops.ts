@@ -1,7 +1,8 @@
 import { Op } from "./op.js";
 
 /**
- * Objects for ops that nobody keeps, used again and again: one for each op that runs within another, as those do that a mode replays before an op or after it.
+ * Reusable objects for ops that no mode keeps. There is one for each nesting level, since a mode may replay ops before
+ * or after an op.
  *
  * @internal
  */
@@ -9,14 +10,14 @@ export class PassingOps {
   private readonly ops: Op[] = [];
   private running = 0;
 
-  /** Returns one for the op that is to begin. */
+  /** Returns an object for the op that begins. */
   take(): Op {
     const at = this.running++;
     this.ops[at] ??= new Op();
     return this.ops[at];
   }
 
-  /** The op that was taken last is over. */
+  /** Ends the op taken last. */
   giveBack(): void {
     this.ops[--this.running].end();
   }

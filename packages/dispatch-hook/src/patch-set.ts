@@ -2,13 +2,16 @@ import { quicken } from "./quicken.js";
 
 type Method = (...args: never[]) => unknown;
 
-/** Wrappers that were to go while another lay on them, and what they replaced: whoever lifts that other puts back what was there before both. */
+/**
+ * Wrappers that should be removed while another was on top of them, and the originals that they replaced. Removing the
+ * one on top restores the original.
+ */
 const buried = new WeakMap<object, PropertyDescriptor | undefined>();
 
 /**
- * Replaces methods and puts them back exactly: an own property returns with its descriptor, an inherited one is uncovered again. Sets may be
- * restored in any order. Where somebody else has meanwhile put a wrapper of theirs on top, that stays; our method under it must then only
- * pass through.
+ * Replaces methods and restores them exactly: an own property with its descriptor, an inherited one by deletion. Sets
+ * may be restored in any order. If other code has added its own wrapper on top, that stays, and our wrapper below must
+ * then pass calls through.
  *
  * @example
  * const patches = new PatchSet();
@@ -17,9 +20,10 @@ const buried = new WeakMap<object, PropertyDescriptor | undefined>();
  */
 export class PatchSet {
   private readonly restorers: (() => void)[] = [];
-  /** Where properties have been uncovered again. */
+  /** Objects from which properties have been deleted. */
   private readonly uncovered = new Set<object>();
 
+  /** Replaces a method by `wrap(original)`. */
   patch<T extends object, K extends keyof T & string>(
     target: T,
     key: K,
@@ -47,12 +51,12 @@ export class PatchSet {
     });
   }
 
-  /** Something else to undo with the rest. */
+  /** Adds another action to undo with the rest. */
   undoBy(restore: () => void): void {
     this.restorers.push(restore);
   }
 
-  /** Newest first, so that a method patched twice ends as it began. */
+  /** Restores newest first, so that a method patched twice gets its original. */
   restore(): void {
     for (let restore = this.restorers.pop(); restore !== undefined; restore = this.restorers.pop()) restore();
     for (const target of this.uncovered) quicken(target);

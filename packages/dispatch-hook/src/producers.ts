@@ -1,6 +1,6 @@
 import type { TapeNode } from "./engine-records.js";
 
-/** By id of a tensor: the tape node that made it. Few are ever asked for, so nodes are put in order only then. @internal */
+/** The tape node that made each tensor, by tensor id. Few are looked up, so nodes are indexed on demand. @internal */
 export class Producers {
   private readonly byTensor = new Map<number, TapeNode>();
   private added: TapeNode[] = [];

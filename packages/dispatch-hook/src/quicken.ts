@@ -1,10 +1,11 @@
-/** More than V8 lets pass before it remembers what is read where. */
+/** More reads than V8 needs before it optimizes property access. */
 const reads = 300;
 
 /**
- * Lets V8 find an object's properties as fast as before some were deleted from it. `delete` makes a dictionary of an object, unless the property was its
- * last, and with `tf.engine()` in that state ops of 10 µs take a third longer; what serves as a prototype is made fast when a property is read
- * through it. Source: bluebird's `toFastProperties`. Elsewhere it does nothing.
+ * Restores fast property access in V8 after properties were deleted from an object. `delete` turns an object into a
+ * dictionary, unless the property was its last one. With `tf.engine()` in that state, ops of 10 µs take a third longer.
+ * Reading a property through an object used as a prototype makes it fast again. Source: bluebird's `toFastProperties`.
+ * In other engines it has no effect.
  *
  * @internal
  */

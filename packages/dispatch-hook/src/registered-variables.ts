@@ -1,5 +1,5 @@
 import type { Variable } from "@tensorflow/tfjs-core";
 import { engineInternals } from "./engine-internals.js";
 
-/** Returns all variables that there are, in the order in which they were made. */
+/** Returns all existing variables in the order of their creation. */
 export const registeredVariables = (): Variable[] => Object.values(engineInternals().registeredVariables);

@@ -2,12 +2,12 @@ import type { OpDone } from "./engine-records.js";
 import type { Op } from "./op.js";
 
 /**
- * The kernel that runs now. tfjs runs one op at a time and never awaits inside one, so plain fields are enough.
+ * The running kernel. TensorFlow.js runs one op at a time and never awaits inside one, so plain fields are enough.
  *
  * @internal
  */
 export class RunningKernel {
-  /** The op whose kernel runs. */
+  /** The op whose kernel is running. */
   starting: Op | undefined;
   /** The same op until its kernel function is called, if a mode dispatches or listens to failures. */
   toDispatch: Op | undefined;
@@ -15,12 +15,12 @@ export class RunningKernel {
   thrown: { readonly error: unknown } | undefined;
   /** The op that has run, while the engine creates its saved tensors and its tape node. */
   finishing: OpDone | undefined;
-  /** Whether a kernel runs that no mode watches. */
+  /** True if the running kernel is not watched by any mode. */
   isUnwatched = false;
-  /** Inside `engine.clone`, whose Identity is not an op of the user's (rule 1). */
+  /** True inside `engine.clone`, whose Identity is not a user's op (rule 1). */
   isCloning = false;
-  /** Whether the kernel has computed in JavaScript something that the device could compute. */
+  /** True if the kernel computed something in JavaScript that the device could compute. */
   hasRunOnHost = false;
-  /** Whether it had the device add in the order in which threads come. */
+  /** True if the kernel made the device add in an unspecified order. */
   hasAddedInAnyOrder = false;
 }

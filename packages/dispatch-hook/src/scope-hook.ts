@@ -6,13 +6,13 @@ import type { Session } from "./session.js";
 
 let nextScopeSequence = 0;
 
-/** Names of tidies that say nothing about what runs in them. */
+/** Names of tidies that do not describe their contents. */
 const anonymous: ReadonlySet<string> = new Set(["", "unnamed scope", "forward", "backward"]);
 
-/** What `customGrad` functions of running scopes have saved, innermost scope last. */
+/** Tensors saved by `customGrad` functions of running scopes. */
 const savedByScope = new WeakMap<GradientScope, { tensor: Tensor; clone: Tensor }[]>();
 
-/** A `customGrad` is a scope around its ops, since its gradient belongs to it as a whole (T1). @internal */
+/** Runs a `customGrad` as a scope around its ops, since its gradient belongs to it as a whole (T1). @internal */
 export function runScope(
   session: Session,
   parameters: KernelParameters,
@@ -45,7 +45,7 @@ export function runScope(
   }
 }
 
-/** Every tensor saved for backward passes `engine.clone` (rule 2). @internal */
+/** Watches `engine.clone`, through which every tensor is saved for the backward pass (rule 2). @internal */
 export function patchClone(session: Session): void {
   session.patches.patch(session.engine, "clone", (original) => (x) => {
     const { scope, modes } = session;
@@ -67,13 +67,13 @@ export function patchClone(session: Session): void {
   });
 }
 
-/** tfjs's ops run in a tidy of their name. */
+/** TensorFlow.js ops run in a tidy with their name. */
 function scopeName(name = ""): string {
   const op = name.endsWith("__op") ? name.slice(0, -"__op".length) : name;
   return anonymous.has(op) ? "customGrad" : op;
 }
 
-/** A saved tensor may be a reshaped input or output: then it is the storage that tells. */
+/** A saved tensor may be a reshaped input or output, so storages are compared. */
 function describe(
   { storages }: Session,
   scope: GradientScope,

@@ -14,15 +14,15 @@ import { type StorageListener, StorageTable } from "./storage-table.js";
 
 /** A kernel that is replayed, off the tape. */
 export interface ReplayedKernel {
-  /** By output, the `DataId` that gets its data. */
+  /** For each output, the `DataId` that receives its data. */
   readonly into: readonly (DataId | undefined)[];
   /** The `sequence` of the op that it repeats. */
   readonly sequence: number | undefined;
 }
 
 /**
- * What the patched methods share while at least one mode is open. tfjs runs one op at a time and never awaits inside one, nor inside
- * `gradients` or `minimize`: so plain fields suffice even when asynchronous modes are open.
+ * State shared by the patched methods while at least one mode is open. TensorFlow.js runs one op at a time and never
+ * awaits inside one, nor inside `gradients` or `minimize`. So plain fields are enough even for asynchronous modes.
  *
  * @internal
  */
@@ -31,7 +31,7 @@ export class Session implements StorageListener {
   readonly patches: PatchSet = new PatchSet();
   readonly modes: ModeStack = new ModeStack();
   readonly storages: StorageTable = new StorageTable(this);
-  /** False once the last mode is closed; wrappers that outlive the session then only pass through. */
+  /** False once the last mode is closed. Wrappers that outlive the session then only pass calls through. */
   alive = true;
   phase: number = Phase.forward;
   scope: GradientScope | undefined;
@@ -39,21 +39,21 @@ export class Session implements StorageListener {
   readonly kernel: RunningKernel = new RunningKernel();
   readonly update: RunningUpdate = new RunningUpdate();
   readonly wrappedKernels: Map<KernelConfig, KernelConfig["kernelFunc"]> = new Map();
-  /** What runs in place of a kernel where it is wanted; undefined for one that was looked at and stays. */
+  /** Replacements of kernels. Undefined for a kernel that was checked and has none. */
   readonly replacements: Map<KernelConfig, KernelReplacement | undefined> = new Map();
-  /** The kernel that is replayed. */
+  /** The kernel that is being replayed. */
   replaying: ReplayedKernel | undefined;
-  /** The tape node whose gradient function runs. */
+  /** The tape node whose gradient function is running. */
   node: TapeNode | undefined;
   /** The innermost `gradients` call. */
   pass: GradientsPass | undefined;
   readonly watchesHostRunsOf: Set<object> = new Set();
   /** Backends whose programs are watched. */
   readonly watchesProgramsOf: Set<object> = new Set();
-  /** Who made which tensor of the tape. */
+  /** Tape nodes that made the tensors on the tape. */
   readonly producers: Producers = new Producers();
 
-  /** Whether ops are watched: for a mode that listens, or since one is replayed. */
+  /** True if ops are watched, because a mode listens or an op is being replayed. */
   get isWatching(): boolean {
     return this.modes.watchesOps || this.replaying !== undefined;
   }

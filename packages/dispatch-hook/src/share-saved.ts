@@ -4,13 +4,13 @@ import { bufferBackend } from "./current-backend.js";
 import type { EngineInternals } from "./engine-internals.js";
 
 /**
- * What the engine's Identity would make of `x`, on the data of `x` itself: nobody writes into a tensor, so the copy is one for nothing. Undefined where
- * the kernel shares the data anyway, and for texts, whose data is JavaScript's.
+ * Returns the result of the engine's Identity of `x` on the data of `x` itself. The copy is unnecessary, because
+ * tensors are immutable. Undefined if the kernel shares the data anyway, and for strings, whose data is in JavaScript.
  *
  * @internal
  */
 export function shareSaved(engine: EngineInternals, x: Tensor | undefined): Tensor | undefined {
-  // What is not a tensor, the kernel refuses in its own words.
+  // The kernel itself rejects inputs that are not tensors.
   if (x?.dataId === undefined) return undefined;
   const { dataId, shape, dtype } = x;
   const { backendName, backendInstance } = engine;

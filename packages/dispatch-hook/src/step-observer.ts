@@ -31,6 +31,7 @@ import type { OpDone, Storage, StorageOrigin } from "./engine-records.js";
 export interface StepObserver {
   /** An op has run. Autograd has not yet saved its tensors. */
   opDone?(op: OpDone): void;
+  /** A storage was allocated. */
   storageAllocated?(storage: Storage, origin: StorageOrigin): void;
   /** The last `DataId` of the storage is gone. Reported to every mode, whichever code freed it. */
   storageReleased?(storage: Storage): void;

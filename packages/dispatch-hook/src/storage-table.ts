@@ -8,7 +8,7 @@ import type { Storage, StorageOrigin } from "./engine-records.js";
 import type { KernelAttributes } from "./kernels/index.js";
 import type { PatchSet } from "./patch-set.js";
 
-/** Over the life of the process, so that ids of two sessions never meet (T2). */
+/** Increases over the life of the process, so that ids of two sessions never collide (T2). */
 let nextStorageId = 0;
 
 class Buffer implements Storage {
@@ -17,9 +17,9 @@ class Buffer implements Storage {
   readonly backend: string;
   readonly fresh: boolean;
   readonly id = nextStorageId++;
-  /** `DataId`s that live in it. */
+  /** Number of `DataId`s in the buffer. */
   dataIds = 1;
-  /** Itself, for who asks for the storages of a tensor. */
+  /** A list with only this storage, for callers that ask for the storages of a tensor. */
   private list: readonly Storage[] | undefined;
   isEvicted = false;
 
@@ -36,10 +36,10 @@ class Buffer implements Storage {
   }
 }
 
-/** Where a `DataId` carries its buffer: a weak map from as many keys slows the garbage collector down. */
+/** Property of a `DataId` for its buffer. A weak map with as many keys would slow down garbage collection. */
 const bufferKey = Symbol("remat.buffer");
 
-/** And, of data that shares a buffer nobody has asked for yet, where that will be, for all of it. */
+/** Property for data that shares a buffer that was not requested yet. It refers to one place for all such data. */
 const unaskedKey = Symbol("remat.unasked");
 
 type MarkedDataId = DataId & { [bufferKey]?: Buffer | undefined; [unaskedKey]?: UnaskedBuffer };
@@ -54,20 +54,16 @@ interface AttachedBackend {
   entryOf(dataId: DataId): DataEntry | undefined;
 }
 
-/**
- * A backend without a `DataStorage` may tell of its data itself; the fake backend does.
- *
- * @internal
- */
+/** A backend without a `DataStorage` may report its data itself, as the fake backend does. @internal */
 export interface SelfReportingBackend extends EngineBackend {
-  /** Set while a dispatch mode is open. To be told when a `DataId` gets its data and when it loses it. */
+  /** Set while a dispatch mode is open. Called when a `DataId` gets its data and when it loses it. */
   dataWatcher: { added(dataId: DataId, entry: DataEntry): void; removed(dataId: DataId): void } | undefined;
-  /** What is there for `dataId`, or undefined if that is none of this backend's. */
+  /** Returns the entry of `dataId`, or undefined if it does not belong to this backend. */
   entryOf(dataId: DataId): DataEntry | undefined;
 }
 
 export interface StorageListener {
-  /** Whether anybody asks for storages: if not, new data is none until somebody does. */
+  /** True if storages are needed. If not, new data gets no storage until one is requested. */
   readonly isWatching: boolean;
   /** Data is about to be made outside of every kernel. */
   dataComing(bytes: number): void;
@@ -76,29 +72,32 @@ export interface StorageListener {
   storageResized(storage: Storage, bytes: number): void;
 }
 
-/** By what it can do: a backend may come with a tfjs-core of its own. */
+/** Checks by properties, since a backend may come with its own copy of tfjs-core. */
 const isDataStorage = (value: unknown): value is DataStorage<DataEntry> =>
   typeof value === "object" && value !== null && "numDataIds" in value && "dataMover" in value;
 
 /**
- * Which buffer each `DataId` is in (rule 7). It listens where every backend keeps its data, a `DataStorage`. During a kernel what happens
- * there is held back: only when the outputs are known can be told which of the new `DataId`s share an input's buffer.
+ * Maps each `DataId` to its buffer (rule 7). It listens to the `DataStorage` in which backends keep their data. Events
+ * during a kernel are held back, because only its outputs show which new `DataId`s share an input's buffer.
  *
  * @internal
  */
 export class StorageTable {
   private readonly listener: StorageListener;
   private readonly attached: AttachedBackend[] = [];
-  /** What happened during the kernel: bytes of new data, or -1 where it went. The arrays keep their length, lest they grow anew for every op. */
+  /**
+   * Events during the kernel: bytes of new data, or -1 for a free. The arrays keep their length, so that they do not
+   * grow again for every op.
+   */
   private readonly heldDataIds: DataId[] = [];
   private readonly heldBytes: number[] = [];
   private readonly heldBackends: Backend[] = [];
   private heldCount = 0;
   private isHolding = false;
-  /** How many `DataId`s of a backend shall not be counted. */
+  /** Number of `DataId`s of a backend that should not be counted. */
   private readonly hidden = new Map<EngineBackend, number>();
   private readonly aliases = new Map<DataId, DataId>();
-  /** Outputs of the kernel that runs whose data is to go to an evicted `DataId`. */
+  /** Outputs of the running kernel whose data will move to an evicted `DataId`. */
   private readonly adopted = new Map<DataId, DataId>();
 
   constructor(listener: StorageListener) {
@@ -151,7 +150,7 @@ export class StorageTable {
     });
   }
 
-  /** From here on a kernel runs. */
+  /** A kernel begins. */
   hold(): void {
     this.isHolding = true;
   }
@@ -160,7 +159,7 @@ export class StorageTable {
     return this.isHolding;
   }
 
-  /** Notes which outputs of a kernel that has run, be it inside another, live in an input's buffer. */
+  /** Records which outputs of a finished kernel, possibly a nested one, share an input's buffer. */
   kernelDone(
     backend: Backend,
     kernel: string,
@@ -175,7 +174,7 @@ export class StorageTable {
     }
   }
 
-  /** The same of a kernel that nobody watched: should somebody ask for the buffers of its outputs later. */
+  /** Records the same for an unwatched kernel, in case the buffers of its outputs are requested later. */
   kernelUnwatched(
     backend: Backend,
     kernel: string,
@@ -192,9 +191,9 @@ export class StorageTable {
     }
   }
 
-  /** Data of which nothing was told lives in the buffer of other data. */
+  /** Records that new data is in the buffer of other data. */
   private share(dataId: MarkedDataId, source: MarkedDataId): void {
-    // A kernel within the kernel may have told so before.
+    // A nested kernel may have recorded it before.
     if (this.known(dataId) !== undefined) return;
     const buffer = this.known(source);
     if (buffer !== undefined) this.join(dataId, buffer);
@@ -207,7 +206,7 @@ export class StorageTable {
     return buffer;
   }
 
-  /** The kernel is over: tells what it allocated and released, in order. */
+  /** Ends the kernel and reports its allocations and frees, in order. */
   flush(origin: StorageOrigin): void {
     this.isHolding = false;
     const { heldDataIds, heldBytes, heldBackends } = this;
@@ -221,12 +220,12 @@ export class StorageTable {
     if (this.adopted.size > 0) this.adopted.clear();
   }
 
-  /** From now on `count` more of a backend's `DataId`s are left out when it tells how many there are. */
+  /** Excludes `count` more of a backend's `DataId`s from its count. */
   hide(backend: EngineBackend, count: number): void {
     this.hidden.set(backend, (this.hidden.get(backend) ?? 0) + count);
   }
 
-  /** The data of `dataIds`, all those in one buffer, is gone. */
+  /** Records that the data of `dataIds`, which are all ids in one buffer, is evicted. */
   evicted(dataIds: readonly DataId[]): void {
     const buffer = dataIds.length > 0 ? this.bufferOf(dataIds[0]) : undefined;
     if (buffer === undefined || buffer.isEvicted) return;
@@ -234,7 +233,7 @@ export class StorageTable {
     this.listener.storageResized(buffer, 0);
   }
 
-  /** The data of `dataId` is restored. */
+  /** Records that the data of `dataId` is restored. */
   restored(dataId: DataId): void {
     const buffer = this.bufferOf(dataId);
     if (buffer?.isEvicted !== true) return;
@@ -242,17 +241,20 @@ export class StorageTable {
     this.listener.storageResized(buffer, buffer.bytes);
   }
 
-  /** What the running kernel makes as `output` becomes the data of `evicted`, so that it lives in that one's buffer. */
+  /** Moves the running kernel's `output` to `evicted`, so that it uses the buffer of that. */
   adopt(output: DataId, evicted: DataId): void {
     this.adopted.set(output, evicted);
   }
 
-  /** What its backend keeps of a `DataId`. */
+  /** Returns the backend's entry for a `DataId`. */
   entryOf(dataId: DataId): DataEntry | undefined {
     return this.locate(dataId)?.entry;
   }
 
-  /** The buffers of a tensor: one, or two for a complex number on cpu; none where the backend keeps no `DataStorage`. */
+  /**
+   * Returns the buffers of a tensor: one, or two for a complex number on cpu. Empty if the backend has no
+   * `DataStorage`.
+   */
   storagesOf(tensor: TensorInfo): readonly Storage[] {
     const known = this.known(tensor.dataId);
     if (known !== undefined) return known.alone;
@@ -308,7 +310,7 @@ export class StorageTable {
     this.listener.storageAllocated(buffer, origin);
   }
 
-  /** What an earlier session knew of a `DataId` is of no use: nobody has watched since. */
+  /** Ignores records of an earlier session, because nothing was watched since. */
   private known(dataId: DataId): Buffer | undefined {
     const buffer = (dataId as MarkedDataId)[bufferKey];
     return buffer?.table === this ? buffer : undefined;
@@ -321,7 +323,7 @@ export class StorageTable {
     return at && this.found(dataId, at.entry, at.backend);
   }
 
-  /** What its backend keeps of a `DataId`, and which that is. */
+  /** Returns the backend of a `DataId` and its entry. */
   locate(dataId: DataId): { readonly backend: Backend; readonly entry: DataEntry } | undefined {
     for (const { backend, entryOf } of this.attached) {
       const entry = entryOf(dataId);
@@ -330,21 +332,21 @@ export class StorageTable {
     return undefined;
   }
 
-  /** In whose buffer new data lies, if not in one of its own. */
+  /** Returns the data whose buffer contains new data, if it has no buffer of its own. */
   private sourceOf(dataId: DataId, backend: Backend): DataId | undefined {
     const { adopted, aliases } = this;
     const told = adopted.size > 0 ? adopted.get(dataId) : undefined;
     return told ?? (aliases.size > 0 ? aliases.get(dataId) : undefined) ?? this.viewed(dataId, backend);
   }
 
-  /** The same, where its entry tells. */
+  /** Returns the same from the data's entry. */
   private viewed(dataId: DataId, backend: Backend): DataId | undefined {
     if (backend.viewOf === undefined) return undefined;
     const entry = this.locate(dataId)?.entry;
     return entry && backend.viewOf(entry);
   }
 
-  /** Data that was there before anybody watched. */
+  /** Adds data that existed before it was watched. */
   private found(dataId: DataId, entry: DataEntry, backend: Backend): Buffer {
     const viewed = backend.viewOf?.(entry);
     const shared = viewed === undefined || viewed === dataId ? undefined : this.bufferOf(viewed);

@@ -15,7 +15,7 @@ import { askModes, isWanted } from "./wanted-of-pass.js";
 
 let nextNodeSequence = 0;
 
-/** Watches the tape, and who runs when gradients are computed (rule 2). @internal */
+/** Watches the tape, and which code runs when gradients are computed (rule 2). @internal */
 export function patchTape(session: Session): void {
   const { engine, patches, modes } = session;
 
@@ -44,12 +44,12 @@ export function patchTape(session: Session): void {
     if (id !== undefined) prunedTape?.scopeEnded(id);
   });
 
-  // Only `gradients` opens a tidy of this name just after its function has returned.
+  // Only `gradients` opens a tidy with this name directly after its function has returned.
   patches.patch(engine, "tidy", (original) => (nameOrFn, fn) => {
     const { pass } = session;
     if (nameOrFn !== "backward" || fn === undefined || !pass?.awaitsBackward) {
       const result = original.call(engine, nameOrFn, fn);
-      // The tidy around the last gradient of a node: what that gradient used on the way is gone now.
+      // This is the tidy around the last gradient of a node, whose temporaries are gone now.
       if (session.pass?.nodeOver && session.node === session.pass.aroundNode) leaveNode(session);
       return result;
     }
@@ -97,7 +97,7 @@ function runGradients(
     gradients: [],
     nodeOver: false,
     reached: new Set(),
-    // The tape is the outer pass's.
+    // An inner pass uses the outer pass's tape.
     prunedTape: isInner ? session.pass?.prunedTape : undefined,
     wanted: { sharesOnes: false, fasterGradients: undefined },
     sharesSaved: false,
@@ -109,13 +109,13 @@ function runGradients(
     modes.passStarting();
     modes.askWhoDozes();
   }
-  // What a gradient function differentiates anew it computes anew: a recomputation, not a part of the forward pass.
+  // A pass inside a gradient function is a recomputation, not part of the forward pass.
   const inBackward = phaseBefore === Phase.backward || phaseBefore === Phase.recompute;
   session.setPhase(inBackward ? Phase.recompute : Phase.forward);
   const watched: GradientsCall = {
     ...call,
     forward: () => {
-      // Called by itself, so that the program's stacks name it as they do without us.
+      // Called as a plain function, so that the program's stack traces show the same name as without remat.
       const { forward } = call;
       const y = tellingFailure(session, forward);
       if (!isInner) {
@@ -130,12 +130,12 @@ function runGradients(
   const from = (depth: number, asked: GradientsCall): GradientsResult => {
     const open = chain[depth];
     if (open !== undefined) return open.mode.gradients(asked, (other = asked) => from(depth - 1, other));
-    // What modes want of the pass they may have decided when it came.
+    // Modes may have decided on the pass when it was announced.
     askModes(session, pass);
     pass.sharesSaved = isWanted(modes, "sharesSaved");
     if (isWanted(modes, "prunesSaved") && !isInner) pass.prunedTape = new PrunedTape(engine, asked.xs);
     if (!isWanted(modes, "releasesEarly")) return stock(asked);
-    // Fake mode has them, and stands for backends under names of its own.
+    // Fake mode has these kernels, and simulates backends under its own names.
     findBackend(engine.backendName ?? "none").provideGradientKernels?.();
     const update = isInner || pass.around !== undefined ? undefined : updateInBackwardOf(session, asked);
     const refuse = (y: Tensor) => stock({ ...asked, forward: () => y });
@@ -151,7 +151,7 @@ function runGradients(
       modes.passOver();
       modes.askWhoDozes();
     }
-    // Inside `minimize`, the weights are updated next; unless this was a gradient within its loss function.
+    // Inside `minimize` the weight update follows, unless this was a gradient inside its loss function.
     const updatesNext = session.update.depth > 0 && pass.around === undefined;
     session.setPhase(updatesNext ? Phase.optimizer : phaseBefore);
   }
@@ -173,7 +173,7 @@ class RecordedNode implements TapeNode {
     this.outputs = added.outputs;
   }
 
-  /** Some kernels take a list of tensors in place of a map, and optional inputs may be missing. */
+  /** Some kernels have a list of tensors instead of a map, and optional inputs may be missing. */
   get inputs(): readonly Tensor[] {
     return Object.values(this.added.inputs).filter((tensor) => tensor != null);
   }
@@ -192,11 +192,14 @@ function watchNode(session: Session, added: EngineTapeNode): TapeNode {
   return node;
 }
 
-/** Kernels that a node's gradient runs differentiate that node; they run in the function and in the thunks that it returns. */
+/**
+ * Attributes kernels of a node's gradient to that node. They run in the gradient function and in the functions that it
+ * returns.
+ */
 function wrapGradient(session: Session, added: EngineTapeNode, node: TapeNode): void {
   const { gradient } = added;
   if (gradient === undefined) return;
-  // Called on the engine's copy of the node, whose inputs are only those that lead to an x.
+  // Called on the engine's copy of the node, which has only the inputs that depend on an x.
   added.gradient = function (this: EngineTapeNode | undefined, dys) {
     if (!session.alive) return gradient(dys);
     const inputs = this?.inputs ?? added.inputs;

@@ -10,7 +10,7 @@ import {
 } from "@tensorflow/tfjs-core";
 import type { ApplyGradients } from "./engine-records.js";
 
-/** As they are when this is loaded: a method that somebody puts in the place of one is theirs. */
+/** The methods when this module is loaded. Methods that replace them later belong to the program. */
 const methods: ReadonlySet<unknown> = new Set(
   [
     SGDOptimizer,
@@ -25,13 +25,17 @@ const methods: ReadonlySet<unknown> = new Set(
 const baseMinimize: unknown = (Optimizer.prototype as Partial<Optimizer>).minimize;
 
 /**
- * Tells whether a method is the update of one of tfjs's own optimizers. Of these it is known that what they do follows from the gradients that are
- * there, the slots that are there, and the optimizer's switches; that no tensor that they make leaves them but as a variable's data; and that their
- * state is in fields and in lists of variables, so that a copy can take a step that the optimizer does not feel.
+ * Returns whether a method is the update of an optimizer of TensorFlow.js. These have known properties. Their actions
+ * follow from the existing gradients and slots and from the optimizer's switches. The only tensors that outlive them
+ * are data of variables. Their state is in fields and in lists of variables, so a copy can take a step without
+ * affecting the optimizer.
  *
  * @internal
  */
 export const isTfjsUpdate = (method: ApplyGradients): boolean => methods.has(method);
 
-/** Tells whether a method is tfjs's own `minimize`, which disposes of the gradients once it has applied them. @internal */
+/**
+ * Returns whether a method is `minimize` of TensorFlow.js, which disposes of the gradients after applying them.
+ * @internal
+ */
 export const isTfjsMinimize = (method: unknown): boolean => method === baseMinimize;

@@ -2,7 +2,9 @@ import type { Variable } from "@tensorflow/tfjs-core";
 import { isVariable } from "./engine-internals.js";
 import type { Session } from "./session.js";
 
-/** Variables take over a tensor's data when they are made and by `assign`; both pass `engine.incRef`. @internal */
+/**
+ * Watches variables that take over a tensor's data, on creation and by `assign`. Both call `engine.incRef`. @internal
+ */
 export function patchVariables(session: Session): void {
   const { engine, patches, modes } = session;
   let making = false;

@@ -5,7 +5,7 @@ import type { ModeStack } from "./mode-stack.js";
 import { openSession } from "./open-session.js";
 import type { Session } from "./session.js";
 
-/** Whether one of the modes that the running code is inside of wants it. @internal */
+/** Returns whether one of the modes around the running code sets this flag. @internal */
 export function isWanted(
   modes: ModeStack,
   flag: "releasesEarly" | "prunesSaved" | "sharesOnes" | "sharesSaved",
@@ -13,13 +13,13 @@ export function isWanted(
   return modes.listeners(flag).some((open) => open.mode[flag] && modes.isInside(open));
 }
 
-/** Whether one of them wants weights to be updated in the backward pass, and none does not. @internal */
+/** Returns whether one of them requests weight updates in the backward pass, and none forbids it. @internal */
 export function wantsUpdateInBackward(modes: ModeStack): boolean {
   const wishes = modes.listeners("updatesInBackward").filter((open) => modes.isInside(open));
   return wishes.length > 0 && wishes.every((open) => open.mode.updatesInBackward !== false);
 }
 
-/** Asks the modes which gradients they want of a pass. @internal */
+/** Asks the modes which gradients to use in a pass. @internal */
 export function askModes(session: Session, pass: GradientsPass): void {
   const { modes } = session;
   pass.wanted = { sharesOnes: isWanted(modes, "sharesOnes"), fasterGradients: fasterGradientsOf(modes) };
@@ -27,8 +27,8 @@ export function askModes(session: Session, pass: GradientsPass): void {
 }
 
 /**
- * Asks the modes again which gradients they want of the pass that runs, whether it is pruned, and who dozes: one has learned of the pass more than it knew when that began. What
- * was done for the ops that are over stays.
+ * Asks the modes again which gradients to use in the running pass, whether to prune it, and which modes doze. A mode
+ * calls it when it learns more about the pass. Ops that are over are not affected.
  *
  * @internal
  */

@@ -16,11 +16,13 @@ import { patchTape } from "./tape-hook.js";
 import { patchVariables } from "./variable-hook.js";
 
 /**
- * Runs `fn` with `mode` on top of the stack of modes, and closes the mode when `fn` is over or, where it returns a promise, when that is
- * settled. Until then other asynchronous work of the process is outside: the mode does not see it, or sees it as `Phase.outside`.
+ * Runs `fn` with `mode` on top of the mode stack. The mode closes when `fn` returns or, if it returns a promise, when
+ * that settles. Until then other asynchronous work of the process is outside: the mode does not see it, or sees it as
+ * `Phase.outside`.
  *
- * When the last mode closes the engine is as it was before the first, also after an exception, and modes may close in any order. In a browser, where
- * nothing tells whose an asynchronous continuation is, all work counts as inside while an asynchronous `fn` is awaited.
+ * When the last mode closes, the engine is restored, also after an exception. Modes may close in any order. Browsers
+ * cannot attribute asynchronous continuations, so there all work counts as inside while an asynchronous `fn` is
+ * awaited.
  *
  * @example
  * const names: string[] = [];
@@ -58,8 +60,8 @@ export function withDispatchMode<T>(mode: DispatchMode, fn: () => T): T {
 }
 
 /**
- * Does what {@link withDispatchMode} does for a function that is synchronous. For what happens at each step: nothing is tracked of the process's promises, which
- * before Node 24 makes all of them slower, for a while or for good.
+ * Does the same as {@link withDispatchMode} for a synchronous function. Use it for frequent calls: it does not track
+ * promises, which before Node 24 makes all promises of the process slower, temporarily or permanently.
  */
 export function withDispatchModeSync<T>(mode: DispatchMode, fn: () => T): T {
   const { close } = pushMode(mode);
@@ -71,8 +73,8 @@ export function withDispatchModeSync<T>(mode: DispatchMode, fn: () => T): T {
 }
 
 /**
- * Opens `mode` until the returned function is called. All work of the process counts as inside. Prefer `withDispatchMode`, which cannot
- * forget to close.
+ * Opens `mode` until the returned function is called. All work of the process counts as inside. Prefer
+ * `withDispatchMode`, which always closes the mode.
  *
  * @example
  * const close = openDispatchMode(mode);
@@ -83,15 +85,15 @@ export function openDispatchMode(mode: DispatchMode): CloseMode {
 }
 
 /**
- * Runs `fn`, which is synchronous, with `mode` alone: other modes that are open see nothing of it. For what leaves everything as it was, e.g. a
- * rehearsal in fake mode: variables that are made later have the names that they have without it.
+ * Runs a synchronous `fn` with `mode` alone, unseen by other open modes. Use it for work that leaves no traces, such as
+ * a rehearsal in fake mode. Variables made later get the same names as without it.
  *
  * @example
  * withModeAlone(meter, () => fakeMode(() => step()));
  */
 export function withModeAlone<T>(mode: DispatchMode, fn: () => T): T {
   const session = openSession();
-  // By it variables get their names.
+  // Variables get their names from it.
   const engineClass = engineInternals().constructor as unknown as { nextVariableId: number };
   const { nextVariableId } = engineClass;
   try {
@@ -102,26 +104,31 @@ export function withModeAlone<T>(mode: DispatchMode, fn: () => T): T {
 }
 
 /**
- * Returns the storages that `tensor` lives in: one; two for a complex number on cpu; none where its backend is unknown. Only while a mode is open
- * that listens to ops, storages or the tape, since nobody watches buffers otherwise: then the list is empty, too.
+ * Returns the storages of `tensor`: one, two for a complex number on cpu, or none if its backend is unknown. The list
+ * is also empty unless an open mode listens to ops, storages or the tape, because buffers are not watched otherwise.
  */
 export function storagesOf(tensor: TensorInfo): readonly Storage[] {
   const session = openSession();
   return session?.isWatching ? session.storages.storagesOf(tensor) : [];
 }
 
-/** Calls `look` with each of the storages that {@link storagesOf} returns, without a list of them: for who asks at every op. */
+/**
+ * Calls `look` with each storage that {@link storagesOf} returns, without allocating a list. For code that runs at
+ * every op.
+ */
 export function eachStorageOf(tensor: TensorInfo, look: (storage: Storage) => void): void {
   const session = openSession();
   if (session?.isWatching) session.storages.eachStorageOf(tensor, look);
 }
 
-/** Tells whether `mode` is open and the running code is inside of it. */
+/** Returns whether `mode` is open and the running code is inside it. */
 export function isDispatching(mode: DispatchMode): boolean {
   return openSession()?.modes.isOpenInside(mode) ?? false;
 }
 
-/** Tells whether a mode that the running code is inside of decides what is recomputed, in the place of blocks that are checkpointed by hand. */
+/**
+ * Returns whether a mode around the running code decides on recomputation, instead of manual activation checkpointing.
+ */
 export function isCheckpointingDecided(): boolean {
   const modes = openSession()?.modes;
   return (
@@ -131,8 +138,8 @@ export function isCheckpointingDecided(): boolean {
 }
 
 /**
- * Lets the hook know an optimizer of a class that is not registered with tfjs and that overrides `minimize`, so that already its first step
- * counts as `Phase.optimizer`. Only while a mode is open.
+ * Registers an optimizer of a class that is not registered with TensorFlow.js and overrides `minimize`, so that its
+ * first step already counts as `Phase.optimizer`. Only while a mode is open.
  */
 export function watchOptimizer(optimizer: object): void {
   const session = openSession();

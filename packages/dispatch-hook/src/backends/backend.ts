@@ -39,7 +39,7 @@ export interface Backend {
   /** If its library keeps freed memory, a sentence for the user about how to return it. */
   readonly keepsFreedMemory?: string | undefined;
   /**
-   * Returns an upper bound in bytes of the memory that the library behind its kernels uses on a CPU besides tensors
+   * Returns an upper bound in bytes of the memory that the library behind its kernels uses on a CPU outside of tensors
    * while an op runs. The engine does not see it. Undefined if unknown.
    */
   libraryBytes?(op: OpShapes, isByOneDnn: boolean): number;

@@ -3,7 +3,7 @@ import type { BackendKernels } from "./backend.js";
 
 /**
  * Returns the outputs of every kernel on a backend, and its allocations and releases in order. *Scratch* is the memory
- * of a kernel besides inputs and outputs while it runs (T3): cast or transposed copies, partial results, internal
+ * of a kernel beyond inputs and outputs while it runs (T3): cast or transposed copies, partial results, internal
  * constants. Only data in the backend's `DataStorage` counts, here and in the hook.
  */
 export function kernelRules({ outputs, scratch }: BackendKernels): ReadonlyMap<string, Infer> {

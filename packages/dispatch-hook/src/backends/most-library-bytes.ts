@@ -2,7 +2,7 @@ import { row, type Trace } from "@remat/trace";
 import { findBackend } from "./find-backend.js";
 
 /**
- * Returns the memory in bytes that the library behind a step's kernels uses on a CPU besides tensors: the maximum of
+ * Returns the memory in bytes that the library behind a step's kernels uses on a CPU outside of tensors: the maximum of
  * all ops. 0 for an unknown backend or framework.
  *
  * @param isByOneDnn whether TensorFlow uses oneDNN

@@ -1,6 +1,6 @@
 import { serialization } from "@tensorflow/tfjs-core";
 
-/** Classes that tfjs can make from a config, by name: layers, initializers, optimizers. */
+/** Classes that TensorFlow.js can construct from a config, by name: layers, initializers, optimizers. */
 export type ClassMap = ReadonlyMap<string, { readonly prototype: object }>;
 
 interface CoreExports {
@@ -12,8 +12,8 @@ interface NodeModules {
 }
 
 /**
- * The registries of every copy of tfjs-core that is loaded: in Node, `@tensorflow/tfjs` has a copy of its own within its bundle, which
- * shares the engine but not the registry. @internal
+ * Returns the registries of all loaded copies of tfjs-core. In Node the bundle of `@tensorflow/tfjs` contains its own
+ * copy, which shares the engine but not the registry. @internal
  */
 export function classMaps(): ClassMap[] {
   const registries = new Set([serialization.SerializationMap.getMap().classNameMap]);

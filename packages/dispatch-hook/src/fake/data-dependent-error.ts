@@ -2,16 +2,17 @@ import { RematError, setErrorKind } from "@remat/trace";
 import { runningModule } from "../module-namer.js";
 
 /**
- * Values were wanted that fake mode never computed: by `dataSync`, `data` or anything built on them, or by a kernel whose output shapes
- * depend on values (`Unique`, `NonMaxSuppressionV3`, …). `kernel` is the kernel that wanted them or that made the tensor, `module` the
- * module that was running, if a module tracker names modules. `code` is `DATA_DEPENDENT`.
+ * Thrown if values are needed that fake mode never computed: by `dataSync`, `data` or code built on them, or by a
+ * kernel whose output shapes depend on values (`Unique`, `NonMaxSuppressionV3`, …). Its `code` is `DATA_DEPENDENT`.
  *
  * @example
  * fakeMode(() => tf.relu(x).dataSync()); // DataDependentError: … made by kernel Relu …
  */
 export class DataDependentError extends RematError {
   override readonly name: string = "DataDependentError";
+  /** The kernel that needed the values, or that made the tensor. */
   readonly kernel: string;
+  /** The module that was running, if a module tracker names modules. */
   readonly module: string | undefined;
 
   static {

@@ -8,7 +8,7 @@ import type { FakeInstance } from "./fake-instance.js";
 import { isReporting } from "./is-reporting.js";
 import { areFillsSkipped } from "./skip-fills.js";
 
-/** Where a backend keeps its data. */
+/** The data store of a backend. */
 export interface EntryStore {
   has(dataId: DataId): boolean;
   get(dataId: DataId): DataEntry;
@@ -17,7 +17,7 @@ export interface EntryStore {
   numDataIds(): number;
 }
 
-/** An entry on a device: its texture or buffer, if it has come there. */
+/** An entry on a device with its texture or buffer, if it is on the device. */
 interface DeviceEntry extends DataEntry {
   readonly texture?: object | null;
   readonly resource?: object | null;
@@ -26,12 +26,12 @@ interface DeviceEntry extends DataEntry {
 const isStore = (value: unknown): value is EntryStore =>
   typeof value === "object" && value !== null && "numDataIds" in value && "dataMover" in value;
 
-/** Returns where an instance keeps its data, and under which name. @internal */
+/** Returns the data store of an instance and the name of its field. @internal */
 export function storeOf(instance: object): readonly [name: string, store: EntryStore] | undefined {
   return Object.entries(instance).find((entry): entry is [string, EntryStore] => isStore(entry[1]));
 }
 
-/** Returns an entry that lies as the given one, on a texture or in a buffer that is none. @internal */
+/** Returns an entry with the layout of the given one, on an empty texture or buffer. @internal */
 export function layoutOf(entry: DeviceEntry): DataEntry {
   const { texture, resource } = entry;
   return { ...entry, ...(texture && { texture: { texture: {} } }), ...(resource && { resource: {} }) } as DataEntry;
@@ -40,11 +40,14 @@ export function layoutOf(entry: DeviceEntry): DataEntry {
 const ownerOf = (dataId: DataId): KernelBackend | undefined =>
   engineInternals().state.tensorInfo.get(dataId)?.backend as KernelBackend | undefined;
 
-/** Keeps what fake kernels make. What tensors of another backend hold stays there: kernels find how it lies, as it was when they first asked. */
+/**
+ * Stores the outputs of fake kernels. Data of another backend stays there. Kernels see its layout as it was when they
+ * first read it.
+ */
 class StoreBesideOthers implements EntryStore {
   private readonly own = new Map<DataId, DataEntry>();
   private readonly others = new WeakMap<DataId, DataEntry>();
-  /** By what the hook knows a store. */
+  /** The hook recognizes a store by this property. */
   readonly dataMover: object = {};
 
   has(dataId: DataId): boolean {
@@ -85,8 +88,8 @@ type Instance = KernelBackend & {
 };
 
 /**
- * Returns a backend that fake mode can run on: one of the class of `real`, which has a device, without it. Its kernels are tfjs's own, and what they make is as large as there,
- * as `tf.memory()` tells.
+ * Returns a backend for fake mode: an instance of the class of `real`, without its device. It runs TensorFlow.js's own
+ * kernels, whose outputs have the same size, as `tf.memory()` shows.
  *
  * @internal
  */
@@ -95,7 +98,7 @@ export function deviceFreeBackend(standsFor: Backend, real: KernelBackend): Fake
   const store = new StoreBesideOthers();
   const [precision, epsilon] = [real.floatPrecision(), real.epsilon()];
   const { disposeData, incRef, decRef, refCount } = made as Instance & { decRef(dataId: DataId): void };
-  /** Who else keeps the data; undefined where it is this one, were it gone already. */
+  /** The other backend that owns the data. Undefined if it is this one, even if the data is gone. */
   const ownerElse = (dataId: DataId): KernelBackend | undefined => {
     const owner = store.has(dataId) ? made : ownerOf(dataId);
     return owner === made ? undefined : owner;
@@ -131,7 +134,7 @@ export function deviceFreeBackend(standsFor: Backend, real: KernelBackend): Fake
   ) as unknown as FakeInstance;
 }
 
-/** Constants that JavaScript gave, and NaN for a number that only reports. */
+/** Returns constants from JavaScript, and NaN for a number that is only reported. */
 function valuesOf({ values, shape = [], dtype }: DataEntry): BackendValues {
   const size = elementsOf(shape);
   if (values != null && values.length === size) return values as BackendValues;

@@ -18,7 +18,7 @@ import { type ComplexParts, FakeData } from "./fake-data.js";
 import { isReporting } from "./is-reporting.js";
 import { areFillsSkipped } from "./skip-fills.js";
 
-/** Constants up to this many elements are kept and can be read; of larger ones only the shape is known. */
+/** Values of constants are kept up to this many elements. For larger ones only the shape is known. */
 const keptElements = 65_536;
 
 const skippedFill = "a fill in JavaScript";
@@ -29,12 +29,12 @@ const sizeOf = (shape: readonly number[]): number => {
   return size;
 };
 
-/** @internal Hands out data ids with reference counts, as the backend it stands for does, and no memory. */
+/** Hands out data ids with reference counts like the backend it simulates, without memory. @internal */
 export class FakeBackend extends KernelBackend implements SelfReportingBackend, KernelCall {
   readonly standsFor: Backend;
   private readonly rules: ReadonlyMap<string, Infer>;
   readonly traits: KernelTraits;
-  /** The kernel that is running. */
+  /** The running kernel. */
   kernel = "";
   /** Set by the dispatch hook while a mode is open. */
   dataWatcher: SelfReportingBackend["dataWatcher"] = undefined;
@@ -45,8 +45,8 @@ export class FakeBackend extends KernelBackend implements SelfReportingBackend, 
   }
 
   /**
-   * @param standsFor the backend whose kernels, data ids and sharing this one imitates
-   * @param rules what its kernels return
+   * @param standsFor the backend whose kernels, data ids and sharing this one simulates
+   * @param rules the outputs of its kernels
    */
   constructor(standsFor: Backend, { traits }: BackendKernels, rules: ReadonlyMap<string, Infer>) {
     super();
@@ -55,38 +55,38 @@ export class FakeBackend extends KernelBackend implements SelfReportingBackend, 
     this.traits = traits;
   }
 
-  /** A new tensor, made by the running kernel. */
+  /** Makes a tensor for the running kernel. */
   make(shape: number[], dtype: DataType): TensorInfo {
     const dataId = this.allocate(shape, dtype, undefined);
     dataId.isNumber = shape.length === 0 && dtype === "float32";
     return { dataId, shape, dtype };
   }
 
-  /** The same, with values that are known. */
+  /** Makes a tensor with known values. */
   makeKnown(shape: number[], dtype: DataType, values: BackendValues | undefined): TensorInfo {
     return { dataId: this.allocate(shape, dtype, values), shape, dtype };
   }
 
-  /** A new complex tensor on new data ids; the values are those of the given parts, where known. */
+  /** Makes a complex tensor with its own data ids and the values of the given parts, if known. */
   makeComplex(shape: number[], real?: BackendValues, imag?: BackendValues): TensorInfo {
     const parts = this.makeParts(shape, real, imag, this.kernel);
     return { dataId: this.allocate(shape, "complex64", undefined, parts), shape, dtype: "complex64" };
   }
 
-  /** A tensor on `x`'s data id. */
+  /** Makes a tensor on `x`'s data id. */
   share(x: TensorInfo, shape: number[], dtype: DataType): TensorInfo {
     this.incRef(x.dataId);
     return { dataId: x.dataId, shape, dtype };
   }
 
-  /** A tensor with `x`'s values on a data id of its own. */
+  /** Makes a tensor with `x`'s values and its own data id. */
   copy(x: TensorInfo, shape: number[], dtype: DataType): TensorInfo {
     const { values, parts } = x.dataId instanceof FakeData ? x.dataId : new FakeData(dtype, "", 0);
     if (dtype === "complex64") return this.makeComplex(shape, parts?.real.values, parts?.imag.values);
     return { dataId: this.allocate(shape, dtype, values), shape, dtype };
   }
 
-  /** What a kernel returns that another one runs inside itself; the running kernel stays that other one. */
+  /** Runs a kernel inside the running one, and returns its output. The outer kernel stays the running one. */
   run(kernel: string, inputs: object, attributes: object = {}): TensorInfo {
     const rule = this.rules.get(kernel) as Infer<object, object>;
     return rule(inputs, attributes, this) as TensorInfo;
@@ -96,7 +96,7 @@ export class FakeBackend extends KernelBackend implements SelfReportingBackend, 
     return engineInternals().makeTensorFromTensorInfo(made as TensorInfo);
   }
 
-  /** Frees what a kernel made for itself. */
+  /** Frees temporaries of a kernel. */
   release(...tensors: TensorInfo[]): void {
     for (const { dataId } of tensors) {
       if (dataId instanceof FakeData) this.disposeData(dataId);
@@ -104,22 +104,22 @@ export class FakeBackend extends KernelBackend implements SelfReportingBackend, 
     }
   }
 
-  /** The values of a constant, or of a real tensor; `undefined` for anything that a fake kernel made. */
+  /** Returns the values of a constant or a real tensor. Undefined for outputs of fake kernels. */
   constant(x: TensorInfo): BackendValues | undefined {
     return x.dataId instanceof FakeData ? x.dataId.values : (engineInternals().readSync(x.dataId) as BackendValues);
   }
 
-  /** The values of a constant made in fake mode. */
+  /** Returns the values of a constant made in fake mode. */
   kept(x: TensorInfo): BackendValues | undefined {
     return x.dataId instanceof FakeData ? x.dataId.values : undefined;
   }
 
-  /** The part of a complex tensor, for `Real` and `Imag`. */
+  /** Returns the values of a part of a complex tensor, for `Real` and `Imag`. */
   part(x: TensorInfo, which: keyof ComplexParts): BackendValues | undefined {
     return x.dataId instanceof FakeData ? x.dataId.parts?.[which].values : undefined;
   }
 
-  /** Throws what a kernel throws whose output shapes depend on values. */
+  /** Throws the error for kernels whose output shapes depend on values. */
   dependsOnData(): never {
     throw new DataDependentError(
       this.kernel,
@@ -128,12 +128,12 @@ export class FakeBackend extends KernelBackend implements SelfReportingBackend, 
     );
   }
 
-  /** Throws what a kernel throws that needs values to do its work. */
+  /** Throws the error for kernels that need values. */
   readsData(): never {
     throw new DataDependentError(this.kernel, `Kernel ${this.kernel} reads values`, "Run this part on a real backend.");
   }
 
-  /** Forgets the values of a tensor that stands for a weight. */
+  /** Forgets the values of a tensor that represents a weight. */
   forget(dataId: DataId, madeBy: string): void {
     if (!(dataId instanceof FakeData)) return;
     dataId.values = undefined;
@@ -203,7 +203,7 @@ export class FakeBackend extends KernelBackend implements SelfReportingBackend, 
     return true;
   }
 
-  /** What there is of one of this backend's data, for the dispatch hook. */
+  /** Returns this backend's entry for data, for the dispatch hook. */
   entryOf(dataId: DataId): FakeData | undefined {
     return dataId instanceof FakeData && dataId.refCount > 0 ? dataId : undefined;
   }
@@ -266,7 +266,7 @@ function beyondCounting(kernel: string, shape: readonly number[], dtype: DataTyp
   );
 }
 
-/** A real tensor keeps its place on its own backend: fake kernels look only at shapes, so its data need not move. */
+/** A real tensor stays on its own backend. Its data need not move, since fake kernels read only shapes. */
 function ownerOf(dataId: DataId): KernelBackend {
   const info = engineInternals().state.tensorInfo.get(dataId);
   if (info === undefined)

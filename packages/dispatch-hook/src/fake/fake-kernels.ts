@@ -52,7 +52,7 @@ function absentKernel(kernelName: string, backendName: string, standsFor: Backen
   return { kernelName, backendName, kernelFunc };
 }
 
-/** Registers the kernels of the backend that fake mode stands for; returns what takes them away. @internal */
+/** Registers the kernels of the simulated backend. Returns a function that removes them. @internal */
 export function registerFakeKernels(backendName: string, standsFor: Backend, kernels: BackendKernels): () => void {
   const rules = kernelRules(kernels);
   for (const [kernelName, infer] of rules) {
@@ -66,7 +66,7 @@ export function registerFakeKernels(backendName: string, standsFor: Backend, ker
   };
 }
 
-/** Registers a backend's own kernels under another name; returns what takes them away. @internal */
+/** Registers a backend's own kernels under another name. Returns a function that removes them. @internal */
 export function registerKernelsOf(backend: string, name: string): () => void {
   copyRegisteredKernels(backend, name);
   const kernels = getKernelsForBackend(name);

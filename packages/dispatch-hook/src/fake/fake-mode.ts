@@ -17,12 +17,22 @@ import { override, remember, shared, type Undo, undoAll } from "./override.js";
 import { runFills, skipFills } from "./skip-fills.js";
 import { skipInitializers } from "./skip-initializers.js";
 
+/** Options of `fakeMode`. */
 export interface FakeModeOptions {
-  /** The backend to stand for: its kernels, and which of them share a buffer. Left out: that which lacks the fewest kernels, `cpu`. */
+  /**
+   * The backend to simulate: its kernels, and which of them share a buffer. Default: the one that lacks the fewest
+   * kernels, `cpu`.
+   */
   readonly backend?: BackendName | Backend;
-  /** Keep what `fn` leaves behind, instead of disposing of all tensors and variables that are not part of its result. */
+  /**
+   * Whether to keep tensors and variables that `fn` leaves behind. Default: those that are not part of its result are
+   * disposed of.
+   */
   readonly keepTensors?: boolean;
-  /** Have the arrays filled that tfjs fills in JavaScript: that takes its time then, and memory until they are collected. */
+  /**
+   * True if arrays that TensorFlow.js fills in JavaScript are filled. This takes time, and memory until garbage
+   * collection. Default: false.
+   */
   readonly fillArrays?: boolean;
 }
 
@@ -37,7 +47,10 @@ const openModes: OpenMode[] = [];
 const skipAllFills = shared(skipFills);
 const registrations = new WeakMap<Backend, () => Undo>();
 
-/** The one fake backend that stands for a backend; of one that runs without its device a new one each time, since it knows how the data of the real one lies. */
+/**
+ * Returns the fake backend for a backend. There is one each, except for a backend that runs without its device. That
+ * gets a new one each time, because it depends on the layout of the real one's data.
+ */
 function fakeOf(fakeable: FakeableBackend | RunningBackend): FakeInstance {
   const { backend } = fakeable;
   if ("running" in fakeable) return deviceFreeBackend(backend, fakeable.running);
@@ -51,7 +64,7 @@ function fakeOf(fakeable: FakeableBackend | RunningBackend): FakeInstance {
 }
 
 /**
- * Returns the backend that fake mode stands for, or `undefined` outside of fake mode.
+ * Returns the backend that fake mode simulates, or undefined outside of fake mode.
  *
  * @example
  * fakeMode(() => currentFakeBackend(), { backend: "wasm" }); // "wasm"
@@ -61,7 +74,8 @@ export function currentFakeBackend(): string | undefined {
 }
 
 /**
- * Returns a tensor of a shape and dtype without values, for plain functions. Outside of fake mode it belongs to the fake cpu backend.
+ * Returns a tensor with a shape and dtype but without values, for plain functions. Outside of fake mode it belongs to
+ * the fake cpu backend.
  *
  * @example
  * const x = fakeTensor([8, 1024, 768]);
@@ -93,7 +107,7 @@ function useBackend(engine: EngineInternals, standsFor: FakeableBackend | Runnin
     registrations.set(standsFor.backend, register);
   }
   undos.push(register());
-  // Runs to its end at once, since the backend is there already.
+  // Completes synchronously, because the backend already exists.
   void engine.setBackend(name);
   return () => undoAll(undos);
 }
@@ -127,7 +141,9 @@ function open(options: FakeModeOptions): OpenMode {
   return mode;
 }
 
-/** Modes end in the order of a stack; one that ends too early (overlapping asynchronous modes) waits for those above it. */
+/**
+ * Closes modes in stack order. A mode that ends too early (overlapping asynchronous modes) waits for those above it.
+ */
 function close(mode: OpenMode, result: unknown): void {
   mode.release(result);
   mode.closed = true;
@@ -138,21 +154,29 @@ function close(mode: OpenMode, result: unknown): void {
 }
 
 /**
- * Runs `fn` on a backend that computes nothing: its kernels infer shapes and dtypes, hand out data ids and reference counts as the backend
- * they stand for does, and allocate no memory, so that a model of any size can be built and traced in milliseconds. It is what
- * `FakeTensorMode` is to PyTorch.
+ * Runs `fn` on a backend that computes nothing. Kernels infer shapes and dtypes, hand out data ids and reference counts
+ * like the simulated backend, and allocate no memory. So a model of any size can be built and traced in milliseconds.
+ * It corresponds to PyTorch's `FakeTensorMode`.
  *
- * Fills in JavaScript of more than 1,024 elements (zeros, ones, random numbers, dropout masks) are skipped: a `tf.buffer` of that size holds
- * nothing (`fillArrays` has them done). `Math.random` is called as often as ever, since tfjs draws only seeds from it. What initializers of layers make has no values at
- * any size, and `Orthogonal` runs no kernels. Constants that JavaScript gives (`tf.tensor([2, 3])`) stay readable, up to 65,536 elements, and so does what is
- * computed of known whole numbers, up to 1,024: shapes, axes, counters, where the cpu backend is loaded. Values of anything else are unknown: reading them, or running a kernel whose output shapes depend on values, throws a
- * {@link DataDependentError}, but for what only reports: a single number that was computed (a loss, a metric) is NaN when it is read outside of forward and
- * backward passes and of modules, so that `fit`, `evaluate` and loops of your own run as they are. A kernel that the backend lacks throws `KERNEL_MISSING`.
+ * Which values exist:
  *
- * Real tensors may be used inside; real variables, optimizers and stateful layers have their values back afterwards. Afterwards everything is as before, also after an
- * exception: backend, kernels, globals, memory. Tensors and variables that `fn` made and that are not part of its result are disposed of;
- * those in its result are fake for ever and can be used in a later fake mode. What cannot be undone is what else `fn` does to objects of its
- * caller. The engine being one per process, other asynchronous work is fake, too, while an asynchronous `fn` is awaited.
+ * - Constants from JavaScript (`tf.tensor([2, 3])`) stay readable up to 65,536 elements. So do values computed from
+ *   known whole numbers up to 1,024 elements, such as shapes, axes and counters, if the cpu backend is loaded.
+ * - Fills in JavaScript of more than 1,024 elements (zeros, ones, random numbers, dropout masks) are skipped, and a
+ *   `tf.buffer` of that size is empty (unless `fillArrays` is set). `Math.random` is called as often as usual, since
+ *   TensorFlow.js draws only seeds from it.
+ * - Results of layer initializers have no values at any size, and `Orthogonal` runs no kernels.
+ * - A single computed number (a loss, a metric) reads as NaN outside of forward and backward passes and of modules. So
+ *   `fit`, `evaluate` and your own loops run unchanged.
+ * - Reading any other value, or running a kernel whose output shapes depend on values, throws a
+ *   {@link DataDependentError}. A kernel that the backend lacks throws `KERNEL_MISSING`.
+ *
+ * You can use real tensors inside. Real variables, optimizers and stateful layers get their values back afterwards.
+ * Backend, kernels, globals and memory are restored, also after an exception. Tensors and variables that `fn` made and
+ * that are not part of its result are disposed of. Those in its result stay fake and can be used in a later fake mode.
+ * Other changes that `fn` makes to its caller's objects cannot be undone.
+ *
+ * There is one engine per process. While an asynchronous `fn` is awaited, other asynchronous work is fake as well.
  *
  * @example
  * const { shape } = fakeMode(() => tf.matMul(tf.zeros([12288, 49152]), tf.zeros([49152, 12288]))); // [12288, 12288], at once

@@ -12,22 +12,23 @@ import {
 } from "../backends/index.js";
 import { engineInternals } from "../engine/index.js";
 
-/** A backend that fake mode can stand for, and its kernels. @internal */
+/** A backend that fake mode can simulate, and its kernels. @internal */
 export interface FakeableBackend {
   readonly backend: Backend;
   readonly kernels: BackendKernels;
 }
 
-/** A backend whose kernels are in no table, and an instance of it that runs here. @internal */
+/** A backend whose kernels are in no table, and a running instance of it. @internal */
 export interface RunningBackend {
   readonly backend: Backend;
   readonly running: KernelBackend;
 }
 
 /**
- * Returns the backend of that name, or the given one.
+ * Returns a backend and its kernels, given the backend or its name.
  *
  * @throws RematError `BACKEND_UNSUPPORTED` if its kernels are not known
+ *
  * @internal
  */
 export function fakeableBackend(named: Backend | BackendName): FakeableBackend {
@@ -43,9 +44,11 @@ export function fakeableBackend(named: Backend | BackendName): FakeableBackend {
 }
 
 /**
- * Returns the same, or of a backend whose kernels are in no table what runs of it here, where that can be had without its device.
+ * Returns the same or, for a backend whose kernels are in no table, its running instance if it can be simulated without
+ * its device.
  *
- * @throws RematError `BACKEND_UNSUPPORTED` if its kernels are not known, and it has not been started
+ * @throws RematError `BACKEND_UNSUPPORTED` if its kernels are not known and it has not been started
+ *
  * @internal
  */
 export function fakeableHere(named: Backend | BackendName): FakeableBackend | RunningBackend {

@@ -12,10 +12,10 @@ import {
 import { randomKernels } from "../kernels/kernel-properties.js";
 import { FakeData } from "./fake-data.js";
 
-/** Shapes, axes, counters and ranges have no more elements, and weights have no fewer but for a few that cost nothing. */
+/** Shapes, axes, counters and ranges are smaller than this. Weights are larger, except for a few that cost nothing. */
 const foldedElements = 1024;
 
-/** As much of the cpu backend as is used. */
+/** The part of the cpu backend that is used. */
 interface ComputingBackend {
   makeTensorInfo(shape: number[], dtype: DataType, values?: BackendValues): TensorInfo;
   readSync(dataId: object): BackendValues;
@@ -23,9 +23,11 @@ interface ComputingBackend {
 }
 
 /**
- * Computes what a fake kernel returns where that is known: of shapes that a model reads of its tensors, and computes others of (`Shape`, `StridedSlice`, `Pack`,
- * `Reshape` of a converted graph), of counters of loops, of axes. All inputs must be known, and one a whole number or made of whole numbers: what is made of
- * weights and of inputs alone stays unknown. By the kernel of the cpu backend, if that is there, as TensorFlow's grappler folds constants. @internal
+ * Computes the output of a fake kernel if it is known: shapes that a model reads and computes with (`Shape`,
+ * `StridedSlice`, `Pack`, `Reshape` of a converted graph), counters of loops, and axes. All inputs must be known, and
+ * one must be a whole number or computed from whole numbers. So values computed only from weights and inputs stay
+ * unknown. It uses the cpu backend's kernel if that is loaded, like constant folding in TensorFlow's grappler.
+ * @internal
  */
 export function foldConstants(
   kernel: string,
@@ -47,7 +49,7 @@ export function foldConstants(
 
 const isWhole = (dtype: DataType): boolean => dtype === "int32" || dtype === "bool";
 
-/** Undefined where one is not known, or none is a whole number: that is so of nearly every call. */
+/** Returns undefined if an input is unknown or none is a whole number, which is the case for nearly every call. */
 function knownInputs(inputs: NamedTensorInfoMap | undefined): readonly FakeData[] | undefined {
   const known: FakeData[] = [];
   let hasWhole = false;
@@ -63,7 +65,7 @@ function knownInputs(inputs: NamedTensorInfoMap | undefined): readonly FakeData[
   return hasWhole || known.length === 0 ? known : undefined;
 }
 
-/** What was not known before: a view is on the data of what it views. */
+/** Only data without values can be folded. A view is on the data of its source. */
 function canBeFolded({ dataId, shape, dtype }: TensorInfo): boolean {
   return (
     dataId instanceof FakeData &&
@@ -75,17 +77,20 @@ function canBeFolded({ dataId, shape, dtype }: TensorInfo): boolean {
 
 let computing: ComputingBackend | undefined;
 
-/** A cpu backend of its own, whose data neither the engine nor a mode knows of; undefined where that of tfjs is not loaded. */
+/**
+ * Returns a separate cpu backend, whose data neither the engine nor a mode sees. Undefined if the cpu backend of
+ * TensorFlow.js is not loaded.
+ */
 function computingBackend(): ComputingBackend | undefined {
   if (computing !== undefined) return computing;
   const loaded = findBackend("cpu") as KernelBackend | null;
   if (loaded === null) return undefined;
   const { constructor } = loaded as unknown as { readonly constructor: new () => ComputingBackend };
-  // It advises whoever first computes on it in Node to take another.
+  // On first use in Node it prints a recommendation of another backend.
   return (computing = Object.assign(new constructor(), { firstUse: false }));
 }
 
-/** Undefined where the cpu backend is not loaded, has no such kernel, or takes no such inputs. */
+/** Returns undefined if the cpu backend is not loaded, lacks the kernel, or does not accept these inputs. */
 function compute(
   kernel: string,
   inputs: NamedTensorInfoMap | undefined,

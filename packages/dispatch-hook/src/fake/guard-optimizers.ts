@@ -5,8 +5,9 @@ import type { Undo } from "./override.js";
 type Fields = Record<string, unknown>;
 
 /**
- * Remembers what optimizers hold that update weights from now on: what they make in fake mode is disposed of with everything else. The function returned
- * gives it back to those that would be left with what is gone; one that is part of the mode's result goes on with what it has. @internal
+ * Saves the state of each optimizer before its first update in fake mode, because tensors made there are disposed of
+ * afterwards. The returned function restores optimizers whose state would be gone. An optimizer in the mode's result
+ * keeps its fake state. @internal
  */
 export function guardOptimizers(): Undo {
   const guarded = new Map<Fields, ReadonlyMap<string, unknown>>();
@@ -34,7 +35,7 @@ function restore(fields: Fields, before: ReadonlyMap<string, unknown>): void {
   }
 }
 
-/** Whether tensors live in fields now that were not there before. */
+/** Returns whether fields contain living tensors that were not there before. */
 function ownsTensors(fields: Fields, before: ReadonlyMap<string, unknown>): boolean {
   const had = tensorsIn([...before.values()]);
   return [...tensorsIn(Object.values(fields))].some((tensor) => !had.has(tensor) && !tensor.isDisposed);

@@ -3,7 +3,7 @@ import { engineInternals } from "../engine/index.js";
 import { classMaps } from "./class-maps.js";
 import { override, shared, type Undo, undoAll } from "./override.js";
 
-/** What a stateful recurrent layer of tfjs-layers keeps between batches, in fields that its types hide. */
+/** State that a stateful recurrent layer of tfjs-layers keeps between batches, in fields that its types hide. */
 interface StatefulLayer {
   states_?: Tensor[] | null;
   keptStates?: Tensor[][];
@@ -11,12 +11,12 @@ interface StatefulLayer {
 
 type ResetStates = (this: StatefulLayer, ...args: unknown[]) => unknown;
 
-/** What layers had when each open mode first met them, outermost mode first. */
+/** State of layers when each open mode first met them, outermost mode first. */
 const guards: Map<StatefulLayer, Required<StatefulLayer>>[] = [];
 
 /**
- * Lets stateful layers run on copies of their states: each batch disposes of those of the batch before. The function returned gives them their own
- * back. @internal
+ * Makes stateful layers run on copies of their states, because each batch disposes of the previous ones. The returned
+ * function restores the original states. @internal
  */
 export function guardStates(): Undo {
   const guarded: (typeof guards)[number] = new Map();
@@ -50,7 +50,7 @@ function copyStates(layer: StatefulLayer, guard: (typeof guards)[number]): void 
   layer.keptStates = [];
 }
 
-/** Without an op, of which a trace would tell. */
+/** Copies without an op, which a trace would show. */
 function onSameData(state: Tensor): Tensor {
   const engine = engineInternals();
   const backend = engine.state.tensorInfo.get(state.dataId)?.backend;
@@ -58,7 +58,7 @@ function onSameData(state: Tensor): Tensor {
   return keep(engine.makeTensorFromTensorInfo(state, backend));
 }
 
-/** The prototypes that have a `resetStates` of their own; none where tfjs-layers is not loaded. */
+/** Returns the prototypes with their own `resetStates`. Empty if tfjs-layers is not loaded. */
 function layersWithStates(): Set<{ resetStates: ResetStates }> {
   const found = new Set<{ resetStates: ResetStates }>();
   for (const classes of classMaps())

@@ -2,11 +2,11 @@ import { backend, type DataId } from "@tensorflow/tfjs-core";
 import type { EngineInternals } from "../engine/index.js";
 import type { Undo } from "./override.js";
 
-/** How often fake modes that are open hold it. */
+/** How many references open fake modes have to data. */
 const guards = new WeakMap<DataId, number>();
 
 /**
- * Returns how many tensors are on data, of what backend ever: what fake mode holds lest it be lost does not count.
+ * Returns the number of tensors on data, on any backend. References by which fake mode protects the data do not count.
  *
  * @example
  * const isShared = tensorsOnData(variable.dataId) > 1;
@@ -18,8 +18,9 @@ function guard(dataId: DataId, count: 1 | -1): void {
 }
 
 /**
- * Holds the data of variables while fake kernels run: an optimizer step in fake mode assigns fake tensors to them, which would give
- * their values up; in one that lies within another, data without values is held, too, so that the outer one finds the buffers that it knows. The function returned gives every variable its own data back. @internal
+ * Protects the data of variables while fake kernels run. An optimizer step in fake mode assigns fake tensors to
+ * variables, which would free their values. In a nested fake mode, data without values is protected as well, so that
+ * the outer one finds its buffers. The returned function restores the data of every variable. @internal
  */
 export function guardVariables(engine: EngineInternals): Undo {
   const guarded = Object.values(engine.registeredVariables)

@@ -2,8 +2,8 @@ import { engineInternals } from "../engine/index.js";
 import { runningModule } from "../module-namer.js";
 
 /**
- * Tells whether a number that is read now can only be reported: losses and metrics are read between steps, and what is read in a forward and backward
- * pass, or while a module runs, decides what is computed.
+ * Returns whether a number that is read now is only reported. Losses and metrics are read between steps. A value read
+ * inside a pass, or while a module runs, affects the computation.
  *
  * @internal
  */

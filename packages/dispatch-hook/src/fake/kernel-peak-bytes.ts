@@ -14,19 +14,19 @@ import { fakeMode, fakeTensor } from "./fake-mode.js";
 import { peakWithoutDevice } from "./kernel-without-device.js";
 import { KnownCalls } from "./known-calls.js";
 
-/** What a kernel allocates and frees, in order. */
+/** Allocations and frees of a kernel, in order. */
 type Allocations = { readonly data: FakeData; readonly isFreed: boolean }[];
 
-/** A fake backend of which nobody else knows. */
+/** A separate fake backend. */
 interface Rehearsal {
   readonly rules: ReadonlyMap<string, Infer>;
   readonly fake: QuietBackend;
-  /** Kernels that the backend composes of ops of tfjs, which need the engine. */
+  /** Kernels that the backend composes of TensorFlow.js ops, which need the engine. */
   readonly composed: Set<string>;
   readonly calls: KnownCalls;
 }
 
-/** Tells what it allocates to nobody but itself, and makes no tensors of the engine's. */
+/** A fake backend whose allocations are not reported, and which makes no tensors of the engine. */
 class QuietBackend extends FakeBackend {
   readonly allocations: Allocations = [];
   override dataWatcher: FakeBackend["dataWatcher"] = watcherOf(this.allocations);
@@ -39,8 +39,9 @@ class QuietBackend extends FakeBackend {
 const rehearsals = new WeakMap<Backend, Rehearsal>();
 
 /**
- * Returns the most bytes that a kernel will hold at once besides its inputs, told before it runs: the buffers of its outputs, of which views of inputs have none,
- * and its scratch; where other ops run in its place, theirs. Undefined for a kernel, or a backend, that fake mode does not know, or whose output shapes depend on values.
+ * Returns the peak memory of a kernel call in bytes beyond its inputs, before it runs. It covers its output buffers,
+ * except for views of inputs, and its scratch memory. If other ops replace the kernel, it is theirs. Undefined for a
+ * kernel or a backend that fake mode does not know, and if output shapes depend on values.
  *
  * @example
  * kernelPeakBytes("tensorflow", "MatMul", { a, b }, {}); // 4 × rows × columns
@@ -76,14 +77,15 @@ export function kernelPeakBytes(
   return bytes;
 }
 
-/** Whether it is the one that kernels run on now, and can be had without its device. */
+/** True if kernels run on this backend now and it can be simulated without its device. */
 function isRunning({ name, withoutDevice }: Backend): boolean {
   return withoutDevice !== undefined && engineInternals().backendName === name;
 }
 
 /**
- * Tells whether a kernel surely holds no more than `roomBytes` besides its inputs, at a hundredth of what it takes to tell how many: of one that computes element by element
- * and has no scratch, from the shapes of its inputs. False says nothing, as always of a backend whose kernels are in no table: textures are padded.
+ * Returns whether a kernel certainly needs at most `roomBytes` beyond its inputs. This is a hundred times faster than
+ * `kernelPeakBytes`. It handles elementwise kernels without scratch memory, by the shapes of their inputs. False means
+ * unknown, as always for a backend whose kernels are in no table, because textures are padded.
  *
  * @example
  * surelyFits("tensorflow", "Add", { a, b }, 1e9) || (kernelPeakBytes("tensorflow", "Add", { a, b }, {}) ?? 0) <= 1e9;
@@ -101,10 +103,10 @@ export function surelyFits(
   return elements !== undefined && elements * mostBytesPerElement <= roomBytes;
 }
 
-/** Of complex numbers. */
+/** The size of a complex number. */
 const mostBytesPerElement = 8;
 
-/** How many elements come of broadcasting inputs; undefined where that is more than the largest has. */
+/** Returns the number of elements after broadcasting the inputs. Undefined if it is more than the largest input has. */
 function mostElements(inputs: KernelInputs): number | undefined {
   if (Array.isArray(inputs)) return undefined;
   const named = inputs as Readonly<Record<string, TensorInfo | undefined>>;
@@ -112,7 +114,7 @@ function mostElements(inputs: KernelInputs): number | undefined {
   let most = -1;
   for (const name in named) {
     const input = named[name];
-    // What is not a tensor the kernel refuses in its own words.
+    // The kernel itself rejects inputs that are not tensors.
     if (!Array.isArray(input?.shape)) return undefined;
     const { shape } = input;
     let elements = 1;
@@ -126,7 +128,7 @@ function mostElements(inputs: KernelInputs): number | undefined {
   return most;
 }
 
-/** Whether a shape, broadcast with one that has as many elements or more, gives no more than that. */
+/** Returns whether broadcasting a shape with one that has at least as many elements gives no more than that. */
 function spreadsOver(shape: TensorInfo["shape"], over: TensorInfo["shape"]): boolean {
   const added = over.length - shape.length;
   if (added < 0) return false;
@@ -135,7 +137,7 @@ function spreadsOver(shape: TensorInfo["shape"], over: TensorInfo["shape"]): boo
   return true;
 }
 
-/** Of a kernel that is composed of ops, or refuses its inputs. */
+/** Marks a kernel that is composed of ops, or that rejects its inputs. */
 const needsEngine = "needs the engine";
 
 function plainPeakBytes(
@@ -163,10 +165,13 @@ function plainPeakBytes(
   }
 }
 
-/** What a kernel that is composed of ops does with its inputs. */
+/** Runs a kernel that is composed of ops. */
 type Composed = (inputs: Record<string, TensorInfo>, backend: FakeBackend) => unknown;
 
-/** Runs a kernel that is composed of ops in a fake mode of its own, of which neither a mode nor a tape is told. Views within it count as buffers. */
+/**
+ * Runs a kernel that is composed of ops in its own fake mode, without telling modes or the tape. Views inside it count
+ * as buffers.
+ */
 function peakOfComposed(
   backend: Backend,
   kernel: string,
@@ -205,7 +210,7 @@ function watcherOf(allocations: Allocations): FakeBackend["dataWatcher"] {
   return { added: note(false), removed: note(true) };
 }
 
-/** Undefined where a shape is none, which the kernel itself will refuse. */
+/** Returns undefined if a shape is invalid, which the kernel itself will reject. */
 function mostOf(allocations: Allocations, shared: ReadonlySet<unknown>): number | undefined {
   const made = new Set<FakeData>();
   let bytes = 0;
@@ -220,7 +225,7 @@ function mostOf(allocations: Allocations, shared: ReadonlySet<unknown>): number 
   return Number.isNaN(bytes) ? undefined : most;
 }
 
-/** Undefined where the kernels are not known. */
+/** Returns undefined if the kernels are not known. */
 function rehearsalOn(backend: Backend): Rehearsal | undefined {
   let rehearsal = rehearsals.get(backend);
   if (rehearsal === undefined) {
@@ -238,7 +243,10 @@ function rehearsalOn(backend: Backend): Rehearsal | undefined {
   return rehearsal;
 }
 
-/** The same shape and dtype on data of its own, so that no count of the real data changes. */
+/**
+ * Returns a tensor with the same shape and dtype on separate data, so that reference counts of the real data do not
+ * change.
+ */
 function onFakeData({ dataId, shape, dtype }: TensorInfo, fakes: Map<unknown, FakeData>): TensorInfo {
   let fake = fakes.get(dataId);
   if (fake === undefined) {

@@ -3,7 +3,7 @@ import type { Backend, DataEntry } from "../backends/index.js";
 import type { KernelAttributes, KernelInputs } from "../kernels/index.js";
 import { type EntryStore, layoutOf, storeOf } from "./device-free-backend.js";
 
-/** An entry on a device: whether it has come there, is packed, lies in another's. */
+/** An entry on a device: whether it is there, packed, or part of another entry. */
 interface DeviceEntry extends DataEntry {
   readonly texture?: object | null;
   readonly resource?: object | null;
@@ -11,13 +11,13 @@ interface DeviceEntry extends DataEntry {
   readonly slice?: object | null;
 }
 
-/** Keeps what kernels make, and lays out for them what the real backend has as it lies there. Counts what is made, not what is given. */
+/** Stores the outputs of kernels, and reproduces the layout of the real backend's data for them. Only outputs count. */
 class CountingStore implements EntryStore {
   private readonly real: EntryStore;
   private readonly bytesOf: Backend["bytesOf"];
   private readonly entries = new Map<DataId, DataEntry>();
   private readonly given = new Map<DataId, DataEntry>();
-  /** What was made and freed, in order. */
+  /** Allocations and frees, in order. */
   readonly events: { readonly dataId: DataId; readonly bytes: number }[] = [];
 
   constructor(real: EntryStore, bytesOf: Backend["bytesOf"]) {
@@ -58,7 +58,7 @@ class CountingStore implements EntryStore {
   }
 }
 
-/** A backend without its device, and what is known of its kernels. */
+/** A backend without its device, and known results for its kernels. */
 interface Rehearsal {
   readonly instance: { readonly tensorDataPendingDisposal?: DataId[]; dispatchCountInPass?: number };
   readonly store: CountingStore;
@@ -83,8 +83,9 @@ function rehearsalOf(backend: Backend, instance: object): Rehearsal | undefined 
 }
 
 /**
- * Returns the most bytes that a kernel of the backend that runs now will hold at once besides its inputs, by running it without the device, on inputs that lie as they do now: packed or not,
- * on the device or not yet. Undefined where it reads values that nobody has computed.
+ * Returns the peak memory of a kernel call of the running backend in bytes beyond its inputs. It runs the kernel
+ * without the device on inputs with their current layout: packed or not, on the device or not yet. Undefined if the
+ * kernel reads values that were not computed.
  *
  * @internal
  */
@@ -111,7 +112,7 @@ function rehearse(
   inputs: KernelInputs,
   attributes: KernelAttributes | undefined,
 ): number | undefined {
-  // How many kernels are queued when this one comes differs from time to time: here it is none, so that nothing is freed before the end.
+  // The number of queued kernels varies. Here it is zero, so that nothing is freed before the end.
   instance.dispatchCountInPass = 0;
   try {
     const made = [run({ inputs: copyOfInputs(inputs), attrs: attributes ?? {}, backend: instance })].flat();
@@ -122,7 +123,7 @@ function rehearse(
   } catch {
     return undefined;
   } finally {
-    // What waits for kernels that are queued waits for none.
+    // No kernels are queued, so nothing has to wait.
     instance.tensorDataPendingDisposal?.splice(0);
     store.clear();
   }
@@ -135,7 +136,7 @@ function mostOf(events: CountingStore["events"], views: ReadonlySet<DataId>): nu
   return most;
 }
 
-/** A kernel may change the shape of an input for a while. */
+/** A kernel may temporarily change the shape of an input. */
 function copyOfInputs(inputs: KernelInputs): unknown {
   const copy = ({ dataId, shape, dtype }: TensorInfo): TensorInfo => ({ dataId, shape, dtype });
   if (Array.isArray(inputs)) return (inputs as readonly TensorInfo[]).map(copy);
@@ -146,7 +147,7 @@ function copyOfInputs(inputs: KernelInputs): unknown {
   );
 }
 
-/** Of what is given all that a kernel's program depends on. */
+/** Describes all properties of the inputs that a kernel's program depends on. */
 function describeInputs(real: EntryStore, inputs: KernelInputs): unknown {
   return Object.entries(inputs).map(([name, input]) => [
     name,

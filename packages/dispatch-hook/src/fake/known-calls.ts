@@ -7,25 +7,25 @@ interface KnownCall {
   readonly bytes: number | undefined;
 }
 
-/** More kinds of calls than a program has that repeats itself. */
+/** More kinds of calls than a repetitive program makes. */
 const mostCalls = 10_000;
 
 /**
- * Knows what was told of calls of kernels, by the shapes and dtypes of their inputs and by their attributes: programs make the same calls again and again, and to compare two takes a
- * tenth of what it takes to infer shapes. Nothing is made where a call is known.
+ * Caches results by kernel, shapes and dtypes of inputs, and attributes. Programs repeat the same calls, and comparing
+ * two takes a tenth of the time to infer shapes. A lookup allocates nothing.
  *
  * @internal
  */
 export class KnownCalls {
   private readonly calls = new Map<number, KnownCall>();
-  /** Of the call that was looked up last: numbers, how many they are, and words; used again for the next. */
+  /** Key of the last lookup: numbers, strings and their counts. Reused for the next one. */
   private readonly words: number[] = [];
   private readonly names: string[] = [];
   private wordCount = 0;
   private nameCount = 0;
   private hash = 0;
 
-  /** Returns what was told of such a call, if one was looked up before and added. */
+  /** Returns the cached result of such a call, if there is one. */
   find(kernel: string, inputs: KernelInputs, attributes: KernelAttributes | undefined): KnownCall | undefined {
     this.wordCount = this.nameCount = this.hash = 0;
     this.name(kernel);
@@ -35,7 +35,7 @@ export class KnownCalls {
     return known !== undefined && this.isLast(known) ? known : undefined;
   }
 
-  /** Adds what is told of the call that was looked up last: nothing else may have been since. */
+  /** Caches a result for the last lookup. No other lookup may come in between. */
   add(bytes: number | undefined): void {
     if (this.calls.size >= mostCalls) this.calls.clear();
     const { words, names, wordCount, nameCount } = this;
@@ -60,7 +60,7 @@ export class KnownCalls {
     this.word(name.length);
   }
 
-  /** Tensors by name, or lists of them. */
+  /** Adds tensors by name, or lists of tensors, to the key. */
   private input(input: unknown): void {
     if (Array.isArray(input)) {
       this.word(-1 - input.length);

@@ -2,10 +2,10 @@ import { Tensor } from "@tensorflow/tfjs-core";
 import type { EngineInternals } from "../engine/index.js";
 import { override, type Undo } from "./override.js";
 
-/** Disposes of what was made since and is not part of `result`. */
+/** Disposes of all tensors made since that are not part of `result`. */
 export type Release = (result: unknown) => void;
 
-/** Tensors that are part of `value`, at any depth: in arrays, maps, sets and objects. */
+/** Returns the tensors inside `value`, at any depth: in arrays, maps, sets and objects. */
 function tensorsIn(value: unknown): Set<Tensor> {
   const found = new Set<Tensor>();
   const seen = new Set<unknown>();
@@ -22,14 +22,14 @@ function tensorsIn(value: unknown): Set<Tensor> {
   return found;
 }
 
-/** Notes every tensor and variable that is made from now on. @internal */
+/** Records every tensor and variable made from now on. @internal */
 export function noteTensors(engine: EngineInternals): { release: Release; stop: Undo } {
   const before = new Set(Object.values(engine.registeredVariables));
   let made: Tensor[] = [];
   let compactAt = 4096;
   const { track } = engine;
   const stop = override(engine, "track", function (this: unknown, tensor: Tensor): Tensor {
-    // A tensor that already has a scope is only handed to the scope around it.
+    // A tensor that already has a scope is only moved to the outer scope.
     if (tensor.scopeId === undefined) {
       if (made.length >= compactAt) {
         made = made.filter((t) => !t.isDisposed);

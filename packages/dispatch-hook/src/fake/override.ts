@@ -1,7 +1,7 @@
 /** Undoes a change. */
 export type Undo = () => void;
 
-/** Sets a property; the function returned puts back exactly what was there, or nothing if nothing was. @internal */
+/** Sets a property. The returned function restores exactly the previous state, or removes the property. @internal */
 export function override(target: object, key: PropertyKey, value: unknown): Undo {
   const before = Object.getOwnPropertyDescriptor(target, key);
   Object.defineProperty(target, key, {
@@ -16,7 +16,7 @@ export function override(target: object, key: PropertyKey, value: unknown): Undo
   };
 }
 
-/** Remembers a property, to put it back as it is now. @internal */
+/** Saves a property. The returned function restores it. @internal */
 export function remember(target: object, key: PropertyKey): Undo {
   const before = Object.getOwnPropertyDescriptor(target, key);
   return () => {
@@ -25,12 +25,12 @@ export function remember(target: object, key: PropertyKey): Undo {
   };
 }
 
-/** Undoes in reverse order. @internal */
+/** Undoes changes in reverse order. @internal */
 export function undoAll(undos: Undo[]): void {
   for (let undo = undos.pop(); undo !== undefined; undo = undos.pop()) undo();
 }
 
-/** Opens something once however often it is asked for, and closes it when the last one who asked is done. @internal */
+/** Opens something once for all users, and closes it after the last one. @internal */
 export function shared(open: () => Undo): () => Undo {
   let users = 0;
   let close: Undo | undefined;

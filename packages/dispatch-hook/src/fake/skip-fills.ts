@@ -2,11 +2,14 @@ import { util } from "@tensorflow/tfjs-core";
 import { override, type Undo, undoAll } from "./override.js";
 
 /**
- * tfjs fills arrays in JavaScript before it makes a tensor of them: zeros, ones, random numbers, dropout masks, `tf.buffer`. All these
- * arrays come from two functions of tfjs-core, which call `new Float32Array(size)` and its like. While fills are skipped these
- * constructors give arrays without elements to those two functions, and only to them, if more than this many elements are wanted; the
- * loops that would fill them then have nothing to do. Smaller arrays are made and filled as ever. The constructors keep their prototypes,
- * so that `instanceof` holds as ever; only `array.constructor === Float32Array` does not while fills are skipped.
+ * TensorFlow.js fills arrays in JavaScript before it makes tensors of them: zeros, ones, random numbers, dropout masks,
+ * `tf.buffer`. These arrays come from two functions of tfjs-core that call `new Float32Array(size)` and similar
+ * constructors.
+ *
+ * While fills are skipped, the constructors return arrays without elements to these two functions, and only to them, if
+ * more than this many elements are requested. The loops that would fill them then do nothing. Smaller arrays are filled
+ * as usual. The constructors keep their prototypes, so `instanceof` works. Only `array.constructor === Float32Array`
+ * fails while fills are skipped.
  */
 export const filledElements = 1024;
 
@@ -14,11 +17,12 @@ const constructors = { float32: "Float32Array", int32: "Int32Array", bool: "Uint
 
 type TypedArrayConstructor = new (...args: unknown[]) => object;
 
-/** How many ask for fills to be skipped, and how many for them to be run for the time being. */
+/** How many users skip fills now. */
 let skipping = 0;
+/** How many users run fills in the meantime. */
 let suspended = 0;
 
-/** @internal */
+/** Returns whether fills are skipped now. @internal */
 export const areFillsSkipped = (): boolean => skipping > 0 && suspended === 0;
 
 /** Places in tfjs-core's code that make arrays to be filled, learned by calling them. */
@@ -38,7 +42,9 @@ interface Frame {
   getColumnNumber(): number;
 }
 
-/** Several copies of tfjs-core may be loaded (`@tensorflow/tfjs` has one of its own): where names survive, they tell. */
+/**
+ * Function names, if they survive bundling. They also cover other copies of tfjs-core (`@tensorflow/tfjs` has its own).
+ */
 const fillMakers = /^(makeZerosTypedArray|getArrayFromDType)(\$\d+)?$/;
 const anyFillMaker = "fill";
 
@@ -48,7 +54,7 @@ function placeOf(_: unknown, [frame]: Frame[]): string {
   return `${frame.getScriptNameOrSourceURL()}:${frame.getLineNumber()}:${frame.getColumnNumber()}`;
 }
 
-/** The place in the code that called `below`. */
+/** Returns the place in the code that called `below`. */
 function callerOf(below: unknown): string {
   const v8 = Error as V8Error;
   if (v8.captureStackTrace === undefined) return new Error().stack?.split("\n")[2] ?? "";
@@ -97,7 +103,7 @@ function learnFillSites(): void {
   }
 }
 
-/** Skips large fills until the function returned is called. @internal */
+/** Skips large fills until the returned function is called. @internal */
 export function skipFills(): Undo {
   const undos: Undo[] = [];
   const global = globalThis as unknown as Record<string, TypedArrayConstructor>;
@@ -111,7 +117,7 @@ export function skipFills(): Undo {
   return () => undoAll(undos);
 }
 
-/** Has fills run, though somebody skips them, until the function returned is called. @internal */
+/** Runs fills even if they are skipped, until the returned function is called. @internal */
 export function runFills(): Undo {
   suspended++;
   return () => {

@@ -8,7 +8,7 @@ interface Prototype {
   apply?: Apply;
 }
 
-/** The prototypes of tfjs-layers' initializers that have an `apply` of their own; none where tfjs-layers is not loaded. */
+/** Returns the prototypes of tfjs-layers' initializers with their own `apply`. Empty if tfjs-layers is not loaded. */
 function initializerPrototypes(classes: ClassMap): Map<Prototype, string> {
   const prototypes = new Map<Prototype, string>();
   const base = classes.get("Zeros")?.prototype;
@@ -22,8 +22,8 @@ function initializerPrototypes(classes: ClassMap): Map<Prototype, string> {
 }
 
 /**
- * Makes the weights of layers come without values: an initializer's result loses them. `Orthogonal` decomposes a matrix row by row, which
- * takes thousands of kernels; it is not run at all. @internal
+ * Makes layer initializers return tensors without values. `Orthogonal` is not run at all, since it decomposes a matrix
+ * row by row, which takes thousands of kernels. @internal
  */
 export function skipInitializers(
   make: (shape: number[], dtype: DataType) => Tensor,

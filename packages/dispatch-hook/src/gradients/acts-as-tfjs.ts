@@ -3,7 +3,7 @@ import { type EngineInternals, engineInternals } from "../engine-internals.js";
 import { PatchSet } from "../patch-set.js";
 import { digestOf } from "./text-digest.js";
 
-/** What a gradient function is tried on: attributes, and the shapes of dy and of what is saved. */
+/** A test case for a gradient function: attributes, and the shapes of dy and of the saved tensors. */
 type Trial = readonly [attributes: object, dy: readonly number[], ...saved: (readonly number[])[]];
 
 const normalized = [[2, 3, 5, 7], [2, 3, 5, 7], [7], [7]] as const;
@@ -12,7 +12,10 @@ const reduced: readonly Trial[] = [
   [{ axis: -1, keepDims: true }, [2, 1], [2, 3]],
 ];
 
-/** By kernel, trials for each branch of tfjs's function that is replaced, and the digest of what it does in them: the same in each build of tfjs 4.17 to 4.22. */
+/**
+ * For each kernel, test cases for each branch of TensorFlow.js's function that is replaced, and the digest of its
+ * actions in them. The digest is the same in each build of TensorFlow.js 4.17 to 4.22.
+ */
 const known: Readonly<Record<string, readonly [digest: string, ...Trial[]]>> = {
   FusedBatchNorm: [
     "7fc26ce0",
@@ -33,8 +36,9 @@ const known: Readonly<Record<string, readonly [digest: string, ...Trial[]]>> = {
 const answers = new WeakMap<GradFunc, boolean>();
 
 /**
- * Whether a gradient function runs the kernels of tfjs's own for the kernel, on the same tensors and with the same attributes. So it is known where its text is not, in a bundle whose names
- * are minified. Nothing is computed, and nobody sees it.
+ * Returns whether a gradient function runs the same kernels on the same tensors and with the same attributes as that of
+ * TensorFlow.js. This recognizes it if its source text differs, as in a minified bundle. Nothing is computed, and no
+ * mode sees it.
  *
  * @internal
  */
@@ -47,7 +51,10 @@ export function actsAsTfjs(kernel: string, gradient: GradFunc): boolean {
   return answer;
 }
 
-/** Returns the digest of what a gradient function does in the kernel's trials; undefined where one fails, as where it reads values. @internal */
+/**
+ * Returns the digest of a gradient function's actions in the kernel's test cases. Undefined if one fails, for example
+ * because it reads values. @internal
+ */
 export function actsDigest(kernel: string, gradient: GradFunc): string | undefined {
   const [, ...trials] = known[kernel] ?? [];
   const acts: string[] = [];

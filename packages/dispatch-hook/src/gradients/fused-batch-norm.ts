@@ -2,10 +2,13 @@ import { add, backend_util, mul, reshape, rsqrt, scalar, sub, sum, type Tensor }
 import type { ReplacedGradient } from "./replaced-gradient.js";
 
 /**
- * tfjs tiles `1 / sqrt(variance + epsilon)`, a vector, to the size of the input to multiply dy by it. Here the product broadcasts: the same numbers are multiplied in the
- * same order, so the bits are equal on every backend, and there is one tensor of the input's size less. A single channel is tfjs's own: by one number TensorFlow multiplies in another way,
- * where of two values that are not numbers it may keep the other's sign. All else is as in tfjs, kernel by kernel; the gradient for
- * statistics of a higher rank, which it does not tile, is its own.
+ * TensorFlow.js tiles the vector `1 / sqrt(variance + epsilon)` to the size of the input, and multiplies dy by it. Here
+ * the product broadcasts instead. The same numbers are multiplied in the same order, so results are bitwise identical
+ * on every backend, and one tensor of the input's size less is needed.
+ *
+ * TensorFlow.js's own gradient runs for a single channel. In that case TensorFlow multiplies by one number in another
+ * way, and of two NaNs it may keep the other's sign. It also runs for statistics of a higher rank, which it does not
+ * tile. All other kernels are the same as in TensorFlow.js.
  *
  * @internal
  */

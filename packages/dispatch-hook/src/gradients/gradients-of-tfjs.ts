@@ -2,8 +2,9 @@ import type { GradFunc } from "@tensorflow/tfjs-core";
 import { functionDigest } from "./function-of-tfjs.js";
 
 /**
- * By kernel, the digests of its gradient function in tfjs 4.17 to 4.22: as `@tensorflow/tfjs` and bundlers load it, and as tfjs-layers by itself brings it in Node, compiled to
- * ES5. Whichever is loaded last has registered its own.
+ * For each kernel, the digests of its gradient function in TensorFlow.js 4.17 to 4.22: as `@tensorflow/tfjs` and
+ * bundlers load it, and as tfjs-layers alone loads it in Node, compiled to ES5. The copy loaded last has registered its
+ * own.
  */
 const digests: Readonly<Record<string, readonly string[]>> = {
   Add: ["eb99db0b", "af48d83e"],
@@ -40,7 +41,8 @@ const digests: Readonly<Record<string, readonly string[]>> = {
 export const kernelsWithKnownGradients: readonly string[] = Object.keys(digests);
 
 /**
- * Whether a gradient function is one of tfjs's for the kernel, by its text. In an old build of tfjs or a minified one none is: `actsAsTfjs`.
+ * Returns whether a gradient function is one of TensorFlow.js for the kernel, by its source text. Functions of an old
+ * or minified build never match. See `actsAsTfjs` for these.
  *
  * @internal
  */

@@ -3,10 +3,10 @@ import { engineInternals } from "../engine-internals.js";
 import { onesArray } from "./ones-array.js";
 import type { ReplacedGradient } from "./replaced-gradient.js";
 
-// tfjs multiplies with as many ones as the input has elements, an array that JavaScript fills anew for each (engine rule 13). Here they are views of one array: kernels
-// and values stay on every backend, to the last one.
+// TensorFlow.js multiplies by as many ones as the input has elements, in a new array that JavaScript fills each time
+// (engine rule 13). Here the ones are views of one array. Kernels and values stay the same on every backend.
 
-/** @internal */
+/** Gradient of `Mean`. @internal */
 export const meanGradient: ReplacedGradient = {
   kernel: "Mean",
   isDifferentiable: true,
@@ -20,7 +20,7 @@ export const meanGradient: ReplacedGradient = {
   }),
 };
 
-/** @internal */
+/** Gradient of `Sum`. @internal */
 export const sumGradient: ReplacedGradient = {
   kernel: "Sum",
   isDifferentiable: true,

@@ -9,7 +9,7 @@ import { meanGradient, sumGradient } from "./mean-and-sum.js";
 import type { ReplacedGradient, WantedGradients } from "./replaced-gradient.js";
 import { tileGradient } from "./tile.js";
 
-/** A line for each. @internal */
+/** One line for each replaced gradient. @internal */
 export const replacedGradients: readonly ReplacedGradient[] = [
   fusedBatchNormGradient,
   meanGradient,
@@ -17,7 +17,10 @@ export const replacedGradients: readonly ReplacedGradient[] = [
   tileGradient,
 ];
 
-/** Tells whether the gradient of a kernel may run other ones than tfjs's own, where `fasterGradients` is wanted. */
+/**
+ * Returns whether the gradient of a kernel can run other kernels than that of TensorFlow.js, if `fasterGradients` is
+ * set.
+ */
 export const hasFasterGradient = (kernel: string): boolean =>
   replacedGradients.some((replaced) => replaced.kernel === kernel && !replaced.isDifferentiable);
 
@@ -26,7 +29,7 @@ const byKernel: ReadonlyMap<string, ReplacedGradient> = new Map(
 );
 
 /**
- * Where the gradient function of a tape node is one of tfjs's for which there is a faster one that is wanted, puts that in its place.
+ * Replaces the gradient function of a tape node if it is one of TensorFlow.js with a faster version that is requested.
  *
  * @internal
  */
@@ -41,13 +44,16 @@ export function replaceGradient(
   if (!isReplaceable(node.kernelName)) return;
   node.gradient = (dys) => {
     const [dy] = dys;
-    // The list of what is saved may have got other tensors since.
+    // Saved tensors may have been replaced since.
     const isOurs = dy != null && (replaced.isDifferentiable || engineInternals().state.gradientDepth === 0);
     return (isOurs ? replaced.gradient(dy, saved, attributes, wanted) : undefined) ?? stock(dys);
   };
 }
 
-/** Whether the gradient that is registered is tfjs's: by its text, or where the build has other texts, a minified one, by what it does. */
+/**
+ * Returns whether the registered gradient is that of TensorFlow.js: by its source text or, for other builds such as a
+ * minified one, by its actions.
+ */
 function isReplaceable(kernel: string): boolean {
   const registered = getGradient(kernel)?.gradFunc;
   if (registered === undefined || !isGradientOfTfjs(kernel)) return false;

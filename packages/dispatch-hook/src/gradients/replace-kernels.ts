@@ -6,10 +6,10 @@ import type { KernelReplacement, ReplacedKernel } from "./kernel-replacement.js"
 import { stepOnNative } from "./step-on-native.js";
 import { castOnNative, reshapeOnNative } from "./unchanged-on-native.js";
 
-/** A line for each. @internal */
+/** One line for each replaced kernel. @internal */
 export const replacedKernels: readonly ReplacedKernel[] = [castOnNative, reshapeOnNative, stepOnNative];
 
-/** Runs, in passes that want faster gradients, other ops in place of those kernels of the current backend for which there are some. @internal */
+/** Replaces kernels of the current backend in passes that request faster gradients. @internal */
 export function replaceKernels(session: Session): void {
   const { engine, replacements } = session;
   const { backendName = "none", backendInstance } = engine;

@@ -1,5 +1,5 @@
-/** `replace-kernels.ts` for the bundles of pages: of their backends no kernel is replaced. */
+/** `replace-kernels.ts` for the bundles of pages, whose backends have no replacements. */
 function replaceNone(): void {}
 
-// Under the name by which `wanted-of-pass.ts` imports it.
+// `wanted-of-pass.ts` imports this name.
 export { replaceNone as replaceKernels };

@@ -2,25 +2,29 @@ import type { FasterGradients } from "@remat/trace";
 import type { Tensor } from "@tensorflow/tfjs-core";
 import type { KernelAttributes } from "../kernels/index.js";
 
-/** What a mode wants of the gradients of a pass. @internal */
+/** Gradients that a mode requests for a pass. @internal */
 export interface WantedGradients {
   readonly sharesOnes: boolean;
   readonly fasterGradients: FasterGradients | undefined;
 }
 
 /**
- * A gradient function that gives what tfjs's own gives, to the bit, in less time. A file each, which says what tfjs does, what is done here, and on which
- * backends and for which shapes the bits are equal and why; its test compares the two on special values, too. Tfjs's own is known by its text, `gradients-of-tfjs.ts`, or by what it does,
- * `acts-as-tfjs.ts`, where its trials have each branch that is replaced.
+ * A gradient function with results bitwise identical to that of TensorFlow.js in less time. Each has a file that
+ * describes the original and the replacement, and on which backends and for which shapes results are identical and why.
+ * Its test also compares special values. TensorFlow.js's function is recognized by its source text
+ * (`gradients-of-tfjs.ts`), or by its actions (`acts-as-tfjs.ts`) if the test cases cover each branch that is replaced.
  *
  * @internal
  */
 export interface ReplacedGradient {
   readonly kernel: string;
-  /** Whether its own gradient is that of tfjs's, too, kernel by kernel; otherwise tfjs's runs where a gradient is differentiated. */
+  /**
+   * True if its own gradient also runs the same kernels as that of TensorFlow.js. Otherwise the original runs in
+   * higher-order gradients.
+   */
   readonly isDifferentiable: boolean;
   isWanted(wanted: WantedGradients): boolean;
-  /** Returns the gradients by input; undefined where they would not be those of tfjs, so that its own function runs. */
+  /** Returns the gradients by input. Undefined if they would differ, so that the original runs. */
   gradient(
     dy: Tensor,
     saved: readonly Tensor[],

@@ -5,7 +5,8 @@ import { openSession } from "../open-session.js";
 import type { KernelReplacement } from "./kernel-replacement.js";
 
 /**
- * Returns what would run now in place of the kernel that the current backend has registered, made of other ops; undefined where that kernel itself does.
+ * Returns the replacement, composed of other ops, that would run now instead of the current backend's kernel. Undefined
+ * if the kernel itself would run.
  *
  * @example
  * replacementOf("Step", { x }, { alpha: 0 })?.({ x }); // in the backward pass of a mode with faster gradients, on native

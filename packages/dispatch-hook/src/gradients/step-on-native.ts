@@ -10,9 +10,10 @@ import {
 import type { ReplacedKernel } from "./kernel-replacement.js";
 
 /**
- * tfjs-node runs `IsNan`, fills an array of ones in JavaScript, runs `Fill`, `Greater`, `Select` of those two and `Select` of that and x where x is not a number: in the gradient of every
- * ReLU. Here, for `alpha` 0, what `Greater` says is cast: TensorFlow's `Cast` makes 1 and 0 of true and false. The last `Select` is the same, so what is not a number stays itself, sign
- * and payload included. Other backends compute `Step` in one go.
+ * `Step` runs in the gradient of every ReLU. tfjs-node runs `IsNan`, fills an array of ones in JavaScript, and runs
+ * `Fill`, `Greater`, a `Select` of those two, and a `Select` of that and x where x is NaN. Here, for `alpha` 0, the
+ * result of `Greater` is cast: TensorFlow's `Cast` converts true and false to 1 and 0. The last `Select` is the same,
+ * so NaNs keep their sign and payload. Other backends compute `Step` in one kernel.
  *
  * @internal
  */

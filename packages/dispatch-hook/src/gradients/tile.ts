@@ -13,14 +13,19 @@ import { type AddsInOrder, addsInOrder } from "../current-backend.js";
 import type { ReplacedGradient } from "./replaced-gradient.js";
 
 /**
- * tfjs cuts dy into its repeats and adds them to zeros one after the other: a `Slice` and an `Add` for each, all of them held to the end. Layer normalization
- * tiles a mean to the width of its layer. Here the repeats are moved to the front, in the order in which tfjs adds them, and are the rows of one
- * `UnsortedSegmentSum` into a single segment, or the inputs of `AddN`.
+ * TensorFlow.js cuts dy into its repeats and adds them to zeros one after the other. This takes a `Slice` and an `Add`
+ * for each, all kept to the end. Layer normalization tiles a mean to the width of its layer. Here the repeats are moved
+ * to the front, in the order in which TensorFlow.js adds them. They become the rows of one `UnsortedSegmentSum` into a
+ * single segment, or the inputs of `AddN`.
  *
- * The bits are equal on backends where one of these adds to zeros one after the other, as 32-bit numbers. `UnsortedSegmentSum` does so on native without a GPU and on wasm; that of
- * cpu adds as 64-bit numbers, CUDA's by atomics in any order. `AddN` does so on cpu, and on CUDA with up to nine inputs: TensorFlow's kernel is `in1 + in2 + …` there, which nvcc compiles to a chain of
- * `add.ftz.f32`, and that of `AddV2`, by which tfjs adds two, is a `FADD.FTZ` (read from the code for sm_80, sm_89 and sm_90 in TensorFlow 2.21). On webgl, webgpu and backends of others they may add in parts: there tfjs's own function runs, unless `reordered` is
- * asked for, which takes one `Sum` where that is shorter.
+ * Results are bitwise identical on backends where one of these adds to zeros one after the other, as 32-bit numbers.
+ * `UnsortedSegmentSum` does so on native without a GPU and on wasm. The one of cpu adds as 64-bit numbers, and that of
+ * CUDA by atomics in any order. `AddN` does so on cpu, and on CUDA with up to nine inputs: TensorFlow's kernel is
+ * `in1 + in2 + …` there, which nvcc compiles to a chain of `add.ftz.f32`, and that of `AddV2`, by which TensorFlow.js
+ * adds two tensors, is a `FADD.FTZ` (read from the code for sm_80, sm_89 and sm_90 in TensorFlow 2.21).
+ *
+ * On webgl, webgpu and third-party backends they may add in parts. There the original runs, unless `reordered` is
+ * requested, which uses one `Sum` if that is shorter.
  *
  * @internal
  */
@@ -30,7 +35,7 @@ export const tileGradient: ReplacedGradient = {
   isWanted: ({ fasterGradients }) => fasterGradients !== undefined,
   gradient(dy, [x], attributes, { fasterGradients }) {
     const reps = attributes?.["reps"] as readonly number[];
-    // What has no elements, or what tfjs refuses, it shall.
+    // The original handles empty tensors and inputs that TensorFlow.js rejects.
     if (dy.size === 0 || x.rank === 0 || x.rank > 4 || x.dtype !== "float32") return undefined;
     const inOrder = addsInOrder();
     const reorders = fasterGradients === "reordered";
@@ -45,10 +50,14 @@ export const tileGradient: ReplacedGradient = {
   },
 };
 
-/** Of two inputs `AddN` is no shorter than `Add`. */
+/** For two inputs `AddN` is no shorter than `Add`. */
 const fewestInputs = 3;
 
-/** Returns the sum of rows, float32[count, size], as float32[1, size] or float32[size]: one after the other in as few kernels as do that; where none does, or one that reorders is asked for and they are more, in any order. */
+/**
+ * Returns the sum of rows, float32[count, size], as float32[1, size] or float32[size]. It adds one after the other in
+ * as few kernels as possible. If no kernel does so, or reordering is allowed and there are more rows, it adds in any
+ * order.
+ */
 function addRows(rows: Tensor, { segments, mostInputs }: AddsInOrder, reorders: boolean): Tensor {
   const [count, size] = rows.shape;
   if (segments) return unsortedSegmentSum(rows as never, zeros([count], "int32"), 1);
@@ -59,7 +68,7 @@ function addRows(rows: Tensor, { segments, mostInputs }: AddsInOrder, reorders: 
   return total;
 }
 
-/** Returns `dy` with the axes along which there are repeats before those of what is repeated, without axes of length 1. */
+/** Returns `dy` with the repeated axes first, without axes of length 1. */
 function repeatsFirst(dy: Tensor, shape: readonly number[], reps: readonly number[]): Tensor {
   const lengths: number[] = [];
   const repeats: number[] = [];

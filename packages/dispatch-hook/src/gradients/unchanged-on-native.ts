@@ -2,11 +2,13 @@ import { type TensorInfo, util } from "@tensorflow/tfjs-core";
 import type { ReplacedKernel } from "./kernel-replacement.js";
 
 /**
- * tfjs-node has TensorFlow run a `Cast` to the dtype that there is, and a `Reshape` to the shape that there is, for which it makes a tensor of the shape besides: TensorFlow hands the input's buffer on. The
- * gradients of `Add` and `Sub` do so for each operand of the sum's shape, those of `Mul` and of the divisions cast what they saved, and ReLU's what `Step` has made. Here
- * the output is on the input's data, as that of `Identity` is on this backend: nothing is computed, so the bits are the input's. On cpu, wasm, webgl and webgpu such kernels do no more anyway.
+ * tfjs-node makes TensorFlow run a `Cast` to the same dtype and a `Reshape` to the same shape, for which it also makes
+ * a tensor with the shape. TensorFlow only passes on the input's buffer. The gradients of `Add` and `Sub` do this for
+ * each operand with the sum's shape, those of `Mul` and the divisions cast their saved tensors, and that of ReLU casts
+ * the result of `Step`. Here the output is on the input's data, like that of `Identity` on this backend. Nothing is
+ * computed, so results are bitwise identical. On cpu, wasm, webgl and webgpu such kernels are already free.
  *
- * Of float32 alone: what tfjs calls int32 may be an image's bytes to TensorFlow.
+ * Only for float32, since int32 in TensorFlow.js may be the bytes of an image in TensorFlow.
  */
 const unchanged: Pick<ReplacedKernel, "backend" | "run"> = {
   backend: "tensorflow",
@@ -17,7 +19,7 @@ const unchanged: Pick<ReplacedKernel, "backend" | "run"> = {
   },
 };
 
-/** @internal */
+/** `Cast` to float32. @internal */
 export const castOnNative: ReplacedKernel = {
   ...unchanged,
   kernel: "Cast",
@@ -25,7 +27,7 @@ export const castOnNative: ReplacedKernel = {
   isEqual: (inputs, attributes) => xOf(inputs).dtype === "float32" && attributes?.["dtype"] === "float32",
 };
 
-/** @internal */
+/** `Reshape` to the same shape. @internal */
 export const reshapeOnNative: ReplacedKernel = {
   ...unchanged,
   kernel: "Reshape",

@@ -2,7 +2,10 @@ import type { FasterGradients } from "@remat/trace";
 import type { ModeStack } from "../mode-stack.js";
 import { openSession } from "../open-session.js";
 
-/** Returns what the open modes want, those that the running code is inside of: one that follows a plan of tfjs's own gradients has the last word. @internal */
+/**
+ * Returns the faster gradients that the open modes around the running code request. A mode with `none`, which follows a
+ * plan with TensorFlow.js's own gradients, takes precedence. @internal
+ */
 export function fasterGradientsOf(modes: ModeStack): FasterGradients | undefined {
   let wanted: FasterGradients | undefined;
   for (const open of modes.listeners("fasterGradients")) {
@@ -14,5 +17,5 @@ export function fasterGradientsOf(modes: ModeStack): FasterGradients | undefined
   return wanted;
 }
 
-/** Returns which gradients run now in the place of tfjs's own, inside of `tf.grads` and whatever calls it. */
+/** Returns the faster gradients in use now, inside `tf.grads` and its callers. Undefined if there are none. */
 export const fasterGradientsNow = (): FasterGradients | undefined => openSession()?.pass?.wanted.fasterGradients;

@@ -2,13 +2,17 @@ import type { DataType, TensorInfo } from "@tensorflow/tfjs-core";
 import type { KernelCall } from "./kernel-call.js";
 import { broadcast, mismatch } from "./shapes.js";
 
-/** What follows a fused kernel's product. */
+/** Inputs of a fused kernel after its product. */
 export interface FusedInputs {
+  /** Bias to add to the product. */
   readonly bias?: TensorInfo;
+  /** Weights of the activation `prelu`. */
   readonly preluActivationWeights?: TensorInfo;
 }
 
+/** Attributes of a fused kernel. */
 export interface FusedAttributes {
+  /** Name of the activation. */
   readonly activation?: string | null;
 }
 
@@ -16,11 +20,11 @@ export interface FusedAttributes {
 export interface FusedProduct {
   readonly shape: number[];
   readonly dtype: DataType;
-  /** Whether a vector of biases lies along channels that come first. */
+  /** True if channels come first and a vector of biases is applied along them. */
   readonly isPerChannel?: boolean;
 }
 
-/** Adds the bias and the activation to the shape and dtype of a product. */
+/** Applies the bias and the activation to the shape and dtype of a product. */
 export function fuse(
   product: FusedProduct,
   { bias, preluActivationWeights: alpha }: FusedInputs,
@@ -49,7 +53,7 @@ export function fuse(
   }
 }
 
-/** With channels first, a vector lies along them. */
+/** With channels first, a vector is applied along them. */
 function alongChannels(shape: number[]): number[] {
   return shape.length === 1 && shape[0] !== 1 ? [shape[0], 1, 1] : shape;
 }

@@ -31,5 +31,5 @@ const families: readonly InferTable[] = [
   tilingKernels,
 ];
 
-/** Every kernel that a tfjs backend has, with the rule for what it returns. */
+/** Every kernel of a TensorFlow.js backend, with the rule for its outputs. */
 export const allKernels: ReadonlyMap<string, Infer> = new Map(families.flatMap((family) => Object.entries(family)));

@@ -3,7 +3,7 @@ import type { Infer, InferTable, X } from "./infer.js";
 import type { KernelCall } from "./kernel-call.js";
 import { axisOf, mismatch, refuseComplex, sameShape, sizeOf } from "./shapes.js";
 
-/** The same values under another shape: on the same data id where the backend does so. */
+/** Returns the same values under another shape, on the same data id if the backend does so. */
 function reshaped(x: TensorInfo, shape: number[], call: KernelCall): TensorInfo {
   return call.traits.reshapeShares ? call.share(x, shape, x.dtype) : call.copy(x, shape, x.dtype);
 }
@@ -139,7 +139,7 @@ const reverse: Infer<X, { dims?: number | number[] | null }> = ({ x }, { dims },
   refuseComplex(call, x);
   const rank = x.shape.length;
   if (rank === 0 && call.traits.returnsLoneOperand) return identity({ x } as never, undefined as never, call);
-  // None stands for all.
+  // No axes means all axes.
   for (const dim of typeof dims === "number" ? [dims] : (dims ?? [])) axisOf(dim, rank, call);
   return call.make(x.shape, x.dtype);
 };

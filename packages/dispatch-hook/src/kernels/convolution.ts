@@ -7,12 +7,17 @@ import { fitting, mismatch, paddingOf, refuseComplex } from "./shapes.js";
 type Shape4 = [number, number, number, number];
 type Shape5 = [number, number, number, number, number];
 
-/** Attributes of a convolution in two dimensions and of its gradients. @internal */
+/** Attributes of a 2D convolution and of its gradients. @internal */
 export interface Conv2D {
+  /** Step of the window on each axis. */
   readonly strides: [number, number] | number;
+  /** Padding of the input. */
   readonly pad: "valid" | "same" | number | backend_util.ExplicitPadding;
+  /** Order of the axes. Default: `NHWC`. */
   readonly dataFormat?: "NHWC" | "NCHW";
+  /** Distance between filter elements on each axis. Default: 1. */
   readonly dilations?: [number, number] | number;
+  /** How output sizes are rounded. */
   readonly dimRoundingMode?: "floor" | "round" | "ceil";
 }
 
@@ -20,7 +25,7 @@ interface Filtered extends X {
   readonly filter: TensorInfo;
 }
 
-/** @internal */
+/** Returns the sizes of a 2D convolution. @internal */
 export function conv2DInfo(
   x: number[],
   filter: number[],

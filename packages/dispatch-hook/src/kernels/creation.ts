@@ -13,7 +13,7 @@ const onesLike: Infer<X> = ({ x }, _, call) => {
   return call.make(x.shape, x.dtype);
 };
 
-/** Native has empty strings for zeros. */
+/** The native backend uses empty strings for zeros. */
 const zerosLike: Infer<X> = ({ x }, _, call) => {
   if (x.dtype === "string" && !call.traits.makesEmptyStrings) mismatch(call, "strings have no zero");
   return call.make(x.shape, x.dtype);
@@ -44,7 +44,7 @@ const multinomial: Infer<{ logits: TensorInfo }, { numSamples: number }> = ({ lo
   return call.make([logits.shape[0], numSamples], "int32");
 };
 
-/** Kernels that make tensors out of attributes. */
+/** Kernels that make tensors from attributes. */
 export const creationKernels: InferTable = {
   Fill: fill,
   LinSpace: linSpace,

@@ -5,16 +5,16 @@ import { broadcast, mismatch, sumDtype } from "./shapes.js";
 
 interface ParsedEinsum {
   readonly equation: string;
-  /** Number of dimensions of the output; they come first among all dimensions. */
+  /** Number of dimensions of the output, which come first among all dimensions. */
   readonly outputRank: number;
   readonly allRank: number;
-  /** For each operand the dimensions that it has. */
+  /** The dimensions of each operand. */
   readonly idDims: number[][];
   /** The dimension that is summed after each step, or -1. */
   readonly path: number[];
   /** The operands that each step multiplies in. */
   readonly steps: number[][];
-  /** Not every operand comes in before the first dimension is summed. */
+  /** True if some operands are multiplied in after the first dimension is summed. */
   readonly late: boolean;
 }
 
@@ -26,7 +26,7 @@ function parseEinsum(equation: string, operands: number): ParsedEinsum {
   if (parsed === undefined) {
     const { allDims, summedDims, idDims } = backend_util.decodeEinsumEquation(equation, operands);
     const outputRank = allDims.length - summedDims.length;
-    // This writes into summedDims.
+    // This modifies summedDims.
     const { path, steps } = backend_util.getEinsumComputePath(summedDims, idDims);
     const late = steps[0].length < operands;
     parsed = { equation, outputRank, allRank: allDims.length, idDims, path, steps, late };
@@ -55,7 +55,7 @@ function dimensionSizes(
   return sizes;
 }
 
-/** The dtype of a product is that of the operand that came last. */
+/** A product has the dtype of its last operand. */
 function productDtype(tensors: TensorInfo[], { path, steps }: ParsedEinsum): DataType {
   let dtype: DataType | undefined;
   for (let i = 0; i < steps.length; i++) {
@@ -66,8 +66,9 @@ function productDtype(tensors: TensorInfo[], { path, steps }: ParsedEinsum): Dat
 }
 
 /**
- * The cpu kernel's own arithmetic, step by step: it misplaces an operand that comes in after a dimension has been summed and leaves out
- * one without summed dimensions, so that `i,j->` and `i,j->j` get another shape than the equation says.
+ * Repeats the cpu kernel's own computation step by step. It misplaces an operand that comes in after a dimension was
+ * summed, and drops one without summed dimensions. So `i,j->` and `i,j->j` get another shape than the equation
+ * specifies.
  */
 function misplacedShape(
   tensors: TensorInfo[],
@@ -98,7 +99,7 @@ export const einsum: Infer<TensorInfo[], { equation: string }> = (tensors, { equ
   if (call.traits.unifiesDtypes) {
     return call.make(sizes.slice(0, outputRank), tensors.map((t) => t.dtype).reduce(upcastType));
   }
-  // With nothing to permute or to sum the operand itself comes back.
+  // If nothing is permuted or summed, the operand itself is returned.
   if (call.traits.returnsLoneOperand && tensors.length === 1 && outputRank === allRank && inOrder(idDims[0]))
     return tensors[0];
   const shape = late ? misplacedShape(tensors, parsed, call) : sizes.slice(0, outputRank);

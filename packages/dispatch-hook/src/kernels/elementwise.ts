@@ -22,7 +22,7 @@ const abs: Infer<X> = ({ x }, _, call) => {
   return call.make(x.shape, x.dtype === "complex64" ? "float32" : x.dtype);
 };
 
-/** Kernels that also know complex numbers. */
+/** Kernels that also support complex numbers. */
 const arithmetic: Infer<AB> = ({ a, b }, _, call) => {
   const dtype = b.dtype === "complex64" ? "complex64" : a.dtype;
   return call.make(broadcast(a.shape, b.shape, call), dtype);
@@ -34,14 +34,14 @@ const binary: Infer<AB> = ({ a, b }, _, call) => {
   return call.make(broadcast(a.shape, b.shape, call), a.dtype);
 };
 
-/** Native makes the operands alike first. */
+/** The native backend converts operands to one dtype first. */
 const power: Infer<AB> = (inputs, attributes, call) => {
   if (!call.traits.unifiesDtypes) return binary(inputs, attributes, call);
   const { a, b } = inputs;
   return call.make(broadcast(a.shape, b.shape, call), upcastType(a.dtype, b.dtype));
 };
 
-/** Native takes the minimum and the maximum, which bools have as integers. */
+/** The native backend uses minimum and maximum, which return integers for bools. */
 const clip: Infer<X> = ({ x }, _, call) => {
   refuseComplex(call, x);
   return call.make(x.shape, x.dtype === "bool" && call.traits.clipsBoolsToIntegers ? "int32" : x.dtype);
@@ -81,7 +81,7 @@ const select: Infer<{ condition: TensorInfo; t: TensorInfo; e: TensorInfo }> = (
   return call.make(t.shape, upcastType(t.dtype, e.dtype));
 };
 
-/** Element by element, broadcasting where there are two operands. */
+/** Elementwise kernels, which broadcast two operands. */
 export const elementwiseKernels: InferTable = {
   ...forAll(
     `Acos Acosh Asin Asinh Atan Atanh Ceil Cos Cosh Elu Erf Expm1 Floor Log Log1p Neg Reciprocal Relu Relu6 Round Rsqrt Selu

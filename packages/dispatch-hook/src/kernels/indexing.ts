@@ -26,17 +26,25 @@ const slice: Infer<X, { begin: number | number[]; size?: number | number[] | nul
 
 /** Attributes of a StridedSlice. */
 export interface StridedSlice {
+  /** First index on each axis. */
   readonly begin: number[];
+  /** End index on each axis. */
   readonly end: number[];
+  /** Step on each axis. */
   readonly strides: number[];
+  /** Bits of the axes whose `begin` is ignored. */
   readonly beginMask: number;
+  /** Bits of the axes whose `end` is ignored. */
   readonly endMask: number;
+  /** Bit of the entry that stands for all remaining axes. */
   readonly ellipsisMask: number;
+  /** Bits of the entries that insert an axis of length 1. */
   readonly newAxisMask: number;
+  /** Bits of the axes that are removed. */
   readonly shrinkAxisMask: number;
 }
 
-/** Returns what tfjs makes of the attributes of a StridedSlice of data of `shape`. */
+/** Returns the interpretation of a StridedSlice's attributes in TensorFlow.js, for data of `shape`. */
 export function stridedSliceInfo(shape: readonly number[], a: StridedSlice): slice_util.SliceInfo {
   return slice_util.sliceInfo(
     shape as number[],

@@ -1,38 +1,38 @@
 import type { BackendValues, DataType, Tensor, TensorInfo } from "@tensorflow/tfjs-core";
 import type { KernelTraits } from "./kernel-traits.js";
 
-/** A call of a kernel, as the rule sees it that says what the kernel returns: makes the results, and whatever the kernel holds on the way. */
+/** A kernel call, as the rule for its outputs sees it. It makes the outputs and temporaries of the kernel. */
 export interface KernelCall {
-  /** The kernel that is running. */
+  /** The running kernel. */
   readonly kernel: string;
-  /** Of the backend on which it runs. */
+  /** Traits of its backend. */
   readonly traits: KernelTraits;
 
   /** Makes a tensor. */
   make(shape: number[], dtype: DataType): TensorInfo;
-  /** Makes a tensor whose values are known. */
+  /** Makes a tensor with known values. */
   makeKnown(shape: number[], dtype: DataType, values: BackendValues | undefined): TensorInfo;
-  /** Makes a complex tensor on data ids of its own; the values are those of the given parts, where known. */
+  /** Makes a complex tensor with its own data ids and the values of the given parts, if known. */
   makeComplex(shape: number[], real?: BackendValues, imag?: BackendValues): TensorInfo;
   /** Makes a tensor on the data id of `x`. */
   share(x: TensorInfo, shape: number[], dtype: DataType): TensorInfo;
-  /** Makes a tensor with the values of `x` on a data id of its own. */
+  /** Makes a tensor with the values of `x` and its own data id. */
   copy(x: TensorInfo, shape: number[], dtype: DataType): TensorInfo;
-  /** Makes what was made a tensor of the engine, for kernels that are composed of tfjs ops. */
+  /** Converts an output to a tensor of the engine, for kernels composed of TensorFlow.js ops. */
   tensorOf(made: TensorInfo | TensorInfo[]): Tensor;
-  /** Runs another kernel inside this one, and returns what that returns. */
+  /** Runs another kernel inside this one, and returns its output. */
   run(kernel: string, inputs: object, attributes?: object): TensorInfo;
-  /** Frees what the kernel made for itself. */
+  /** Frees temporaries of the kernel. */
   release(...tensors: TensorInfo[]): void;
 
-  /** Returns the values of a constant, or of a real tensor; undefined for anything that a rule made. */
+  /** Returns the values of a constant or a real tensor. Undefined for outputs of rules. */
   constant(x: TensorInfo): BackendValues | undefined;
   /** Returns the values of a constant. */
   kept(x: TensorInfo): BackendValues | undefined;
   /** Returns the values of a part of a complex tensor. */
   part(x: TensorInfo, which: "real" | "imag"): BackendValues | undefined;
-  /** Throws what a kernel throws whose output shapes depend on values. */
+  /** Throws the error for kernels whose output shapes depend on values. */
   dependsOnData(): never;
-  /** Throws what a kernel throws that needs values to do its work. */
+  /** Throws the error for kernels that need values. */
   readsData(): never;
 }

@@ -1,52 +1,55 @@
-/** In what the kernels of backends differ, as far as shapes, dtypes and data ids go. A trait is so where it is true; `commonTraits` are those of most. */
+/**
+ * Differences between the kernels of backends in shapes, dtypes and data ids. `commonTraits` contains the most common
+ * values.
+ */
 export interface KernelTraits {
   /** `Identity` returns its input's data id. */
   readonly identityShares: boolean;
-  /** `Reshape` and what is one return their input's data id. */
+  /** `Reshape` and equivalent kernels return their input's data id. */
   readonly reshapeShares: boolean;
-  /** `Cast` returns its input's data id where no precision is lost. */
+  /** `Cast` returns its input's data id if no precision is lost. */
   readonly castShares: boolean;
   /** Pooling with windows of one pixel returns its input's data id. */
   readonly unitPoolingShares: boolean;
-  /** `Concat`, `Pack`, `Reverse` and `Einsum` return their only operand where nothing is to be done. */
+  /** `Concat`, `Pack`, `Reverse` and `Einsum` return their only operand if there is nothing to do. */
   readonly returnsLoneOperand: boolean;
-  /** A complex tensor is a pair of tensors; else it is one buffer. */
+  /** A complex tensor is a pair of tensors. Otherwise it is one buffer. */
   readonly complexIsPair: boolean;
-  /** All kernels take complex tensors; else all but a few refuse them. */
+  /** All kernels support complex tensors. Otherwise only a few do. */
   readonly takesComplex: boolean;
-  /** `_FusedMatMul`, `Pow` and `Einsum` make their operands of one dtype first. */
+  /** `_FusedMatMul`, `Pow` and `Einsum` convert their operands to one dtype first. */
   readonly unifiesDtypes: boolean;
-  /** `ClipByValue` makes integers of bools, as minimum and maximum do. */
+  /** `ClipByValue` returns integers for bools, like minimum and maximum. */
   readonly clipsBoolsToIntegers: boolean;
-  /** `FloorDiv` makes integers, whatever its operands are. */
+  /** `FloorDiv` returns integers for all operands. */
   readonly floorDivMakesIntegers: boolean;
-  /** `Softmax` takes any axis; else only the last. */
+  /** `Softmax` supports any axis. Otherwise only the last. */
   readonly softmaxTakesAnyAxis: boolean;
-  /** `UnsortedSegmentSum` makes its input's dtype; else float32. */
+  /** `UnsortedSegmentSum` returns its input's dtype. Otherwise float32. */
   readonly segmentSumKeepsDtype: boolean;
-  /** `AvgPool` makes float32, whatever its input is. */
+  /** `AvgPool` returns float32 for any input. */
   readonly averagesInFloat32: boolean;
-  /** `StridedSlice` makes float32 where it has to stride. */
+  /** `StridedSlice` returns float32 if it has strides. */
   readonly stridesInFloat32: boolean;
-  /** `StridedSlice` refuses a begin behind its end. */
+  /** `StridedSlice` rejects a begin after its end. */
   readonly checksSliceBounds: boolean;
-  /** `FusedBatchNorm` broadcasts statistics of more than one axis. */
+  /** `FusedBatchNorm` broadcasts statistics with more than one axis. */
   readonly batchNormBroadcasts: boolean;
-  /** Windows round down always, and a padding of 0 is `valid`. */
+  /** Windows always round down, and a padding of 0 is `valid`. */
   readonly roundsWindowsDown: boolean;
   /** `ResizeBilinearGrad` returns width before height, so that the gradient of an image that is not square fails. */
   readonly resizeGradientSwapsAxes: boolean;
-  /** `ResizeNearestNeighborGrad` makes the dtype of dy; else that of the images. */
+  /** `ResizeNearestNeighborGrad` returns the dtype of dy. Otherwise that of the images. */
   readonly resizeGradientKeepsDtypeOfDy: boolean;
-  /** `Transform` forgets the wanted shape when there is no image. */
+  /** `Transform` ignores the requested shape if there are no images. */
   readonly transformForgetsShape: boolean;
-  /** `ZerosLike` takes strings, of which it makes empty ones. */
+  /** `ZerosLike` supports strings and returns empty ones. */
   readonly makesEmptyStrings: boolean;
-  /** `DepthToSpace` takes channels first. */
+  /** `DepthToSpace` supports channels first. */
   readonly takesChannelsFirst: boolean;
 }
 
-/** The traits of a backend whose kernels do as tfjs-core documents. A backend says in what it differs. */
+/** The traits of a backend that follows tfjs-core's documentation. A backend overrides those that differ. */
 export const commonTraits: KernelTraits = {
   identityShares: true,
   reshapeShares: true,

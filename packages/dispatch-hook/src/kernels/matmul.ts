@@ -40,14 +40,14 @@ const fusedMatMul: Infer<AB & FusedInputs, Transposes & FusedAttributes> = (inpu
   return fuse(product, inputs, attributes, call);
 };
 
-/** Native makes the operands alike first. */
+/** The native backend converts operands to one dtype first. */
 function fusedDtype({ a, b, bias }: AB & FusedInputs, call: KernelCall): DataType {
   if (!call.traits.unifiesDtypes || (a.dtype === b.dtype && (bias == null || bias.dtype === a.dtype))) return a.dtype;
   const product = upcastType(a.dtype, b.dtype);
   return bias == null ? product : upcastType(product, bias.dtype);
 }
 
-/** Products of matrices. */
+/** Matrix products. */
 export const matmulKernels: InferTable = {
   _FusedMatMul: fusedMatMul,
   BatchMatMul: batchMatMul,

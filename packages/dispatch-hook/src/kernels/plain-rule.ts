@@ -1,5 +1,5 @@
 import { allKernels } from "./all-kernels.js";
 import type { Infer } from "./infer.js";
 
-/** What a kernel returns, as if it made nothing besides. */
+/** Returns the rule for a kernel's outputs, without temporaries. */
 export const plainRule = (kernel: string): Infer<object, object> => allKernels.get(kernel) as Infer<object, object>;

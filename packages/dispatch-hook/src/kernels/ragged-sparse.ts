@@ -26,7 +26,7 @@ interface SegmentInputs {
   readonly segmentIds: TensorInfo;
 }
 
-/** There are as many rows as the last segment id says, which is known if it is a constant. */
+/** The number of rows follows from the last segment id, which is known if it is a constant. */
 const sparseSegment: Infer<SegmentInputs> = ({ data, indices, segmentIds }, _, call) => {
   if (
     data.shape.length < 1 ||

@@ -14,7 +14,7 @@ import { axisOf, mismatch, refuseComplex, sumDtype } from "./shapes.js";
 
 type Axes = number | number[] | null | undefined;
 
-/** Returns `shape` without `axes` (all of them, if none are given), or with 1 in their places. */
+/** Returns `shape` without `axes` (by default all), or with 1 in their places. */
 export function reduced(shape: number[], axes: Axes, keepDims: boolean | undefined, call: KernelCall): number[] {
   const rank = shape.length;
   let dropped = 0;
@@ -45,7 +45,7 @@ const same = (dtype: DataType): DataType => dtype;
 const mean: Infer<X, { axis?: Axes; keepDims?: boolean }> = ({ x }, { axis, keepDims }, call) =>
   call.make(reduced(x.shape, axis, keepDims, call), "float32");
 
-/** Of several axes only the first one counts. */
+/** Only the first of several axes counts. */
 const argument: Infer<X, ArgMaxAttrs> = ({ x }, { axis }, call) => {
   refuseComplex(call, x);
   if (x.shape.length === 0) mismatch(call, "a scalar has no axis");

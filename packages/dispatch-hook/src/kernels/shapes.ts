@@ -2,12 +2,12 @@ import { RematError } from "@remat/trace";
 import type { DataType, TensorInfo } from "@tensorflow/tfjs-core";
 import type { KernelCall } from "./kernel-call.js";
 
-/** Throws where a kernel's inputs or attributes contradict each other, as the real kernel does. */
+/** Throws the error for inputs or attributes that contradict each other, as the real kernel does. */
 export function mismatch(call: KernelCall, found: string): never {
   throw new RematError("KERNEL_ARGUMENTS", `Kernel ${call.kernel} cannot run: ${found}.`);
 }
 
-/** Returns number of elements. */
+/** Returns the number of elements. */
 export function sizeOf(shape: readonly number[]): number {
   let size = 1;
   for (let i = 0; i < shape.length; i++) size *= shape[i];
@@ -20,7 +20,7 @@ export function sameShape(a: readonly number[], b: readonly number[]): boolean {
   return true;
 }
 
-/** Returns the shape that two shapes broadcast to; returns one of them where it can. */
+/** Returns the shape that two shapes broadcast to, as one of the given arrays if possible. */
 export function broadcast(a: number[], b: number[], call: KernelCall): number[] {
   if (a === b || b.length === 0 || sameShape(a, b)) return a;
   if (a.length === 0) return b;
@@ -35,7 +35,7 @@ export function broadcast(a: number[], b: number[], call: KernelCall): number[] 
   return shape;
 }
 
-/** Refuses complex tensors as cpu and wasm kernels do but for a few; native takes them. */
+/** Rejects complex tensors, as most cpu and wasm kernels do. Native kernels support them. */
 export function refuseComplex(call: KernelCall, x: TensorInfo): void {
   if (x.dtype === "complex64" && !call.traits.takesComplex) mismatch(call, "complex64 tensors are not supported");
 }
@@ -47,12 +47,12 @@ export function axisOf(axis: number, rank: number, call: KernelCall): number {
   return axis < 0 ? axis + rank : axis;
 }
 
-/** Returns the dtype of sums: bool is counted. */
+/** Returns the dtype of sums. Bools are counted. */
 export function sumDtype(dtype: DataType): DataType {
   return dtype === "bool" ? "int32" : dtype;
 }
 
-/** Refuses a window that is larger than what it slides over, which leaves less than nothing. */
+/** Rejects a window that is larger than its input, for which the output size would be negative. */
 export function fitting<Info extends { readonly outShape: number[] }>(info: Info, call: KernelCall): Info {
   for (const length of info.outShape) {
     if (length < 0) mismatch(call, `the window does not fit: the output would have shape [${info.outShape}]`);
@@ -63,8 +63,8 @@ export function fitting<Info extends { readonly outShape: number[] }>(info: Info
 type Rounding = "floor" | "round" | "ceil";
 
 /**
- * Returns padding and rounding as the backend reads them. tfjs-core takes the height of window and stride for the width, too, where the padding is
- * a number; native takes 0 for `valid`, and rounds down always.
+ * Returns padding and rounding as the backend interprets them. tfjs-core uses the height of window and stride also for
+ * the width if the padding is a number. The native backend treats 0 as `valid`, and always rounds down.
  */
 export function paddingOf<Pad>(
   pad: Pad,

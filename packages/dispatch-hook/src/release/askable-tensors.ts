@@ -2,20 +2,20 @@ import type { Tensor } from "@tensorflow/tfjs-core";
 import type { EngineTapeNode } from "../engine-internals.js";
 
 /**
- * Which tensors on a tape an inner pass can be asked to differentiate by: those that are alive, since somebody must name them.
+ * Tensors on a tape by which an inner pass can differentiate: those that are alive, since code must refer to them.
  *
  * @internal
  */
 export class AskableTensors {
   private readonly producers = new Map<number, EngineTapeNode>();
-  /** Disposed of, and so is all that leads to them. */
+  /** Tensors that are disposed of, like all that lead to them. */
   private readonly dead = new Set<number>();
 
   add(node: EngineTapeNode): void {
     for (const { id } of node.outputs) this.producers.set(id, node);
   }
 
-  /** A tensor that is alive and is, or leads to, one of `tensors`; undefined if there is none, and never will be. */
+  /** Returns a living tensor that is, or leads to, one of `tensors`. Undefined if there is none, and never will be. */
   livingSourceOf(tensors: readonly Tensor[]): Tensor | undefined {
     const visited = new Set<number>();
     const waiting = [...tensors];

@@ -1,7 +1,10 @@
-/** Whether what is freed now would be held by stock to the end of the pass. Set by early release while it frees. @internal */
+/**
+ * Set by early release while it frees data that unmodified TensorFlow.js would keep to the end of the pass. @internal
+ */
 export const earlyFrees = { areRunning: false };
 
 /**
- * Tells whether what is freed now early release frees, which stock would hold to the end of the pass: so that a mode can count what stock would take.
+ * Returns whether the data being freed now would stay in memory to the end of the pass in unmodified TensorFlow.js.
+ * Lets a mode count the memory of unmodified TensorFlow.js.
  */
 export const isFreeingEarly = (): boolean => earlyFrees.areRunning;

@@ -2,18 +2,19 @@ import type { Tensor } from "@tensorflow/tfjs-core";
 import { type EngineTapeNode, engineInternals } from "../engine-internals.js";
 import { nodesFromTo } from "./tape-path.js";
 
-/** What a forward pass left on the tape for the backward pass. */
+/** The result of a forward pass, with the tensors it saved for the backward pass. */
 export interface TapedForward {
   /** The result, in the caller's scope. */
   readonly y: Tensor;
-  /** What is held for the gradients of `y` with respect to the xs, node by node, in the order of the tape. */
+  /** Tensors saved for the gradients of `y` with respect to the xs, by node in the order of the tape. */
   readonly saved: readonly (readonly Tensor[])[];
 }
 
 /**
- * Runs `forward` as the engine does for a gradient, hands what it would hold to `look`, and frees it without a backward pass.
+ * Runs `forward` as the engine does for a gradient, passes the saved tensors to `look`, and frees them without a
+ * backward pass.
  *
- * @throws whatever `forward` throws; the tape is gone then, too
+ * @throws any error of `forward`, after the tape is freed
  * @example
  * const held = forwardOnTape(() => model.apply(x), weights, ({ saved }) => saved.flat().length);
  */

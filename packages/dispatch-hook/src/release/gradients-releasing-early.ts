@@ -7,15 +7,18 @@ import { nodesFromTo } from "./tape-path.js";
 import type { BackwardUpdate } from "./update-in-backward.js";
 
 /**
- * The engine's forward and backward pass, but that each saved tensor and each gradient is freed after its last use: saved tensors and what a
- * gradient function left behind when their node is over, a gradient when no node is left that reads it or adds to it.
+ * Runs the engine's forward and backward pass, but frees each saved tensor and each gradient after its last use. Saved
+ * tensors and leftovers of a gradient function are freed when their node ends. A gradient is freed when no remaining
+ * node reads it or adds to it.
  *
- * Kernels run in the order of stock, with stock's errors, and gradients are the same to the bit. An inner pass of a higher-order gradient runs
- * as `stock`, since the outer one needs its tape to the end. A gradient function may itself compute gradients: the tape around it is put back
- * (engine rule 4). Where something throws, saved tensors go as well.
+ * Kernels run in the same order as in unmodified TensorFlow.js, with the same errors and bitwise identical gradients.
+ * An inner pass of a higher-order gradient runs as `stock`, since the outer one needs its tape to the end. A gradient
+ * function may itself compute gradients, so the outer tape is restored (engine rule 4). If something throws, saved
+ * tensors are freed as well.
  *
- * @param refuse has the engine differentiate a tensor to which no x leads
- * @param update runs in the backward pass, where there is one: of each x when its gradient is final
+ * @param refuse makes the engine differentiate a tensor that depends on no x
+ * @param update an update in the backward pass, which handles each x when its gradient is final
+ *
  * @internal
  */
 export function gradientsReleasingEarly(
@@ -26,7 +29,7 @@ export function gradientsReleasingEarly(
 ): GradientsResult {
   const engine = engineInternals();
   const { state } = engine;
-  // What stock refuses before it runs anything, it shall refuse.
+  // TensorFlow.js rejects these calls before it runs anything.
   const isRefused = call.xs.length === 0 || (call.dy != null && call.dy.dtype !== "float32");
   if (isRefused || state.gradientDepth > 0) return stock();
   const tapeAround = state.activeTape;
@@ -35,7 +38,7 @@ export function gradientsReleasingEarly(
     const y = runForward(engine, call);
     const tape = state.activeTape as unknown as EngineTapeNode[];
     const path = nodesFromTo(tape, call.xs, y);
-    // tfjs refuses this in its own words; nothing runs again.
+    // TensorFlow.js reports this error itself, without running anything again.
     if (!call.allowNoGradients && path.length === 0) return refuse(y);
     earlyFrees.areRunning = true;
     disposeSavedOutside(tape, path);
@@ -44,7 +47,7 @@ export function gradientsReleasingEarly(
     isDone = true;
     return result;
   } finally {
-    // Not by a `catch`, which would have Node name this line as the place of the program's error.
+    // Not a `catch`, since Node would then report this line as the source of the program's error.
     if (!isDone) for (const { saved } of state.activeTape ?? []) for (const tensor of saved ?? []) tensor.dispose();
     state.activeTape = isInsideBackward(tapeAround) ? tapeAround : null;
     earlyFrees.areRunning = false;
@@ -53,7 +56,7 @@ export function gradientsReleasingEarly(
 
 const { assert } = util;
 
-/** The tapes of backward passes that wait for a gradient function in them. */
+/** Tapes of backward passes that wait for a gradient function inside them. */
 const waitingTapes = new WeakSet<object>();
 const isInsideBackward = (tape: object | null): boolean => tape !== null && waitingTapes.has(tape);
 
@@ -69,7 +72,7 @@ function runForward(engine: EngineInternals, call: GradientsCall): Tensor {
   return y;
 }
 
-/** Of nodes that do not lead from an x to y nobody will ask what they saved. */
+/** Disposes of tensors saved by nodes that do not lead from an x to y, which have no reader. */
 function disposeSavedOutside(tape: readonly EngineTapeNode[], path: readonly EngineTapeNode[]): void {
   const needed = new Set<number>();
   for (const { id } of path) needed.add(id);
@@ -111,16 +114,16 @@ function runBackward(
   } finally {
     waitingTapes.delete(tape);
   }
-  // Stock would hand them out disposed of.
+  // Unmodified TensorFlow.js would return these disposed.
   for (const saved of gradients.remainingSaved) {
     saved.kept = false;
     engine.track(saved);
   }
-  // One that was consumed is handed out disposed of: `minimize`, which asked for it, does no more than dispose of it again.
+  // A consumed gradient is returned disposed. The caller is `minimize`, which only disposes of it again.
   return { value: y, grads: xs.map((x) => (gradients.get(x.id) ?? update?.consumedOf(x)) as Tensor) };
 }
 
-/** Whether each x is a leaf, and y what `minimize` will not refuse. */
+/** Returns whether each x is a leaf, and y is a result that `minimize` accepts. */
 function canUpdate(xs: readonly Tensor[], y: Tensor, path: readonly EngineTapeNode[]): boolean {
   if (y.rank !== 0 || path.length === 0) return false;
   const ids = new Set(xs.map(({ id }) => id));
@@ -131,7 +134,7 @@ function canUpdate(xs: readonly Tensor[], y: Tensor, path: readonly EngineTapeNo
 const xsOn = (path: readonly EngineTapeNode[], xs: readonly Tensor[]): Set<number> =>
   new Set([...xsByLastNode(path, xs).values()].flat().map(({ id }) => id));
 
-/** By node the xs to whose gradients nothing before it in the tape adds. */
+/** For each node, the xs whose gradients no earlier node in the tape adds to. */
 function xsByLastNode(path: readonly EngineTapeNode[], xs: readonly Tensor[]): ReadonlyMap<number, readonly Tensor[]> {
   const waiting = new Map(xs.map((x) => [x.id, x]));
   const byNode = new Map<number, Tensor[]>();
@@ -152,7 +155,10 @@ function onesLike(engine: EngineInternals, { size, shape }: Tensor): Tensor {
   return engine.makeTensor(util.makeOnesTypedArray(size, "float32"), shape, "float32");
 }
 
-/** By node the tensors whose gradients nothing before it in the tape reads or adds to; those of the xs are results. */
+/**
+ * For each node, the tensors whose gradients no earlier node in the tape reads or adds to. Gradients of the xs are
+ * results.
+ */
 function nodesAfterWhichGradientsGo(path: readonly EngineTapeNode[], xs: readonly Tensor[]): number[][] {
   const known = new Set<number>();
   for (const { id } of xs) known.add(id);
@@ -176,7 +182,7 @@ function runNode(
   const dys = node.outputs.map(({ id }) => gradients.get(id) ?? null);
   if (node.gradient == null)
     throw new Error(`Cannot compute gradient: gradient function not found for ${node.kernelName}.`);
-  // What the gradient function makes on the way, outside of the functions that it returns, would stay to the end of the pass.
+  // Temporaries of the gradient function, outside of the functions it returns, would stay until the end of the pass.
   engine.startScope();
   const scopeId = activeScopeId(engine);
   ownScopes.add(scopeId);

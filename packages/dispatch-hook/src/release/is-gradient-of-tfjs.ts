@@ -2,14 +2,14 @@ import { type GradFunc, getGradient } from "@tensorflow/tfjs-core";
 import { functionDigest } from "../gradients/function-of-tfjs.js";
 import { isKnownGradient, kernelsWithKnownGradients } from "../gradients/gradients-of-tfjs.js";
 
-/** By kernel, the gradient that was there when it was first looked for. */
+/** For each kernel, the gradient found at the first lookup. */
 const firstSeen = new Map<string, GradFunc>();
 let isKnownBuild: boolean | undefined;
 
 /**
- * Whether the gradient of one of the kernels whose gradients are known is tfjs's, or that of another copy of tfjs, and not one that somebody has registered in its place. In a
- * build whose functions have other texts (an old or minified one) that is the one which was there when it was first looked for: the sooner the better, so this
- * module does so for all when it is loaded.
+ * Returns whether the gradient of a known kernel is that of TensorFlow.js, or of another copy of it, and not one
+ * registered by the user. In a build whose functions have other source texts (an old or minified one), the one found at
+ * the first lookup counts. An early lookup is best, so this module does it for all kernels when it is loaded.
  *
  * @internal
  */
@@ -23,13 +23,15 @@ export function isGradientOfTfjs(kernel: string): boolean {
   return true;
 }
 
-/** Whether the texts of this build of tfjs are those that are known: nobody registers most of them anew. */
+/**
+ * Returns whether the source texts of this build of TensorFlow.js are the known ones. No program replaces most of them.
+ */
 function knowsBuild(): boolean {
   if (isKnownBuild !== undefined) return isKnownBuild;
   const registered = kernelsWithKnownGradients.filter((kernel) => getGradient(kernel) !== undefined);
   const known = registered.filter((kernel) => isKnownGradient(kernel, getGradient(kernel).gradFunc));
   const isKnown = known.length > kernelsWithKnownGradients.length / 2;
-  // tfjs-core alone has no gradients: they come with tfjs.
+  // tfjs-core alone has no gradients. They come with the main package.
   if (registered.length > kernelsWithKnownGradients.length / 2) isKnownBuild = isKnown;
   return isKnown;
 }

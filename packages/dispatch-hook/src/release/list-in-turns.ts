@@ -1,12 +1,13 @@
 import type { Tensor } from "@tensorflow/tfjs-core";
 import type { NamedTensor } from "../engine-records.js";
 
-/** Calls back for each place of a list of weights, in an order of its own. */
+/** Calls `update` for each index in a list of weights, in any order. */
 export type TakeTurns = (update: (place: number) => void) => void;
 
 /**
- * Returns a list of gradients that tfjs's seven optimizers go through in an order that `takeTurns` decides: each of them maps the list to names, and
- * goes through these by `forEach`, with the place by which it finds the slots. A gradient is asked for when it is its turn.
+ * Returns a list of gradients for the seven optimizers of TensorFlow.js, whose order `takeTurns` decides. Each
+ * optimizer maps the list to names and iterates over them with `forEach`, using the index to find the slots. A gradient
+ * is read when it is its turn.
  *
  * @example
  * sgd.applyGradients(listInTurns(["w", "b"], (place) => gradients[place], (update) => [1, 0].forEach(update)));

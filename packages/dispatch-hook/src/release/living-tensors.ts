@@ -1,7 +1,10 @@
 import type { Tensor } from "@tensorflow/tfjs-core";
 import { engineInternals } from "../engine-internals.js";
 
-/** Calls `look` with the tensors that the engine knows of and that are alive: those of all scopes that are open, and what is saved on the tape. For who begins to count in the middle of a pass. */
+/**
+ * Calls `look` with all living tensors that the engine knows: those of all open scopes, and saved tensors on the tape.
+ * For code that begins to count during a pass.
+ */
 export function eachLivingTensor(look: (tensor: Tensor) => void): void {
   const { state } = engineInternals();
   const living = (tensor: Tensor): void => {

@@ -1,14 +1,14 @@
 import type { Tensor } from "@tensorflow/tfjs-core";
 
-/** What the engine keeps on a tensor to know which scope disposes of it. */
+/** Field of a tensor by which the engine knows the scope that disposes of it. */
 export interface ScopedTensor extends Tensor {
   scopeId: number;
 }
 
 /**
- * The gradients that have arrived and are still needed, by the id of the tensor that they are of. A gradient function may return what it was
- * given, a saved tensor, or one tensor for several inputs, so holders are counted by identity; and what the backward pass has not made is
- * not its to dispose of: a caller's dy, a constant of the user's, what is kept.
+ * The gradients that have arrived and are still needed, by tensor id. A gradient function may return its argument, a
+ * saved tensor, or one tensor for several inputs, so owners are counted by identity. Only tensors made by the backward
+ * pass are disposed of, not a caller's dy, a constant of the user, or a kept tensor.
  *
  * @internal
  */
@@ -45,13 +45,13 @@ export class OwnedGradients {
     return this.holders.has(tensor);
   }
 
-  /** A saved tensor has had its last use as such: it goes now or, if it is a gradient itself, when that has had its last use. */
+  /** Frees a saved tensor after its last use. If it is a gradient itself, it is freed after the last use of that. */
   releaseSaved(saved: Tensor): void {
     if (this.isHeld(saved)) this.savedOnes.add(saved);
     else saved.dispose();
   }
 
-  /** The saved tensors that are gradients to the end. */
+  /** The saved tensors that are gradients until the end. */
   get remainingSaved(): Iterable<Tensor> {
     return this.savedOnes;
   }

@@ -5,7 +5,7 @@ import { earlyFrees } from "./early-frees.js";
 import { readersOf } from "./readers-of.js";
 import { releaseData } from "./release-data.js";
 
-/** A saved tensor that only a gradient would read which the pass will not ask for; an inner pass might. */
+/** A saved tensor that is read only by a gradient that the pass does not compute, but that an inner pass might. */
 interface Withheld {
   readonly saved: Tensor;
   /** The inputs whose gradients read it. */
@@ -13,21 +13,24 @@ interface Withheld {
 }
 
 /**
- * Frees what the engine saves on the tape of a pass, as far as no backward pass will read it: where no x leads to a node, what its gradient function
- * wants the shape of, what it saves for the gradient of an input to which no x leads.
+ * Frees tensors saved on the tape of a pass that no backward pass will read: those of nodes that depend on no x, those
+ * of which a gradient function reads only the shape, and those for the gradient of an input that depends on no x.
  *
- * An inner pass of a higher-order gradient differentiates the tape that there is, and may ask for what the outer one does not. Its xs are tensors that
- * somebody has: so what could be read then stays while a tensor is alive that leads to the input in question, until the forward pass is over.
- * An inner pass itself saves as stock.
+ * An inner pass of a higher-order gradient differentiates the existing tape, and may compute gradients that the outer
+ * one does not. Code must refer to its xs. So a tensor that it could read stays until the forward pass is over, as long
+ * as a tensor is alive that leads to that input. An inner pass itself saves tensors like unmodified TensorFlow.js.
  *
  * @internal
  */
 export class PrunedTape {
   private readonly engine: EngineInternals;
-  /** Ids of tensors to which an x leads. */
+  /** Ids of tensors that depend on an x. */
   private readonly followers: Set<number>;
   private readonly askable = new AskableTensors();
-  /** By the scope that disposes of what keeps them askable; others stay to the end of the forward pass. */
+  /**
+   * Withheld tensors by the scope that disposes of the tensor they depend on. Others stay until the end of the forward
+   * pass.
+   */
   private readonly withheld = new Map<number | undefined, Withheld[]>();
 
   constructor(engine: EngineInternals, xs: readonly Tensor[]) {
@@ -35,7 +38,7 @@ export class PrunedTape {
     this.followers = new Set(xs.map(({ id }) => id));
   }
 
-  /** `node` was put on the tape. */
+  /** Handles a node that was added to the tape. */
   add(node: EngineTapeNode): void {
     const { kernelName, inputs, outputs, saved = [] } = node;
     this.askable.add(node);
@@ -50,7 +53,7 @@ export class PrunedTape {
     });
   }
 
-  /** What lived in the scope of this id is disposed of, or has moved. */
+  /** Tensors in the scope with this id were disposed of or have moved. */
   scopeEnded(id: number): void {
     const entries = this.withheld.get(id);
     if (entries === undefined) return;
@@ -58,7 +61,7 @@ export class PrunedTape {
     for (const entry of entries) this.withhold(entry, id);
   }
 
-  /** From here on nobody differentiates this tape but the pass itself. */
+  /** From here on only the pass itself differentiates this tape. */
   forwardEnded(): void {
     for (const entries of this.withheld.values()) for (const { saved } of entries) this.release(saved);
     this.withheld.clear();
@@ -68,7 +71,7 @@ export class PrunedTape {
     const witness = this.askable.livingSourceOf(entry.forInputs);
     if (witness === undefined) return this.release(entry.saved);
     const { scopeId } = witness as Tensor & { scopeId?: number };
-    // What is kept outlives its scope.
+    // A kept tensor outlives its scope.
     const scope = scopeId === endedScope ? undefined : scopeId;
     const others = this.withheld.get(scope);
     if (others === undefined) this.withheld.set(scope, [entry]);

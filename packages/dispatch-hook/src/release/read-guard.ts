@@ -6,8 +6,9 @@ import type { KernelInputs } from "../kernels/index.js";
 import type { Session } from "../session.js";
 
 /**
- * Refuses to read, in a backward pass, a weight that was updated in it: stock would read what it was before. What tfjs saves for gradients holds that; only
- * a gradient function that reaches for a variable by itself, beyond what it was given, gets what it is now.
+ * Rejects reading a weight in a backward pass after it was updated there, because unmodified TensorFlow.js would read
+ * the old value. Saved tensors contain the old value. Only a gradient function that accesses a variable directly would
+ * get the new one.
  *
  * @internal
  */
@@ -21,7 +22,7 @@ export class ReadGuard implements DispatchInterceptor, DataObserver {
     this.session = session;
   }
 
-  /** From here on `variable` is not what stock would read. */
+  /** From here on `variable` has a new value. */
   updated({ id, dataId }: Tensor): void {
     this.ids.add(id);
     this.dataIds.add(dataId);

@@ -1,13 +1,13 @@
 import { getGradient } from "@tensorflow/tfjs-core";
 import { isGradientOfTfjs } from "./is-gradient-of-tfjs.js";
 
-/** By name of what is saved, an input or the output `y`: the inputs whose gradients read its values. */
+/** For each saved tensor, an input or the output `y`, the inputs whose gradients read its values. */
 type Readers = Readonly<Record<string, readonly string[]>>;
 
 const forShape = (...saved: readonly string[]): Readers => Object.fromEntries(saved.map((name) => [name, []]));
 const forEachOther = (a: string, b: string): Readers => ({ [a]: [b], [b]: [a] });
 
-/** What the gradient functions of tfjs-core 4.22 read of what is saved for them (engine rule 12). What is not listed is always read. */
+/** Saved tensors that the gradient functions of tfjs-core 4.22 read (engine rule 12). Unlisted ones are always read. */
 const readers: Readonly<Record<string, Readers>> = {
   Add: forShape("a", "b"),
   BatchMatMul: forEachOther("a", "b"),
@@ -34,12 +34,12 @@ const readers: Readonly<Record<string, Readers>> = {
   Sum: forShape("x"),
 };
 
-/** Of a list of inputs, saved as a whole, these need the shapes. */
+/** These need only the shapes of a list of inputs that is saved as a whole. */
 const listsForShape: ReadonlySet<string> = new Set(["AddN", "Concat", "Pack"]);
 
 /**
- * The inputs, by name, of whose gradients the gradient function of `kernel` reads the saved tensor of index `i`: none where it looks at shape and dtype
- * only; undefined where nothing is known, so that any of them may.
+ * Returns the names of the inputs whose gradients read the saved tensor with index `i` of `kernel`. Empty if only shape
+ * and dtype are read. Undefined if unknown, so that any gradient may read it.
  *
  * @internal
  */
@@ -47,7 +47,7 @@ export function readersOf(kernel: string, i: number): readonly string[] | undefi
   if (listsForShape.has(kernel)) return isGradientOfTfjs(kernel) ? [] : undefined;
   const ofKernel = readers[kernel];
   if (ofKernel === undefined || !isGradientOfTfjs(kernel)) return undefined;
-  // As the engine saves them: inputs in this order, then the output.
+  // In the order in which the engine saves them: inputs in this order, then the output.
   const names = [...(getGradient(kernel)?.inputsToSave ?? []), "y"];
   return ofKernel[names[i]];
 }

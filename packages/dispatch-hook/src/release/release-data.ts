@@ -2,10 +2,10 @@ import { RematError } from "@remat/trace";
 import type { DataId, Tensor } from "@tensorflow/tfjs-core";
 import type { EngineBackend, EngineInternals } from "../engine-internals.js";
 
-/** Of all whose data is released. */
+/** Shared by all tensors whose data is released. */
 const released: DataId = {};
 
-/** What the engine takes for its backend. */
+/** Backend of released data, for the engine. */
 const nobody: EngineBackend = {
   disposeData: () => false,
   numDataIds: () => 0,
@@ -25,14 +25,14 @@ const savedFreed = (): RematError =>
   );
 
 /**
- * Releases the data of `tensor`, which is freed if no other tensor is on it, but stays a tensor of its shape and dtype: counted in `tf.memory()`, and to be
- * disposed of. To read it is an error. Texts stay as they are.
+ * Releases the data of `tensor`, which is freed if no other tensor uses it. The tensor keeps its shape and dtype, is
+ * counted in `tf.memory()`, and must still be disposed of. Reading it is an error. Strings are not released.
  *
  * @internal
  */
 export function releaseData(engine: EngineInternals, tensor: Tensor): void {
   const { state } = engine;
-  // Their bytes are counted by `DataId`.
+  // Bytes of strings are counted by `DataId`.
   if (tensor.dtype === "string") return;
   if (!state.tensorInfo.has(released)) state.tensorInfo.set(released, { backend: nobody, bytes: 0 });
   const { numTensors, numBytes } = state;

@@ -2,8 +2,8 @@ import type { NamedTensorMap, Tensor } from "@tensorflow/tfjs-core";
 import type { EngineTapeNode } from "../engine-internals.js";
 
 /**
- * The nodes on the ways from `xs` to `y`, in the tape's order; each keeps only the inputs that follow from an x, as stock's do, since only those get a
- * gradient.
+ * Returns the nodes on the paths from `xs` to `y`, in the tape's order. Each keeps only the inputs that depend on an x,
+ * as in unmodified TensorFlow.js, since only those get a gradient.
  *
  * @internal
  */
@@ -28,7 +28,7 @@ export function nodesFromTo(tape: readonly EngineTapeNode[], xs: readonly Tensor
   return path.reverse();
 }
 
-/** Optional inputs may be missing, and some kernels take a list. */
+/** Optional inputs may be missing, and some kernels have a list. */
 const tensorsOf = (inputs: NamedTensorMap): Tensor[] => Object.values(inputs).filter((tensor) => tensor != null);
 
 function onlyFrom(inputs: NamedTensorMap, ids: ReadonlySet<number>): NamedTensorMap {

@@ -8,21 +8,22 @@ import { wantsUpdateInBackward } from "../wanted-of-pass.js";
 import { listInTurns } from "./list-in-turns.js";
 import { ReadGuard } from "./read-guard.js";
 
-/** Runs the backward pass to its end, and tells after each node the variables to whose gradients nothing more is added. */
+/** Runs the backward pass to its end, and reports after each node the variables whose gradients are final. */
 export type RunBackwardPass = (nodeOver: (final: readonly Tensor[]) => void) => void;
 
-/** What the update reads of the backward pass. */
+/** The gradients of the backward pass that the update reads. */
 export interface FinalGradients {
   get(id: number): Tensor | undefined;
   delete(id: number): void;
 }
 
 /**
- * One update of the weights, by one of tfjs's own optimizers, that runs while the backward pass does: each weight when its gradient is final, which goes then.
+ * A weight update by an optimizer of TensorFlow.js that runs during the backward pass. Each weight is updated when its
+ * gradient is final, which is then freed.
  *
- * The optimizer's method is called once, so that what all weights share (the powers of Adam's betas, a count of iterations) advances once, and each
- * weight has the slots of its place. All seven go through the list of names by `forEach`: here that runs the backward pass, and calls back for
- * a weight when it is its turn.
+ * The optimizer's method is called once, so state shared by all weights (powers of Adam's betas, the iteration count)
+ * advances once, and each weight gets the slots of its index. All seven optimizers iterate over the list of names with
+ * `forEach`. Here that runs the backward pass, and calls back for a weight when it is its turn.
  *
  * @internal
  */
@@ -34,8 +35,9 @@ export class BackwardUpdate implements UpdateTurns {
   private readonly consumed = new Map<number, Tensor>();
   private hasRun = false;
   private gradients: FinalGradients | undefined;
-  /** By place; undefined for what cannot be trained. */
+  /** Variable names by index. */
   private names: readonly string[] = [];
+  /** Variables by index. Undefined for one that is not trainable. */
   variables: readonly (Variable | undefined)[] = [];
   waits: UpdateTurns["waits"];
 
@@ -45,7 +47,7 @@ export class BackwardUpdate implements UpdateTurns {
     this.listed = listed;
   }
 
-  /** Runs the backward pass, and the update in it. `withGradient` tells the variables that get one. */
+  /** Runs the backward pass with the update in it. `withGradient` contains the ids of variables that get a gradient. */
   run(
     xs: readonly Tensor[],
     withGradient: ReadonlySet<number>,
@@ -76,7 +78,7 @@ export class BackwardUpdate implements UpdateTurns {
     if (session.update.minimizer !== undefined) session.update.minimizer.isUpdated = true;
   }
 
-  /** What was a variable's gradient, gone by now. */
+  /** Returns a variable's former gradient, which is freed by now. */
   consumedOf({ id }: Tensor): Tensor | undefined {
     return this.consumed.get(id);
   }
@@ -86,7 +88,7 @@ export class BackwardUpdate implements UpdateTurns {
     if (variable !== undefined) this.gradients?.delete(variable.id);
   }
 
-  /** While it is a variable's turn, its gradient. */
+  /** Returns a variable's gradient during its turn. */
   private gradientAt(place: number): Tensor | undefined {
     const variable = this.place === place ? this.variables[place] : undefined;
     return variable && this.gradients?.get(variable.id);
@@ -112,7 +114,7 @@ export class BackwardUpdate implements UpdateTurns {
         this.place = undefined;
       }
     };
-    /** Whose gradients are final, and who wait for their turns. */
+    /** Indices of variables whose gradients are final and that wait for their turns. */
     const final = new Set<number>();
     const updateFinal = (place: number): void => {
       const variable = variables[place] as Variable;
@@ -143,12 +145,12 @@ export class BackwardUpdate implements UpdateTurns {
       session.modes.remove(open);
       session.setPhase(Phase.optimizer);
     }
-    // Those without a gradient get their slots, as in stock.
+    // Variables without a gradient get their slots, as in unmodified TensorFlow.js.
     for (const place of waiting) turn(place);
   }
 }
 
-/** As the keys of the gradients that `variableGrads` would return: names that are numbers come first. */
+/** Returns names in the order of the keys that `variableGrads` would return: names that are numbers come first. */
 function namesInOrder(xs: readonly Tensor[], withGradient: ReadonlySet<number>): string[] {
   const named: Record<string, true> = {};
   for (const x of xs) if (withGradient.has(x.id)) named[(x as Variable).name] = true;
@@ -156,8 +158,8 @@ function namesInOrder(xs: readonly Tensor[], withGradient: ReadonlySet<number>):
 }
 
 /**
- * Returns the update that will run in the backward pass of a call, where a mode wants that; undefined where none does, or the update cannot run there, which modes are
- * told with the reason.
+ * Returns the update to run in the backward pass of a call, if a mode requests that. Undefined if none does, or if the
+ * update cannot run there. Modes are then notified with the reason.
  *
  * @internal
  */

@@ -1,17 +1,23 @@
 import { isOnesArray } from "../gradients/ones-array.js";
 
-/** Values that JavaScript filled, in little memory: a short list, or one value many times. */
+/** Values that JavaScript filled, in compact form: a short list, or one value repeated. */
 export interface ConstantData {
+  /** The short list. */
   readonly values: ArrayLike<unknown> | undefined;
+  /** The repeated value, if there is no list. */
   readonly fill: number;
+  /** Number of values. */
   readonly length: number;
-  readonly make: new (length: number) => ArrayLike<unknown> & { fill(value: number): unknown };
+  /** Constructor of the array. */
+  readonly make: new (
+    length: number,
+  ) => ArrayLike<unknown> & { fill(value: number): unknown };
 }
 
 /** Longer lists are kept only if all their values are the same. */
 const longestList = 1024;
 
-/** What `values` hold, if JavaScript filled them and it fits into little memory. @internal */
+/** Returns the compact form of `values` if JavaScript filled them and they have one. @internal */
 export function constantIn(values: ArrayLike<unknown> | null | undefined): ConstantData | undefined {
   if (values == null || !ArrayBuffer.isView(values)) return undefined;
   const array = values as unknown as Float32Array;
@@ -22,7 +28,7 @@ export function constantIn(values: ArrayLike<unknown> | null | undefined): Const
   return hasOneValue(array) ? { values: undefined, fill: array[0], length, make } : undefined;
 }
 
-/** By bits: tells zeros of different signs, and NaNs, apart. */
+/** Compares bits, which distinguishes zeros of different signs, and NaNs. */
 function hasOneValue({ buffer, byteOffset, byteLength, BYTES_PER_ELEMENT: bytes }: Float32Array): boolean {
   const words =
     bytes === 4 ? new Int32Array(buffer, byteOffset, byteLength / 4) : new Uint8Array(buffer, byteOffset, byteLength);
@@ -31,7 +37,7 @@ function hasOneValue({ buffer, byteOffset, byteLength, BYTES_PER_ELEMENT: bytes 
   return true;
 }
 
-/** @internal */
+/** Returns the values of a constant in a new array. @internal */
 export function valuesOf({ values, fill, length, make }: ConstantData): ArrayLike<unknown> {
   if (values !== undefined) return (values as Float32Array).slice();
   const filled = new make(length);

@@ -4,7 +4,7 @@ import { type DataEntry, isKnown, javascriptResidency, type Residency } from "..
 import type { EngineBackend } from "../engine-internals.js";
 import type { Session } from "../session.js";
 
-/** Where the data of a `DataId` is. @internal */
+/** Location of the data of a `DataId`. @internal */
 export interface Located {
   readonly dataId: DataId;
   readonly entry: DataEntry;
@@ -13,9 +13,11 @@ export interface Located {
 }
 
 /**
- * Returns where the data of `dataId` is, and who moves it; undefined if no backend keeps it. Fake data is JavaScript's, whatever backend it imitates, unless that runs without its device.
+ * Returns the location of the data of `dataId`, and how to move it. Undefined if no backend has it. Fake data is in
+ * JavaScript for any simulated backend, unless that runs without its device.
  *
- * @throws RematError `BACKEND_UNSUPPORTED` if nothing is known of how the backend's data is moved
+ * @throws RematError `BACKEND_UNSUPPORTED` if it is unknown how to move the backend's data
+ *
  * @internal
  */
 export function locateData({ engine, storages }: Session, dataId: DataId): Located | undefined {
@@ -34,15 +36,15 @@ export function locateData({ engine, storages }: Session, dataId: DataId): Locat
   return { dataId, entry, residency, instance };
 }
 
-/** @internal */
+/** Returns the number of references to an entry. @internal */
 export const referencesTo = (entry: DataEntry): number => entry.refCount ?? 0;
 
-/** @internal */
+/** Adds a reference to an entry. @internal */
 export const addReference = (entry: DataEntry): void => {
   entry.refCount = referencesTo(entry) + 1;
 };
 
-/** @internal */
+/** Returns the error for data that no backend has. @internal */
 export function entryMissing(dataId: DataId): RematError {
   return new RematError(
     "DATA_UNKNOWN",

@@ -3,24 +3,28 @@ import type { EngineBackend } from "../engine-internals.js";
 import type { Session } from "../session.js";
 import { addReference, referencesTo } from "./data-contents.js";
 
-/** Where a `DataId` carries its pin, and the backend that keeps it once no tensor is on it any more. */
+/** Property of a `DataId` for its pin. */
 const pinKey = Symbol("remat.pin");
+/** Property for the backend that keeps it once no tensor uses it. */
 const aloneKey = Symbol("remat.alone");
 
 type PinnedDataId = DataId & { [pinKey]?: Session | undefined; [aloneKey]?: EngineBackend | undefined };
 
-/** A counted reference of ours: the data stays when the last tensor on it goes. Once is enough. @internal */
+/**
+ * Adds our own counted reference, so that the data survives its last tensor. Pinning twice has no further effect.
+ * @internal
+ */
 export function pin(session: Session, dataId: DataId): void {
   const pinned = dataId as PinnedDataId;
   if (pinned[pinKey] === session) return;
   const entry = session.storages.entryOf(dataId);
-  // A kernel may name data that no backend keeps: there is nothing to hold.
+  // A kernel may name data that no backend has, so there is nothing to pin.
   if (entry === undefined) return;
   addReference(entry);
   pinned[pinKey] = session;
 }
 
-/** @internal */
+/** Removes the reference. @internal */
 export function unpin(session: Session, dataId: DataId): void {
   const pinned = dataId as PinnedDataId;
   if (pinned[pinKey] === undefined) return;
@@ -36,7 +40,7 @@ export function unpin(session: Session, dataId: DataId): void {
   if (info?.backend.disposeData?.(dataId)) engine.removeDataId(dataId, info.backend);
 }
 
-/** Tells when only a pin holds a `DataId`. @internal */
+/** Reports when only a pin keeps a `DataId` alive. @internal */
 export function patchDisposal(session: Session): void {
   const { engine, patches, storages, modes } = session;
   patches.patch(engine, "disposeTensor", (original) => (tensor: Tensor) => {
@@ -50,7 +54,10 @@ export function patchDisposal(session: Session): void {
   });
 }
 
-/** `tf.memory()` and tfjs's own check for leaks count what they do in stock: data on which there are tensors. */
+/**
+ * Keeps the counts of `tf.memory()` and of TensorFlow.js's leak check the same as in unmodified TensorFlow.js: only
+ * data used by tensors counts.
+ */
 function hideFromCounts({ engine, storages }: Session, dataId: DataId): void {
   const pinned = dataId as PinnedDataId;
   const backend = engine.state.tensorInfo.get(dataId)?.backend;

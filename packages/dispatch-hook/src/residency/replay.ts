@@ -6,18 +6,23 @@ import type { KernelAttributes } from "../kernels/index.js";
 import type { Session } from "../session.js";
 import { entryMissing, type Located, locateData } from "./data-contents.js";
 
-/** A kernel call that can be replayed (engine rule 5). Inputs are of the shapes that the kernel got, by name or as a list. */
+/**
+ * A kernel call that can be replayed (engine rule 5). Inputs have the shapes that the kernel got, by name or as a list.
+ */
 export interface KernelRecipe {
+  /** Name of the kernel. */
   readonly kernel: string;
+  /** Inputs by name or as a list. */
   readonly inputs: Readonly<Record<string, TensorInfo>> | readonly TensorInfo[];
+  /** Attributes of the call. */
   readonly attributes: KernelAttributes | undefined;
-  /** The `sequence` of the op that the call was, where it was one. */
+  /** The `sequence` of the original op, if it was one. */
   readonly sequence?: number;
 }
 
 /**
- * Replays the kernel and gives what it makes to the `DataId`s in `into`, by output; other outputs go. Off the tape, in `Phase.recompute`, and
- * outside of every scope and node.
+ * Replays the kernel and moves its outputs to the `DataId`s in `into`. Other outputs are freed. It runs off the tape,
+ * in `Phase.recompute`, and outside of every scope and node.
  *
  * @internal
  */
@@ -51,7 +56,10 @@ export function replay(session: Session, recipe: KernelRecipe, into: readonly (D
   }
 }
 
-/** Whether a kernel returned what it was given: of a texture that is laid out otherwise than at its first run, `Reshape` is no copy. */
+/**
+ * Returns whether a kernel returned its input. `Reshape` is not a copy for a texture with another layout than in its
+ * first run.
+ */
 const isInput = ({ dataId }: TensorInfo, inputs: KernelRecipe["inputs"]): boolean =>
   Object.values(inputs).some((input: TensorInfo) => input.dataId === dataId);
 
@@ -60,7 +68,7 @@ function copyData({ dataId, residency, instance }: Located, to: DataEntry): void
   residency.restore(to, values.slice(), instance);
 }
 
-/** Tensors that the engine does not count: what was a tensor at the first run may have been disposed of since. */
+/** Makes tensors that the engine does not count, since the original ones may have been disposed of. */
 function tensorsOf(engine: EngineInternals, inputs: KernelRecipe["inputs"]): Tensor[] | Record<string, Tensor> {
   const tensorOf = ({ shape, dtype, dataId }: TensorInfo): Tensor =>
     new Tensor(shape as never, dtype, dataId, engine.nextTensorId());

@@ -8,8 +8,9 @@ import { pin, unpin } from "./pins.js";
 import { type KernelRecipe, replay } from "./replay.js";
 
 /**
- * Evicts the data of a storage while tensors still live in it; `dataIds` are all that live in it. Tensors, counted references and
- * `tf.memory()` stay as they are, but nobody may read the data until `replayKernel` has recomputed it. Only while a mode is open.
+ * Evicts the data of a storage while tensors still use it. `dataIds` are all ids in the storage. Tensors, reference
+ * counts and `tf.memory()` do not change, but the data must not be read until `replayKernel` has recomputed it. Only
+ * while a mode is open.
  */
 export function evictData(dataIds: readonly DataId[]): void {
   const session = openSession();
@@ -22,20 +23,20 @@ export function evictData(dataIds: readonly DataId[]): void {
 }
 
 /**
- * Replays a kernel, off the tape and in `Phase.recompute`, and gives what it makes to the evicted `DataId`s in `into`, by output; other
- * outputs go. From `opComing`, `opOver` and `tensorRead` of a mode.
+ * Replays a kernel, off the tape and in `Phase.recompute`, and moves its outputs to the evicted `DataId`s in `into`.
+ * Other outputs are freed. Call it from `opComing`, `opOver` or `tensorRead` of a mode.
  *
- * @throws RematError `DATA_UNKNOWN` if one of them is no tensor's any more; whatever the kernel throws
+ * @throws RematError `DATA_UNKNOWN` if a `DataId` no longer belongs to a tensor; also any error of the kernel
  */
 export function replayKernel(recipe: KernelRecipe, into: readonly (DataId | undefined)[]): void {
   const session = openSession();
   if (session !== undefined) replay(session, recipe, into);
 }
 
-/** What modes are told of blocks and of what is recomputed. */
+/** Events of blocks and recomputation. */
 type Told = Required<RecomputationObserver>;
 
-/** Tells modes of a block, or of what is recomputed, by that method of theirs. */
+/** Reports a block or a recomputation to modes, by the method with this name. */
 export function tellModes<K extends keyof Told>(name: K, ...told: Parameters<Told[K]>): void {
   const modes = openSession()?.modes;
   for (const open of modes?.listeners(name) ?? [])
@@ -43,9 +44,10 @@ export function tellModes<K extends keyof Told>(name: K, ...told: Parameters<Tol
 }
 
 /**
- * Runs `replayAll`, which replays some of `ops` of the forward pass, told by `sequence`: modes are told that these are recomputed.
+ * Runs `replayAll`, which replays some of `ops` of the forward pass, given by `sequence`. Modes are notified that these
+ * are recomputed.
  *
- * @param block the block whose ops they are, if they are one's
+ * @param block the block of the ops, if they belong to one
  */
 export function recomputeOps(ops: readonly number[], replayAll: () => void, block?: CheckpointedBlock): void {
   tellModes("recomputationStarting", ops, block);
@@ -56,14 +58,17 @@ export function recomputeOps(ops: readonly number[], replayAll: () => void, bloc
   }
 }
 
-/** Returns what `dataId` holds, if JavaScript filled it, no kernel has read it yet, and it fits into little memory: short lists, or one value many times. */
+/**
+ * Returns the values of `dataId` in compact form, if JavaScript filled it, no kernel has read it, and it is a short
+ * list or one repeated value. Otherwise undefined.
+ */
 export function constantOf(dataId: DataId): ConstantData | undefined {
   const session = openSession();
   const at = session && locateData(session, dataId);
   return at && constantIn(at.residency.valuesOf(at.entry, dataId, at.instance));
 }
 
-/** Gives an evicted `DataId` its constant back. */
+/** Restores the constant of an evicted `DataId`. */
 export function restoreConstant(dataId: DataId, constant: ConstantData): void {
   const session = openSession();
   const at = session && locateData(session, dataId);
@@ -72,12 +77,16 @@ export function restoreConstant(dataId: DataId, constant: ConstantData): void {
   session?.storages.restored(dataId);
 }
 
-/** Data of a device as host memory has it; undefined values are those of fake data. */
+/** A copy of device data in host memory. */
 export interface HostCopy {
+  /** The values. Undefined for fake data. */
   readonly values: ArrayLike<unknown> | undefined;
 }
 
-/** Returns a copy of what `dataId` holds in host memory, bit for bit, waiting for the device. Nobody is told that it is read. */
+/**
+ * Copies the data of `dataId` to host memory, bitwise identical, and waits for the device. The read is not reported to
+ * modes.
+ */
 export function copyToHost(dataId: DataId): HostCopy | undefined {
   const session = openSession();
   const at = session && locateData(session, dataId);
@@ -86,7 +95,7 @@ export function copyToHost(dataId: DataId): HostCopy | undefined {
   return { values: (at.instance as unknown as ReadableBackend).readSync(dataId) };
 }
 
-/** Gives an evicted `DataId` the data of a copy. */
+/** Restores the data of an evicted `DataId` from a copy. */
 export function copyToDevice(dataId: DataId, { values }: HostCopy): void {
   const session = openSession();
   const at = session && locateData(session, dataId);
@@ -99,7 +108,10 @@ interface ReadableBackend {
   readSync(dataId: DataId): ArrayLike<unknown>;
 }
 
-/** Returns what was read of `dataId`, as a copy where it is the data itself, so that what is written to it changes no tensor: as on the backends that give copies. */
+/**
+ * Returns values read from `dataId`, copied if they are the data itself. Writing to them then changes no tensor, as on
+ * backends that return copies.
+ */
 export function copyIfShared(dataId: DataId, values: unknown): unknown {
   const session = openSession();
   const at = session && locateData(session, dataId);
@@ -111,7 +123,10 @@ export function copyIfShared(dataId: DataId, values: unknown): unknown {
 const isTypedArray = (values: unknown): values is Float32Array =>
   ArrayBuffer.isView(values) && !(values instanceof DataView);
 
-/** Holds the data of `dataId` when the last tensor on it is gone (then modes are told `dataUnused`), until it is unpinned. */
+/**
+ * Keeps the data of `dataId` alive after its last tensor is gone, until it is unpinned. Modes are then notified by
+ * `dataUnused`.
+ */
 export function pinData(dataId: DataId): void {
   const session = openSession();
   if (session !== undefined) pin(session, dataId);

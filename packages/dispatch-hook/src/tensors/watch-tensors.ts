@@ -2,26 +2,30 @@ import type { DataId, Tensor } from "@tensorflow/tfjs-core";
 import { engineInternals } from "../engine-internals.js";
 import { PatchSet } from "../patch-set.js";
 
-/** Where a tensor was made. */
+/** The origin of a tensor. */
 export interface TensorBirth {
-  /** The op of tfjs as users know it (`add`, `matMul`); undefined for what was made of JavaScript's data, or by `variable`. */
+  /**
+   * The TensorFlow.js op by its public name (`add`, `matMul`). Undefined for a tensor made from JavaScript data, or by
+   * `variable`.
+   */
   readonly op: string | undefined;
-  /** Whether some `tidy` will dispose of it, unless it is returned or kept. */
+  /** True if a `tidy` will dispose of it, unless it is returned or kept. */
   readonly isInTidy: boolean;
 }
 
-/** Is told of every tensor. Must not run ops. */
+/** Receives all tensors. It must not run ops. */
 export interface TensorWatcher {
-  /** A variable that gets other data is disposed of and made, the same object each time. */
+  /** A tensor was made. A variable that gets other data is reported as disposed and made, with the same object. */
   tensorMade(tensor: Tensor, birth: TensorBirth): void;
+  /** A tensor was disposed of. */
   tensorDisposed(tensor: Tensor): void;
-  /** The outermost tidy is over, or an op that none is around. */
+  /** The outermost tidy has ended, or an op outside of all tidies. */
   scopesLeft?(): void;
-  /** JavaScript has got values, by `data` or `dataSync`. */
+  /** JavaScript has read values with `data` or `dataSync`. */
   valuesRead?(values: unknown, dataId: DataId): void;
 }
 
-/** By which the engine names the scope around an op. */
+/** Suffix of the engine's scope names for ops. */
 const opSuffix = "__op";
 const births = new Map<string, readonly [outside: TensorBirth, inTidy: TensorBirth]>();
 const dataBirths = birthsOf(undefined);
@@ -34,8 +38,8 @@ function birthsOf(op: string | undefined): readonly [outside: TensorBirth, inTid
 }
 
 /**
- * Watches tensors come and go until the returned function is called: a tenth of what a dispatch mode costs that listens to ops, since nothing is known of
- * kernels, buffers and the tape. Works beside dispatch modes.
+ * Watches tensors being made and disposed of, until the returned function is called. It costs a tenth of a dispatch
+ * mode that listens to ops, since kernels, buffers and the tape are not tracked. It works together with dispatch modes.
  *
  * @example
  * const close = watchTensors({ tensorMade: () => alive++, tensorDisposed: () => alive-- });
@@ -81,17 +85,17 @@ export function watchTensors(watcher: TensorWatcher): () => void {
   };
 }
 
-/** Tells whether a tidy or an op is running. */
+/** Returns whether a tidy or an op is running. */
 export function isInScope(): boolean {
   return engineInternals().state.activeScope !== null;
 }
 
-/** Tells whether tensors, or something of a backend, still need what is on a `DataId`. */
+/** Returns whether tensors, or data of a backend, still need the data of a `DataId`. */
 export function isDataAlive(dataId: DataId): boolean {
   return engineInternals().state.tensorInfo.has(dataId);
 }
 
-/** Names of ops are few, those of a program's tidies may not be. */
+/** Only ops are cached, because a program may use many names for its tidies. */
 function birthsIn(scope: string): readonly [outside: TensorBirth, inTidy: TensorBirth] {
   const known = births.get(scope);
   if (known !== undefined || !scope.endsWith(opSuffix)) return known ?? dataBirths;
