@@ -4,7 +4,7 @@ import { type LayerVariable, layers } from "@tensorflow/tfjs-layers";
 /** A shape in tfjs-layers. null means an unknown size. */
 export type LayerShape = (number | null)[];
 
-/** Call options of a layer besides its inputs. */
+/** Call options of a layer, in addition to its inputs. */
 export interface CallOptions {
   readonly training?: unknown;
   readonly mask?: unknown;

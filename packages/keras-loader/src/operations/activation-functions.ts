@@ -14,7 +14,7 @@ function activation(run: (x: tfc.Tensor, by: number) => tfc.Tensor, parameter: s
 /** 1 if an element is more than `by` away from 0, otherwise 0. Selecting by a comparison would have no gradient. */
 const isBeyond = (x: tfc.Tensor, by: number): tfc.Tensor => tfc.step(tfc.sub(tfc.abs(x), by));
 
-/** Activations of Keras 3 besides the common ones. */
+/** Less common activations of Keras 3. */
 export const activationFunctions: Readonly<Record<string, Operation>> = {
   celu: activation(
     (x, alpha) => tfc.add(tfc.relu(x), tfc.mul(alpha, tfc.expm1(tfc.div(tfc.minimum(x, 0), alpha)))),
