@@ -11,7 +11,8 @@ import type {
 import type { KernelAttributes, KernelInputs, KernelOutput } from "./kernels/index.js";
 
 /**
- * Can change what happens: runs around ops, passes and updates, or acts just before them. A method that takes `next` must call it or give a result of its own.
+ * Can change what happens: runs around ops, passes and updates, or acts just before them. A method that takes `next`
+ * must call it or give a result of its own.
  *
  * @example
  * // Times each kernel.
@@ -29,16 +30,28 @@ export interface DispatchInterceptor {
   dispatch?(call: OpCall, next: RunNext): KernelOutput;
   /** Runs between the caller and the engine's forward and backward pass. */
   gradients?(call: GradientsCall, next: RunGradients): GradientsResult;
-  /** Runs between the caller and an update of the weights. The call of an override comes before that of the overridden method. */
+  /**
+   * Runs between the caller and an update of the weights. The call of an override comes before that of the overridden
+   * method.
+   */
   applyGradients?(call: UpdateCall, next: () => void): void;
-  /** JavaScript has read `values`, and gets the returned value instead. Some backends pass the data itself, not a copy: see `copyIfShared`. */
+  /**
+   * JavaScript has read `values`, and gets the returned value instead. Some backends pass the data itself, not a copy:
+   * see `copyIfShared`.
+   */
   valuesRead?(dataId: DataId, values: unknown): unknown;
 
-  /** An op is about to be created from these inputs. No mode knows of it yet. A mode may run kernels here (`replayKernel`). */
+  /**
+   * An op is about to be created from these inputs. No mode knows of it yet. A mode may run kernels here
+   * (`replayKernel`).
+   */
   opComing?(kernel: string, inputs: KernelInputs, attributes: KernelAttributes | undefined): void;
   /** JavaScript is about to create data of this size. A mode may evict data here. */
   dataComing?(bytes: number): void;
-  /** `applyGradients` is about to update the weights. Nothing has changed yet, and an error thrown here prevents the update. */
+  /**
+   * `applyGradients` is about to update the weights. Nothing has changed yet, and an error thrown here prevents the
+   * update.
+   */
   optimizerUpdateComing?(optimizer: object, gradients: NamedTensorMap | readonly NamedTensor[]): void;
   /** Another backend is about to be set. An error thrown here prevents it, and nothing has changed. */
   backendChanging?(name: string): void;

@@ -1,7 +1,8 @@
 import type { FasterGradients } from "@remat/trace";
 
 /**
- * How passes run while a mode is open: settings that the engine reads. By default each is as in unmodified TensorFlow.js.
+ * How passes run while a mode is open: settings that the engine reads. By default each is as in unmodified
+ * TensorFlow.js.
  *
  * @example
  * openDispatchMode({ releasesEarly: true, fasterGradients: "equal" });
@@ -9,22 +10,32 @@ import type { FasterGradients } from "@remat/trace";
 export interface DispatchPolicy {
   /** Every backward pass frees each saved tensor and each gradient after its last use. */
   readonly releasesEarly?: boolean;
-  /** A forward pass saves only tensors that the backward pass will read: none for gradients that are not requested, and none of which only the shape is read. */
+  /**
+   * A forward pass saves only tensors that the backward pass will read: none for gradients that are not requested, and
+   * none of which only the shape is read.
+   */
   readonly prunesSaved?: boolean;
-  /** The gradients of `Mean` and `Sum` multiply with views of one array of ones. TensorFlow.js fills a new array for each. */
+  /**
+   * The gradients of `Mean` and `Sum` multiply with views of one array of ones. TensorFlow.js fills a new array for
+   * each.
+   */
   readonly sharesOnes?: boolean;
-  /** Saved tensors share the data of the original. On wasm, where the engine's Identity copies, TensorFlow.js saves a copy. */
+  /**
+   * Saved tensors share the data of the original. On wasm, where the engine's Identity copies, TensorFlow.js saves a
+   * copy.
+   */
   readonly sharesSaved?: boolean;
   /**
-   * Replaces gradients that take needlessly many kernels: `equal` if results are bitwise identical, `reordered` also if sums are added in another order. `none` keeps the gradients of
-   * TensorFlow.js, whatever other modes ask for. Default: leaves it to other modes.
+   * Replaces gradients that take needlessly many kernels: `equal` if results are bitwise identical, `reordered` also if
+   * sums are added in another order. `none` keeps the gradients of TensorFlow.js, whatever other modes ask for.
+   * Default: leaves it to other modes.
    */
   readonly fasterGradients?: FasterGradients | "none" | undefined;
   /** The mode decides about recomputation, so blocks under manual activation checkpointing run unchanged. */
   readonly decidesCheckpointing?: boolean;
   /**
-   * If passes are released early, `minimize` of TensorFlow.js's own optimizers updates each weight during the backward pass, as soon as its gradient is final. `false` updates after
-   * the backward pass, whatever other modes ask for.
+   * If passes are released early, `minimize` of TensorFlow.js's own optimizers updates each weight during the backward
+   * pass, as soon as its gradient is final. `false` updates after the backward pass, whatever other modes ask for.
    */
   readonly updatesInBackward?: boolean | undefined;
 

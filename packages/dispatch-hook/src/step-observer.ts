@@ -1,7 +1,8 @@
 import type { OpDone, Storage, StorageOrigin } from "./engine-records.js";
 
 /**
- * The five events that most observers need: ops, memory, phases and optimizer steps. All are optional. An observer must not run ops.
+ * The five events that most observers need: ops, memory, phases and optimizer steps. All are optional. An observer must
+ * not run ops.
  *
  * @example
  * // How far memory rises in each training step, in bytes above the level at which the observer was opened.

@@ -23,7 +23,7 @@ export interface StepMemory {
 }
 
 /**
- * Returns the peak memory of a training step, and where it is allocated.
+ * Returns the peak memory of a training step, and the code that allocates it.
  *
  * The step of a model is predicted exactly, without computing anything or allocating memory, and the model does not
  * change. A compiled model takes the step that `fit` takes for a batch. A function that takes one step really runs,

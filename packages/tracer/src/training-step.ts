@@ -49,10 +49,7 @@ export interface TrainingStep {
 export interface PrepareStepOptions extends StepRequest {
   /** Name of the model, if it has none of its own. */
   readonly name?: string | undefined;
-  /**
-   * Calls the model once, because layers in a plain object create their weights on the first call. Choosing a default
-   * loss would do so, but inference and definitions with their own loss do not.
-   */
+  /** Runs part of a plain function as a module. Default: only calls the function. */
   readonly scope?: ScopeFn | undefined;
   /** Receives the scopes of the following ops. Default: scopes are ignored. */
   readonly moveTo?: MoveFn | undefined;
@@ -144,8 +141,8 @@ function predictBatch(definition: ModelDefinition): tf.Tensor | tf.Tensor[] {
 }
 
 /**
- * Layers referenced by a plain object create their weights when they are first called. A definition with its own loss
- * has not been called before.
+ * Calls the model once, because layers in a plain object create their weights on the first call. Choosing a default
+ * loss would do so, but inference and definitions with their own loss do not.
  */
 function makeWeights(definition: ModelDefinition): void {
   tf.tidy(() => void outputsOf(definition, { training: false }));

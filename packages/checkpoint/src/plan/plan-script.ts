@@ -10,16 +10,13 @@ export interface PlanScript {
   readonly isRecomputed: Uint8Array;
   /** Data freed after each step: a value, or `~source` for data that JavaScript made. */
   readonly freed: Rows;
-  /**
-   * For each op, its outputs that a step frees or moves. The position in the list is the id of the value, and the entry
-   * its output index.
-   */
+  /** Values offloaded after each step. */
   readonly offloaded: Rows;
   /** Values reloaded after each step, after the offloads. `~value` marks the last reload. */
   readonly reloaded: Rows;
   /**
-   * By op, the outputs that a step frees or moves. Position in the list is the id of the value, the entry its output
-   * index.
+   * For each op, its outputs that a step frees or moves. The position in the list is the id of the value, and the entry
+   * is its output index.
    */
   readonly values: Rows;
   /** Sources that JavaScript made since the previous op, for each op. */

@@ -86,7 +86,7 @@ function unshuffle(chunk: Uint8Array, elementBytes: number): Uint8Array {
   return out;
 }
 
-/** Source: `H5_checksum_fletcher32`. Files exist with either byte order, so one of both must match. */
+/** Returns a chunk without its checksum, which must match. Source: `H5_checksum_fletcher32`. */
 function withoutChecksum(chunk: Uint8Array): Uint8Array {
   const length = chunk.length - checksumBytes;
   if (length < 0) throw new Error("a chunk without its checksum");
