@@ -58,7 +58,7 @@ export function releaseEarly(options: ReleaseEarlyOptions = {}): CloseMode {
     ...earlyRelease(new UpdateReleaser(rehearsal, meter)),
     fasterGradients: "equal",
     updatesInBackward: true,
-    updateAfterBackward: tellUpdateAfter,
+    updateAfterBackward: warnUpdateAfter,
     gradients(_, next) {
       // Counts optimizer slots as well. Another pass may run inside a pass.
       meter.count(registeredVariables());
@@ -77,5 +77,5 @@ export function releaseEarly(options: ReleaseEarlyOptions = {}): CloseMode {
   };
 }
 
-const tellUpdateAfter = (reason: string): void =>
+const warnUpdateAfter = (reason: string): void =>
   warnOnce("UPDATE_AFTER_BACKWARD", `updateInBackward: weights are updated after the backward pass, since ${reason}.`);

@@ -23,10 +23,10 @@ function identifier(name: string): JavaScriptCode | undefined {
 export function classSkeleton(className: string, config: unknown): string | undefined {
   const name = identifier(className);
   if (name === undefined) return undefined;
-  const told: JsonObject = isObject(config) ? toTfjsCase(config) : {};
-  const fields = Object.keys(told).flatMap((field) => {
+  const written: JsonObject = isObject(config) ? toTfjsCase(config) : {};
+  const fields = Object.keys(written).flatMap((field) => {
     const code = ofEveryLayer.has(field) ? undefined : identifier(field);
-    return code === undefined ? [] : [{ code, comment: javascript.comment(`${show(told[field])} in the file`) }];
+    return code === undefined ? [] : [{ code, comment: javascript.comment(`${show(written[field])} in the file`) }];
   });
   const kept = [javascript`...super.getConfig()`, ...fields.map(({ code }) => javascript`${code}: this.${code}`)];
   return javascript.lines([

@@ -357,7 +357,7 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
       this.stockUpdates.passMeasured(peakBytes);
       const releasedBytes = released.addedBytes;
       if (share.add(this.asked, { trace, peakBytes, addedBytes, releasedBytes }) && budgetBytes !== undefined)
-        this.startAnew(share, wasLifted);
+        this.budgetGrown(share, wasLifted);
       // Later passes use faster gradients, so their ops may differ from this record.
       this.wanted.of = trace.strings.some(hasFasterGradient) ? "any" : "none";
       if (this.wanted.of === "none" && this.options.online !== true) this.planner.plan(trace, this.asked, { released });
@@ -375,14 +375,14 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
   }
 
   /** The budget has grown. */
-  private startAnew({ budgetBytes, peakBytes }: StockShare, isTold: boolean): void {
+  private budgetGrown({ budgetBytes, peakBytes }: StockShare, warns: boolean): void {
     this.planner.planAnew();
     this.peaks.restart();
-    if (isTold) tellRaised(budgetBytes as number, peakBytes as number);
+    if (warns) warnRaised(budgetBytes as number, peakBytes as number);
   }
 }
 
-function tellRaised(budgetBytes: number, stockPeakBytes: number): void {
+function warnRaised(budgetBytes: number, stockPeakBytes: number): void {
   warnOnce(
     "BUDGET_RAISED",
     `a step takes ${formatBytes(stockPeakBytes)} in stock, more than those before it: the budget, a part of that, is ${formatBytes(budgetBytes)} from here on. A budget in bytes stays what it is.`,

@@ -223,7 +223,7 @@ export class BudgetPolicy implements Policy {
   }
 
   private choose(op: OpDone): void {
-    this.tellUnfit(op);
+    this.warnUnfit(op);
     if (this.pass === undefined || this.pass.follower.beginsWith(op)) return;
     const { passes } = this;
     const other = passes.likeliest(this.asked, (pass) => pass.follower.beginsWith(op) && this.fits(pass));
@@ -232,7 +232,7 @@ export class BudgetPolicy implements Policy {
   }
 
   /** Warns if a given plan for this pass needs more than the budget, because it is then not followed. */
-  private tellUnfit(op: OpDone): void {
+  private warnUnfit(op: OpDone): void {
     const { limitBytes: budgetBytes } = this.limit;
     const unfit = this.passes.findGiven((pass) => pass.follower.beginsWith(op) && !this.fits(pass));
     if (unfit?.plan === undefined || !Number.isFinite(budgetBytes)) return;

@@ -12,11 +12,11 @@ import { ReleasedMeter } from "./released-meter.js";
  */
 export class StockMeter extends ReleasedMeter {
   /** Storages that stay until the end. */
-  private readonly held = new Set<Storage>();
+  private readonly keptToEnd = new Set<Storage>();
   private readonly gradientOn = new Map<Storage, Tensor>();
 
   tensorsSaved(saved: readonly SavedTensor[]): void {
-    for (const { clone } of saved) for (const storage of storagesOf(clone)) this.held.add(storage);
+    for (const { clone } of saved) for (const storage of storagesOf(clone)) this.keptToEnd.add(storage);
   }
 
   backwardNodeEntered(_node: TapeNode, dys: readonly (Tensor | undefined)[]): void {
@@ -28,14 +28,14 @@ export class StockMeter extends ReleasedMeter {
   }
 
   override storageReleased(storage: Storage): void {
-    if (!isFreeingEarly() && !this.held.has(storage)) super.storageReleased(storage);
+    if (!isFreeingEarly() && !this.keptToEnd.has(storage)) super.storageReleased(storage);
   }
 
   private noteGradient(gradient: Tensor): void {
     for (const storage of storagesOf(gradient)) {
       const before = this.gradientOn.get(storage);
       if (before === undefined) this.gradientOn.set(storage, gradient);
-      else if (before !== gradient) this.held.add(storage);
+      else if (before !== gradient) this.keptToEnd.add(storage);
     }
   }
 }

@@ -51,21 +51,21 @@ export async function planWithin(request: PlanningRequest): Promise<PlannedPass 
   const deadline = performance.now() + planningMs;
   const trace = priceTrace(new Trace(request.trace), deviceSpec(defaultDeviceHere));
   const { baseBytes } = planningGraphOfTrace(trace);
-  const besides = heldBytes - baseBytes;
+  const otherBytes = heldBytes - baseBytes;
   let unplanned: UnplannedPass = { op: undefined, neededBytes: undefined };
-  if (budgetBytes <= besides) return unplanned;
+  if (budgetBytes <= otherBytes) return unplanned;
   for (const part of [withSlack, 1]) {
     const leftMs = deadline - performance.now();
     if (leftMs <= 0) return unplanned;
     const { point, infeasible } = await planCheckpointing(trace, {
-      budgetBytes: Math.max(1, part * budgetBytes - besides),
+      budgetBytes: Math.max(1, part * budgetBytes - otherBytes),
       timeMs: part < 1 ? shareWithSlack * leftMs : leftMs,
       boundTimeMs: 0,
     });
     if (infeasible !== undefined)
       unplanned = {
         op: formatOccurrence(infeasible.occurrence),
-        neededBytes: infeasible.smallestFoundBytes + besides,
+        neededBytes: infeasible.smallestFoundBytes + otherBytes,
       };
     if (point === undefined) continue;
     const { plain, cost } = point.plan.predicted;

@@ -67,14 +67,14 @@ export function innerLayers({ layer, file }: WeightedLayer): readonly (readonly 
         ];
   return fields.flatMap(([field, layers, inFile]) => {
     const held = layers.flatMap((each, i) =>
-      each === undefined ? [] : [{ layer: each, file: file.inner.get(inFile)?.[i] ?? unsaid(each) }],
+      each === undefined ? [] : [{ layer: each, file: file.inner.get(inFile)?.[i] ?? unnamedLayer(each) }],
     );
     return held.length === 0 ? [] : [[field, held] as const];
   });
 }
 
 /** Returns data for a cell that the file does not name. */
-function unsaid(layer: Layer): FileLayer {
+function unnamedLayer(layer: Layer): FileLayer {
   return { name: layer.name, className: layer.getClassName(), layers: [], inner: new Map() };
 }
 
