@@ -36,18 +36,25 @@ export interface EngineBackend {
    * True on a fake backend that is an instance of the real class without its device, so its data has the same layout.
    */
   readonly isDeviceFree?: boolean;
+  /** Adds a reference to data. */
   incRef?(dataId: DataId): void;
   /** True on the fake backend while arrays filled by JavaScript are left empty. */
   readonly skipsFills?: boolean;
+  /** Removes a reference to data, and frees it with the last one. Returns whether it was freed. */
   disposeData?(dataId: DataId, force?: boolean): boolean;
+  /** Reads values asynchronously. */
   read?(dataId: DataId): Promise<unknown>;
+  /** Reads values. */
   readSync?(dataId: DataId): unknown;
+  /** Adds a reference to data. */
   incRef?(dataId: DataId): void;
+  /** Number of `DataId`s of the backend. */
   numDataIds(): number;
 }
 
 /** The parts of tfjs-core's engine that its own types hide. */
 export interface EngineInternals {
+  /** Tape, scopes, counts and tensors of the engine. */
   readonly state: {
     activeTape: EngineTapeNode[] | null;
     activeScope: { readonly name: string; readonly id: number } | null;
@@ -59,15 +66,25 @@ export interface EngineInternals {
     numDataBuffers: number;
     tensorInfo: WeakMap<DataId, { backend: EngineBackend; bytes: number }>;
   };
+  /** Name of the current backend. */
   backendName: string | undefined;
+  /** Instance of the current backend. */
   backendInstance: EngineBackend | undefined;
+  /** Pending while a backend starts asynchronously. */
   pendingBackendInit: Promise<boolean> | null | undefined;
+  /** Backend instances by name. */
   readonly registry: Record<string, EngineBackend>;
+  /** Registered backend factories by name. */
   readonly registryFactory: Record<string, unknown>;
+  /** Variables by name, in the order of their creation. */
   readonly registeredVariables: Record<string, Variable>;
+  /** Runs a kernel or a `customGrad`, and records it on the tape. */
   runKernelFunc(parameters: KernelParameters): Tensor | Tensor[];
+  /** Returns the tensors to save for a kernel's gradient. */
   getTensorsForGradient(kernelName: string, inputs: NamedTensorMap, outputs: Tensor[]): Tensor[] | null;
+  /** Clones tensors to save them for the backward pass. */
   saveTensorsForBackwardMode(tensors: Tensor[]): Tensor[];
+  /** Copies a tensor with `Identity`. */
   clone(x: Tensor): Tensor;
   /** `gradient` is that of a `customGrad`. The gradient of a registered kernel is registered separately. */
   addTapeNode(
@@ -78,25 +95,45 @@ export interface EngineInternals {
     saved: Tensor[],
     attributes: KernelAttributes | undefined,
   ): void;
+  /** Runs a forward and a backward pass. */
   gradients(f: () => Tensor, xs: Tensor[], dy?: Tensor, allowNoGradients?: boolean): GradientsResult;
+  /** Runs a function in a scope that disposes of its tensors. */
   tidy(nameOrFn: unknown, fn?: () => unknown): unknown;
+  /** Returns an id for a new tensor. */
   nextTensorId(): number;
+  /** Starts recording for a gradient. */
   startTape(): void;
+  /** Ends recording for a gradient. */
   endTape(): void;
+  /** Opens a scope that disposes of its tensors when it ends. */
   startScope(name?: string): void;
+  /** Ends the innermost scope, and keeps the tensors in `result`. */
   endScope(result?: unknown): void;
+  /** Adds a tensor to the current scope. */
   track<T extends Tensor>(tensor: T): T;
+  /** Counts a new tensor and its data. */
   trackTensor(tensor: Tensor, backend: EngineBackend): void;
+  /** Runs a registered kernel. */
   runKernel(kernelName: string, inputs: unknown, attributes?: unknown): Tensor | Tensor[];
+  /** Makes a tensor on existing data. */
   makeTensorFromTensorInfo(info: TensorInfo, backend?: EngineBackend): Tensor;
+  /** Makes a tensor from values. */
   makeTensor(values: unknown, shape: readonly number[], dtype: string): Tensor;
+  /** Makes a variable from a tensor. */
   makeVariable(initialValue: Tensor, trainable?: boolean, name?: string, dtype?: string): Variable;
+  /** Adds a reference to the data of a tensor. */
   incRef(tensor: Tensor, backend: unknown): void;
+  /** Makes a backend current. Resolves to whether it started. */
   setBackend(name: string): Promise<boolean>;
+  /** Runs the setup functions of the current backend's kernels. */
   setupRegisteredKernels(): void;
+  /** Disposes of a tensor. */
   disposeTensor(tensor: Tensor): void;
+  /** Forgets data that a backend has freed. */
   removeDataId(dataId: DataId, backend: EngineBackend): void;
+  /** Reads values asynchronously. */
   read(dataId: DataId): Promise<unknown>;
+  /** Reads values. */
   readSync(dataId: DataId): unknown;
 }
 

@@ -245,18 +245,22 @@ export class ModTracker implements DispatchObserver, DispatchInterceptor {
     this.entries.clear();
   }
 
+  /** Makes errors of fake mode name the running module. */
   opened(): void {
     this.stopNaming = nameModulesBy(() => this.activeModule?.fqn);
   }
 
+  /** Stops naming modules in errors. */
   closed(): void {
     this.stopNaming();
   }
 
+  /** Records the current phase. */
   phaseChanged(phase: number): void {
     this.phase = phase;
   }
 
+  /** Leaves all modules at the end of a pass. */
   gradients(_call: GradientsCall, next: () => GradientsResult): GradientsResult {
     const { depth } = this.backward;
     this.passes.push(depth);
@@ -269,15 +273,18 @@ export class ModTracker implements DispatchObserver, DispatchInterceptor {
     }
   }
 
+  /** Leaves the modules that the backward pass is in. */
   gradientsDone(): void {
     this.backward.leaveTo(this.passes.at(-1) ?? 0);
   }
 
+  /** Records the module call of a tape node. */
   tapeNodeAdded(node: TapeNode): void {
     // Ops of a gradient function belong to the differentiated call, unless they run in a module call of their own.
     this.backward.note(node, this.innermost);
   }
 
+  /** Enters and leaves modules of the backward pass. */
   backwardNodeEntered(node: TapeNode, gradients: readonly (Tensor | undefined)[]): void {
     this.backward.reach(
       node,
@@ -285,10 +292,12 @@ export class ModTracker implements DispatchObserver, DispatchInterceptor {
     );
   }
 
+  /** Records the gradients of inputs of modules. */
   backwardNodeExited(_node: TapeNode, gradients: readonly InputGradient[]): void {
     this.backward.collect(gradients);
   }
 
+  /** Records the end of a step. */
   optimizerStepDone(): void {
     this.stepIsOver = true;
   }

@@ -9,6 +9,7 @@ export interface TrackedModule {
   readonly kind: string;
   /** True if no module is inside it. */
   readonly leaf: boolean;
+  /** The layer, if the module is one. */
   readonly layer: Layer | undefined;
 }
 

@@ -151,10 +151,12 @@ export class OpStopwatch implements DispatchObserver {
     return { trace: timed, hostMs: hostMsByWay[0], hostMsByWay };
   }
 
+  /** Starts the time of an op. */
   opStarting(): void {
     this.startedAt = performance.now();
   }
 
+  /** Ends the time of an op, after checking that it is the expected one. */
   opDone({ kernel, phase }: OpDone): void {
     const ms = performance.now() - this.startedAt;
     if (!this.isTiming || phase === Phase.outside) return;

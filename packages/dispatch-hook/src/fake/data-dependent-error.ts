@@ -9,6 +9,7 @@ import { runningModule } from "../module-namer.js";
  * fakeMode(() => tf.relu(x).dataSync()); // DataDependentError: … made by kernel Relu …
  */
 export class DataDependentError extends RematError {
+  /** Name of the class. */
   override readonly name: string = "DataDependentError";
   /** The kernel that needed the values, or that made the tensor. */
   readonly kernel: string;

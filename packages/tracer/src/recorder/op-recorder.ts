@@ -66,6 +66,7 @@ export const optimizerStepMark = "optimizerStep";
  * @internal
  */
 export class OpRecorder implements DispatchObserver, DispatchInterceptor {
+  /** Whether work outside of an asynchronous mode is recorded. */
   readonly seesOutside: boolean;
   /** Builds the trace. */
   protected readonly builder: TraceBuilder;
@@ -122,10 +123,12 @@ export class OpRecorder implements DispatchObserver, DispatchInterceptor {
     this.tensors.hold(storage);
   }
 
+  /** Adds a named mark to the trace. */
   mark(name: string): void {
     this.builder.mark(name);
   }
 
+  /** Records the inputs of an op. */
   opStarting(op: OpCall): void {
     // Unknown inputs existed before the op, so their allocation is recorded before the op's own.
     const { inputTensors } = op;
@@ -135,6 +138,7 @@ export class OpRecorder implements DispatchObserver, DispatchInterceptor {
     if (this.sourceLine !== undefined) this.line = this.lineOf(op);
   }
 
+  /** Records an op. */
   opDone(op: OpDone): void {
     const { outputs, phase } = op;
     const inputRows = this.inputRows;
@@ -160,18 +164,22 @@ export class OpRecorder implements DispatchObserver, DispatchInterceptor {
     if (op.accumulatesFrom !== undefined) this.accumulated(op);
   }
 
+  /** Records an allocation. */
   storageAllocated(storage: Storage, origin: StorageOrigin): void {
     this.tensors.storageRow(storage, this.freshCategory(origin));
   }
 
+  /** Records a free. */
   storageReleased(storage: Storage): void {
     this.tensors.free(storage);
   }
 
+  /** Records that data was evicted or restored. */
   storageResized(storage: Storage, bytes: number): void {
     this.tensors.resize(storage, bytes);
   }
 
+  /** Records a `customGrad`. */
   scopeEntered(scope: GradientScope): void {
     const parent = scope.parent === undefined ? -1 : this.scopeRows.get(scope.parent.sequence);
     const row = this.scope(scope.name, parent);
@@ -179,12 +187,14 @@ export class OpRecorder implements DispatchObserver, DispatchInterceptor {
     this.builder.enterScope(row, scope.name === ownGradient ? this.rowsOf(scope.inputs) : undefined);
   }
 
+  /** Records the outputs of a `customGrad`. */
   scopeExited(scope: GradientScope, outputs: readonly Tensor[] | undefined): void {
     const row = this.scopeRows.get(scope.sequence);
     if (row < 0) return;
     this.builder.exitScope(row, scope.name === ownGradient && outputs !== undefined ? this.rowsOf(outputs) : undefined);
   }
 
+  /** Records saved tensors. */
   tensorsSaved(saved: readonly SavedTensor[]): void {
     for (const { op, as, tensor, clone } of saved) {
       const row = op === undefined ? -1 : this.opRows.get(op.sequence);
@@ -198,10 +208,12 @@ export class OpRecorder implements DispatchObserver, DispatchInterceptor {
     }
   }
 
+  /** Records the current phase. */
   phaseChanged(phase: number): void {
     this.phase = phase;
   }
 
+  /** Marks the beginning and end of a pass. */
   gradients(_call: unknown, next: () => { value: Tensor; grads: Tensor[] }): { value: Tensor; grads: Tensor[] } {
     if (this.gradientsDepth === 0) this.builder.mark(gradientsStartMark);
     this.gradientsDepth++;
@@ -214,19 +226,23 @@ export class OpRecorder implements DispatchObserver, DispatchInterceptor {
     }
   }
 
+  /** Records the gradients of a node. */
   backwardNodeExited(_node: TapeNode, gradients: readonly InputGradient[]): void {
     for (const { input, gradient } of gradients)
       if (input !== undefined && isVariable(input) && !this.addends.has(gradient)) this.becomeGradient(gradient);
   }
 
+  /** Records the gradients of a pass. */
   gradientsDone(_xs: readonly Tensor[], grads: readonly (Tensor | undefined)[]): void {
     for (const grad of grads) if (grad != null) this.becomeGradient(grad);
   }
 
+  /** Sets the category of the variable's data. */
   variableAssigned(variable: Variable): void {
     this.tensors.know(variable, this.tensors.categoryOf(variable, this.phase));
   }
 
+  /** Marks the beginning and end of a weight update. */
   applyGradients({ isTfjs, ownsGradients }: UpdateCall, next: () => void): void {
     if (!isTfjs) return next();
     this.builder.mark(ownsGradients ? minimizeUpdateStartMark : updateStartMark);
@@ -237,6 +253,7 @@ export class OpRecorder implements DispatchObserver, DispatchInterceptor {
     }
   }
 
+  /** Marks the end of a step. */
   optimizerStepDone(): void {
     this.builder.mark(optimizerStepMark);
   }
@@ -284,6 +301,7 @@ export class OpRecorder implements DispatchObserver, DispatchInterceptor {
     return flags;
   }
 
+  /** Returns the trace indices of tensors. */
   protected rowsOf(tensors: readonly Tensor[]): number[] {
     return tensors.map((tensor) => this.tensors.row(tensor, this.phase));
   }

@@ -123,16 +123,19 @@ export class TraceRecorder extends OpRecorder {
     return this.callOfNodes.get(node.sequence);
   }
 
+  /** Records the inputs of an op, and opens module calls that it recomputes. */
   override opStarting(op: OpCall): void {
     if (op.repeats !== undefined) this.recomputed.reach(this.callOfRow(this.opRows.get(op.repeats)));
     super.opStarting(op);
   }
 
+  /** Records a `customGrad` with its module call. */
   override scopeEntered(scope: GradientScope): void {
     this.callOfScopes.set(scope.sequence, this.call);
     super.scopeEntered(scope);
   }
 
+  /** Records the module call of a tape node. */
   tapeNodeAdded(node: TapeNode): void {
     const { op, scope } = node;
     const row = op === undefined ? -1 : this.opRows.get(op.sequence);
@@ -141,6 +144,7 @@ export class TraceRecorder extends OpRecorder {
     this.callOfNodes.set(node.sequence, call);
   }
 
+  /** Records the beginning of a checkpointed block. */
   blockEntered(block: CheckpointedBlock): void {
     const row = this.scope(block.name, this.runningBlocks.at(-1) ?? -1, "replayed");
     this.blockRows.set(block, row);
@@ -148,6 +152,7 @@ export class TraceRecorder extends OpRecorder {
     this.builder.enterScope(row, this.rowsOf(block.inputs));
   }
 
+  /** Records the end of a checkpointed block. */
   blockExited(block: CheckpointedBlock, results: readonly Tensor[]): void {
     const row = this.blockRows.get(block);
     if (row === undefined) return;
@@ -155,18 +160,21 @@ export class TraceRecorder extends OpRecorder {
     this.builder.exitScope(row, this.rowsOf(results));
   }
 
+  /** Records the beginning of a recomputation. */
   recomputationStarting(ops: readonly number[], block?: CheckpointedBlock): void {
     const row = block && this.blockRows.get(block);
     if (row !== undefined) this.builder.enterScope(row);
     this.recomputed.start(ops.map((sequence) => this.callOfRow(this.opRows.get(sequence))));
   }
 
+  /** Records the end of a recomputation. */
   recomputationOver(block?: CheckpointedBlock): void {
     this.recomputed.end();
     const row = block && this.blockRows.get(block);
     if (row !== undefined) this.builder.exitScope(row);
   }
 
+  /** Index of the module call stack around an op. */
   protected override stackOf(op: OpDone): number {
     const call = this.callOf(op);
     // The row that the op is about to get.
@@ -175,6 +183,7 @@ export class TraceRecorder extends OpRecorder {
     return this.builder.stackOfCall(call);
   }
 
+  /** True outside of module calls. */
   protected override isOutsideCalls(): boolean {
     return this.call < 0;
   }
