@@ -64,7 +64,7 @@ export interface BudgetExecution {
    */
   readonly peakBytes: number;
   /**
-   * Peak memory in bytes while there was no budget yet, or a smaller one. This covers the passes that measure the
+   * Peak memory in bytes before there was a budget, or under a smaller one. This covers the passes that measure the
    * baseline for a budget in percent, and everything before them.
    */
   readonly measuredPeakBytes: number;

@@ -4,7 +4,7 @@ export class BudgetPeaks {
   heldBytes = 0;
   /** The most bytes alive at any moment of the finished passes. */
   mostBytes = 0;
-  /** The most bytes alive while there was no budget yet, or a smaller one. */
+  /** The most bytes alive before there was a budget, or under a smaller one. */
   measuredBytes = 0;
 
   /** Records that `bytes` are alive between two ops. */
@@ -17,7 +17,7 @@ export class BudgetPeaks {
     this.measuredBytes = Math.max(this.measuredBytes, bytes);
   }
 
-  /** Starts counting again, because there was no budget, or a smaller one, until now. */
+  /** Starts counting again after the first budget is set, or a larger one. */
   restart(): void {
     this.measure(this.mostBytes);
     this.heldBytes = this.mostBytes = 0;

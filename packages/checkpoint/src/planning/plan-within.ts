@@ -24,7 +24,7 @@ export interface PlannedPass {
   readonly addedBytes: number;
 }
 
-/** Why there is no plan. @internal */
+/** Explains why no plan was found. @internal */
 export interface UnplannedPass {
   /** The op that needs the most memory. Undefined if no plan was sought, or if one would recompute too much. */
   readonly op: string | undefined;

@@ -60,7 +60,7 @@ const optimizers: Readonly<Record<string, KnownOptimizer>> = {
 /** Options that change an update and that TensorFlow.js lacks. */
 const lacking = ["amsgrad", "clipnorm", "clipvalue", "global_clipnorm", "use_ema", "weight_decay"];
 
-/** Returns the TensorFlow.js optimizer for a Keras configuration. Undefined if there is none. */
+/** Returns the TensorFlow.js optimizer for a Keras configuration. Undefined if not found. */
 export function optimizerOf(written: unknown): FoundOptimizer | undefined {
   const inner = isObject(written) && isObject(written["config"]) ? written["config"] : {};
   const className = String(isObject(written) ? written["class_name"] : written).replace(/^.*>/, "");

@@ -12,7 +12,7 @@ export interface Compilation {
   readonly ofTfjs?: JsonObject;
 }
 
-/** Reads the training configuration among the fields of a file. Undefined if there is none. */
+/** Reads the training configuration among the fields of a file. Undefined if not found. */
 export function readCompilation(file: JsonObject): Compilation | undefined {
   for (const field of ["training_config", "compile_config", "trainingConfig"]) {
     const config = typeof file[field] === "string" ? parse(file[field]) : file[field];

@@ -287,12 +287,12 @@ export const olderNames: Readonly<Record<string, string>> = {
 /** The names of all supported functions: those of TensorFlow, and classes of `keras.ops`. */
 export const kerasFunctions: readonly string[] = [...Object.keys(ofTensorFlow), ...Object.keys(ofKerasOps)];
 
-/** Returns the operation of a TensorFlow function. Undefined if there is none. */
+/** Returns the operation of a TensorFlow function. Undefined if not found. */
 export function tensorFlowOperation(name: string): NamedOperation | undefined {
   return named(ownField(ofTensorFlow, name));
 }
 
-/** Returns the operation of a class of `keras.ops`. Undefined if there is none. */
+/** Returns the operation of a class of `keras.ops`. Undefined if not found. */
 export function kerasOperation(className: string): NamedOperation | undefined {
   return named(ownField(ofKerasOps, className));
 }
