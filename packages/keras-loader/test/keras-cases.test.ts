@@ -178,8 +178,10 @@ it("LAYERS.md says what each layer of Keras rests on", async () => {
   const table = [...head, ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
   const page = `# Layers of Keras
 
-What each layer of Keras' reference rests on: tfjs-layers' own class, one of this package's, or it is refused. All that are not refused are compared with Keras,
-outputs to 1e-5 and gradients to 1e-4. This page is written by the tests: \`pnpm vitest run --project keras-loader keras-cases -u\`.
+This page lists every layer of Keras' reference. A layer uses the class of tfjs-layers, or a class of this package ("ours"), or the loader rejects it ("refused") with the reason shown.
+If you load a layer that is not rejected, you can rely on its numbers: outputs are compared with Keras to 1e-5, and gradients to 1e-4.
+
+The tests write this page: \`pnpm vitest run --project keras-loader keras-cases -u\`.
 
 ${table}
 `;
