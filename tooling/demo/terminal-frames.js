@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Runs the real app in tmux on ResNet-50 and makes the pictures of docs/terminal from what is on its screen.
+// Runs the real app in tmux on ResNet-50 and makes the pictures of docs/how-to/terminal from what is on its screen.
 // Usage: pnpm demo:terminal (needs tmux)
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -10,7 +10,7 @@ import { screenToSvg } from "./src/screen-to-svg.js";
 
 const remat = fileURLToPath(new URL("../../apps/cli/dist/main.js", import.meta.url));
 const model = fileURLToPath(new URL("../../examples/keras/resnet50.model.json", import.meta.url));
-const pictures = fileURLToPath(new URL("../../docs/terminal/", import.meta.url));
+const pictures = fileURLToPath(new URL("../../docs/how-to/terminal/", import.meta.url));
 const size = { columns: 110, rows: 30 };
 
 /** What is pressed, and what is then to be on the screen. */
@@ -57,7 +57,7 @@ try {
     await until(shown);
     const screen = tmux("capture-pane", "-p", "-e", "-t", "t");
     writeFileSync(join(pictures, `${name}.svg`), screenToSvg(screen, { columns: size.columns, title }));
-    console.log(`docs/terminal/${name}.svg`);
+    console.log(`docs/how-to/terminal/${name}.svg`);
   }
   tmux("send-keys", "-t", "t", "q");
 } finally {

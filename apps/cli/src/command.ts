@@ -6,7 +6,7 @@ import { parseChoice, parseText } from "./usage-error.js";
 export type TypedOptions = Readonly<Record<string, unknown>>;
 
 /**
- * What the value of an option can reach. It decides what a configuration file that was found may set (`docs/security.md`): only `data` and files that are read as data.
+ * What the value of an option can reach. It decides what a configuration file that was found may set (`docs/project/security.md`): only `data` and files that are read as data.
  *
  * - `data`: a number, a name, a choice.
  * - `file`: a file that is read as data.

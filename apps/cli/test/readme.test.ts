@@ -9,7 +9,7 @@ const docs = fileURLToPath(new URL("docs/", root));
 /** The README and the pages behind it. */
 const pages = [
   fileURLToPath(new URL("README.md", root)),
-  ...readdirSync(docs)
+  ...readdirSync(docs, { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".md"))
     .map((name) => `${docs}${name}`),
 ];

@@ -77,10 +77,10 @@ function toldOf(lines: readonly string[]): readonly string[] {
   });
 }
 
-const pagePath = new URL("../../../docs/leaks.md", import.meta.url);
+const pagePath = new URL("../../../docs/how-to/leaks.md", import.meta.url);
 const table = /(?<=<!-- leaks: programs -->\n\n)[^]*?(?=\n\n<!-- \/leaks: programs -->)/;
 
-/** The table of docs/leaks: what `remat leaks` tells of each program that leaks. */
+/** The table of docs/how-to/leaks.md: what `remat leaks` tells of each program that leaks. */
 function tableOf(found: ReadonlyMap<string, Found>): string {
   const rows = leaking.flatMap((program) =>
     found.get(program)!.told.map((told, i) => {
@@ -130,7 +130,7 @@ describe("remat leaks", () => {
     else expect(verdict).toMatch(line);
   });
 
-  it("says of each what docs/leaks has in its table", () => {
+  it("says of each what the page has in its table", () => {
     const page = readFileSync(pagePath, "utf8");
     const wanted = tableOf(found);
     if (process.env["UPDATE_README"] === "1")
@@ -141,7 +141,7 @@ describe("remat leaks", () => {
     else expect(table.exec(page)?.[0]).toBe(wanted);
   });
 
-  it.each(["forgotten-dispose", "model-per-request", "replay-buffer"])("says of %s what docs/leaks shows", (name) => {
+  it.each(["forgotten-dispose", "model-per-request", "replay-buffer"])("says of %s what the page shows", (name) => {
     const page = readFileSync(pagePath, "utf8");
     const shown = page.replaceAll(/^ {4}(?:remat: | {7})?/gm, "");
     const program = join("leaking", `${name}.cjs`);

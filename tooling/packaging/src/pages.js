@@ -7,7 +7,7 @@ import { publishedPackages, root } from "./workspace.js";
  * A page with a program, or a package without one that has entry points and commands to be tried.
  *
  * @typedef {object} Page
- * @property {string} name `trace`, `docs-run`: also of the folder in which it is tried
+ * @property {string} name `trace`, `docs-how-to-browser`: also of the folder in which it is tried
  * @property {string} title for people
  * @property {string | undefined} program
  * @property {import("./page-program.js").WebPage | undefined} web what runs in a browser
@@ -33,12 +33,13 @@ export function pageOf(item) {
 }
 
 /**
- * All pages that can be tried: READMEs of packages, the README, the pages in `docs`. What the latter do not tell to install is what they import.
+ * All pages that can be tried: READMEs of packages, the README, the pages in `docs` and its folders. Pages that name no packages to install get those that they import.
  *
  * @returns {readonly Page[]}
  */
 export function allPages() {
-  const files = ["README.md", ...readdirSync(join(root, "docs")).map((file) => `docs/${file}`)];
+  const docs = readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" });
+  const files = ["README.md", ...docs.map((file) => `docs/${file}`)];
   const others = files
     .filter((file) => file.endsWith(".md"))
     .flatMap((file) => {
