@@ -86,7 +86,7 @@ async function open(browser, folder, before, lacks = []) {
     await Promise.race([page.waitForFunction(isChanged, undefined, { timeout: 60_000 }), failed]);
     const told = await page.locator("p").innerText();
     if (told === before) return problems;
-    const [, held, stock] = /^loss [\d.]+, (\d+) B of stock's (\d+) B$/.exec(told) ?? [];
+    const [, held, stock] = /^loss [\d.]+, (\d+) B instead of (\d+) B$/.exec(told) ?? [];
     if (!(Number(held) < Number(stock))) problems.push(`it says ${JSON.stringify(told)}`);
   } catch (error) {
     problems.push(error instanceof Error ? error.message : String(error));
