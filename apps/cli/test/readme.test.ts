@@ -44,6 +44,14 @@ describe("the README and the pages behind it", () => {
     expect(examples).toHaveLength(texts.join("").split("<!-- example:").length - 1);
   });
 
+  it("give figures first that the benchmarks have", () => {
+    const [, table] = /\n(\| model \|[^]*?)\n\n/.exec(texts[0]) ?? [];
+    const figures = table?.match(/\+?[\d.]+(?: [kMG]i?B| m?s\b|%)/g) ?? [];
+    expect(figures.length).toBeGreaterThan(8);
+    const benchmarks = readFileSync(`${docs}evidence/benchmarks.md`, "utf8").replaceAll(/ (?=%)/g, "");
+    expect(figures.filter((figure) => !benchmarks.includes(figure))).toEqual([]);
+  });
+
   it("link to what is there", () => {
     const broken = pages.flatMap((page, i) =>
       Array.from(texts[i].matchAll(/\]\((?!https?:)([^)#]+)/g), ([, link]) => `${dirname(page)}/${link}`).filter(

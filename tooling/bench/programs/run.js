@@ -66,5 +66,5 @@ const headers = "Program,Way,Weights,Step ms,First ms,Accounted MB,Resident MB,P
   ",",
 );
 console.log(formatTable(rows, { headers }));
-if (values.write) putTable("README.md", "bench:programs", programsTable(measured));
+if (values.write) putTable("docs/evidence/benchmarks.md", "bench:programs", programsTable(measured));
 if (different > 0) process.exitCode = 1;

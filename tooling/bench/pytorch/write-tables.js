@@ -1,4 +1,4 @@
-// The rows of `pnpm bench:pytorch` in the README of the PyTorch package, and some of them, of one budget and of the least that models can hold, in the README of the whole.
+// The rows of `pnpm bench:pytorch` in the README of the PyTorch package, and some of them, at one budget and at the lowest peak, in docs/evidence/benchmarks.md.
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
@@ -29,7 +29,7 @@ export function writeTables(table) {
     ...all.filter((row) => shownBudgets.includes(cellsOf(row)[1]) && !row.includes("none within it")),
   ];
   write(
-    pathOf("../../../README.md"),
+    pathOf("../../../docs/evidence/benchmarks.md"),
     shown.map(
       (row) =>
         `| ${cellsOf(row)

@@ -2,7 +2,7 @@
 // How much memory training takes: stock TensorFlow.js, early release and a plan within a bound, on the native CPU backend, bounds
 // beside what is measured. Exits with 1 where a bound is missed. Usage: pnpm bench:memory [--models resnet50,…] [--steps n] [--sets n]
 // [--plan-seconds n] [--rounds n] [--points n] [--skip models,hook,trade-off,batches,trainings] [--write] [--json]. `--write` puts the tables
-// that were measured into docs/how-to/reduce-memory.md, the rows of ResNet-50 into the README, and the drawing into docs.
+// that were measured into docs/evidence/benchmarks.md, and the drawing beside it.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -114,10 +114,7 @@ else {
 }
 if (options.write) {
   const root = fileURLToPath(new URL("../../../", import.meta.url));
-  const put = (page, mark, text) => putTable(page, "bench:memory", text, mark);
-  for (const { mark, table } of measured) put("docs/how-to/reduce-memory.md", mark, table);
-  const ofResNet = results.filter(({ model }) => model.key.startsWith("resnet50"));
-  if (ofResNet.length > 0) put("README.md", "ResNet-50", modelsTable(ofResNet));
+  for (const { mark, table } of measured) putTable("docs/evidence/benchmarks.md", "bench:memory", table, mark);
   if (curves.length > 0) writeFileSync(join(root, "docs/evidence/memory-against-time.svg"), drawTradeOff(curves));
 }
 if (verdicts.some(({ isMet }) => !isMet)) process.exitCode = 1;
