@@ -6,7 +6,10 @@ export interface AtenTensor {
   readonly tensor: number;
 }
 
-/** An argument as the op's schema has it: dtypes, devices and layouts are strings without a prefix (`float32`, `cuda:0`). */
+/**
+ * An argument as the op's schema defines it. Dtypes, devices and layouts are strings without a prefix (`float32`,
+ * `cuda:0`).
+ */
 export type AtenValue =
   | null
   | boolean
@@ -16,23 +19,24 @@ export type AtenValue =
   | readonly AtenValue[]
   | { readonly [name: string]: AtenValue };
 
-/** What an ATen op was called with, and what it returned. */
+/** The arguments and the result of one call of an ATen op. */
 export interface AtenArguments {
-  /** Positional arguments, as passed: arguments left to their defaults at the end are missing. */
+  /** Positional arguments as passed. Trailing arguments left at their defaults are missing. */
   readonly args: readonly AtenValue[];
   /** Keyword arguments, as passed. */
   readonly kwargs: Readonly<Record<string, AtenValue>>;
-  /** The result: a tensor, a list with tensors and nulls in it, or null. */
+  /** The result: a tensor, a list that may contain tensors and nulls, or null. */
   readonly out: AtenValue;
 }
 
 /**
- * Returns the arguments and the result of an op of a PyTorch trace, in the structure that its ATen schema gives them.
+ * Returns the arguments and the result of an op of a PyTorch trace, in the structure of its ATen schema.
  *
- * In the trace they are the op's attributes `{args, kwargs?, out?}`, in which `"%3"` stands for a tensor: input 3 of the op in `args` and `kwargs`,
- * output 3 in `out`. An op's inputs are in the order of its arguments, positional before keyword ones, nested lists in place, a tensor
- * passed twice twice; outputs likewise. A string that begins with `%` or `\\` in itself has a `\\` before it, and numbers that are not finite are
- * `"\\inf"`, `"\\-inf"` and `"\\nan"`. `out` is left out where it is one tensor.
+ * The trace stores them as the op's attributes `{args, kwargs?, out?}`. There, `"%3"` stands for a tensor: input 3 of
+ * the op in `args` and `kwargs`, output 3 in `out`. Inputs are numbered in the order of the arguments: positional
+ * before keyword arguments, nested lists in place, and a tensor passed twice appears twice. Outputs are numbered in the
+ * same way. A `\\` is put before a string that itself begins with `%` or `\\`. Non-finite numbers are `"\\inf"`,
+ * `"\\-inf"` and `"\\nan"`. `out` is left out if it is a single tensor.
  *
  * @example
  * const { args, kwargs } = atenArguments(trace, op); // aten.addmm.default
@@ -49,8 +53,8 @@ export function atenArguments(trace: Trace, op: OpIndex): AtenArguments {
 }
 
 /**
- * Returns the other direction: attributes for `TraceBuilder.op`, with the inputs and outputs that go with them.
- * @see atenArguments
+ * Encodes the call of an ATen op: returns the attributes for `TraceBuilder.op`, and the inputs and outputs that go with
+ * them. This is the inverse of {@link atenArguments}.
  */
 export function encodeAtenArguments(call: AtenArguments): {
   readonly attributes: Readonly<Record<string, unknown>>;

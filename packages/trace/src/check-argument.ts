@@ -1,10 +1,12 @@
 import { RematError } from "./remat-error.js";
 
 /**
- * Refuses what a public function was called with.
+ * Checks an argument of a public function.
  *
- * @param name as the caller knows it: `memoryOf's option 'limit'`
- * @param expected ends with an example, which is the next step
+ * @param isRight whether the argument is valid
+ * @param name the argument's name as the caller knows it: `memoryOf's option 'limit'`
+ * @param found the value that was passed
+ * @param expected a description of valid values that ends with an example, so that the reader knows what to do next
  * @throws RematError `ARGUMENT`
  * @example
  * checkArgument(typeof step === "function", "record's step", step, "a function that takes one, such as () => model.trainOnBatch(x, y)");
@@ -13,11 +15,11 @@ export function checkArgument(isRight: boolean, name: string, found: unknown, ex
   if (!isRight) throw new RematError("ARGUMENT", `${name}: expected ${expected}; found ${describeValue(found)}.`);
 }
 
-/** By option: whether its value is right, and what is expected. */
+/** For each option: a check of its value, and a description of valid values. */
 export type OptionChecks = Readonly<Record<string, readonly [isRight: (value: unknown) => boolean, expected: string]>>;
 
 /**
- * Refuses an argument of options that is no object, and options in it that are not as expected; those that are left out are right.
+ * Checks that an options argument is an object and that each option in it is valid. Omitted options are valid.
  *
  * @throws RematError `ARGUMENT`
  */
@@ -31,7 +33,7 @@ export function checkCallOptions(call: string, options: unknown, checks: OptionC
 }
 
 /**
- * Refuses options of names that a call does not know, as {@link checkCallOptions} refuses values: a name that is spelled wrong would be as if it were left out.
+ * Checks that a call knows all options it was given. Otherwise a misspelled option would be ignored silently.
  *
  * @throws RematError `ARGUMENT`
  */
@@ -42,35 +44,35 @@ export function checkOptionNames(call: string, options: object, known: readonly 
   throw new RematError("ARGUMENT", `${call}'s options: expected none but ${names}; found ${describeValue(unknown)}.`);
 }
 
-/** Tells whether a value is a whole number from `least` up. */
+/** Returns a check whether a value is a whole number of at least `least`. */
 export const isWholeFrom =
   (least: number) =>
   (value: unknown): boolean =>
     Number.isSafeInteger(value) && (value as number) >= least;
 
-/** Tells whether a value is a time in milliseconds. */
+/** Returns whether a value is a time in milliseconds: finite and not negative. */
 export const isTimeMs = (value: unknown): boolean =>
   typeof value === "number" && value >= 0 && value < Number.POSITIVE_INFINITY;
 
-/** Tells whether a value is a text. */
+/** Returns whether a value is a string. */
 export const isText = (value: unknown): boolean => typeof value === "string";
-/** Tells whether a value is true or false. */
+/** Returns whether a value is a boolean. */
 export const isFlag = (value: unknown): boolean => typeof value === "boolean";
 
-/** Tells whether a value is an object, not a list. */
+/** Returns whether a value is an object and not an array. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Tells whether a value is an object that is written as one: none of a class, such as a tensor or a promise. */
+/** Returns whether a value is a plain object, and not an instance of a class such as a tensor or a promise. */
 export function isPlainObject(value: unknown): value is Record<string, unknown> {
   if (!isRecord(value)) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
-  // An object of another realm has another `Object.prototype`, which has no prototype either.
+  // An object of another realm has another `Object.prototype`, whose own prototype is null as well.
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
-/** Returns a value for an error message: whatever it is, since JavaScript passes anything. */
+/** Describes any JavaScript value for an error message. */
 export function describeValue(value: unknown): string {
   switch (typeof value) {
     case "string":
@@ -89,14 +91,14 @@ export function describeValue(value: unknown): string {
   }
 }
 
-/** Of a list or a plain object, if it is short. */
+/** The JSON of a list or a plain object, if it is short. */
 function jsonOf(value: object): string | undefined {
   if (classOf(value) !== "" && !Array.isArray(value)) return undefined;
   try {
     const text = JSON.stringify(value) as string | undefined;
     return text !== undefined && text.length <= 40 ? text : undefined;
   } catch {
-    // It may hold itself, or what JSON has not.
+    // The value may be circular, or contain something that JSON cannot represent.
     return undefined;
   }
 }

@@ -11,7 +11,7 @@ export function checkIndex(field: string, index: number, count: number): void {
     );
 }
 
-/** As {@link checkIndex}; -1 is none. @internal */
+/** Checks an index like {@link checkIndex}, but also allows -1 for none. @internal */
 export function checkOptionalIndex(field: string, index: number, count: number): void {
   if (index !== -1) checkIndex(field, index, count);
 }
@@ -21,13 +21,13 @@ export function checkIndices(field: string, indices: ArrayLike<number>, count: n
   for (let i = 0; i < indices.length; i++) checkIndex(field, indices[i], count);
 }
 
-/** A number of bytes, milliseconds or operations. @internal */
+/** Checks a number of bytes, milliseconds or operations. @internal */
 export function checkAmount(field: string, amount: number, unit: string): void {
   if (!(amount >= 0 && amount < Number.POSITIVE_INFINITY))
     throw new TraceFieldError(field, `expected a number of ${unit}, found ${amount}`);
 }
 
-/** As {@link checkAmount}; NaN is not known. @internal */
+/** Checks an amount like {@link checkAmount}, but also allows NaN for unknown. @internal */
 export function checkKnownAmount(field: string, amount: number, unit: string): void {
   if (!Number.isNaN(amount)) checkAmount(field, amount, unit);
 }

@@ -3,7 +3,8 @@ import { PlanFieldError } from "./plan-fields.js";
 import { formatPlanOp } from "./plan-op.js";
 
 /**
- * Checks that every op runs before it is recomputed, that what is freed or offloaded has been made, and that what is reloaded has been offloaded and is not there.
+ * Checks that a plan can be followed: every op runs before it is recomputed, a value is made before it is freed or
+ * offloaded, and a value is reloaded only if it was offloaded and is not on the device.
  *
  * @throws PlanFieldError
  * @internal
@@ -33,7 +34,7 @@ export function checkPlanSteps({ ops, steps, origin }: Plan): void {
     throw new PlanFieldError("steps", "every op to run", `no run of op ${missing} (${formatPlanOp(ops[missing])})`);
 }
 
-/** Where offloaded values are: in host memory, and on the device, too, or not. */
+/** Tracks which offloaded values are on the device at the moment. All of them are in host memory. */
 class MovedValues {
   private readonly isOnDevice = new Map<string, { isThere: boolean }>();
   private readonly ofOp = new Map<number, { isThere: boolean }[]>();

@@ -2,8 +2,9 @@ import type { Trace } from "./trace.js";
 import { Phase } from "./vocabulary.js";
 
 /**
- * Returns how many ops of a trace are kernel calls that an executor replayed, since what they had made was evicted: of blocks that were checkpointed by hand,
- * or after a plan. What a gradient function computes anew is none, nor what another framework than TensorFlow.js runs anew: those are ops like any other.
+ * Counts the ops of a trace that are kernel calls replayed by an executor because their results had been evicted. They
+ * belong to manually checkpointed blocks, or follow a plan. Ops that a gradient function recomputes do not count, and
+ * neither do ops that another framework than TensorFlow.js runs again: those are ordinary ops.
  */
 export function countReplayedOps({ header, ops }: Trace): number {
   if (header.framework !== "tfjs") return 0;

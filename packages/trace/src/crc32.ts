@@ -1,6 +1,9 @@
 let table: Int32Array | undefined;
 
-/** Returns the CRC-32 that gzip and zip have (RFC 1952, section 8), of `bytes` after those whose checksum is `checksum`. @internal */
+/**
+ * Returns the CRC-32 of gzip and zip (RFC 1952, section 8) for `bytes`, continuing from `checksum`, the checksum of the
+ * bytes before them. @internal
+ */
 export function crc32(bytes: Uint8Array, checksum = 0): number {
   table ??= makeTable();
   let c = ~checksum;

@@ -1,35 +1,43 @@
-/** How devices of a kind are joined where a model is sharded over them. */
+/** The network that connects devices of one kind when a model is sharded over them. */
 export interface DeviceNetwork {
-  /** How many devices a node has. */
+  /** Devices per node. */
   readonly perNode: number;
-  /** What one device sends to others of its node in a second, in GB/s (1e9 bytes), while it receives as much. */
+  /** Bandwidth from one device to others in its node, in GB/s (1e9 bytes per second), while it receives as much. */
   readonly nodeGBps: number;
-  /** The same to devices of other nodes. */
+  /** Bandwidth from one device to devices in other nodes, in GB/s. */
   readonly betweenGBps: number;
-  /** What a message takes besides, from one device to the next, in microseconds. */
+  /** Added latency of a message from one device to the next, in microseconds. */
   readonly latencyUs: number;
 }
 
-/** What the roofline cost model and the allocator model need to know about a device. */
+/** The properties of a device that the roofline cost model and the allocator model use. */
 export interface DeviceSpec {
-  /** Short name, as given on the command line (`a100`). */
+  /** Short name, as used on the command line (`a100`). */
   readonly name: string;
-  /** Peak dense throughput in TFLOP/s by dtype; a dtype that is missing is priced as `float32`. */
+  /** Peak dense throughput in TFLOP/s by dtype. A missing dtype is estimated as `float32`. */
   readonly tflops: Readonly<Record<string, number>>;
   /** Memory bandwidth in GB/s (1e9 bytes). */
   readonly memoryGBps: number;
-  /** Memory of the device in bytes, where that is known. */
+  /** Memory of the device in bytes, if known. */
   readonly memoryBytes?: number;
-  /** What the link between the device and host memory moves in a second, each way, in GB/s (1e9 bytes); none where the device's memory is the host's. */
+  /**
+   * Bandwidth of the link between device and host memory in each direction, in GB/s. Left out if the device uses host
+   * memory.
+   */
   readonly linkGBps?: number;
-  /** How several of them are joined, where that is known. */
+  /** How several of these devices are connected, if known. */
   readonly network?: DeviceNetwork;
-  /** Allocations are rounded up to a multiple of this many bytes: 512 for PyTorch's CUDA caching allocator, 1 elsewhere. */
+  /**
+   * Allocations are rounded up to a multiple of this many bytes: 512 for PyTorch's CUDA caching allocator, 1 elsewhere.
+   */
   readonly allocationUnitBytes: number;
-  /** What one costs in an hour, in whatever money, where somebody says so. */
+  /** Price of one device per hour, in any currency, if given. */
   readonly pricePerHour?: number;
-  /** Of a CPU: whether TensorFlow computes there by oneDNN, which lays out no patches of convolutions; left out: nobody says. */
+  /**
+   * For a CPU: whether TensorFlow uses oneDNN, which does not materialize the patches of convolutions. Left out if
+   * unknown.
+   */
   readonly oneDnn?: boolean;
-  /** Where the numbers come from. */
+  /** Source of the numbers. */
   readonly source?: string;
 }

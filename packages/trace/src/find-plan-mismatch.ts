@@ -4,21 +4,22 @@ import type { Plan } from "./plan.js";
 import { formatPlanOp, isPlanNode, type PlanOp } from "./plan-op.js";
 import type { FasterGradients, Trace } from "./trace.js";
 
-/** Where a run first is not as planned. */
+/** The first difference between a run and a plan. */
 export interface PlanMismatch {
   /** Index of the op. */
   readonly op: number;
-  /** That op in the plan; undefined where the plan has no more ops. */
+  /** The planned op, or undefined if the plan has no more ops. */
   readonly planned: PlanOp | undefined;
-  /** That op of the run, an `Occurrence` if the run is a trace; undefined where there are no more. */
+  /** The op of the run, which is an `Occurrence` if the run is a trace; undefined if the run has no more ops. */
   readonly found: OpSignature | undefined;
-  /** Where the two have not the same gradients in place of tfjs's own: those of the plan and of the run; undefined for tfjs's. */
+  /** The gradients of the plan and of the run, if they differ; undefined stands for TensorFlow.js's own gradients. */
   readonly gradients?: { readonly planned: FasterGradients | undefined; readonly found: FasterGradients | undefined };
 }
 
 /**
- * Finds where a plan first does not fit a trace; undefined where it fits. Modules may be numbered otherwise, each always alike, as those are that a library names in the order in which a process
- * makes them.
+ * Finds the first op where a plan does not match a trace. Returns undefined if it matches. Modules may be numbered
+ * differently, as long as each planned name always corresponds to the same name in the trace. Libraries number layers
+ * in the order in which a process creates them.
  *
  * @example
  * const mismatch = findPlanMismatch(plan, trace);
@@ -40,12 +41,12 @@ export function findPlanMismatch(plan: Plan, trace: Trace): PlanMismatch | undef
   return undefined;
 }
 
-/** What modules of a plan are called in a trace. */
+/** Maps module names of a plan to the names in a trace. */
 class Renaming {
   private readonly found = new Map<string, string>();
   private readonly planned = new Map<string, string>();
 
-  /** Returns a planned op as it is called where it is found to be `other`. */
+  /** Returns a planned op under the module name of `other`, if that name can correspond to its own. */
   of(planned: Occurrence, other: Occurrence): Occurrence {
     const [from, to] = [planned.module, other.module];
     if (from === undefined || to === undefined) return planned;
@@ -67,7 +68,7 @@ function otherGradients(
 }
 
 /**
- * Tells a mismatch as part of a sentence.
+ * Describes a mismatch as part of a sentence.
  *
  * @example
  * describePlanMismatch(mismatch); // "op 3 is planned as net.a[0] forward Relu 0: float32[8], found net.a[0] forward Tanh 0: float32[8]"

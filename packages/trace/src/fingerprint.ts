@@ -1,9 +1,9 @@
 import { isPlanNode, type PlanOp } from "./plan-op.js";
 import type { TensorType } from "./tensor-type.js";
 
-/** Returns a hash of lines, 16 hexadecimal digits: the same lines give the same, others almost surely another. */
+/** Returns a hash of lines as 16 hexadecimal digits. */
 export function fingerprintOf(lines: Iterable<string>): string {
-  // Two lanes of multiply and xor (cyrb53's), 32 bits each.
+  // Two 32-bit lanes of multiply and xor, as in cyrb53.
   let a = 0xdeadbeef;
   let b = 0x41c6ce57;
   for (const line of lines) {
@@ -18,11 +18,11 @@ export function fingerprintOf(lines: Iterable<string>): string {
   return [a, b].map((lane) => (lane >>> 0).toString(16).padStart(8, "0")).join("");
 }
 
-/** No code unit has this value, so no line holds what ends one. */
+/** No code unit has this value, so it cannot occur inside a line. */
 const lineEnd = 0x10000;
 
 /**
- * Returns the fingerprint of a plan's subject, of its ops in order: a plan fits what has the same.
+ * Returns the fingerprint of the ops of a plan, in order. A plan fits a trace with the same fingerprint.
  *
  * @example
  * fingerprintOfOps(opOccurrences(trace)) === plan.subject.fingerprint;
@@ -31,7 +31,7 @@ export function fingerprintOfOps(ops: Iterable<PlanOp>): string {
   return fingerprintOf(fieldsOf(ops));
 }
 
-/** Every field as a line of its own, lists with their length in front. */
+/** Yields every field as a line of its own. Lists are preceded by their length. */
 function* fieldsOf(ops: Iterable<PlanOp>): Generator<string, void, undefined> {
   const shapes = new Map<TensorType, string>();
   for (const op of ops) {

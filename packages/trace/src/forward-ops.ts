@@ -3,8 +3,9 @@ import type { Trace } from "./trace.js";
 import { EventKind, FsdpHook, Phase } from "./vocabulary.js";
 
 /**
- * Returns the forward ops of each module call, in the order in which they ran: those that run again if the call is recomputed. FSDP all-gathers the weights of a
- * module before `forward` begins. These ops are in the call, but a second run of `forward` does not repeat them, so they are left out.
+ * Returns the forward ops of each module call in the order in which they ran. These are the ops that run again if the
+ * call is recomputed. FSDP all-gathers the weights of a module before `forward` begins. A second run of `forward` does
+ * not repeat those ops, so they are left out although they belong to the call.
  *
  * @example
  * forwardOpsByCall(trace)[call].map((op) => trace.opName(op)); // ["aten.t.default", "aten.addmm.default"]

@@ -1,18 +1,22 @@
 import { type OpIndex, type StorageIndex, storageIndex, type TensorIndex, tensorIndex } from "./index-types.js";
 import { row, type Trace } from "./trace.js";
 
-/** Which of an op's outputs, and which of the storages allocated just before it, its own record can define. @internal */
+/** The outputs of an op, and the storages allocated just before it, that the op's own record can define. @internal */
 export interface FreshOutputs {
-  /** Outputs from this tensor on are defined in the op's record; earlier ones are known by then. */
+  /** Outputs from this tensor on are defined in the op's record. Earlier tensors are defined before it. */
   readonly firstTensor: TensorIndex;
   /** Storages from this one on are allocated in the op's record. */
   readonly firstStorage: StorageIndex;
 }
 
 /**
- * What the record of `op` can define in place, so that the usual op (allocate, compute) is one line. That needs the reader, which goes through the
- * outputs in order, to meet new tensors and new storages in the order of their ids, and nothing defined before the op to be a view of a storage that
- * the op's record allocates. `nextTensor`: the first tensor not written yet. Storages `runStart … runEnd - 1` were allocated just before.
+ * Finds the tensors and storages that the record of `op` can define in place, so that a typical op (allocate, compute)
+ * takes one line. The reader goes through the outputs in order, so it must meet new tensors and new storages in the
+ * order of their ids. Also, nothing defined before the op may be a view of a storage that the op's record allocates.
+ *
+ * @param nextTensor the first tensor that has not been written yet
+ * @param runStart the first storage allocated just before the op
+ * @param runEnd one past the last of these storages
  * @internal
  */
 export function findFreshOutputs(

@@ -3,7 +3,10 @@ import type { Rows } from "./trace.js";
 type TypedArray = Float64Array | Int32Array | Uint16Array | Uint8Array;
 type Constructor<T> = new (length: number) => T;
 
-/** A typed array that grows by doubling; `values.length` is capacity, `length` is what has been pushed. @internal */
+/**
+ * A typed array that grows by doubling. `values.length` is the capacity, `length` the number of pushed values.
+ * @internal
+ */
 export class GrowableColumn<T extends TypedArray> {
   values: T;
   length = 0;
@@ -23,7 +26,7 @@ export class GrowableColumn<T extends TypedArray> {
     this.values[this.length++] = value;
   }
 
-  /** What has been pushed so far, without a copy. */
+  /** Returns the pushed values without a copy. */
   view(): T {
     return this.values.subarray(0, this.length) as T;
   }

@@ -14,7 +14,7 @@ import type {
 
 type TypedArray = Float64Array | Int32Array | Uint16Array | Uint8Array;
 
-/** Columns of a group in `Trace`, while they grow. */
+/** The columns of a group in `Trace` while they grow. */
 type Growing<T> = {
   readonly [K in keyof T]: T[K] extends Rows<infer A>
     ? GrowableRows<A>
@@ -35,7 +35,7 @@ export interface GrowingColumns {
   readonly events: Growing<Omit<EventColumns, "count">>;
 }
 
-// A column of indices is an `Int32Array`; only its type tells what they are of.
+// A column of indices is an `Int32Array` at run time. Only its type says what the indices refer to.
 const Indices = Int32Array as unknown as new (length: number) => IndexColumn<never>;
 const indices = <I extends number>(): GrowableColumn<IndexColumn<I>> => new GrowableColumn<IndexColumn<I>>(Indices);
 /** Empty rows of indices. @internal */
@@ -107,7 +107,7 @@ export function newColumns(): GrowingColumns {
   };
 }
 
-/** What the columns of `group` hold so far, without a copy. @internal */
+/** Returns the current contents of the columns of `group` without a copy. @internal */
 export function viewColumns<T extends Readonly<Record<string, { view(): unknown }>>>(
   group: T,
 ): { [K in keyof T]: ReturnType<T[K]["view"]> } {

@@ -2,28 +2,32 @@ import { type FlateError, FlateErrorCode, Gunzip } from "fflate";
 import { crc32 } from "./crc32.js";
 
 const trailerBytes = 8;
-/** What a chunk decompresses to, up to a thousand times its size, is in memory at once. */
+/**
+ * Size of the compressed pieces. The decompressed data of a piece, up to a thousand times as large, is in memory at
+ * once.
+ */
 const mostChunkBytes = 1 << 14;
 
-/** Whether a file that begins with `bytes` is gzipped. @internal */
+/** Returns whether a file that begins with `bytes` is gzipped. @internal */
 export function isGzip(bytes: Uint8Array): boolean {
   return bytes[0] === 0x1f && (bytes.length < 2 || bytes[1] === 0x8b);
 }
 
-/** Whether compressed data is all there, ends early, or is not what was once written. @internal */
+/** Whether compressed data is complete, ends early, or differs from the original. @internal */
 export type GzipState = "whole" | "brokenOff" | "damaged";
 
 /**
- * Decompresses the gzip data in `chunks` as far as it goes and hands the bytes on, as long as `take` says that it wants more; in a whole file the checksum is checked. The platform's own
- * `DecompressionStream` is faster, but throws away what it has when the data breaks off.
+ * Decompresses the gzip data in `chunks` as far as possible and passes the bytes to `take`, until `take` returns false.
+ * The checksum of a complete file is checked. The platform's own `DecompressionStream` is faster, but discards its
+ * output if the data breaks off.
  *
- * @throws what `take` throws, and an error of fflate's where the data cannot be decompressed
+ * @throws the errors of `take`, and an error of fflate if the data cannot be decompressed
  * @internal
  */
 export function gunzip(chunks: readonly Uint8Array[], take: (bytes: Uint8Array) => boolean): GzipState {
   const { checksum, length, members, wantsMore } = inflate(chunks, take);
   if (!wantsMore) return "whole";
-  // Nothing may have come of a header alone; and the checksums of earlier members are inside the data.
+  // A header alone may produce no data, and the checksums of earlier members are inside the data.
   if (length === 0 || members > 1) return "brokenOff";
   const found = lastBytes(chunks, trailerBytes);
   const expected = new DataView(new ArrayBuffer(trailerBytes));
@@ -66,8 +70,9 @@ function lastBytes(chunks: readonly Uint8Array[], count: number): Uint8Array {
 }
 
 /**
- * Whether the compressed data ends where a trailer of full length begins. It does if whatever stands in the trailer's place and after it changes
- * nothing in the data, and is taken for another file's header. (A code that is cut off goes on differently in zeros and in ones.)
+ * * Returns whether the compressed data ends where a complete trailer begins. This is so if the bytes after the data do
+ * not change the data and are read as another file's header. (A code that is cut off would continue differently with
+ * zeros and with ones.)
  */
 function endsBeforeTrailer(chunks: readonly Uint8Array[], checksum: number, length: number): boolean {
   const data: Uint8Array[] = [];

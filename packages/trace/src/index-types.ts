@@ -1,15 +1,18 @@
-/** Makes indices of different things different types. Exists only in types. */
+/** Makes the indices of different things distinct types. Exists only at compile time. */
 declare const indexOf: unique symbol;
 
-/** An op of a trace, by its place in execution order. Like all indices it can be used as a number, but the index of anything else cannot be used as it. */
+/**
+ * The index of an op in a trace, in execution order. Any index can be used as a number, but not as the index of
+ * something else.
+ */
 export type OpIndex = number & { readonly [indexOf]?: "op" };
-/** A storage of a trace, by its place in order of allocation. */
+/** The index of a storage in a trace, in order of allocation. */
 export type StorageIndex = number & { readonly [indexOf]?: "storage" };
-/** A tensor of a trace. */
+/** The index of a tensor in a trace. */
 export type TensorIndex = number & { readonly [indexOf]?: "tensor" };
-/** A call of a module, by its place in the order in which calls began. */
+/** The index of a module call in a trace, in the order in which calls began. */
 export type CallIndex = number & { readonly [indexOf]?: "call" };
-/** A module of a trace. */
+/** The index of a module in a trace. */
 export type ModuleIndex = number & { readonly [indexOf]?: "module" };
 
 /** A column whose values are of type `I`: an `Int32Array` at run time. */
@@ -21,14 +24,19 @@ export interface IndexColumn<I extends number> extends Int32Array {
   values(): ArrayIterator<I>;
 }
 
-/** Returns a column of `length` zeros, or of `fill`; -1 means none. */
+/**
+ * Returns a column filled with `fill`, by default with zeros. -1 means none.
+ *
+ * @param length number of values
+ */
 export function newIndexColumn<I extends number>(length: number, fill = 0): IndexColumn<I> {
   const column = new Int32Array(length) as IndexColumn<I>;
   return fill === 0 ? column : (column.fill(fill) as IndexColumn<I>);
 }
 
 /**
- * Returns a number as the index of an op: for where a loop begins, for sums, for what a file or an event says. Indices that come from a trace are typed already.
+ * Returns a number as the index of an op: for the start of a loop, for sums, and for numbers from a file or an event.
+ * Indices that come from a trace have this type already.
  *
  * @example
  * for (let op = opIndex(0); op < trace.ops.count; op++) console.log(trace.opName(op));

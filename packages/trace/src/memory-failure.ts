@@ -1,28 +1,33 @@
 import { excerpt, TraceFieldError } from "./trace-field-error.js";
 
 /**
- * What had no memory left: `kernel`, the allocator of a backend's kernels; `array`, that of JavaScript's typed arrays; `wasm`, WebAssembly's memory; `heap`,
- * V8's heap, at its limit; `system`, the system, which ended the process.
+ * The kinds of memory that can run out:
+ *
+ * - `kernel`: the allocator of a backend's kernels
+ * - `array`: the allocator of JavaScript's typed arrays
+ * - `wasm`: WebAssembly's memory
+ * - `heap`: V8's heap reached its limit
+ * - `system`: the operating system ended the process
  */
 export const failureCauses = ["kernel", "array", "wasm", "heap", "system"] as const;
-/** The name of what had no memory left. */
+/** The kind of memory that ran out. */
 export type FailureCause = (typeof failureCauses)[number];
 
-/** How a recorded run ended for lack of memory, in the midst of a step. What ran then is no op of the trace. */
+/** How a recorded run ran out of memory in the middle of a step. The op that failed is not an op of the trace. */
 export interface MemoryFailure {
   readonly cause: FailureCause;
-  /** What was said, in one line. */
+  /** The error message, in one line. */
   readonly message?: string;
-  /** The most that was asked for at once, where that is known. */
+  /** The size of the largest single request, in bytes, if known. */
   readonly askedBytes?: number;
-  /** The kernel that ran, and the user's source line, as `file:line:column`. */
+  /** The kernel that was running, and the user's source line as `file:line:column`. */
   readonly op?: string;
   readonly line?: string;
-  /** How many steps had ended before. */
+  /** The number of steps completed before. */
   readonly stepsBefore?: number;
-  /** By how much what was held at their ends grew with each, 0 where it did not; left out: they are too few to say. */
+  /** Growth of the memory in use per step, in bytes; 0 if it did not grow. Left out if there were too few steps. */
   readonly bytesPerStep?: number;
-  /** The program as it was started. */
+  /** The command line of the program. */
   readonly program?: readonly string[];
 }
 
@@ -36,7 +41,7 @@ const kinds = {
 } as const satisfies Partial<Record<keyof MemoryFailure, "string" | "number">>;
 
 /**
- * Checks what a header says under `failure`.
+ * Checks the `failure` field of a header.
  *
  * @throws TraceFieldError
  * @internal

@@ -1,4 +1,7 @@
-/** Bytes alive at one moment on one device, by category and in total. The categories depend on who took the snapshot. */
+/**
+ * Live bytes on one device at one moment, in total and by category. The categories depend on the tool that took the
+ * snapshot.
+ */
 export interface MemorySnapshot {
   readonly device: string;
   readonly totalBytes: number;

@@ -1,8 +1,8 @@
 /**
- * Returns those of `names` that somebody who wrote `name` is likeliest to have meant: by how many characters have to be inserted, left out, replaced or swapped with
- * the next, and, of those that are equally near, in the order given.
+ * Returns those of `names` that are closest to `name`, for "did you mean" messages. The distance is the number of
+ * characters to insert, remove, replace or swap with the next one. Names at equal distance keep the given order.
  *
- * @param most how many at most
+ * @param most the largest number of names to return
  * @example
  * nearestNames("layer.0", ["embed", "layers.0", "layers.1"], 1); // ["layers.0"]
  */
@@ -15,7 +15,7 @@ export function nearestNames(name: string, names: readonly string[], most = 3): 
     .map(({ candidate }) => candidate);
 }
 
-/** Optimal string alignment. */
+/** The optimal string alignment distance. */
 function editDistance(a: string, b: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, j) => j);

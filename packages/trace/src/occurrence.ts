@@ -1,27 +1,29 @@
 import type { TensorType } from "./tensor-type.js";
 import type { PhaseName } from "./vocabulary.js";
 
-/** What can be told of an op as it runs, wherever it stands. */
+/** The properties of an op that are known as it runs, independent of its position. */
 export interface OpSignature {
   readonly phase: PhaseName;
-  /** tfjs kernel name, or `aten.addmm.default`. */
+  /** The name of a TensorFlow.js kernel, or of an ATen op such as `aten.addmm.default`. */
   readonly kernel: string;
   readonly outputs: readonly TensorType[];
 }
 
-/** An op as it is found again in another run of the same model (rule T9): its signature, and where it stands. */
+/**
+ * Identifies an op so that it can be found in another run of the same model (rule T9): its signature and its position.
+ */
 export interface Occurrence extends OpSignature {
-  /** Fully qualified name of the innermost module; undefined outside every module. */
+  /** Fully qualified name of the innermost module, or undefined outside of every module. */
   readonly module: string | undefined;
-  /** How many calls of that module came before; 0 outside. */
+  /** How many calls of that module came before; 0 outside of modules. */
   readonly call: number;
-  /** How many ops of this kernel came before in that call and phase. */
+  /** How many ops of this kernel came before in the same call and phase. */
   readonly ordinal: number;
 }
 
 /**
- * Writes an occurrence, or the signature of an op, for a person to read. Names that could be mistaken for something else are quoted as in JSON, so
- * that what differs reads differently; nothing parses this text.
+ * Formats an occurrence, or the signature of an op, for people. Ambiguous names are quoted as in JSON, so that
+ * different ops read differently. Nothing parses this text.
  *
  * @example
  * formatOccurrence(opOccurrences(trace)[7]); // "layers.0.attention[0] forward BatchMatMul 1: float32[8,12,1024,64]"
@@ -33,7 +35,7 @@ export function formatOccurrence(op: Occurrence | OpSignature): string {
   return `${where} ${op.phase} ${quoteName(op.kernel)} ${op.ordinal}:${made}`;
 }
 
-/** Tells whether two occurrences are the same, field by field. */
+/** Returns whether two occurrences are equal in all fields. */
 export function isSameOccurrence(a: Occurrence, b: Occurrence): boolean {
   return (
     a.module === b.module &&
@@ -45,7 +47,10 @@ export function isSameOccurrence(a: Occurrence, b: Occurrence): boolean {
   );
 }
 
-/** Tells whether outputs have the same dtypes and shapes; makes no text, since executors ask this for every op of every step. */
+/**
+ * * Returns whether two lists of outputs have the same dtypes and shapes. It creates no strings, since executors call
+ * it for every op of every step.
+ */
 export function haveSameTypes(a: readonly TensorType[], b: readonly TensorType[]): boolean {
   if (a === b) return true;
   if (a.length !== b.length) return false;
@@ -62,7 +67,7 @@ function isPlaced(op: Occurrence | OpSignature): op is Occurrence {
   return "ordinal" in op;
 }
 
-/** What reads as one word, and as nothing else: no space, bracket, quote or invisible character. */
+/** Names that read as one word and cannot be mistaken: without spaces, brackets, quotes or invisible characters. */
 const plainName = /^[^\s"[\]\p{C}]+$/u;
 
 function quoteName(name: string): string {

@@ -3,7 +3,7 @@ import { OpFlag, type OpFlagName } from "./vocabulary.js";
 const names = Object.keys(OpFlag) as OpFlagName[];
 const lists: OpFlagName[][] = [];
 
-/** Names of the bits set in an op's `flags`. */
+/** Returns the names of the bits that are set in an op's `flags`. */
 export function opFlagNames(flags: number): readonly OpFlagName[] {
   return (lists[flags] ??= names.filter((name) => flags & OpFlag[name]));
 }

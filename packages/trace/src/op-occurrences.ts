@@ -5,8 +5,8 @@ import { row, type Trace } from "./trace.js";
 import { phaseNames } from "./vocabulary.js";
 
 /**
- * Returns the occurrence of each op of a trace (rule T9): the innermost module call, the phase, the kernel, how many of these came before in that
- * call, and what the outputs look like.
+ * Returns the occurrence of each op of a trace (rule T9): the innermost module call, the phase, the kernel, how many
+ * ops of that kernel came before in the call, and the types of the outputs.
  *
  * @example
  * opOccurrences(trace)[7].kernel; // "BatchMatMul"
@@ -35,7 +35,10 @@ export function opOccurrences(trace: Trace): Occurrence[] {
   });
 }
 
-/** By call, a number from 1 on that calls with the same name and number share: modules of one name are one place. */
+/**
+ * For each call, a number from 1 on that calls with the same module name and call number share. Modules of the same
+ * name count as one.
+ */
 function placesOfCalls({ calls, modules }: Trace): Int32Array {
   const places = new Map<string, number>();
   return Int32Array.from({ length: calls.count }, (_, call) => {
@@ -46,7 +49,7 @@ function placesOfCalls({ calls, modules }: Trace): Int32Array {
   });
 }
 
-/** The type of a tensor, one object for all of the same dtype and shape. */
+/** Returns the type of a tensor. Tensors of the same dtype and shape share one object. */
 function tensorTypes(trace: Trace): (tensor: TensorIndex) => TensorType {
   const { tensors } = trace;
   const types = new Map<string, TensorType>();

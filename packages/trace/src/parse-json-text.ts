@@ -1,10 +1,14 @@
-/** Levels of lists and objects within each other that are read. Real files have fewer than a hundred; code that follows a value by calling itself fails at some thousands. */
+/**
+ * The deepest nesting of lists and objects that is read. Real files have fewer than a hundred levels, and recursive
+ * code fails at some thousands.
+ */
 export const mostLevels = 1000;
 
 /**
- * Parses JSON as files hold it, also with the byte order mark that editors on Windows write.
+ * Parses the JSON text of a file. Accepts the byte order mark that editors on Windows write.
  *
- * @throws SyntaxError that says where the text stops being JSON, "at line 3, column 5", or that its lists and objects are nested more than 1,000 levels deep
+ * @throws SyntaxError that says where the text stops being JSON, "at line 3, column 5", or that lists and objects are
+ * nested more than 1,000 levels deep
  */
 export function parseJsonText(text: string): unknown {
   if (isTooDeep(text)) throw new SyntaxError(`its lists and objects are nested more than ${mostLevels} levels deep`);
@@ -17,12 +21,11 @@ export function parseJsonText(text: string): unknown {
 }
 
 /**
- * Tells whether lists and objects of a JSON text are nested more than {@link mostLevels} deep. A text in which a bracket is missing or one too many is for the
- * parser to reject.
- * @internal
+ * * Returns whether lists and objects of a JSON text are nested more than {@link mostLevels} deep. Unbalanced brackets
+ * are left to the parser. @internal
  */
 export function isTooDeep(text: string): boolean {
-  // Each level has two characters.
+  // Each level takes at least two characters.
   if (text.length <= 2 * mostLevels) return false;
   let level = 0;
   for (let at = 0; at < text.length; at++) {
@@ -40,14 +43,14 @@ export function isTooDeep(text: string): boolean {
 
 const [quote, backslash, openBracket, closeBracket, openBrace, closeBrace] = [0x22, 0x5c, 0x5b, 0x5d, 0x7b, 0x7d];
 
-/** Returns where the string that begins at `from` ends. */
+/** Returns the end of the string that begins at `from`. */
 function endOfString(text: string, from: number): number {
   let at = from + 1;
   while (at < text.length && text.charCodeAt(at) !== quote) at += text.charCodeAt(at) === backslash ? 2 : 1;
   return at;
 }
 
-/** Engines say where they stopped by a position in the text, or by the line and column. */
+/** Returns the place of a syntax error. Engines report it as a position in the text, or as a line and a column. */
 function whereOf(text: string, message: string): string {
   if (text.trim() === "") return "it is empty";
   const [, lineSaid, columnSaid] = /line (\d{1,15}) column (\d{1,15})/.exec(message) ?? [];

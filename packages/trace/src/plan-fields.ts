@@ -1,6 +1,6 @@
 import { excerpt } from "./trace-field-error.js";
 
-/** Says which field of a plan's file is not as it should be; {@link readList} puts in front of it where it stands. @internal */
+/** Reports an invalid field of a plan file. {@link readList} adds the position of the item in its list. @internal */
 export class PlanFieldError extends Error {
   readonly field: string;
   readonly expected: string;
@@ -16,7 +16,10 @@ export class PlanFieldError extends Error {
   }
 }
 
-/** Reads every item of a list; items name their fields by what follows the item's own name, so that names are made only for what is wrong. @internal */
+/**
+ * Reads every item of a list. Field names in errors are relative to the item, so that full names are built only for an
+ * error. @internal
+ */
 export function readList<Item>(field: string, value: unknown, read: (item: unknown) => Item): Item[] {
   if (!Array.isArray(value)) throw new PlanFieldError(field, "a list", value);
   const items: Item[] = [];
@@ -29,7 +32,7 @@ export function readList<Item>(field: string, value: unknown, read: (item: unkno
   return items;
 }
 
-/** Reads the fields of `names` that are there. @internal */
+/** Reads the fields of `names` that are present. @internal */
 export function readOptional<Name extends string, Value>(
   at: string,
   from: Record<string, unknown>,

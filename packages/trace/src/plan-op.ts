@@ -1,26 +1,30 @@
 import { formatOccurrence, type Occurrence } from "./occurrence.js";
 
-/** A node of a graph file as a plan names it. */
+/** A node of a graph file, as a plan identifies it. */
 export interface PlanNode {
   readonly name: string;
-  /** The nodes that make what it reads, by index. */
+  /** Indices of the nodes whose results it reads. */
   readonly inputs: readonly number[];
-  /** Of each of its outputs, in bytes. */
+  /** Size of each of its outputs, in bytes. */
   readonly outputBytes: readonly number[];
-  /** In the unit of the graph file. */
+  /** The cost, in the unit of the graph file. */
   readonly cost: number;
 }
 
-/** What a plan runs: an op of a trace, or a node of a graph. All ops of a plan are of one kind, which its subject tells. */
+/**
+ * An op in a plan: an op of a trace, or a node of a graph. All ops of a plan are of the same kind, given by its
+ * subject.
+ */
 export type PlanOp = Occurrence | PlanNode;
 
-/** Tells a node of a graph from an op of a trace. */
+/** Returns whether an op of a plan is a node of a graph, and not an op of a trace. */
 export function isPlanNode(op: PlanOp): op is PlanNode {
   return "outputBytes" in op;
 }
 
 /**
- * Writes an op of a plan for a person to read: an occurrence as {@link formatOccurrence} does, or a node by its name and what it makes.
+ * Formats an op of a plan for people: an occurrence like {@link formatOccurrence}, a node with its name and its
+ * outputs.
  *
  * @example
  * plan.steps.map(({ op }) => formatPlanOp(plan.ops[op]));

@@ -1,4 +1,4 @@
-/** What this package uses of the platform's `DecompressionStream`; browsers and Node have it. */
+/** The part of the platform's `DecompressionStream` that this package uses. Browsers and Node provide it. */
 interface ByteTransform {
   readonly writable: { getWriter(): { write(bytes: Uint8Array): Promise<void>; close(): Promise<void> } };
   readonly readable: {
@@ -10,11 +10,14 @@ interface ByteTransform {
 }
 
 /**
- * Decompresses gzip by the platform, several times faster than a library can, and hands the bytes on. `next` gives the compressed chunks.
+ * Decompresses gzip data with the platform's decompressor, several times faster than a library, and passes the bytes
+ * on.
  *
- * @param take says whether it wants more
- * @returns whether the stream was whole and sound, or `take` wanted no more of it; of an unsound one nobody knows how much has been handed on
- * @throws what `take` or the source throws
+ * @param next returns the next compressed chunk
+ * @param take returns whether it wants more bytes
+ * @returns `sound` if the stream was complete and valid, `enough` if `take` wanted no more, `unsound` if the stream was
+ * not valid; an unknown part of its data may have been passed on
+ * @throws the errors of `take` or of the source
  * @internal
  */
 export async function gunzipByPlatform(

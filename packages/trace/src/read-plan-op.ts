@@ -5,7 +5,10 @@ import type { PlanNode, PlanOp } from "./plan-op.js";
 import { parseTensorType, type TensorType } from "./tensor-type.js";
 import { type PhaseName, phaseNames } from "./vocabulary.js";
 
-/** Returns what reads an item of a plan's `ops`; outputs of one dtype and shape share their type. @internal */
+/**
+ * Returns a reader for the items of a plan's `ops`. Outputs of the same dtype and shape share one type object.
+ * @internal
+ */
 export function planOpReader(kind: PlanSubject["kind"]): (item: unknown) => PlanOp {
   if (kind === "graph") return readNode;
   const types = new Map<unknown, TensorType>();
@@ -44,7 +47,7 @@ function readNode(item: unknown): PlanNode {
   };
 }
 
-/** How many came before; left out of files where none did. */
+/** Reads a count of preceding items. Files leave it out if it is 0. */
 function readCount(field: string, value: unknown): number {
   return value === undefined ? 0 : readIndex(field, value, Number.MAX_SAFE_INTEGER);
 }

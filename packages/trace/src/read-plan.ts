@@ -10,9 +10,10 @@ import { excerpt } from "./trace-field-error.js";
 import { isFasterGradients } from "./trace-header.js";
 
 /**
- * Reads a plan from its JSON, as text or parsed, and checks that every op runs before it is recomputed, and that what is freed has been made.
+ * Reads a plan from its JSON, as text or as a parsed object. Checks that every op runs before it is recomputed and that
+ * every freed value was made before.
  *
- * @throws RematError `PLAN_FORMAT` for another format or version, `PLAN_CORRUPT` naming the field that is not as it should be.
+ * @throws RematError `PLAN_FORMAT` for another format or version; `PLAN_CORRUPT` with the name of the invalid field
  * @example
  * const plan = readPlan(await fs.readFile("plan.json", "utf8"));
  */

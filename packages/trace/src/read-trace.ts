@@ -5,27 +5,31 @@ import { RematError } from "./remat-error.js";
 import type { Trace } from "./trace.js";
 import { TraceDecoder } from "./trace-decoder.js";
 
-/** A file: its bytes, or its text if it is not gzipped; or its bytes in pieces, as Node's and browsers' streams give them. */
+/**
+ * The contents of a file: its bytes; its text, if it is not gzipped; or its bytes in pieces, as streams of Node and
+ * browsers provide them.
+ */
 export type ByteSource = Uint8Array | string | AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
-/** How to read a trace. */
+/** Options for {@link readTrace}. */
 export interface ReadTraceOptions {
-  /** Named in errors. */
+  /** The name of the file, for errors. */
   readonly name?: string | undefined;
-  /** Called now and then with how many bytes have been read. */
+  /** Called from time to time with the number of bytes read so far. */
   readonly onProgress?: ((bytesRead: number) => void) | undefined;
   /**
-   * What to do with a file in which a record is wrong: refuse it, or keep what comes before, with `trace.truncated` saying where and what.
-   * Left out: `"refuse"`.
+   * How to handle a file with an invalid record: reject it, or keep the part before it and set `trace.truncated`. The
+   * default is `"refuse"`.
    */
   readonly damaged?: "refuse" | "keep" | undefined;
 }
 
 /**
- * Reads a trace file, gzipped or not, as a whole or as a stream. A file that ends early is read up to its last whole record, and `trace.truncated`
- * says where; a corrupt one is refused, or with `damaged: "keep"` read up to what is wrong.
+ * Reads a trace file, gzipped or not, as a whole or as a stream. If the file ends early, it is read up to its last
+ * complete record, and `trace.truncated` says where. A corrupt file is rejected, or with `damaged: "keep"` read up to
+ * the invalid record.
  *
- * @throws RematError `TRACE_NOT_A_TRACE`, `TRACE_VERSION`, `TRACE_CORRUPT` (naming line and field), `ARGUMENT`
+ * @throws RematError `TRACE_NOT_A_TRACE`, `TRACE_VERSION`, `TRACE_CORRUPT` (with line and field), `ARGUMENT`
  * @example
  * const trace = await readTrace(fs.createReadStream("run.remat.jsonl.gz"), { name: "run.remat.jsonl.gz" });
  */
@@ -75,7 +79,7 @@ async function readChunks(
   let chunk = await next();
   while (chunk?.length === 0) chunk = await next();
   if (chunk !== undefined && isGzip(chunk)) {
-    // Kept, since data that breaks off has to be decompressed again, by slower means.
+    // The chunks are kept because incomplete data has to be decompressed again by the slower decompressor.
     const kept: Uint8Array[] = [];
     const keep = async (): Promise<Uint8Array | undefined> => {
       const compressed = chunk?.slice();
@@ -93,9 +97,9 @@ async function readChunks(
 }
 
 /**
- * Reads a trace as {@link readTrace} does, from a whole file that is in memory, at once.
+ * Reads a trace like {@link readTrace}, but synchronously, from a complete file in memory.
  *
- * @throws RematError as {@link readTrace}
+ * @throws RematError with the codes of {@link readTrace}
  */
 export function parseTrace(
   bytes: Uint8Array | string,

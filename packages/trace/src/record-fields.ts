@@ -1,9 +1,9 @@
 import { excerpt, TraceFieldError } from "./trace-field-error.js";
 
-/** A record of a trace file, as JSON gave it. @internal */
+/** A record of a trace file, parsed from JSON. @internal */
 export type TraceRecord = Readonly<Record<string, unknown>>;
 
-/** The number that `field` must be. @internal */
+/** Reads a number. @internal */
 export function number(r: TraceRecord, field: string): number {
   const value = r[field];
   if (typeof value !== "number") throw new TraceFieldError(field, `expected a number, found ${excerpt(value)}`);
@@ -45,17 +45,17 @@ export function integers(r: TraceRecord, field: string): readonly number[] {
   return values as readonly number[];
 }
 
-/** The number that `field` must be, as an index. `TraceBuilder` checks that there is such a thing. @internal */
+/** Reads a number as an index. `TraceBuilder` checks that the item exists. @internal */
 export function index<I extends number>(r: TraceRecord, field: string): I {
   return number(r, field) as I;
 }
 
-/** As {@link index}, for a list. @internal */
+/** Reads a list of indices like {@link index}. @internal */
 export function indices<I extends number>(r: TraceRecord, field: string): readonly I[] {
   return integers(r, field) as readonly I[];
 }
 
-/** The number for a name in `table`. @internal */
+/** Reads a name in `table` and returns its number. @internal */
 export function oneOf(r: TraceRecord, field: string, table: Readonly<Record<string, number>>): number {
   const value = r[field];
   if (typeof value !== "string" || !Object.hasOwn(table, value))
@@ -63,7 +63,7 @@ export function oneOf(r: TraceRecord, field: string, table: Readonly<Record<stri
   return table[value];
 }
 
-/** `value` must be the index that the next item of its kind gets. @internal */
+/** Checks that `value` is the index that the next item of its kind gets. @internal */
 export function expectNext(field: string, value: unknown, expected: number): void {
   if (value !== expected)
     throw new TraceFieldError(field, `expected ${expected}, the next of its kind, found ${excerpt(value)}`);

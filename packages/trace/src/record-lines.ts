@@ -1,15 +1,21 @@
 import { isTooDeep, mostLevels } from "./parse-json-text.js";
 
-/** Bytes are parsed in blocks of at least this many: one call of JSON.parse for many lines is several times faster than one for each. */
+/**
+ * Bytes are parsed in blocks of at least this size. One call of JSON.parse for many lines is several times faster than
+ * one call per line.
+ */
 const blockBytes = 1 << 18;
 const newline = 0x0a;
-/** No record is as long as this: a line that is would be read into memory as a whole, and some kilobytes of gzip data hold gigabytes of one. */
+/**
+ * Longest allowed line, longer than any real record. A line is read into memory as a whole, and some kilobytes of gzip
+ * data can contain gigabytes of one line.
+ */
 export const mostLineBytes: number = 1 << 26;
 
-/** A line that is no JSON in UTF-8, or longer than any record. @internal */
+/** A line that is not JSON in UTF-8, or longer than any record. @internal */
 export class LineError extends Error {
   readonly line: number;
-  /** The line itself, where it is text. */
+  /** The line itself, if it could be decoded. */
   readonly text: string | undefined;
 
   constructor(line: number, what: "not UTF-8" | "not JSON" | "too long" | "too deep", text?: string) {
@@ -26,15 +32,15 @@ export class LineError extends Error {
 }
 
 /**
- * Cuts bytes into lines and hands on the JSON value of each. Bytes are decoded by whole lines, so a chunk may end within a character.
- * @internal
+ * Splits bytes into lines and passes on the JSON value of each. Bytes are decoded by whole lines, so a chunk may end
+ * inside a character. @internal
  */
 export class RecordLines {
-  /** Lines that have been handed on. */
+  /** Number of lines passed on. */
   line = 0;
   private readonly utf8 = new TextDecoder("utf-8", { fatal: true });
   private readonly take: (record: unknown, line: number) => void;
-  /** What has been pushed and not handed on; a copy, since the caller may use its buffer again. */
+  /** Bytes that were pushed and not passed on yet. They are a copy, since the caller may reuse its buffer. */
   private buffer = new Uint8Array(2 * blockBytes);
   private bufferBytes = 0;
   private lastNewline = -1;
@@ -58,7 +64,10 @@ export class RecordLines {
     if (this.bufferBytes > mostLineBytes) throw new LineError(this.line + 1, "too long");
   }
 
-  /** Hands on the rest. Whether the last line was whole; a last line without its line end is whole if it parses. */
+  /**
+   * Passes on the rest. Returns whether the last line was complete. A last line without a line end is complete if it
+   * parses.
+   */
   end(): boolean {
     this.takeLines();
     const rest = this.buffer.subarray(0, this.bufferBytes);
@@ -89,7 +98,7 @@ export class RecordLines {
     this.lastNewline = -1;
   }
 
-  /** Undefined unless every line is one record. */
+  /** Parses all lines at once. Returns undefined unless every line is one record. */
   private parseTogether(lines: Uint8Array): readonly unknown[] | undefined {
     try {
       const text = this.utf8.decode(lines);
@@ -97,7 +106,7 @@ export class RecordLines {
       let start = 0;
       for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) {
         if (text[at - 1] !== "}" || text[at + 1] !== "{") return undefined;
-        // Most lines are too short to be cut out for this.
+        // Most lines are too short to be nested this deeply, and cutting them out would take time.
         if (at - start > 2 * mostLevels && isTooDeep(text.slice(start, at))) return undefined;
         start = at + 1;
         count++;

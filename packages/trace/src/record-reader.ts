@@ -18,11 +18,11 @@ import type { OpRecord, TraceBuilder } from "./trace-builder.js";
 import { excerpt, TraceFieldError } from "./trace-field-error.js";
 import { Category, FsdpHook, OpFlag, Phase, RuntimeSource, SavedAs } from "./vocabulary.js";
 
-/** Takes the records of a trace file in, one by one, and gives the trace that they tell. @internal */
+/** Builds a trace from the records of a trace file, one by one. @internal */
 export class RecordReader {
-  /** Whether the end record has come. */
+  /** Whether the end record has been read. */
   ended = false;
-  /** By dtype, the records of the step as it was recorded in others; told by the end record. */
+  /** Records of the same step recorded in other dtypes, by dtype. They are part of the end record. */
   readonly recordedIn: Map<string, readonly unknown[]> = new Map();
   private readonly b: TraceBuilder;
   private readonly types = new Map<string, TensorType>();
@@ -31,7 +31,11 @@ export class RecordReader {
     this.b = builder;
   }
 
-  /** @throws TraceFieldError naming the field that is wrong */
+  /**
+   * Adds a record.
+   *
+   * @throws TraceFieldError with the name of the invalid field
+   */
   apply(r: TraceRecord): void {
     if (this.ended) throw new TraceFieldError("t", "found a record after the end record");
     const { b } = this;
@@ -136,7 +140,10 @@ export class RecordReader {
     b.op(record);
   }
 
-  /** A new tensor among the outputs stands there as an object, with its storage's bytes and category where the op allocates that, too. */
+  /**
+   * Reads the outputs of an op. A new tensor among them is an object, which includes the bytes and category of its
+   * storage if the op allocates that as well.
+   */
   private outputs(r: TraceRecord): readonly TensorIndex[] {
     const items = list(r, "out");
     for (let i = 0; i < items.length; i++) {

@@ -1,8 +1,8 @@
-/** Under which a class of errors says what it is, to all copies of the packages in a process. */
+/** The property with the kind of an error class, shared by all copies of the packages in a process. */
 const kind: symbol = Symbol.for("remat.error");
 
 /**
- * Makes a class of errors known by kind, so that `instanceof` holds for an error that another copy of its package made.
+ * Gives a class of errors a kind, so that `instanceof` also recognizes errors from another copy of its package.
  *
  * @example
  * class BudgetError extends RematError { static { setErrorKind(this, "BudgetError"); } }
@@ -12,14 +12,15 @@ export function setErrorKind(errorClass: object, name: string): void {
 }
 
 /**
- * What every remat package throws on bad input. The message says what happened, what was found against what was expected, and the
- * next step; `code` is stable and meant for programs. `instanceof` tells by kind, so it holds for an error that another copy of the package made.
+ * The error that every remat package throws on bad input. The message says what happened, what was found and what was
+ * expected, and the next step. `code` is stable and meant for programs. `instanceof` compares kinds, so it also works
+ * for errors from another copy of the package.
  *
  * @example
  * try { readTrace(bytes); } catch (error) { if (error instanceof RematError && error.code === "TRACE_CORRUPT") … }
  */
 export class RematError extends Error {
-  /** That of its class: `BudgetError`. */
+  /** The kind of its class: `BudgetError`. */
   override readonly name: string;
   readonly code: string;
 
@@ -35,7 +36,7 @@ export class RematError extends Error {
 
   static override [Symbol.hasInstance](value: unknown): boolean {
     const wanted = kindOf(this);
-    // A class without a kind is known in its own copy only.
+    // A class without a kind is recognized only within its own copy of the package.
     if (wanted === undefined) return Function.prototype[Symbol.hasInstance].call(this, value);
     if (!(value instanceof Error)) return false;
     for (let object: object | null = value; object !== null; object = Object.getPrototypeOf(object) as object | null)
@@ -44,7 +45,7 @@ export class RematError extends Error {
   }
 }
 
-/** Its own; that of the class above it is another. */
+/** Returns the class's own kind. An inherited kind belongs to the parent class. */
 function kindOf(errorClass: unknown): unknown {
   return typeof errorClass === "function" ? Object.getOwnPropertyDescriptor(errorClass, kind)?.value : undefined;
 }

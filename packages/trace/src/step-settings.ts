@@ -1,19 +1,19 @@
-/** How a training step of a model is taken, as far as what it runs depends on that: enough to take the same step again. */
+/** The settings of a training step that determine which ops it runs, enough to run the same step again. */
 export interface StepSettings {
-  /** Of a model module that has several: `full` or `tiny`. */
+  /** The size, `full` or `tiny`, of a model module that has several. */
   readonly size: string;
-  /** Samples in a batch; left out: the model's own number. */
+  /** Samples per batch. Left out if it is the model's own batch size. */
   readonly batch?: number;
-  /** The loss that was asked for by name; left out: the model's own, or what its outputs suggest. */
+  /** Name of the loss that was requested. Left out if it is the model's own or one inferred from its outputs. */
   readonly loss?: string;
-  /** The file that the batch is from; left out: the model's own batch, or one that is made up. */
+  /** The file with the batch. Left out if the batch is the model's own or generated. */
   readonly data?: string;
-  /** What updates the weights, by name; `none`: gradients only. */
+  /** Name of the optimizer; `none` for gradients only. */
   readonly optimizer: string;
   /** How the layers of a flat model are grouped into modules. */
   readonly grouping: string;
-  /** Of random numbers in JavaScript: weights, data that is made up, dropout. */
+  /** Seed for random numbers in JavaScript: weights, generated data, dropout. */
   readonly seed: number;
-  /** Whether it is no training step but a call of `predict`: a forward pass alone. */
+  /** True for a call of `predict`, which is a forward pass without training. */
   readonly predict?: true;
 }

@@ -4,12 +4,15 @@ export interface TensorType {
   readonly shape: readonly number[];
 }
 
-/** Writes a tensor type as files of traces and plans have it: `float32[8,1024,768]`, `float32[]` for a scalar. @internal */
+/** Formats a tensor type as in trace and plan files: `float32[8,1024,768]`, or `float32[]` for a scalar. @internal */
 export function formatTensorType({ dtype, shape }: TensorType): string {
   return `${dtype}[${shape.join()}]`;
 }
 
-/** Reads what {@link formatTensorType} writes, whatever the dtype; undefined where `text` is no tensor type. @internal */
+/**
+ * Parses the format of {@link formatTensorType} with any dtype. Returns undefined if `text` is not a tensor type.
+ * @internal
+ */
 export function parseTensorType(text: string): TensorType | undefined {
   const open = text.lastIndexOf("[");
   if (open < 0 || !text.endsWith("]")) return undefined;

@@ -36,21 +36,24 @@ import {
   savedAsNames,
 } from "./vocabulary.js";
 
-/** What `TraceBuilder.op` is told of an op; what is left out is not known or does not apply. */
+/** The description of an op for `TraceBuilder.op`. Omitted fields are unknown or do not apply. */
 export interface OpRecord {
   readonly name: string;
   readonly phase?: number;
   readonly flags?: number;
-  /** From `TraceBuilder.stack` or `TraceBuilder.stackOfCall`; 0 is outside every module. */
+  /** From `TraceBuilder.stack` or `TraceBuilder.stackOfCall`; 0 stands for outside of every module. */
   readonly stack?: number;
   readonly scope?: number;
   readonly forwardOp?: OpIndex | -1;
   readonly forwardScope?: number;
   readonly inputs?: ArrayLike<TensorIndex>;
   readonly outputs?: ArrayLike<TensorIndex>;
-  /** Tensors whose storages it writes into, which were there before. Left out: the outputs of an op with the flag `inPlace`, none of any other. */
+  /**
+   * Tensors that existed before and whose storages the op writes into. By default the outputs for an op with the flag
+   * `inPlace`, and none for other ops.
+   */
   readonly writes?: ArrayLike<TensorIndex> | undefined;
-  /** Kept as JSON; must hold nothing that JSON cannot. */
+  /** Stored as JSON, so it must contain only values that JSON supports. */
   readonly attributes?: Readonly<Record<string, unknown>> | undefined;
   /** The user's source line, as `file:line:column`. */
   readonly line?: string | undefined;
@@ -63,12 +66,15 @@ export interface OpRecord {
   readonly bytesWritten?: number;
 }
 
-/** What `TraceBuilder.tensor` is told of a tensor: a view of one storage, or of several (complex numbers, wrapper subclasses). */
+/**
+ * The description of a tensor for `TraceBuilder.tensor`: a view of one storage, or of several (complex numbers, wrapper
+ * subclasses).
+ */
 export interface TensorRecord {
   readonly storage: StorageIndex | readonly StorageIndex[];
   readonly dtype: string;
   readonly shape: readonly number[];
-  /** Left out: contiguous. */
+  /** By default contiguous. */
   readonly strides?: readonly number[] | undefined;
 }
 
@@ -76,7 +82,7 @@ const none: readonly never[] = [];
 const allFlags = Object.values(OpFlag).reduce((all: number, flag) => all | flag, 0);
 
 /**
- * Writes a trace, one observation at a time and in the order in which they happen. Every method that makes something returns its index.
+ * Builds a trace from observations, in the order in which they happen. Methods that add an item return its index.
  *
  * @example
  * const b = new TraceBuilder({ framework: "tfjs", device: "cpu", mode: "real", allocationUnitBytes: 1 });
@@ -91,7 +97,7 @@ export class TraceBuilder {
   private readonly stringIds = new Map<string, number>();
   private readonly modules: Module[] = [];
   private readonly scopes: Scope[] = [];
-  /** Scopes that were entered, or left, at least once. */
+  /** Scopes that were entered or left at least once. */
   private readonly entered = new Set<number>();
   private readonly exited = new Set<number>();
   private readonly stackRows = indexRows<CallIndex>();
@@ -100,7 +106,7 @@ export class TraceBuilder {
   private readonly callsOfModule: number[] = [];
   private readonly columns = newColumns();
   private readonly moreStorages = new Map<TensorIndex, readonly StorageIndex[]>();
-  /** The highest op that a saved tensor is held for; -1 for none. @internal */
+  /** The highest op that a tensor is saved for; -1 for none. @internal */
   lastSavedOp = -1;
 
   constructor(header: TraceHeader) {
@@ -134,7 +140,7 @@ export class TraceBuilder {
     return this.columns.events.kind.length;
   }
 
-  /** Index of `text` in the trace's strings. */
+  /** Returns the index of `text` in the trace's strings, and adds it if it is new. */
   string(text: string): number {
     let id = this.stringIds.get(text);
     if (id === undefined) {
@@ -145,7 +151,7 @@ export class TraceBuilder {
     return id;
   }
 
-  /** A module, whose name must not be empty; its calls are made by {@link call}. */
+  /** Adds a module. Its name must not be empty. Use {@link call} for its calls. */
   module(module: Module): ModuleIndex {
     if (module.fqn === "") throw new TraceFieldError("fqn", "expected the name of a module, found an empty one");
     this.modules.push(module);
@@ -153,7 +159,7 @@ export class TraceBuilder {
     return moduleIndex(this.modules.length - 1);
   }
 
-  /** A call of `module` inside the call `parent` (-1: none). Enter and exit are events of their own. */
+  /** Adds a call of `module` inside the call `parent` (-1 for none). Entering and leaving it are separate events. */
   call(module: ModuleIndex, parent: CallIndex | -1, tensorInput: boolean): CallIndex {
     checkIndex("module", module, this.modules.length);
     checkOptionalIndex("parent", parent, this.callCount);
@@ -165,8 +171,8 @@ export class TraceBuilder {
   }
 
   /**
-   * What `module` owns: the tensors that are its parameters and buffers, those of the modules in it included. May be told at any time,
-   * and again when it has changed.
+   * Sets the tensors that `module` owns: its parameters and buffers, including those of its submodules. May be called
+   * at any time, and again after a change.
    */
   moduleWeights(module: ModuleIndex, parameters: ArrayLike<TensorIndex>, buffers: ArrayLike<TensorIndex> = none): void {
     checkIndex("module", module, this.modules.length);
@@ -177,7 +183,7 @@ export class TraceBuilder {
     this.columns.weights.buffers.push(buffers);
   }
 
-  /** Index of a list of active module calls, outermost first. Most ops need only `stackOfCall`. */
+  /** Returns the index of a list of active module calls, outermost first. For most ops, use `stackOfCall`. */
   stack(calls: ArrayLike<CallIndex>): number {
     const key = Array.prototype.join.call(calls, ",");
     let id = this.stackIds.get(key);
@@ -190,7 +196,7 @@ export class TraceBuilder {
     return id;
   }
 
-  /** The stack of `call` and the calls around it; 0 for -1. */
+  /** Returns the stack of `call` and its enclosing calls; 0 for -1. */
   stackOfCall(call: CallIndex | -1): number {
     if (call < 0) return 0;
     const known = this.stackByCall[call];
@@ -200,14 +206,16 @@ export class TraceBuilder {
     return (this.stackByCall[call] = this.stack(chain.reverse()));
   }
 
-  /** A composite with a gradient of its own, or a checkpointed region, inside the scope `parent` (-1: none). */
+  /**
+   * Adds a scope inside the scope `parent` (-1 for none): a composite with its own gradient, or a checkpointed region.
+   */
   scope(name: string, parent = -1, more: Pick<Scope, "checkpoint" | "line"> = {}): number {
     checkOptionalIndex("parent", parent, this.scopes.length);
     this.scopes.push({ name, parent, ...more });
     return this.scopes.length - 1;
   }
 
-  /** A new storage of `bytes` bytes as requested, live from here on. */
+  /** Records the allocation of a storage and returns its index. `bytes` is the requested size. */
   allocate(bytes: number, device: string = this.header.device, category: number = Category.other): StorageIndex {
     checkAmount("bytes", bytes, "bytes");
     checkIndex("category", category, categoryNames.length);
@@ -219,27 +227,27 @@ export class TraceBuilder {
     return storage;
   }
 
-  /** `storage` is freed here. */
+  /** Records that `storage` is freed. */
   free(storage: StorageIndex): void {
     checkIndex("storage", storage, this.storageCount);
     this.event(EventKind.free, storage);
   }
 
-  /** `storage` has `bytes` bytes from here on. */
+  /** Records that `storage` has `bytes` bytes from here on. */
   resize(storage: StorageIndex, bytes: number): void {
     checkIndex("storage", storage, this.storageCount);
     checkAmount("bytes", bytes, "bytes");
     this.event(EventKind.resize, storage, bytes);
   }
 
-  /** `storage` is for `category` (a {@link Category}) from here on. */
+  /** Records that `storage` has another category (a {@link Category}) from here on. */
   categorize(storage: StorageIndex, category: number): void {
     checkIndex("storage", storage, this.storageCount);
     checkIndex("category", category, categoryNames.length);
     this.event(EventKind.categorize, storage, category);
   }
 
-  /** A tensor; it has no event of its own. */
+  /** Adds a tensor. It has no event of its own. */
   tensor(tensor: TensorRecord): TensorIndex {
     const id = tensorIndex(this.tensorCount);
     let storage: StorageIndex;
@@ -263,19 +271,19 @@ export class TraceBuilder {
     return id;
   }
 
-  /** The storages of a tensor. */
+  /** Returns the storages of a tensor. */
   storagesOf(tensor: TensorIndex): readonly StorageIndex[] {
     checkIndex("tensor", tensor, this.tensorCount);
     return this.moreStorages.get(tensor) ?? [this.columns.tensors.storage.values[tensor]];
   }
 
-  /** The {@link Category} that a storage had when it was allocated. */
+  /** Returns the {@link Category} of a storage when it was allocated. */
   categoryOf(storage: StorageIndex): number {
     checkIndex("storage", storage, this.storageCount);
     return this.columns.storages.category.values[storage];
   }
 
-  /** An op that has run: its outputs' storages were allocated before. */
+  /** Records an op that has run. The storages of its outputs must have been allocated before. */
   op(op: OpRecord): OpIndex {
     const { ops } = this.columns;
     const inputs = op.inputs ?? none;
@@ -334,39 +342,53 @@ export class TraceBuilder {
     return index;
   }
 
-  /** `tensors`: the call's inputs (gradients of its outputs in the backward pass). */
+  /**
+   * Records that a module call begins. `tensors` are the inputs of the call, or in the backward pass the gradients of
+   * its outputs.
+   */
   enterModule(call: CallIndex, phase: number = Phase.forward, tensors: ArrayLike<TensorIndex> = none): void {
     this.moduleEvent(EventKind.enterModule, call, phase, tensors);
   }
 
-  /** `tensors`: the call's outputs (gradients of its inputs in the backward pass). */
+  /**
+   * Records that a module call ends. `tensors` are the outputs of the call, or in the backward pass the gradients of
+   * its inputs.
+   */
   exitModule(call: CallIndex, phase: number = Phase.forward, tensors: ArrayLike<TensorIndex> = none): void {
     this.moduleEvent(EventKind.exitModule, call, phase, tensors);
   }
 
-  /** FSDP's work around `call` starts or ends (`hook` is an {@link FsdpHook}). */
+  /** Records that FSDP's work around `call` starts or ends. `hook` is an {@link FsdpHook}. */
   fsdpHook(call: CallIndex, phase: number, hook: number): void {
     checkIndex("hook", hook, fsdpHookNames.length);
     this.moduleEvent(EventKind.fsdpHook, call, phase, none, hook);
   }
 
-  /** Ops from here on run in `scope`; of the first time it is kept that it was given `tensors`. */
+  /**
+   * Records that the following ops run in `scope`. At the first entry, `tensors` are stored as the tensors given to it.
+   */
   enterScope(scope: number, tensors?: ArrayLike<TensorIndex>): void {
     this.tellScope(scope, "given", tensors);
     this.event(EventKind.enterScope, scope);
   }
 
-  /** Ops from here on run outside `scope` again; of the first time it is kept that it returned `tensors`. */
+  /**
+   * Records that the following ops run outside of `scope` again. At the first exit, `tensors` are stored as the tensors
+   * it returned.
+   */
   exitScope(scope: number, tensors?: ArrayLike<TensorIndex>): void {
     this.tellScope(scope, "returned", tensors);
     this.event(EventKind.exitScope, scope);
   }
 
-  /** Autograd holds `storage` for the gradient of `op`: one that has run, the next one, or -1 where that is not known. */
+  /**
+   * Records that autograd saves `storage` for the gradient of `op`. That is an op that has run, the next one, or -1 if
+   * unknown.
+   */
   save(storage: StorageIndex, op: OpIndex | -1 = -1, as: number = SavedAs.other, tensor: TensorIndex | -1 = -1): void {
     checkIndex("storage", storage, this.storageCount);
     checkOptionalIndex("tensor", tensor, this.tensorCount);
-    // A kernel may save before it is done, so the op may be the next one.
+    // A kernel may save a tensor before it is done, so the op may be the next one.
     checkOptionalIndex("op", op, this.opCount + 1);
     checkIndex("as", as, savedAsNames.length);
     this.lastSavedOp = Math.max(this.lastSavedOp, op);
@@ -377,30 +399,30 @@ export class TraceBuilder {
     this.event(EventKind.save, this.columns.saves.op.length - 1);
   }
 
-  /** The backward pass asks for what was saved as `save`. */
+  /** Records that the backward pass reads the saved tensor `save`. */
   unpack(save: number): void {
     checkIndex("save", save, this.saveCount);
     this.event(EventKind.unpack, save);
   }
 
-  /** Autograd holds what was saved as `save` no longer. */
+  /** Records that autograd releases the saved tensor `save`. */
   unsave(save: number): void {
     checkIndex("save", save, this.saveCount);
     this.event(EventKind.unsave, save);
   }
 
-  /** From here on nothing holds `storage` but what autograd has saved. */
+  /** Records that from here on only autograd's saved tensors keep `storage` alive. */
   savedOnly(storage: StorageIndex): void {
     checkIndex("storage", storage, this.storageCount);
     this.event(EventKind.savedOnly, storage);
   }
 
-  /** A named moment, e.g. the end of a step. */
+  /** Records a named moment, such as the end of a step. */
   mark(name: string): void {
     this.event(EventKind.mark, this.string(name));
   }
 
-  /** The trace so far. Its columns are views: what is recorded later does not appear in it. */
+  /** Returns the trace so far. Its columns are views, in which later records do not appear. */
   build(truncated?: { line: number; reason: string }): Trace {
     const { calls, weights, ops, storages, tensors, moduleEvents, saves, events } = this.columns;
     return new Trace({
@@ -421,7 +443,7 @@ export class TraceBuilder {
     });
   }
 
-  /** What is kept is of the first time. */
+  /** Stores the tensors given to a scope or returned by it, the first time only. */
   private tellScope(scope: number, what: "given" | "returned", tensors: ArrayLike<TensorIndex> | undefined): void {
     checkIndex("scope", scope, this.scopes.length);
     const seen = what === "given" ? this.entered : this.exited;

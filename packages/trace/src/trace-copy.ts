@@ -2,31 +2,34 @@ import { callIndex, type IndexColumn, newIndexColumn, type OpIndex, type TensorI
 import { row, type Trace } from "./trace.js";
 import { TraceBuilder } from "./trace-builder.js";
 
-/** What a copied op has otherwise than its source. */
+/** The properties in which a copied op differs from its source. */
 export interface CopiedOp {
   readonly inputs: readonly TensorIndex[];
   readonly outputs: readonly TensorIndex[];
-  /** Left out: as in the source. */
+  /** By default the phase of the source. */
   readonly phase?: number;
-  /** Left out: as in the source. */
+  /** By default the stack of the source. */
   readonly stack?: number;
-  /** Whether its tensors take other bytes than in the source, so that what it moves is not known. */
+  /** Whether its tensors have other sizes than in the source, so that the bytes it moves are unknown. */
   readonly isResized?: boolean;
-  /** Left out: none, as they tell of sizes and count the tensors of the source. */
+  /** By default none, because attributes of the source may contain sizes and refer to its tensors by number. */
   readonly attributes?: Readonly<Record<string, unknown>>;
 }
 
 /**
- * A trace that is written as another is read, for what a run would have been under other circumstances: the same modules, calls, stacks and scopes by the same numbers;
- * storages, tensors and ops by new ones.
+ * Copies a trace with changes, to model the same run under other circumstances. Modules, calls, stacks and scopes keep
+ * their numbers. Storages, tensors and ops get new ones.
  */
 export class TraceCopy {
   readonly source: Trace;
   readonly builder: TraceBuilder;
-  /** By op of the source: the latest that stands for it. */
+  /** For each op of the source, the latest op that stands for it. */
   private readonly opFor: IndexColumn<OpIndex>;
 
-  /** @param notes what a reader should see of the copy, after the notes of the source */
+  /**
+   * @param source the trace to copy
+   * @param notes notes to add after those of the source
+   */
   constructor(source: Trace, notes: readonly string[]) {
     this.source = source;
     this.builder = new TraceBuilder({ ...source.header, notes: [...(source.header.notes ?? []), ...notes] });
@@ -39,7 +42,7 @@ export class TraceCopy {
     for (const scope of source.scopes) this.builder.scope(scope.name, scope.parent);
   }
 
-  /** Writes what stands for `op` of the source. */
+  /** Writes an op that stands for `op` of the source. */
   op(op: OpIndex, { inputs, outputs, phase, stack, isResized = false, attributes }: CopiedOp): OpIndex {
     const { source } = this;
     const { ops } = source;
@@ -66,7 +69,10 @@ export class TraceCopy {
     return copy;
   }
 
-  /** What stands for the tensors that `op` of the source writes into: those in the same places. Undefined if the places are others. */
+  /**
+   * Returns the tensors that the copy writes into, at the same argument positions as in the source. Undefined if the
+   * number of arguments differs.
+   */
   private written(
     op: OpIndex,
     inputs: readonly TensorIndex[],
@@ -81,7 +87,7 @@ export class TraceCopy {
     });
   }
 
-  /** The latest op that stands for `op` of the source; -1 for none. */
+  /** Returns the latest op that stands for `op` of the source, or -1. */
   latestOf(op: OpIndex): OpIndex {
     return op < 0 ? op : this.opFor[op];
   }

@@ -10,7 +10,7 @@ import { excerpt, TraceFieldError } from "./trace-field-error.js";
 import { readHeader } from "./trace-header.js";
 import { cutReasons } from "./trace-notes.js";
 
-/** What the fields of a file are called where the builder has other names for them. */
+/** Names of fields in the file for fields that have another name in the builder. */
 const fileFields: ReadonlyMap<string, string> = new Map([
   ["storage", "s"],
   ["inputs", "in"],
@@ -23,7 +23,7 @@ const fileFields: ReadonlyMap<string, string> = new Map([
   ["bytesWritten", "written"],
 ]);
 
-/** Bytes of a trace file in, decompressed, and a trace out. @internal */
+/** Decodes the decompressed bytes of a trace file into a trace. @internal */
 export class TraceDecoder {
   private readonly name: string;
   private readonly lines: RecordLines;
@@ -34,20 +34,27 @@ export class TraceDecoder {
   /** Where reading stopped, with `keepDamaged`. */
   private damage: { readonly line: number; readonly reason: string } | undefined;
 
-  /** `keepDamaged`: what comes before a record that is wrong is the trace, as if the file ended there. */
+  /**
+   * @param name the name of the file, for errors
+   * @param keepDamaged whether to keep the records before an invalid one as the trace, as if the file ended there
+   */
   constructor(name: string, keepDamaged = false) {
     this.name = name;
     this.keepDamaged = keepDamaged;
     this.lines = new RecordLines((record, line) => this.record(record, line));
   }
 
-  /** Whether more is wanted: none is after damage that is kept. */
+  /** Decodes more bytes. Returns whether more are wanted, which is not the case after damage with `keepDamaged`. */
   push(chunk: Uint8Array): boolean {
     this.attempt(() => this.lines.push(chunk));
     return this.damage === undefined;
   }
 
-  /** `gzip`: how the compressed data was, where the file is compressed. */
+  /**
+   * Ends decoding and returns the trace.
+   *
+   * @param gzip the state of the compressed data, if the file is compressed
+   */
   end(gzip?: GzipState): Trace {
     const whole = this.attempt(() => this.lines.end()) ?? false;
     if (gzip === "damaged") this.stop(this.damagedGzip("its checksum does not match"));
@@ -61,7 +68,7 @@ export class TraceDecoder {
     return this.builder.build({ line: this.lines.line, reason });
   }
 
-  /** The error for compressed data that is not what was once written. */
+  /** Returns the error for compressed data that was changed after it was written. */
   damagedGzip(detail: string, cause?: unknown): RematError {
     return new RematError(
       "TRACE_CORRUPT",
@@ -70,15 +77,15 @@ export class TraceDecoder {
     );
   }
 
-  /** Ends the trace before what is wrong, or refuses the file: see `keepDamaged`. */
+  /** Ends the trace before the invalid record, or rejects the file, depending on `keepDamaged`. */
   stop(error: RematError): void {
     if (!this.keepDamaged || this.builder === undefined || error.code !== "TRACE_CORRUPT") throw error;
-    // A record that is wrong has been counted already; a line that is no JSON has not.
+    // An invalid record has already been counted as a line, but a line that is not JSON has not.
     const line = error.cause instanceof TraceFieldError ? this.lines.line - 1 : this.lines.line;
     this.damage ??= { line, reason: error.message };
   }
 
-  /** Does `step`, and tells where in the file it fails; nothing more after damage that is kept. */
+  /** Runs `step` and adds the place in the file to its errors. Does nothing after damage that is kept. */
   private attempt<T>(step: () => T): T | undefined {
     if (this.damage !== undefined) return undefined;
     try {
@@ -111,7 +118,7 @@ export class TraceDecoder {
     }
   }
 
-  /** The trace that records within the last one tell. */
+  /** Builds a trace from the records that are nested in the end record. */
   private within(records: readonly unknown[]): Trace {
     const [header, ...rest] = records;
     const builder = new TraceBuilder(this.header(asRecord(header)));

@@ -23,14 +23,14 @@ import {
   savedAsNames,
 } from "./vocabulary.js";
 
-/** Version of the file format; a reader refuses any other. */
+/** Version of the file format. A reader rejects any other version. */
 export const traceFormatVersion = 1;
 
 const noStorage = storageIndex(0);
 
 /**
- * Turns a trace into lines of JSON, from where the last call stopped: what makes it possible to write a run to disk while it goes on,
- * so that a killed run leaves a readable file. The records are described in the package's README.
+ * Encodes a trace as lines of JSON. Each call continues where the last one stopped, so that a run can be written to
+ * disk while it goes on and a killed run leaves a readable file. The README of the package describes the records.
  *
  * @example
  * const encoder = new TraceEncoder();
@@ -40,16 +40,17 @@ const noStorage = storageIndex(0);
 export class TraceEncoder {
   private readonly next = { event: 0, module: 0, call: callIndex(0), scope: 0, tensor: tensorIndex(0), weights: 0 };
   private started = false;
-  /** Scopes that were entered, or left, once: of which what they were given and returned is written. */
+  /** Scopes that have been entered or left. Their tensors are written only the first time. */
   private readonly entered = new Set<number>();
   private readonly exited = new Set<number>();
   private lines: string[] = [];
-  /** `trace.strings` as JSON, by index; strings keep their index as a trace grows. */
+  /** `trace.strings` as JSON, by index. Strings keep their index as a trace grows. */
   private readonly quoted: string[] = [];
   private trace!: Trace;
 
   /**
-   * The records that `trace` has beyond those encoded so far, without line ends. `trace` must extend the earlier one.
+   * Yields the records that `trace` has beyond those encoded so far, without line ends. `trace` must extend the trace
+   * of the previous call.
    */
   *encode(trace: Trace): Generator<string, void, undefined> {
     this.trace = trace;
@@ -65,7 +66,10 @@ export class TraceEncoder {
     yield* this.taken();
   }
 
-  /** What {@link encode} gives, definitions that no event has needed yet, and the record that says the trace is whole. */
+  /**
+   * Yields the records of {@link encode}, then the definitions that no event needed, and the record that marks the
+   * trace as complete.
+   */
   *end(trace: Trace): Generator<string, void, undefined> {
     yield* this.encode(trace);
     this.define(trace.tensors.count - 1, trace.calls.count - 1, trace.scopes.length - 1);
@@ -149,7 +153,7 @@ export class TraceEncoder {
     }
   }
 
-  /** A run of allocations: those that the op after it makes go into the op's record. */
+  /** Encodes a run of allocations. Those that belong to the next op go into the record of the op. */
   private encodeAllocations(event: number): void {
     const { events } = this.trace;
     while (this.next.event < events.count && events.kind[this.next.event] === EventKind.allocate) this.next.event++;
@@ -174,7 +178,10 @@ export class TraceEncoder {
     return `"bytes":${storages.bytes[storage]}${where},"category":"${categoryNames[storages.category[storage]]}"`;
   }
 
-  /** Defines the outputs from `fresh.firstTensor` on and allocates storages `fresh.firstStorage … endStorage - 1` in the record of `op`. */
+  /**
+   * Encodes an op. Its record defines the outputs from `fresh.firstTensor` on and allocates the storages
+   * `fresh.firstStorage … endStorage - 1`.
+   */
   private encodeOp(op: OpIndex, fresh: FreshOutputs, endStorage: StorageIndex): void {
     const { trace } = this;
     const { ops } = trace;
@@ -235,7 +242,7 @@ export class TraceEncoder {
     }
   }
 
-  /** Writes definitions up to the given tensor, call and scope, as far as they are not written yet. */
+  /** Writes the definitions up to the given tensor, call and scope that have not been written yet. */
   private define(tensor: number, call: number, scope: number): void {
     const { next, trace, lines } = this;
     for (; next.call <= call; next.call++) {
@@ -279,14 +286,19 @@ export class TraceEncoder {
 }
 
 /**
- * Returns lines for what `builder` has recorded since the last call: hand them to an append-only file now and then.
+ * Yields the lines for the records added to `builder` since the last call. Call it from time to time and append the
+ * lines to a file.
+ *
  * @see TraceEncoder
  */
 export function* encodeProgress(encoder: TraceEncoder, builder: TraceBuilder): Generator<string, void, undefined> {
   yield* encoder.encode(builder.build());
 }
 
-/** What was recorded in other dtypes, as records within the last; what would make that longer than a reader takes is left out. */
+/**
+ * Writes the runs recorded in other dtypes as records nested in the end record. They are left out if the line would
+ * become longer than a reader accepts.
+ */
 function recordedIn(trace: Trace): string {
   const runs: string[] = [];
   let chars = 0;
@@ -313,7 +325,7 @@ function isSame(list: Int32Array, other: Int32Array): boolean {
   return list.length === other.length && list.every((item, i) => item === other[i]);
 }
 
-/** Whether a stack is just its innermost call and the calls around that. */
+/** Returns whether a stack consists of its innermost call and all calls that enclose it. */
 function isChain(trace: Trace, calls: Int32Array): boolean {
   for (let i = calls.length - 1; i >= 0; i--)
     if (trace.calls.parent[calls[i]] !== (i === 0 ? -1 : calls[i - 1])) return false;

@@ -1,7 +1,7 @@
 import { describeValue } from "./check-argument.js";
 import { RematError } from "./remat-error.js";
 
-/** An observation that does not fit what came before; the reader adds the line. @internal */
+/** An observation that is inconsistent with the previous ones. The reader adds the line. @internal */
 export class TraceFieldError extends RematError {
   readonly field: string;
   readonly detail: string;
@@ -13,14 +13,17 @@ export class TraceFieldError extends RematError {
   }
 }
 
-/** `value` as JSON, short enough for a message. @internal */
+/** Returns `value` as JSON, shortened for a message. @internal */
 export function excerpt(value: unknown): string {
   const text = typeof value === "number" ? String(value) : textOf(value);
   if (text === undefined) return "nothing";
   return text.length <= 60 ? text : `${text.slice(0, 57)}...`;
 }
 
-/** JSON of lists within lists by the thousand can be read, but not written; of what is passed in a program even less. */
+/**
+ * Returns a value as text. Lists nested thousands of levels deep can be parsed as JSON but not written, and values
+ * passed by a program may not be JSON at all.
+ */
 function textOf(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);

@@ -4,8 +4,9 @@ import type { CheckpointingTimes, FasterGradients, TraceHeader } from "./trace.j
 import { excerpt, TraceFieldError } from "./trace-field-error.js";
 
 /**
- * What a trace's first record says; fields that this version does not know are kept.
- * @throws TraceFieldError naming the field that is wrong
+ * Reads the first record of a trace. Fields that this version does not know are kept.
+ *
+ * @throws TraceFieldError with the name of the invalid field
  * @internal
  */
 export function readHeader(r: TraceRecord): TraceHeader {
@@ -49,7 +50,7 @@ export function readHeader(r: TraceRecord): TraceHeader {
   return header as unknown as TraceHeader;
 }
 
-/** @internal */
+/** Returns whether a value is one of the kinds of {@link FasterGradients}. @internal */
 export const isFasterGradients = (value: unknown): value is FasterGradients =>
   value === "equal" || value === "reordered";
 
@@ -62,10 +63,10 @@ const checkpointingTimes = [
   "rerun",
 ] as const satisfies readonly (keyof CheckpointingTimes)[];
 
-/** @internal */
+/** Names of the expected fields of {@link CheckpointingTimes}, for error messages. @internal */
 export const checkpointingTimesWanted: string = `milliseconds of ${checkpointingTimes.join(", ")}`;
 
-/** @internal */
+/** Returns whether a value is a valid {@link CheckpointingTimes}. @internal */
 export function isCheckpointingTimes(value: unknown): value is CheckpointingTimes {
   const times = Object(value) as Readonly<Record<string, unknown>>;
   return checkpointingTimes.every((name) => typeof times[name] === "number" && times[name] >= 0);

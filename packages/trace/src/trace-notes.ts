@@ -1,6 +1,6 @@
 import type { Trace } from "./trace.js";
 
-/** Why a trace ends before its end record, if nothing in it is wrong. @internal */
+/** Reasons why a trace ends before its end record although its records are valid. @internal */
 export const cutReasons = {
   gzip: "the gzip data breaks off",
   record: "there is no end record",
@@ -10,7 +10,8 @@ export const cutReasons = {
 const cuts: ReadonlySet<string> = new Set(Object.values(cutReasons));
 
 /**
- * Returns that a trace is cut short or damaged, where, and the likely cause, as a clause; undefined for a whole trace.
+ * Returns a clause that says where a trace is cut short or damaged, and the likely cause. Returns undefined for a
+ * complete trace.
  *
  * @example
  * truncationCause(trace); // "the trace is cut short after line 6 (there is no end record), because recording was stopped or the disk was full"
@@ -23,14 +24,18 @@ export function truncationCause({ truncated }: Pick<Trace, "truncated">): string
     : `the trace is damaged after line ${line} (${reason})`;
 }
 
-/** Returns that a trace is cut short or damaged, where and why, what that means for its figures, and the next step; undefined for a whole trace. */
+/**
+ * Returns a sentence that says where and why a trace is cut short or damaged, the effect on its figures, and the next
+ * step. Returns undefined for a complete trace.
+ */
 export function truncationNote(trace: Pick<Trace, "truncated">): string | undefined {
   const cause = truncationCause(trace);
   return cause && `${cause}: all figures are for the part before. Record it again`;
 }
 
 /**
- * Returns what a reader of a trace's figures must know: the notes of its writer, and that it is cut short or damaged.
+ * Returns the notes that readers of a trace's figures must see: those of its writer, and one if the trace is cut short
+ * or damaged.
  *
  * @example
  * for (const note of traceNotes(trace)) console.warn(note);
@@ -40,7 +45,7 @@ export function traceNotes(trace: Pick<Trace, "header" | "truncated">): readonly
   return [...(trace.header.notes ?? []), ...(note === undefined ? [] : [note])];
 }
 
-/** Returns a trace that says this besides what it says already. @example `withNotes(trace, ["timed on another machine"])` */
+/** Returns a copy of a trace with more notes. @example `withNotes(trace, ["timed on another machine"])` */
 export function withNotes(trace: Trace, notes: readonly string[]): Trace {
   return trace.withHeader({ ...trace.header, notes: [...(trace.header.notes ?? []), ...notes] });
 }

@@ -4,66 +4,73 @@ import type { StepSettings } from "./step-settings.js";
 import { EventKind } from "./vocabulary.js";
 
 /**
- * Gradients that take fewer kernels than those of TensorFlow.js itself: `equal` ones give the same to the bit, and `reordered` ones add in another order
- * where no other way is shorter.
+ * Gradients that need fewer kernels than TensorFlow.js's own. `equal` gradients are bitwise identical. `reordered`
+ * gradients may also sum in another order, where that is the only shorter way.
  */
 export type FasterGradients = "equal" | "reordered";
 
 /**
- * What `torch.utils.checkpoint` takes by itself, beside the ops that it has run again, in milliseconds: hooks, frames and dispatch modes are Python's, whatever the device computes.
+ * Overhead of `torch.utils.checkpoint` in milliseconds, in addition to the recomputed ops. Hooks, frames and dispatch
+ * modes run in Python, whatever the device computes.
  */
 export interface CheckpointingTimes {
-  /** To enter a checkpointed call, and to begin to run it again. */
+  /** Time to enter a checkpointed call and to start running it again. */
   readonly frame: number;
-  /** The same of selective checkpointing, besides. */
+  /** Additional time for a call with selective checkpointing. */
   readonly selective: number;
-  /** For each tensor that is not saved, and for each that is saved by running again. */
+  /** Time for each tensor that is not saved, and for each tensor that is restored by recomputation. */
   readonly save: number;
-  /** For each op under the dispatch modes of selective checkpointing, in either pass. */
+  /** Time for each op under the dispatch modes of selective checkpointing, in either pass. */
   readonly dispatch: number;
-  /** For each op of a call that has parts: to tell it from the others, and to keep it. */
+  /** Time for each op of a call that has parts, to identify it and to store it. */
   readonly count: number;
-  /** For each op of a part that runs again. */
+  /** Time for each op of a part that runs again. */
   readonly rerun: number;
 }
 
-/** What a trace says about itself: the first record of a file. */
+/** General facts about a trace; the first record of a file. */
 export interface TraceHeader {
   readonly framework: "tfjs" | "pytorch" | (string & {});
   readonly frameworkVersion?: string;
-  /** tfjs: the backend that ran, or that fake mode stood for. */
+  /** TensorFlow.js: the backend that ran, or that fake mode stood for. */
   readonly backend?: string;
-  /** The device whose memory and time are meant, e.g. `cpu`, `cuda:0`. */
+  /** The device that memory and times refer to, such as `cpu` or `cuda:0`. */
   readonly device: string;
-  /** How much memory it had for what was recorded, where that is known. */
+  /** Memory of the device that was available to the recorded run, if known. */
   readonly deviceMemoryBytes?: number;
-  /** `fake`: shapes only; `real`: kernels ran. */
+  /** `fake`: only shapes were computed; `real`: kernels ran. */
   readonly mode: "fake" | "real";
   /** Allocations on `device` are rounded up to a multiple of this many bytes. */
   readonly allocationUnitBytes: number;
   /** Name of the model or function that was traced. */
   readonly model?: string;
-  /** How the step was taken, where this library took it. */
+  /** The settings of the step, if remat ran it. */
   readonly step?: StepSettings;
-  /** tfjs: the gradients that were taken, if others than its own. */
+  /** TensorFlow.js: the gradients that were used, if not its own. */
   readonly fasterGradients?: FasterGradients;
-  /** Of a step whose ops were timed on a device that works beside the host: what the host took to give it all of them, in milliseconds. */
+  /**
+   * Time in milliseconds that the host took to issue all ops of a step, if they were timed on a device that runs
+   * asynchronously.
+   */
   readonly hostMs?: number;
-  /** PyTorch: what checkpointing takes on the machine that timed the ops, where that was measured. */
+  /** PyTorch: overhead of checkpointing on the machine that timed the ops, if measured. */
   readonly checkpointingMs?: CheckpointingTimes;
-  /** PyTorch: how many modules the model has, those included that the step did not call. */
+  /** PyTorch: number of modules in the model, including those that the step did not call. */
   readonly moduleCount?: number;
-  /** Versions of what was involved, by package name. */
+  /** Versions of the packages involved, by name. */
   readonly libraries?: Readonly<Record<string, string>>;
-  /** Of a run that ended in the midst of this step for lack of memory: how. */
+  /** How the run ran out of memory, if it ended in the middle of this step. */
   readonly failure?: MemoryFailure;
-  /** Of what PyTorch's caching allocator saw: its settings (`PYTORCH_CUDA_ALLOC_CONF`), and the most that it had reserved. */
+  /**
+   * The settings of PyTorch's caching allocator (`PYTORCH_CUDA_ALLOC_CONF`) and its highest reserved memory, if they
+   * were recorded.
+   */
   readonly allocator?: { readonly settings: string; readonly reservedPeakBytes: number };
-  /** Sentences a reader should see, e.g. which loss was assumed. */
+  /** Sentences that a reader should see, such as which loss was assumed. */
   readonly notes?: readonly string[];
 }
 
-/** A module of the model, once, however often it is called. */
+/** A module of the model. It is listed once, however often it is called. */
 export interface Module {
   /** Fully qualified name, components joined by dots: `model.block_1.conv`. */
   readonly fqn: string;
@@ -72,55 +79,64 @@ export interface Module {
   readonly leaf: boolean;
 }
 
-/** A composite with a gradient of its own (`customGrad`), or one run of a checkpointed region, kept as a scope around its ops (T1). */
+/** A scope around ops (T1): a composite with its own gradient (`customGrad`), or one run of a checkpointed region. */
 export interface Scope {
   readonly name: string;
-  /** The scope around this one, or -1. */
+  /** The enclosing scope, or -1. */
   readonly parent: number;
-  /** Of a checkpointed region: how its inside is recomputed. It is entered in the forward pass, and again for each time that it is recomputed. */
+  /**
+   * How a checkpointed region is recomputed. Its scope is entered in the forward pass, and again each time the region
+   * is recomputed.
+   */
   readonly checkpoint?: CheckpointForm;
-  /** The user's source line that calls it, as `file:line`. */
+  /** The user's source line with the call, as `file:line`. */
   readonly line?: string;
-  /** Tensors given to it, and those that it returned, where that was told; of a region that ran again, in the forward pass. */
+  /**
+   * Tensors given to the scope and returned by it, if known. For a region that ran again, those of the forward pass.
+   */
   readonly given?: readonly TensorIndex[];
   readonly returned?: readonly TensorIndex[];
 }
 
 /**
- * The two forms of `torch.utils.checkpoint`: `nonReentrant` recomputes up to the last tensor that its backward pass asks for; `reentrant` all of it, in a backward
- * pass of its own. `replayed`: the kernels whose results the backward pass asks for are replayed, and what they make may go under living tensors (`checkpoint` of `@remat/checkpoint`).
+ * How a checkpointed region is recomputed. The first two are the forms of `torch.utils.checkpoint`:
+ *
+ * - `nonReentrant`: recomputes up to the last tensor that the backward pass needs
+ * - `reentrant`: recomputes the whole region, in a backward pass of its own
+ * - `replayed`: replays only the kernels whose results the backward pass needs, and may put the results under
+ *   existing tensors (`checkpoint` of `@remat/checkpoint`)
  */
 export type CheckpointForm = "nonReentrant" | "reentrant" | "replayed";
 
-/** Compressed rows: row i is `values[start[i]] … values[start[i + 1] - 1]`. */
+/** Rows in compressed form: row i is `values[start[i]] … values[start[i + 1] - 1]`. */
 export interface Rows<T extends Int32Array | Float64Array = Int32Array> {
   readonly start: Int32Array;
   readonly values: T;
 }
 
-/** Ops in execution order (T1); a row of `inputs` and `outputs` is a list of tensors. */
+/** Ops in execution order (T1). A row of `inputs` and `outputs` is a list of tensors. */
 export interface OpColumns {
   readonly count: number;
-  /** Index into `trace.strings`: tfjs kernel name, or `aten.addmm.default`. */
+  /** Index into `trace.strings`: the name of a TensorFlow.js kernel or of an ATen op such as `aten.addmm.default`. */
   readonly name: Int32Array;
-  /** {@link Phase}. */
+  /** One of {@link Phase}. */
   readonly phase: Uint8Array;
   /** Bits of {@link OpFlag}. */
   readonly flags: Uint16Array;
   /** Index into `trace.stacks`: the active module calls, outermost first (T5). */
   readonly stack: Int32Array;
-  /** Innermost customGrad scope, or -1. */
+  /** The innermost customGrad scope, or -1. */
   readonly scope: Int32Array;
-  /** For a backward op the forward op that it differentiates, else -1. */
+  /** For a backward op, the forward op that it differentiates; otherwise -1. */
   readonly forwardOp: IndexColumn<OpIndex>;
-  /** For a backward op of a customGrad's gradient function that scope, else -1. */
+  /** For a backward op that a customGrad's gradient function runs, the scope of the customGrad; otherwise -1. */
   readonly forwardScope: Int32Array;
-  /** Tensors read and tensors made, in argument order. */
+  /** Tensors read and written as results, in argument order. */
   readonly inputs: Rows<IndexColumn<TensorIndex>>;
   readonly outputs: Rows<IndexColumn<TensorIndex>>;
   /**
-   * Among the inputs and outputs, the tensors that the op writes into and that were there before it, whether it returns them or not (T8). By default
-   * those of an in-place op are its outputs.
+   * Inputs and outputs that existed before the op and that it writes into, whether or not it returns them (T8). For an
+   * in-place op these are its outputs by default.
    */
   readonly writes: Rows<IndexColumn<TensorIndex>>;
   /** Index into `trace.strings` of a JSON object with the attributes, or -1. */
@@ -128,14 +144,17 @@ export interface OpColumns {
   /** Index into `trace.strings` of the user's source line that the op comes from, as `file:line:column`, or -1. */
   readonly line: Int32Array;
   readonly runtimeMs: Float64Array;
-  /** {@link RuntimeSource}. */
+  /** One of {@link RuntimeSource}. */
   readonly runtimeSource: Uint8Array;
-  /** Of a measured runtime: half the interquartile range in ms (NaN where unknown), and how many runs the median is of. */
+  /**
+   * For a measured runtime: half the interquartile range in ms (NaN if unknown), and the number of runs behind the
+   * median.
+   */
   readonly runtimeSpreadMs: Float64Array;
   readonly runtimeRuns: Int32Array;
-  /** NaN where unknown. */
+  /** NaN if unknown. */
   readonly flops: Float64Array;
-  /** Bytes moved from and to memory, NaN where unknown. */
+  /** Bytes read from and written to memory; NaN if unknown. */
   readonly bytesRead: Float64Array;
   readonly bytesWritten: Float64Array;
 }
@@ -143,11 +162,11 @@ export interface OpColumns {
 /** Storages in order of allocation (T2). */
 export interface StorageColumns {
   readonly count: number;
-  /** Bytes as requested when first allocated. */
+  /** Requested size in bytes at the first allocation. */
   readonly bytes: Float64Array;
   /** Index into `trace.strings`. */
   readonly device: Int32Array;
-  /** {@link Category} when first allocated; later changes are `categorize` events. */
+  /** {@link Category} at the allocation. Later changes are `categorize` events. */
   readonly category: Uint8Array;
 }
 
@@ -160,7 +179,7 @@ export interface TensorColumns {
   readonly shape: Rows<Float64Array>;
   /** In elements; an empty row means contiguous. */
   readonly strides: Rows<Float64Array>;
-  /** Storages of a tensor that has several (complex numbers, wrapper subclasses), by tensor. */
+  /** The storages of each tensor that has several (complex numbers, wrapper subclasses). */
   readonly moreStorages: ReadonlyMap<TensorIndex, readonly StorageIndex[]>;
 }
 
@@ -170,51 +189,69 @@ export interface CallColumns {
   readonly module: IndexColumn<ModuleIndex>;
   /** How many calls of this module came before. */
   readonly number: Int32Array;
-  /** The module call around this one, or -1. */
+  /** The enclosing module call, or -1. */
   readonly parent: IndexColumn<CallIndex>;
   /** Whether any argument of the call was a tensor. */
   readonly tensorInput: Uint8Array;
 }
 
-/** What modules own. A later row replaces an earlier one of the same module (a layer may make its weights at its first call). */
+/**
+ * The tensors that modules own. A later row of the same module replaces an earlier one, since a layer may create its
+ * weights at its first call.
+ */
 export interface WeightColumns {
   readonly count: number;
   readonly module: IndexColumn<ModuleIndex>;
-  /** Tensors that are its parameters, those of the modules in it included. */
+  /** Tensors that are parameters of the module or its submodules. */
   readonly parameters: Rows<IndexColumn<TensorIndex>>;
-  /** Tensors that are its buffers (state without a gradient), those of the modules in it included. */
+  /** Tensors that are buffers (state without a gradient) of the module or its submodules. */
   readonly buffers: Rows<IndexColumn<TensorIndex>>;
 }
 
-/** What module calls were passed as they began and ended (T5), forward and backward. */
+/** The tensors that module calls received and returned (T5), forward and backward. */
 export interface ModuleEventColumns {
   readonly count: number;
   readonly call: IndexColumn<CallIndex>;
-  /** {@link Phase}: forward, backward, or recompute (a forward call recomputed for checkpointing). */
+  /** A {@link Phase}: forward, backward, or recompute (a forward call recomputed for checkpointing). */
   readonly phase: Uint8Array;
   /** Tensors passed: inputs on enter, outputs on exit. */
   readonly tensors: Rows<IndexColumn<TensorIndex>>;
 }
 
-/** What autograd holds (T6). */
+/** Tensors saved by autograd (T6). */
 export interface SaveColumns {
   readonly count: number;
-  /** The op for whose gradient the tensor is held, or -1 where that is not known. */
+  /** The op whose gradient needs the tensor, or -1 if unknown. */
   readonly op: IndexColumn<OpIndex>;
   readonly storage: IndexColumn<StorageIndex>;
-  /** The tensor that was saved, or -1. Where saving copies (`Identity` on wasm) it is not on `storage`, which is what is held. */
+  /**
+   * The saved tensor, or -1. If saving makes a copy (`Identity` on wasm), this tensor is not on `storage`, which is the
+   * storage kept alive.
+   */
   readonly tensor: IndexColumn<TensorIndex>;
-  /** {@link SavedAs}. */
+  /** One of {@link SavedAs}. */
   readonly as: Uint8Array;
 }
 
 /**
- * Everything in the order it happened. `kind` is {@link EventKind}; `subject` and `value` mean, by kind:
- * op (op, -) · allocate (storage, -) · free (storage, -) · resize (storage, bytes) · categorize (storage, category) ·
- * enterModule, exitModule (row of `moduleEvents`, -) · save (row of `saves`, -) · enterScope, exitScope (scope, -) ·
- * mark (index into `strings`, -) · fsdpHook (row of `moduleEvents`, {@link FsdpHook}) · unpack (row of `saves`, -): the backward pass asks for what was
- * saved · unsave (row of `saves`, -): autograd holds it no longer · savedOnly (storage, -): nothing else holds the storage from here on. Storages that an op makes are allocated before its op event; what is freed between the allocation
- * of an op's storages and its op event was freed by the op itself.
+ * Everything that happened, in order. `kind` is an {@link EventKind}. The meaning of `subject` and `value` depends on
+ * the kind:
+ *
+ * - op: op
+ * - allocate, free: storage
+ * - resize: storage, bytes
+ * - categorize: storage, category
+ * - enterModule, exitModule: row of `moduleEvents`
+ * - save: row of `saves`
+ * - unpack: row of `saves`; the backward pass reads the saved tensor
+ * - unsave: row of `saves`; autograd releases the saved tensor
+ * - savedOnly: storage; from here on only saved tensors keep it alive
+ * - enterScope, exitScope: scope
+ * - mark: index into `strings`
+ * - fsdpHook: row of `moduleEvents`, {@link FsdpHook}
+ *
+ * The storages that an op makes are allocated before its op event. If a storage is freed between those allocations and
+ * the op event, the op itself freed it.
  */
 export interface EventColumns {
   readonly count: number;
@@ -223,7 +260,7 @@ export interface EventColumns {
   readonly value: Float64Array;
 }
 
-/** What a {@link Trace} is made of. */
+/** The parts of a {@link Trace}. */
 export interface TraceParts {
   readonly header: TraceHeader;
   readonly strings: readonly string[];
@@ -243,8 +280,8 @@ export interface TraceParts {
 }
 
 /**
- * One run of a model: its modules, storages, tensors, ops and what happened to them, in columns. Made by `TraceBuilder` or `readTrace`;
- * not to be changed. Indices everywhere; -1 means none.
+ * One run of a model in columns: its modules, storages, tensors and ops, and the events of the run. Created by
+ * `TraceBuilder` or `readTrace`, and not to be changed. Items refer to each other by index; -1 means none.
  */
 export class Trace implements TraceParts {
   readonly header: TraceHeader;
@@ -262,9 +299,12 @@ export class Trace implements TraceParts {
   readonly moduleEvents: ModuleEventColumns;
   readonly saves: SaveColumns;
   readonly events: EventColumns;
-  /** Set when a file ended early: the last line that was whole, and why reading stopped. */
+  /** Set if a file ended early: the last complete line, and why reading stopped. */
   readonly truncated: { readonly line: number; readonly reason: string } | undefined;
-  /** The same step recorded with its weights in other dtypes, by dtype (`bfloat16`): a run in one dtype does not show what the model's code casts, and which kernels run, in another. */
+  /**
+   * The same step recorded with its weights in other dtypes, by dtype (`bfloat16`). A run in one dtype does not show
+   * the casts and kernels of another.
+   */
   readonly recordedIn: ReadonlyMap<string, Trace>;
 
   constructor(parts: TraceParts) {
@@ -282,7 +322,7 @@ export class Trace implements TraceParts {
     this.saves = parts.saves;
     this.events = parts.events;
     this.truncated = parts.truncated;
-    // What comes from another thread is plain data.
+    // A trace from another thread is plain data.
     this.recordedIn = new Map(
       Array.from(parts.recordedIn ?? [], ([dtype, run]) => [dtype, run instanceof Trace ? run : new Trace(run)]),
     );
@@ -292,13 +332,13 @@ export class Trace implements TraceParts {
     return this.strings[this.ops.name[op]];
   }
 
-  /** Attributes of `op` as an object; parsed anew at each call. */
+  /** Returns the attributes of `op` as an object, which is parsed at each call. */
   opAttributes(op: OpIndex): Readonly<Record<string, unknown>> {
     const id = this.ops.attributes[op];
     return id < 0 ? {} : (JSON.parse(this.strings[id]) as Record<string, unknown>);
   }
 
-  /** The user's source line that `op` comes from, as `file:line:column`; undefined where it is not known. */
+  /** Returns the user's source line that `op` comes from, as `file:line:column`, or undefined if unknown. */
   opLine(op: OpIndex): string | undefined {
     const id = this.ops.line[op];
     return id < 0 ? undefined : this.strings[id];
@@ -312,17 +352,17 @@ export class Trace implements TraceParts {
     return row(this.ops.outputs, op);
   }
 
-  /** Tensors that `op` writes into and that were there before it. */
+  /** Returns the tensors that existed before `op` and that it writes into. */
   opWrites(op: OpIndex): IndexColumn<TensorIndex> {
     return row(this.ops.writes, op);
   }
 
-  /** The module calls active when `op` ran, outermost first. */
+  /** Returns the module calls that were active when `op` ran, outermost first. */
   opCalls(op: OpIndex): IndexColumn<CallIndex> {
     return row(this.stacks, this.ops.stack[op]);
   }
 
-  /** Innermost module of `op`, or undefined outside every module. */
+  /** Returns the innermost module of `op`, or undefined outside of every module. */
   opModule(op: OpIndex): Module | undefined {
     const calls = this.opCalls(op);
     return calls.length === 0 ? undefined : this.modules[this.calls.module[calls[calls.length - 1]]];
@@ -331,7 +371,7 @@ export class Trace implements TraceParts {
   tensorShape(tensor: TensorIndex): readonly number[] {
     const { start, values } = this.tensors.shape;
     const shape: number[] = [];
-    // Asked for of every tensor by every simulation: `Array.from` takes ten times as long.
+    // Every simulation calls this for every tensor, and `Array.from` takes ten times as long.
     for (let i = start[tensor]; i < start[tensor + 1]; i++) shape.push(values[i]);
     return shape;
   }
@@ -340,22 +380,25 @@ export class Trace implements TraceParts {
     return this.strings[this.tensors.dtype[tensor]];
   }
 
-  /** Every storage that `tensor` is a view of; one, but for complex numbers and wrapper subclasses. */
+  /**
+   * Returns every storage that `tensor` is a view of. There is only one, except for complex numbers and wrapper
+   * subclasses.
+   */
   tensorStorages(tensor: TensorIndex): readonly StorageIndex[] {
     return this.tensors.moreStorages.get(tensor) ?? [this.tensors.storage[tensor]];
   }
 
-  /** Whether any op ran in `phase`. */
+  /** Returns whether any op ran in `phase`. */
   hasPhase(phase: number): boolean {
     return this.ops.phase.includes(phase);
   }
 
-  /** A copy with other runtimes, for pricing one trace on another device. */
+  /** Returns a copy with other runtimes, to estimate a trace for another device. */
   withRuntimes(runtimes: Pick<OpColumns, "runtimeMs" | "runtimeSource"> & Partial<OpColumns>): Trace {
     return new Trace({ ...this, ops: { ...this.ops, ...runtimes } });
   }
 
-  /** A copy with another header, for notes added after the run. */
+  /** Returns a copy with another header, for notes added after the run. */
   withHeader(header: TraceHeader): Trace {
     return new Trace({ ...this, header });
   }

@@ -2,10 +2,10 @@ import { type IndexColumn, newIndexColumn } from "./index-types.js";
 import type { Rows } from "./trace.js";
 
 /**
- * Returns for each value the rows that hold it, ascending; a row that holds it twice comes twice.
+ * Returns the rows that contain each value, in ascending order. A row that contains a value twice appears twice.
  *
  * @typeParam R the indices of rows
- * @param valueCount values are whole numbers from 0 up to, and not including, this one
+ * @param valueCount values are whole numbers from 0 up to, but not including, this one
  * @example
  * const readers = transposeRows<OpIndex>(trace.ops.inputs, trace.tensors.count);
  * row(readers, tensor); // the ops that read it

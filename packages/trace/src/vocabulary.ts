@@ -1,11 +1,12 @@
-/** When an op ran. The numbers are what the `ops.phase` column holds. */
+/** When an op ran. The numbers are the values of the `ops.phase` column. */
 export const Phase = { forward: 0, backward: 1, optimizer: 2, recompute: 3, outside: 4 } as const;
 /** The name of a phase. */
 export type PhaseName = keyof typeof Phase;
 
 /**
- * What a storage is for (T4). The numbers are what the `storages.category` column and `categorize` events hold. From `shardedParameter`
- * on they are of fully sharded data parallelism (FSDP): there a parameter or gradient is a shard or gathered, and collectives have buffers.
+ * The purpose of a storage (T4). The numbers are the values of the `storages.category` column and of `categorize`
+ * events. The categories from `shardedParameter` on belong to fully sharded data parallelism (FSDP), where a parameter
+ * or gradient is a shard or all-gathered, and collectives have buffers.
  */
 export const Category = {
   other: 0,
@@ -26,30 +27,39 @@ export const Category = {
 /** The name of a category. */
 export type CategoryName = keyof typeof Category;
 
-/** The name under which every op counts, in a module or not: above all modules of a model. */
+/** The name that stands for the whole model, above all modules. Every op counts under it, also outside of modules. */
 export const globalModule = "Global";
 
-/** Where an op's milliseconds come from (T7). */
+/** The origin of an op's milliseconds (T7). */
 export const RuntimeSource = { none: 0, roofline: 1, measured: 2, imported: 3 } as const;
-/** The name of an origin of a runtime. */
+/** The name of a {@link RuntimeSource}. */
 export type RuntimeSourceName = keyof typeof RuntimeSource;
 
 /**
- * Properties of an op that matter to replay and to selective activation checkpointing (T8); bits of the `ops.flags` column.
- * `view`: the output shares its input's storage. `inPlace`: writes into an input's storage. `random`: draws from a generator.
- * `effectful`: does more than compute its outputs. `sacSkip`: selective activation checkpointing leaves it out.
- * `source`: the values come from outside the engine (drawn in JavaScript, given by the caller) and cannot be replayed.
+ * Properties of an op that matter for replay and for selective activation checkpointing (T8). They are bits of the
+ * `ops.flags` column.
+ *
+ * - `view`: the output shares its input's storage
+ * - `inPlace`: writes into an input's storage
+ * - `random`: draws random numbers from a generator
+ * - `effectful`: does more than compute its outputs
+ * - `sacSkip`: ignored by selective activation checkpointing
+ * - `source`: the values come from outside of the engine (drawn in JavaScript, passed by the caller) and cannot be
+ *   replayed
  */
 export const OpFlag = { view: 1, inPlace: 2, random: 4, effectful: 8, sacSkip: 16, source: 32 } as const;
-/** The name of a flag. */
+/** The name of an {@link OpFlag}. */
 export type OpFlagName = keyof typeof OpFlag;
 
-/** How autograd came to hold a tensor (T6). */
+/** The role in which autograd saved a tensor (T6). */
 export const SavedAs = { input: 0, output: 1, other: 2 } as const;
-/** The name of a way of saving. */
+/** The name of a {@link SavedAs}. */
 export type SavedAsName = keyof typeof SavedAs;
 
-/** Where FSDP's work around a module call starts and ends: gathering before it, resharding after, reducing gradients. */
+/**
+ * Start and end of FSDP's work around a module call: all-gathering before it, resharding after it, and reducing
+ * gradients.
+ */
 export const FsdpHook = {
   preForwardBegin: 0,
   preForwardEnd: 1,
@@ -82,36 +92,55 @@ export const EventKind = {
   savedOnly: 14,
 } as const;
 
-/** The marks around a forward and backward pass: what is freed between them without an op is what the engine frees at the end of the pass. */
+/**
+ * Marks the start of a forward and backward pass. A storage freed between this mark and {@link gradientsEndMark}
+ * without an op is freed by the engine at the end of the pass.
+ */
 export const gradientsStartMark = "gradientsStart";
+/** Marks the end of a forward and backward pass; see {@link gradientsStartMark}. */
 export const gradientsEndMark = "gradientsEnd";
 
 /**
- * The marks around an update of the weights by one of tfjs's own optimizers, of which early release frees each temporary after its last use; and the
- * gradients, too, where the update is that of `minimize`, which disposes of them next.
+ * Marks the start of an update of the weights by one of TensorFlow.js's own optimizers. Early release frees each
+ * temporary of the update after its last use.
  */
 export const updateStartMark = "updateStart";
+/**
+ * Marks the start of an update by `minimize`. Early release also frees the gradients, because `minimize` disposes of
+ * them afterwards.
+ */
 export const minimizeUpdateStartMark = "minimizeUpdateStart";
+/** Marks the end of an update of the weights; see {@link updateStartMark}. */
 export const updateEndMark = "updateEnd";
 
-/** The mark between two iterations at which statistics by module start anew (PyTorch's `MemTracker.reset_mod_stats`). */
+/**
+ * Marks the moment between two iterations when statistics by module are reset (PyTorch's `MemTracker.reset_mod_stats`).
+ */
 export const resetModStatsMark = "resetModStats";
 
-/** The mark inside the call of a module that gives its own weights or buffers other storages as it runs: a second run of it would start from others. */
+/**
+ * Marks that the current module call replaces the storages of its own weights or buffers. A second run of the call
+ * would start from different values.
+ */
 export const stateReplacedMark = "stateReplaced";
 
-/** The mark inside a module call that runs under a transform of `torch.func`, as `vmap` and `jvp` are: it cannot run again as a whole outside of that. */
+/**
+ * Marks that the current module call runs under a transform of `torch.func`, such as `vmap` or `jvp`. It cannot run
+ * again as a whole outside of the transform.
+ */
 export const transformedMark = "transformed";
 
 /**
- * The mark inside the call of a module whose code changes other state than tensors that ops write into: a number or a tensor in an attribute, a list, Python's random generator. A
- * second run of the code would change it a second time. Ops that are replayed without the code change nothing.
+ * Marks that the code of the current module call changes state other than tensors that ops write into: a number or a
+ * tensor in an attribute, a list, or Python's random generator. A second run of the code would change it again. Ops
+ * replayed without the code do not change it.
  */
 export const stateChangedMark = "stateChanged";
 
 /**
- * The mark before an op that writes into a weight, a buffer or an attribute of the model, followed by a space and by the name of that. The two marks above are also followed by marks
- * that begin in the same way and name the state, as `stateChanged the attribute encoder.count`.
+ * Marks that the next op writes into a weight, a buffer or an attribute of the model. The mark is followed by a space
+ * and the name of the state. The marks {@link stateReplacedMark} and {@link stateChangedMark} are also followed by
+ * marks that begin in the same way and name the state, such as `stateChanged the attribute encoder.count`.
  */
 export const stateWrittenMark = "stateWritten";
 
@@ -121,15 +150,15 @@ const nameOf = <T extends Record<string, number>>(table: T): readonly (keyof T)[
   return names;
 };
 
-/** Names of phases, by number. */
+/** Names of the phases, by number. */
 export const phaseNames: readonly PhaseName[] = nameOf(Phase);
-/** Names of categories, by number. */
+/** Names of the categories, by number. */
 export const categoryNames: readonly CategoryName[] = nameOf(Category);
-/** Names of origins of runtimes, by number. */
+/** Names of the origins of runtimes, by number. */
 export const runtimeSourceNames: readonly RuntimeSourceName[] = nameOf(RuntimeSource);
 /** Names of FSDP's hooks, by number. */
 export const fsdpHookNames: readonly FsdpHookName[] = nameOf(FsdpHook);
-/** Names of ways of saving, by number. */
+/** Names of the roles of saved tensors, by number. */
 export const savedAsNames: readonly SavedAsName[] = nameOf(SavedAs);
 
 const elementBytes: Record<string, number> = {
@@ -157,12 +186,14 @@ const elementBytes: Record<string, number> = {
   string: 0,
 };
 
-/** Returns bytes of one element of `dtype`, by tfjs's or PyTorch's name for it; `undefined` for a dtype that is not known. */
+/**
+ * Returns the bytes per element of `dtype`, by its name in TensorFlow.js or PyTorch, or undefined for an unknown dtype.
+ */
 export function bytesPerElement(dtype: string): number | undefined {
   return Object.hasOwn(elementBytes, dtype) ? elementBytes[dtype] : undefined;
 }
 
-/** Returns how many elements a tensor of `shape` has; a scalar's shape is `[]`, of which there is one. */
+/** Returns the number of elements of a tensor of `shape`. A scalar has the shape `[]` and one element. */
 export function elementsOf(shape: Iterable<number>): number {
   let elements = 1;
   for (const size of shape) elements *= size;

@@ -4,7 +4,7 @@ import { isPlanNode, type PlanOp } from "./plan-op.js";
 import { formatTensorType, type TensorType } from "./tensor-type.js";
 
 /**
- * Writes a plan as JSON with one op, and one step, a line: readable, and comparable with `diff`.
+ * Writes a plan as JSON with one op or step per line, so that it is readable and works with `diff`.
  *
  * @throws RematError `ARGUMENT`
  * @example
@@ -39,7 +39,10 @@ function list(items: readonly string[]): string {
   return items.length === 0 ? "[]" : `[\n    ${items.join(",\n    ")}\n  ]`;
 }
 
-/** What writes an op: `module` is left out outside of modules, a `call` and an `ordinal` where they are 0. Names are quoted once. */
+/**
+ * Returns a writer for ops. `module` is left out for ops outside of modules, and `call` and `ordinal` are left out if
+ * they are 0. Each name is quoted only once.
+ */
 function planOpWriter(): (op: PlanOp) => string {
   const quoted = new Map<string, string>();
   const quote = (name: string): string => {
@@ -71,7 +74,7 @@ function valueNames(field: string, values: readonly PlanValue[] = []): string {
   return values.length === 0 ? "" : `,"${field}":[${values.map(valueName).join()}]`;
 }
 
-/** `12:0` is output 0 of op 12, `s3` source 3. */
+/** Writes a value: `12:0` is output 0 of op 12, and `s3` is source 3. */
 function valueName(value: PlanValue): string {
   return "source" in value ? `"s${value.source}"` : `"${value.op}:${value.output}"`;
 }

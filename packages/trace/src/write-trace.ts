@@ -4,12 +4,12 @@ import { isTrace } from "./is-trace.js";
 import type { Trace } from "./trace.js";
 import { TraceEncoder } from "./trace-encoder.js";
 
-/** Gzip's default level costs three times the time for a file a quarter smaller. */
+/** Gzip's default level takes three times as long for a file that is only a quarter smaller. */
 const gzipLevel = 3;
 const chunkChars = 1 << 18;
 
 /**
- * Returns a trace as JSON Lines (`.remat.jsonl`), in chunks of some 256 kB, gzipped on request (`.remat.jsonl.gz`).
+ * Writes a trace as JSON Lines (`.remat.jsonl`) in chunks of about 256 kB, gzipped if requested (`.remat.jsonl.gz`).
  *
  * @throws RematError `ARGUMENT`
  * @example

@@ -1,12 +1,13 @@
 import { displaySafe } from "./display-safe.js";
 import { asEmitted, type CsvText } from "./emitted.js";
 
-/** A value of CSV; null and undefined are empty. */
+/** A CSV value. Null and undefined become empty fields. */
 export type CsvCell = string | number | boolean | null | undefined;
 
 /**
- * Returns rows as CSV by RFC 4180: lines end in CRLF, and fields are quoted where needed. A text in which a spreadsheet could see a formula gets an apostrophe before the
- * character that begins it; a number stays a number, also where it is given as text. What a terminal would obey is written out.
+ * Writes rows as CSV (RFC 4180): lines end in CRLF, and fields are quoted if needed. If a spreadsheet could read a text
+ * as a formula, an apostrophe is put before the character that starts it. Numbers stay numbers, also if given as text.
+ * Terminal control characters are written as escapes.
  *
  * @example
  * writeCsv(["name", "bytes"], [["=cmd|' /C calc'!A1", -5]]);
@@ -22,7 +23,10 @@ function line(cells: readonly CsvCell[]): string {
 }
 
 const number = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
-/** At the beginning, or behind what a spreadsheet with other settings takes for the end of a field. The wide ones are read as the narrow ones in East Asian settings. */
+/**
+ * A formula starts at the beginning of a field, or after a character that a spreadsheet with other settings reads as a
+ * field's end. Spreadsheets with East Asian settings read the full-width characters like the narrow ones.
+ */
 const formula = /(^|[;|\n])(?=[^\S\n]*[=+\-@\t\r＝＋－＠])/g;
 
 function field(cell: CsvCell): string {

@@ -1,12 +1,13 @@
 /**
- * What a terminal would obey instead of showing (control characters, C1 included), what turns text around or hides in it (format characters),
- * line ends of Unicode, and halves of characters.
+ * Characters that must not reach a terminal as they are: control characters (C1 included), format characters that
+ * reverse or hide text, Unicode line ends, and lone surrogates.
  */
 const unsafe = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
 const eachUnsafe = new RegExp(unsafe.source, "gu");
 
 /**
- * Returns `text` with everything written out that a terminal might obey, line ends and tabs included: escape becomes `\x1b`, a mark that reverses text `\u{202e}`.
+ * Returns `text` with every character escaped that a terminal might act on, line ends and tabs included. Escape becomes
+ * `\x1b`, and a mark that reverses text becomes `\u{202e}`.
  *
  * @example
  * displaySafe("layer\x1b[2J"); // "layer\\x1b[2J"
@@ -16,7 +17,7 @@ export function displaySafe(text: string): string {
 }
 
 /**
- * Returns `text` as {@link displaySafe} does, but keeps line feeds and tabs: for HTML, in which both are white space.
+ * Escapes `text` like {@link displaySafe}, but keeps line feeds and tabs. For HTML, where both are white space.
  *
  * @example
  * displaySafeLines("a\n\u202eb"); // "a\n\\u{202e}b"
@@ -29,7 +30,7 @@ const writeOutInLines = (character: string): string =>
   character === "\n" || character === "\t" ? character : writeOut(character);
 
 /**
- * Returns a character by its code, as {@link displaySafe} writes it.
+ * Returns the escape sequence that {@link displaySafe} writes for a character.
  *
  * @example
  * writeOut("\x1b"); // "\\x1b"

@@ -1,16 +1,17 @@
-/** Where a position in source code lies. */
+/** The kind of place at a position in source code. */
 export type CodePlace = "code" | "comment" | "string";
 
-/** Finds where the end of a text lies, which a scanner reads piece by piece. */
+/** Scans a text piece by piece and reports the kind of place at its end. */
 export interface CodeScanner {
   place(): CodePlace;
   read(text: string): void;
 }
 
 /**
- * Returns a template filled with fragments of code. A fragment may stand only where code stands, and nothing but a line end follows one that ends in a comment.
+ * Fills a template with fragments of code. A fragment may appear only where code may. If a fragment ends in a comment,
+ * a line end must follow it.
  *
- * @throws TypeError for a template of ours that puts a fragment anywhere else
+ * @throws TypeError if one of remat's own templates puts a fragment anywhere else
  */
 export function fillCode(
   language: string,

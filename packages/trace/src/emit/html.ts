@@ -2,7 +2,7 @@ import { displaySafeLines } from "./display-safe.js";
 
 let make: (html: string) => Html;
 
-/** HTML that was built by {@link html}: names in it are text. */
+/** HTML built by {@link html}. Names in it are escaped as text. */
 export class Html {
   readonly html: string;
 
@@ -11,29 +11,30 @@ export class Html {
   }
 
   static {
-    // Nobody makes one but this file.
+    // Only this file can create instances.
     make = (text) => new Html(text);
   }
 }
 
-/** What may fill a hole: text, a number, HTML where elements may stand, several of them, or nothing. */
+/** A value for a hole in the template: text, a number, HTML where elements may appear, a list of these, or nothing. */
 export type HtmlHole = Html | string | number | undefined | false | readonly HtmlHole[];
 
-/** Builds HTML: {@link html}. */
+/** Builds HTML; see {@link html}. */
 export interface HtmlBuilder {
   (strings: TemplateStringsArray, ...holes: readonly HtmlHole[]): Html;
   /**
-   * Returns a style sheet or a script of ours as an element; no name may be part of it.
+   * Returns a style sheet or a script of remat's own as an element. It must not contain names from the input.
    *
-   * @throws TypeError if the text ends the element
+   * @throws TypeError if the text would end the element
    */
   element(tag: "style" | "script", text: string): Html;
 }
 
 /**
- * Builds HTML or SVG. Texts are shown as text, whatever they hold; only what is `Html` already goes in as it is. A hole may stand between tags, or within a quoted
- * value of an attribute. A hole that is a whole address (`href`, `src`) may only lead to this page, to a file beside it, or to the web. Control characters, marks that
- * turn text around and characters that a page hides are written out, as in a terminal.
+ * Builds HTML or SVG. Strings are escaped and shown as text; only `Html` values are inserted as markup. A hole may
+ * appear between tags, or inside a quoted attribute value. If a hole is a whole address (`href`, `src`), it may lead
+ * only to this page, to a file beside it, or to the web. Control characters, marks that reverse text, and characters
+ * that a page hides are written as escapes, as in a terminal.
  *
  * @throws TypeError for a template with a hole anywhere else
  * @example
@@ -52,7 +53,7 @@ export const html: HtmlBuilder = /* @__PURE__ */ Object.assign(
   },
 );
 
-/** Where a hole stands: between tags, within a quoted value, or at the beginning of one that is an address. */
+/** The position of a hole: between tags, inside a quoted value, or at the beginning of a value that is an address. */
 type Place = "text" | "value" | "address";
 
 function rendered(hole: HtmlHole, place: Place): string {
@@ -64,12 +65,12 @@ function rendered(hole: HtmlHole, place: Place): string {
   if (Array.isArray(hole)) return hole.map((part: HtmlHole) => rendered(part, place)).join("");
   if (typeof hole === "object") throw new TypeError("an object that html`…` did not make stands in HTML");
   const text = String(hole);
-  // An address is not shown, and leads elsewhere if it is written otherwise.
+  // An address is not displayed, and escaping its characters would change where it leads.
   if (place === "address") return escapeHtml(isHarmless(text) ? text : "about:blank");
   return escapeHtml(displaySafeLines(text));
 }
 
-/** An address that leads to a page, a mail or a place in this page, and runs nothing. */
+/** Returns whether an address leads to a page, a mail address or a place in this page, and does not run code. */
 function isHarmless(address: string): boolean {
   const scheme = /^[^/?#]*?:/.exec(address.replace(/[\0-\x20]/g, ""))?.[0];
   return scheme === undefined || /^(?:https?|mailto):$/i.test(scheme);
@@ -80,7 +81,7 @@ const addresses: ReadonlySet<string> = new Set(
 );
 const known: WeakMap<TemplateStringsArray, readonly Place[]> = new WeakMap();
 
-/** Reads the parts of a template that are ours; each is read once. */
+/** Finds the positions of the holes in a template's fixed parts. Each template is parsed once. */
 function placesOf(strings: TemplateStringsArray): readonly Place[] {
   const found = known.get(strings);
   if (found !== undefined) return found;
@@ -115,7 +116,7 @@ function placesOf(strings: TemplateStringsArray): readonly Place[] {
           [quote, state] = [value[2], "value"];
         } else {
           if (rest.startsWith(">")) state = "text";
-          // Names of attributes without a value, and the blanks between them.
+          // Skip names of attributes without a value, and the spaces between them.
           at += /^[^\s"'<>/=]+/.exec(rest)?.[0].length ?? 1;
         }
       } else {
@@ -149,7 +150,7 @@ const entities: Readonly<Record<string, string>> = {
   "'": "&#39;",
 };
 
-/** Text as HTML and XML both read it. XML has no place for control characters, not even escaped. */
+/** Escapes text so that HTML and XML read it alike. XML does not allow control characters, not even escaped. */
 function escapeHtml(text: string): string {
   return text
     .replace(/\p{Surrogate}/gu, "\ufffd")

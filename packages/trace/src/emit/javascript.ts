@@ -4,30 +4,31 @@ import { asEmitted, type JavaScriptCode } from "./emitted.js";
 import { type CodePlace, type CodeScanner, fillCode } from "./fill-code.js";
 import { quoteText } from "./quote-text.js";
 
-/** What may fill a hole of JavaScript: a fragment, or a value that is written as one. */
+/** A value for a hole in a JavaScript template: a fragment of code, or a number or boolean written as a literal. */
 export type JavaScriptHole = JavaScriptCode | number | boolean;
 
-/** Builds JavaScript source: {@link javascript}. */
+/** Builds JavaScript source; see {@link javascript}. */
 export interface JavaScriptBuilder {
   (strings: TemplateStringsArray, ...holes: readonly JavaScriptHole[]): JavaScriptCode;
-  /** Returns a text as a string literal of one line. It is also safe within a `<script>` of a page. */
+  /** Returns a text as a string literal on one line. It is also safe inside a `<script>` of a page. */
   string(text: string): JavaScriptCode;
   /**
    * Returns a name as an identifier.
    *
-   * @throws RematError `EMITTED_NAME` for a text that is not one
+   * @throws RematError `EMITTED_NAME` if the text is not an identifier
    */
   identifier(name: string): JavaScriptCode;
   /** Returns fragments with commas between them. */
   list(fragments: readonly JavaScriptCode[]): JavaScriptCode;
-  /** Returns a comment of one line; a line end in `text` is written out. It is also safe within a `<script>` of a page. */
+  /** Returns a comment on one line. Line ends in `text` are escaped. It is also safe inside a `<script>` of a page. */
   comment(text: string): JavaScriptCode;
-  /** Returns lines of code under each other. */
+  /** Joins lines of code with line ends. */
   lines(lines: readonly JavaScriptCode[]): JavaScriptCode;
 }
 
 /**
- * Builds JavaScript source. A hole takes a number, a boolean, or what the functions of `javascript` return; a bare string does not compile.
+ * Builds JavaScript source. A hole takes a number, a boolean, or a result of the functions of `javascript`. A bare
+ * string does not compile.
  *
  * @example
  * javascript`await import(${javascript.string(url)});`;
@@ -49,7 +50,8 @@ export const javascript: JavaScriptBuilder = /* @__PURE__ */ Object.assign(
       const commas = fragments.slice(1).map(() => ", ");
       return asEmitted(fillCode("JavaScript", new JavaScriptScanner(), ["", ...commas, ""], fragments));
     },
-    // A page's script ends at its end tag, and changes its meaning at the beginning of a comment, also within one of ours.
+    // In a page, the end tag or the start of an HTML comment would end or change the script, even inside a JavaScript
+    // comment.
     comment: (text: string): JavaScriptCode => asEmitted(`// ${displaySafe(text).replace(/<(?=[/!s])/gi, "< ")}`),
     lines: (lines: readonly JavaScriptCode[]): JavaScriptCode => asEmitted(lines.join("\n")),
   },
@@ -61,7 +63,10 @@ const reserved: ReadonlySet<string> = new Set(
   ),
 );
 
-/** Reads strings, templates (their holes count as part of the string) and comments; knows no regular expressions. */
+/**
+ * Scans strings, templates and comments. Holes of templates count as part of the string. Regular expressions are not
+ * recognized.
+ */
 class JavaScriptScanner implements CodeScanner {
   private end = "";
 

@@ -1,22 +1,28 @@
 import { asEmitted, type JsonText } from "./emitted.js";
 import { type CodePlace, type CodeScanner, fillCode } from "./fill-code.js";
 
-/** What JSON leaves as it is and a terminal obeys or hides. It stands only within strings, where each has an escape. */
+/**
+ * Characters that JSON leaves unescaped, but that a terminal acts on or hides. They occur only inside strings, where
+ * each can be escaped.
+ */
 const unshown = /[\x7f-\x9f\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** Builds JSON: {@link json}. */
+/** Builds JSON; see {@link json}. */
 export interface JsonBuilder {
   (strings: TemplateStringsArray, ...holes: readonly (JsonText | number | boolean)[]): JsonText;
-  /** Returns a value as `JSON.stringify` writes it, with escapes for what a terminal would obey or hide. */
+  /**
+   * Returns a value as `JSON.stringify` writes it, and also escapes characters that a terminal would act on or hide.
+   */
   value(value: unknown, indent?: number): JsonText;
-  /** Returns pieces with a separator between two of them. */
+  /** Joins pieces with a separator. */
   join(pieces: readonly JsonText[], separator: ", " | ",\n"): JsonText;
-  /** Returns lines under each other. */
+  /** Joins lines with line ends. */
   lines(lines: readonly JsonText[]): JsonText;
 }
 
 /**
- * Builds JSON. A hole takes a number, a boolean, or what the functions of `json` return; a bare string does not compile.
+ * Builds JSON. A hole takes a number, a boolean, or a result of the functions of `json`. A bare string does not
+ * compile.
  *
  * @example
  * json`{ "model": ${json.value(name)} }`;

@@ -2,26 +2,26 @@ import { displaySafe } from "./display-safe.js";
 import { asEmitted, type MarkdownText } from "./emitted.js";
 
 /**
- * Functions that write text as GitHub's Markdown, which shows it: no character of it is markup. Control characters and marks that turn text around are written out, as
- * in a terminal.
+ * Writes text as GitHub's Markdown so that it is shown literally: no character acts as markup. Control characters and
+ * marks that reverse text are written as escapes, as in a terminal.
  */
 export const markdown: {
-  /** Returns a text within a line. */
+  /** Returns text for use inside a line. */
   text(text: string): MarkdownText;
-  /** Returns a text as a line of a paragraph; Markdown does not keep blanks at its ends. */
+  /** Returns text as a line of a paragraph. Spaces at its ends are dropped, as Markdown would do. */
   line(text: string): MarkdownText;
-  /** Returns a text as a cell of a table; its own line ends become `<br>`. */
+  /** Returns text as a table cell. Its line ends become `<br>`. */
   cell(text: string): MarkdownText;
-  /** Returns a text as a heading of a level from 1 to 6. */
+  /** Returns text as a heading of level 1 to 6. */
   heading(level: number, text: string): MarkdownText;
-  /** Returns a text as code within a line. */
+  /** Returns text as inline code. */
   code(text: string): MarkdownText;
-  /** Returns lines of text as a block of code. */
+  /** Returns lines of text as a code block. */
   fence(text: string): MarkdownText;
-  /** Returns blocks with a line between them. */
+  /** Joins blocks with an empty line between them. */
   blocks(blocks: readonly MarkdownText[]): MarkdownText;
 } = {
-  // What stands behind it may be the rest of a link.
+  // A `]` at the end could be followed by the rest of a link.
   text: (text) => asEmitted(inline(text).replace(/\]$/, "\\]")),
   line: (text) => asEmitted(atLineStart(inline(text).replace(/^ +| +$/g, ""))),
   cell: (text) =>
@@ -32,12 +32,12 @@ export const markdown: {
         .join("<br>"),
     ),
   heading: (level, text) =>
-    // At its end, Markdown takes a mark of a heading away.
+    // Markdown drops `#` characters at the end of a heading.
     asEmitted(`${"#".repeat(level)} ${inline(text).replace(/(?<!#)#+(?= *$)/, (run) => run.replaceAll("#", "\\#"))}`),
   code: (text) => {
     const safe = displaySafe(text);
     const ticks = longestRun(safe) + 1;
-    // A blank at both ends is taken away again, unless there is nothing else.
+    // Markdown strips one space from both ends of inline code, unless the code is only spaces.
     const padded = /^[ `]|[ `]$/.test(safe) && safe.trim() !== "" ? ` ${safe} ` : safe;
     return asEmitted(`${"`".repeat(ticks)}${padded === "" ? " " : padded}${"`".repeat(ticks)}`);
   },
@@ -54,21 +54,24 @@ function longestRun(text: string): number {
   return Math.max(0, ...Array.from(text.matchAll(/`+/g), ([run]) => run.length));
 }
 
-/** What is markup wherever it stands. `<` begins HTML, `|` parts cells, `$` begins a formula on GitHub. */
+/**
+ * Characters that are markup wherever they appear. `<` starts HTML, `|` separates cells, `$` starts a formula on
+ * GitHub.
+ */
 const markup = /[\\`*<|~$]/g;
 
 function inline(text: string): string {
   return (
     displaySafe(text)
       .replace(markup, "\\$&")
-      // Brackets are themselves unless what follows makes a link, a picture or a definition of them.
+      // Brackets are literal unless the next character makes them a link, an image or a definition.
       .replace(/\](?=[([:])/g, "\\]")
       .replace(/&(?=[#\w])/g, "\\&")
-      // Within a word an underscore is itself.
+      // An underscore inside a word is literal.
       .replace(/_+/g, (run, at: number, all: string) =>
         isWord(all, at - 1) && isWord(all, at + run.length) ? run : run.replaceAll("_", "\\_"),
       )
-      // What GitHub makes links of without being asked.
+      // GitHub turns these into links automatically.
       .replace(/(?<=[a-z]):(?=\/\/)/gi, "\\:")
       .replace(/(?<=www)\./gi, "\\.")
       .replace(/@/g, "\\@")
@@ -77,7 +80,7 @@ function inline(text: string): string {
 
 const isWord = (text: string, at: number): boolean => /[\p{L}\p{N}]/u.test(text.charAt(at));
 
-/** What begins a block at the start of a line. */
+/** Escapes characters that would start a block at the beginning of a line. */
 function atLineStart(text: string): string {
   return text.replace(/^(\d{1,9})([.)])(?=\s|$)/, "$1\\$2").replace(/^(?:[-+=#>:])/, "\\$&");
 }

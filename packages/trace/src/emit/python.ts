@@ -4,30 +4,31 @@ import { asEmitted, type PythonCode } from "./emitted.js";
 import { type CodePlace, type CodeScanner, fillCode } from "./fill-code.js";
 import { quoteText } from "./quote-text.js";
 
-/** What may fill a hole of Python: a fragment, or a value that is written as one. */
+/** A value for a hole in a Python template: a fragment of code, or a number or boolean written as a literal. */
 export type PythonHole = PythonCode | number | boolean;
 
-/** Builds Python source: {@link python}. */
+/** Builds Python source; see {@link python}. */
 export interface PythonBuilder {
   (strings: TemplateStringsArray, ...holes: readonly PythonHole[]): PythonCode;
-  /** Returns a text as a string literal of one line, with escapes for characters that would not show. */
+  /** Returns a text as a string literal on one line. Characters that would not be visible are escaped. */
   string(text: string): PythonCode;
   /**
    * Returns a name as an identifier.
    *
-   * @throws RematError `EMITTED_NAME` for a text that is not one
+   * @throws RematError `EMITTED_NAME` if the text is not an identifier
    */
   identifier(name: string): PythonCode;
-  /** Returns a comment of one line; a line end in `text` is written out. */
+  /** Returns a comment on one line. Line ends in `text` are escaped. */
   comment(text: string): PythonCode;
   /** Returns fragments with commas between them. */
   list(fragments: readonly PythonCode[]): PythonCode;
-  /** Returns lines of code under each other, `indent` spaces in. An empty line stays empty. */
+  /** Joins lines of code with line ends, indented by `indent` spaces. An empty line stays empty. */
   lines(lines: readonly PythonCode[], indent?: number): PythonCode;
 }
 
 /**
- * Builds Python source. A hole takes a number, a boolean, or what the functions of `python` return; a bare string does not compile.
+ * Builds Python source. A hole takes a number, a boolean, or a result of the functions of `python`. A bare string does
+ * not compile.
  *
  * @example
  * python`model.get_submodule(${python.string(name)})`;
@@ -70,7 +71,7 @@ const keywords: ReadonlySet<string> = new Set(
   ),
 );
 
-/** Reads strings and comments; the fields of an f-string count as part of the string. */
+/** Scans strings and comments. The fields of an f-string count as part of the string. */
 class PythonScanner implements CodeScanner {
   private quote = "";
   private isComment = false;

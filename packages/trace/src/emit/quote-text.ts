@@ -1,14 +1,15 @@
-/** What an editor or a terminal would not show as it is. */
+/** Characters that an editor or a terminal does not show as they are. */
 const unshown = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
 /**
- * Returns a text in double quotes, by escapes that JSON, JavaScript and Python share. `writeAstral` writes a character beyond U+FFFF that is not shown; left out:
- * as two halves, which Python does not read as one character.
+ * Returns a text in double quotes, with escapes that JSON, JavaScript and Python share.
  *
+ * @param writeAstral writes a hidden character beyond U+FFFF; by default as two surrogates, which Python does not read
+ * as one character
  * @internal
  */
 export function quoteText(text: string, writeAstral: (code: number) => string = writeHalves): string {
-  // JSON's quotes come first, so that what is escaped already stays.
+  // JSON's escapes come first, so that the second step does not touch escaped characters.
   return JSON.stringify(text).replace(unshown, (character) => {
     const code = character.codePointAt(0)!;
     return code > 0xffff ? writeAstral(code) : writeUnit(code);

@@ -2,30 +2,34 @@ import { displaySafe } from "./display-safe.js";
 import { asEmitted, type ShellCode } from "./emitted.js";
 import { type CodePlace, type CodeScanner, fillCode } from "./fill-code.js";
 
-/** What may fill a hole of a command: words, or a number. */
+/** A value for a hole in a command: words, or a number. */
 export type ShellHole = ShellCode | number;
 
-/** Builds commands for a POSIX shell: {@link shell}. */
+/** Builds commands for a POSIX shell; see {@link shell}. */
 export interface ShellBuilder {
   (strings: TemplateStringsArray, ...holes: readonly ShellHole[]): ShellCode;
-  /** Returns a text as one word. Characters that a terminal would obey or hide are written out; a shell gives them back. */
+  /**
+   * Returns a text as one word. Characters that a terminal would act on or hide are escaped, and a shell reads them
+   * back.
+   */
   word(text: string): ShellCode;
-  /** Returns a path as one word that no command takes for an option. */
+  /** Returns a path as one word that no command reads as an option. */
   path(path: string): ShellCode;
-  /** Returns each text as a word, with blanks between them. */
+  /** Returns each text as a word, separated by spaces. */
   words(texts: readonly string[]): ShellCode;
-  /** Returns a text as one word of fish, in whose quotes a backslash means something. */
+  /** Returns a text as one word for fish, where a backslash inside single quotes is an escape. */
   fishWord(text: string): ShellCode;
-  /** Returns words as the pattern of a `case` that matches each of them. */
+  /** Returns the pattern of a `case` that matches each of the texts. */
   pattern(texts: readonly string[]): ShellCode;
-  /** Returns fragments with blanks between them. */
+  /** Joins fragments with spaces. */
   join(fragments: readonly ShellCode[]): ShellCode;
-  /** Returns lines of a script under each other. */
+  /** Joins lines of a script with line ends. */
   lines(lines: readonly ShellCode[]): ShellCode;
 }
 
 /**
- * Builds commands for a POSIX shell. A hole takes a number or what the functions of `shell` return; a bare string does not compile.
+ * Builds commands for a POSIX shell. A hole takes a number or a result of the functions of `shell`. A bare string does
+ * not compile.
  *
  * @example
  * shell`remat plan ${shell.path(file)} --budget ${shell.word(budget)}`;
@@ -45,18 +49,21 @@ export const shell: ShellBuilder = /* @__PURE__ */ Object.assign(
   },
 );
 
-/** A shell does nothing with these, wherever they stand in a word that does not begin with `=` or `~`. */
+/** Words that need no quotes: a shell does not interpret these characters unless the word begins with `=` or `~`. */
 const plain = /^(?!=)[\w@%+=:,./-]+$/;
 const unshown = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
 
 function quoteWord(text: string): string {
   if (plain.test(text)) return text;
   if (unshown.test(text)) return quoteUnshown(text);
-  // Within double quotes a shell reads these as something else.
+  // A shell interprets these characters inside double quotes.
   return text.includes("'") && !/["$`\\!]/.test(text) ? `"${text}"` : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** In `$'…'` each byte can be written by its number. A word has no place for NUL and for halves of characters: they become U+FFFD. */
+/**
+ * Quotes a word with `$'…'`, where each byte can be written as a number. A word cannot contain NUL or lone surrogates:
+ * they become U+FFFD.
+ */
 function quoteUnshown(text: string): string {
   let word = "";
   for (const character of text) {
@@ -69,7 +76,7 @@ function quoteUnshown(text: string): string {
   return `$'${word}'`;
 }
 
-/** Reads quoted words and comments. */
+/** Scans quoted words and comments. */
 class ShellScanner implements CodeScanner {
   private quote = "";
   private isComment = false;

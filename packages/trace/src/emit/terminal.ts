@@ -1,28 +1,31 @@
 import { displaySafe } from "./display-safe.js";
 import { asEmitted, type TerminalText } from "./emitted.js";
 
-/** Styles that a terminal shows, each with what ends it. */
+/** Terminal styles: the codes that start and end each of them. */
 const styles = { bold: [1, 22], good: [32, 39], bad: [31, 39], inverse: [7, 27] } as const;
 
 /** A style of {@link terminal.styled}. */
 export type TerminalStyle = keyof typeof styles;
 
-/** Builds text for a terminal: {@link terminal}. */
+/** Builds text for a terminal; see {@link terminal}. */
 export interface TerminalBuilder {
   (strings: TemplateStringsArray, ...holes: readonly (string | number)[]): TerminalText;
-  /** Returns each text in a line of its own. */
+  /** Returns each text on a line of its own. */
   lines(texts: readonly string[]): TerminalText;
-  /** Returns texts one after the other. */
+  /** Joins texts without a separator. */
   join(texts: readonly TerminalText[]): TerminalText;
   /** Returns a text of one line in a style. */
   styled(text: string, style: TerminalStyle): TerminalText;
-  /** Returns a text whose own lines and tabs stay, such as a stack or a laid out table. Everything else that a terminal obeys is written out. */
+  /**
+   * Returns a text that keeps its own lines and tabs, such as a stack trace or a formatted table. Everything else that
+   * a terminal acts on is escaped.
+   */
   listing(text: string): TerminalText;
 }
 
 /**
- * Builds text for a terminal. A text in a hole stays within its line and is shown, not obeyed: line ends, escape sequences and marks that turn text around are
- * written out.
+ * Builds text for a terminal. Text in a hole stays on its line and is shown literally: line ends, escape sequences and
+ * marks that reverse text are escaped.
  *
  * @example
  * io.stderr.write(terminal`remat: wrote ${path}\n`);

@@ -1,23 +1,28 @@
 import { lstatSync, readlinkSync, type Stats } from "node:fs";
 import { dirname, resolve } from "node:path";
 
-/** What a path turns out to be, once its symlinks are followed. */
+/** The kind of output that a path leads to after its symbolic links are followed. */
 export type OutputTarget =
-  /** A descriptor of this process: `-`, `/dev/stdout`, what a shell makes of `>(command)`. */
+  /** A descriptor of this process: `-`, `/dev/stdout`, or a shell's `>(command)`. */
   | { readonly kind: "descriptor"; readonly fd: number }
-  /** A regular file, or a name that is free; `before` is what stands there. */
+  /** A regular file, or a path that does not exist yet. `before` describes the existing file. */
   | { readonly kind: "file"; readonly path: string; readonly before: Stats | undefined }
-  /** A character device such as `/dev/null`, which only ever takes what is written to it. */
+  /** A character device such as `/dev/null`, which can always be written to. */
   | { readonly kind: "device"; readonly path: string }
-  /** Nothing is written to it: writing to a named pipe may wait for ever, and to a disk destroys what is on it. */
+  /**
+   * An output that is rejected. Writing to a named pipe may wait forever, and writing to a disk destroys its contents.
+   */
   | { readonly kind: "refused"; readonly path: string; readonly what: string };
 
 const descriptorPath = /^\/(?:dev|proc\/(?:self|thread-self|\d+))\/fd\/(\d+)$/;
 const standardPaths: Readonly<Record<string, number>> = { "/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2 };
-/** As many as Linux follows. */
+/** Linux follows at most this many links. */
 const mostLinks = 40;
 
-/** Follows symlinks one by one, since a link to a descriptor leads nowhere that could be named (`pipe:[4711]`). */
+/**
+ * Finds the output that a path leads to. Follows symbolic links one by one, because a link to a descriptor has no real
+ * path (`pipe:[4711]`).
+ */
 export function outputTarget(path: string): OutputTarget {
   if (path === "-") return { kind: "descriptor", fd: 1 };
   let at = resolve(path);
@@ -40,8 +45,9 @@ function whatIs(stats: Stats): string {
 }
 
 /**
- * Returns why a path would not be written to, such as "a named pipe"; undefined for a file, a name that is free, a character device such as `/dev/null`, and a
- * descriptor of this process such as `/dev/stdout` or a shell's `>(command)`.
+ * Returns why `writeOutput` would reject a path, such as "a named pipe". Returns undefined for a file, a path that does
+ * not exist yet, a character device such as `/dev/null`, and a descriptor of this process such as `/dev/stdout` or a
+ * shell's `>(command)`.
  *
  * @example
  * refusedOutput("pipe"); // "a named pipe"
@@ -51,19 +57,19 @@ export function refusedOutput(path: string): string | undefined {
     const target = outputTarget(path);
     return target.kind === "refused" ? target.what : undefined;
   } catch {
-    // Writing it says what is wrong.
+    // Writing to the path reports the problem.
     return undefined;
   }
 }
 
-/** Returns the error for a path that is not written to; a folder has the file system's own. */
+/** Returns the error for a path that cannot be written to. A folder gets the error that the file system would raise. */
 export function refusal({ path, what }: { readonly path: string; readonly what: string }): Error {
   return what === "a folder"
     ? Object.assign(new Error(`EISDIR: illegal operation on a directory, open '${path}'`), { code: "EISDIR" })
     : Object.assign(new Error(`EINVAL: it is ${what}, not a regular file, '${path}'`), { code: "EINVAL" });
 }
 
-/** Returns the number of a descriptor of this process that a path names. */
+/** Returns the number of the descriptor of this process that a path names, or undefined. */
 export function ownDescriptor(path: string): number | undefined {
   if (path in standardPaths) return standardPaths[path];
   const match = descriptorPath.exec(path);

@@ -16,12 +16,15 @@ import { ownDescriptor } from "./output-target.js";
 
 /** Why a path is not read. */
 export type InputErrorCode =
-  /** A device, a pipe, a socket, a folder, or a file that the kernel makes up as it is read: reading it may never end. */
+  /**
+   * A device, a pipe, a socket, a folder, or a file that the kernel generates while it is read. Reading one may never
+   * end.
+   */
   | "EINPUTKIND"
-  /** More bytes than the caller takes. */
+  /** The file is larger than the caller allows. */
   | "EINPUTSIZE";
 
-/** A path that is not read, since reading it might wait or go on for ever. */
+/** Error for a path that is not read because reading it might block or never end. */
 export class InputError extends Error {
   readonly code: InputErrorCode;
   readonly path: string;
@@ -34,28 +37,29 @@ export class InputError extends Error {
   }
 }
 
+/** Options for {@link readInput}. */
 export interface ReadInputOptions {
-  /** Bytes that are read at most; 2 GiB if left out, which is all that Node reads at once. */
+  /** Largest number of bytes to read. The default is 2 GiB, the most that Node reads at once. */
   readonly maxBytes?: number;
 }
 
 /** An open file. */
 interface Input {
   readonly fd: number;
-  /** Bytes of a regular file; undefined for a pipe that this process was given. */
+  /** Size of a regular file; undefined for a pipe that this process was given. */
   readonly bytes: number | undefined;
 }
 
 const mostBytes = 2 ** 31 - 1;
 
-/** Types of file systems whose files are made up as they are read: proc, sysfs, debugfs, tracefs. */
+/** Types of file systems whose files the kernel generates: proc, sysfs, debugfs, tracefs. */
 const madeUp = new Set([0x9fa0, 0x62656572, 0x64626720, 0x74726163]);
 
 /**
- * Opens a file of the user's for reading, without waiting: a regular file, or a pipe that this process was given as `/dev/stdin` or by a shell's `<(command)`.
- * Returns its descriptor, which the caller closes.
+ * Opens an input file for reading without waiting. It may be a regular file, or a pipe given to this process as
+ * `/dev/stdin` or by a shell's `<(command)`. The caller closes the returned descriptor.
  *
- * @throws InputError for a device, a named pipe, a socket, a folder, or a file of `/proc`; what the file system throws
+ * @throws InputError for a device, a named pipe, a socket, a folder, or a file of `/proc`; errors of the file system
  */
 function open(path: string): Input {
   const given = givenDescriptor(path);
@@ -82,7 +86,7 @@ function open(path: string): Input {
   }
 }
 
-/** Whether a path is a descriptor that this process was started with, and so a pipe that somebody meant for it. */
+/** Returns whether a path is a descriptor that this process was started with. A pipe there was passed on purpose. */
 function givenDescriptor(path: string): boolean {
   if (ownDescriptor(path) === undefined) return false;
   try {
@@ -92,7 +96,7 @@ function givenDescriptor(path: string): boolean {
   }
 }
 
-/** What a path is that is not a regular file; undefined for one. */
+/** The kind of a path that is not a regular file, or undefined for a regular file. */
 function kindOf(stats: Stats): string | undefined {
   if (stats.isFile()) return undefined;
   if (stats.isDirectory()) return "a folder";
@@ -105,7 +109,7 @@ function isMadeUp(fd: number, path: string): boolean {
     try {
       return madeUp.has(statfsSync(name).type);
     } catch {
-      // Only Linux has the first name.
+      // Only Linux has the first path.
     }
   return false;
 }
@@ -119,10 +123,11 @@ function tooLarge(path: string, bytes: number, maxBytes: number): InputError {
 }
 
 /**
- * Returns the bytes of a file of the user's: a regular file, or a pipe that this process was given as `/dev/stdin` or by a shell's `<(command)`. Never waits for
- * a writer that may not come.
+ * Returns the bytes of an input file. It may be a regular file, or a pipe given to this process as `/dev/stdin` or by a
+ * shell's `<(command)`. Never waits for a writer that may not come.
  *
- * @throws InputError for a device, a named pipe, a socket, a folder, a file of `/proc`, or more than `maxBytes`; what the file system throws
+ * @throws InputError for a device, a named pipe, a socket, a folder, a file of `/proc`, or more than `maxBytes`; errors
+ * of the file system
  * @example
  * readInput("weights.bin", { maxBytes: 4096 });
  */
@@ -152,7 +157,7 @@ function readPipe(fd: number, path: string, maxBytes: number): Buffer {
   }
 }
 
-/** Waits for the writer of a pipe that another program has set to not wait. */
+/** Reads from a pipe and waits for its writer, even if another program has set the pipe to non-blocking. */
 function readWhenThere(fd: number, chunk: Buffer): number {
   for (;;)
     try {
@@ -164,7 +169,8 @@ function readWhenThere(fd: number, chunk: Buffer): number {
 }
 
 /**
- * Returns why a path would not be read, such as "a named pipe"; undefined for a file, a folder, a pipe that this process was given, and for nothing at all.
+ * Returns why `readInput` would reject a path, such as "a named pipe". Returns undefined for a file, a folder, a pipe
+ * that this process was given, and a path that does not exist.
  *
  * @example
  * refusedInput("/dev/zero"); // "a device"
@@ -174,7 +180,7 @@ export function refusedInput(path: string): string | undefined {
   try {
     stats = statSync(path, { throwIfNoEntry: false });
   } catch {
-    // Reading it says what is wrong.
+    // Reading the path reports the problem.
     return undefined;
   }
   if (stats === undefined || stats.isDirectory() || givenDescriptor(path)) return undefined;
@@ -182,9 +188,9 @@ export function refusedInput(path: string): string | undefined {
 }
 
 /**
- * Returns the text of a file of the user's, as {@link readInput} reads it.
+ * Returns the text of an input file, read with {@link readInput}.
  *
- * @throws what {@link readInput} throws
+ * @throws the errors of {@link readInput}
  * @example
  * JSON.parse(readInputText("plan.json"));
  */
@@ -193,9 +199,9 @@ export function readInputText(path: string, options: ReadInputOptions = {}): str
 }
 
 /**
- * Returns the first bytes of a file of the user's, at most `count`, of the kinds that {@link readInput} reads.
+ * Returns the first bytes of an input file, at most `count`. Accepts the same kinds of files as {@link readInput}.
  *
- * @throws what {@link readInput} throws
+ * @throws the errors of {@link readInput}
  * @example
  * readInputHead("run.remat.jsonl.gz", 2);
  */
@@ -210,9 +216,9 @@ export function readInputHead(path: string, count: number): Buffer {
 }
 
 /**
- * Opens a file of the user's as a stream, of the kinds that {@link readInput} reads.
+ * Opens an input file as a stream. Accepts the same kinds of files as {@link readInput}.
  *
- * @throws what {@link readInput} throws, at once
+ * @throws the errors of {@link readInput}, before it returns
  * @example
  * for await (const chunk of openInput("run.remat.jsonl")) console.log(chunk.length);
  */

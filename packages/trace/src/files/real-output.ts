@@ -3,8 +3,8 @@ import { basename, dirname, join } from "node:path";
 import { outputTarget } from "./output-target.js";
 
 /**
- * Returns the one name of the regular file that `path` is, or would be, whatever it is spelled as: links followed, its folder's, too. Undefined for what is none
- * (a device, a pipe), and for what cannot be.
+ * Returns the canonical path of the regular file that `path` is or would create, with all symbolic links followed, also
+ * those of its folder. Returns undefined if it is not a regular file (a device, a pipe) or cannot exist.
  *
  * @example
  * realOutput("../plans/./a.json"); // "/home/me/plans/a.json"
@@ -18,7 +18,7 @@ export function realOutput(path: string): string | undefined {
     const opened = realpathSync("/dev/fd/0");
     return outputTarget(opened).kind === "file" ? opened : undefined;
   } catch {
-    // What leads nowhere is refused when it is read or written.
+    // Reading or writing the path reports the problem.
     return undefined;
   }
 }

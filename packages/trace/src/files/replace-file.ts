@@ -3,9 +3,9 @@ import { outputTarget } from "./output-target.js";
 import { closeTemporaryFile, openTemporaryFile, publishTemporaryFile } from "./temporary-file.js";
 
 /**
- * Puts a file of ours, such as a cache or a setting, in place of the one at `path`, as a whole, since another run may read it.
+ * Replaces a file of remat's own, such as a cache or a setting, atomically, because another run may be reading it.
  *
- * @throws what the file system throws
+ * @throws errors of the file system
  * @example
  * replaceFile("/home/me/.cache/remat/times.json", JSON.stringify(times));
  */

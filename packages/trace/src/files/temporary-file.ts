@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 
-/** A file that will take the place of another; it has a name that nobody else has. */
+/** A file with a unique name that will replace another file. */
 export interface TemporaryFile {
   readonly path: string;
   readonly fd: number;
@@ -22,11 +22,12 @@ const endings = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 const open = new Set<TemporaryFile>();
 
 /**
- * Makes a file beside `target`, by a name that is random and so tells two processes with one id apart, too, with the rights of `before`. Until
- * {@link closeTemporaryFile} a signal or the end of the process removes it.
+ * Creates a temporary file beside `target`, with the permissions of `before`. Its name is random, so that two processes
+ * with the same id also get different names. Until {@link closeTemporaryFile}, a signal or the end of the process
+ * removes it.
  */
 export function openTemporaryFile(target: string, before: Stats | undefined): TemporaryFile {
-  // A folder lets anybody who may write to it replace a file that is protected from them.
+  // The folder's permissions would allow a user to replace a file that they must not write to.
   if (before !== undefined) accessSync(target, constants.W_OK);
   const path = join(dirname(target), `remat-${randomBytes(8).toString("hex")}.part`);
   const file = { path, fd: openFor(target, path, before === undefined ? 0o666 : 0o600) };
@@ -36,7 +37,7 @@ export function openTemporaryFile(target: string, before: Stats | undefined): Te
   return file;
 }
 
-/** Nobody knows the file by the name that fails. */
+/** Opens the temporary file. Errors name the target, since the user does not know the temporary name. */
 function openFor(target: string, path: string, mode: number): number {
   try {
     return openSync(path, "wx", mode);
@@ -49,7 +50,7 @@ function openFor(target: string, path: string, mode: number): number {
   }
 }
 
-/** Brings to the disk what was written; `use` gives it its name, then nothing is left of the temporary one. */
+/** Flushes the written data to disk, calls `use` to give the file its final name, and removes the temporary name. */
 export function publishTemporaryFile({ path, fd }: TemporaryFile, target: string, use: () => void): void {
   fsyncSync(fd);
   use();
@@ -57,7 +58,7 @@ export function publishTemporaryFile({ path, fd }: TemporaryFile, target: string
   syncFolder(dirname(target));
 }
 
-/** Removes what is left of it. */
+/** Closes the file and removes its temporary name if it still exists. */
 export function closeTemporaryFile(file: TemporaryFile): void {
   try {
     closeSync(file.fd);
@@ -72,13 +73,13 @@ function keepRights(path: string, { mode, uid, gid }: Stats): void {
   try {
     chownSync(path, uid, gid);
   } catch {
-    // Only root may give files away; whoever may write to the folder owns the new one.
+    // Only root may change the owner. Otherwise the new file belongs to the current user.
   }
-  // After chown, which takes set-id bits away.
+  // This comes after chown, which clears the set-id bits.
   chmodSync(path, mode & 0o7777);
 }
 
-/** A new name lasts once its folder is on the disk; not every system lets a folder be opened. */
+/** Flushes a folder, so that a new name survives a crash. Not every system allows folders to be opened. */
 function syncFolder(folder: string): void {
   try {
     const fd = openSync(folder, "r");
@@ -88,7 +89,7 @@ function syncFolder(folder: string): void {
       closeSync(fd);
     }
   } catch {
-    // The file itself is whole, under one of its names.
+    // The file itself is complete, under one of its names.
   }
 }
 
@@ -96,7 +97,10 @@ function removeAll(): void {
   for (const { path } of open) rmSync(path, { force: true });
 }
 
-/** A listener keeps a signal from ending the process, so it ends it, unless somebody else listens and will. */
+/**
+ * Removes the temporary files and then ends the process, because a listener keeps a signal from ending it. If another
+ * listener exists, ending the process is left to that one.
+ */
 function endBySignal(signal: NodeJS.Signals): void {
   if (process.listenerCount(signal) > 1) return;
   removeAll();

@@ -2,13 +2,13 @@ import { constants, copyFileSync, linkSync, writeFileSync } from "node:fs";
 import { extname, resolve } from "node:path";
 import { closeTemporaryFile, openTemporaryFile, publishTemporaryFile } from "./temporary-file.js";
 
-/** How many files of one name there may be. */
+/** The largest number that is appended to a name. */
 const mostOfOneName = 1000;
 
 /**
- * Writes a file that was not there before, whole or not at all: where `name` is taken, `name-2` and so on. Returns its full path.
+ * Writes a new file completely or not at all. If `name` is taken, it tries `name-2` and so on. Returns the full path.
  *
- * @throws what the file system throws
+ * @throws errors of the file system
  * @example
  * writeNewFile("exports", "ops.csv", text); // "/home/me/exports/ops.csv", or ops-2.csv
  */
@@ -32,7 +32,10 @@ export function writeNewFile(folder: string, name: string, text: string): string
   }
 }
 
-/** A rename would take another file's place; not every file system has links. */
+/**
+ * Gives a file a second name if that name is free. A rename would replace an existing file. Not every file system
+ * supports hard links, so there is a fallback to a copy.
+ */
 function linkExclusively(from: string, to: string): void {
   try {
     linkSync(from, to);

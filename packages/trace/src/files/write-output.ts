@@ -11,19 +11,22 @@ import {
   writeToStream,
 } from "./write-through.js";
 
+/** Options for {@link writeOutput}. */
 export interface WriteOutputOptions {
-  /** What `-` and `/dev/stdout` stand for; the process's standard output if left out. */
+  /** The stream for `-` and `/dev/stdout`; by default the standard output of the process. */
   readonly stdout?: OutputStream;
 }
 
 /**
- * Writes `content` where `path` says. A file that is there is lost only to a whole new one, which has its mode; symlinks are followed; character
- * devices and descriptors (`/dev/null`, `/dev/stdout`, `>(command)`) are written to, never replaced; `-` is standard output. Named pipes, sockets, disks and
- * folders are rejected: writing to a pipe could wait for ever.
+ * Writes `content` to `path`. An existing file is replaced only after the new one is complete, and the new one gets its
+ * mode. Symbolic links are followed. Character devices and descriptors (`/dev/null`, `/dev/stdout`, `>(command)`) are
+ * written to, never replaced. `-` is standard output. Named pipes, sockets, disks and folders are rejected, because
+ * writing to a pipe could wait forever.
  *
- * Whatever ends it, an error, Ctrl-C, SIGTERM or SIGHUP, nothing half-written is left; after SIGKILL a `remat-….part` beside the target may be.
+ * After an error, Ctrl-C, SIGTERM or SIGHUP no incomplete file is left. After SIGKILL a `remat-….part` file beside the
+ * target may remain.
  *
- * @throws what the file system, or `content` as it is read, throws
+ * @throws errors of the file system, or errors of reading `content`
  * @example
  * await writeOutput("plan.json", JSON.stringify(plan));
  */
@@ -51,9 +54,10 @@ export async function writeOutput(path: string, content: Content, options: Write
 }
 
 /**
- * Checks that something can be written to `path`, and leaves what is there: for what has hours to go until it writes. That the disk has room for it is not checked.
+ * Checks that `path` can be written to, without changing it. For commands that run for hours before they write. Free
+ * space on the disk is not checked.
  *
- * @throws what the file system throws
+ * @throws errors of the file system
  * @example
  * checkOutput("run.remat.jsonl");
  */
@@ -67,19 +71,19 @@ export function checkOutput(path: string): void {
 
 const write = promisify(writeWithCallback);
 
-/** Asynchronously, so that a signal is heard between two chunks. */
+/** Writes a chunk asynchronously, so that signals are handled between two chunks. */
 async function writeAll(fd: number, chunk: string | Uint8Array): Promise<void> {
   let rest = typeof chunk === "string" ? Buffer.from(chunk) : chunk;
   while (rest.length > 0) rest = rest.subarray((await write(fd, rest)).bytesWritten);
 }
 
-/** Tells whether `path` is where a command's own output goes. */
+/** Returns whether `path` leads to the standard output of the command. */
 export function isStandardOutput(path: string): boolean {
   try {
     const target = outputTarget(path);
     return target.kind === "descriptor" && target.fd === 1;
   } catch {
-    // What leads nowhere is refused when it is written.
+    // Writing to the path reports the problem.
     return false;
   }
 }

@@ -4,20 +4,20 @@ import { open } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 
-/** What is to be written: at once, or in chunks as they come. */
+/** Content to write: all at once, or in chunks as they arrive. */
 export type Content = string | Uint8Array | Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array>;
 
-/** Where standard output goes: the process's stream, or a test's. */
+/** A destination for standard output: the stream of the process, or one of a test. */
 export interface OutputStream {
   write(chunk: string | Uint8Array): unknown;
 }
 
-/** Tells chunks from text and bytes, which are iterables of characters and numbers, too. */
+/** Returns content as chunks. Strings and byte arrays are single chunks, although they are iterable as well. */
 export function chunksOf(content: Content): Iterable<string | Uint8Array> | AsyncIterable<string | Uint8Array> {
   return typeof content === "string" || content instanceof Uint8Array ? [content] : content;
 }
 
-/** Writes to what is open already, as far as the reader wants it. */
+/** Writes to a stream that is already open, until its reader closes it. */
 export async function writeToStream(
   content: Content,
   stream: OutputStream & { readonly destroyed?: boolean },
@@ -31,12 +31,12 @@ export async function writeToStream(
   });
 }
 
-/** Writes to a descriptor that somebody else opened, and leaves it open. */
+/** Writes to a descriptor that was opened elsewhere, and leaves it open. */
 export async function writeToDescriptor(content: Content, fd: number): Promise<void> {
   await pipe(content, createWriteStream("", { fd, autoClose: false }));
 }
 
-/** Writes into a character device, which stays what it is. */
+/** Writes to a character device without replacing it. */
 export async function writeInto(content: Content, path: string): Promise<void> {
   const file = await open(path, constants.O_WRONLY);
   await pipe(content, file.createWriteStream());
@@ -46,7 +46,7 @@ async function pipe(content: Content, sink: NodeJS.WritableStream): Promise<void
   await untilClosed(() => pipeline(Readable.from(chunksOf(content)), sink));
 }
 
-/** A reader that has seen enough closes the pipe: that is no failure. */
+/** Runs a write and ignores EPIPE: a reader that has seen enough closes the pipe. */
 async function untilClosed(write: () => Promise<void>): Promise<void> {
   try {
     await write();

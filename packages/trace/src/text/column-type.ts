@@ -1,7 +1,7 @@
-/** Kinds of columns from the least to the most general, as Python's `tabulate` orders them. */
+/** Types of columns from the least to the most general, in the order of Python's `tabulate`. */
 export const ColumnType = { none: 0, bool: 1, int: 2, float: 3, text: 5 } as const;
 
-/** A table's cell. Numbers that are whole count as integers; null and undefined are empty. */
+/** A table cell. Whole numbers count as integers. Null and undefined are empty. */
 export type Cell = string | number | null | undefined;
 
 const integer = /^\s*[+-]?\d+(?:_\d+)*\s*$/;
@@ -13,12 +13,17 @@ export function isInteger(text: string): boolean {
   return integer.test(text);
 }
 
-/** Tells whether tabulate takes `text` for a number: what Python's `float` reads, unless it overflows, or digits grouped by commas. */
+/**
+ * * Returns whether tabulate reads `text` as a number: a text that Python's `float` accepts and that does not overflow,
+ * or digits grouped by commas.
+ */
 export function isNumber(text: string): boolean {
   return parseFloatOf(text) !== undefined || withThousandsSeparators.test(text);
 }
 
-/** The number that Python's `float` reads from `text`; undefined where tabulate would not take it for a number. */
+/**
+ * Returns the number that Python's `float` reads from `text`, or undefined if tabulate would not take it for a number.
+ */
 function parseFloatOf(text: string): number | undefined {
   const named = namedFloats[text.toLowerCase()];
   if (named !== undefined) return named;
@@ -27,7 +32,7 @@ function parseFloatOf(text: string): number | undefined {
   return Number.isFinite(value) ? value : undefined;
 }
 
-/** Returns the number in a cell of a column of floats; undefined for what Python's `float` does not read. */
+/** Returns the number in a cell of a float column, or undefined if Python's `float` does not accept it. */
 export function numberIn(text: string): number | undefined {
   const plain = text.replaceAll(",", "");
   const named = /^\s*([+-]?)(inf|infinity|nan)\s*$/i.exec(plain);
@@ -46,7 +51,7 @@ function typeOf(cell: Cell): number {
   return isNumber(cell) ? ColumnType.float : ColumnType.text;
 }
 
-/** Returns the least general type that every cell has. */
+/** Returns the least general type that fits every cell. */
 export function columnType(cells: readonly Cell[]): number {
   let type: number = ColumnType.bool;
   for (const cell of cells) type = Math.max(type, typeOf(cell));

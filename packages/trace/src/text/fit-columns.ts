@@ -1,15 +1,19 @@
-/** What has to be known of a column to fit it into a row. */
+/** The properties of a column that are needed to fit it into a row. */
 export interface FittableColumn {
-  /** Columns of the screen that it takes at least. */
+  /** Minimum width in characters. */
   readonly width: number;
-  /** Its part of what is left over. */
+  /** Its share of the remaining width. */
   readonly grow?: number;
-  /** Where there is no room the columns with the smallest numbers are left out first; left out: never. */
+  /**
+   * If the width is too small, columns with the lowest priority are left out first. A column without a priority is
+   * never left out.
+   */
   readonly priority?: number;
 }
 
 /**
- * Returns the columns that fit into `width`, with their widths, `gap` apart: of those that do not fit the ones of least value are left out, none is wrapped.
+ * Returns the columns that fit into `width`, with their widths, separated by `gap` characters. Columns with the lowest
+ * priority are left out until the rest fits. Nothing is wrapped.
  *
  * @example
  * fitColumns([{ width: 20 }, { width: 8, priority: 2 }, { width: 8, priority: 1 }], 30); // the first two

@@ -1,36 +1,39 @@
 import { fitColumns } from "./fit-columns.js";
 import { textWidth } from "./table-layout.js";
 
-/** A table of texts that is to be no wider than a terminal. */
+/** Options for {@link fitTable}, which fits a table of texts to the width of a terminal. */
 export interface FitTableOptions {
   readonly headers: readonly string[];
-  /** Characters in a line. */
+  /** Characters per line. */
   readonly width: number;
-  /** What each column is worth: those worth least go first, of equals the last; the first column stays. Left out: all the same. */
+  /**
+   * The value of each column. The least valuable columns are left out first, and among equals the last one. The first
+   * column always stays. By default all are equal.
+   */
   readonly worth?: readonly number[];
-  /** Headers of columns that hold names, whose beginning may be cut; left out: the first column's. */
+  /** Headers of the columns with names, which may lose their beginning. By default the first column. */
   readonly names?: readonly string[];
 }
 
-/** A table whose columns fit. */
+/** A table whose columns fit the width. */
 export interface FittedTable {
   readonly headers: readonly string[];
   readonly rows: readonly (readonly string[])[];
   /** Headers of the columns that were left out. */
   readonly leftOut: readonly string[];
-  /** Characters that all of them take. */
+  /** Width of the complete table, in characters. */
   readonly wholeWidth: number;
 }
 
-/** Between columns, and what a header takes beside its text: as tabulate lays a table out. */
+/** Space between columns, and extra space in a header, as in tabulate's layout. */
 const gap = 2;
 const headerPadding = 2;
-/** Less of a name says nothing. */
+/** A shorter name would not be recognizable. */
 const narrowestName = 12;
 
 /**
- * Returns a table that fits into `width` as `formatTable` writes it: columns of least worth are left out, and names that are long lose their beginning,
- * since what tells them apart is at their end. Cells are texts of one line.
+ * Returns the part of a table that fits into `width` when `formatTable` writes it. The least valuable columns are left
+ * out. Long names lose their beginning, since their ends distinguish them. Cells are single-line texts.
  *
  * @example
  * fitTable([["net.layers.0", "4 GiB", "Dense"]], { headers: ["Module", "Held", "Kind"], width: 30, worth: [3, 2, 1] });
@@ -43,7 +46,7 @@ export function fitTable(
     index,
     isName: names.includes(header),
     width: rows.reduce((most, row) => Math.max(most, textWidth(row[index] ?? "")), textWidth(header) + headerPadding),
-    // Of columns that are worth the same, the one that stands last goes first.
+    // Among columns of the same value, the last one is left out first.
     ...(index > 0 && { priority: (worth?.[index] ?? 0) - index / headers.length }),
   }));
   const wholeWidth = widthOf(columns);
@@ -53,7 +56,7 @@ export function fitTable(
     column.isName ? { ...column, width: Math.min(column.width, longestName) } : column,
   );
   const kept = fitColumns(shortened, width, gap).map(({ column }) => column);
-  // What is left over goes to names, in their order.
+  // The remaining width goes to the columns with names, in their order.
   let spare = width - widthOf(kept);
   const widths = new Map(
     kept.map(({ index, isName, width: least }) => {
@@ -62,7 +65,7 @@ export function fitTable(
       return [index, isName ? least + more : Number.POSITIVE_INFINITY];
     }),
   );
-  // A wide column that went last may leave room for a narrow one that went before it.
+  // A wide column that was left out last may leave space for a narrow one that was left out before.
   const leftOut = columns.filter(({ index }) => !widths.has(index));
   for (const { index, width: wide } of leftOut.toSorted((a, b) => (b.priority ?? 0) - (a.priority ?? 0))) {
     if (wide + gap > spare) continue;

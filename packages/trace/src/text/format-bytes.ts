@@ -1,6 +1,6 @@
 import { pythonFloat } from "./python-number.js";
 
-/** A unit that all sizes can be shown in: those that PyTorch's trackers know. */
+/** A unit for sizes: one of those that PyTorch's trackers support. */
 export type MemoryUnit = "B" | "KiB" | "MiB" | "GiB";
 
 /** A KiB is 1024 bytes. */
@@ -12,12 +12,13 @@ const bytesByUnit: Readonly<Record<MemoryUnit | "TiB", number>> = {
   TiB: 2 ** 40,
 };
 
-/** Names of {@link MemoryUnit}, the smallest first. */
+/** The names of {@link MemoryUnit}, from the smallest to the largest. */
 export const memoryUnits: readonly MemoryUnit[] = ["B", "KiB", "MiB", "GiB"];
 
 /**
- * Returns bytes for people, in the binary unit that suits them: four significant digits, one of them at least after the point, or fewer where that is exact.
- * `formatBytes(1536) === "1.5 KiB"`, `formatBytes(1572865) === "1.500 MiB"`.
+ * Formats bytes for people in a suitable binary unit, with four significant digits and at least one digit after the
+ * point, or fewer digits if the number is exact. `formatBytes(1536) === "1.5 KiB"`, `formatBytes(1572865) === "1.500
+ * MiB"`.
  */
 export function formatBytes(bytes: number): string {
   const units = Object.entries(bytesByUnit).reverse();
@@ -25,28 +26,39 @@ export function formatBytes(bytes: number): string {
   return `${divisor === 1 ? String(bytes) : fourDigits(bytes / divisor)} ${unit}`;
 }
 
-/** Returns bytes as they are typed after an option, to the last one, in the largest unit that they are a multiple of. `formatExactBytes(80 * 2 ** 30) === "80GiB"`. */
+/**
+ * Formats bytes exactly, as for a command-line option, in the largest unit that divides them. `formatExactBytes(80 * 2
+ * ** 30) === "80GiB"`.
+ */
 export function formatExactBytes(bytes: number): string {
   const units = Object.entries(bytesByUnit).reverse();
   const [unit, divisor] = units.find(([, size]) => bytes !== 0 && bytes % size === 0) ?? ["B", 1];
   return `${bytes / divisor}${unit}`;
 }
 
-/** Returns bytes as a budget is typed that is enough for so much, as {@link formatBytes} shows it: `formatBudget(1572865) === "1.500MiB"`, which `parseBudget` of `@remat/memory` reads as all that is shown so. */
+/**
+ * Formats bytes as a budget for a command-line option, with the digits of {@link formatBytes}: `formatBudget(1572865)
+ * === "1.500MiB"`. `parseBudget` of `@remat/memory` reads it as the largest size that is shown like this, so the budget
+ * is sufficient.
+ */
 export function formatBudget(bytes: number): string {
   return formatBytes(bytes).replace(" ", "");
 }
 
-/** Returns bytes as they are typed after an option, to the last one, and then as they are read. `formatTypedBytes(1536) === "1536B (1.5 KiB)"`. */
+/**
+ * Formats bytes exactly, as for a command-line option, followed by the readable size. `formatTypedBytes(1536) ===
+ * "1536B (1.5 KiB)"`.
+ */
 export function formatTypedBytes(bytes: number): string {
   return `${bytes}B${Math.abs(bytes) < bytesByUnit.KiB ? "" : ` (${formatBytes(bytes)})`}`;
 }
 
-/** Returns `bytes` in `unit`: whole in B, else rounded to hundredths, ties to the even one. */
+/** Converts bytes to `unit`: whole bytes in B, otherwise rounded to hundredths, ties to even. */
 export function roundToUnit(bytes: number, unit: MemoryUnit): number {
   const divisor = bytesByUnit[unit];
   if (divisor === 1) return bytes;
-  // Exact in integers: a quotient by a power of two often lies halfway between two hundredths, where `toFixed` rounds up.
+  // Integers keep this exact: a quotient by a power of two often lies halfway between two hundredths, where `toFixed`
+  // rounds up.
   const scaled = BigInt(bytes) * 100n;
   const by = BigInt(divisor);
   let hundredths = scaled / by;
@@ -55,7 +67,7 @@ export function roundToUnit(bytes: number, unit: MemoryUnit): number {
   return Number(hundredths) / 100;
 }
 
-/** Returns bytes as PyTorch's trackers print them: `12.5 MiB`, `3.0 KiB`, `400 B`. */
+/** Formats bytes as PyTorch's trackers print them: `12.5 MiB`, `3.0 KiB`, `400 B`. */
 export function formatInUnit(bytes: number, unit: MemoryUnit): string {
   const value = roundToUnit(bytes, unit);
   return `${unit === "B" ? value : pythonFloat(value)} ${unit}`;
@@ -63,6 +75,6 @@ export function formatInUnit(bytes: number, unit: MemoryUnit): string {
 
 function fourDigits(value: number): string {
   const text = Math.abs(value) < 999.95 ? value.toPrecision(4) : value.toFixed(1);
-  // What was rounded keeps its zeros, by which it is told from what is exactly so much.
+  // A rounded number keeps its trailing zeros, which distinguish it from an exact one.
   return Number(text) === value ? String(value) : text;
 }

@@ -6,8 +6,9 @@ const units = [
 ] as const;
 
 /**
- * Writes how long something takes in the largest unit of which there is one, from seconds to years; one second at least.
+ * Formats a duration in its largest unit, from seconds to years, with a minimum of one second.
  *
+ * @param ms the duration in milliseconds
  * @example
  * formatDuration(7_300_000); // "2 hours"
  */

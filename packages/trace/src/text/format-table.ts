@@ -2,22 +2,27 @@ import { displaySafe, markdown } from "../emit/index.js";
 import type { Cell } from "./column-type.js";
 import { layOutTable, linesOf, padText, type TableLayout, textWidth } from "./table-layout.js";
 
-/** How a table is written: reStructuredText, columns parted by tabs, or Markdown. */
+/** The format of a table: reStructuredText, columns separated by tabs, or Markdown. */
 export type TableFormat = "rst" | "plain" | "markdown";
 
+/** Options for {@link formatTable}. */
 export interface TableOptions {
   readonly headers?: readonly string[];
-  /** Left out: `rst`. */
+  /** The default is `rst`. */
   readonly format?: TableFormat;
 }
 
 /**
- * Returns a table as text, without a line end after the last line. What a terminal would obey in a cell is written out (see {@link displaySafe}); lines stay.
+ * Formats a table as text, without a line end after the last line. Terminal control characters in cells are escaped
+ * (see {@link displaySafe}). Line ends in cells stay.
  *
- * - `rst`: a simple table of reStructuredText, byte for byte what Python's `tabulate(rows, headers, tablefmt="rst")` returns, as PyTorch's
- *   estimators print it. Text that reads as a number counts as one: `"0.5000"` is printed `0.5`.
- * - `plain`: cells padded to their column's width and parted by tabs, unchanged, as PyTorch's estimators print without tabulate.
- * - `markdown`: a table of GitHub's Markdown, aligned like `rst`. A cell is text: what would be markup in it is escaped, and a line break becomes `<br>`.
+ * - `rst`: a simple table of reStructuredText, byte for byte as Python's `tabulate(rows, headers, tablefmt="rst")`
+ *   returns it and PyTorch's estimators print it. Text that reads as a number counts as one: `"0.5000"` is printed as
+ *   `0.5`.
+ * - `plain`: cells padded to the width of their column and separated by tabs, unchanged, as PyTorch's estimators
+ *   print without tabulate.
+ * - `markdown`: a table in GitHub's Markdown, aligned like `rst`. Cells are text: markup in them is escaped, and a
+ *   line break becomes `<br>`.
  *
  * @example
  * formatTable([["addmm", 0.25], ["relu", 1]], { headers: ["op", "ms"], format: "markdown" });
@@ -35,14 +40,14 @@ export function formatTable(rows: readonly (readonly Cell[])[], options: TableOp
   }
 }
 
-/** The lines of a cell, without anything that a terminal would obey. */
+/** Escapes the lines of a cell for a terminal. */
 function safeLines(text: string): string {
   return linesOf(text).map(displaySafe).join("\n");
 }
 
 function formatRst(rows: readonly (readonly Cell[])[], headers: readonly string[]): string {
   if (rows.length === 0 && headers.length === 0) return "";
-  // An empty first cell would continue the row above it.
+  // In reStructuredText, an empty first cell would continue the row above it.
   const escape = (cell: Cell): Cell => (typeof cell === "string" && cell.trim() === "" ? ".." : cell);
   const layout = layOutTable(
     rows.map((row) => (row.length === 0 ? row : [escape(row[0]), ...row.slice(1)])),
@@ -56,13 +61,13 @@ function formatRst(rows: readonly (readonly Cell[])[], headers: readonly string[
   return lines.join("\n");
 }
 
-/** Columns without a header come first. */
+/** Returns one header per column. If there are fewer headers than columns, the first columns have none. */
 function headerRow(rows: readonly (readonly Cell[])[], headers: readonly string[]): readonly string[] {
   if (headers.length === 0 || rows.length === 0) return headers;
   return [...Array<string>(Math.max(0, rows[0].length - headers.length)).fill(""), ...headers];
 }
 
-/** The lines of a row; cells with fewer lines than others are filled up below. */
+/** Returns the text lines of a row. Cells with fewer lines than others are padded below. */
 function rowLines(layout: TableLayout, cells: readonly string[]): readonly string[] {
   const split = cells.map(linesOf);
   const count = Math.max(...split.map((lines) => lines.length));

@@ -1,14 +1,14 @@
 /*
- * Numbers as Python prints them. JavaScript finds the same digits, but rounds exact ties away from zero where Python rounds them to the
- * even digit, and writes exponents differently.
+ * Numbers as Python prints them. JavaScript finds the same digits, but it rounds exact ties away from zero where Python
+ * rounds them to even, and it writes exponents differently.
  */
 
-/** The number in `digits` decimal digits: `d.ddd` times ten to the `exponent`, rounded half to even. */
+/** Rounds a number to `digits` decimal digits, half to even: `d.ddd` times ten to the power of `exponent`. */
 function significantDigits(value: number, digits: number): { readonly digits: string; readonly exponent: number } {
   const [mantissa, exponent] = value.toExponential(digits - 1).split("e");
   const rounded = { digits: mantissa.replace(".", ""), exponent: Number(exponent) };
   if (digits > 80) return rounded;
-  // A double that is not a tie differs from one within 17 significant digits, so 20 more digits tell.
+  // A double that is not a tie differs from one within 17 significant digits, so 20 more digits are enough to decide.
   const [longMantissa, longExponent] = value.toExponential(digits + 19).split("e");
   const exact = longMantissa.replace(".", "");
   if (!/^50*$/.test(exact.slice(digits))) return rounded;
@@ -27,7 +27,7 @@ function exponentText(exponent: number): string {
 
 const signOf = (value: number): string => (value < 0 || Object.is(value, -0) ? "-" : "");
 
-/** `digits` with the decimal point after position `point`. */
+/** Puts the decimal point after position `point` of `digits`. */
 function withPoint(digits: string, point: number): string {
   if (point <= 0) return `0.${"0".repeat(-point)}${digits}`;
   if (point >= digits.length) return digits + "0".repeat(point - digits.length);
@@ -35,7 +35,8 @@ function withPoint(digits: string, point: number): string {
 }
 
 /**
- * Returns a float as Python's `str` and `repr` print it: the fewest digits that read back as the same number, and a `.0` where it is whole.
+ * Formats a float like Python's `str` and `repr`: the fewest digits that read back as the same number, with `.0` if it
+ * is whole.
  *
  * @example
  * pythonFloat(1.589e-6); // "1.589e-06"
@@ -52,7 +53,7 @@ export function pythonFloat(value: number): string {
   return signOf(value) + (text.includes(".") ? text : `${text}.0`);
 }
 
-/** Writes a number as Python's `f"{value:.4f}"` for `decimals` 4: fixed point, ties to even. */
+/** Formats a number like Python's `f"{value:.4f}"` for `decimals` 4: fixed point, ties to even. */
 export function pythonFixed(value: number, decimals: number): string {
   const special = nonFinite(value);
   if (special !== undefined) return special;
@@ -63,14 +64,17 @@ export function pythonFixed(value: number, decimals: number): string {
     text = size.toFixed(decimals);
     const exact = size.toFixed(Math.min(100, decimals + 20));
     const cut = exact.length - (Math.min(100, decimals + 20) - decimals);
-    // With no decimals left the point goes too.
+    // Without decimals, the point is cut off as well.
     const kept = decimals === 0 ? exact.slice(0, cut - 1) : exact.slice(0, cut);
     if (/^50*$/.test(exact.slice(cut)) && (kept.charCodeAt(kept.length - 1) - 48) % 2 === 0) text = kept;
   }
   return signOf(value) + text;
 }
 
-/** Writes a number as Python's `f"{value:.2e}"` for `decimals` 2: one digit before the point, an exponent of at least two digits, ties to even. */
+/**
+ * Formats a number like Python's `f"{value:.2e}"` for `decimals` 2: one digit before the point, an exponent of at least
+ * two digits, ties to even.
+ */
 export function pythonScientific(value: number, decimals: number): string {
   const special = nonFinite(value);
   if (special !== undefined) return special;
@@ -79,7 +83,10 @@ export function pythonScientific(value: number, decimals: number): string {
   return signOf(value) + mantissa + exponentText(exponent);
 }
 
-/** Writes a number as Python's `f"{value:g}"`: `precision` significant digits, 6 by default, without zeros at the end, with an exponent where that is shorter. */
+/**
+ * Formats a number like Python's `f"{value:g}"`: `precision` significant digits, 6 by default, without trailing zeros,
+ * and with an exponent if that is shorter.
+ */
 export function pythonGeneral(value: number, precision = 6): string {
   const special = nonFinite(value);
   if (special !== undefined) return special;

@@ -3,7 +3,7 @@ import { pythonFloat, pythonGeneral } from "./python-number.js";
 
 export type Alignment = "left" | "decimal";
 
-/** A table whose cells are text of equal width by column; `lines` of a cell that has several. */
+/** A table whose cells are padded to the width of their column. A cell may have several lines. */
 export interface TableLayout {
   readonly headers: readonly string[];
   readonly rows: readonly (readonly string[])[];
@@ -11,10 +11,10 @@ export interface TableLayout {
   readonly alignments: readonly Alignment[];
 }
 
-/** Space that a header has more than its column needs: tabulate's MIN_PADDING. */
+/** Extra width of a header beyond its text: tabulate's MIN_PADDING. */
 const headerPadding = 2;
 
-/** Returns number of characters, as Python counts them. */
+/** Returns the number of characters in the longest line, as Python counts them. */
 export function textWidth(text: string): number {
   let width = 0;
   for (const line of linesOf(text)) width = Math.max(width, characters(line));
@@ -36,8 +36,9 @@ export function padText(text: string, width: number, alignment: Alignment): stri
 }
 
 /**
- * Types, formats and aligns columns as Python's tabulate does by default: numbers are recognised in text, printed with six significant digits
- * where a column has fractions, and aligned at the decimal point; everything else is aligned to the left.
+ * Types, formats and aligns columns with the defaults of Python's tabulate. Numbers are recognized in text, printed
+ * with six significant digits if the column has fractions, and aligned at the decimal point. Everything else is aligned
+ * to the left.
  */
 export function layOutTable(rows: readonly (readonly Cell[])[], headers: readonly string[]): TableLayout {
   const columnCount = Math.max(0, ...rows.map((row) => row.length));
@@ -91,7 +92,7 @@ function formatCell(cell: Cell, type: number): string {
   return value === undefined ? cell : pythonGeneral(value);
 }
 
-/** Text without space around it, or numbers with space after them that brings their decimal points in line. */
+/** Trims text, or adds spaces after numbers so that their decimal points line up. */
 function alignCells(texts: readonly string[], alignment: Alignment): readonly string[] {
   if (alignment === "left") return texts.map((text) => text.trim());
   const decimals = texts.map(symbolsAfterPoint);

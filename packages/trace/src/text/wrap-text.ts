@@ -1,6 +1,6 @@
 /**
- * Returns the lines of a text that is broken between words where it would be longer than `width` characters; a longer word stays whole. Lines after the first
- * begin with `indent`. Takes time in proportion to the text.
+ * Breaks a text into lines of at most `width` characters, between words. A longer word stays whole. Lines after the
+ * first begin with `indent`. Takes time linear in the length of the text.
  */
 export function wrapText(text: string, width: number, indent = ""): readonly string[] {
   const lines: string[] = [];
