@@ -6,19 +6,22 @@ export function roundUpBytes(bytes: number, unitBytes: number): number {
 }
 
 /**
- * Returns what allocations on `device` are rounded up to, in bytes: the header's unit on every device of the kind that the trace is about, 1 on
- * others, as PyTorch's caching allocator rounds on CUDA but not on the CPU.
+ * Returns the allocation unit of `device` in bytes. Sizes on it are rounded up to a multiple of this. Devices of the
+ * trace's own kind have the unit in the header, and others have 1. PyTorch's caching allocator rounds on CUDA but not
+ * on the CPU.
  */
 export function unitBytesOn(device: string, header: Pick<TraceHeader, "device" | "allocationUnitBytes">): number {
   return deviceKind(device) === deviceKind(header.device) ? header.allocationUnitBytes : 1;
 }
 
-/** Returns the unit of each of the trace's strings that is a device, by its id, in bytes. */
+/**
+ * Returns the allocation unit in bytes for each of the trace's strings that names a device, by the id of the string.
+ */
 export function unitBytesByName(trace: Trace): Float64Array {
   return Float64Array.from(trace.strings, (name) => unitBytesOn(name, trace.header));
 }
 
-/** Returns the size of each storage as its device allocates it, in bytes. A resize is not looked at. */
+/** Returns the size of each storage in bytes as its device allocates it. Resizes are ignored. */
 export function allocatedSizes(trace: Trace): Float64Array {
   const units = unitBytesByName(trace);
   const { count, bytes, device } = trace.storages;
@@ -27,7 +30,7 @@ export function allocatedSizes(trace: Trace): Float64Array {
   return sizes;
 }
 
-/** Returns the kind of a device: `cuda` of `cuda:0`. */
+/** Returns the kind of a device: `cuda` for `cuda:0`. */
 export function deviceKind(device: string): string {
   const colon = device.indexOf(":");
   return colon < 0 ? device : device.slice(0, colon);

@@ -1,23 +1,27 @@
 import { describeValue, RematError } from "@remat/trace";
 
 /**
- * What may be held, as people write it: a size (`"2GB"`, `"500 MiB"`), a share of what is held without a plan (`"60%"`, `"0.6"`, 0.6; 1 is all
- * of it), or, above 1, a number of bytes. A size in four digits of a binary unit, as sizes are shown (`"702.7MiB"`), is all that is shown so: 702.75 MiB less a byte.
+ * A memory budget as people write it: a size (`"2GB"`, `"500 MiB"`), a share of the peak without a plan (`"60%"`,
+ * `"0.6"`, 0.6, where 1 is all of it), or above 1 a number of bytes. A size in four digits of a binary unit
+ * (`"702.7MiB"`) has the precision in which sizes are shown, so it stands for the largest size shown like that: 702.75
+ * MiB less a byte.
  */
 export type MemoryBudget = number | string;
 
-/** A budget, read: whole bytes, or a fraction (at most 1) of what is held without a plan. */
+/** A parsed budget: whole bytes, or a fraction (at most 1) of the peak without a plan. */
 export type Budget = { readonly bytes: number } | { readonly fraction: number };
 
 const forms = 'a share of what is held without a plan (0.9, "60%"), or bytes with a unit ("2GB", "512MiB")';
-/** As `formatBytes` of `@remat/trace/text` rounds. */
+/** Matches numbers rounded like those of `formatBytes` in `@remat/trace/text`. */
 const shown = /^(?=.{5}$|10..\..$)\d+\.\d+$/;
 const written = /^(\d+(?:\.\d*)?|\.\d+)(?:e(\d+))?\s*(%|[kmgt]?i?b)?$/i;
 
 /**
- * Returns a budget in bytes, or as a fraction of what is held without a plan. The only place where budgets are read, for the command line too.
+ * Parses a budget into bytes, or into a fraction of the peak without a plan. All budgets are parsed here, also those of
+ * the command line.
  *
- * @throws RematError `BUDGET` for what is neither, for more than all, and for text without a unit that may mean bytes or per cent
+ * @throws RematError `BUDGET` if it is neither, is above 100%, or is a number without a unit that could mean bytes or
+ * percent
  * @example
  * parseBudget("1.5GB"); // { bytes: 1500000000 }
  * parseBudget("60%"); // { fraction: 0.6 }
@@ -33,12 +37,16 @@ export function parseBudget(budget: MemoryBudget): Budget {
   if (unit === undefined) return share(amount, budget);
   const isBinary = unit.includes("i");
   const scale = (isBinary ? 1024 : 1000) ** ("kmgt".indexOf(unit[0]) + 1);
-  // All that rounds to it is less than half of its last digit above it.
+  // Every size that rounds to this number is less than half a unit of its last digit above it.
   const isRounded = isBinary && shown.test(digits);
   return wholeBytes(isRounded ? Math.ceil(Number(`${digits}5`) * scale - 1) : amount * scale, budget);
 }
 
-/** Returns a budget in whole bytes, given how much is held without a plan. */
+/**
+ * Converts a budget to whole bytes.
+ *
+ * @param referenceBytes the peak without a plan
+ */
 export function bytesOfBudget(budget: Budget, referenceBytes: number): number {
   return "bytes" in budget ? budget.bytes : Math.floor(budget.fraction * referenceBytes);
 }

@@ -17,8 +17,9 @@ import type { CheckpointPolicy } from "./checkpoint-policy.js";
 import type { CheckpointableSteps } from "./checkpointable-steps.js";
 
 /**
- * Returns what a step holds under `policy`, by ops and storages of the step without checkpointing: what holds memory while ops run again counts for the op that comes next. It is what
- * `memoryTimeline` tells of a trace of `CheckpointedSteps`.
+ * Returns the memory of a step under `policy`, by ops and storages of the step without checkpointing. Memory in use
+ * while ops run again counts for the op that comes next. The numbers are those of `memoryTimeline` for a trace from
+ * `CheckpointedSteps`.
  *
  * @example
  * accountCheckpoints(new CheckpointableSteps(trace), policy).highestBytes; // by op of `trace`
@@ -38,7 +39,7 @@ class CheckpointedAccount implements SequenceAccount {
   private readonly steps: CheckpointableSteps;
   private readonly policy: CheckpointPolicy;
   private readonly sizes: Float64Array;
-  /** How many storages had been made at the peak. */
+  /** The number of storages made before the peak was reached. */
   private readonly peakMade: number;
   private known: Makers | undefined;
 
@@ -82,7 +83,7 @@ class CheckpointedAccount implements SequenceAccount {
     this.peakMade = peakMade;
   }
 
-  /** Simulates the step once more, up to there. */
+  /** Simulates the step again up to `op` and lists the live storages. */
   heldAt(op: OpIndex): HeldStorages {
     const { steps, sizes, peakMade, peakOp } = this;
     const { trace } = steps;
@@ -124,7 +125,7 @@ interface HeldListener {
   ran(op: OpIndex, isReplay: boolean): void;
 }
 
-/** What is held while a step is simulated. */
+/** Tracks the live memory while a step is simulated. */
 class HeldInstances implements CheckpointObserver {
   bytes = 0;
   madeCount = 0;
@@ -132,9 +133,9 @@ class HeldInstances implements CheckpointObserver {
   private readonly trace: Trace;
   private readonly sizes: Float64Array;
   private readonly listener: HeldListener;
-  /** By instance that is held: its storage, its category and its bytes. */
+  /** For each live instance: its storage, category and bytes. */
   private readonly live = new Map<number, readonly [storage: number, category: number, bytes: number]>();
-  /** By storage: the instance that autograd was given last. */
+  /** For each storage, the instance that autograd saved last. */
   private readonly lastSaved = new Map<number, number>();
   private readonly storageOf: number[] = [];
 
@@ -144,7 +145,7 @@ class HeldInstances implements CheckpointObserver {
     this.listener = listener;
   }
 
-  /** By number of the storage. */
+  /** The live storages, sorted by number. */
   list(): (readonly [storage: number, category: number])[] {
     return [...this.live.values()]
       .filter(([, , bytes]) => bytes > 0)
@@ -208,7 +209,7 @@ class HeldInstances implements CheckpointObserver {
   }
 }
 
-/** By storage: the op that makes it, and the one inside of which alone it lives; -1 for none. */
+/** For each storage: the op that makes it, and the op that it is scratch memory of; -1 for none. */
 interface Makers {
   readonly maker: Int32Array;
   readonly scratchOf: Int32Array;

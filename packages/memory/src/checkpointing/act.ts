@@ -1,16 +1,19 @@
-/** What happens at a place of a recorded step, and to what: an op, a storage, a save or a module call. @internal */
+/**
+ * What happens at a place in the script of a recorded step. The subject is an op, a storage, a save or a module call.
+ * @internal
+ */
 export const Act = {
   op: 0,
   make: 1,
-  /** Nothing refers to a storage any longer but what autograd has saved. */
+  /** From here on only autograd's saved tensors refer to the storage. */
   unrefer: 2,
   save: 3,
   unpack: 4,
   unsave: 5,
   enter: 6,
   exit: 7,
-  /** Whatever else a trace tells, by its place among the trace's events. Only of {@link wholeScript}. */
+  /** Any other event of the trace, by its position among the trace's events. Only in {@link wholeScript}. */
   event: 8,
-  /** A storage is given other bytes, or none, as those of sharded weights are. */
+  /** A storage is resized, possibly to nothing, like those of sharded weights. */
   resize: 9,
 } as const;

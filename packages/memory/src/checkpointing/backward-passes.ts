@@ -1,17 +1,21 @@
 import { Phase } from "@remat/trace";
 import { Act } from "./act.js";
 
-/** Which backward pass reads what, and how long. @internal */
+/** Which backward pass reads which saved tensors, and until when. @internal */
 export interface BackwardPasses {
-  /** By place of a step where something saved is read: which backward pass reads it; -1 elsewhere. */
+  /** For each place in the script where a saved tensor is read, the backward pass that reads it; -1 elsewhere. */
   readonly passAt: Int32Array;
-  /** By place: what was read before it for the last time in its backward pass, though autograd keeps it for another (`retain_graph`). */
+  /**
+   * For each place, the saves that were read for the last time in their backward pass before it, although autograd
+   * keeps them for another pass (`retain_graph`).
+   */
   readonly readUntil: ReadonlyMap<number, readonly number[]>;
 }
 
 /**
- * Tells the backward passes of a step apart, and when each is done with what it reads where autograd keeps that for another: `backward(retain_graph=True)`. A pass reads what is saved once, and the program computes between
- * two; what a node has read is done with when the next one reads.
+ * Separates the backward passes of a step, and finds when each has finished with the saved tensors that it reads, if
+ * autograd keeps them for another pass (`backward(retain_graph=True)`). A pass reads each saved tensor once, and the
+ * program computes between two passes. A node has finished with its saved tensors when the next node reads.
  *
  * @internal
  */
@@ -27,10 +31,10 @@ export function readBackwardPasses({
   const passAt = new Int32Array(act.length).fill(-1);
   const readUntil = new Map<number, number[]>();
   const isRead = new Set<number>();
-  /** What the node that runs now has read, and whether it has run an op since. */
+  /** The saves that the current node has read, and whether it has run an op since. */
   let reading: number[] = [];
   let hasRun = false;
-  /** By save: the node that read it last, and where that ended. */
+  /** For each save, the node that read it last, and the place where that node ended. */
   const readers = new Map<number, { readonly node: number; readonly end: number }>();
   let nodes = 0;
   let pass = 0;
@@ -46,7 +50,7 @@ export function readBackwardPasses({
   const giveBack = (save: number): void => {
     reading = reading.filter((each) => each !== save);
     const reader = readers.get(save);
-    // A node that reads one thing after another gives all of it back in the end.
+    // A node that reads its saved tensors one after the other releases all of them at its end.
     if (reader === undefined || nodes - reader.node > 1) return;
     const left = (readUntil.get(reader.end) ?? []).filter((each) => each !== save);
     if (left.length > 0) readUntil.set(reader.end, left);

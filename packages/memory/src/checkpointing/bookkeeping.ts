@@ -1,6 +1,9 @@
 import { type CheckpointingTimes, RuntimeSource, type Trace } from "@remat/trace";
 
-/** What checkpointing takes where it was not measured: of PyTorch 2.13 on one core of a server (modules of 1, 10 and 20 layers of 4 units, whose ops take next to nothing). */
+/**
+ * Checkpointing overhead to assume if it was not measured. Measured with PyTorch 2.13 on one core of a server, on
+ * modules of 1, 10 and 20 layers of 4 units, whose ops take almost no time.
+ */
 const typicalTimes: CheckpointingTimes = {
   frame: 0.1,
   selective: 0.08,
@@ -10,29 +13,37 @@ const typicalTimes: CheckpointingTimes = {
   rerun: 0.01,
 };
 
-/** What checkpointing itself takes in a step, beside what runs again: on the machine that timed its ops, or a typical one. @internal */
+/**
+ * Returns the checkpointing overhead of a step in addition to recomputation, as measured on the machine that timed its
+ * ops, or else typical values. @internal
+ */
 export function bookkeepingOf({ header }: Trace): CheckpointingTimes {
   return header.checkpointingMs ?? typicalTimes;
 }
 
-/** What the host is taken to need for giving a device one op of a PyTorch program, in milliseconds, where nobody measured it. */
+/** Time in milliseconds that a host is assumed to need to launch one op of a PyTorch program, if not measured. */
 const typicalLaunchMs = 0.02;
 
-/** How the host and a device beside it share a step's time. */
+/** How the host and an asynchronous device share the time of a step. */
 export interface HostShare {
   /**
-   * Whether the host's time was `measured` with the ops, is `assumed` beside a device's figures, or is `unknown`, since those are of less than a host takes: then what checkpointing takes of
-   * it is no part of the step's time.
+   * Whether the host's time was `measured` with the ops, is `assumed` for ops estimated from a device's specification,
+   * or is `unknown`. It is unknown if the estimated kernels take less time than a host needs to launch them; then
+   * checkpointing overhead is not part of the step's time.
    */
   readonly known: "measured" | "assumed" | "unknown";
-  /** What the host takes to give the device an op, in milliseconds; undefined where the host itself runs the ops. */
+  /** Time the host takes to launch an op on the device, in milliseconds. Undefined if the host itself runs the ops. */
   readonly launchMs: number | undefined;
 }
 
 /**
- * Tells what of the host's work is part of a step's time. Where ops were timed that was measured, too. The times that a device's figures give are of its kernels alone: a step of which these
- * take longer than a host needs to give them is as long as they are, and checkpointing costs what it takes of the host as far as that falls behind; of a smaller one, in which the device waits for the
- * host anyway, nobody knows how long it is, and its kernels alone count.
+ * Returns how much of the host's work is part of a step's time.
+ *
+ * - If the ops were timed, the host's time was measured as well.
+ * - Estimated times are those of kernels alone. If the kernels take longer than a host needs to launch them, they
+ *   determine the time of the step, and checkpointing adds host time only to the extent that the host falls behind.
+ * - If the device waits for the host anyway (small models), the time of the step is unknown, and only its kernels
+ *   count.
  */
 export function hostShare({ ops, header }: Trace): HostShare {
   if (ops.count > 0 && ops.runtimeSource.includes(RuntimeSource.measured)) {

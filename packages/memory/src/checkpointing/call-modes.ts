@@ -2,16 +2,16 @@ import type { CallPart } from "./call-parts.js";
 import type { CheckpointPolicy } from "./checkpoint-policy.js";
 import type { CheckpointableUnits } from "./checkpointable-units.js";
 
-/** What each module call does: 0 nothing, 1 full checkpointing, 2 selective. */
+/** The mode of each module call: 0 for no checkpointing, 1 for full, 2 for selective. */
 export interface CallModes {
   readonly mode: Uint8Array;
-  /** By op: 1 where the selective call around it saves the result. */
+  /** For each op, 1 if its selectively checkpointed call saves the result. */
   readonly isSaved: Uint8Array;
-  /** The parts of calls that run again, in their order. */
+  /** The parts of calls that run again, in order. */
   readonly parts: readonly CallPart[];
-  /** The calls that are to run in parts, found or not. */
+  /** The calls that the policy splits into parts, whether or not the parts can run again. */
   readonly callsInParts: ReadonlySet<number>;
-  /** The ops of calls that have parts, each of which is told from the others as it runs. */
+  /** The number of ops in calls with parts. Each of them is identified as it runs, which takes time. */
   readonly countedOps: number;
 }
 

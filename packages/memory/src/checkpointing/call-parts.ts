@@ -5,46 +5,55 @@ import type { StepScript } from "./step-script.js";
 /** A part of a module call whose ops run again as they were dispatched, without the program's own code. @internal */
 export interface CallPart {
   readonly call: number;
-  /** Places of the script at which it begins and ends: where the op before which that is makes its results. */
+  /** Places in the script where the part begins and ends: each is the place where an op starts to make its results. */
   readonly begin: number;
   readonly end: number;
-  /** The place of its last op: from there on it ends where another call that runs again begins. */
+  /** The place of its last op. After that, the part ends when another call that runs again begins. */
   readonly lastOp: number;
-  /** The storages that its ops read and that were made before it began or by an op that it keeps, and of these what no op that runs again reads. */
+  /**
+   * The storages that its ops read and that existed before it began or are made by an op that it keeps. `unread` are
+   * those that no recomputed op reads.
+   */
   readonly args: readonly number[];
   readonly unread: readonly number[];
-  /** The storages that its ops make, without those of ops that it keeps. */
+  /** The storages that its ops make, except those of ops that it keeps. */
   readonly made: ReadonlySet<number>;
-  /** By op that never runs again: the places in `args` of its results, which are held like arguments. */
+  /** For each op that never runs again, the positions of its results in `args`. They are kept alive like arguments. */
   readonly keptArgs: ReadonlyMap<number, readonly number[]>;
-  /** By op that runs again on copies of what it writes into: the storages that are copied before it first runs. */
+  /**
+   * For each op that runs again on copies of the storages it writes into, the storages that are copied before it first
+   * runs.
+   */
   readonly copied: ReadonlyMap<number, readonly number[]>;
-  /** The ops that run again: those that something saved follows from, and random ones, by which the generator comes to the same numbers. */
+  /**
+   * The ops that run again: those that a saved tensor depends on, and random ops, so that the generator produces the
+   * same numbers.
+   */
   readonly rerun: ReadonlySet<number>;
-  /** By op that runs again: the storages that none after it needs. */
+  /** For each op that runs again, the storages that no later op needs. */
   readonly lastUses: ReadonlyMap<number, readonly number[]>;
-  /** By storage: what autograd saves of it in this part. */
+  /** For each storage, the tensors on it that autograd saves in this part. */
   readonly savesOf: ReadonlyMap<number, readonly number[]>;
-  /** The calls that are active when it begins, outer ones first, its own being the first. */
+  /** The calls that are active when the part begins, outermost first, starting with its own call. */
   readonly active: readonly number[];
 }
 
-/** What {@link CallParts} asks of the units around. @internal */
+/** The information about its surroundings that {@link CallParts} needs. @internal */
 export interface CallPartRules {
   readonly opsOf: readonly (readonly number[])[];
   madeBy(op: OpIndex): readonly number[];
-  /** The ops that write into a storage while a call may have to run again. */
+  /** Returns the ops that write into a storage before the last time that a call may have to run again. */
   writesOf(storage: StorageIndex, call: CallIndex): readonly number[];
-  /** Why nothing in a call can run again. */
+  /** Returns why nothing in a call can run again, or undefined. */
   refusal(call: CallIndex): string | undefined;
 }
 
-/** Finds parts of calls, each once. @internal */
+/** Finds parts of calls. Each is computed once. @internal */
 export class CallParts {
   private readonly script: StepScript;
   private readonly rules: CallPartRules;
   private readonly known = new Map<string, CallPart | Refusal>();
-  /** By op: where it and what it makes begin in the script. */
+  /** For each op, the place in the script where it or the first of its results begins. */
   private readonly boundary: Int32Array;
 
   constructor(script: StepScript, rules: CallPartRules) {
@@ -53,15 +62,16 @@ export class CallParts {
     this.boundary = boundariesOf(script);
   }
 
-  /** The part of a call between two places among its forward ops; why there is none where it cannot run again. */
+  /** Returns the part of a call between two positions in its forward ops, or the reason why it cannot run again. */
   of(call: CallIndex, first: number, end: number, kept: readonly number[] = []): CallPart | string {
     const found = this.find(call, first, end, kept);
     return "reason" in found ? found.reason : found;
   }
 
   /**
-   * The places of the ops that a part has to keep the results of so that the others can run again: those with effects, and those that are given what is written into later. Undefined if
-   * nothing is left that could run again.
+   * Returns the positions of the ops whose results a part has to keep so that the others can run again: ops with
+   * effects, and ops that read something that is written into later. Returns undefined if nothing is left that could
+   * run again.
    */
   keptIn(call: CallIndex, first: number, end: number): readonly number[] | undefined {
     let kept: readonly number[] = [];
@@ -129,7 +139,10 @@ export class CallParts {
     return [...found];
   }
 
-  /** What is given to an op that runs again has to be as it was; what writes into it by the way does not run again. */
+  /**
+   * Returns why an op cannot run again: it has effects, or one of its inputs is overwritten later by an op that does
+   * not run again with it.
+   */
   private whyNot(
     call: CallIndex,
     rerun: ReadonlySet<number>,
@@ -148,7 +161,10 @@ export class CallParts {
     return undefined;
   }
 
-  /** What the part saves may not be written into as a whole after its end: the backward pass reads what was written. Slices are written one after the other, each saved when it is. */
+  /**
+   * Returns why the saved tensors rule the part out: one of them is overwritten as a whole after the part ends, and the
+   * backward pass reads the new contents. Writes into slices are allowed, since each slice is written and then saved.
+   */
   private whyNotSaved(call: CallIndex, saved: Iterable<number>, last: number): Refusal | undefined {
     const { trace, maker } = this.script;
     const most = (storage: StorageIndex, tensors: Int32Array): number =>
@@ -168,8 +184,9 @@ export class CallParts {
   }
 
   /**
-   * An op that writes into what was made outside runs again on copies of that, if they are smaller than what it makes. Only an op of ATen, whose schema tells all of its effects; and none
-   * that is random, which the program draws from what it writes into.
+   * Finds ops that write into storages from outside of the part and can run again on copies, if the copies are smaller
+   * than their results. Only ATen ops qualify, since their schema declares all effects. Random ops do not, because the
+   * program draws them from the storage they write into.
    */
   private copiesFor(rerun: ReadonlySet<number>, made: ReadonlySet<number>): Map<number, readonly number[]> {
     const { trace, bytes } = this.script;
@@ -183,7 +200,10 @@ export class CallParts {
     return copied;
   }
 
-  /** An op that is kept may neither draw random numbers, by which later ones would be others, nor write into what runs again. */
+  /**
+   * Returns why an op cannot be kept: it draws random numbers, so that later numbers would differ, or it writes into a
+   * tensor that runs again.
+   */
   private whyNotKept(kept: ReadonlySet<number>, needed: ReadonlySet<number>): Refusal | undefined {
     const { trace } = this.script;
     for (const op of kept) {
@@ -205,7 +225,7 @@ export class CallParts {
   }
 }
 
-/** Why a part cannot run again; `op` is the one of its own that is the reason, if there is one. */
+/** Why a part cannot run again. `op` is the op of the part that is the reason, if any. */
 interface Refusal {
   readonly reason: string;
   readonly op?: number;
@@ -214,7 +234,7 @@ interface Refusal {
 const placesIn = (list: readonly number[], items: readonly number[]): readonly number[] =>
   items.map((item) => list.indexOf(item)).filter((place) => place >= 0);
 
-/** What has to run again for what is saved, and until when each result is needed. */
+/** Finds the ops that have to run again for the saved tensors, and until when each result is needed. */
 function followBack(
   { trace }: StepScript,
   ops: readonly OpIndex[],
@@ -226,7 +246,7 @@ function followBack(
   const lastUses = new Map<number, number[]>();
   const isUsed = new Set<number>();
   for (const op of ops.toReversed()) {
-    // An op may write into what it does not return.
+    // An op may write into a tensor that it does not return.
     const outputs = [...new Set([trace.opOutputs(op), trace.opWrites(op)].flatMap((each) => storagesOf(trace, each)))];
     if (!outputs.some((storage) => needed.has(storage)) && (trace.ops.flags[op] & OpFlag.random) === 0) continue;
     rerun.add(op);

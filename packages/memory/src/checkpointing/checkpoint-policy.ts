@@ -1,15 +1,20 @@
-/** What `torch.utils.checkpoint` does with each call of one module. */
+/** How `torch.utils.checkpoint` treats each call of one module. */
 export interface CheckpointedUnit {
-  /** As the trace has it. */
+  /** Fully qualified name of the module in the trace. */
   readonly fqn: string;
-  /** Places among the forward ops of a call of what it saves; empty for full checkpointing. Ops inside other modules of it count, queries do not. */
+  /**
+   * Positions of the saved ops among the forward ops of a call; empty for full checkpointing. Ops inside submodules
+   * count, queries do not.
+   */
   readonly saved: readonly number[];
   /**
-   * Of a part of each call alone: places among its forward ops, from the first to the one after the last. `remat.apply` runs those ops again, and of them only what
-   * is asked for; nothing is checkpointed around a part, nor inside it. The ops at `kept` never run again, since they have effects or read what is written into later: their results are held.
+   * Restricts checkpointing to a part of each call, given as positions among its forward ops: the first, and one past
+   * the last. `remat.apply` runs those ops again, and only the ones that are needed. Nothing around or inside a part is
+   * checkpointed. The ops at `kept` never run again, because they have effects or read something that is overwritten
+   * later. Their results are kept alive.
    */
   readonly ops?: readonly [begin: number, end: number, kept?: readonly number[]];
 }
 
-/** Which modules run under `torch.utils.checkpoint`; full ones may stand inside full ones. */
+/** The modules that run under `torch.utils.checkpoint`. Fully checkpointed modules may be nested. */
 export type CheckpointPolicy = readonly CheckpointedUnit[];

@@ -7,15 +7,15 @@ import { requirePlainStep } from "./require-plain-step.js";
 import { CheckpointSimulator, type SimulatedCheckpoints } from "./simulate-checkpoints.js";
 import { type StepScript, wholeScript } from "./step-script.js";
 
-/** The steps of a trace of PyTorch, to be simulated under policies of `torch.utils.checkpoint`. */
+/** Simulates the steps of a PyTorch trace under policies of `torch.utils.checkpoint`. */
 export class CheckpointableSteps {
   readonly units: CheckpointableUnits;
-  /** Without checkpointing. */
+  /** The step without checkpointing. */
   readonly trace: Trace;
   private readonly script: StepScript;
 
   /**
-   * @param trace of a training step without checkpointing
+   * @param trace a training step without checkpointing
    * @throws RematError `TRACE_SAVES`, `TRACE_PHASE`, `TRACE_RECOMPUTES`
    */
   constructor(trace: Trace) {
@@ -25,12 +25,15 @@ export class CheckpointableSteps {
     this.units = checkpointableUnits(this.script);
   }
 
-  /** What checkpointing takes by itself under `policy`, beside its ops, which runtimes are of; 0 where nobody knows how long the host takes. */
+  /**
+   * Returns the overhead of checkpointing itself under `policy` in milliseconds, in addition to its recomputed ops. It
+   * is 0 if the host's time is unknown.
+   */
   bookkeepingMs(policy: CheckpointPolicy): number {
     return this.run(policy).bookkeepingMs;
   }
 
-  /** Tells `observer` of the step under `policy`. @internal */
+  /** Simulates the step under `policy` and reports its events to `observer`. @internal */
   simulate(policy: CheckpointPolicy, observer: CheckpointObserver): void {
     this.run(policy, observer);
   }

@@ -17,38 +17,54 @@ import { type CallPart, CallParts } from "./call-parts.js";
 import { lastReadsOf, readAgain } from "./reads-of-calls.js";
 import type { StepScript } from "./step-script.js";
 
-/** What of a step `torch.utils.checkpoint` can run again, and what that needs. @internal */
+/** The modules of a step that `torch.utils.checkpoint` can run again, and what running them requires. @internal */
 export interface CheckpointableUnits {
-  /** Names of modules all of whose calls can be checkpointed, outer ones before those inside. */
+  /** Names of the modules whose calls can all be checkpointed, outer modules before their submodules. */
   readonly fqns: readonly string[];
-  /** By module name: its calls, but for those that save nothing where others do, as under `torch.no_grad()`: there is nothing to run again for. */
+  /**
+   * For each module name, its calls. Calls that save nothing are left out if other calls of the module save something,
+   * as under `torch.no_grad()`, since they never need to run again.
+   */
   readonly callsOf: ReadonlyMap<string, readonly number[]>;
-  /** Calls that several backward passes read from (`retain_graph`), so that each runs them again; selective checkpointing can do so once. */
+  /**
+   * Calls that several backward passes read from (`retain_graph`), so that each pass runs them again. Selective
+   * checkpointing can do that only once.
+   */
   readonly callsReadAgain: ReadonlySet<number>;
-  /** Places of the script where an op saves what it writes afterwards, as `rrelu_with_noise` does with its noise: a call in which nothing is saved later runs again to its end. */
+  /**
+   * Places in the script where an op saves a tensor that it writes into afterwards, like the noise of
+   * `rrelu_with_noise`. If nothing is saved later in the call, it runs again to its end.
+   */
   readonly savedUnwritten: ReadonlySet<number>;
-  /** By call: the storages that its ops read and that were made before it began. */
+  /** For each call, the storages that its ops read and that existed before it began. */
   readonly args: readonly (readonly number[])[];
-  /** By call: the forward ops in it. */
+  /** For each call, its forward ops. */
   readonly opsOf: readonly (readonly number[])[];
-  /** By op. */
+  /** For each op, its runtime. */
   readonly runtimeMs: Float64Array;
-  /** By storage: 1 where the forward pass writes into it in place. */
+  /** For each storage, 1 if the forward pass writes into it in place. */
   readonly isWritten: Uint8Array;
-  /** The storages that an op makes. */
+  /** Returns the storages that an op makes. */
   madeBy(op: OpIndex): readonly number[];
-  /** Why a module is not among them. */
+  /** For each module that cannot be checkpointed, the reason. */
   readonly refused: ReadonlyMap<string, string>;
-  /** The part of a call between two places among its forward ops, or why it cannot run again. The ops at `kept` do not; their results are held instead. */
+  /**
+   * Returns the part of a call between two positions among its forward ops, or the reason why it cannot run again. The
+   * ops at `kept` do not run again, and their results are kept alive instead.
+   */
   partOf(call: CallIndex, begin: number, end: number, kept?: readonly number[]): CallPart | string;
-  /** The places of the ops in such a part whose results have to be kept so that the others can run again; undefined if none could. */
+  /**
+   * Returns the positions of the ops in such a part whose results have to be kept so that the others can run again;
+   * undefined if none could.
+   */
   keptIn(call: CallIndex, begin: number, end: number): readonly number[] | undefined;
 }
 
 /**
- * Finds the modules that can run again: random ops can, since the generator's state is kept, and so can in-place ops on what the same call made.
- * A module cannot if one of its ops writes into a storage from outside, if its code changes other state, or if it does more than compute. The trace leaves out the writes that
- * the exporter undoes itself, to the running statistics of normalisation.
+ * Finds the modules that can run again. Random ops are allowed, since the generator's state is restored, and so are
+ * in-place ops on tensors made by the same call. A module cannot run again if one of its ops writes into a storage from
+ * outside, if its code changes other state, or if an op does more than compute. The trace leaves out writes that the
+ * exporter itself undoes: those to the running statistics of normalization layers.
  *
  * @internal
  */
@@ -64,12 +80,12 @@ export function checkpointableUnits(script: StepScript): CheckpointableUnits {
   const writes = writesInForward(trace, written);
   const { savedUnwritten, lateWrites } = writesAfterSaves(script, written, ranges);
   const lastReads = lastReadsOf(script, ranges.callsOfSave);
-  /** What is written after the last time that a call may run again is as good as unwritten. */
+  /** Writes that happen after the last time a call may run again do not matter. */
   const writesOf = (storage: StorageIndex, call: CallIndex): readonly number[] =>
     (writes.get(storage) ?? []).filter((op) => op <= (lastReads.get(call) ?? -1));
   const lastWrite = (storage: StorageIndex, call: CallIndex): number => writesOf(storage, call).at(-1) ?? -1;
   const isOfModel = modelOf(modules.map(({ fqn }) => fqn));
-  /** Why nothing in a call can run again, whatever its ops are. */
+  /** Returns why nothing in a call can run again, whatever its ops are. */
   const refusal = (call: CallIndex): string | undefined => {
     if (!isOfModel(modules[calls.module[call]].fqn)) return "it is no module of the model";
     const replaced = replacing.get(call);
@@ -125,10 +141,10 @@ export function checkpointableUnits(script: StepScript): CheckpointableUnits {
 }
 
 interface Ranges {
-  /** By call: the forward ops in it, and how often something is saved in it. */
+  /** For each call, its forward ops, and how many tensors are saved in it. */
   readonly opsOf: number[][];
   readonly saves: number[];
-  /** By save: the calls that it is in. */
+  /** For each save, the calls that contain it. */
   readonly callsOfSave: ReadonlyMap<number, readonly number[]>;
 }
 
@@ -154,7 +170,7 @@ function argsOf({ trace, maker, enter }: StepScript, call: CallIndex, opsInside:
   if (enter[call] < 0) return [];
   const inside = new Set(opsInside);
   const found = new Set<number>();
-  // What no op made is the caller's, and there all the time.
+  // Storages that no op made belong to the caller and are always available.
   for (const op of opsInside)
     for (const tensor of trace.opInputs(op))
       for (const storage of trace.tensorStorages(tensor))
@@ -193,11 +209,14 @@ function whyNot(
           return `${trace.opName(last)} writes into ${nameOfWrite.get(last) ?? "a tensor that it is given"}`;
       }
   }
-  // Last, so that a module that changes state is told of, whether it saves anything or not.
+  // This check comes last, so that a module that changes state is reported whether or not it saves anything.
   return saves === 0 ? "it saves nothing for the backward pass" : undefined;
 }
 
-/** Tells the modules of the model from others that a step calls, as a loss, which have no name in it: no policy can tell of them. */
+/**
+ * Returns a check that separates the modules of the model from other modules that a step calls, such as a loss. Those
+ * have no name in the model, so a policy cannot refer to them.
+ */
 function modelOf(fqns: readonly string[]): (fqn: string) => boolean {
   const roots = new Set(fqns.filter((fqn) => fqn.includes(".")).map(rootOf));
   return (fqn) => roots.size === 0 || roots.has(rootOf(fqn));
@@ -205,7 +224,10 @@ function modelOf(fqns: readonly string[]): (fqn: string) => boolean {
 
 const rootOf = (fqn: string): string => fqn.split(".", 1)[0];
 
-/** The calls inside which a mark stands, those around it included, each with what the mark is about; empty if the recording does not say. */
+/**
+ * Finds the calls that contain a mark, including enclosing calls, with the subject of the mark. The subject is empty if
+ * the recording does not name it.
+ */
 function callsMarked(trace: Trace, mark: string): ReadonlyMap<number, string> {
   const { events, moduleEvents, strings } = trace;
   const active = new Set<number>();
@@ -220,7 +242,7 @@ function callsMarked(trace: Trace, mark: string): ReadonlyMap<number, string> {
         if (moduleEvents.phase[item] === Phase.forward) active.delete(moduleEvents.call[item]);
         break;
       case EventKind.fsdpHook:
-        // A call's other hooks that run before its forward pass do not belong to it.
+        // The other hooks of a call that run before its forward pass do not belong to it.
         if (events.value[event] === FsdpHook.preForwardEnd && moduleEvents.phase[item] === Phase.forward)
           found.delete(moduleEvents.call[item]);
         break;
@@ -234,7 +256,7 @@ function callsMarked(trace: Trace, mark: string): ReadonlyMap<number, string> {
   return found;
 }
 
-/** By op: the weight, buffer or attribute of the model that it writes into. */
+/** For each op that writes into a weight, buffer or attribute of the model, the name of that. */
 function namesOfWrites({ events, strings }: Trace): ReadonlyMap<number, string> {
   const found = new Map<number, string>();
   let name: string | undefined;
@@ -249,13 +271,13 @@ function namesOfWrites({ events, strings }: Trace): ReadonlyMap<number, string> 
   return found;
 }
 
-/** What a mark is about: empty if it does not say, undefined for another mark. */
+/** Returns the subject of a mark: empty if it has none, undefined for another mark. */
 function subjectOf(text: string, mark: string): string | undefined {
   if (text === mark) return "";
   return text.startsWith(`${mark} `) ? text.slice(mark.length + 1) : undefined;
 }
 
-/** The storages that an op writes into and that were there before it, by op. */
+/** Returns the storages that existed before an op and that it writes into. */
 type WrittenStorages = (op: OpIndex) => readonly number[];
 
 const writtenStorages =
@@ -263,7 +285,10 @@ const writtenStorages =
   (op) =>
     Array.from(trace.opWrites(op)).flatMap((tensor) => [...trace.tensorStorages(tensor)]);
 
-/** Where ops save what they write themselves, and by call an op that writes into what the call makes and has saved before: nothing runs again up to there. */
+/**
+ * Finds places where ops save a tensor that they write into themselves, and for each call an op that writes into a
+ * tensor that the call has made and saved before. A call with such an op cannot run again.
+ */
 function writesAfterSaves(
   { act, subject, count, trace, maker, savedStorage }: StepScript,
   written: WrittenStorages,
@@ -272,7 +297,7 @@ function writesAfterSaves(
   const savedUnwritten = new Set<number>();
   const lateWrites = new Map<number, number>();
   const opsInside = opsOf.map((ops) => new Set(ops));
-  /** By storage: what is saved of it and not given back; and what was saved since the op before, with its places. */
+  /** For each storage, the saves on it that are not released; and the places of saves since the previous op. */
   const saved = new Map<number, Set<number>>();
   let sinceOp: number[] = [];
   for (let at = 0; at < count; at++) {
@@ -298,7 +323,7 @@ function writesAfterSaves(
   return { savedUnwritten, lateWrites };
 }
 
-/** By storage: the ops outside of backward passes that write into it. */
+/** For each storage, the forward ops that write into it. */
 function writesInForward(trace: Trace, written: WrittenStorages): Map<number, number[]> {
   const writes = new Map<number, number[]>();
   for (let op = 0; op < trace.ops.count; op++) {
@@ -312,7 +337,7 @@ function writesInForward(trace: Trace, written: WrittenStorages): Map<number, nu
   return writes;
 }
 
-/** Whether one module stands inside another, by name. @internal */
+/** Returns whether one module is inside another, judged by their names. @internal */
 export function standsInside(fqn: string, other: string): boolean {
   return fqn.startsWith(`${other}.`);
 }

@@ -14,11 +14,12 @@ import type { CheckpointPolicy } from "./checkpoint-policy.js";
 import { CheckpointableSteps } from "./checkpointable-steps.js";
 
 /**
- * A step as it would run under `torch.utils.checkpoint`, as a trace like any other: what is not saved is freed, and recomputed in the backward pass by ops of phase `recompute`,
- * in calls that are entered again. Ops keep their runtimes. What a checkpointed call keeps of its arguments is held, but is no `save`.
+ * Builds the trace of a step as it would run under `torch.utils.checkpoint`. Tensors that are not saved are freed, and
+ * recomputed in the backward pass by ops of the phase `recompute`, in calls that are entered again. Ops keep their
+ * runtimes. The arguments that a checkpointed call keeps stay alive but are not a `save`.
  */
 export class CheckpointedSteps extends CheckpointableSteps {
-  /** The step under `policy`, with `note` among the notes of the trace. */
+  /** Returns the trace of the step under `policy`, with `note` added to the notes. */
   under(policy: CheckpointPolicy, note: string): Trace {
     const writer = new CheckpointedWriter(this.trace, note);
     this.simulate(policy, writer);
@@ -29,21 +30,21 @@ export class CheckpointedSteps extends CheckpointableSteps {
 class CheckpointedWriter implements CheckpointObserver {
   private readonly trace: Trace;
   private readonly copy: TraceCopy;
-  /** By instance: its storage, of the source and here; the latter -1 once it is freed. */
+  /** For each instance, its storage in the source and its storage in the copy. The latter is -1 once it is freed. */
   private readonly sourceOf: number[] = [];
   private readonly storageOf: number[] = [];
-  /** By storage of the source: the first that stood for it, and the instance that autograd was given last. */
+  /** For each storage of the source, the first storage that stood for it, and the instance that autograd saved last. */
   private readonly first: Int32Array;
   private readonly lastSaved: Int32Array;
-  /** By tensor of the source: the latest that stands for it, and the storage that it is on. */
+  /** For each tensor of the source, the latest tensor that stands for it, and the storage of that tensor. */
   private readonly tensorFor: Int32Array;
   private readonly tensorStorage: Int32Array;
-  /** By save of the source. */
+  /** For each save of the source, the save that stands for it. */
   private readonly saveFor: Int32Array;
-  /** By call: rows of the module events at which its forward pass begins and ends. */
+  /** For each call, the rows of the module events where its forward pass begins and ends. */
   private readonly enterRow: Int32Array;
   private readonly exitRow: Int32Array;
-  /** Calls that are being run again. */
+  /** Calls that are running again. */
   private readonly replayed: number[] = [];
 
   constructor(trace: Trace, note: string) {
@@ -131,7 +132,7 @@ class CheckpointedWriter implements CheckpointObserver {
   }
 
   exited(call: CallIndex, instances: Int32Array, isReplay: boolean): void {
-    // Recomputation stops at the last tensor that is asked for, in the midst of calls.
+    // Recomputation stops at the last tensor that is needed, possibly inside nested calls.
     while (isReplay && this.replayed.at(-1) !== call) this.exited(this.replayed.at(-1)!, instances, true);
     if (isReplay) this.replayed.pop();
     const tensors = this.tensorsOf(this.exitRow[call], instances);
@@ -173,7 +174,7 @@ class CheckpointedWriter implements CheckpointObserver {
     return eventRow < 0 ? [] : this.tensors(row(this.trace.moduleEvents.tensors, eventRow), instances);
   }
 
-  /** The tensors that stand for `tensors` of the source; those that are there no more are left out. */
+  /** Returns the tensors that stand for `tensors` of the source. Those that are no longer alive are left out. */
   private tensors(tensors: Int32Array, instances: Int32Array): number[] {
     const here: number[] = [];
     for (const tensor of tensors) {
@@ -197,7 +198,10 @@ class CheckpointedWriter implements CheckpointObserver {
     return tensorFor[tensor];
   }
 
-  /** The storage that stands for `storage` of the source: the program's own, or, where it holds it no more, what autograd was given. */
+  /**
+   * Returns the storage that stands for `storage` of the source: the program's own, or after the program released it,
+   * the one that autograd saved.
+   */
   private standsFor(storage: StorageIndex, instances: Int32Array): number {
     for (const instance of [instances[storage], this.lastSaved[storage]])
       if (instance >= 0 && this.storageOf[instance] >= 0) return this.storageOf[instance];

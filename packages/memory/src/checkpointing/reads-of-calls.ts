@@ -1,7 +1,7 @@
 import { Act } from "./act.js";
 import type { StepScript } from "./step-script.js";
 
-/** By save: the calls that it is in. */
+/** For each save, the calls that contain it. */
 type CallsOfSave = ReadonlyMap<number, readonly number[]>;
 
 /** Returns the calls that several backward passes read from. */
@@ -18,7 +18,7 @@ export function readAgain({ act, subject, count, passAt }: StepScript, callsOfSa
   return found;
 }
 
-/** Returns, by call, the op before which the backward pass reads for the last time what was saved in it. */
+/** Returns for each call the op before which the backward pass last reads a tensor saved in it. */
 export function lastReadsOf(
   { act, subject, count }: StepScript,
   callsOfSave: CallsOfSave,

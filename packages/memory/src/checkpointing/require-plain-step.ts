@@ -1,7 +1,7 @@
 import { Phase, RematError, type Trace } from "@remat/trace";
 
 /**
- * Refuses what is not a training step without checkpointing.
+ * Checks that a trace is a training step without checkpointing.
  *
  * @throws RematError `TRACE_PHASE`, `TRACE_RECOMPUTES`
  * @internal

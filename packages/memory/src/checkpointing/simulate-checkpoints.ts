@@ -7,49 +7,55 @@ import type { CheckpointObserver } from "./checkpoint-observer.js";
 import type { CheckpointableUnits } from "./checkpointable-units.js";
 import type { StepScript } from "./step-script.js";
 
-/** What a step holds and takes under `torch.utils.checkpoint`. */
+/** Memory and time of a step under `torch.utils.checkpoint`. */
 export interface SimulatedCheckpoints {
   readonly peakBytes: number;
-  /** Bytes above `aboveBytes`, summed over the places of the script: how far there is to go. */
+  /** Bytes above `aboveBytes`, summed over the places of the script. It measures how far the step is from fitting. */
   readonly excess: number;
-  /** What runs again takes. */
+  /** Time for recomputation, in milliseconds. */
   readonly recomputeMs: number;
   /**
-   * What checkpointing itself takes: hooks, frames, dispatch modes; 0 where nobody knows how long the host takes. Of a step on a
-   * device beside the host, what it takes beyond what runs again: below 0 where that finds the device idle.
+   * Overhead of checkpointing itself: hooks, frames, dispatch modes. It is 0 if the host's time is unknown. For a step
+   * on an asynchronous device, it is the time added beyond recomputation, and negative if recomputation fills time in
+   * which the device would be idle.
    */
   readonly bookkeepingMs: number;
 }
 
-/** One checkpointed call, as `torch.utils.checkpoint` keeps it: `_CheckpointFrame`; or a part of one. */
+/** The state of one checkpointed call, like `_CheckpointFrame` of `torch.utils.checkpoint`, or of a part of a call. */
 interface Frame {
   readonly call: number;
   readonly part: CallPart | undefined;
   readonly outer: Frame | undefined;
   readonly isSelective: boolean;
-  /** The storages that come from outside, and, of an outermost frame, the instances that it holds. */
+  /** The storages from outside, and for an outermost frame the instances of them that it keeps alive. */
   readonly args: readonly number[];
   heldArgs: number[];
-  /** The place of the last thing that it would have saved: recomputation stops there. */
+  /** The place of the last tensor that it would have saved. Recomputation stops there. */
   last: number;
-  /** What keeps it alive: saved tensors of its own, and frames inside, whose arguments it saved. */
+  /** The number of references that keep it alive: its own saved tensors, and inner frames whose arguments it saved. */
   alive: number;
-  /** The backward pass for which it was run again last; -1 for none. */
+  /** The backward pass for which it ran again last; -1 for none. */
   recomputedIn: number;
-  /** What a selective frame has saved and not given out: instance by storage. */
+  /** Results that a selective frame has saved and not yet returned: instance by storage. */
   readonly cached: Map<number, number>;
-  /** Arguments that it has recomputed for frames inside. */
+  /** Arguments that it has recomputed for inner frames. */
   readonly argsFor: Map<Frame, number[]>;
   readonly inner: Map<number, Frame>;
 }
 
 /**
- * Runs a step as PyTorch does when some module calls are checkpointed (`use_reentrant=False`), and counts what is held. The rules are those of
- * `torch/utils/checkpoint.py`: a checkpointed call saves its arguments only; the first saved tensor of it that the backward pass asks for has it
- * run again as a whole, up to the last tensor to be saved; what that saves stays until it is asked for, one by one; arguments of a call inside a
- * checkpointed call are saved by the outer one, and so recomputed, too; selective checkpointing keeps the results it was told to until
- * they are given out by the recomputation. A part of a call holds what its ops were given, and the first that is asked for of what they made has those
- * run again that it takes; each result goes after its last use.
+ * Runs a step as PyTorch does when some module calls are checkpointed (`use_reentrant=False`), and tracks memory. It
+ * follows the rules of `torch/utils/checkpoint.py`:
+ *
+ * - A checkpointed call saves only its arguments.
+ * - When the backward pass needs a saved tensor of the call for the first time, the whole call runs again, up to the
+ *   last tensor to be saved. The tensors saved by this run stay until each is needed.
+ * - Arguments of a nested checkpointed call are saved by the outer call, and therefore recomputed as well.
+ * - Selective checkpointing keeps the chosen results until the recomputation returns them.
+ *
+ * A part of a call keeps the inputs of its ops alive. When the backward pass needs one of its results for the first
+ * time, the required ops run again, and each result is freed after its last use.
  */
 export class CheckpointSimulator {
   readonly script: StepScript;
@@ -60,28 +66,31 @@ export class CheckpointSimulator {
   private above = 0;
   private recomputeMs = 0;
   private bookkeepingMs = 0;
-  /** Where ops run on a device beside the host: when each of the two is done with all until now. */
+  /** The times when the host and the asynchronous device have finished all work so far. */
   private hostMs = 0;
   private deviceMs = 0;
-  /** By instance of a storage. */
+  /** For each instance of a storage: references to it and its size. */
   private references: number[] = [];
   private sizes: number[] = [];
-  /** By storage: its present instance, and the one that the program refers to. */
+  /** For each storage, its current instance, and the one that the program refers to. */
   private readonly current: Int32Array;
   private readonly referred: Int32Array;
-  /** By save: the frame that would have saved it, the instance that is held for it, and whether it is given back. */
+  /** For each save, the frame that would have saved it, the instance kept alive for it, and whether it was released. */
   private readonly frameOf: (Frame | undefined)[];
   private readonly savedAs: Int32Array;
   private readonly isUnsaved: Uint8Array;
-  /** The backward pass that reads now. */
+  /** The backward pass that is reading now. */
   private pass = -1;
-  /** By storage: the instance that a backward pass was given last. */
+  /** For each storage, the instance that a backward pass read last. */
   private readonly read: Int32Array;
   private modes!: CallModes;
   private readonly observer: CheckpointObserver | undefined;
   private readonly countsBookkeeping: boolean;
   private readonly bookkeeping: CheckpointingTimes;
-  /** What the host takes to give an op to a device beside it, and the whole step without checkpointing; undefined where there is none. */
+  /**
+   * Time for the host to launch an op on an asynchronous device, and time of the whole step without checkpointing.
+   * Undefined if the host runs the ops.
+   */
   private readonly beside: { readonly launchMs: number; readonly plainMs: number } | undefined;
 
   constructor(script: StepScript, units: CheckpointableUnits, observer?: CheckpointObserver) {
@@ -153,7 +162,7 @@ export class CheckpointSimulator {
           this.observer?.ran(item, this.current, false);
           break;
         case Act.save:
-          // What a part was given is held in any case.
+          // The inputs of a part are kept alive in any case.
           if (frame?.part !== undefined && !frame.part.made.has(savedStorage[item]))
             this.save(item, this.present(savedStorage[item]));
           else if (frame !== undefined) {
@@ -217,7 +226,7 @@ export class CheckpointSimulator {
     return frame;
   }
 
-  /** From here on no op is kept that nothing saved follows from. */
+  /** Leaves a part. Inputs that are not needed to recompute any saved tensor are released. */
   private leavePart(frame: Frame): undefined {
     if (frame.alive === 0) return void this.end(frame);
     frame.heldArgs = frame.heldArgs.filter((instance, i) => {
@@ -233,13 +242,16 @@ export class CheckpointSimulator {
     frame.heldArgs = frame.args.map((storage, place) => (later.has(place) ? -1 : this.hold(this.current[storage])));
   }
 
-  /** Holds the results of an op that a part never runs again, and copies of what one that does writes into. */
+  /**
+   * Keeps the results of an op that a part never runs again, and copies of the storages that a recomputed op writes
+   * into.
+   */
   private holdKept(frame: Frame, { keptArgs, copied }: CallPart, op: OpIndex): void {
     for (const storage of copied.get(op) ?? []) frame.heldArgs.push(this.make(storage));
     for (const place of keptArgs.get(op) ?? []) frame.heldArgs[place] = this.hold(this.current[frame.args[place]]);
   }
 
-  /** Keeps what a selective frame saves of an op. */
+  /** Keeps the results of an op that a selective frame saves. */
   private cache(frame: Frame, op: OpIndex): void {
     this.spend(this.bookkeeping.dispatch);
     if (this.modes.isSaved[op] === 0) return;
@@ -254,7 +266,7 @@ export class CheckpointSimulator {
     if (frame !== undefined && --frame.alive === 0) this.end(frame);
   }
 
-  /** Nothing will ask a frame for anything any more. */
+  /** Releases everything that a frame keeps, since nothing will be read from it any more. */
   private end(frame: Frame): void {
     for (const instance of frame.heldArgs) this.release(instance);
     frame.heldArgs = [];
@@ -272,7 +284,10 @@ export class CheckpointSimulator {
     outer.argsFor.delete(frame);
   }
 
-  /** What a backward pass has read that ran again is gone, though autograd keeps the graph: the next runs it again. */
+  /**
+   * Frees a recomputed tensor after a backward pass has read it. Autograd keeps the graph, and the next pass recomputes
+   * it.
+   */
   private forget(save: number): void {
     const frame = this.frameOf[save];
     if (frame === undefined || frame.part !== undefined) return;
@@ -286,7 +301,10 @@ export class CheckpointSimulator {
     this.savedAs[save] = -1;
   }
 
-  /** A part keeps what has run again as long as autograd keeps it. */
+  /**
+   * Recomputes a frame unless its results are there. A part keeps recomputed tensors as long as autograd keeps the
+   * graph.
+   */
   private recomputeUnlessThere(frame: Frame | undefined): void {
     if (frame === undefined) return;
     const isThere = frame.part === undefined ? frame.recomputedIn === this.pass : frame.recomputedIn >= 0;
@@ -309,11 +327,14 @@ export class CheckpointSimulator {
     if (frame.part === undefined) this.rerun(frame, set);
     else this.rerunPart(frame, frame.part, set);
     for (let i = before.length - 1; i >= 0; i--) this.current[before[i][0]] = before[i][1];
-    // What the outer frame recomputed for this one was asked for, once.
+    // Each argument that the outer frame recomputed for this frame is needed once.
     if (outer !== undefined) this.releaseArgs(outer, frame);
   }
 
-  /** Whether recomputation may stop at the last saved tensor. `remat.apply` looks for the op that saved it behind the call's results, and runs the call to its end if it finds none. */
+  /**
+   * Returns whether recomputation may stop at the last saved tensor. `remat.apply` looks for the op that saved it among
+   * the producers of the call's results. If it finds none, it runs the call to its end.
+   */
   private stopsEarly({ call, last }: Frame): boolean {
     const { act, subject, unsavedAt, exit, returningNoTensors } = this.script;
     if (this.units.savedUnwritten.has(last)) return false;
@@ -323,7 +344,7 @@ export class CheckpointSimulator {
     return freedAt < 0 || freedAt > exit[call];
   }
 
-  /** Runs the ops of a frame again, and keeps what is yet to be asked for. */
+  /** Runs the ops of a frame again and keeps the saved tensors that are still needed. */
   private rerun(frame: Frame, set: (storage: StorageIndex, instance: number) => void): void {
     const { script, units, modes } = this;
     const { act, subject, savedStorage, scratchOf } = script;
@@ -383,7 +404,10 @@ export class CheckpointSimulator {
     for (const instance of local.values()) this.release(instance);
   }
 
-  /** Runs the ops of a part again that something saved follows from; each result stays until its last use, and what is saved until it is asked for. */
+  /**
+   * Runs those ops of a part again that a saved tensor depends on. Each result stays until its last use, and each saved
+   * tensor until it is read.
+   */
   private rerunPart(frame: Frame, part: CallPart, set: (storage: StorageIndex, instance: number) => void): void {
     const { act, subject, maker, scratchOf } = this.script;
     for (const call of part.active) this.observer?.entered(call, this.current, true);
@@ -421,7 +445,10 @@ export class CheckpointSimulator {
     this.observer?.exited(part.call, this.current, true);
   }
 
-  /** The instance that the program has of a storage: a backward pass whose gradient has a gradient saves what it was given, which may have run again. */
+  /**
+   * Returns the instance of a storage that the program has. A backward pass that is itself differentiated saves the
+   * instance it received, which may be a recomputed one.
+   */
   private present(storage: StorageIndex): number {
     const given = this.read[storage];
     return given >= 0 && this.references[given] > 0 ? given : this.current[storage];
@@ -436,13 +463,13 @@ export class CheckpointSimulator {
     this.spend(this.bookkeeping.frame + (isSelective ? this.bookkeeping.selective : 0));
   }
 
-  /** The host takes so long for what checkpointing does by itself. */
+  /** Adds host time for checkpointing itself. */
   private spend(ms: number): void {
     this.bookkeepingMs += ms;
     this.hostMs += ms;
   }
 
-  /** The host gives an op to the device, which runs it after all before it. */
+  /** Launches an op: the device runs it after all earlier ones. */
   private launch(op: OpIndex): void {
     if (this.beside === undefined) return;
     this.hostMs += this.beside.launchMs;

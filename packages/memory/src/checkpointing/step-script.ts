@@ -6,50 +6,54 @@ import { Act } from "./act.js";
 import { type BackwardPasses, readBackwardPasses } from "./backward-passes.js";
 
 /**
- * A step as it was recorded, as what holds its storages: who refers to them, and what autograd saves, reads and gives back. From it follows what
- * is held when some of it is not saved and runs again. @internal
+ * A recorded step reduced to the events that keep its storages alive: references from the program, and saving, reading
+ * and releasing by autograd. It determines the memory in use if some tensors are not saved and run again instead.
+ * @internal
  */
 export interface StepScript extends BackwardPasses {
   readonly trace: Trace;
   readonly count: number;
-  /** {@link Act}. */
+  /** One of {@link Act}. */
   readonly act: Uint8Array;
   readonly subject: Int32Array;
-  /** By storage: what it counts for on the trace's device. */
+  /** For each storage, its size on the trace's device. */
   readonly bytes: Float64Array;
-  /** By save. */
+  /** For each save, its storage. */
   readonly savedStorage: Int32Array;
-  /** By storage: the op that makes it, or -1. */
+  /** For each storage, the op that makes it, or -1. */
   readonly maker: Int32Array;
-  /** By storage: the op inside of which alone it lives, or -1. */
+  /** For each storage, the op that it is scratch memory of, or -1. */
   readonly scratchOf: Int32Array;
-  /** By module call: the places of its forward pass, `enter` and `exit`; -1 where it has none. */
+  /** For each module call, the places where its forward pass begins and ends; -1 if it has none. */
   readonly enter: Int32Array;
   readonly exit: Int32Array;
-  /** By save: the place where autograd gives it back, or -1. */
+  /** For each save, the place where autograd releases it, or -1. */
   readonly unsavedAt: Int32Array;
-  /** Calls that return tensors in no container that PyTorch knows, as an object of a class of their own; none if the trace does not say what calls return. */
+  /**
+   * Calls that return tensors only inside objects that PyTorch does not look into, such as instances of a user's class.
+   * Empty if the trace does not record what calls return.
+   */
   readonly returningNoTensors: ReadonlySet<number>;
-  /** By place where a storage is resized: what it counts for from there on. */
+  /** For each place where a storage is resized, its new size on the trace's device. */
   readonly resizedTo: ReadonlyMap<number, number>;
 }
 
 /**
- * Reads a step for {@link StepScript}.
+ * Reads the script of a step.
  *
- * @throws RematError `TRACE_SAVES` for a trace that does not say when saved tensors are read and given back
+ * @throws RematError `TRACE_SAVES` for a trace that does not record when saved tensors are read and released
  * @internal
  */
 export function stepScript(trace: Trace): StepScript {
   return scriptOf(trace, false);
 }
 
-/** Reads a step as {@link stepScript} does, with all that makes no difference to what is held. @internal */
+/** Reads the script of a step with all events, including those that do not affect memory. @internal */
 export function wholeScript(trace: Trace): StepScript {
   return scriptOf(trace, true);
 }
 
-/** The calls whose forward pass begins with a hook of FSDP, and is entered before it. */
+/** Finds the calls whose forward pass begins with a hook of FSDP, and that are entered before it. */
 function callsInHooks({ events, moduleEvents }: Trace): ReadonlySet<number> {
   const found = new Set<number>();
   for (let event = 0; event < events.count; event++) {
@@ -105,7 +109,7 @@ function scriptOf(trace: Trace, isWhole: boolean): StepScript {
         const call = moduleEvents.call[item];
         const isEntry = kind === EventKind.enterModule;
         if (!isEntry) (row(moduleEvents.tensors, item).length > 0 ? returning : returningNoTensors).add(call);
-        // FSDP gathers the weights before `forward` runs, so a second run of `forward` does not gather them.
+        // FSDP all-gathers the weights before `forward` runs, so a second run of `forward` does not gather them.
         if (isEntry && sharded.has(call)) return tell(event);
         (isEntry ? enter : exit)[call] = act.length;
         push(isEntry ? Act.enter : Act.exit, call);
@@ -138,14 +142,15 @@ function scriptOf(trace: Trace, isWhole: boolean): StepScript {
 }
 
 /**
- * Tells whether a trace says when autograd reads and gives back what it saved: without that nobody knows what `torch.utils.checkpoint` would hold. A program may
- * keep its graph beyond the step, so that nothing of it is given back.
+ * Returns whether a trace records when autograd reads and releases saved tensors. Without that, memory under
+ * `torch.utils.checkpoint` cannot be predicted. Reads alone are enough, because a program may keep its graph beyond the
+ * step and release nothing.
  */
 export function tellsSaves({ events }: Trace): boolean {
   return events.kind.includes(EventKind.unpack) || events.kind.includes(EventKind.unsave);
 }
 
-/** By storage: the op that makes it, which is the first to meet it, and does so as an output. */
+/** Returns for each storage the op that makes it: the first op to use it, if it does so as an output. */
 function makers(trace: Trace): Int32Array {
   const maker = new Int32Array(trace.storages.count).fill(-1);
   const isMet = new Uint8Array(trace.storages.count);
@@ -160,7 +165,7 @@ function makers(trace: Trace): Int32Array {
   return maker;
 }
 
-/** What bytes of a storage count for on the trace's device. */
+/** Returns a function for the size of a storage on the trace's device; 0 for storages on other devices. */
 function sizesOnDevice(trace: Trace): (storage: StorageIndex, bytes: number) => number {
   const { storages, strings, header } = trace;
   const units = unitBytesByName(trace);
@@ -170,7 +175,10 @@ function sizesOnDevice(trace: Trace): (storage: StorageIndex, bytes: number) => 
   };
 }
 
-/** By storage, the event by which nothing but autograd refers to it; where that comes after its first reading, when it is freed. -1 for never. */
+/**
+ * Returns for each storage the event after which only autograd refers to it. If that comes after autograd first reads
+ * it, this is the event that frees it. -1 for never.
+ */
 function lastReferences(trace: Trace, maker: Int32Array): Int32Array {
   const { storages, saves } = trace;
   if (!tellsSaves(trace))
@@ -181,7 +189,7 @@ function lastReferences(trace: Trace, maker: Int32Array): Int32Array {
   const last = new Int32Array(storages.count).fill(-1);
   const isRead = new Uint8Array(storages.count);
   const savedOnly = new Int32Array(storages.count).fill(-1);
-  // Whoever resizes a storage holds it.
+  // The code that resizes a storage refers to it.
   readMemoryEvents(trace, { resize: (storage) => void (isRead[storage] = 1) });
   readMemoryEvents(trace, {
     free: (storage, event) => void (last[storage] = savedOnly[storage] >= 0 ? savedOnly[storage] : event),
@@ -190,7 +198,7 @@ function lastReferences(trace: Trace, maker: Int32Array): Int32Array {
       else if (kind === EventKind.savedOnly && isRead[item] === 0 && maker[item] >= 0) savedOnly[item] = event;
     },
   });
-  // Of a graph that the program keeps beyond the step nothing is freed.
+  // Nothing is freed if the program keeps the graph beyond the step.
   savedOnly.forEach((event, storage) => {
     if (last[storage] < 0) last[storage] = event;
   });

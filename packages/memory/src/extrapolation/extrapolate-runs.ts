@@ -3,17 +3,20 @@ import { type HeldPeak, heldPeak } from "../held/held-memory.js";
 import { degreeOf, fitPolynomial, isSizeOfTensor, type Polynomial, valueAt } from "./fit-polynomial.js";
 import { requireSameSteps, type SizedRun } from "./match-runs.js";
 
-/** What of the runs is of another size in each, such as the length of a sequence or the samples of a batch. */
+/** The quantity that differs between the runs, such as the length of a sequence or the samples of a batch. */
 export interface VaryingSize {
-  /** Of each run, in the order of the runs. */
+  /** The size in each run, in the order of the runs. */
   readonly sizes: readonly number[];
-  /** Where it was found: which side, counted from 0, of the first tensor that has it; undefined where it was given. */
+  /**
+   * Where it was found: the dimension, counted from 0, of the first tensor whose shape varies. Undefined if the sizes
+   * were given.
+   */
   readonly side: number | undefined;
   readonly shape: readonly number[] | undefined;
   readonly dtype: string | undefined;
 }
 
-/** A run that was not used to fit, and what is predicted for it. */
+/** A run that was not used for fitting, and the prediction for it. */
 export interface CheckedRun {
   readonly name: string;
   readonly size: number;
@@ -21,33 +24,43 @@ export interface CheckedRun {
   readonly predictedBytes: number;
 }
 
-/** A step at any size, from runs recorded at some. */
+/** A step at any size, extrapolated from runs recorded at some sizes. */
 export interface Extrapolation {
   readonly varying: VaryingSize;
-  /** Runs in the order of their size; those that the polynomials go through. */
+  /** The runs that the polynomials go through, sorted by size. */
   readonly fitted: readonly (SizedRun & { readonly size: number })[];
   readonly checked: readonly CheckedRun[];
-  /** How each storage grows: 0 constant, 1 as a line, 2 as a square. */
+  /** For each storage, how it grows: 0 constant, 1 linear, 2 quadratic. */
   readonly degrees: Uint8Array;
-  /** Storages whose size is no polynomial that a tensor can have, such as padded ones: taken as lines, or what goes through the runs. */
+  /**
+   * Storages whose size is not a polynomial that a tensor could have, such as padded ones. They are approximated by
+   * lines.
+   */
   readonly irregular: readonly number[];
-  /** By how much these are off in the runs at most, all together, in bytes. */
+  /** The largest total error of the irregular storages in any run, in bytes. */
   readonly residualBytes: number;
-  /** Returns the step at another size, in each dtype in which all runs were recorded: its storages and tensors, not what ops take or their arguments. */
+  /**
+   * Returns the step at another size, in each dtype in which all runs were recorded. It contains storages and tensors,
+   * but not the runtimes and arguments of ops.
+   */
   traceAt(size: number): Trace;
   peakAt(size: number): HeldPeak;
 }
 
-/** More than this of the peak cannot be off in a run that is there. */
+/** Largest accepted error of the predicted peak of a recorded run, as a fraction. */
 const largestError = 0.01;
 
 /**
- * Returns a step at sizes at which it was not recorded, from runs of the same step at two sizes (lines), or at three (squares: attention that is not fused). Each storage is matched by
- * its place in the order of things, and its size is a polynomial of the size of the runs, in whole numbers; the whole order of allocations at another size, and with it peak and
- * categories, follows. Runs beyond three, the larger ones, are compared with what is predicted of them.
+ * Extrapolates a step to other sizes from runs at two sizes (linear growth), or three (quadratic growth, as in
+ * attention that is not fused). Each storage is matched by its position in the sequence of events, and its size is
+ * fitted as a polynomial of the run's size, in exact integer arithmetic. This gives the complete sequence of
+ * allocations at another size, and with it the peak and its categories. The smallest three runs are fitted. Larger ones
+ * are compared with their prediction.
  *
- * @param sizes of the runs, where they cannot be told by the first tensor whose shape is another in each
- * @throws RematError `RUNS_DIFFER` where the ops change with the size, `RUNS_SIZES` where the sizes cannot be told, `RUNS_IRREGULAR` where what is predicted of a run is off by more than 1 %
+ * @param runs two or more runs of the same step
+ * @param sizes the sizes of the runs; by default found from the first tensor whose shape differs
+ * @throws RematError `RUNS_DIFFER` if the ops change with the size, `RUNS_SIZES` if the sizes cannot be found,
+ * `RUNS_IRREGULAR` if the prediction for a run is off by more than 1%
  * @example
  * const { peakAt } = extrapolateRuns([{ name: "512", trace: a }, { name: "1024", trace: b }, { name: "2048", trace: c }]);
  * peakAt(8192).peakBytes;
@@ -67,7 +80,7 @@ export function extrapolateRuns(runs: readonly SizedRun[], sizes?: readonly numb
       "RUNS_SIZES",
       `${sorted[same - 1].name} and ${sorted[same].name} are both of size ${sorted[same].size}. Expected runs of different sizes.`,
     );
-  // The smallest, so that the others check what is said of larger ones.
+  // Fit the smallest runs, so that the others check the extrapolation to larger sizes.
   const fitted = sorted.slice(0, 3);
   const model = new SizeModel(fitted);
   const peakAt = (size: number): HeldPeak => heldPeak(model.traceAt(size));
@@ -101,7 +114,10 @@ export function extrapolateRuns(runs: readonly SizedRun[], sizes?: readonly numb
   };
 }
 
-/** By dtype in which all runs were recorded, too: the same of those. Left out where sizes there do not follow. */
+/**
+ * Extrapolates the runs in each other dtype in which all of them were recorded. A dtype is left out if its sizes cannot
+ * be extrapolated.
+ */
 function inOtherDtypes(runs: readonly (SizedRun & { readonly size: number })[]): ReadonlyMap<string, Extrapolation> {
   const found = new Map<string, Extrapolation>();
   for (const dtype of runs[0].trace.recordedIn.keys()) {
@@ -125,7 +141,7 @@ function inOtherDtypes(runs: readonly (SizedRun & { readonly size: number })[]):
   return found;
 }
 
-/** The sizes of everything, as polynomials. */
+/** The size of every storage and tensor as a polynomial. */
 class SizeModel {
   readonly degrees: Uint8Array;
   readonly irregular: number[] = [];
@@ -151,7 +167,8 @@ class SizeModel {
         return exact;
       }
       this.irregular.push(storage);
-      // Through the smallest and the largest: padding and the like, of which the one between tells how far it is off.
+      // Draw a line through the smallest and the largest run. This is for padding and similar effects, and the run in
+      // between shows the error.
       const line = fitPolynomial([this.sizes[0], this.sizes.at(-1)!], [bytes[0], bytes.at(-1)!]);
       this.degrees[storage] = degreeOf(line);
       residualBytes += Math.max(...bytes.map((each, i) => Math.abs(each - Math.max(0, valueAt(line, this.sizes[i])))));
@@ -201,7 +218,10 @@ class SizeModel {
   }
 }
 
-/** By entry of the last trace's shapes: its polynomial, where tensors in the same place have as many sides in each run, and this one differs. */
+/**
+ * Returns a polynomial for each entry of the last trace's shapes that varies. Tensors are matched by position and must
+ * have the same number of dimensions in each run.
+ */
 function sidesOf(traces: readonly Trace[], sizes: readonly number[]): readonly (Polynomial | undefined)[] {
   const base = traces[traces.length - 1];
   const { start, values } = base.tensors.shape;
@@ -217,7 +237,10 @@ function sidesOf(traces: readonly Trace[], sizes: readonly number[]): readonly (
   return sides;
 }
 
-/** The tensors of the last run that ops read or return, in their order, with the one in the same place of each run. */
+/**
+ * Yields the tensors of the last run that ops read or return, in order, each with the tensors at the same position in
+ * all runs.
+ */
 function* tensorsInPlace(traces: readonly Trace[]): Generator<readonly [tensor: number, others: readonly number[]]> {
   const base = traces[traces.length - 1];
   const seen = new Uint8Array(base.tensors.count);
@@ -258,7 +281,7 @@ function givenSizes(runs: readonly SizedRun[], sizes: readonly number[]): Varyin
   return { sizes, side: undefined, shape: undefined, dtype: undefined };
 }
 
-/** Nothing shows in two runs by how much what is no line is off. */
+/** Rejects two runs with irregular storages, because two runs cannot show the error of a line. */
 function requireLines({ irregular }: SizeModel, [, { name, trace }]: readonly SizedRun[]): void {
   const bytes = irregular.reduce((sum, storage) => sum + trace.storages.bytes[storage], 0);
   if (bytes <= largestError * heldPeak(trace).peakBytes) return;
@@ -280,7 +303,9 @@ function firstOpWith(trace: Trace, storage: StorageIndex): string | undefined {
   return undefined;
 }
 
-/** What a run was recorded to hold is what is predicted of it, but for what is irregular. */
+/**
+ * Checks that the predicted peak of a run is close to the recorded one. Only irregular storages can make a difference.
+ */
 function requireClose(name: string, recordedBytes: number, predictedBytes: number, model: SizeModel): void {
   if (Math.abs(predictedBytes - recordedBytes) <= largestError * recordedBytes) return;
   const share = ((Math.abs(predictedBytes - recordedBytes) / recordedBytes) * 100).toFixed(1);

@@ -1,13 +1,14 @@
-/** A polynomial of at most degree 2 through whole numbers: `c0 + c1 x + c2 x²`, coefficients as they stand over `denominator`. */
+/** A polynomial of degree 2 or less over whole numbers: `(c0 + c1 x + c2 x²) / denominator`. */
 export interface Polynomial {
   readonly numerators: readonly [c0: bigint, c1: bigint, c2: bigint];
   readonly denominator: bigint;
 }
 
 /**
- * Returns the polynomial of least degree through points: a line through two, of at most degree 2 through three. Exact: no number is rounded.
+ * Returns the polynomial of least degree through points: a line through two, or degree 2 or less through three. Nothing
+ * is rounded.
  *
- * @param xs different whole numbers, two or three
+ * @param xs two or three different whole numbers
  * @param ys whole numbers
  * @example
  * valueAt(fitPolynomial([1, 2, 3], [3, 12, 27]), 10); // 300
@@ -20,14 +21,14 @@ export function fitPolynomial(xs: readonly number[], ys: readonly number[]): Pol
     const run = x1 - x0;
     return reduced([y0 * run - rise * x0, rise, 0n], run);
   }
-  // Newton's divided differences over one denominator.
+  // Newton's divided differences over a common denominator.
   const denominator = (x1 - x0) * (x2 - x0) * (x2 - x1);
   const first = (y1 - y0) * (x2 - x0) * (x2 - x1);
   const second = (y2 - y0) * (x1 - x0) - (y1 - y0) * (x2 - x0);
   return reduced([y0 * denominator - first * x0 + second * x0 * x1, first - second * (x0 + x1), second], denominator);
 }
 
-/** Returns the value at a whole number; where that is no whole number, the next one above. */
+/** Returns the value at a whole number, rounded up. */
 export function valueAt({ numerators: [c0, c1, c2], denominator }: Polynomial, x: number): number {
   const at = BigInt(x);
   const value = c0 + at * (c1 + at * c2);
@@ -35,20 +36,21 @@ export function valueAt({ numerators: [c0, c1, c2], denominator }: Polynomial, x
   return Number(quotient * denominator < value ? quotient + 1n : quotient);
 }
 
-/** Returns 0 of what is constant, 1 of a line, 2 of a square. */
+/** Returns 0 for a constant, 1 for a line, 2 for a square. */
 export function degreeOf({ numerators }: Polynomial): 0 | 1 | 2 {
   return numerators[2] !== 0n ? 2 : numerators[1] !== 0n ? 1 : 0;
 }
 
 /**
- * Tells whether this can be the size of a tensor whose sides are constant or lines of x: a product of two lines, each of which is 0 well below the smallest of `xs`, and whole at every
- * multiple. A polynomial through three arbitrary numbers is hardly ever one, nor is a line through two points of a square.
+ * Returns whether a polynomial can be the size of a tensor whose dimensions are constants or lines of x. It must be a
+ * product of two lines, each of which is 0 well below the smallest of `xs` and whole at every multiple. A polynomial
+ * through three arbitrary numbers is hardly ever one, and neither is a line through two points of a square.
  *
- * @param xs what it was fitted at, the smallest first
+ * @param xs the sizes that it was fitted at, in ascending order
  */
 export function isSizeOfTensor({ numerators: [c0, c1, c2], denominator }: Polynomial, xs: readonly number[]): boolean {
   const smallest = BigInt(xs[0]);
-  // Halves are those of a triangle.
+  // Halves can come from a triangle.
   const step = xs.reduce((divisor, x) => greatestDivisor(divisor, BigInt(x) - smallest), 0n);
   for (const x of [smallest, smallest + step, smallest + 2n * step])
     if ((c0 + x * (c1 + x * c2)) % denominator !== 0n) return false;
@@ -59,11 +61,11 @@ export function isSizeOfTensor({ numerators: [c0, c1, c2], denominator }: Polyno
   return root !== undefined && root - c1 < c2 * smallest;
 }
 
-/** Of a square of a whole number; undefined of others. */
+/** Returns the root of the square of a whole number, or undefined for other numbers. */
 function squareRoot(square: bigint): bigint | undefined {
   if (square < 0n) return undefined;
   let root = BigInt(Math.floor(Math.sqrt(Number(square))));
-  // What the nearest number with 53 bits leaves to be found, by Newton's method.
+  // Newton's method corrects the error of the 53-bit root.
   for (let last = -1n; root !== last && root > 0n; ) {
     const next = (root + square / root) / 2n;
     if (next === root || next === last) break;

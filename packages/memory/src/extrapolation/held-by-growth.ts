@@ -2,7 +2,7 @@ import type { Trace } from "@remat/trace";
 import { HeldMemory, type HeldPeak } from "../held/held-memory.js";
 import { isTurn } from "../held/memory-events.js";
 
-/** Returns the bytes that are held at a peak by how their storages grow: constant, as a line, as a square. */
+/** Returns the live bytes at a peak, grouped by how their storages grow: constant, linear, quadratic. */
 export function heldByGrowth(
   trace: Trace,
   { device, event }: Pick<HeldPeak, "device" | "event">,

@@ -1,18 +1,25 @@
 import type { HeldPeak } from "../held/held-memory.js";
 
-/** The limit of the search. PyTorch and TensorFlow index many tensors with signed 32-bit numbers, so larger sizes do not run anyway. */
+/**
+ * The limit of the search. PyTorch and TensorFlow index many tensors with signed 32-bit numbers, so larger sizes would
+ * not run anyway.
+ */
 const mostSize = 2 ** 31 - 1;
 
-/** A size, and what a step of it holds. */
+/** A size that fits, and the peak memory of its step. */
 export interface FittingSize {
   readonly size: number;
   readonly peak: HeldPeak;
-  /** The search ended here because of its own limit, and the size still fits: larger sizes may fit. Left out if the next size does not fit. */
+  /**
+   * The search ended here because of its own limit, and the size still fits: larger sizes may fit. Left out if the next
+   * size does not fit.
+   */
   readonly isSearchLimit?: true;
 }
 
 /**
- * Returns the largest size whose peak fits, if a larger one never uses less: by doubling from `from`, then by halving what is between. Undefined if 1 is too much.
+ * Returns the largest size whose peak fits, assuming that a larger size never uses less memory. The search doubles the
+ * size from `from`, then bisects. Returns undefined if even size 1 does not fit.
  *
  * @example
  * largestSize((size) => extrapolation.peakAt(size), 80 * 2 ** 30, 2048)?.size;

@@ -1,16 +1,17 @@
 import { EventKind, type OpIndex, phaseNames, RematError, type Trace } from "@remat/trace";
 
-/** A recorded run of one size. */
+/** A recorded run at one size. */
 export interface SizedRun {
-  /** How it is called: its file. */
+  /** Name of the run: its file. */
   readonly name: string;
   readonly trace: Trace;
 }
 
 /**
- * Refuses runs that are not the same step but for the sizes of tensors: other ops, other storages read or made, other moments at which storages come and go.
+ * Checks that runs are the same step except for the sizes of tensors: the same ops, the same storages read and made,
+ * and the same order of allocations and frees.
  *
- * @throws RematError `RUNS_DIFFER` naming the first difference, on both sides
+ * @throws RematError `RUNS_DIFFER` with the first difference in both runs
  */
 export function requireSameSteps([first, ...others]: readonly SizedRun[]): void {
   for (const other of others) {
@@ -57,7 +58,10 @@ function requireSameEvents(a: SizedRun, b: SizedRun): void {
   }
 }
 
-/** Names are strings of one trace each; of the rest the numbers count. */
+/**
+ * Compares names as strings, since each trace has its own indices for them. For everything else the numbers must be
+ * equal.
+ */
 function isSameSubject(a: Trace, b: Trace, event: number): boolean {
   const [subject, other] = [a.events.subject[event], b.events.subject[event]];
   if (a.events.kind[event] === EventKind.mark) return a.strings[subject] === b.strings[other];

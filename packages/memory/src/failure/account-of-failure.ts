@@ -3,56 +3,62 @@ import { DeviceRows } from "../held/device-rows.js";
 import { HeldMemory } from "../held/held-memory.js";
 import { makerOfStorage } from "../held/maker-of-storage.js";
 
-/** What one line of the program, or none, has made by ops of one name, and holds. */
+/** Live memory allocated by ops of one name at one line of the program. */
 export interface HeldByLine {
-  /** As `file:line:column`; undefined where no line is known, and of what was there before the step. */
+  /** As `file:line:column`. Undefined if the line is unknown, and for memory allocated before the step. */
   readonly line: string | undefined;
-  /** The kernel; undefined of what no op of the step has made. */
+  /** The kernel, or undefined for memory that no op of the step has allocated. */
   readonly op: string | undefined;
   readonly category: CategoryName;
   readonly count: number;
   readonly bytes: number;
 }
 
-/** Why a run had no memory left, as far as its trace tells. Bytes as allocated. */
+/** Why a run ran out of memory, as far as its trace shows. Bytes are as allocated. */
 export interface FailureAccount {
   readonly failure: MemoryFailure;
-  /** Held when it failed. */
+  /** Memory in use when it failed. */
   readonly heldBytes: number;
   readonly bytesByCategory: Readonly<Partial<Record<CategoryName, number>>>;
-  /** Who holds it, the most first. */
+  /** Memory in use by line, largest first. */
   readonly lines: readonly HeldByLine[];
-  /** Of it: the weights, optimizer state and data that were there before the step's first op. */
+  /** The part that was allocated before the step's first op: weights, optimizer state and data. */
   readonly restingBytes: number;
-  /** The most that was held until then, which is what there was room for. */
+  /** The highest memory in use until then, which is the memory known to be available. */
   readonly roomBytes: number;
-  /** What any way to run these ops holds at least: what rests, and with it the inputs and outputs of the op that has most of them, or what was asked for. */
+  /**
+   * A lower bound for running these ops: the resting memory, and with it the inputs and outputs of the op with the most
+   * of them, or the failed request.
+   */
   readonly leastBytes: number;
-  /** Whether what was held had grown for steps, to a tenth of it or more; else it is this step's own. */
+  /**
+   * Whether memory had grown over the steps by at least a tenth of the memory in use. Otherwise this step itself uses
+   * it.
+   */
   readonly isLeak: boolean;
   readonly remedy: FailureRemedy | undefined;
 }
 
-/** The smallest change that would have left room. */
+/** The smallest change that would have avoided the failure. */
 export type FailureRemedy =
-  /** Nothing less than what is left from step to step: to be looked for by line. */
+  /** Something is left behind in each step. Find it by line. */
   | { readonly kind: "leaks" }
-  /** To free what is not read any more, and recompute what is. */
+  /** Free tensors that are no longer read, and recompute others. */
   | { readonly kind: "budget"; readonly budgetBytes: number }
-  /** A part of the batch, by proportion of what the step itself holds. */
+  /** Use a fraction of the batch, in proportion to the step's own memory. */
   | { readonly kind: "smaller-batch"; readonly share: number };
 
-/** What has grown is the reason where it is as much of what is held. */
+/** Growth is the cause of a failure if it is at least this fraction of the memory in use. */
 const leakShare = 0.1;
 
-/** Less room by recomputing is worth its time where it is as much less. */
+/** A budget is suggested only if recomputation can reduce memory to this fraction. */
 const worthwhile = 0.9;
 
-/** Batches are of a few thousand samples at most. */
+/** Batches have at most a few thousand samples. */
 const leastBatchShare = 1e-3;
 
 /**
- * Returns the account of a run that ended for lack of memory in the midst of a step; undefined of a trace of any other.
+ * Explains why a run ran out of memory in the middle of a step. Returns undefined for a trace without a failure.
  *
  * @throws RematError `TRACE_EVENT_ORDER`
  * @example
@@ -103,7 +109,7 @@ function remedyOf({
   leastBytes,
   isLeak,
 }: Omit<FailureAccount, "bytesByCategory" | "lines" | "remedy">): FailureRemedy | undefined {
-  // Tensors are not in V8's heap: what is, grows by line, too.
+  // Tensors are not in V8's heap. Objects that are there also accumulate by line.
   if (isLeak || cause === "heap") return { kind: "leaks" };
   if (leastBytes <= worthwhile * roomBytes) return { kind: "budget", budgetBytes: roomBytes };
   const ofStep = heldBytes - restingBytes + askedBytes;
@@ -119,7 +125,7 @@ const resting: ReadonlySet<number> = new Set([
 ]);
 const isResting = (category: number): boolean => resting.has(category);
 
-/** The most that an op reads and makes besides what rests. */
+/** Returns the most bytes that one op reads and makes, apart from resting memory. */
 function mostOfAnOp(trace: Trace, bytes: Float64Array): number {
   let most = 0;
   for (let op = 0; op < trace.ops.count; op++) {

@@ -1,48 +1,54 @@
-/** Chunks of one size that an allocator had. */
+/** The chunks of one size in an allocator. */
 export interface ChunksOfSize {
   readonly bytes: number;
   readonly inUse: number;
   readonly free: number;
 }
 
-/** Chunks that an allocator looks for by their size: from `fromBytes` on, to the next bin; or its pool for small ones, and for large ones. */
+/**
+ * A group of chunks that an allocator searches by size: from `fromBytes` up to the next bin, or a pool for small or for
+ * large chunks.
+ */
 export interface AllocatorBin {
   readonly name: string;
-  /** In use, and all that there are; undefined where the log does not count them. */
+  /** Chunks in use, and all chunks; undefined if the log does not count them. */
   readonly chunksInUse: number | undefined;
   readonly chunks: number | undefined;
   readonly inUseBytes: number;
-  /** Held by the allocator, in use or not. */
+  /** Bytes reserved by the allocator, in use or not. */
   readonly reservedBytes: number;
 }
 
-/** What an allocator said when it had no memory left. Bytes; undefined is what its log does not tell, or breaks off before. */
+/**
+ * What an allocator logged when it ran out of memory. Sizes are in bytes. Undefined fields are not in the log, or the
+ * log breaks off before them.
+ */
 export interface AllocatorLog {
-  /** TensorFlow's "best fit with coalescing", or PyTorch's caching allocator of CUDA. */
+  /** `bfc` is TensorFlow's "best fit with coalescing" allocator, `cuda` is PyTorch's caching allocator. */
   readonly kind: "bfc" | "cuda";
-  /** As it calls itself: `GPU_0_bfc`; of PyTorch's the device, `GPU 0`. */
+  /** The allocator's own name, such as `GPU_0_bfc`; for PyTorch the device, such as `GPU 0`. */
   readonly name: string;
   readonly askedBytes: number | undefined;
-  /** Of what was asked for. */
+  /** The op, shape and dtype of the failed request. */
   readonly op: string | undefined;
   readonly shape: readonly number[] | undefined;
   readonly dtype: string | undefined;
-  /** What the allocator may have at most, or the device has. */
+  /** The allocator's limit, or the memory of the device. */
   readonly limitBytes: number | undefined;
-  /** What is in use by tensors. */
+  /** Memory in use by tensors. */
   readonly inUseBytes: number | undefined;
-  /** What it has taken from the device and nobody uses. */
+  /** Memory taken from the device and not in use. */
   readonly pooledBytes: number | undefined;
-  /** What it could still take from the device. */
+  /** Memory that it could still take from the device. */
   readonly availableBytes: number | undefined;
   /** The largest free block in its pool. */
   readonly largestFreeBytes: number | undefined;
-  /** What others have on the device: other processes, libraries. */
+  /** Memory of the device in use by others: other processes, libraries. */
   readonly othersBytes: number | undefined;
   readonly peakBytes: number | undefined;
-  /** Largest first; empty where the log lists none. */
+  /** Largest first. Empty if the log lists none. */
   readonly sizes: readonly ChunksOfSize[];
   readonly bins: readonly AllocatorBin[];
-  /** Whether the log breaks off before the allocator has said all. */
+  /** Whether the log breaks off before its end. */
   readonly truncated: boolean;
 }

@@ -5,36 +5,41 @@ import type { AllocatorLog } from "./allocator-log.js";
 import { readBfcLog } from "./read-bfc-log.js";
 import { readCudaLog } from "./read-cuda-log.js";
 
-/** Why an allocator had nothing to give. */
+/** Why an allocator could not serve a request. */
 export type AllocatorVerdict =
-  /** What is free, in its pool and on the device, is enough, but in no one piece. */
+  /** The pool and the device together have enough free memory, but not in one piece. */
   | "fragmented"
-  /** There is not enough, and others on the device hold more than what lacks. */
+  /** There is not enough memory, and others on the device use more than the missing amount. */
   | "shared"
   | "full"
-  /** The log does not tell what was asked for, or what is free. */
+  /** The log does not contain the size of the request, or the free memory. */
   | "unknown";
 
-/** What of a trace has a size of the log's. */
+/** The chunks of one size in a log, and the storages of a trace with that size. */
 export interface StoragesOfSize {
   readonly bytes: number;
-  /** How many chunks of it are in use, and how many storages of the trace of this size are alive at its peak. */
+  /**
+   * The number of chunks of this size in use, and the number of storages of this size that are alive at the peak of the
+   * trace.
+   */
   readonly chunks: number;
   readonly storages: number;
-  /** Of the largest group of them: the op, its line, shape. */
+  /** The op, line, shape and dtype of the largest group of these storages. */
   readonly op: string | undefined;
   readonly line: string | undefined;
   readonly shape: readonly number[] | undefined;
   readonly dtype: string | undefined;
 }
 
-/** Both allocators round up to a multiple of it. */
+/** The unit to which each allocator rounds up sizes, in bytes. */
 const granularity = { bfc: 256, cuda: 512 } as const;
 
 /**
- * Reads an allocator's log, of TensorFlow's or PyTorch's.
+ * Reads the log of an allocator of TensorFlow or PyTorch.
  *
- * @throws RematError `ALLOCATOR_LOG` where it is neither's, or names a size that no allocator can have
+ * @param text the log
+ * @param name the name of the log, for errors
+ * @throws RematError `ALLOCATOR_LOG` if it is neither, or contains a size that no allocator can have
  * @example
  * readAllocatorLog(readFileSync("oom.log", "utf8")).askedBytes;
  */
@@ -62,7 +67,7 @@ function naming<T>(name: string, read: () => T): T {
   }
 }
 
-/** Returns why an allocator had nothing to give. */
+/** Returns why an allocator could not serve a request. */
 export function judgeAllocatorLog({
   askedBytes,
   pooledBytes,
@@ -73,12 +78,15 @@ export function judgeAllocatorLog({
   if (askedBytes === undefined || pooledBytes === undefined) return "unknown";
   const free = pooledBytes + (availableBytes ?? 0);
   if (free >= askedBytes)
-    // A block of the pool that is large enough would have been given.
+    // A block of the pool that is large enough would have been used.
     return largestFreeBytes === undefined || largestFreeBytes < askedBytes ? "fragmented" : "unknown";
   return othersBytes >= askedBytes - free ? "shared" : "full";
 }
 
-/** Returns which storages that are alive at a trace's peak have the sizes of a log's chunks in use, the most bytes first. */
+/**
+ * Returns the storages that are alive at the peak of a trace and have the sizes of chunks in use, sorted by total bytes
+ * in descending order.
+ */
 export function storagesOfChunks({ kind, sizes }: AllocatorLog, trace: Trace): readonly StoragesOfSize[] {
   const unit = granularity[kind];
   const { event, device } = heldPeak(trace);

@@ -9,27 +9,32 @@ const harmlessText = "this is not a failure";
 const roundedNext = / \(rounded to (\d{1,19})\)/y;
 const requestNext = /\s{0,8}requested by op ([^\s]{1,1000})/y;
 
-/** Where a line says that the allocator failed, and nobody who can do with less had asked; -1 if it does not. */
+/**
+ * Returns where a line reports that the allocator failed; -1 if it does not, or if the requester could do with less.
+ */
 function failureIn(line: string): number {
   const at = line.lastIndexOf(failedText);
   return at < 0 || line.includes(harmlessText, at) || line.lastIndexOf("Allocator (", at) < 0 ? -1 : at;
 }
 
-/** Returns what a line says after the prefix that TensorFlow's logger puts before it. */
+/** Removes the prefix of TensorFlow's logger from a line. */
 function withoutPrefix(line: string): string {
   const source = "bfc_allocator.cc:";
   const at = line.indexOf(source);
   if (at < 0) return line;
   const close = line.indexOf("]", at);
-  // The number of a line of source is short.
+  // Line numbers of the source are short.
   if (close < 0 || close - at > source.length + 8) return line;
   return line.slice(line[close + 1] === " " ? close + 2 : close + 1);
 }
 
 /**
- * Reads what TensorFlow's BFC allocator logs when it fails: the last time, if there are several. Undefined of a log in which it does not. Source of the format:
- * `BFCAllocator::DumpMemoryLog` and `AllocateRaw` in tensorflow's `bfc_allocator.cc`, with its numbers as `HumanReadableNumBytes` writes them, of releases 1 and 2. Of the
- * error alone, as a program prints it, only what was asked for is known. Every line is read once, from left to right.
+ * Reads the log of TensorFlow's BFC allocator after a failure, the last one if there are several. Returns undefined if
+ * the log has none. If only the error is there, as a program prints it, only the request is known. Every line is read
+ * once, from left to right.
+ *
+ * The format is that of `BFCAllocator::DumpMemoryLog` and `AllocateRaw` in TensorFlow's `bfc_allocator.cc`, with
+ * numbers as written by `HumanReadableNumBytes`, in releases 1 and 2.
  *
  * @throws RematError `ALLOCATOR_LOG` for sizes that no allocator can have
  */
@@ -93,7 +98,10 @@ export function readBfcLog(text: string): AllocatorLog | undefined {
   };
 }
 
-/** What the line of a failure says: `Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.25GiB (rounded to 2415919104)requested by op Conv2D`. */
+/**
+ * Parses the line of a failure: `Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.25GiB (rounded to
+ * 2415919104)requested by op Conv2D`.
+ */
 function requestOf(line: string) {
   const at = failureIn(line);
   const open = line.lastIndexOf("Allocator (", at) + "Allocator (".length;
@@ -115,7 +123,7 @@ function requestOf(line: string) {
 
 const statFields = new Set(["Limit", "InUse", "MaxInUse", "LargestFreeBlock"]);
 
-/** A line of statistics: a field, and a number at its end. */
+/** Parses a line of statistics: a field, and a number at its end. */
 function statOf(line: string): readonly [field: string, bytes: number] | undefined {
   const colon = line.lastIndexOf(": ");
   if (colon < 0) return undefined;

@@ -5,8 +5,12 @@ const errorTexts = ["CUDA out of memory.", "HIP out of memory.", "XPU out of mem
 const summaryText = "PyTorch CUDA memory summary, device ID ";
 
 /**
- * Reads what PyTorch says when its caching allocator of CUDA, ROCm or XPU has no memory left, and what `torch.cuda.memory_summary()` prints, where either is there: the last of each. Undefined of a log in which
- * neither is. Its length is read a fixed number of times. Source of the formats: `format_size` and the error in c10's `CUDACachingAllocator.cpp`, from release 0.4 on, and torch's `cuda/memory.py`.
+ * Reads the out-of-memory error of PyTorch's caching allocator for CUDA, ROCm or XPU, and the output of
+ * `torch.cuda.memory_summary()`, the last of each. Returns undefined if the log has neither. Takes time linear in the
+ * length of the log.
+ *
+ * The formats are those of `format_size` and the error in c10's `CUDACachingAllocator.cpp`, from release 0.4 on, and of
+ * torch's `cuda/memory.py`.
  *
  * @throws RematError `ALLOCATOR_LOG` for sizes that no allocator can have
  */
@@ -51,7 +55,7 @@ export function readCudaLog(text: string): AllocatorLog | undefined {
 
 type ReadsSize = (text: string, marker: string, at: number) => number | undefined;
 
-/** PyTorch writes a unit beside every size: without one, the log breaks off. */
+/** PyTorch writes a unit after every size. If it is missing, the log breaks off. */
 const sizeAfter: ReadsSize = (text, marker, at) => {
   const size = sizeAt(text, at + marker.length);
   return size?.hasUnit ? size.bytes : undefined;
@@ -62,7 +66,7 @@ const sizeOfFree: ReadsSize = (text, marker, at) => {
 };
 const sizeEnding: ReadsSize = (text, _marker, at) => sizeBefore(text, at);
 
-/** The first size that stands beside a marker; those of the first marker count more. */
+/** Returns the first size next to a marker. Earlier markers take precedence. */
 function firstSize(text: string, markers: readonly string[], read: ReadsSize): number | undefined {
   for (const marker of markers)
     for (let at = text.indexOf(marker); at >= 0; at = text.indexOf(marker, at + marker.length)) {
@@ -80,7 +84,7 @@ interface CudaSummary {
   readonly bins: readonly AllocatorBin[];
 }
 
-/** A row has what is there now, the most that was, and what was allocated and freed in all. */
+/** Reads a memory summary. Each row has the current value, the peak, and the totals allocated and freed. */
 function readSummary(text: string): CudaSummary | undefined {
   let start = text.lastIndexOf(summaryText);
   while (start >= 0 && !isDigit(text[start + summaryText.length]))
@@ -123,7 +127,7 @@ function readSummary(text: string): CudaSummary | undefined {
   };
 }
 
-/** `42`, `3 K`, `1 M`. */
+/** Parses a count such as `42`, `3 K` or `1 M`. */
 function countOf(cell: string | undefined): number | undefined {
   const [, count, unit] = /^(\d{1,15})\s{0,4}([KM]?)$/.exec(cell ?? "") ?? [];
   return count === undefined ? undefined : Number(count) * { "": 1, K: 1e3, M: 1e6 }[unit as "" | "K" | "M"];

@@ -1,20 +1,20 @@
 import { bytesPerElement, elementsOf, type FailureCause } from "@remat/trace";
 
-/** What an error of memory says. */
+/** The contents of an out-of-memory error. */
 export interface MemoryError {
   readonly cause: FailureCause;
-  /** The tensor that was asked for, where the message names it. */
+  /** The requested tensor, if the message names it. */
   readonly dtype?: string;
   readonly shape?: readonly number[];
   readonly askedBytes?: number;
 }
 
-/** TensorFlow's names of dtypes where they are not ours. */
+/** TensorFlow's names of dtypes that differ from remat's. */
 const dtypes: Readonly<Record<string, string>> = { float: "float32", double: "float64", half: "float16" };
 
 /**
- * Reads the message of an error, with its name before it, and says what had no memory left; undefined of an error of any other kind. `RuntimeError: memory access out of bounds` is what WebAssembly's
- * kernels come to where its `malloc` had nothing to give.
+ * Reads an error message, with the name of the error before it. Returns undefined if it is not about memory. The
+ * kernels of WebAssembly fail with `RuntimeError: memory access out of bounds` after their `malloc` found no memory.
  *
  * @example
  * readMemoryError("OOM when allocating tensor with shape[2,3] and type float on /device:CPU:0"); // { cause: "kernel", askedBytes: 24, … }
@@ -38,10 +38,10 @@ export function readMemoryError(message: string): MemoryError | undefined {
 
 const tensorStart = "OOM when allocating tensor with shape";
 const typeNext = / and type (\w{1,32})/y;
-/** No tensor has more dimensions: a longer list is not read. */
+/** Limits the text that is read. No tensor has so many dimensions that its shape would be longer. */
 const mostListed = 1024;
 
-/** The tensor that TensorFlow names: `OOM when allocating tensor with shape[2,3] and type float`. */
+/** Parses the tensor that TensorFlow names: `OOM when allocating tensor with shape[2,3] and type float`. */
 function tensorOf(message: string): { readonly shape: readonly number[]; readonly dtype: string } | undefined {
   for (let at = message.indexOf(tensorStart); at >= 0; at = message.indexOf(tensorStart, at + 1)) {
     const rest = message.slice(at + tensorStart.length, at + tensorStart.length + mostListed);
@@ -64,7 +64,7 @@ const anyOf =
   (message) =>
     pattern.test(message);
 
-/** Emscripten's `abort(…)`, with its reason after it. */
+/** Matches Emscripten's `abort(…)` with its reason. */
 const abortsForMemory: SaysIt = (message) => {
   const at = message.indexOf("abort(");
   return at >= 0 && (message.includes("OOM", at) || message.includes("enlarge memory", at));

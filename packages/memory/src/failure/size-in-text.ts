@@ -11,15 +11,15 @@ const units: Readonly<Record<string, number>> = {
   EiB: 2 ** 60,
 };
 
-/** Allocators count bytes in 64 bits with a sign. */
+/** Allocators count bytes in signed 64-bit integers. */
 const mostBytes = 2 ** 63;
-/** Longer numbers are not sizes, and reading them digit by digit would only cost time. */
+/** Longer numbers are not sizes, and parsing them would only take time. */
 const mostCharacters = 48;
 
 const sizeStart = /\s{0,8}([-+]?(?:\d{1,40}(?:\.\d{0,20})?(?:[eE][-+]?\d{1,5})?|[Ii]nf(?:inity)?|[Nn]a[Nn]))/y;
 const unitNext = /\s{0,4}(bytes|B|[KMGTPE]iB)(?![A-Za-z0-9])/y;
 
-/** A size that a text has at some place, and the place after it. */
+/** A size found in a text, and the position after it. */
 export interface SizeInText {
   readonly bytes: number;
   readonly end: number;
@@ -27,10 +27,11 @@ export interface SizeInText {
 }
 
 /**
- * Reads the size that begins at `at`: `2.25GiB`, `120B`, `20.00 MiB`, `512 bytes`, or a number alone. Returns undefined if there is no number, or an unknown unit. Takes constant
- * time, however long the text is.
+ * Reads the size that begins at `at`: `2.25GiB`, `120B`, `20.00 MiB`, `512 bytes`, or a number alone. Returns undefined
+ * if there is no number, or an unknown unit. Takes constant time, however long the text is.
  *
- * @throws RematError `ALLOCATOR_LOG` for a size that no allocator can mean: infinite, negative, not a number, or above 8 EiB
+ * @throws RematError `ALLOCATOR_LOG` for a size that no allocator can have: infinite, negative, not a number, or above
+ * 8 EiB
  * @internal
  */
 export function sizeAt(text: string, at: number): SizeInText | undefined {
@@ -42,16 +43,16 @@ export function sizeAt(text: string, at: number): SizeInText | undefined {
   const [spacedUnit, unit] = unitNext.exec(text) ?? [];
   if (spacedUnit !== undefined) end += spacedUnit.length;
   const hasUnit = spacedUnit !== undefined;
-  // A log may break off within a unit.
+  // A log may break off inside a unit.
   if (!hasUnit && /[A-Za-z]/.test(text[end] ?? "")) return undefined;
-  // A sentence may end with a period; a number goes on after it.
+  // A period may end a sentence, but digits after it continue the number.
   const goesOn = !hasUnit && /[\d.]/.test(text[end] ?? "") && /\d/.test(text[end + 1] ?? "");
   const bytes = Math.round(Number(number) * (units[unit ?? "B"] as number));
   if (goesOn || !(bytes >= 0 && bytes < mostBytes)) throw absurdSize(text.slice(at, at + mostCharacters));
   return { bytes, end, hasUnit };
 }
 
-/** Reads a text that is one size, and nothing else; undefined for any other text. @internal */
+/** Reads a text that consists of one size. Returns undefined for any other text. @internal */
 export function readSize(text: string): number | undefined {
   if (text.length > mostCharacters) return undefined;
   const trimmed = text.trim();
@@ -68,7 +69,7 @@ export function sizeBefore(text: string, end: number): number | undefined {
   return readSize(`${number.replace("(", "")} ${unit}`);
 }
 
-/** The error for a size that cannot be meant. @internal */
+/** Returns the error for a size that cannot be right. @internal */
 export function absurdSize(found: string): RematError {
   const shown = found.length < mostCharacters ? found : `${found.slice(0, mostCharacters - 1)}…`;
   return new RematError(

@@ -2,29 +2,34 @@ import { RematError, type StorageIndex } from "@remat/trace";
 import { type Graph, NodeKind, type NodeKindName, type StorageKey } from "./graph.js";
 import { RowsWriter } from "./rows-writer.js";
 
+/** A node of a {@link GraphRecord}. */
 export interface GraphNodeRecord {
   readonly name: string;
   readonly kind: NodeKindName;
-  /** Names of earlier nodes. The node reads every storage that their results lie on. */
+  /** Names of earlier nodes. The node reads every storage of their results. */
   readonly inputs?: readonly string[];
-  /** Storages that the node's results lie on: those that no earlier node has, it allocates. */
+  /** Storages of the node's results. Those that no earlier node has are allocated by this node. */
   readonly outputs?: readonly StorageKey[];
 }
 
+/** The description of a graph for {@link buildGraph}: its nodes in order, and its storages. */
 export interface GraphRecord {
   readonly nodes: readonly GraphNodeRecord[];
   readonly storages: readonly { readonly bytes: number; readonly device: string }[];
   /** See `Graph.device`. */
   readonly device?: string;
-  /** Which nodes' memory is the caller's. Left out: that of placeholders named `primals…`, as AOTAutograd names parameters and inputs. */
+  /**
+   * Returns whether the memory of a node belongs to the caller. By default for placeholders named `primals…`, as
+   * AOTAutograd names parameters and inputs.
+   */
   readonly isHeld?: (node: GraphNodeRecord) => boolean;
 }
 
 /**
- * Returns a graph from its nodes, in order. A node reads all that the nodes it names have made, which is how torch.fx sees it.
+ * Builds a graph from its nodes, in order. A node reads all results of its input nodes, as in torch.fx.
  *
- * @throws RematError `GRAPH_NODE` for a name given twice, an input that is no earlier node, or a storage that does not exist;
- * `GRAPH_STORAGE` for bytes that are no number from 0 up.
+ * @throws RematError `GRAPH_NODE` for a duplicate name, an input that is not an earlier node, or a storage that does
+ * not exist; `GRAPH_STORAGE` for a number of bytes that is negative or not a number
  * @example
  * const graph = buildGraph({
  *   storages: [{ bytes: 400, device: "cuda:0" }, { bytes: 400, device: "cuda:0" }],

@@ -4,8 +4,9 @@ import { GraphAliasTracker } from "./graph-alias-tracker.js";
 import { sequenceOfGraph } from "./sequence-of-graph.js";
 
 /**
- * Returns bytes alive while a graph runs in its own order: first what is there before (arguments and constants), then two numbers for each
- * node that computes, after its allocations and after the release of what it was the last to read.
+ * Returns the live bytes while a graph runs in its own order: first the bytes of arguments and constants, then two
+ * numbers for each node that computes, after its allocations and after releasing the storages that it was the last to
+ * read.
  *
  * Source: `build_memory_profile` of torch/_inductor/fx_passes/memory_estimator.py (2.13).
  *

@@ -7,43 +7,52 @@ import { RowsWriter } from "./rows-writer.js";
 
 /** A node of a compiled graph. */
 export interface CompiledNodeRecord extends GraphNodeRecord {
-  /** Of a placeholder: whether what it stands for stays from step to step, as weights and buffers do. */
+  /** For a placeholder, whether its value persists from step to step, like weights and buffers. */
   readonly isStatic?: boolean;
 }
 
-/** Graphs that a model is compiled into, over one table of storages: one forward graph after the other, each with its backward graph if it has one. */
+/**
+ * The graphs that a model is compiled into, over one table of storages. The forward graphs are in order, each with its
+ * backward graph if it has one.
+ */
 export interface CompiledRecord {
   readonly storages: GraphRecord["storages"];
   readonly graphs: readonly {
     readonly forward: readonly CompiledNodeRecord[];
     readonly backward: readonly CompiledNodeRecord[] | undefined;
   }[];
-  /** The storages of what the model returns; left out: all that forward graphs hand out and their backward graphs do not take. */
+  /**
+   * The storages of the model's results. By default all outputs of forward graphs that their backward graphs do not
+   * read.
+   */
   readonly results?: readonly number[] | undefined;
-  /** The storages of gradients that are added to one that is there, and go with their graph; left out: none. */
+  /** The storages of gradients that are added to an existing gradient and freed with their graph. By default none. */
   readonly added?: readonly number[] | undefined;
 }
 
-/** A graph of a compiled model. */
+/** A pass of one graph of a compiled model. */
 export interface CompiledPass {
   readonly graph: number;
   readonly pass: "forward" | "backward";
 }
 
-/** What a step through all graphs of a compiled model holds, in bytes. */
+/** Memory of a step through all graphs of a compiled model, in bytes. */
 export interface CompiledStepMemory {
   readonly peakBytes: number;
-  /** Where the peak is reached: the node after whose allocations; undefined at the begin or the end of a graph. */
+  /**
+   * The place of the peak: the graph, and the node after whose allocations it is reached. The node is undefined at the
+   * beginning or end of a graph.
+   */
   readonly peakAt: CompiledPass & { readonly node: string | undefined };
-  /** What forward graphs make, and their backward graphs take. */
+  /** Outputs of forward graphs that their backward graphs read. */
   readonly savedBytes: number;
-  /** Weights and buffers: of a file that does not tell them, 0. */
+  /** Weights and buffers; 0 if the file does not identify them. */
   readonly staticBytes: number;
-  /** What else the caller gives: inputs. */
+  /** Other arguments from the caller: inputs. */
   readonly inputBytes: number;
 }
 
-/** Returns the device on which storages take most. */
+/** Returns the device whose storages use the most memory. */
 export function busiestDevice(storages: CompiledRecord["storages"]): string {
   const held = new Map<string, number>();
   for (const { bytes, device } of storages) held.set(device, (held.get(device) ?? 0) + bytes);
@@ -51,9 +60,14 @@ export function busiestDevice(storages: CompiledRecord["storages"]): string {
 }
 
 /**
- * Returns what a training step through the graphs of a compiled model holds on the device that holds most: the forward graphs run one after the other, then the backward graphs from the last to the first. Within a graph
- * the rules are those of `buildMemoryProfile` and `getFwdBwdInteractions`. What the caller gives is there all the time, what the model returns and gradients of weights to the end of the step, what one graph hands
- * to another until its last reader, as are gradients of outputs, but that of the loss. With one forward and one backward graph it is what `getPeakMemory` returns, but that weights are there in the backward pass, too, where that does not read them.
+ * Returns the memory of a training step through the graphs of a compiled model, on the device that uses the most. The
+ * forward graphs run one after the other, then the backward graphs from the last to the first.
+ *
+ * Within a graph the rules of `buildMemoryProfile` and `getFwdBwdInteractions` apply. Arguments from the caller are
+ * live all the time. Results of the model and gradients of weights are live to the end of the step. Values passed
+ * between graphs are live until their last reader, and so are gradients of outputs, except that of the loss. For one
+ * forward and one backward graph the peak is that of `getPeakMemory`, except that weights also count in the backward
+ * pass if it does not read them.
  *
  * @throws RematError `GRAPH_NODE`, `GRAPH_STORAGE`
  * @example
@@ -101,7 +115,7 @@ export function holdCompiledStep({ storages, graphs, results, added }: CompiledR
   return { ...script.peak(), savedBytes: sum(saved), staticBytes, inputBytes: givenBytes - staticBytes };
 }
 
-/** What is given from outside: constants, and arguments of forward graphs that none before them makes. */
+/** Returns the storages given from outside: constants, and arguments of forward graphs that no earlier graph makes. */
 function givenStorages(forwards: readonly Graph[]): Set<number> {
   const given = new Set<number>();
   const made = new Set<number>();
@@ -112,12 +126,14 @@ function givenStorages(forwards: readonly Graph[]): Set<number> {
   return given;
 }
 
-/** A number: what a loss is. */
+/** Size of the largest number. A loss is a single number. */
 const scalarBytes = 8;
 
 /**
- * Returns the gradients of outputs that are held all through the backward pass, by who calls for it. A step that returns a number begins at that, and gradients of what else it returns are zeros, made for the graph that reads them;
- * of one that returns none, any may be the caller's. Those that one graph hands to another are neither's.
+ * Returns the gradients of outputs that stay alive through the whole backward pass, which depends on who provides them.
+ * If a step returns a number, the backward pass starts from it. Gradients of its other outputs are zeros, made for the
+ * graph that reads them. If it returns no number, any of the gradients may belong to the caller. Gradients passed
+ * between graphs are excluded.
  */
 function heldGradients(
   pairs: readonly { readonly forward: Graph; readonly backward: Graph | undefined }[],
@@ -133,7 +149,7 @@ function heldGradients(
   return scalars.length > 0 ? scalars : given;
 }
 
-/** The storages on which results of nodes of some kinds lie. */
+/** Returns the storages of the results of nodes of some kinds. */
 function storagesOf({ nodeCount, kinds, outputs }: Graph, isMeant: (kind: number) => boolean): Set<number> {
   const storages = new Set<number>();
   for (let n = 0; n < nodeCount; n++)
@@ -142,7 +158,7 @@ function storagesOf({ nodeCount, kinds, outputs }: Graph, isMeant: (kind: number
   return storages;
 }
 
-/** The storages that the output node reads. */
+/** Returns the storages that the output node reads. */
 function handedOut({ nodeCount, kinds, reads }: Graph): Set<number> {
   const storages = new Set<number>();
   for (let n = 0; n < nodeCount; n++)
@@ -151,7 +167,10 @@ function handedOut({ nodeCount, kinds, reads }: Graph): Set<number> {
   return storages;
 }
 
-/** Writes the graphs of a step one after the other as one sequence. A value of it is a storage in one life: what a backward graph recomputes is another value than what the forward graph made. */
+/**
+ * Writes the graphs of a step one after the other as one sequence. A value in it is one life of a storage: a tensor
+ * that a backward graph recomputes is a different value than the one made by the forward graph.
+ */
 class StepScript {
   private readonly storageBytes: Float64Array;
   private readonly outputs = new RowsWriter();
@@ -167,7 +186,7 @@ class StepScript {
     this.valueOf = new Int32Array(storageBytes.length).fill(-1);
   }
 
-  /** A step that allocates storages anew, and reads others. */
+  /** Adds a step that allocates some storages and reads others. */
   step(pass: CompiledPass, node: string | undefined, allocated: Iterable<number>, read: Iterable<number>): void {
     for (const storage of allocated) {
       this.valueOf[storage] = this.bytes.length;
@@ -180,7 +199,7 @@ class StepScript {
     this.places.push({ ...pass, node });
   }
 
-  /** The nodes of a graph. What nothing in it reads, and `held`, stays until its end. */
+  /** Adds the nodes of a graph. Storages that nothing in it reads, and those in `held`, stay until its end. */
   run(pass: CompiledPass, graph: Graph, held: Iterable<number>): void {
     const given = storagesOf(graph, isGiven);
     this.step(
@@ -200,7 +219,7 @@ class StepScript {
     this.step(pass, undefined, [], new Set([...held, ...unread]));
   }
 
-  /** Has storages as they are now stay to the end of the step. */
+  /** Keeps the current values of storages alive to the end of the step. */
   keep(storages: Iterable<StorageIndex>): void {
     for (const storage of storages) this.kept.add(this.valueOf[storage]);
   }

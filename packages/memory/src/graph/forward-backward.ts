@@ -3,20 +3,29 @@ import { buildMemoryProfile, peakOfProfile } from "./build-memory-profile.js";
 import { countedBytes, type Graph, type MemoryOptions, NodeKind, releasability } from "./graph.js";
 import { GraphAliasTracker } from "./graph-alias-tracker.js";
 
+/** How a forward graph affects the memory of its backward graph. */
 export interface FwdBwdInteractions {
-  /** Bytes that the forward graph hands out and the backward graph does not take: alive all through the backward pass. */
+  /**
+   * Bytes of outputs of the forward graph that the backward graph does not read. They are live all through the backward
+   * pass.
+   */
   readonly backwardBaselineBytes: number;
-  /** Placeholders of the backward graph, ascending, whose memory it cannot release: the caller's, or given from outside. */
+  /**
+   * Placeholders of the backward graph, ascending, whose memory it cannot release because it belongs to the caller or
+   * comes from outside.
+   */
   readonly doNotDelete: readonly number[];
 }
 
 /**
- * Tells how the memory of a forward graph meets that of its backward graph. Both must use one table of storages.
+ * Returns how the memory of a forward graph interacts with that of its backward graph. Both must use one table of
+ * storages.
  *
- * Source: `get_fwd_bwd_interactions` of torch/_inductor/fx_passes/memory_estimator.py (2.13), which always raises a TypeError, since it
- * subscripts the output node; this is what it sets out to compute.
+ * Source: `get_fwd_bwd_interactions` of torch/_inductor/fx_passes/memory_estimator.py (2.13). The original always
+ * raises a TypeError, since it subscripts the output node. This function computes what it intends to.
  *
- * @throws RematError `GRAPH_PAIR` where the graphs do not share their storages, or the forward graph ends without an output node.
+ * @throws RematError `GRAPH_PAIR` if the graphs do not share their storages, or if the forward graph does not end with
+ * an output node
  */
 export function getFwdBwdInteractions(
   forward: Graph,
@@ -58,7 +67,7 @@ export function getFwdBwdInteractions(
  *
  * Source: `get_peak_memory` of torch/_inductor/fx_passes/memory_estimator.py (2.13).
  *
- * @throws RematError `GRAPH_PAIR`, as `getFwdBwdInteractions`.
+ * @throws RematError `GRAPH_PAIR`, as for {@link getFwdBwdInteractions}
  * @example
  * const peakBytes = getPeakMemory(graphOfTrace(trace, { phases: [Phase.forward] }), graphOfTrace(trace, { phases: [Phase.backward] }));
  */

@@ -3,9 +3,9 @@ import type { Graph, StorageKey } from "./graph.js";
 import { RowsWriter } from "./rows-writer.js";
 
 /**
- * Which node allocates each storage of a graph, which nodes use it, and which is the last to do so, in the graph's own order. Views and
- * in-place ops are told from allocations by the identity of storages: a node allocates those of its outputs that no earlier node had.
- * Everything is computed once, in time linear in the graph.
+ * Finds which node allocates each storage of a graph, which nodes use it, and which uses it last, in the graph's own
+ * order. Views and in-place ops are recognized by the identity of storages: a node allocates those storages of its
+ * outputs that no earlier node had. Everything is computed once, in time linear in the graph.
  *
  * Source: `GraphAliasTracker` of torch/_inductor/fx_passes/memory_estimator.py (2.13).
  *
@@ -15,7 +15,7 @@ import { RowsWriter } from "./rows-writer.js";
  */
 export class GraphAliasTracker {
   readonly graph: Graph;
-  /** The node that allocates each storage, or -1 where none in the graph does. */
+  /** The node that allocates each storage, or -1 if no node of the graph does. */
   readonly storageToAllocator: Int32Array;
   /** The last node that reads each storage, or -1. */
   readonly storageToLastUser: Int32Array;
@@ -54,22 +54,22 @@ export class GraphAliasTracker {
     this.lastUsed = lastUsed.rows();
   }
 
-  /** The storages that `node` allocates, in the order of its outputs. */
+  /** Returns the storages that `node` allocates, in the order of its outputs. */
   getFreshAllocations(node: number): Int32Array {
     return row(this.freshAllocations, node);
   }
 
-  /** The storages that `node` reads, each once, in the order of its inputs. */
+  /** Returns the storages that `node` reads, each once, in the order of its inputs. */
   getStorageUses(node: number): Int32Array {
     return row(this.graph.reads, node);
   }
 
-  /** The storages that no node after `node` reads, and `node` does. */
+  /** Returns the storages that `node` is the last to read. */
   getStoragesLastUsed(node: number): Int32Array {
     return row(this.lastUsed, node);
   }
 
-  /** The nodes that read `storage`, in order. */
+  /** Returns the nodes that read `storage`, in order. */
   getUsers(storage: StorageKey): Int32Array {
     return row(this.storageToUses, storage);
   }

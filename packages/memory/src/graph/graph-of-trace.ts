@@ -3,31 +3,39 @@ import { type Graph, NodeKind, type StorageKey } from "./graph.js";
 import { RowsWriter } from "./rows-writer.js";
 import { forEachStorage, forEachStorageOf, originsOfStorages, type StorageOrigins } from "./storage-origins.js";
 
+/** Options for {@link graphOfTrace}. */
 export interface GraphOfTraceOptions {
-  /** Only ops of these phases (`Phase`): a forward or a backward graph. Left out: all ops. */
+  /** The phases (`Phase`) of the ops to include, for a forward or a backward graph. By default all ops. */
   readonly phases?: readonly number[];
-  /** Whether the caller gets `storage`, so that it outlives the graph. Left out: what the trace never frees. */
+  /**
+   * Returns whether `storage` is a result for the caller, which outlives the graph. By default the storages that the
+   * trace never frees.
+   */
   readonly isResult?: (storage: StorageKey) => boolean;
-  /** Whether `storage` is made by no op, whatever op writes into it first. Left out: none is. */
+  /** Returns whether `storage` counts as made by no op, whatever op writes into it first. By default none. */
   readonly isSource?: (storage: StorageKey) => boolean;
 }
 
-/** A graph whose nodes know what of the trace they are. */
+/** A graph whose nodes refer to the ops and storages of a trace. */
 export interface TraceGraph extends Graph {
-  /** The op that each node is, or -1. */
+  /** The op of each node, or -1. */
   readonly ops: Int32Array;
-  /** The storage that a node stands for that is no op, or -1. */
+  /** The storage that a node without an op stands for, or -1. */
   readonly sources: Int32Array;
 }
 
 /**
- * Returns the graph of a trace, for its *needed* lifetimes (trace rule T3): what each op allocates and which op reads it last, rather than when
- * the engine frees it. Bytes are as allocated, rounded up to the device's unit; a storage that is resized counts its largest size.
+ * Returns the graph of a trace, with *needed* lifetimes (trace rule T3): the storages that each op allocates and the op
+ * that reads them last, instead of the moment when the engine frees them. Sizes are as allocated, rounded up to the
+ * device's unit. A storage that is resized counts with its largest size.
  *
- * Storages that exist before the first op are placeholders, and held. Others that no op makes (constants filled by JavaScript) are
- * nodes without inputs, where they appeared. What an op allocates and frees inside itself, or makes and nobody reads, goes with that
- * op. An output node reads what outlives the graph. With `phases`, what other ops made is a placeholder that may be released, and what they
- * read afterwards is handed out; graphs of several phases share their storages, as `getPeakMemory` needs.
+ * Storages that exist before the first op are placeholders and stay alive. Other storages that no op makes (constants
+ * filled by JavaScript) are nodes without inputs at the point where they appear. Storages that an op allocates and
+ * frees itself, or makes without any reader, are freed with that op. An output node reads the storages that outlive the
+ * graph.
+ *
+ * With `phases`, storages made by other ops are placeholders that may be released, and storages that other ops read
+ * afterwards are outputs. Graphs of several phases share their storages, as `getPeakMemory` requires.
  *
  * @example
  * const profile = buildMemoryProfile(graphOfTrace(trace));
@@ -42,7 +50,7 @@ export function graphOfTrace(trace: Trace, options: GraphOfTraceOptions = {}): T
       selected[op] = 1;
       last = op;
     }
-  // What appears after the last op goes with it.
+  // Storages that appear after the last op belong to it.
   if (last === count - 1) selected[count] = 1;
 
   const origins = originsOfStorages(trace, options.isSource);
@@ -75,10 +83,10 @@ class TraceGraphBuilder {
   private readonly inputs = new RowsWriter();
   private readonly outputs = new RowsWriter();
   private readonly reads = new RowsWriter();
-  /** The first node that has each storage, and the last that has made each tensor; -1 for none so far. */
+  /** The first node that has each storage, and the last node that has made each tensor; -1 for none so far. */
   private readonly nodeOfStorage: Int32Array;
   private readonly nodeOfTensor: Int32Array;
-  /** The node in whose row a storage or node is, so that each is in a row once. */
+  /** The node in whose row a storage or node already is, so that each appears in a row only once. */
   private readonly readBy: Int32Array;
   private readonly madeBy: Int32Array;
   private readonly inputOf: Int32Array;
@@ -99,7 +107,10 @@ class TraceGraphBuilder {
   private readonly addReadByNext = (storage: StorageIndex): void => this.addRead(storage, this.kinds.length);
   private readonly addMadeByNext = (storage: StorageIndex): void => this.addMade(storage, this.kinds.length);
 
-  /** What is there before the first of the selected ops: the caller's, and what other ops made that the selected ones touch. */
+  /**
+   * Adds placeholders for the storages that exist before the selected ops: those of the caller, and those made by other
+   * ops and used by selected ones.
+   */
   addPlaceholders(): void {
     const { trace, selected, origins } = this;
     const callers = new Uint8Array(trace.storages.count);
@@ -141,7 +152,10 @@ class TraceGraphBuilder {
     this.endNode(NodeKind.compute, 0, op, -1);
   }
 
-  /** Reads what is the caller's, what ops after `lastOp` read, and what outlives the trace. */
+  /**
+   * Adds the output node, which reads the caller's storages, storages read by ops after `lastOp`, and storages that
+   * outlive the trace.
+   */
   addOutput(lastOp: number): void {
     const { trace, nodeOfStorage } = this;
     const node = this.kinds.length;
@@ -214,7 +228,7 @@ class TraceGraphBuilder {
   }
 
   private addMade(storage: StorageIndex, node: number): void {
-    // What nobody reads is freed as soon as it is made; without a last use nothing would free it.
+    // A storage without readers is freed as soon as it is made. Without a last use nothing would free it.
     if (this.origins.read[storage] === 0 && !this.isResult(storage)) this.addRead(storage, node);
     this.addOutputStorage(storage, node);
   }

@@ -1,15 +1,20 @@
 import type { Rows } from "@remat/trace";
 
-/** What a node of a {@link Graph} is. The numbers are what `graph.kinds` holds; the meanings are those of torch.fx. */
+/**
+ * The kind of a node in a {@link Graph}. The numbers are the values of `graph.kinds`. The meanings are those of
+ * torch.fx.
+ */
 export const NodeKind = { placeholder: 0, attribute: 1, compute: 2, output: 3 } as const;
+/** The name of a {@link NodeKind}. */
 export type NodeKindName = keyof typeof NodeKind;
 
 /**
- * Identity of a piece of memory: its index in `graph.storages`. A storage lies on one device, so the index alone says which storage and
- * where. Two graphs whose storages are compared (forward and backward) use one table.
+ * Identifies a storage by its index in `graph.storages`. A storage is on one device, so the index is sufficient. Two
+ * graphs whose storages are compared (forward and backward) use one table.
  */
 export type StorageKey = number;
 
+/** The storages of a graph, in columns. */
 export interface GraphStorages {
   readonly count: number;
   readonly bytes: Float64Array;
@@ -18,11 +23,12 @@ export interface GraphStorages {
 }
 
 /**
- * A computation graph as memory sees it: nodes in an order in which they can run, and the storages that each makes and reads. Columns,
- * not objects: a graph of a million nodes is some ten arrays. Made by `graphOfTrace` or `buildGraph`; not to be changed.
+ * A computation graph as needed for memory: nodes in an order in which they can run, and the storages that each makes
+ * and reads. It consists of columns and not objects, so that a graph of a million nodes is about ten arrays. Created by
+ * `graphOfTrace` or `buildGraph`, and not to be changed.
  *
- * Memory of a placeholder (an argument) or an attribute (a constant) is there before the first node runs. The output node reads what
- * the caller gets, which therefore outlives the graph.
+ * The memory of a placeholder (an argument) or an attribute (a constant) exists before the first node runs. The output
+ * node reads the results for the caller, which therefore outlive the graph.
  */
 export interface Graph {
   readonly nodeCount: number;
@@ -30,15 +36,15 @@ export interface Graph {
   readonly kinds: Uint8Array;
   /** The nodes whose results each node reads, each once. */
   readonly inputs: Rows;
-  /** The storages that each node's results lie on, each once, whether it made them or not (views, in-place ops). */
+  /** The storages of each node's results, each once, whether it allocated them or not (views, in-place ops). */
   readonly outputs: Rows;
   /** The storages that each node reads, each once. */
   readonly reads: Rows;
   readonly storages: GraphStorages;
   readonly devices: readonly string[];
-  /** The device that is meant; undefined: every one but the CPU. */
+  /** The device whose memory counts; undefined for every device except the CPU. */
   readonly device: string | undefined;
-  /** 1 for a node whose memory is the caller's (weights, arguments) and is never released. */
+  /** 1 for a node whose memory belongs to the caller (weights, arguments) and is never released. */
   readonly held: Uint8Array;
   nodeName(node: number): string;
 }
@@ -48,21 +54,25 @@ export type IsReleasable = (node: number) => boolean;
 /** Whether memory on `device` is counted. */
 export type DeviceFilter = (device: string) => boolean;
 
+/** Options that determine which memory of a graph counts. */
 export interface MemoryOptions {
-  /** Left out: every node but those that the graph marks as held. */
+  /** By default every node except those that the graph marks as held. */
   readonly isReleasable?: IsReleasable | undefined;
-  /** Left out: `graph.device`, or every device but the CPU where the graph names none. */
+  /** By default `graph.device`, or every device except the CPU if the graph names none. */
   readonly deviceFilter?: DeviceFilter | undefined;
-  /** What `bytes` requested bytes cost, e.g. rounded up to the allocator's unit. Left out: themselves. */
+  /**
+   * Returns the cost of `bytes` requested bytes, such as the size rounded up to the allocator's unit. By default the
+   * size itself.
+   */
   readonly sizeOf?: ((bytes: number) => number) | undefined;
 }
 
-/** Counts every device but the CPU, as torch's own filter does. */
+/** Counts every device except the CPU, as torch's own filter does. */
 export function acceleratorOnly(device: string): boolean {
   return !/^cpu(:|$)/.test(device);
 }
 
-/** Bytes that each storage counts for under `options`: 0 on a device that is filtered out. @internal */
+/** Returns the bytes that each storage counts for under `options`: 0 on a device that is filtered out. @internal */
 export function countedBytes(graph: Graph, options: MemoryOptions): Float64Array {
   const filter =
     options.deviceFilter ?? (graph.device === undefined ? acceleratorOnly : (device) => device === graph.device);
@@ -75,12 +85,12 @@ export function countedBytes(graph: Graph, options: MemoryOptions): Float64Array
   return counted;
 }
 
-/** @internal */
+/** Returns the check for releasable nodes in `options`, or the default. @internal */
 export function releasability(graph: Graph, options: MemoryOptions): IsReleasable {
   return options.isReleasable ?? ((node) => graph.held[node] === 0);
 }
 
-/** Whether a node's memory is there before the graph runs. @internal */
+/** Returns whether a node's memory exists before the graph runs. @internal */
 export function isGiven(kind: number): boolean {
   return kind === NodeKind.placeholder || kind === NodeKind.attribute;
 }

@@ -12,7 +12,7 @@ export class RowsWriter {
     this.values[this.length++] = value;
   }
 
-  /** What was pushed since the last call becomes a row. */
+  /** Ends a row: all values pushed since the last call belong to it. */
   endRow(): void {
     if (this.rowCount + 1 === this.starts.length) this.starts = doubled(this.starts);
     this.starts[++this.rowCount] = this.length;

@@ -2,18 +2,18 @@ import type { SequenceGraph } from "../sequence/sequence-graph.js";
 import { countedBytes, type Graph, isGiven, type MemoryOptions, NodeKind, releasability } from "./graph.js";
 import type { GraphAliasTracker } from "./graph-alias-tracker.js";
 
-/** A graph as the account of memory takes it, and the order in which its nodes run. @internal */
+/** A graph in the form of a sequence graph, and the order in which its nodes run. @internal */
 export interface GraphSequence {
-  /** Values are the graph's storages. */
+  /** The values are the graph's storages. */
   readonly graph: SequenceGraph;
-  /** What is there before the graph runs, then its nodes that compute, in its own order. */
+  /** The nodes that exist before the graph runs, then the nodes that compute, in the graph's order. */
   readonly nodes: Int32Array;
   readonly givenCount: number;
 }
 
 /**
- * Reads a graph as upstream does: a storage goes after the last node that computes with it, and stays where nothing reads it, where it is handed
- * out, or where `options` say so.
+ * Reads a graph with the rules of the original: a storage is freed after the last node that computes with it. It stays
+ * if nothing reads it, if it is an output, or if `options` say so.
  *
  * @internal
  */

@@ -2,24 +2,32 @@ import { EventKind, type Rows, type StorageIndex, type TensorIndex, type Trace }
 import { roundUpBytes, unitBytesByName } from "../allocators/device-units.js";
 import { RowsWriter } from "./rows-writer.js";
 
-/** Where the storages of a trace come from, and what they cost. @internal */
+/** The origins of the storages of a trace, and their sizes. @internal */
 export interface StorageOrigins {
-  /** The op that makes each storage, or the one before which it appears; the number of ops for what appears after the last. */
+  /**
+   * The op that makes each storage, or the one before which it appears; the number of ops if it appears after the last
+   * one.
+   */
   readonly birthOp: Int32Array;
-  /** Row k: what appears between ops k - 1 and k without being made by an op. Row 0 is what the caller has; the last row is after all ops. */
+  /**
+   * Row k: storages that appear between ops k - 1 and k without being made by an op. Row 0 has the caller's storages,
+   * the last row those after all ops.
+   */
   readonly sources: Rows;
-  /** Row k: what op k allocates and frees inside itself. */
+  /** Row k: storages that op k allocates and frees itself. */
   readonly workspaces: Rows;
-  /** Bytes as allocated, the largest where a storage is resized. */
+  /** Bytes as allocated, the largest size if a storage is resized. */
   readonly bytes: Float64Array;
-  /** 1 where the trace frees the storage. */
+  /** 1 if the trace frees the storage. */
   readonly freed: Uint8Array;
-  /** 1 where an op reads the storage. */
+  /** 1 if an op reads the storage. */
   readonly read: Uint8Array;
 }
 
 /**
- * @param isSource whether a storage is made by no op, whatever op writes into it first; left out: none is
+ * Returns the origins of all storages.
+ *
+ * @param isSource returns whether a storage counts as made by no op, whatever op writes into it first; by default none
  * @internal
  */
 export function originsOfStorages(trace: Trace, isSource?: (storage: StorageIndex) => boolean): StorageOrigins {
@@ -38,7 +46,7 @@ export function originsOfStorages(trace: Trace, isSource?: (storage: StorageInde
   };
   const onRead = (storage: StorageIndex) => {
     read[storage] = 1;
-    // Written in place: it was there before.
+    // The op writes in place, so the storage existed before.
     if (madeBy[storage] === op) madeBy[storage] = -1;
   };
   for (let e = 0; e < events.count; e++) {
@@ -59,7 +67,7 @@ export function originsOfStorages(trace: Trace, isSource?: (storage: StorageInde
         forEachStorage(trace, trace.ops.inputs, op, onRead);
         for (const storage of pending) {
           birthOp[storage] = op;
-          // Freed already and no output: it lived inside the op.
+          // It is already freed and not an output, so it existed only inside the op.
           if (madeBy[storage] !== op || isSource?.(storage) === true)
             (freed[storage] === 1 ? workspaces : sources).push(storage);
         }
@@ -83,7 +91,7 @@ export function forEachStorage(trace: Trace, rows: Rows, r: number, visit: (stor
   for (let i = start[r]; i < end; i++) forEachStorageOf(trace, values[i], visit);
 }
 
-/** @internal */
+/** Visits the storages of a tensor. @internal */
 export function forEachStorageOf(trace: Trace, tensor: TensorIndex, visit: (storage: StorageIndex) => void): void {
   const { storage, moreStorages } = trace.tensors;
   const several = moreStorages.size === 0 ? undefined : moreStorages.get(tensor);

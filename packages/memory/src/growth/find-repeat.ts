@@ -1,16 +1,17 @@
-/** So often a sequence has to come before it counts as repeating. */
+/** How many times a sequence has to occur to count as repeating. */
 const timesSeen = 3;
 
-/** A sequence that comes again and again. */
+/** A sequence that repeats. */
 export interface Repeat {
   readonly length: number;
-  /** How much of the end of the list it is, over and over. */
+  /** Length of the part at the end of the list that consists of repetitions. */
   readonly explained: number;
 }
 
 /**
- * Returns the sequence that the list ends with three times over or more, of several the one that explains most of the list, then the shortest;
- * undefined where there is none. What a program without steps or calls of `predict` does again and again is found by the ops that it runs.
+ * Returns the sequence that is repeated three or more times at the end of the list. If there are several, it is the one
+ * that explains most of the list, then the shortest. Returns undefined if there is none. This finds the repeating part
+ * of a program without steps or calls of `predict`, by the ops that it runs.
  *
  * @example
  * findRepeat(["tensor", "add", "mul", "add", "mul", "add", "mul"]); // { length: 2, explained: 6 }

@@ -1,52 +1,69 @@
 import { type GrowthVerdict, judgeGrowth, type SeriesNature } from "./judge-growth.js";
 
-/** What one maker has that is alive, and whether it grows. */
+/** Live memory of one allocation site, and whether it grows. */
 export interface MakerGrowth {
-  /** Alive now; an estimate if some of them stood for several. */
+  /** Live objects now; an estimate if some of the counted ones stand for several. */
   readonly count: number;
   readonly bytes: number;
-  /** Standard error of `count`; left out if that is exact. */
+  /** Standard error of `count`. Left out if the count is exact. */
   readonly countError?: number;
   readonly verdict: GrowthVerdict;
-  /** The kind of period that tells most of it; undefined where none has ended. */
+  /** The kind of period that the verdict is about; undefined if none has ended. */
   readonly period: string | undefined;
   /** Growth per such period; 0 unless it grows. */
   readonly countPerPeriod: number;
   readonly bytesPerPeriod: number;
-  /** How many such periods were judged, those of the warm-up left out. */
+  /** The number of such periods that were judged, without those of the warm-up. */
   readonly periods: number;
 }
 
-/** Samples that are kept of a maker and a kind of period: when there are as many, every other goes, and half as many are taken. */
+/**
+ * Number of samples kept per allocation site and kind of period. When it is reached, every second sample is dropped and
+ * the sampling rate is halved.
+ */
 const mostSamples = 64;
 
-/** Counts and bytes of one maker at the end of the sampled periods, and the variance that the count had collected. */
+/**
+ * Counts and bytes of one allocation site at the end of the sampled periods, and the collected variance of the count.
+ */
 interface Samples {
   count: number[];
   bytes: number[];
   variance: number[];
-  /** The least count since the sample before, if it was below that, else infinite: a buffer may be emptied and filled again within a period. */
+  /**
+   * The lowest count since the previous sample, or infinity if it was not below that sample. A buffer may be emptied
+   * and filled again within a period.
+   */
   dip: number[];
 }
 
-/** Of things that were drawn with a probability of one in `weight`, each standing for as many. */
+/**
+ * Returns the variance of one sampled object that was drawn with a probability of one in `weight` and stands for that
+ * many.
+ */
 const varianceOf = (weight: number): number => weight * (weight - 1);
 
-/** After so many periods of a higher kind what came before them is over: as few say whether something grows. */
+/**
+ * After this many periods of a higher kind, the periods before them are over. The same number is enough to judge
+ * growth.
+ */
 const fewestAfter = 4;
 
 /** The periods of one kind. */
 class Clock {
   readonly rank: number;
-  /** By maker: the least count since the last sample. */
+  /** For each allocation site, the lowest count since the last sample. */
   readonly lows: number[];
   ended = 0;
-  /** Periods of higher kinds since the last of this one, and most that there were between two of these. */
+  /**
+   * The number of periods of higher kinds since the last period of this kind, and the largest number between two of
+   * them.
+   */
   since = 0;
   longest = 0;
   stride = 1;
   taken = 0;
-  /** By maker; none of one of which nothing has ever been alive. */
+  /** For each allocation site. Sites that have never had a live object have no samples. */
   readonly samples: (Samples | undefined)[] = [];
 
   constructor(rank: number, lows: number[]) {
@@ -60,8 +77,9 @@ class Clock {
 }
 
 /**
- * Counts what is alive by maker (a line, an op: whatever the caller numbers), and judges at the end of periods which makers' tensors outlive theirs and
- * grow. Only what lives and {@link mostSamples} samples of it are kept, however many periods there are.
+ * Counts live objects by allocation site (a line or an op, numbered by the caller), and decides at the end of periods
+ * which sites have objects that outlive their period and grow in number. It stores only the live counts and {@link
+ * mostSamples} samples of them, however many periods there are.
  *
  * @example
  * const growth = new GrowthAccumulator();
@@ -75,22 +93,25 @@ export class GrowthAccumulator {
   private readonly kinds: readonly string[];
   private readonly counts: number[] = [];
   private readonly bytes: number[] = [];
-  /** By maker: the variance of its count, and all that has been added to it as things came and went. */
+  /**
+   * For each allocation site, the variance of its count, and the sum of all variance added by allocations and frees.
+   */
   private readonly variances: number[] = [];
   private readonly collected: number[] = [];
   private readonly clocks = new Map<string, Clock>();
 
   /**
-   * @param kinds the lowest first, of which a phase of the program may be but to prepare for one of a higher kind: data are loaded, features computed, then
-   * it is trained. What it leaves is judged no more once that goes on. A kind that is not among them is higher than all.
+   * @param kinds the kinds of periods, lowest first. A phase of the program with periods of a lower kind may just
+   * prepare for a higher kind: data are loaded, features computed, then the model is trained. Objects left by such a
+   * phase are no longer judged once a higher kind runs. Kinds that are not listed are higher than all others.
    */
   constructor(kinds: readonly string[] = []) {
     this.kinds = kinds;
   }
 
   /**
-   * Something was allocated. Makers are numbered from 0. If only one in `weight` of a maker's things is counted, drawn at random, each stands for as many:
-   * then growth is told only if it is beyond what chance explains.
+   * Records an allocation. Sites are numbered from 0. If only one in `weight` objects of a site is counted, drawn at
+   * random, each stands for that many. Growth is then reported only if it is beyond chance.
    */
   allocated(maker: number, bytes: number, weight = 1): void {
     while (this.counts.length <= maker) {
@@ -106,7 +127,7 @@ export class GrowthAccumulator {
     this.collected[maker] += varianceOf(weight);
   }
 
-  /** The same thing, of the same weight, was freed. */
+  /** Records that an object is freed. Size and weight must be those of its allocation. */
   freed(maker: number, bytes: number, weight = 1): void {
     const count = (this.counts[maker] -= weight);
     this.bytes[maker] -= weight * bytes;
@@ -116,7 +137,7 @@ export class GrowthAccumulator {
     this.collected[maker] += varianceOf(weight);
   }
 
-  /** A period of a kind is over: a training step, a call of `predict`, one that the program marks. */
+  /** Records the end of a period: a training step, a call of `predict`, or one marked by the program. */
   endPeriod(kind: string): void {
     let clock = this.clocks.get(kind);
     if (clock === undefined) {
@@ -152,7 +173,7 @@ export class GrowthAccumulator {
     clock.taken++;
   }
 
-  /** The last periods of a kind were none: they were parts of a longer one. */
+  /** Removes the last periods of a kind, because they turned out to be parts of a longer one. */
   takeBack(kind: string, count: number): void {
     const clock = this.clocks.get(kind);
     if (clock === undefined) return;
@@ -167,14 +188,17 @@ export class GrowthAccumulator {
     }
   }
 
-  /** How many periods of each kind have ended, in the order in which the kinds came. */
+  /** Returns the number of periods of each kind that have ended, in the order in which the kinds appeared. */
   periods(): ReadonlyMap<string, number> {
     return new Map([...this.clocks].map(([kind, { ended }]) => [kind, ended]));
   }
 
   /**
-   * Growth of one maker. If nothing can reach what it made (`isLost`), growth in a phase that is over counts, since no later phase has a use for it. With
-   * `isPossible`, an estimate also grows if chance may explain its rise.
+   * Returns the growth of one allocation site.
+   *
+   * @param maker number of the allocation site
+   * @param options with `isLost`, nothing can reach the objects of the site, so growth in a phase that is over counts,
+   * since no later phase has a use for them; with `isPossible`, an estimate also grows if chance may explain its rise
    */
   growthOf(
     maker: number,
@@ -189,7 +213,7 @@ export class GrowthAccumulator {
         ...alive,
         ...judgeClock(period, clock, maker, { count, bytes, isLost, isPossible }),
       }));
-    // Of several kinds of period that it grows by, the one in which it is nearest to one at a time.
+    // If it grows by several kinds of period, choose the one with a growth closest to one object per period.
     const growing = all
       .filter(({ verdict }) => verdict === "growing")
       .toSorted((a, b) => Math.abs(Math.log(a.countPerPeriod || 1)) - Math.abs(Math.log(b.countPerPeriod || 1)));
@@ -208,7 +232,7 @@ export class GrowthAccumulator {
   }
 }
 
-/** Keeps every other sample: of the periods that the doubled stride would have taken. */
+/** Keeps every second sample: those that the doubled stride would have taken. */
 function thin(clock: Clock): void {
   const isKept = (_: number, i: number): boolean => i % 2 === 1;
   for (const samples of clock.samples) {
@@ -242,7 +266,7 @@ function judgeClock(
   const isExact = (samples.variance.at(-1) ?? 0) === 0;
   const byBytes = judgeGrowth(samples.bytes, bytes, { unit: bytes / Math.max(1, count), ...nature });
   return {
-    // One tensor that is replaced by a larger one each time grows in bytes alone.
+    // A tensor that is replaced by a larger one each time grows only in bytes.
     verdict: isExact && isLevel && byBytes.verdict === "growing" ? "growing" : byCount.verdict,
     period,
     countPerPeriod: byCount.perSample / clock.stride,

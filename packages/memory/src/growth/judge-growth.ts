@@ -1,50 +1,64 @@
-/** The answer for a series: it grows period for period, it has stopped growing (or never did), or it has too few periods to tell. */
+/**
+ * The verdict on a series: it grows period by period, it has stopped growing (or never grew), or it has too few
+ * periods.
+ */
 export type GrowthVerdict = "growing" | "steady" | "too short";
 
-/** How a quantity has changed over the periods after a warm-up. */
+/** The change of a quantity over the periods after a warm-up. */
 export interface SeriesGrowth {
   readonly verdict: GrowthVerdict;
-  /** Mean growth per sample over the periods that were judged; 0 unless it grows. */
+  /** Mean growth per sample over the judged periods; 0 unless it grows. */
   readonly perSample: number;
-  /** How many samples were judged, the warm-up left out. */
+  /** The number of judged samples, without the warm-up. */
   readonly judged: number;
 }
 
-/** More about a series: how exact it is, and what it counts. */
+/** Further properties of a series: its precision, and what it counts. */
 export interface SeriesNature {
   /**
-   * For a series that is estimated from a random sample: the variance that the estimate has collected up to each sample, so that the difference of two
-   * samples has the difference of their variances. Left out, the series is exact.
+   * For a series estimated from a random sample, the variance collected up to each sample. The variance of the
+   * difference of two samples is the difference of these values. By default the series is exact.
    */
   readonly variance?: readonly number[];
-  /** The size of one of the things that are counted: 1 for a count, bytes of one tensor for bytes. */
+  /** The size of one counted object: 1 for a count, the bytes of one tensor for bytes. */
   readonly unit?: number;
-  /** Whether most of it can never be freed, so that it is no buffer or cache, which only a longer run can tell from a leak. */
+  /**
+   * Whether most of it can never be freed. Then it is not a buffer or cache, which otherwise only a longer run can
+   * distinguish from a leak.
+   */
   readonly isLost?: boolean;
-  /** Whether a rise of an estimate counts that chance may explain. */
+  /** Whether a rise of an estimate counts although chance may explain it. */
   readonly isPossible?: boolean;
 }
 
-/** Fewer differences cannot tell growth from things that a program makes once. */
+/** Fewer differences cannot distinguish growth from objects that a program creates once. */
 const fewestDifferences = 3;
-/** An estimated rise counts if it is above so many standard errors, and near the end, where fewer things are counted, above so many. */
+/**
+ * An estimated rise counts if it is above this many standard errors. The second number is for the end of the series,
+ * where fewer objects are counted.
+ */
 const standardErrors = 5;
 const standardErrorsAtEnd = 3;
-/** Growth is possible if an estimate has risen by so many in all. */
+/** Growth is possible if an estimate has risen by this many standard errors in total. */
 const possibleErrors = 2;
-/** Standard errors by which the last third is below the first, and below the warm-up, in which things are made once. */
+/**
+ * Number of standard errors by which the last third must be below the first third to count as slowing. The second
+ * number compares it with the warm-up, in which a program also creates objects that it needs once.
+ */
 const slowing = 1;
 const slowingSinceStart = 2;
 
 /**
- * Judges a quantity by its values at the end of each period, oldest first, and its value now. The first quarter, at least one period, is warm-up.
- * Memory that is freed later does not count (a running minimum from the end). The quantity grows if this floor rises in each third of the rest, still
- * does so near the end, and has not been given back by now. Buffers and caches that fill do so for a while, so the floor must also
+ * Decides whether a quantity grows, from its values at the end of each period, oldest first, and its current value. The
+ * first quarter, at least one period, is warm-up. Memory that is freed later does not count, so the test uses the
+ * running minimum from the end, the floor. The quantity grows if the floor rises in each third of the remaining
+ * periods, still rises near the end, and has not been freed by now. Buffers and caches also grow while they fill, so
+ * the floor must in addition
  *
- * - rise again and again, never level for more than a quarter of the rest,
- * - go with new maxima to the end,
+ * - rise repeatedly, without a level stretch of more than a quarter of the remaining periods,
+ * - reach new maxima to the end,
  * - rise by more than twice the largest fall of the quantity,
- * - and rise in the last third as fast as in the first, or at half that pace.
+ * - and rise in the last third at least half as fast as in the first.
  *
  * @example
  * judgeGrowth([3, 4, 5, 6, 7], 7).verdict; // "growing"
@@ -71,7 +85,7 @@ export function judgeGrowth(samples: readonly number[], now: number, nature: Ser
     : { verdict: "steady", perSample: 0, judged };
 }
 
-/** The least value from each sample on. */
+/** The lowest value from each sample on. */
 class Floor {
   private readonly values: readonly number[];
   private readonly variance: readonly number[] | undefined;
@@ -104,31 +118,37 @@ class Floor {
     return this.isExact ? this.risesOften(last) : this.risesClearly(last);
   }
 
-  /** An estimate rises and falls by chance. */
+  /**
+   * Returns whether the floor is level for too long. This is not tested for an estimate, which rises and falls by
+   * chance.
+   */
   isLevelForLong(): boolean {
     const last = this.values.length - 1;
     return this.isExact && this.gaps().some((gap) => gap > Math.max(2, last / 4));
   }
 
-  /** In each third, and it has not stayed level for twice as long as between any two rises. */
+  /**
+   * Returns whether the floor rises in each third, and its last level stretch is at most twice as long as any between
+   * two rises.
+   */
   private risesOften(last: number): boolean {
     const thirds = new Set(this.rises().map((at) => Math.floor((3 * (at - 1)) / last)));
     const gaps = this.gaps();
     return thirds.size === 3 && gaps.at(-1)! <= 2 * Math.max(...gaps.slice(0, -1));
   }
 
-  /** Where it is above the sample before. */
+  /** Returns the samples where the floor is above the previous sample. */
   private rises(): number[] {
     return this.values.flatMap((_, i) => (i > 0 && this.at(i) > this.at(i - 1) ? [i] : []));
   }
 
-  /** From the start to the first rise, from each to the next, and from the last to the end. */
+  /** Returns the distances from the start to the first rise, between rises, and from the last rise to the end. */
   private gaps(): number[] {
     const ends = [0, ...this.rises(), this.values.length - 1];
     return ends.slice(1).map((at, i) => at - ends[i]);
   }
 
-  /** In each third, and in the last eighth, by more than chance explains. */
+  /** Returns whether the floor rises in each third and in the last eighth by more than chance explains. */
   private risesClearly(last: number): boolean {
     const [first, second, eighth] = [last / 3, (2 * last) / 3, (7 * last) / 8].map((at) => Math.floor(at));
     if (this.isPossible) return this.isClear(0, last, possibleErrors);
@@ -147,7 +167,7 @@ class Floor {
   }
 }
 
-/** Whether the last quarter is nowhere above what came before. */
+/** Returns whether the last quarter is nowhere above the earlier values. */
 function hasCeiling(values: readonly number[]): boolean {
   const start = Math.floor((3 * (values.length - 1)) / 4);
   return Math.max(...values.slice(start)) <= Math.max(...values.slice(0, start));
@@ -163,7 +183,11 @@ function largestFall(values: readonly number[]): number {
   return fall;
 }
 
-/** Whether the last third brought less than half of the first, or of the warm-up after its first moments, which is as long, and less than chance explains. */
+/**
+ * Returns whether growth slows down: the last third rose less than half as much as the first third, or as the warm-up
+ * without its first moments, and the difference is larger than chance explains. The warm-up has the same length as a
+ * third.
+ */
 function isSlowing(floor: Floor, last: number, unit: number, warmUp: number): boolean {
   const latest = floor.rise(Math.round((2 * last) / 3), last) / unit;
   const isBelow = (earlier: number, errors: number): boolean =>

@@ -13,26 +13,26 @@ import {
 import { HeldMemory } from "../held/held-memory.js";
 import { GrowthAccumulator, type MakerGrowth } from "./growth-accumulator.js";
 
-/** Storages that a trace makes and that are there at its end, of one line, op, shape and module. */
+/** Storages that a trace allocates and that are alive at its end, grouped by line, op, shape and module. */
 export interface OutlivingStorages extends MakerGrowth {
-  /** As `file:line:column`; undefined where none was recorded. */
+  /** As `file:line:column`, or undefined if none was recorded. */
   readonly line: string | undefined;
   /** The kernel. */
   readonly op: string;
   readonly dtype: string;
   readonly shape: readonly number[];
-  /** The innermost module that runs it; undefined outside all. */
+  /** The innermost module that runs the op, or undefined outside of every module. */
   readonly module: string | undefined;
   readonly category: CategoryName;
 }
 
-/** What outlives the steps of a trace. */
+/** Memory that outlives the steps of a trace. */
 export interface TraceGrowth {
-  /** Updates of weights. */
+  /** The number of weight updates. */
   readonly steps: number;
-  /** What grows first, then by bytes. What takes the place of weights and optimizer state is none of it. */
+  /** Growing groups first, then sorted by bytes. Storages that replace weights and optimizer state are excluded. */
   readonly makers: readonly OutlivingStorages[];
-  /** Of a run that had no memory left: how it had grown from step to step before this one. */
+  /** For a run that ran out of memory, its growth from step to step before this one. */
   readonly before: Pick<MemoryFailure, "bytesPerStep" | "stepsBefore"> | undefined;
 }
 
@@ -41,7 +41,8 @@ interface Maker extends Omit<OutlivingStorages, keyof MakerGrowth> {
 }
 
 /**
- * Returns what the ops of a trace make that outlives its steps, by maker. Growth takes five steps in one trace; of fewer it is told what is left.
+ * Returns the storages allocated by the ops of a trace that outlive its steps, by allocation site. Growth needs five
+ * steps in one trace. For fewer steps, it returns the storages that are left.
  *
  * @throws RematError `TRACE_EVENT_ORDER`
  * @example
@@ -52,7 +53,7 @@ export function outlivingStorages(trace: Trace): TraceGrowth {
   const makers = new Map<string, Maker>();
   const made = new Map<number, Maker>();
   const madeOfSize = new Map<number, number[]>();
-  /** Those that have taken the place of a weight, or of another of the model's or the optimizer's. */
+  /** Storages that have replaced a weight or other state of the model or the optimizer. */
   const replacements = new Set<number>();
   let steps = 0;
   let isUpdating = false;
@@ -60,7 +61,10 @@ export function outlivingStorages(trace: Trace): TraceGrowth {
     steps++;
     growth.endPeriod("step");
   };
-  /** A variable that is assigned to frees what it had once it has the new: the last that was made of its size. */
+  /**
+   * Assigning to a variable frees its old storage after the new one exists. The new one is the latest storage of the
+   * same size.
+   */
   const replace = (storage: StorageIndex): void => {
     const bytes = held.storages.bytes[storage];
     const newest = madeOfSize.get(bytes) ?? [];
@@ -81,7 +85,7 @@ export function outlivingStorages(trace: Trace): TraceGrowth {
       else if (replacements.delete(storage) || isModels(held.storages.category[storage])) replace(storage);
     },
     op: (op) => {
-      // An update is over where something else begins.
+      // An update is over when another op runs.
       const isUpdate = trace.ops.phase[op] === Phase.optimizer;
       if (isUpdating && !isUpdate) endStep();
       isUpdating = isUpdate;

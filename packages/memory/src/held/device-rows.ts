@@ -1,24 +1,27 @@
 import { Category, type CategoryName, categoryNames, type MemorySnapshot } from "@remat/trace";
 import { type LiveStorages, rowWidth, totalColumn } from "./live-storages.js";
 
-/** A row of bytes for each of some devices, in the order in which the devices came; what a snapshot is kept as. */
+/**
+ * A row of bytes per category for each device, in the order in which the devices appeared. Snapshots are stored in this
+ * form.
+ */
 export class DeviceRows {
   readonly devices: number[] = [];
   readonly rows: Float64Array[] = [];
 
-  /** The state of `storages` now. */
+  /** Returns the current state of `storages`. */
   static of(storages: LiveStorages): DeviceRows {
     const rows = new DeviceRows();
     for (const device of storages.present) rows.copy(storages, device);
     return rows;
   }
 
-  /** Takes over the present row of `device`. */
+  /** Copies the current row of `device`. */
   copy(storages: LiveStorages, device: number): void {
     this.set(device, storages.totals, device * rowWidth);
   }
 
-  /** Takes over the row that begins at `from[start]`. */
+  /** Copies the row that begins at `from[start]`. */
   set(device: number, from: Float64Array, start: number): void {
     const at = this.devices.indexOf(device);
     if (at >= 0) {
@@ -40,7 +43,7 @@ export class DeviceRows {
     return at < 0 ? 0 : this.rows[at][totalColumn];
   }
 
-  /** Bytes of `device` in each category that holds something. */
+  /** Returns the bytes of `device` in each category that is not empty. */
   byCategory(device: number): Partial<Record<CategoryName, number>> {
     const row = this.rows[this.devices.indexOf(device)];
     return Object.fromEntries(

@@ -4,10 +4,11 @@ import { isTurn } from "./memory-events.js";
 import { storageModules } from "./module-bytes.js";
 
 /**
- * Returns what each module holds at a peak, what is in it included, in bytes by its fully qualified name: weights that it owns, and what its ops made that
- * is alive. What belongs to no module is in none.
+ * Returns the live bytes of each module at a peak, by its fully qualified name and including its submodules: the
+ * weights that it owns, and live results of its ops. Memory outside of modules is not included.
  *
- * @param peak of this trace, see `heldPeak`
+ * @param trace the trace
+ * @param peak a peak of this trace, see `heldPeak`
  * @throws RematError `TRACE_EVENT_ORDER`
  */
 export function heldByModule(trace: Trace, { device, event }: Pick<HeldPeak, "device" | "event">): Map<string, number> {

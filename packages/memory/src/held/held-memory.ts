@@ -2,35 +2,39 @@ import { type CategoryName, EventKind, type OpIndex, type StorageIndex, type Tra
 import { DeviceRows } from "./device-rows.js";
 import { LiveStorages, rowWidth, totalColumn } from "./live-storages.js";
 
-/** The moment at which a device holds most, first reached. */
+/** The first moment with the highest memory in use on a device. */
 export interface HeldPeak {
   readonly device: string;
-  /** As allocated. */
+  /** Peak memory in bytes, as allocated. */
   readonly peakBytes: number;
-  /** The event at which this is so: the op's own, or within an op the first at which something goes; the number of events for the end. */
+  /**
+   * The event of the peak: that of the op, or for a peak inside an op, the first event that frees memory; the number of
+   * events for the end of the trace.
+   */
   readonly event: number;
-  /** The op that runs then, or ran last; -1 for a trace without ops. */
+  /** The op that runs at the peak, or ran last; -1 for a trace without ops. */
   readonly op: number;
-  /** Categories that hold something. */
+  /** The categories that are not empty. */
   readonly bytesByCategory: Readonly<Partial<Record<CategoryName, number>>>;
 }
 
-/** Told while events are taken in, in the order in which they happen. */
+/** Receives events while they are processed, in the order in which they happen. */
 export interface HeldMemoryListener {
-  /** Something is about to go, or to change its size, and more is held than when this was last told, or an op ended. */
+  /** Called before a storage is freed or resized, if memory has grown since the last call or the last op. */
   turning?(): void;
   freeing?(storage: StorageIndex): void;
   categorized?(storage: StorageIndex, was: number): void;
   op?(op: OpIndex): void;
-  /** Any event that says nothing of memory: `kind` of `EventKind`, with its columns. */
+  /** Called for any event that does not concern memory. `kind` is an `EventKind`, with the columns of the event. */
   other?(kind: number, subject: number, value: number, event: number): void;
 }
 
 /**
- * The account of what a trace holds: which storages are alive on which device, in which category, at which size, and the most that each device
- * has held. Takes events in as they come; everything that says what a run held reads it.
+ * Tracks the memory of a trace: which storages are alive on which device, in which category and at which size, and the
+ * peak of each device. Processes events as they come. Everything that reports the memory of a run uses it.
  *
- * The most is looked for where an op ends, and within an op before anything goes: what an op allocates and frees inside itself counts.
+ * The peak is updated at the end of each op, and inside an op before memory is freed, so that memory an op allocates
+ * and frees itself counts.
  *
  * @example
  * const held = new HeldMemory();
@@ -41,13 +45,13 @@ export class HeldMemory {
   readonly storages: LiveStorages = new LiveStorages();
   /** The op whose event comes next. */
   nextOp = 0;
-  /** How many events have been taken in. */
+  /** The number of events processed. */
   position = 0;
   private readonly overrides = new Map<number, number>();
   private readonly highest = new DeviceRows();
-  /** By device: where its most was held. */
+  /** For each device, the place of its peak. */
   private readonly highestAt: { readonly event: number; readonly op: number }[] = [];
-  /** Whether more was allocated since the most was last looked for. */
+  /** Whether memory was allocated since the peak was last updated. */
   private grew = false;
   private readonly listener: HeldMemoryListener;
 
@@ -56,7 +60,8 @@ export class HeldMemory {
   }
 
   /**
-   * Takes in the events of `trace` that were not taken in before, up to `to`. Each trace must extend the one before.
+   * Processes the events of `trace` that have not been processed yet, up to `to`. Each trace must extend the previous
+   * one.
    *
    * @throws RematError `TRACE_EVENT_ORDER`
    */
@@ -99,7 +104,9 @@ export class HeldMemory {
     }
   }
 
-  /** Makes `storages` count as `category` from now on, whatever the trace says, also those that are allocated later. */
+  /**
+   * Assigns `storages` to `category` from now on, whatever the trace says, including storages that are allocated later.
+   */
   override(storages: Iterable<StorageIndex>, category: number): void {
     for (const storage of storages) {
       this.overrides.set(storage, category);
@@ -107,12 +114,12 @@ export class HeldMemory {
     }
   }
 
-  /** The categories that overrule the trace's, by storage. */
+  /** The categories that override those of the trace, by storage. */
   get overridden(): ReadonlyMap<number, number> {
     return this.overrides;
   }
 
-  /** Returns where and when `device` held most; where it never held anything, 0 bytes now. */
+  /** Returns the peak of `device`, or 0 bytes at the current position if it never had any. */
   peak(device: string): HeldPeak {
     const { storages, highest } = this;
     const index = storages.devices.indexOf(device);
@@ -125,7 +132,7 @@ export class HeldMemory {
     return { device, peakBytes, ...at, bytesByCategory: rows.byCategory(index) };
   }
 
-  /** Returns the most that each device has held, by category. */
+  /** Returns the peak of each device, by category. */
   peakRows(): DeviceRows {
     const { storages } = this;
     const rows = this.highest.clone();
@@ -139,7 +146,7 @@ export class HeldMemory {
     this.listener.turning?.();
   }
 
-  /** Compares what is held now, while `op` runs, with the most. */
+  /** Compares the memory in use while `op` runs with the peak. */
   private look(op: OpIndex): void {
     this.grew = false;
     const { storages, highest } = this;
@@ -154,11 +161,12 @@ export class HeldMemory {
 }
 
 /**
- * Returns when `device` (left out: the one that the trace is about) holds most, and what; where it never holds anything, 0 bytes at the end.
+ * Returns the peak of `device`, by default the device that the trace is about. If nothing is ever allocated on it, the
+ * peak is 0 bytes at the end.
  *
  * @throws RematError `TRACE_EVENT_ORDER`
  * @example
- * heldPeak(trace).peakBytes; // what the step needs as it was recorded
+ * heldPeak(trace).peakBytes; // peak memory of the step as it was recorded
  */
 export function heldPeak(trace: Trace, device: string = trace.header.device): HeldPeak {
   const held = new HeldMemory();
@@ -167,8 +175,8 @@ export function heldPeak(trace: Trace, device: string = trace.header.device): He
 }
 
 /**
- * Returns what devices other than the one that the trace is about hold when that one holds most, in bytes by device: what no plan of the
- * step's memory counts.
+ * Returns the memory of the other devices at the peak of the trace's device, in bytes by device. Plans for the step do
+ * not count this memory.
  */
 export function heldElsewhere(trace: Trace): ReadonlyMap<string, number> {
   const held = new HeldMemory();

@@ -4,39 +4,42 @@ import { HeldMemory, type HeldPeak } from "./held-memory.js";
 import { makerOfStorage } from "./maker-of-storage.js";
 import { isTurn, readMemoryEvents } from "./memory-events.js";
 
-/** Every storage that a device holds at a moment and that takes something, in columns, in the order of their numbers. Bytes as allocated. */
+/**
+ * Every non-empty storage that is alive on a device at one moment, in columns, sorted by number. Bytes are as
+ * allocated.
+ */
 export interface HeldStorages {
   readonly device: string;
-  /** The event after which, or within which, this is so. */
+  /** The event after which, or within which, this is the state. */
   readonly event: number;
   /** The op that runs, or ran last; -1 before the first. */
   readonly op: number;
   readonly totalBytes: number;
-  /** Categories that hold something. */
+  /** The categories that are not empty. */
   readonly bytesByCategory: Readonly<Partial<Record<CategoryName, number>>>;
   readonly count: number;
   readonly storage: Int32Array;
   readonly bytes: Float64Array;
   /** Index into `categoryNames`. */
   readonly category: Uint8Array;
-  /** The op that made it; -1 for what was there before, or was made by none. */
+  /** The op that made it; -1 if it existed before or no op made it. */
   readonly maker: Int32Array;
-  /** 1 for what the op that runs holds inside itself only. */
+  /** 1 for scratch memory of the running op. */
   readonly isScratch: Uint8Array;
 }
 
-/** Where and with which categories storages are listed. */
+/** Options for listing storages. */
 export interface HeldStoragesOptions {
-  /** Left out: the device that the trace is about. */
+  /** By default the device that the trace is about. */
   readonly device?: string;
-  /** Categories of storages that overrule the trace's. */
+  /** Categories by storage that override those of the trace. */
   readonly categories?: ReadonlyMap<number, number>;
 }
 
 /**
- * Returns every storage that is alive at a peak. Reached inside an op, it is that moment inside.
+ * Returns every storage that is alive at a peak. If the peak is inside an op, this is the state at that moment.
  *
- * @param peak of this trace
+ * @param peak a peak of this trace
  * @throws RematError `TRACE_EVENT_ORDER`
  * @example
  * storagesAtPeak(trace, heldPeak(trace)).bytes.reduce((sum, bytes) => sum + bytes, 0); // heldPeak(trace).peakBytes
@@ -52,7 +55,7 @@ export function storagesAtPeak(
 }
 
 /**
- * Returns every storage that is alive when an op is over.
+ * Returns every storage that is alive at the end of an op.
  *
  * @throws RematError `TRACE_EVENT_ORDER`
  */
@@ -61,7 +64,10 @@ export function storagesAfterOp(trace: Trace, op: OpIndex, options: HeldStorages
   return storagesHeld(trace, event, event + 1, options);
 }
 
-/** Returns what is held when all events before `end` have happened; `event` is the last of them, or the one at hand. @internal */
+/**
+ * Returns the live storages after all events before `end`. `event` is the last of these events, or the next one.
+ * @internal
+ */
 export function storagesHeld(trace: Trace, event: number, end: number, options: HeldStoragesOptions): HeldStorages {
   const device = options.device ?? trace.header.device;
   const account = new HeldMemory();
@@ -78,7 +84,7 @@ export function storagesHeld(trace: Trace, event: number, end: number, options: 
   const runs = end === event && lastOp + 1 < trace.ops.count ? lastOp + 1 : lastOp;
   const inner = runs > lastOp ? freedBeforeOp(trace, end) : new Set<number>();
   const rows = DeviceRows.of(storages);
-  // In loops: of a large step there are tens of thousands, at every op that somebody looks at.
+  // Loops are fast enough for large steps, which have tens of thousands of storages at every op that is inspected.
   const [bytes, category, maker] = [new Float64Array(count), new Uint8Array(count), new Int32Array(count)];
   const isScratch = new Uint8Array(count);
   for (let i = 0; i < count; i++) {
@@ -103,7 +109,7 @@ export function storagesHeld(trace: Trace, event: number, end: number, options: 
   };
 }
 
-/** Storages that are freed between `event` and the next op's event: by the op itself. */
+/** Returns the storages that are freed between `event` and the event of the next op, which is by the op itself. */
 function freedBeforeOp(trace: Trace, event: number): ReadonlySet<number> {
   const freed = new Set<number>();
   const { kind, count } = trace.events;

@@ -2,20 +2,25 @@ import { type CategoryName, categoryNames, type Trace } from "@remat/trace";
 import type { HeldStorages } from "./held-storages.js";
 import { storageUses } from "./storage-uses.js";
 
-/** What is held at a peak though no op reads it any more: what to free it earlier would give for nothing. Bytes as allocated. */
+/**
+ * Memory that is alive at a peak although no op reads it any more. Freeing it earlier would cost nothing. Bytes are as
+ * allocated.
+ */
 export interface IdleMemory {
   readonly bytes: number;
-  /** Categories that hold some of it. */
+  /** The categories that contain some of it. */
   readonly bytesByCategory: Readonly<Partial<Record<CategoryName, number>>>;
   readonly storageCount: number;
 }
 
 /**
- * Returns what is held at the peak of a step that was used for the last time before, and is freed later on in the trace; what the step leaves behind is not of it.
+ * Returns the memory at the peak of a step that was used for the last time before, and is freed later in the trace.
+ * Memory that the step leaves behind is not included.
  *
- * @param held all that is held at the peak
+ * @param held all storages that are alive at the peak
  * @example
- * idleAtPeak(trace, storagesAtPeak(trace, heldPeak(trace))).bytes / heldPeak(trace).peakBytes; // 0.46: stock holds activations' gradients to the end of the pass
+ * // 0.46: unmodified TensorFlow.js keeps gradients of activations to the end of the pass
+ * idleAtPeak(trace, storagesAtPeak(trace, heldPeak(trace))).bytes / heldPeak(trace).peakBytes;
  */
 export function idleAtPeak(trace: Trace, held: HeldStorages): IdleMemory {
   const { lastOp, freedBefore } = storageUses(trace);
@@ -23,7 +28,7 @@ export function idleAtPeak(trace: Trace, held: HeldStorages): IdleMemory {
   let storageCount = 0;
   for (let i = 0; i < held.count; i++) {
     const storage = held.storage[i];
-    // An op that is over at the peak may still be the one that has read it last.
+    // The op that ran last before the peak may be the last one to read it.
     if (lastOp[storage] < 0 || lastOp[storage] >= held.op || freedBefore[storage] < 0) continue;
     byCategory[held.category[i]] += held.bytes[i];
     storageCount++;

@@ -1,31 +1,31 @@
 import { categoryNames, type OpIndex, RematError, type StorageIndex, type Trace } from "@remat/trace";
 import { roundUpBytes, unitBytesOn } from "../allocators/device-units.js";
 
-/** Bytes of one device at one moment: a cell per category, and the total in the last. */
+/** Number of cells for the bytes of one device: one per category, then the total. */
 export const rowWidth: number = categoryNames.length + 1;
 export const totalColumn: number = categoryNames.length;
 
 const Life = { unknown: 0, alive: 1, freed: 2 } as const;
 
 /**
- * Which storages are alive, in which category, and what they add up to by device. Columns by storage, no object per event. A size counts
- * as allocated: rounded up to the device's unit on devices of the kind that the trace is about.
+ * Tracks which storages are alive, in which category, and their totals by device. It uses columns by storage, without
+ * an object per event. Sizes are as allocated: rounded up to the device's unit on devices of the trace's own kind.
  */
 export class LiveStorages {
   category: Uint8Array<ArrayBuffer> = new Uint8Array(0);
-  /** Bytes as allocated; of a storage that was freed, its last size. */
+  /** Bytes as allocated; for a freed storage its last size. */
   bytes: Float64Array<ArrayBuffer> = new Float64Array(0);
   /** Index into `devices`. */
   device: Uint16Array<ArrayBuffer> = new Uint16Array(0);
-  /** The op whose event came next when it was allocated: that which made it, if any did. */
+  /** The op whose event came next when it was allocated. If an op made it, it is this one. */
   op: Int32Array<ArrayBuffer> = new Int32Array(0);
   private life: Uint8Array<ArrayBuffer> = new Uint8Array(0);
   readonly devices: string[] = [];
   /** `totals[device * rowWidth + category]`. */
   totals: Float64Array<ArrayBuffer> = new Float64Array(2 * rowWidth);
-  /** Devices that a snapshot lists, in the order in which they came to hold something. */
+  /** Devices with memory in use, in the order in which they first had some. */
   readonly present: number[] = [];
-  /** Categories that have held something. */
+  /** Categories that have contained memory. */
   readonly seen: Uint8Array = new Uint8Array(categoryNames.length);
   private readonly units: number[] = [];
   private readonly deviceOfString: number[] = [];
@@ -34,7 +34,10 @@ export class LiveStorages {
     return this.life[storage] === Life.alive;
   }
 
-  /** Sum of the sizes of the storages of `tensors` that are alive, or were, if `orWere`; a storage counts once per tensor on it. */
+  /**
+   * Returns the sum of the sizes of the live storages of `tensors`, and with `orWere` also of freed ones. A storage
+   * counts once per tensor on it.
+   */
   bytesOf(trace: Trace, tensors: Int32Array, orWere = false): number {
     let sum = 0;
     for (let i = 0; i < tensors.length; i++)
@@ -95,7 +98,7 @@ export class LiveStorages {
     const total = device * rowWidth + totalColumn;
     this.totals[device * rowWidth + category] -= bytes;
     this.totals[total] -= bytes;
-    // A snapshot lists no device that holds nothing.
+    // A snapshot does not list empty devices.
     if (this.totals[total] === 0) this.present.splice(this.present.indexOf(device), 1);
   }
 

@@ -1,14 +1,17 @@
 import type { OpIndex, StorageIndex, Trace } from "@remat/trace";
 import { readMemoryEvents } from "./memory-events.js";
 
-/** Returns the op that made a storage, given the one that came next when it was allocated; -1 where that did not, as it was there, or JavaScript made it. @internal */
+/**
+ * Returns the op that made a storage, given the op that came next when it was allocated. Returns -1 if that op did not
+ * make it, because it existed before or JavaScript made it. @internal
+ */
 export function makerOfStorage(trace: Trace, storage: StorageIndex, nextOp: OpIndex): number {
   if (nextOp >= trace.ops.count) return -1;
   for (const tensor of trace.opOutputs(nextOp)) if (trace.tensorStorages(tensor).includes(storage)) return nextOp;
   return -1;
 }
 
-/** Returns, by storage, the op inside of which alone it lives, its scratch; -1 for others. @internal */
+/** Returns for each storage the op that it is scratch memory of, or -1. @internal */
 export function scratchOps(trace: Trace): Int32Array {
   const { ops, storages } = trace;
   const scratchOf = new Int32Array(storages.count).fill(-1);

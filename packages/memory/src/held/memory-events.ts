@@ -1,14 +1,14 @@
 import { EventKind, type OpIndex, type StorageIndex, type Trace } from "@remat/trace";
 
-/** Told of what happens to the storages of a trace, event by event. What is left out is not of interest. Events are counted from 0. */
+/** Callbacks for the events of a trace that concern storages. All are optional. Events are counted from 0. */
 export interface MemoryEventReader {
   allocate?(storage: StorageIndex, event: number): void;
   free?(storage: StorageIndex, event: number): void;
-  /** `bytes` are those asked for, not rounded. */
+  /** @param bytes the requested size, not rounded */
   resize?(storage: StorageIndex, bytes: number, event: number): void;
   categorize?(storage: StorageIndex, category: number, event: number): void;
   op?(op: OpIndex, event: number): void;
-  /** Any other event: `kind` of `EventKind`, with its columns. */
+  /** Called for any other event. `kind` is an `EventKind`, with the columns of the event. */
   other?(kind: number, subject: number, value: number, event: number): void;
 }
 
@@ -49,7 +49,7 @@ export function readMemoryEvents(
   }
 }
 
-/** Whether an event frees memory or changes its size: what was held until then may have been a peak. @internal */
+/** Returns whether an event frees memory or changes its size. The memory in use before it may be a peak. @internal */
 export function isTurn(trace: Trace, event: number): boolean {
   const kind = trace.events.kind[event];
   return kind === EventKind.free || kind === EventKind.resize;
@@ -63,7 +63,10 @@ export function countLifetimes(trace: Trace): { readonly allocations: number; re
   return { allocations, frees };
 }
 
-/** Tells whether a trace frees anything, or would have, had its run not ended in the midst of a step: in one that does not, what is held when cannot be told. */
+/**
+ * Returns whether a trace records lifetimes: it frees something, or its run failed in the middle of a step. Without
+ * lifetimes the memory in use is unknown.
+ */
 export function tellsLifetimes({ events, header }: Pick<Trace, "events" | "header">): boolean {
   if (header.failure !== undefined) return true;
   for (let event = 0; event < events.count; event++) if (events.kind[event] === EventKind.free) return true;

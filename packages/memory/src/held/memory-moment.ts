@@ -14,61 +14,68 @@ import { storagesHeld } from "./held-storages.js";
 import { isTurn } from "./memory-events.js";
 import { weightOwners } from "./weight-owners.js";
 
-/** A moment of a trace: after op `op`, after event `event` (both counted from 0), or at the first mark of that name. */
+/**
+ * A moment of a trace: after op `op`, after event `event` (both counted from 0), or at the first mark with that name.
+ */
 export type MomentPlace = { readonly op: number } | { readonly event: number } | { readonly mark: string };
 
+/** Options for the description of a moment. */
 export interface MomentOptions {
-  /** Left out: the device that the trace is about. */
+  /** By default the device that the trace is about. */
   readonly device?: string;
-  /** How many storages to list; left out: 10. */
+  /** Number of storages to list; by default 10. */
   readonly limit?: number;
-  /** Categories of storages that overrule the trace's. */
+  /** Categories by storage that override those of the trace. */
   readonly categories?: ReadonlyMap<number, number>;
 }
 
-/** Who made a storage: the op that allocated it, and where it ran. Undefined for what was there before, or came from outside. */
+/** The op that allocated a storage, and where it ran. Undefined for memory that existed before or came from outside. */
 export interface StorageMaker {
   readonly op: number;
   readonly opName: string;
   readonly phase: string;
-  /** Innermost module; undefined outside every module. */
+  /** The innermost module, or undefined outside of every module. */
   readonly module: string | undefined;
 }
 
 /** A storage that is alive at a moment. */
 export interface HeldStorage {
   readonly storage: number;
-  /** As allocated. */
+  /** Size in bytes, as allocated. */
   readonly bytes: number;
   readonly category: CategoryName;
-  /** Of the tensor that first showed it; undefined if none did. */
+  /** Dtype and shape of the first tensor on it; undefined if there is none. */
   readonly dtype: string | undefined;
   readonly shape: readonly number[] | undefined;
   readonly maker: StorageMaker | undefined;
-  /** The innermost module of whose weights it is one, by name; undefined for what is no module's. */
+  /** Name of the innermost module that has it among its weights; undefined if no module does. */
   readonly owner: string | undefined;
-  /** Of the scratch of the op that runs, all of which is one row: in how many storages it is; `storage` is the largest of them. */
+  /**
+   * For the scratch memory of the running op, which is shown as one row: the number of its storages. `storage` is the
+   * largest of them.
+   */
   readonly scratchPieces?: number;
 }
 
-/** What a device holds at a moment, and who put it there. Bytes as allocated. */
+/** The memory in use on a device at one moment, and the ops that allocated it. Bytes are as allocated. */
 export interface MemoryMoment {
-  /** The event after which, or within which, this is so. */
+  /** The event after which, or within which, this is the state. */
   readonly event: number;
-  /** The op that runs, or ran last. Undefined before the first. */
+  /** The op that runs, or ran last; undefined before the first. */
   readonly at: StorageMaker | undefined;
   readonly device: string;
   readonly totalBytes: number;
-  /** Categories that hold something. */
+  /** The categories that are not empty. */
   readonly bytesByCategory: Readonly<Partial<Record<CategoryName, number>>>;
-  /** How many storages of the device are alive and hold something, each piece of scratch counted. */
+  /** The number of non-empty live storages on the device, counting each piece of scratch memory. */
   readonly storageCount: number;
-  /** The largest of them, largest first; scratch is one. */
+  /** The largest of them in descending order. Scratch memory is one entry. */
   readonly largest: readonly HeldStorage[];
 }
 
 /**
- * Returns what is on a device at a moment of `trace`: totals by category, and the largest storages with the op and module that made each.
+ * Returns the memory on a device at a moment of `trace`: totals by category, and the largest storages with the op and
+ * module that made each.
  *
  * @throws RematError `MEMORY_NO_SUCH_MOMENT`, `TRACE_EVENT_ORDER`
  * @example
@@ -80,9 +87,10 @@ export function momentAt(trace: Trace, place: MomentPlace, options: MomentOption
 }
 
 /**
- * Returns what is held at a peak, with the largest storages, who made each, and where. Reached inside an op, it is that moment inside.
+ * Returns the memory at a peak, with the largest storages and where each was made. If the peak is inside an op, this is
+ * the state at that moment.
  *
- * @param peak of this trace, see `heldPeak`
+ * @param peak a peak of this trace, see `heldPeak`
  * @throws RematError `TRACE_EVENT_ORDER`
  * @example
  * momentOfPeak(trace, heldPeak(trace), { limit: 5 }).largest[0].maker?.module;
@@ -97,7 +105,8 @@ export function momentOfPeak(
 }
 
 /**
- * Returns what `options.device` (left out: the one that the trace is about) holds at its peak, with the largest storages.
+ * Returns the memory at the peak of `options.device`, by default the device that the trace is about, with the largest
+ * storages.
  *
  * @throws RematError `TRACE_EVENT_ORDER`
  */
@@ -105,7 +114,7 @@ export function peakMoment(trace: Trace, options: MomentOptions = {}): MemoryMom
   return momentOfPeak(trace, heldPeak(trace, options.device), options);
 }
 
-/** Describes the largest of what is held when all events before `end` have happened. */
+/** Describes the largest live storages after all events before `end`. */
 function describeMoment(trace: Trace, event: number, end: number, options: MomentOptions): MemoryMoment {
   const held = storagesHeld(trace, event, end, options);
   const { storage, bytes, category, maker, isScratch, op } = held;
@@ -143,10 +152,13 @@ function describeMoment(trace: Trace, event: number, end: number, options: Momen
   };
 }
 
-/** More are quicker sorted. */
+/** Above this limit sorting is faster. */
 const mostInserted = 100;
 
-/** Returns the `limit` largest of `count` rows, the first of equal ones first: of the few that are asked for without sorting all, which would take longer than everything else. */
+/**
+ * Returns the `limit` largest of `count` rows, equal ones in order. For a small limit it does not sort all rows, which
+ * would take longer than everything else.
+ */
 function largestOf(
   count: number,
   limit: number,

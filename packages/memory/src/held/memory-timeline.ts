@@ -2,32 +2,36 @@ import { type CategoryName, categoryNames, type Trace } from "@remat/trace";
 import { HeldMemory, type HeldPeak } from "./held-memory.js";
 import { rowWidth, totalColumn } from "./live-storages.js";
 
+/** Options for {@link memoryTimeline}. */
 export interface TimelineOptions {
-  /** Left out: the device that the trace is about. */
+  /** By default the device that the trace is about. */
   readonly device?: string;
-  /** A point after each op, or after each event; left out: `op`. */
+  /** Whether there is a point after each op or after each event; by default `op`. */
   readonly at?: "op" | "event";
 }
 
-/** Bytes on one device over a trace, as allocated. All columns have one entry per point. */
+/** Live bytes on one device over a trace, as allocated. All columns have one entry per point. */
 export interface MemoryTimeline {
   readonly device: string;
   readonly count: number;
-  /** The event after which the point is. */
+  /** The event that the point follows. */
   readonly event: Int32Array;
-  /** The last op before it; -1 before the first. */
+  /** The last op before the point; -1 before the first. */
   readonly op: Int32Array;
   readonly totalBytes: Float64Array;
-  /** The most that was held since the point before, so that a peak inside an op is not lost; in the last point, to the end. */
+  /**
+   * The highest memory in use since the previous point, so that a peak inside an op is not lost. For the last point, up
+   * to the end.
+   */
   readonly highestBytes: Float64Array;
   /** The categories that occur. */
   readonly bytesByCategory: ReadonlyMap<CategoryName, Float64Array>;
-  /** When most is held. */
+  /** The peak. */
   readonly peak: HeldPeak;
 }
 
 /**
- * Returns bytes by category over time.
+ * Returns the live bytes by category over time.
  *
  * @throws RematError `TRACE_EVENT_ORDER`
  * @example
@@ -80,7 +84,10 @@ export function memoryTimeline(trace: Trace, options: TimelineOptions = {}): Mem
   return { device, count, event, op, totalBytes, highestBytes, bytesByCategory, peak: held.peak(device) };
 }
 
-/** Returns the first point at which most is held, which in a timeline of ops is the op of its peak; -1 where there is none. */
+/**
+ * Returns the first point with the highest memory in use, or -1 if there are no points. In a timeline of ops it is the
+ * op of the peak.
+ */
 export function peakOp({ highestBytes }: Pick<MemoryTimeline, "highestBytes">): number {
   let peak = highestBytes.length > 0 ? 0 : -1;
   for (let op = 1; op < highestBytes.length; op++) if (highestBytes[op] > highestBytes[peak]) peak = op;

@@ -2,15 +2,18 @@ import { type OpIndex, row, type StorageIndex, type Trace } from "@remat/trace";
 import { roundUpBytes, unitBytesOn } from "../allocators/device-units.js";
 import { readMemoryEvents } from "./memory-events.js";
 
-/** Bytes held, after each op, of what the parts of a module made. */
+/** For each part of a module, the live bytes after each op that the part has made. */
 export interface ModuleBytes {
   readonly within: string;
   readonly parts: readonly { readonly fqn: string; readonly bytes: Float64Array }[];
-  /** Of everything else. */
+  /** Bytes of everything else. */
   readonly rest: Float64Array;
 }
 
-/** Returns what each part of a module holds after each op; the `limit` parts with the highest values are told apart. */
+/**
+ * Returns the live bytes of each part of a module after each op. Only the `limit` parts with the highest values are
+ * listed separately.
+ */
 export function moduleBytes(
   trace: Trace,
   options: { readonly device: string; readonly limit: number; readonly within?: string },
@@ -34,7 +37,7 @@ export function moduleBytes(
   });
   const largest = names.map((_, i) => i).sort((a, b) => highest[b] - highest[a] || a - b);
   const shown = largest.slice(0, options.limit).filter((part) => highest[part] > 0);
-  // In the order of the modules, so that bands lie as the model runs.
+  // The order of the modules is the order in which the model runs.
   shown.sort((a, b) => a - b);
   const columns = shown.map(() => new Float64Array(trace.ops.count));
   const rest = new Float64Array(trace.ops.count);
@@ -55,7 +58,10 @@ export function moduleBytes(
   return { within, parts: shown.map((part, c) => ({ fqn: names[part], bytes: columns[c] })), rest };
 }
 
-/** Returns by storage the module that it belongs to, or -1. What an op made is of that op's module, a weight of the innermost module that owns it. */
+/**
+ * Returns for each storage the module that it belongs to, or -1. The result of an op belongs to the op's module, and a
+ * weight to the innermost module that owns it.
+ */
 export function storageModules(trace: Trace): Int32Array {
   const owner = new Int32Array(trace.storages.count).fill(-1);
   for (let op = 0; op < trace.ops.count; op++) {
@@ -81,7 +87,7 @@ export function storageModules(trace: Trace): Int32Array {
   return owner;
 }
 
-/** The outermost module with several parts; empty where modules have no common root. */
+/** Returns the outermost module with several parts; empty if the modules have no common root. */
 function splittingModule({ modules }: Trace): string {
   const known = new Set(modules.map(({ fqn }) => fqn));
   let within = "";
@@ -98,7 +104,7 @@ function splittingModule({ modules }: Trace): string {
 
 const parentOf = (fqn: string): string => fqn.slice(0, Math.max(0, fqn.lastIndexOf(".")));
 
-/** By module in `within`: its part. */
+/** Returns the part for each module inside `within`. */
 function partsWithin({ modules }: Trace, within: string): Map<number, string> {
   const parts = new Map<number, string>();
   const known = new Set(modules.map(({ fqn }) => fqn));
@@ -109,7 +115,10 @@ function partsWithin({ modules }: Trace, within: string): Map<number, string> {
   return parts;
 }
 
-/** The shortest name around `fqn` that is of a module in `within`: a list of modules, `layers`, is none itself. */
+/**
+ * Returns the shortest prefix of `fqn` that names a module inside `within`. A list of modules such as `layers` is not a
+ * module itself.
+ */
 function partOfName(fqn: string, within: string, known: ReadonlySet<string>): string | undefined {
   if (fqn === within) return within;
   if (within !== "" && !fqn.startsWith(`${within}.`)) return undefined;

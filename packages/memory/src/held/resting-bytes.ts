@@ -8,7 +8,10 @@ const resting: ReadonlySet<number> = new Set([
   Category.input,
 ]);
 
-/** Returns what the trace's device holds before the step and after it, in bytes as allocated: weights, optimizer state and the batch. */
+/**
+ * Returns the memory of the trace's device that is in use before and after the step, in bytes as allocated: weights,
+ * optimizer state and the batch.
+ */
 export function restingBytes(trace: Trace): number {
   const { storages, strings, header } = trace;
   const device = strings.indexOf(header.device);

@@ -1,16 +1,19 @@
 import type { Trace } from "@remat/trace";
 import { readMemoryEvents } from "./memory-events.js";
 
-/** When storages are used last and freed, in columns by storage. */
+/** The last use and the release of each storage, in columns by storage. */
 export interface StorageUses {
-  /** The last op that reads or writes it; -1 where none does. */
+  /** The last op that reads or writes it; -1 if none does. */
   readonly lastOp: Int32Array;
-  /** The op that comes next once it is freed: the number of ops for the end of the trace, and -1 for what is never freed. */
+  /**
+   * The op that comes next after it is freed; the number of ops at the end of the trace, and -1 if it is never freed.
+   */
   readonly freedBefore: Int32Array;
 }
 
 /**
- * Returns by storage which op uses it last, and when it is freed: what lies between is memory that is held for nothing.
+ * Returns for each storage its last use and when it is freed. Between the two, its memory is kept alive without being
+ * used.
  *
  * @example
  * const { lastOp, freedBefore } = storageUses(trace);

@@ -1,6 +1,9 @@
 import { row, type Trace } from "@remat/trace";
 
-/** Returns by storage the name of the innermost module of whose parameters or buffers it is one, as far as modules tell of their weights. */
+/**
+ * Returns for each storage the name of the innermost module that has it among its parameters or buffers, if the trace
+ * records the weights of modules.
+ */
 export function weightOwners(trace: Trace): ReadonlyMap<number, string> {
   const { weights, modules } = trace;
   const owners = new Map<number, string>();
@@ -10,7 +13,7 @@ export function weightOwners(trace: Trace): ReadonlyMap<number, string> {
       for (const tensor of row(tensors, i))
         for (const storage of trace.tensorStorages(tensor)) {
           const known = owners.get(storage);
-          // The modules around it have it, too; of others that share it the first counts.
+          // Enclosing modules have it as well. If unrelated modules share it, the first one counts.
           if (known === undefined || fqn.startsWith(`${known}.`)) owners.set(storage, fqn);
         }
   }

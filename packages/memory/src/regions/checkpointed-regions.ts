@@ -16,10 +16,16 @@ import { type RecomputingScope, recomputingScopes } from "./recomputing-scopes.j
 import { readSaves, type Saver, saverOf, type TracedSave } from "./savers.js";
 
 /**
- * Why memory that a checkpointed region made is held when the region is over. `result`: it returned it. `policy`: its policy of selective checkpointing saves it.
- * `viewReturned`: it returned a view of a part, and the rest is held with that. `savedOutside`: an op, or a region, outside saved it for its own backward pass.
- * `program`: nobody saved it, and yet it lives: the program holds it, in a list, an attribute, a closure, a cache. `savedForNothing`: its own gradient function is given it, and computes it all the same.
- * `unrepeatable`: what made it would make something else if it ran again. `readOutside`: it was let go, and an op outside had it computed again before the backward pass.
+ * Why memory made by a checkpointed region is still alive when the region is over:
+ *
+ * - `result`: the region returned it
+ * - `policy`: its policy of selective checkpointing saves it
+ * - `viewReturned`: the region returned a view of a part, which keeps the rest alive
+ * - `savedOutside`: an op or a region outside saved it for its own backward pass
+ * - `program`: it was not saved, so the program must refer to it in a list, an attribute, a closure or a cache
+ * - `savedForNothing`: its own gradient function receives it, but recomputes it anyway
+ * - `unrepeatable`: the op that made it would give another result if it ran again
+ * - `readOutside`: it was freed, but an op outside had it recomputed before the backward pass
  */
 export type KeptCause =
   | "result"
@@ -31,26 +37,35 @@ export type KeptCause =
   | "unrepeatable"
   | "readOutside";
 
-/** How a region is recomputed: as {@link CheckpointForm} says, or by a gradient function of the program's own (tfjs's `customGrad`). */
+/**
+ * How a region is recomputed: as described by {@link CheckpointForm}, or by a gradient function of the program
+ * (`customGrad` in TensorFlow.js).
+ */
 export type RegionForm = CheckpointForm | "customGrad";
 
-/** Memory that a region made and that is held when it is over. */
+/** Memory that a region made and that is alive when it is over. */
 export interface KeptByRegion {
   readonly cause: KeptCause;
   readonly storage: number;
-  /** As allocated; of a storage of which a part is returned, that part, or the rest. */
+  /** Bytes as allocated. If a part of a storage is returned, the bytes of that part, or of the rest. */
   readonly bytes: number;
-  /** The op in the region that made it; undefined where no op's result is on it. */
+  /** The op in the region that made it; undefined if it is not the result of an op. */
   readonly maker: number | undefined;
-  /** Of `savedOutside`: who saved it first, and of `readOutside` who read it; undefined where that cannot be told. */
+  /**
+   * For `savedOutside` the first op or region that saved it, and for `readOutside` the one that read it; undefined if
+   * unknown.
+   */
   readonly saver: Saver | undefined;
-  /** The op at which it was freed; undefined where it is held to the end. */
+  /** The op at which it was freed; undefined if it is alive to the end. */
   readonly freedAt: number | undefined;
 }
 
 /**
- * What else keeps a region from paying. `neverRecomputed`: no backward pass asked for anything inside, so that what it was given is held for nothing. `viewGiven`: it was given a view,
- * and holds all of the storage that this is on. `reentrant`: that form recomputes its results, too, which nobody reads; the other stops before.
+ * Other reasons why checkpointing a region does not pay off:
+ *
+ * - `neverRecomputed`: no backward pass needed anything inside, so its inputs are kept alive for nothing
+ * - `viewGiven`: it was given a view, and keeps the whole storage of the view alive
+ * - `reentrant`: this form also recomputes the region's results, which are not read; the other form stops earlier
  */
 export type RegionFlaw = "neverRecomputed" | "viewGiven" | "reentrant";
 
@@ -59,21 +74,24 @@ export interface CheckpointedRegion {
   /** Index into `trace.scopes`. */
   readonly scope: number;
   readonly form: RegionForm;
-  /** The module call that it is, or runs in; undefined outside every module. */
+  /** The module call that the region is or runs in; undefined outside of every module. */
   readonly module: string | undefined;
-  /** How often it was recomputed. */
+  /** How many times it was recomputed. */
   readonly recomputed: number;
-  /** All that ops in it allocated on the device. */
+  /** All memory that its ops allocated on the device, in bytes. */
   readonly madeBytes: number;
-  /** What of that is held when it is over, or again before the backward pass: the sum of `kept`. */
+  /**
+   * The part of it that is alive when the region is over, or alive again before the backward pass: the sum of `kept`.
+   */
   readonly heldBytes: number;
   readonly kept: readonly KeptByRegion[];
   readonly flaws: readonly { readonly flaw: RegionFlaw; readonly bytes: number }[];
 }
 
 /**
- * Returns, for each region that ran under `torch.utils.checkpoint`, or that a program of TensorFlow.js checkpoints by hand, in order, what it made that is held when it is over, and why. Regions inside
- * recomputed ones are told of their first run. Empty for a trace that tells of no regions.
+ * Returns the memory that each checkpointed region made and that is alive when it is over, with the reasons, in order.
+ * Regions are those under `torch.utils.checkpoint`, and manually checkpointed blocks of TensorFlow.js programs. Regions
+ * nested in recomputed ones are described by their first run. Empty for a trace without regions.
  *
  * @throws RematError `TRACE_EVENT_ORDER`
  * @example
@@ -92,16 +110,16 @@ export function checkpointedRegions(trace: Trace): readonly CheckpointedRegion[]
 
 interface Reads {
   readonly trace: Trace;
-  /** By storage, as allocated. */
+  /** Sizes by storage, as allocated. */
   readonly sizes: Float64Array;
   readonly savesOn: ReadonlyMap<number, readonly TracedSave[]>;
 }
 
-/** What was seen of a region. */
+/** What was observed of a region. */
 interface Run {
   readonly scope: number;
   readonly form: RegionForm;
-  /** Of `customGrad`: storages whose contents its gradient function computes. */
+  /** For `customGrad`, storages whose contents its gradient function recomputes. */
   readonly again: ReadonlySet<number>;
   readonly module: string | undefined;
   /** Positions of events. */
@@ -109,17 +127,17 @@ interface Run {
   end: number;
   recomputed: number;
   madeBytes: number;
-  /** Storages made in it, of its first run; with their bytes those that are alive when it is over. */
+  /** Storages made in its first run, and the bytes of those that are alive when it is over. */
   readonly made: number[];
   readonly alive: Map<number, number>;
-  /** The op at which each of these was freed. */
+  /** For each of these, the op at which it was freed. */
   readonly freedAt: Map<number, number>;
-  /** Those that were let go, and held again before the backward pass: the op that had them computed. */
+  /** For storages that were freed and alive again before the backward pass, the op that needed them. */
   readonly readAt: Map<number, number>;
-  /** Ops of the first run, and of the one that is being recomputed. */
+  /** Ops of the first run, and of the current recomputation. */
   readonly ops: number[];
   readonly opsAgain: number[];
-  /** In the midst of which run it is. */
+  /** The run that is in progress. */
   state: "first" | "again" | "over";
 }
 
@@ -156,7 +174,7 @@ function readRuns(trace: Trace, byHand: ReadonlyMap<number, RecomputingScope>): 
       active.push(known);
       return;
     }
-    // A region inside one that is recomputed runs for the first time then, once more.
+    // A region nested in a recomputed one would run for the first time again.
     if (active.some(({ state }) => state === "again")) return;
     const run: Run = {
       scope,
@@ -192,14 +210,14 @@ function readRuns(trace: Trace, byHand: ReadonlyMap<number, RecomputingScope>): 
     }
     run.state = "over";
   };
-  /** What is computed again while no region is, and no backward pass runs yet, is for an op outside. */
+  /** Handles recomputation outside of regions and before the backward pass, which must be for an op outside. */
   const resize = (storage: StorageIndex): void => {
     const bytes = held.storages.bytes[storage];
     const op = readerAt(trace, held.nextOp);
     if (op === undefined || active.some(({ state }) => state === "again")) return;
     for (const run of holders.get(storage) ?? [])
       if (bytes === 0) {
-        // What was computed only on the way to something else is let go at once.
+        // A tensor that was only an intermediate result is freed at once.
         if (run.readAt.delete(storage)) run.alive.delete(storage);
       } else if (!run.alive.has(storage)) {
         run.alive.set(storage, bytes);
@@ -220,14 +238,17 @@ function readRuns(trace: Trace, byHand: ReadonlyMap<number, RecomputingScope>): 
   return [...runs.values()];
 }
 
-/** The op of the forward pass for which those from `op` on are replayed; undefined where it is of another pass. */
+/** Returns the forward op for which the ops from `op` on are replayed; undefined if they are for another pass. */
 function readerAt({ ops }: Trace, op: OpIndex): number | undefined {
   let reader = op;
   while (reader < ops.count && ops.phase[reader] === Phase.recompute) reader++;
   return reader < ops.count && ops.phase[reader] === Phase.forward ? reader : undefined;
 }
 
-/** The module whose call is all of the region; else the one in which it runs, whose forward pass it may be. */
+/**
+ * Returns the module whose call spans the whole region. Otherwise the region may be the forward pass of the module in
+ * which it runs, so that one is returned.
+ */
 function moduleOfRegion(trace: Trace, modules: readonly number[], begin: number): string | undefined {
   const { moduleEvents } = trace;
   const { kind, subject, count } = trace.events;
@@ -254,7 +275,7 @@ function describeRun(run: Run, reads: Reads): CheckpointedRegion {
   const returnedBytes = bytesByStorage(trace, returned);
   const makers = makersOf(trace, run.ops);
   const kept: KeptByRegion[] = [];
-  /** Whether an op reads some of what was computed again before it ran; else the program read values. */
+  /** Returns whether an op reads a tensor that was recomputed before it ran. Otherwise the program read values. */
   const readsAgain = (op: OpIndex): boolean =>
     Array.from(trace.opInputs(op)).some((tensor) =>
       trace.tensorStorages(tensor).some((storage) => run.readAt.get(storage) === op),
@@ -300,7 +321,7 @@ function describeRun(run: Run, reads: Reads): CheckpointedRegion {
   };
 }
 
-/** What JavaScript made, or a random kernel, cannot be recomputed. */
+/** Returns whether an op can be repeated. Results of JavaScript or of a random kernel cannot be recomputed. */
 function isRepeatable({ ops }: Trace, maker: number | undefined): boolean {
   return maker !== undefined && (ops.flags[maker] & OpFlag.random) === 0;
 }
@@ -312,7 +333,7 @@ function flawsOf(
   { trace, savesOn, sizes }: Reads,
 ): CheckpointedRegion["flaws"] {
   const flaws: { flaw: RegionFlaw; bytes: number }[] = [];
-  // Such a block holds nothing that it was given.
+  // Such a block does not keep its inputs alive.
   if (run.form === "replayed") return flaws;
   const isOwnSave = (save: TracedSave): boolean =>
     run.form === "customGrad"
@@ -338,7 +359,7 @@ function flawsOf(
   return flaws;
 }
 
-/** What the ops that made the results allocate when they run again. */
+/** Returns the bytes that the ops which made the results allocate when they run again. */
 function recomputedResultBytes(trace: Trace, run: Run, returned: ArrayLike<number>, sizes: Float64Array): number {
   const made = new Set(run.made);
   const results = new Set(
@@ -357,7 +378,10 @@ function recomputedResultBytes(trace: Trace, run: Run, returned: ArrayLike<numbe
   return [...again].reduce((sum, storage) => sum + sizes[storage], 0);
 }
 
-/** By storage: how many bytes of it tensors see, each view counted once, at most all. */
+/**
+ * Returns for each storage how many of its bytes are covered by tensors. Each view counts once, up to the whole
+ * storage.
+ */
 function bytesByStorage(trace: Trace, tensors: ArrayLike<number>): ReadonlyMap<number, number> {
   const bytes = new Map<number, number>();
   for (const tensor of new Set(Array.from(tensors))) {
@@ -375,7 +399,7 @@ function bytesByStorage(trace: Trace, tensors: ArrayLike<number>): ReadonlyMap<n
   return bytes;
 }
 
-/** By storage, the op among `ops` that has it among its results first. */
+/** Returns for each storage the first op among `ops` that has it among its results. */
 function makersOf(trace: Trace, ops: readonly OpIndex[]): ReadonlyMap<number, number> {
   const makers = new Map<number, number>();
   for (const op of ops)

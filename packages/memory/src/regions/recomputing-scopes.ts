@@ -1,16 +1,17 @@
 import { bytesPerElement, EventKind, OpFlag, type OpIndex, Phase, type StorageIndex, type Trace } from "@remat/trace";
 
-/** What the gradient function of a scope computes again of what ran in it. */
+/** The part of a scope that its gradient function computes again. */
 export interface RecomputingScope {
-  /** How often it has done so. */
+  /** How many times it has done so. */
   readonly times: number;
-  /** Storages of the forward pass whose contents it has computed again. */
+  /** Storages of the forward pass whose contents it has recomputed. */
   readonly again: ReadonlySet<number>;
 }
 
 /**
- * Returns the scopes that are checkpointed by hand: composites with a gradient of their own (tfjs's `customGrad`) whose gradient function runs kernels of theirs again, on the same values; by index into
- * `trace.scopes`. With those that run the same kernels as one of these, and of which no backward pass has asked.
+ * Returns the manually checkpointed scopes, by index into `trace.scopes`: composites with their own gradient
+ * (`customGrad` in TensorFlow.js) whose gradient function runs some of their kernels again on the same values. Scopes
+ * that run the same kernels as one of these but were not differentiated are included.
  */
 export function recomputingScopes(trace: Trace): ReadonlyMap<number, RecomputingScope> {
   const scopes = new Map<number, RecomputingScope>();
@@ -25,22 +26,22 @@ export function recomputingScopes(trace: Trace): ReadonlyMap<number, Recomputing
   return scopes;
 }
 
-/** What was seen of a scope. */
+/** What was observed of a scope. */
 interface Made {
-  /** By what an op is and what it reads: the values that it made, in order. */
+  /** For each op with its inputs as a key, the values that it made, in order. */
   readonly values: Map<string, readonly number[]>;
   readonly ops: number[];
-  /** By such an op: how often it ran again. */
+  /** For each such op, how many times it ran again. */
   readonly times: Map<string, number>;
   readonly again: Set<number>;
 }
 
 class Search {
-  /** By scope, what ran in it in the forward pass. */
+  /** For each scope, what ran in it in the forward pass. */
   readonly madeIn = new Map<number, Made>();
   private readonly trace: Trace;
   private readonly differentiated = new Set<number>();
-  /** By storage: the one in which its values were first, of a copy that was saved or computed again. */
+  /** For a storage with a saved or recomputed copy of values, the storage that had these values first. */
   private readonly firstWith = new Map<number, number>();
   /** Storages that ops have made. */
   private readonly isMade = new Set<number>();
@@ -58,12 +59,12 @@ class Search {
       }
   }
 
-  /** Whether ops of its gradient function ran. */
+  /** Returns whether ops of its gradient function ran. */
   isDifferentiated(scope: number): boolean {
     return this.differentiated.has(scope);
   }
 
-  /** The kernels that ran in it, in order. */
+  /** Returns the kernels that ran in it, in order. */
   kernelsOf(scope: number): string {
     return this.madeIn
       .get(scope)!
@@ -91,7 +92,7 @@ class Search {
     made.values.set(this.keyOf(op), this.outputsOf(op));
   }
 
-  /** An op of the gradient function of `scope`, or of a scope in that. */
+  /** Handles an op of the gradient function of `scope`, or of a scope inside of it. */
   private repeat(op: OpIndex, scope: number): void {
     const made = this.madeIn.get(scope);
     if (made === undefined) return;
@@ -100,20 +101,20 @@ class Search {
     if (values === undefined) return;
     const outputs = this.outputsOf(op);
     for (const [i, output] of outputs.entries()) this.firstWith.set(output, values[i]);
-    // A view is no work, and one of what is there takes no memory.
+    // A view does no work, and takes no memory if its storage exists.
     if ((this.trace.ops.flags[op] & (OpFlag.view | OpFlag.random)) !== 0) return;
     made.times.set(key, (made.times.get(key) ?? 0) + 1);
     for (const value of values) made.again.add(value);
   }
 
-  /** What an op is, and what it reads. */
+  /** Returns a key for an op and its inputs. */
   private keyOf(op: OpIndex): string {
     const { trace } = this;
     const attributes = trace.ops.attributes[op];
     const inputs = Array.from(trace.opInputs(op), (tensor) => {
       const [storage] = trace.tensorStorages(tensor);
       const type = `${trace.tensorDtype(tensor)}[${trace.tensorShape(tensor).join()}]`;
-      // JavaScript makes a number anew each time that the program writes it.
+      // JavaScript creates a new tensor each time the program uses a number.
       const isNumber =
         !this.isMade.has(storage) && trace.storages.bytes[storage] <= (bytesPerElement(trace.tensorDtype(tensor)) ?? 0);
       return isNumber ? type : `${this.valueOf(storage)}:${type}`;

@@ -1,27 +1,27 @@
 import { EventKind, type OpIndex, type Trace } from "@remat/trace";
 
-/** Who saved a tensor for a backward pass: an op, or a checkpointed region, which holds what it was given. */
+/** The op that saved a tensor for a backward pass, or the checkpointed region that keeps it as an input. */
 export interface Saver {
   readonly op: number | undefined;
   /** Index into `trace.scopes`. */
   readonly scope: number | undefined;
 }
 
-/** A saved tensor, with where in the trace it was saved. */
+/** A saved tensor, and the place in the trace where it was saved. */
 export interface TracedSave {
   readonly storage: number;
   /** Position in `trace.events`. */
   readonly event: number;
   /** The op whose event comes next. */
   readonly nextOp: number;
-  /** The op for which it was saved, where the trace says; else -1. */
+  /** The op for which it was saved if the trace records it, otherwise -1. */
   readonly op: number;
-  /** The region that ended last, if no op ran since, and the one that begins before the next op. */
+  /** The region that ended last if no op ran since, and the region that begins before the next op. */
   readonly ended: number | undefined;
   readonly begins: number | undefined;
 }
 
-/** Returns all saved tensors of a trace in order. */
+/** Returns all saved tensors of a trace, in order. */
 export function readSaves(trace: Trace): readonly TracedSave[] {
   const { kind, subject, count } = trace.events;
   const isRegion = (event: number): boolean => trace.scopes[subject[event]].checkpoint !== undefined;
@@ -59,12 +59,16 @@ export function readSaves(trace: Trace): readonly TracedSave[] {
   return saves;
 }
 
-/** How many ops before a save are looked at for one that handles what was saved: a function of one's own saves when all its ops have run. */
+/**
+ * How many ops before a save are searched for one that uses the saved tensor. A custom autograd function saves after
+ * all its ops have run.
+ */
 const farthestOp = 64;
 
 /**
- * Returns who saved a tensor, as far as the order of things tells: autograd saves what an op reads just before it runs, and results just after; a region
- * saves what it is given just before it begins or, re-entrant, when it is over. Undefined where none of these handles it.
+ * Returns the op or region that saved a tensor, as far as the order of events shows it. Autograd saves inputs of an op
+ * just before it runs, and results just after. A region saves its inputs just before it begins or, if re-entrant, when
+ * it is over. Returns undefined if none of these uses the tensor.
  */
 export function saverOf(trace: Trace, save: TracedSave): Saver | undefined {
   if (save.op >= 0) return { op: save.op, scope: undefined };

@@ -1,21 +1,24 @@
 import { RematError } from "@remat/trace";
 
 const mebibyte = 2 ** 20;
-/** Sizes have as many classes of their own for rounding: from 1 MiB, doubling, up to 64 GiB. */
+/** Number of size classes for rounding: from 1 MiB, doubling, up to 64 GiB. */
 const divisionClasses = 16;
 
-/** What PyTorch's caching allocator of CUDA is told by `PYTORCH_CUDA_ALLOC_CONF`, as far as it decides what is reserved. */
+/** The settings of PyTorch's CUDA caching allocator from `PYTORCH_CUDA_ALLOC_CONF` that affect reserved memory. */
 export interface AllocatorSettings {
-  /** Blocks of this size and more are never split; infinity: all may be. */
+  /** Blocks of at least this size are never split. Infinity means that all blocks may be split. */
   readonly maxSplitBytes: number;
-  /** By class of size, in how many steps from one power of two to the next sizes are rounded up; 0 and 1: to 512 bytes. */
+  /**
+   * For each size class, the number of steps between two powers of two to which sizes are rounded up. 0 and 1 mean
+   * rounding to 512 bytes.
+   */
   readonly roundupPower2Divisions: readonly number[];
   readonly expandableSegments: boolean;
-  /** What a segment for blocks between 1 and 10 MiB has; also the page of an expandable one. */
+  /** Size of a segment for blocks between 1 and 10 MiB, and of a page of an expandable segment. */
   readonly largeSegmentBytes: number;
 }
 
-/** What the allocator does when it is told nothing. */
+/** The allocator's default settings. */
 export const defaultAllocatorSettings: AllocatorSettings = {
   maxSplitBytes: Number.POSITIVE_INFINITY,
   roundupPower2Divisions: new Array<number>(divisionClasses).fill(0),
@@ -23,7 +26,7 @@ export const defaultAllocatorSettings: AllocatorSettings = {
   largeSegmentBytes: 20 * mebibyte,
 };
 
-/** Options that change neither what is allocated nor what is reserved as long as memory lasts. */
+/** Options that change neither allocated nor reserved memory until memory runs out. */
 const withoutEffect: ReadonlySet<string> = new Set([
   "backend",
   "garbage_collection_threshold",
@@ -41,10 +44,11 @@ const withoutEffect: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Parses the text of `PYTORCH_CUDA_ALLOC_CONF`: `max_split_size_mb:128,expandable_segments:True`. `default` and the empty text change nothing. Source: c10's
- * `AllocatorConfig.cpp`.
+ * Parses the text of `PYTORCH_CUDA_ALLOC_CONF`: `max_split_size_mb:128,expandable_segments:True`. `default` and the
+ * empty text give the default settings. Source: c10's `AllocatorConfig.cpp`.
  *
- * @throws RematError `ALLOCATOR_SETTINGS` for an option or a value that the allocator would refuse, and for another allocator than its own
+ * @throws RematError `ALLOCATOR_SETTINGS` for an option or a value that the allocator would reject, and for a backend
+ * other than `native`
  * @example
  * parseAllocatorSettings("roundup_power2_divisions:[256:1,512:2,>:4]").roundupPower2Divisions[9]; // 2
  */
@@ -76,13 +80,13 @@ export function parseAllocatorSettings(text: string): AllocatorSettings {
   return settings;
 }
 
-/** Commas inside brackets part no options. */
+/** Splits a text into options. Commas inside brackets do not separate options. */
 function optionsIn(text: string): string[] {
   const packed = text.replaceAll(" ", "");
   const options: string[] = [];
   let isInside = false;
   let end = packed.length;
-  // From the end: a comma is inside brackets if the next bracket closes.
+  // Scan from the end: a comma is inside brackets if the next bracket after it closes.
   for (let at = packed.length - 1; at >= 0; at--) {
     const character = packed[at];
     if (character === "[" || character === "]") isInside = character === "]";

@@ -1,13 +1,13 @@
 import { SortedList } from "./sorted-list.js";
 
-/** A piece of a segment, or all of it. What `malloc` of the allocator gives is one. */
+/** A segment or a piece of one. The allocator's `malloc` returns a block. */
 export interface Block {
-  /** Within the simulation: segments lie one after the other, in the order in which they were made. */
+  /** Simulated address. Segments lie one after the other in the order of their creation. */
   address: number;
   bytes: number;
   readonly pool: BlockPool;
   isAllocated: boolean;
-  /** Whether memory is behind it; always so where segments do not expand. */
+  /** Whether memory is mapped to it. Always true if segments are not expandable. */
   isMapped: boolean;
   readonly isExpandable: boolean;
   /** Its neighbours in the segment. */
@@ -18,11 +18,11 @@ export interface Block {
 /** The free blocks of one stream, small or large. @internal */
 export class BlockPool {
   readonly isSmall: boolean;
-  /** By size, then address. */
+  /** Sorted by size, then address. */
   readonly free: SortedList<Block> = new SortedList(
     (a, b) => a.bytes < b.bytes || (a.bytes === b.bytes && a.address < b.address),
   );
-  /** The addresses of expandable segments that have no memory yet. */
+  /** The parts of expandable segments without mapped memory. */
   readonly unmapped: SortedList<Block> = new SortedList((a, b) => a.address < b.address);
 
   constructor(isSmall: boolean) {

@@ -5,18 +5,23 @@ const minBlockBytes = 512;
 /** The largest "small" block. */
 const smallBytes = 2 ** 20;
 const smallSegmentBytes = 2 ** 21;
-/** Blocks from here on have a segment of their own, rounded up to 2 MiB. */
+/** Blocks of at least this size get a segment of their own, rounded up to 2 MiB. */
 const minLargeBytes = 10 * 2 ** 20;
 const roundLargeBytes = 2 ** 21;
-/** Addresses of an expandable segment: more than any device has memory. */
+/** Address range of an expandable segment: larger than the memory of any device. */
 const addressSpaceBytes = 2 ** 42;
-/** From one segment to the next. */
+/** Distance between the addresses of two segments. */
 const segmentStride = 2 ** 43;
 
 /**
- * Simulates PyTorch's caching allocator of CUDA as long as memory lasts: what it has given out, and what it has reserved for that. Sizes are rounded to 512 bytes or to steps between powers of two; blocks up to
- * 1 MiB are cut from segments of 2 MiB, those below 10 MiB from segments of 20 MiB, larger ones have one of their own; the smallest free block that is large enough is taken, and split where
- * what is left is worth it; freed neighbours merge. Source: c10's `CUDACachingAllocator.cpp`.
+ * Simulates PyTorch's CUDA caching allocator as long as memory does not run out: allocated and reserved bytes. Source:
+ * c10's `CUDACachingAllocator.cpp`.
+ *
+ * - Sizes are rounded to 512 bytes, or to steps between powers of two.
+ * - Blocks up to 1 MiB are cut from segments of 2 MiB, and blocks below 10 MiB from segments of 20 MiB. Larger blocks
+ *   have their own segment.
+ * - The smallest free block that is large enough is used, and split if the rest is large enough.
+ * - Freed neighbours are merged.
  *
  * @example
  * const allocator = new CachingAllocator();
@@ -37,7 +42,7 @@ export class CachingAllocator {
     this.settings = settings;
   }
 
-  /** Returns what a request of so many bytes, more than none, is rounded up to. */
+  /** Returns the rounded size of a request of at least one byte. */
   roundSize(bytes: number): number {
     if (bytes < minBlockBytes) return minBlockBytes;
     const place = Math.floor(Math.log2(bytes)) - 20;
@@ -47,7 +52,7 @@ export class CachingAllocator {
     return roundUp(bytes, 2 ** Math.floor(Math.log2(bytes)) / steps);
   }
 
-  /** Allocates so many bytes, more than none. */
+  /** Allocates at least one byte. */
   malloc(bytes: number, stream = 0): Block {
     const size = this.roundSize(bytes);
     const pool = this.poolOf(stream, size);
@@ -73,12 +78,12 @@ export class CachingAllocator {
     return pools[size <= smallBytes ? 0 : 1];
   }
 
-  /** The smallest free block that is large enough, unless it is one that must not be split for so little. */
+  /** Takes the smallest free block that is large enough, unless it must not be split for such a small request. */
   private takeFree({ free }: BlockPool, size: number): Block | undefined {
     const { maxSplitBytes } = this.settings;
     let place = free.firstThat(({ bytes }) => bytes >= size);
     if (place === free.items.length) return undefined;
-    // What lies before addresses without memory is as large as it can become.
+    // A block before unmapped addresses counts with the size that it can grow to.
     if (this.settings.expandableSegments)
       while (
         place + 1 < free.items.length &&
@@ -116,7 +121,7 @@ export class CachingAllocator {
     return size < this.settings.maxSplitBytes && rest > smallBytes;
   }
 
-  /** Cuts the first `size` bytes from a block, whose rest is free. */
+  /** Cuts the first `size` bytes from a block. The rest is free. */
   private split(rest: Block, size: number): Block {
     const { address, pool, isMapped, isExpandable, before } = rest;
     const block: Block = {
@@ -137,7 +142,7 @@ export class CachingAllocator {
     return block;
   }
 
-  /** Adds a free neighbour to a block that is in no list. */
+  /** Merges a block that is in no list with a free neighbour. */
   private merge(block: Block, other: Block | undefined): void {
     if (other === undefined || other.isAllocated || other.isMapped !== block.isMapped) return;
     (other.isMapped ? block.pool.free : block.pool.unmapped).remove(other);
@@ -152,7 +157,10 @@ export class CachingAllocator {
     block.bytes += other.bytes;
   }
 
-  /** A free block of at least that size at the end of the memory that an expandable segment has, which grows for it. */
+  /**
+   * Returns a free block of at least `size` bytes at the end of the mapped memory of an expandable segment, which grows
+   * if needed.
+   */
   private expand(pool: BlockPool, size: number): Block {
     let block = this.expandable(pool, size);
     if (!block.isMapped) block = this.map(block, Math.min(block.bytes, size));
@@ -179,7 +187,7 @@ export class CachingAllocator {
     return segment;
   }
 
-  /** Gives memory to the beginning of a block that has none, in whole pages, and merges it with what is free beside it. */
+  /** Maps memory to the beginning of an unmapped block, in whole pages, and merges it with free neighbours. */
   private map(block: Block, bytes: number): Block {
     const { pool } = block;
     const mapped = roundUp(bytes, pool.isSmall ? smallSegmentBytes : this.settings.largeSegmentBytes);

@@ -4,20 +4,23 @@ import type { AllocatorSettings } from "./allocator-settings.js";
 import type { Block } from "./block.js";
 import { CachingAllocator } from "./caching-allocator.js";
 
-/** What PyTorch's caching allocator gives out and reserves over a trace, in bytes. */
+/** Bytes allocated and reserved by PyTorch's caching allocator over a trace. */
 export interface ReservedMemory {
   readonly device: string;
   readonly allocatedPeakBytes: number;
   readonly reservedPeakBytes: number;
-  /** After each op. */
+  /** Bytes after each op. */
   readonly allocatedBytes: Float64Array;
   readonly reservedBytes: Float64Array;
 }
 
 /**
- * Returns what PyTorch's caching allocator of CUDA would reserve for what a trace holds, each storage one allocation, as `torch.cuda.memory_reserved` tells it. A trace recorded on another
- * device is taken as if its own were a GPU.
+ * Returns the memory that PyTorch's CUDA caching allocator would reserve for a trace, as reported by
+ * `torch.cuda.memory_reserved`. Each storage is one allocation. For a trace recorded on another device, that device is
+ * treated as a GPU.
  *
+ * @param settings by default the allocator's default settings
+ * @param device by default the device that the trace is about
  * @example
  * reservedMemory(trace, parseAllocatorSettings("expandable_segments:True")).reservedPeakBytes;
  */
@@ -35,7 +38,7 @@ export function reservedMemory(
     if (strings[storages.device[storage]] !== device) return;
     const before = blocks.get(storage);
     blocks.delete(storage);
-    // What grows is copied, so both are there at once.
+    // A growing storage is copied, so both sizes are allocated at once.
     if (bytes > 0) blocks.set(storage, allocator.malloc(bytes));
     if (before !== undefined) allocator.free(before);
   };

@@ -1,4 +1,4 @@
-/** Items in an order; the one before which an item belongs is found by halving. @internal */
+/** A list of items in an order. Positions are found by bisection. @internal */
 export class SortedList<T> {
   readonly items: T[] = [];
   private readonly isBefore: (a: T, b: T) => boolean;
@@ -7,7 +7,7 @@ export class SortedList<T> {
     this.isBefore = isBefore;
   }
 
-  /** The place of the first item that satisfies `reached`, which all after it do, too. */
+  /** Returns the position of the first item that satisfies `reached`. All later items must satisfy it too. */
   firstThat(reached: (item: T) => boolean): number {
     let low = 0;
     let high = this.items.length;

@@ -13,20 +13,27 @@ import type { MemoryTimeline } from "../held/memory-timeline.js";
 import { forEachLife, LifeSums, nodeAt } from "./hold-sequence.js";
 import type { TraceSequenceGraph } from "./sequence-graph-of-trace.js";
 
-/** What a step holds whose ops run in a sequence, some of them again, as `memoryTimeline` and `storagesAfterOp` tell it of a trace. */
+/**
+ * The memory of a step whose ops run in a given sequence, some of them again. It has the form of `memoryTimeline` and
+ * `storagesAfterOp`.
+ */
 export interface SequenceAccount
   extends Pick<MemoryTimeline, "count" | "totalBytes" | "highestBytes" | "bytesByCategory"> {
   readonly peakBytes: number;
-  /** The op that runs at the peak, or for which something is recomputed then; -1 where nothing but what is held all the time ever is. */
+  /**
+   * The op that runs at the peak, or for which something is being recomputed then; -1 if only permanent memory is ever
+   * in use.
+   */
   readonly peakOp: number;
-  /** By op: how often it is recomputed. */
+  /** For each op, how many times it is recomputed. */
   readonly recomputations: Uint16Array;
-  /** All that is held when an op is over, or for -1 at the peak. Storages are those of the graph's trace. */
+  /** Returns all live storages at the end of an op, or for -1 at the peak. Storages are those of the graph's trace. */
   heldAt(op: OpIndex): HeldStorages;
 }
 
 /**
- * Returns what `sequence` holds: see {@link holdSequence}, whose peak is this one's. Undefined where it cannot run.
+ * Returns the memory of `sequence`, with the same peak as {@link holdSequence}. Returns undefined if the sequence
+ * cannot run.
  *
  * @example
  * const { nodes } = sequenceOfPlan(plan, graph);
@@ -49,7 +56,7 @@ class Account implements SequenceAccount {
   private readonly graph: TraceSequenceGraph;
   private readonly sequence: Int32Array;
   private readonly peakStep: number;
-  /** By op: the step that runs it first. Of one that is no node, that of the op before it. */
+  /** For each op, the step that first runs it. For an op without a node, the step of the op before it. */
   private readonly stepOfOp: Int32Array;
   private readonly value: number[] = [];
   private readonly from: number[] = [];
@@ -82,11 +89,11 @@ class Account implements SequenceAccount {
       const op = sequence[step] < 0 ? -1 : graph.opOfNode[sequence[step]];
       if (op < 0) return;
       if (op < filled) {
-        // What finishes it in place may have its first run yet to come.
+        // An op that finishes the result in place may not have run for the first time yet.
         for (const again of row(graph.replayOps, sequence[step])) if (again < filled) this.recomputations[again]++;
         return;
       }
-      // Ops that are no nodes come with the next that is.
+      // Ops without a node are counted with the next op that has one.
       for (; filled <= op; filled++) {
         this.stepOfOp[filled] = step;
         this.totalBytes[filled] = leftBytes;
@@ -151,7 +158,7 @@ class Account implements SequenceAccount {
     };
   }
 
-  /** The op that runs at a step, or comes next where JavaScript makes something for it. */
+  /** Returns the op that runs at a step, or the next one if JavaScript makes something at that step. */
   private opNextTo(step: number): number {
     const { opOfNode } = this.graph;
     for (let at = step; at < this.sequence.length; at++) {
@@ -161,7 +168,9 @@ class Account implements SequenceAccount {
     return this.count - 1;
   }
 
-  /** By op and category: what is held when it is over. A storage counts for the category that it has by then. */
+  /**
+   * Returns the live bytes at the end of each op, by category. A storage counts in the category that it has by then.
+   */
   private sumByCategory(): ReadonlyMap<CategoryName, Float64Array> {
     const { graph, count } = this;
     const { trace, baseStorages, baseSizes, storageOfValue, bytes } = graph;
@@ -184,7 +193,7 @@ class Account implements SequenceAccount {
       change(category, at, to, size);
     };
     baseStorages.forEach((storage, i) => add(storage, 0, count, baseSizes[i]));
-    /** By step: the first op that is over at it or later. */
+    /** For each step, the first op that ends at this step or later. */
     const opFrom = new Int32Array(this.sequence.length + 1).fill(count);
     for (let op = count - 1; op >= 0; op--) opFrom[this.stepOfOp[op]] = op;
     for (let step = this.sequence.length - 1; step >= 0; step--)
@@ -200,7 +209,7 @@ class Account implements SequenceAccount {
     return found;
   }
 
-  /** By storage: from which op on it is of which category. */
+  /** Returns for each storage the ops after which its category changes. */
   private categoryChanges(): ReadonlyMap<number, readonly (readonly [op: number, category: number])[]> {
     const changes = new Map<number, (readonly [number, number])[]>();
     let next = 0;
@@ -215,7 +224,7 @@ class Account implements SequenceAccount {
     return changes;
   }
 
-  /** By storage: its category when an op is over, or while it runs. */
+  /** Returns the category of each storage at the end of an op, or while it runs. */
   private categoriesAfter(op: OpIndex, isRunning: boolean): Uint8Array {
     const { trace } = this.graph;
     const category = trace.storages.category.slice(0, trace.storages.count);
@@ -229,7 +238,7 @@ class Account implements SequenceAccount {
     return category;
   }
 
-  /** By storage: the op that makes it; -1 for what none does. */
+  /** Returns for each storage the op that makes it, or -1. */
   private makers(): Int32Array {
     const { trace, opOfNode, storageOfValue, outputs, nodeCount } = this.graph;
     const maker = new Int32Array(trace.storages.count).fill(-1);
@@ -239,7 +248,7 @@ class Account implements SequenceAccount {
     return maker;
   }
 
-  /** A storage that an op holds inside itself only; -1 for none. */
+  /** Returns a storage that is scratch memory of an op, or -1. */
   private scratchOf(op: OpIndex): number {
     const { trace } = this.graph;
     const positions = opEventPositions(trace);

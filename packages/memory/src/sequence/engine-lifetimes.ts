@@ -11,19 +11,22 @@ import {
 } from "@remat/trace";
 import { freedByUpdates } from "./update-lifetimes.js";
 
-/** What an executor cannot change of when storages go, and what kernels hold while they run. @internal */
+/** Lifetimes of storages that an executor cannot change, and scratch memory of kernels. @internal */
 export interface EngineLifetimes {
-  /** By op: 1 for one inside a forward and backward pass, where an executor follows. */
+  /** For each op, 1 if it is inside a forward and backward pass, where an executor controls memory. */
   readonly isInPass: Uint8Array;
-  /** By storage the last op before the trace frees it; -1 for what is never freed, or before any op. */
+  /** For each storage, the last op before the trace frees it; -1 if it is never freed, or freed before any op. */
   readonly freedAfter: Int32Array;
-  /** By storage the op that it is held until at least, whoever reads it; -1 for none. */
+  /** For each storage, the op until which it stays alive even if no op reads it; -1 for none. */
   readonly heldUntil: Int32Array;
-  /** By storage: 1 for what outlives the pass that it was made in. */
+  /** For each storage, 1 if it outlives the pass in which it was made. */
   readonly isSurvivor: Uint8Array;
-  /** By storage: 1 for what was there all the time, though the trace meets it only when an op first reads it: a weight, an input. */
+  /**
+   * For each storage, 1 if it existed all the time although it appears in the trace only when an op first reads it: a
+   * weight, an input.
+   */
   readonly isFound: Uint8Array;
-  /** By op, what its kernel holds at most besides its inputs and, in the end, its outputs. */
+  /** For each op, the most scratch memory of its kernel at once, beyond its inputs and outputs. */
   readonly scratchBytes: Float64Array;
 }
 
@@ -34,21 +37,21 @@ const foundCategories: ReadonlySet<number> = new Set([
   Category.optimizerState,
 ]);
 
-/** The trace's moments of one storage. */
+/** Events of storages in the trace. */
 interface Moments {
   readonly bornInPass: Int32Array;
   readonly freedInPass: Int32Array;
-  /** The last op before it was freed; -1 for what is never freed. */
+  /** The last op before it was freed; -1 if it is never freed. */
   readonly freedAfter: Int32Array;
 }
 
 /**
- * Reads from a trace what the marks around its passes say: inside a pass an executor frees the outputs of ops as planned; all else is freed when
- * the engine frees it. That is what is made outside, what outlives the pass, and what nothing can recompute, for which early release
- * counts: a saved tensor goes with the node that it was saved for, and what an update makes with its last reader. A trace without marks is one pass
- * as a whole.
+ * Reads the lifetimes that the marks around passes imply. Inside a pass an executor frees the outputs of ops as
+ * planned. All other storages are freed when the engine frees them: those made outside, those that outlive the pass,
+ * and those that cannot be recomputed. For the last group early release applies: a saved tensor is freed with the node
+ * that it was saved for, and a temporary of an update with its last reader. A trace without marks counts as one pass.
  *
- * @param bytes what each storage counts for
+ * @param bytes the size of each storage
  * @internal
  */
 export function engineLifetimes(trace: Trace, bytes: Float64Array): EngineLifetimes {
@@ -95,7 +98,7 @@ export function engineLifetimes(trace: Trace, bytes: Float64Array): EngineLifeti
   return { isInPass, freedAfter, heldUntil, isSurvivor, isFound, scratchBytes };
 }
 
-/** Fills `moments`, and tells the passes by their last forward op. */
+/** Fills `moments`, and returns the passes with their last forward op. */
 function readEvents(
   trace: Trace,
   { bornInPass, freedInPass, freedAfter }: Moments,
@@ -107,10 +110,10 @@ function readEvents(
   const passes: { forwardEnd: number }[] = [];
   let pass = -1;
   let op = -1;
-  /** Storages allocated since the last op, and, as `~storage`, freed; whether one is both. */
+  /** Storages allocated since the last op, and freed ones as `~storage`; and whether any is both. */
   let since: number[] = [];
   let isPassing = false;
-  /** By storage: the last op before it was allocated. */
+  /** For each storage, the last op before it was allocated. */
   const bornAfter = new Int32Array(bytes.length).fill(-2);
   for (let e = 0; e < events.count; e++) {
     const subject = events.subject[e];
@@ -133,7 +136,7 @@ function readEvents(
         since.push(~subject);
         break;
       case EventKind.op: {
-        // Outputs alone are no scratch.
+        // Outputs alone are not scratch memory.
         if (isPassing) scratchBytes[subject] = scratchOf(trace, subject, since, bytes);
         isPassing = false;
         since = [];
@@ -147,7 +150,7 @@ function readEvents(
   return passes;
 }
 
-/** The most that was held of what appeared for the op, beyond its outputs. */
+/** Returns the most memory of storages that appeared for the op at once, beyond its outputs. */
 function scratchOf(trace: Trace, op: OpIndex, since: readonly number[], bytes: Float64Array): number {
   const outputs = new Set(Array.from(trace.opOutputs(op)).flatMap((tensor) => trace.tensorStorages(tensor)));
   const born = new Set<number>();
@@ -164,7 +167,7 @@ function scratchOf(trace: Trace, op: OpIndex, since: readonly number[], bytes: F
     const storage = isFree ? ~event : event;
     if (!born.has(storage)) continue;
     const isOutput = outputs.has(storage);
-    // Neither made by the op nor gone by its end: JavaScript made it before.
+    // It is neither an output nor freed by the end of the op, so JavaScript made it before.
     if (!isOutput && !passing.has(storage)) continue;
     held += isFree ? -bytes[storage] : bytes[storage];
     if (isOutput && !isFree) made += bytes[storage];
@@ -198,7 +201,7 @@ function lastReadersOf(trace: Trace): Int32Array {
   return last;
 }
 
-/** By op of the backward pass the last op of the same tape node; any other op itself. */
+/** Returns for each backward op the last op of the same tape node; for any other op the op itself. */
 function nodeEndsOf({ ops }: Trace): Int32Array {
   const ends = new Int32Array(ops.count);
   for (let op = ops.count - 1; op >= 0; op--) {

@@ -15,39 +15,39 @@ import { type OffloadedStorage, offloadedStorages } from "./offloaded-storages.j
 import { isPureForward, sequenceGraphOfTrace, type TraceSequenceGraph } from "./sequence-graph-of-trace.js";
 import { type PlanSequence, sequenceOfPlan } from "./sequence-of-plan.js";
 
-/** What a step holds that follows a plan, on the device of its trace. */
+/** Memory of a step that follows a plan, on the device of its trace. */
 export interface PlanMemory {
   readonly peakBytes: number;
-  /** The op that runs at the peak; -1 where nothing but what is held all the time ever is. */
+  /** The op that runs at the peak; -1 if only permanent memory is ever in use. */
   readonly peakOp: number;
-  /** At the peak; what a kernel works with is temporary. Categories that hold something. */
+  /** Memory at the peak, for categories that are not empty. Scratch memory of a kernel is temporary. */
   readonly bytesByCategory: Readonly<Partial<Record<CategoryName, number>>>;
-  /** By op: the most held from the op before to this one, what is recomputed in between included. */
+  /** For each op, the highest memory in use from the previous op to this one, including recomputation in between. */
   readonly highestBytes: Float64Array;
-  /** What is freed and recomputed, in the order in which it is recomputed. */
+  /** The recomputed storages, in the order of recomputation. */
   readonly recomputed: readonly RecomputedStorage[];
-  /** What is offloaded, in that order. */
+  /** The offloaded storages, in order. */
   readonly offloaded: readonly OffloadedStorage[];
 }
 
 /** A storage that a plan recomputes. */
 export interface RecomputedStorage {
   readonly storage: number;
-  /** As allocated. */
+  /** Size in bytes, as allocated. */
   readonly bytes: number;
-  /** The op that makes it, and the step of the plan at which it does so again. */
+  /** The op that makes it, and the step of the plan at which it is recomputed. */
   readonly op: number;
   readonly step: number;
-  /** The step of the plan after which it was gone. */
+  /** The step of the plan after which it was freed. */
   readonly freedAfterStep: number;
 }
 
 /**
- * Returns what a step holds that follows `plan`: storages come as ops make them, again where ops are recomputed, and go when the plan frees them; all
- * else goes when the engine frees it.
+ * Returns the memory of a step that follows `plan`. Storages are allocated when ops make them, also when ops are
+ * recomputed, and freed when the plan frees them. All others are freed when the engine frees them.
  *
- * @param plan of that trace: see `findPlanMismatch`
- * @throws RematError `PLAN_MISMATCH` for steps that cannot run
+ * @param plan a plan for this trace: see `findPlanMismatch`
+ * @throws RematError `PLAN_MISMATCH` if its steps cannot run
  * @example
  * holdPlan(trace, plan).peakBytes; // plan.predicted.peakBytes
  */
@@ -74,20 +74,20 @@ export function holdPlan(trace: Trace, plan: Plan): PlanMemory {
   };
 }
 
-/** Ops that the plan recomputes can be so. */
+/** Builds the graph. The ops that the plan recomputes count as recomputable. */
 function graphFor(trace: Trace, plan: Plan): TraceSequenceGraph {
   const again = new Set(plan.steps.filter(({ isRecomputed }) => isRecomputed).map(({ op }) => op));
   return sequenceGraphOfTrace(trace, { isReplayable: (op) => again.has(op) || isPureForward(trace, op) });
 }
 
-/** The op that runs at a place, or comes next where JavaScript makes something for it. */
+/** Returns the op that runs at a place, or the next one if JavaScript makes something there. */
 function opAt({ opOfNode }: TraceSequenceGraph, { nodes }: PlanSequence, place: number): number {
   let at = place;
   while (at < nodes.length - 1 && opOfNode[nodeAt(nodes, at)] < 0) at++;
   return opOfNode[nodeAt(nodes, at)];
 }
 
-/** What is held at a place of the sequence (-1: all the time), by category as it is then. */
+/** Returns the live bytes by category at a place of the sequence; -1 stands for permanent memory only. */
 function categoriesAt(
   graph: TraceSequenceGraph,
   { nodes }: PlanSequence,
@@ -110,7 +110,7 @@ function categoriesAt(
   return Object.fromEntries(categoryNames.flatMap((name, c) => (held[c] > 0 ? [[name, held[c]]] : [])));
 }
 
-/** By storage: its category while `op` runs; -1: as it was allocated. */
+/** Returns the category of each storage while `op` runs, or for -1 at its allocation. */
 function categoriesAtOp(trace: Trace, op: OpIndex): Uint8Array {
   const category = trace.storages.category.slice(0, trace.storages.count);
   if (op >= 0)

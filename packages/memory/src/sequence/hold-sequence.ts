@@ -1,25 +1,26 @@
 import type { SequenceGraph } from "./sequence-graph.js";
 
-/** What is held while a sequence runs. */
+/** Memory while a sequence runs. */
 export interface SequenceMemory {
-  /** The most bytes held at any step. */
+  /** The highest memory in use at any step, in bytes. */
   readonly peakBytes: number;
-  /** The step at which the peak is reached first. */
+  /** The first step at which the peak is reached. */
   readonly peakStep: number;
-  /** Bytes held at each step, what the node works with included. */
+  /** Bytes in use at each step, including the workspace of its node. */
   readonly heldBytes: Float64Array;
 }
 
-/** Returns the node that a step of a sequence runs, or reloads. */
+/** Returns the node that a step of a sequence runs or reloads. */
 export const nodeAt = (sequence: ArrayLike<number>, step: number): number =>
   sequence[step] < 0 ? ~sequence[step] : sequence[step];
 
 /**
- * Visits the lives of values in a sequence of nodes: each from the step `from` that makes it to the step `to` of its last reader before it is
- * recomputed or reloaded, or to the step itself where nothing reads it; the last life of a result to the end, `sequence.length`. This is the rule of what a
- * sequence holds, and everything else about it follows. A step that reloads a node is `~node`: it reads nothing and makes what the node makes.
+ * Visits the lives of values in a sequence of nodes. A life lasts from the step `from` that makes the value to the step
+ * `to` of its last reader before it is recomputed or reloaded. If nothing reads the value, `to` is `from`. The last
+ * life of a result lasts to the end, `sequence.length`. This rule defines the memory of a sequence, and everything else
+ * follows from it. A step that reloads a node is `~node`: it reads nothing and makes the outputs of the node.
  *
- * @returns whether the sequence can run: no step reads what none before it has made
+ * @returns whether the sequence can run: no step reads a value that no earlier step has made
  */
 export function forEachLife(
   graph: SequenceGraph,
@@ -53,8 +54,10 @@ export function forEachLife(
 }
 
 /**
- * Returns the bytes held at each step of `sequence` (node indices, any node any number of times; `~node` reloads what was offloaded of it), and the
- * peak. Undefined where a step reads, or reloads, what no earlier step has made. What is offloaded is held until the step after which it moves is done.
+ * Returns the bytes in use at each step of `sequence`, and the peak. The sequence consists of node indices, any node
+ * any number of times, and `~node` reloads the offloaded output of a node. Returns undefined if a step reads or reloads
+ * a value that no earlier step has made. An offloaded value uses device memory until the step after which it moves is
+ * done.
  *
  * @example
  * holdSequence(graph, [0, 1, 2, 0, 3])?.peakBytes;
@@ -64,7 +67,7 @@ export function holdSequence(graph: SequenceGraph, sequence: ArrayLike<number>):
   return forEachLife(graph, sequence, sums.add) ? sums.memory(sequence) : undefined;
 }
 
-/** Adds up the lives of values to what is held at each step: the only sum of its kind. */
+/** Sums the lives of values to the memory in use at each step. All such sums are computed here. */
 export class LifeSums {
   private readonly graph: SequenceGraph;
   private readonly born: Float64Array;
@@ -81,7 +84,10 @@ export class LifeSums {
     this.gone[to] += this.graph.bytes[value];
   };
 
-  /** Visits each step with what is held while it runs, and what is left when the last readers of values are done. */
+  /**
+   * Visits each step with the memory in use while it runs, and the memory left after the last readers of values are
+   * done.
+   */
   forEachStep(sequence: ArrayLike<number>, visit: (step: number, heldBytes: number, leftBytes: number) => void): void {
     const { born, gone } = this;
     const { workspaceBytes, baseBytes } = this.graph;
@@ -110,7 +116,7 @@ export class LifeSums {
   }
 }
 
-/** Returns per step of a sequence the values that are freed after it, ascending. */
+/** Returns for each step of a sequence the values that are freed after it, in ascending order. */
 export function valuesFreedAfter(graph: SequenceGraph, sequence: ArrayLike<number>): number[][] {
   const gone: number[][] = Array.from({ length: sequence.length + 1 }, () => []);
   forEachLife(graph, sequence, (value, _from, to) => void gone[to].push(value));
@@ -120,8 +126,8 @@ export function valuesFreedAfter(graph: SequenceGraph, sequence: ArrayLike<numbe
 }
 
 /**
- * Returns per step of a sequence the values that are offloaded after it: those that are reloaded later, in the life before they are so first.
- * They are among those of `valuesFreedAfter`.
+ * Returns for each step of a sequence the values that are offloaded after it. A value that is reloaded later is
+ * offloaded at the end of the life before its first reload. These are among the values of `valuesFreedAfter`.
  */
 export function valuesOffloadedAfter(graph: SequenceGraph, sequence: ArrayLike<number>): ReadonlyMap<number, number[]> {
   const offloaded = new Map<number, number[]>();

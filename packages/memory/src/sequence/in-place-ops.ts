@@ -3,17 +3,17 @@ import { NodeKind } from "../graph/graph.js";
 import type { GraphAliasTracker } from "../graph/graph-alias-tracker.js";
 import type { TraceGraph } from "../graph/graph-of-trace.js";
 
-/** What in-place ops mean for running ops again. @internal */
+/** The effect of in-place ops on recomputation. @internal */
 export interface InPlaceOps {
-  /** By op: 1 for one that writes into a storage made before. */
+  /** For each op, 1 if it writes into a storage made before. */
   readonly isWriter: Uint8Array;
-  /** By op: 1 for a writer that is recomputed with the op whose storage it writes into. */
+  /** For each op, 1 if it is a writer that is recomputed together with the op whose storage it writes into. */
   readonly isMerged: Uint8Array;
-  /** By op, the writers that finish what it makes, in order. */
+  /** For each op, the writers that complete its result, in order. */
   readonly finishedBy: ReadonlyMap<number, readonly number[]>;
-  /** By op: 1 where running it again could find a storage overwritten. */
+  /** For each op, 1 if running it again could read a storage that was overwritten. */
   readonly isPinned: Uint8Array;
-  /** The storages that a merged writer reads besides the one that it finishes. */
+  /** Returns the storages that a merged writer reads other than the one it completes. */
   otherReads(writer: number): readonly number[];
 }
 
@@ -21,7 +21,7 @@ function writtenStorages(trace: Trace, op: OpIndex): readonly number[] {
   return [...new Set(Array.from(trace.opWrites(op)).flatMap((tensor) => [...trace.tensorStorages(tensor)]))];
 }
 
-/** @internal */
+/** Finds the in-place ops of a trace and their effect on recomputation. @internal */
 export function inPlaceOps(
   trace: Trace,
   graph: TraceGraph,
@@ -34,7 +34,7 @@ export function inPlaceOps(
   const isPinned = new Uint8Array(count);
   const finishedBy = new Map<number, number[]>();
   const others = new Map<number, number[]>();
-  /** Ops after which an op that ran before could read something else, ascending. */
+  /** Ops after which an op that ran before could read different values, in ascending order. */
   const barriers: number[] = [];
   for (let n = 0; n < graph.nodeCount; n++) {
     const op = graph.ops[n];
@@ -66,12 +66,18 @@ export function inPlaceOps(
   }
   return { isWriter, isMerged, finishedBy, isPinned, otherReads: (writer) => others.get(writer) ?? [] };
 
-  /** Whether a node of the graph may be recomputed: to make what it allocates, or with the op whose storage it finishes. */
+  /**
+   * Returns whether a node of the graph may be recomputed: to make its allocations, or with the op whose storage it
+   * completes.
+   */
   function isRecomputed(node: number): boolean {
     return aliases.getFreshAllocations(node).length > 0 || (graph.ops[node] >= 0 && isMerged[graph.ops[node]] === 1);
   }
 
-  /** Whether the writer `n` can run right after the node that makes `storage`, as far as anything else can tell. */
+  /**
+   * Merges the writer `n` with the node that makes `storage`, if it can run right after that node without any other
+   * node noticing. Returns whether it did.
+   */
   function mergeInto(n: number, storage: StorageIndex, reads: Int32Array): boolean {
     const maker = aliases.storageToAllocator[storage];
     const makerOp = graph.ops[maker];

@@ -5,20 +5,20 @@ import type { TraceSequenceGraph } from "./sequence-graph-of-trace.js";
 /** A storage that a plan offloads. */
 export interface OffloadedStorage {
   readonly storage: number;
-  /** As allocated. */
+  /** Size in bytes, as allocated. */
   readonly bytes: number;
   /** The op that makes it. */
   readonly op: number;
   /** The step of the plan after which it moves to host memory. */
   readonly afterStep: number;
-  /** The steps after which it is reloaded; host memory keeps it up to the last of them. */
+  /** The steps after which it is reloaded. Host memory keeps it up to the last of them. */
   readonly reloadedAfterSteps: readonly number[];
 }
 
 /**
- * Returns what a plan offloads, in that order, and when it reloads it.
+ * Returns the storages that a plan offloads, in order, and when they are reloaded.
  *
- * @param graph of the trace that the plan is for
+ * @param graph the graph of the trace that the plan is for
  */
 export function offloadedStorages(graph: TraceSequenceGraph, plan: Plan): OffloadedStorage[] {
   const { storageOfValue, bytes } = graph;
@@ -40,18 +40,18 @@ export function offloadedStorages(graph: TraceSequenceGraph, plan: Plan): Offloa
   return [...found.values()];
 }
 
-/** Returns the bytes that move between device and host, both ways together. */
+/** Returns the bytes that move between device and host, in both directions together. */
 export function movedBytes(offloaded: readonly OffloadedStorage[]): number {
   return offloaded.reduce((sum, { bytes, reloadedAfterSteps }) => sum + bytes * (1 + reloadedAfterSteps.length), 0);
 }
 
-/** Returns the most bytes of offloaded storages that host memory holds at once. */
+/** Returns the peak of host memory used by offloaded storages, in bytes. */
 export function hostPeakBytes(offloaded: readonly OffloadedStorage[]): number {
   const changes = offloaded.flatMap(({ bytes, afterStep, reloadedAfterSteps }) => [
     { step: afterStep, bytes },
     { step: reloadedAfterSteps.at(-1) ?? Number.POSITIVE_INFINITY, bytes: -bytes },
   ]);
-  // Of one step, what is offloaded moves before anything is reloaded.
+  // At the same step, offloading comes before reloading.
   changes.sort((a, b) => a.step - b.step || b.bytes - a.bytes);
   let held = 0;
   let most = 0;

@@ -1,14 +1,17 @@
 import { type PlanSource, type PlanValue, row } from "@remat/trace";
 import type { TraceSequenceGraph } from "./sequence-graph-of-trace.js";
 
-/** How a plan names the values of a graph. */
+/** The names that a plan uses for the values of a graph. */
 export interface PlanValues {
-  /** By value; undefined for what is the caller's, which a plan leaves alone. */
+  /** By value; undefined for the caller's values, which a plan does not control. */
   readonly names: readonly (PlanValue | undefined)[];
   readonly sources: readonly PlanSource[];
 }
 
-/** Returns how a plan names the values of the graph of its trace: outputs of ops, and in their order what JavaScript makes between ops. */
+/**
+ * Returns the names that a plan uses for the values of the graph of its trace: outputs of ops, and values that
+ * JavaScript makes between ops, numbered in order.
+ */
 export function planValues(graph: TraceSequenceGraph): PlanValues {
   const { trace, opOfNode, outputs, storageOfValue, bytes, valueCount, nodeCount } = graph;
   const sources: PlanSource[] = [];

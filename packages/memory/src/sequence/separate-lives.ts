@@ -1,17 +1,21 @@
 import { EventKind, type Rows, type StorageIndex, type TensorIndex, Trace } from "@remat/trace";
 
-/** A trace in which each storage has one life. */
+/** A trace in which each storage has only one life. */
 export interface SeparateLives {
-  /** Ops, calls and strings are those of the trace that it was made of; storages and tensors may be more. */
+  /** The trace has the ops, calls and strings of the original. It may have more storages and tensors. */
   readonly trace: Trace;
-  /** By storage: 1 for a life that a resize began. No op makes it, whatever is written into it: nothing but the engine can begin it again. */
+  /**
+   * For each storage, 1 if a resize began its life. It counts as made by no op, whatever writes into it, because only
+   * the engine can begin it again.
+   */
   readonly isResumed: Uint8Array;
 }
 
 /**
- * Returns `trace` with every resize from or to no bytes as the end of one storage and the beginning of another: FSDP keeps the storage of an
- * unsharded parameter through the step and resizes it to nothing while it is resharded, so that only its lives tell what can be held at once. A
- * trace without such a resize is returned as it is.
+ * Returns `trace` with every resize from or to zero bytes replaced by the end of one storage and the beginning of
+ * another. FSDP keeps the storage of an unsharded parameter through the step and resizes it to zero while it is
+ * resharded, so only the separate lives show what is in memory at once. A trace without such a resize is returned
+ * unchanged.
  */
 export function separateLives(trace: Trace): SeparateLives {
   const { events, storages } = trace;
@@ -23,17 +27,17 @@ export function separateLives(trace: Trace): SeparateLives {
 
 class LifeSeparator {
   private readonly trace: Trace;
-  /** By storage of the trace: its present life, and the bytes and category of that. */
+  /** For each storage of the trace, its current life, and the bytes and category of that life. */
   private readonly life: Int32Array;
   private readonly bytesNow: Float64Array;
   private readonly categoryNow: Uint8Array;
-  /** Of the lives that resizes began. */
+  /** Columns of the lives that resizes began. */
   private readonly bytes: number[] = [];
   private readonly device: number[] = [];
   private readonly category: number[] = [];
-  /** By life and tensor: the tensor on that life. */
+  /** For each life and tensor, the tensor on that life. */
   private readonly tensorOn = new Map<string, number>();
-  /** The tensors that were added: what each is a copy of, and its storage. */
+  /** The added tensors: the original of each, and its storages. */
   private readonly copies: { readonly tensor: number; readonly storages: readonly number[] }[] = [];
   private readonly kinds: number[] = [];
   private readonly subjects: number[] = [];
@@ -104,7 +108,7 @@ class LifeSeparator {
     for (let i = start[row]; i < start[row + 1]; i++) values[i] = this.tensorNow(values[i]);
   }
 
-  /** `tensor`, or its copy on the present lives of its storages. */
+  /** Returns `tensor`, or its copy on the current lives of its storages. */
   private tensorNow(tensor: TensorIndex): number {
     const storages = this.trace.tensorStorages(tensor);
     const lives = storages.map((storage) => this.life[storage]);
@@ -161,7 +165,7 @@ class LifeSeparator {
   }
 }
 
-/** The first `count` rows, and after them a copy of each row of `more`. */
+/** Returns the first `count` rows, followed by a copy of each row of `more`. */
 function withRows({ start, values }: Rows<Float64Array>, count: number, more: readonly number[]): Rows<Float64Array> {
   const starts = [...start.subarray(0, count + 1)];
   const added: number[] = [];

@@ -9,52 +9,61 @@ import { separateLives } from "./separate-lives.js";
 import type { SequenceGraph } from "./sequence-graph.js";
 import { withSharedSaves } from "./with-shared-saves.js";
 
+/** Options for {@link sequenceGraphOfTrace}. */
 export interface SequenceGraphOptions {
   /**
-   * Whether `op` may be recomputed. Left out: ops of the forward pass that are neither random nor effectful; what the backward pass and the
-   * optimizer compute is never made twice.
+   * Returns whether `op` may be recomputed. By default forward ops that are neither random nor effectful. Backward and
+   * optimizer ops are never recomputed by default.
    */
   readonly isReplayable?: (op: OpIndex) => boolean;
 }
 
-/** A sequence graph whose nodes know what of the trace they are. */
+/** A sequence graph whose nodes refer to the ops and storages of a trace. */
 export interface TraceSequenceGraph extends SequenceGraph {
   /**
-   * The trace as the storages below are counted: each life of one that is resized to nothing in between is a storage of its own, and what autograd
-   * saves is on the data that it was saved of.
+   * The trace with the storages used here. A storage that is resized to zero in between is split into one storage per
+   * life, and saved tensors are on the data that they were saved from.
    */
   readonly trace: Trace;
-  /** The op that each node is in the plain order, or -1 for a storage that no op makes, and for the release of what the op before holds without reading it. */
+  /**
+   * The op of each node in the original order. -1 for a storage that no op makes, and for the release of storages that
+   * the previous op keeps alive without reading them.
+   */
   readonly opOfNode: Int32Array;
-  /** What running a node again runs: its op, and the in-place ops that finish what it makes. */
+  /** The ops that running a node again runs: its op, and the in-place ops that complete its result. */
   readonly replayOps: Rows;
-  /** The storage that each value is. */
+  /** The storage of each value. */
   readonly storageOfValue: Int32Array;
   /** 1 for a node that can be recomputed. */
   readonly repeatable: Uint8Array;
-  /** 1 for a node whose value can be offloaded: one storage of plain numbers that an op of the forward pass makes, and that its pass frees. */
+  /**
+   * 1 for a node whose value can be offloaded: a single storage of plain numbers that a forward op makes and that its
+   * pass frees.
+   */
   readonly offloadable: Uint8Array;
-  /** 1 for an in-place op that is recomputed with the node whose value it finishes. */
+  /** 1 for an in-place op that is recomputed with the node whose value it completes. */
   readonly isFinishing: Uint8Array;
-  /** The storages that are held all the time: those of `baseBytes`. */
+  /** The storages that are alive all the time, which make up `baseBytes`. */
   readonly baseStorages: readonly number[];
-  /** What each of them counts for. */
+  /** The size of each of them. */
   readonly baseSizes: Float64Array;
 }
 
 /**
- * Returns what can be held in a trace of one training step while its ops run, some of them again. A node is an op, a value a storage that it
- * allocates, with the needed lifetime (trace rule T3). A view reads its storage, and never needs recomputation. What JavaScript filled is a node
- * that cannot be recomputed, as is, by default, everything but pure forward ops, and whatever makes a result (trace rule T8): a result may be a
- * variable by now.
+ * Returns the sequence graph of a trace of one training step, for computing the memory in use while its ops run, some
+ * of them again. A node is an op, and a value is a storage that it allocates, with the needed lifetime (trace rule T3).
+ * A view reads its storage and never needs recomputation. Storages filled by JavaScript are nodes that cannot be
+ * recomputed. By default neither can anything but pure forward ops, nor any op that makes a result (trace rule T8),
+ * because a result may be a variable by now.
  *
- * What is held is what an executor holds that follows a plan inside `engine.gradients`: outputs of ops in it go when they are not needed, all
- * else when the engine frees it, and a kernel's scratch counts with the most of it that there is at once. Only what lies on the trace's
- * device counts, as that device allocates it; storages on others are values of 0 bytes.
+ * The memory in use is that of an executor that follows a plan inside `engine.gradients`. Outputs of ops inside are
+ * freed when they are no longer needed, all others when the engine frees them. The scratch memory of a kernel counts
+ * with its highest amount. Only storages on the trace's device count, with the sizes that this device allocates.
+ * Storages on other devices are values of 0 bytes.
  *
- * Weights, optimizer slots and inputs that the trace never frees are `baseBytes`; those that it frees are held until then. An in-place op
- * is recomputed together with the op whose storage it writes into, where nothing reads the storage in between and its other inputs are
- * there before; otherwise neither is recomputed.
+ * Weights, optimizer slots and inputs that the trace never frees are `baseBytes`. Those that it frees are alive until
+ * then. An in-place op is recomputed together with the op whose storage it writes into, if nothing reads the storage in
+ * between and its other inputs exist before. Otherwise neither is recomputed.
  *
  * @example
  * const graph = sequenceGraphOfTrace(trace);
@@ -64,7 +73,7 @@ export function sequenceGraphOfTrace(trace: Trace, options: SequenceGraphOptions
   return new TraceSequence(trace, options.isReplayable ?? ((op) => isPureForward(trace, op))).build();
 }
 
-/** Tells whether an op is one of the forward pass that gives the same when it is recomputed, and does nothing else. */
+/** Returns whether an op is a forward op that gives the same result when it is recomputed, without side effects. */
 export function isPureForward({ ops }: Trace, op: OpIndex): boolean {
   return ops.phase[op] === Phase.forward && (ops.flags[op] & (OpFlag.random | OpFlag.effectful | OpFlag.source)) === 0;
 }
@@ -75,10 +84,10 @@ class TraceSequence {
   private readonly isReplayable: (op: OpIndex) => boolean;
   private readonly aliases: GraphAliasTracker;
   private readonly lifetimes: EngineLifetimes;
-  /** By storage: as the trace's device allocates it. */
+  /** For each storage, its size as the trace's device allocates it. */
   private readonly bytes: Float64Array;
   private readonly isResult: Uint8Array;
-  /** The value that each storage is; -1 for the caller's, which are there all the time. */
+  /** The value of each storage; -1 for the caller's storages, which are alive all the time. */
   private readonly valueOfStorage: Int32Array;
   private readonly inputs = new RowsWriter();
   private readonly outputs = new RowsWriter();
@@ -90,9 +99,12 @@ class TraceSequence {
   private readonly isFinishing: number[] = [];
   private readonly storageOfValue: number[] = [];
   private readonly baseStorages: number[] = [];
-  /** What JavaScript has made since the last op, and nothing reads. */
+  /** Storages that JavaScript has made since the last op and that no op reads. */
   private unread: number[] = [];
-  /** By storage: the last node, from 1 on, that it was an output of, and that it was no longer to be read by. */
+  /**
+   * For each storage, the last node (counted from 1) that has it as an output, and the last node that must not read it
+   * again.
+   */
   private readonly outputOf: Int32Array;
   private readonly settledFor: Int32Array;
 
@@ -115,7 +127,7 @@ class TraceSequence {
   build(): TraceSequenceGraph {
     const { graph, trace, lifetimes } = this;
     const inPlace = inPlaceOps(trace, graph, this.aliases, this.isReplayable);
-    /** Storages that the trace frees after an op: that op is the last to need them. */
+    /** Storages that the trace frees after an op: that op counts as the last to need them. */
     const goesWith = new Map<number, number[]>();
     const goWith = (op: OpIndex, storage: StorageIndex): void => {
       const list = goesWith.get(op);
@@ -132,7 +144,7 @@ class TraceSequence {
         const freedAfter = lifetimes.freedAfter[storage];
         if (freedAfter < 0) this.baseStorages.push(storage);
         else {
-          // The graph hands the caller's back; this one is gone by the end.
+          // The graph returns the caller's storages, but this one is freed by the end.
           this.isResult[storage] = 0;
           this.addWithoutOp([storage]);
           if (lifetimes.heldUntil[storage] < 0) goWith(freedAfter, storage);
@@ -142,7 +154,7 @@ class TraceSequence {
         else if (lifetimes.isFound[storage] === 1) this.baseStorages.push(storage);
         else {
           this.addWithoutOp([storage]);
-          // Its node is its only reader where no op reads it; it is there while the next op runs.
+          // If no op reads it, its node is its only reader. It is alive while the next op runs.
           if (row(graph.reads, n).length > 0) this.unread.push(storage);
         }
       }
@@ -212,7 +224,10 @@ class TraceSequence {
     if (canRepeat && held.length > 0) this.addRelease(held);
   }
 
-  /** What is held while an op runs that does not read it goes after its first run: when the op runs again, it need not be there. */
+  /**
+   * Adds a node that releases storages which an op keeps alive without reading them. They are released after the op's
+   * first run, because they need not exist when the op runs again.
+   */
   private addRelease(storages: readonly StorageIndex[]): void {
     for (const storage of storages) this.inputs.push(this.valueOfStorage[storage]);
     this.addWithoutOp([]);
@@ -232,7 +247,7 @@ class TraceSequence {
       );
   }
 
-  /** Once for each node, and nothing that the node makes. */
+  /** Adds a read of a storage, once per node, and not of the node's own outputs. */
   private read(storage: StorageIndex, node: number): void {
     if (this.settledFor[storage] === node) return;
     this.settledFor[storage] = node;
@@ -251,10 +266,10 @@ class TraceSequence {
   }
 }
 
-/** Of tfjs: a number each, whose bits are the same on the device and in host memory. */
+/** Dtypes of TensorFlow.js with one number per element, whose bits are the same on the device and in host memory. */
 const plainDtypes: ReadonlySet<string> = new Set(["float32", "int32", "bool"]);
 
-/** Without the room to grow, since planners copy graphs to their workers. */
+/** Copies rows without their spare capacity, since planners copy graphs to their workers. */
 function compact(writer: RowsWriter): Rows {
   const { start, values } = writer.rows();
   return { start: start.slice(), values: values.slice() };

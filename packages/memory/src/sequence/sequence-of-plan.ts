@@ -4,18 +4,19 @@ import type { TraceSequenceGraph } from "./sequence-graph-of-trace.js";
 /** A plan as a sequence of nodes. */
 export interface PlanSequence {
   readonly nodes: Int32Array;
-  /** The step of the plan that each place in the sequence is, or -1 for what no op makes, and for what is reloaded. */
+  /** The step of the plan at each place in the sequence; -1 for storages that no op makes, and for reloads. */
   readonly stepOfPlace: Int32Array;
-  /** The place at which each step is done, but for what is reloaded after it. */
+  /** The place at which each step is done, before any reload after it. */
   readonly placeOfStep: Int32Array;
 }
 
 /**
- * Returns the nodes of `graph` in the order in which `plan` runs them. What JavaScript makes comes as late as it can, just before the op that it is
- * next to: an executor recomputes ops as soon as the step before is done, before user code goes on. Ops that finish in place what an op
- * before them recomputes are a part of that one. What is reloaded of a node is `~node`, as in `holdSequence`.
+ * Returns the nodes of `graph` in the order in which `plan` runs them. Storages made by JavaScript come as late as
+ * possible, directly before the next op, because an executor recomputes ops as soon as the preceding step is done,
+ * before user code continues. Ops that complete the result of a recomputed op in place are part of that op. A reload of
+ * a node is `~node`, as in `holdSequence`.
  *
- * @param graph of the trace that the plan is for
+ * @param graph the graph of the trace that the plan is for
  */
 export function sequenceOfPlan(plan: Plan, graph: TraceSequenceGraph): PlanSequence {
   const { opOfNode, replayOps, nodeCount } = graph;

@@ -4,16 +4,20 @@ import { type HeldStorages, storagesAtPeak } from "../held/held-storages.js";
 import { type IdleMemory, idleAtPeak } from "../held/idle-at-peak.js";
 import { unrecomputedPeakBytes } from "./unrecomputed-peak.js";
 
-/** What a trace alone does not tell about its step. */
+/** Facts about a step that its trace alone does not contain. */
 export interface StepContext {
-  /** The step as plans are made of it. Default: the step as it was recorded. */
+  /** The step in the form that plans are made for. By default the step as it was recorded. */
   readonly planned?: Trace | undefined;
-  /** Peak memory with early release, in bytes (`predictReleasedPeak` of `@remat/checkpoint`). Default: unknown, since it takes the step's model to find out. */
+  /**
+   * Peak memory with early release, in bytes (`predictReleasedPeak` of `@remat/checkpoint`). By default unknown, since
+   * finding it requires the model.
+   */
   readonly earlyReleasePeakBytes?: number | undefined;
 }
 
 /**
- * Facts about the memory of one step. Each is computed when it is first read, and then kept: create one object per step, and pass it to everything that asks about the step.
+ * Facts about the memory of one step. Each is computed when it is first read, and then kept. Create one object per
+ * step, and pass it to everything that needs facts about the step.
  *
  * @throws RematError `TRACE_EVENT_ORDER` when a fact is read
  * @example
@@ -23,9 +27,9 @@ export interface StepContext {
  */
 export class StepFacts {
   readonly trace: Trace;
-  /** The step as plans are made of it. */
+  /** The step in the form that plans are made for. */
   readonly planned: Trace;
-  /** Peak memory with early release, in bytes, if it is known. */
+  /** Peak memory with early release, in bytes, if known. */
   readonly earlyReleasePeakBytes: number | undefined;
   private heldPeak: HeldPeak | undefined;
   private held: HeldStorages | undefined;
@@ -38,7 +42,7 @@ export class StepFacts {
     this.earlyReleasePeakBytes = earlyReleasePeakBytes;
   }
 
-  /** The facts of a step: itself, or those of a trace. */
+  /** Returns a step's facts unchanged, or creates those of a trace. */
   static of(step: Trace | StepFacts): StepFacts {
     return step instanceof StepFacts ? step : new StepFacts(step);
   }

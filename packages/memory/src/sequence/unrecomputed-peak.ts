@@ -4,10 +4,11 @@ import { holdSequence } from "./hold-sequence.js";
 import { sequenceGraphOfTrace } from "./sequence-graph-of-trace.js";
 
 /**
- * Returns the most bytes that the trace's device holds where every op runs once, in its order, and everything is freed after its last use: what a
- * plan holds that recomputes nothing. Early release (`predictReleasedPeak` of `@remat/checkpoint/predict`) cannot know what is the last use, and holds more.
+ * Returns the peak memory of the trace's device in bytes if every op runs once, in order, and everything is freed after
+ * its last use. This is the peak of a plan without recomputation. Early release (`predictReleasedPeak` of
+ * `@remat/checkpoint/predict`) cannot know which use is the last, and needs more.
  *
- * @throws RematError what `sequenceGraphOfTrace` throws
+ * @throws RematError as `sequenceGraphOfTrace`
  */
 export function unrecomputedPeakBytes(trace: Trace): number {
   const graph = sequenceGraphOfTrace(trace);

@@ -3,11 +3,12 @@ import { Category, EventKind, minimizeUpdateStartMark, type Trace, updateEndMark
 const ofVariables: ReadonlySet<number> = new Set([Category.parameter, Category.buffer, Category.optimizerState]);
 
 /**
- * Returns, by storage, the op after which early release frees it in an update by one of tfjs's optimizers; -1 for what it leaves to the engine. That is
- * what the update makes and disposes of, but for what a variable takes over, and in `minimize` the gradients.
+ * Returns for each storage the op after which early release frees it in an update by one of TensorFlow.js's optimizers;
+ * -1 for storages that are left to the engine. Freed are the temporaries that the update makes and disposes of, except
+ * those that become a variable's value, and with `minimize` also the gradients.
  *
- * @param maker by storage the op that makes it
- * @param lastReader by storage the last op that reads it
+ * @param maker for each storage, the op that makes it
+ * @param lastReader for each storage, the last op that reads it
  * @internal
  */
 export function freedByUpdates(trace: Trace, maker: Int32Array, lastReader: Int32Array): Int32Array {
@@ -16,7 +17,7 @@ export function freedByUpdates(trace: Trace, maker: Int32Array, lastReader: Int3
   const bornIn = new Int32Array(storages.count).fill(-1);
   const category = storages.category.slice(0, storages.count);
   const isVariables = Uint8Array.from(category, (each) => (ofVariables.has(each) ? 1 : 0));
-  /** Counts updates; the one that runs, or that no op has come after. */
+  /** Updates are counted. `update` is the one that runs, or whose last op was the last op so far. */
   let update = -1;
   let latest = -1;
   let isOver = true;

@@ -1,9 +1,10 @@
 import { EventKind, Trace } from "@remat/trace";
 
 /**
- * Returns `trace` as it is where what autograd saves is on the data that it was saved of: where saving copies in stock (`Identity` on wasm), an
- * executor shares, so that a copy holds nothing of its own, who reads it reads the original, and that is there until the last of them is freed.
- * A trace without such copies is returned as it is.
+ * Returns `trace` with saved tensors on the data that they were saved from. If saving makes a copy in unmodified
+ * TensorFlow.js (`Identity` on wasm), an executor shares the data instead. The copy then has no memory of its own, its
+ * readers read the original, and the original lives until the last of them is freed. A trace without such copies is
+ * returned unchanged.
  */
 export function withSharedSaves(trace: Trace): Trace {
   const { saves, tensors, events, storages } = trace;
@@ -42,7 +43,7 @@ export function withSharedSaves(trace: Trace): Trace {
   });
 }
 
-/** By original: the event by which it is gone, which is when it and all copies of it are freed; -1 where one of them stays. */
+/** Returns for each original the event that frees the last of it and its copies; -1 if one of them is never freed. */
 function lastFrees({ events: { count, kind, subject } }: Trace, original: Int32Array): Int32Array {
   const alive = new Int32Array(original.length);
   for (const storage of original) alive[storage]++;

@@ -1,6 +1,9 @@
 import { Category, type CategoryName } from "@remat/trace";
 
-/** Categories that a tracker shows even where they hold nothing, in the order of its displays, and upstream's names for them. */
+/**
+ * The categories that a tracker always shows, also if empty, in the order of its display, and the original tracker's
+ * names for them.
+ */
 export interface CategoryLabels {
   readonly always: readonly CategoryName[];
   readonly labels: Readonly<Record<CategoryName, string>>;
@@ -23,13 +26,16 @@ const labels: Readonly<Record<CategoryName, string>> = {
   reduceScatter: "Reduce Scatter",
 };
 
-/** Of `torch.distributed._tools.mem_tracker`; a category it does not have (`input`) is shown where a trace has it. */
+/**
+ * Labels of `torch.distributed._tools.mem_tracker`. A category that it does not have (`input`) is shown if a trace has
+ * it.
+ */
 export const memTrackerLabels: CategoryLabels = {
   always: ["parameter", "buffer", "gradient", "activation", "temporary", "optimizerState", "other"],
   labels,
 };
 
-/** Of `torch.distributed._tools.fsdp2_mem_tracker`. */
+/** Labels of `torch.distributed._tools.fsdp2_mem_tracker`. */
 export const fsdpTrackerLabels: CategoryLabels = {
   always: [
     "shardedParameter",
@@ -47,7 +53,7 @@ export const fsdpTrackerLabels: CategoryLabels = {
   labels: { ...labels, optimizerState: "OptState", input: "Inputs" },
 };
 
-/** Returns the categories to show when those marked in `seen` (by {@link Category}) have occurred. */
+/** Returns the categories to show, given those marked in `seen` (by {@link Category}) as having occurred. */
 export function shownCategories(table: CategoryLabels, seen: Uint8Array): readonly CategoryName[] {
   const more = (Object.keys(table.labels) as CategoryName[]).filter(
     (name) => seen[Category[name]] === 1 && !table.always.includes(name),

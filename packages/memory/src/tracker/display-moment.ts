@@ -4,7 +4,8 @@ import { memTrackerLabels } from "./category-labels.js";
 import { parseMemoryUnit } from "./parse-memory-unit.js";
 
 /**
- * Returns a moment as text: where the run is, what the device holds by category, and a table of the largest storages with who made each.
+ * Formats a moment as text: the position in the run, the memory of the device by category, and a table of the largest
+ * storages with the op that made each.
  *
  * @throws RematError `UNKNOWN_UNIT`
  * @example

@@ -3,7 +3,10 @@ import { formatInUnit, formatTable, type MemoryUnit, roundToUnit } from "@remat/
 
 type Labels = Readonly<Record<CategoryName, string>>;
 
-/** A snapshot as upstream's `display_snapshot` prints it; devices that hold nothing worth a hundredth of a unit are left out. @internal */
+/**
+ * Formats a snapshot like PyTorch's `display_snapshot`. Devices with less than a hundredth of a unit are left out.
+ * @internal
+ */
 export function displaySnapshot(
   snapshot: readonly MemorySnapshot[],
   labels: Labels,
@@ -20,7 +23,7 @@ export function displaySnapshot(
   return `${formatTable(rows, { headers, format: "rst" })}\n`;
 }
 
-/** The snapshots of one module by state and call. @internal */
+/** Formats the snapshots of one module by state and call. @internal */
 export function displayStates<State extends string>(
   snapshots: ReadonlyMap<State, readonly (readonly MemorySnapshot[])[]>,
   stateLabels: Readonly<Record<State, string>>,

@@ -17,9 +17,10 @@ import { type ModuleState, moduleStateLabels } from "./state-labels.js";
 import type { TrackerOptions } from "./tracker-options.js";
 
 /**
- * Memory by device and category (parameter, buffer, gradient, activation, temporary, optimizer state, other; and input where a trace tells
- * inputs apart), at present and at the peak, and around every module call: what PyTorch's `MemTracker` tells, from a trace of any origin.
- * A category that `torch` does not have is shown only where it occurs.
+ * Memory by device and category, now and at the peak, and around every module call, like PyTorch's `MemTracker`, but
+ * for a trace of any origin. The categories are parameter, buffer, gradient, activation, temporary, optimizer state and
+ * other, and also input if a trace distinguishes inputs. A category that PyTorch does not have is shown only if it
+ * occurs.
  *
  * Source: `torch/distributed/_tools/mem_tracker.py`, PyTorch 2.13.
  *
@@ -29,7 +30,7 @@ import type { TrackerOptions } from "./tracker-options.js";
  * console.log(tracker.peakMoment().largest[0]);
  */
 export class MemTracker extends MemoryReducer<ModuleState> {
-  /** Forward calls that have been entered and not left, by call. */
+  /** For each forward call, how many times it has been entered and not left. */
   private readonly open = new Map<number, number>();
 
   constructor(options: TrackerOptions = {}) {
@@ -37,8 +38,10 @@ export class MemTracker extends MemoryReducer<ModuleState> {
   }
 
   /**
-   * Counts what was made outside: layers, models, optimizers, tensors and lists of these while a run is recorded ({@link trackLive}), under their categories and other tensors as other; or
-   * storages of the trace by number, which are shown in `category` (other if left out) whatever its events say. Null is left out.
+   * Counts memory that was allocated outside of the run. While a run is recorded ({@link trackLive}), pass layers,
+   * models, optimizers, tensors and lists of these: each counts under its category, and a plain tensor as other. For a
+   * finished trace, pass storages by number: they are shown in `category` (other by default), whatever the events of
+   * the trace say. Null is ignored.
    *
    * @throws RematError `ARGUMENT` for something else, or for an object if no recorder is followed
    * @example
@@ -118,13 +121,13 @@ export class MemTracker extends MemoryReducer<ModuleState> {
       record.add("postForwardCheckpointed", DeviceRows.of(this.storages));
       return;
     }
-    // A layer may make its weights at its first call.
+    // A layer may create its weights at its first call.
     if (record.parameterBytes + record.bufferBytes === 0) this.countWeights(trace, module, record);
     record.outputBytes = this.storages.bytesOf(trace, row(trace.moduleEvents.tensors, eventRow));
     record.add("postForward", DeviceRows.of(this.storages));
   }
 
-  /** An FSDP trace seen with a plain tracker: its hooks say nothing more. */
+  /** Does nothing: in a plain tracker the hooks of an FSDP trace add no information. */
   protected fsdpHook(): void {}
 
   private known(trace: Trace, call: CallIndex, what: string, event: number): ModuleRecord<ModuleState> {
@@ -142,13 +145,13 @@ export class MemTracker extends MemoryReducer<ModuleState> {
     const { weights } = trace;
     const declared = weights.module.lastIndexOf(module);
     if (declared < 0) return;
-    // An update may have put new storages in their place, of the same size.
+    // An update may have replaced them with new storages of the same size.
     record.parameterBytes = this.storages.bytesOf(trace, row(weights.parameters, declared), true);
     record.bufferBytes = this.storages.bytesOf(trace, row(weights.buffers, declared), true);
   }
 }
 
-/** Numbers of storages in anything that can be iterated, even an empty one. */
+/** Returns whether a value is an iterable of storage numbers, possibly empty. */
 function isStorages(value: unknown): value is Iterable<number> {
   if (typeof value !== "object" || value === null || !(Symbol.iterator in value)) return false;
   const isList = Array.isArray(value) || ArrayBuffer.isView(value) || value instanceof Set;

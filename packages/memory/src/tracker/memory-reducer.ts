@@ -23,17 +23,17 @@ import { parseMemoryUnit } from "./parse-memory-unit.js";
 import type { TraceSource, TrackerOptions } from "./tracker-options.js";
 
 /**
- * Memory by device and category from a trace's events, and the largest value it reached; subclasses say what a module's states are.
- * Feeding a trace as it grows gives the same as feeding it whole. @internal
+ * Computes memory by device and category, and its peak, from the events of a trace. Subclasses define the states of a
+ * module. Processing a trace as it grows gives the same result as processing it at the end. @internal
  */
 export abstract class MemoryReducer<State extends string> {
   protected readonly records: Map<number, ModuleRecord<State>> = new Map();
-  /** By module: the module outside every other in which it was called last. */
+  /** For each module, the outermost module in which it was called last. */
   private readonly outermost = new Map<number, number>();
   protected trace: Trace | undefined;
   private readonly labels: CategoryLabels;
   private readonly stateLabels: Readonly<Record<State, string>>;
-  /** What is held; whatever of it is asked for, the account answers. */
+  /** Tracks the memory in use. All questions about memory are answered from it. */
   private readonly held: HeldMemory = new HeldMemory({
     turning: () => this.raiseWithin(),
     freeing: (storage) => this.uncountAddend(storage),
@@ -41,12 +41,15 @@ export abstract class MemoryReducer<State extends string> {
     op: (op) => this.raiseModulePeaks(op),
     other: (kind, item, value, event) => this.takeOther(kind, item, value, event),
   });
-  /** The most that was held since the last op and before something was freed: what the op at hand needs inside. */
+  /**
+   * The highest memory in use since the last op and before something was freed, which includes the scratch memory of
+   * the current op.
+   */
   private readonly within = new DeviceRows();
   protected source: TraceSource | undefined;
   private readonly options: TrackerOptions;
 
-  /** What is alive now. */
+  /** The live storages. */
   protected get storages(): LiveStorages {
     return this.held.storages;
   }
@@ -58,8 +61,8 @@ export abstract class MemoryReducer<State extends string> {
   }
 
   /**
-   * From now on every question first takes in what `source` has recorded since the last, so that it is answered for this moment of a run
-   * that goes on. Nothing is lost between two questions: peaks are those of every event.
+   * Follows a recording. From now on, every question first processes what `source` has recorded since the last one, so
+   * that the answer is for the current moment of the run. Peaks include every event between two questions.
    *
    * @example
    * const tracker = new MemTracker().follow(recorder);
@@ -70,7 +73,8 @@ export abstract class MemoryReducer<State extends string> {
   }
 
   /**
-   * Takes in the events of `trace` that were not taken in before, up to `endEvent`. Each trace must extend the one before.
+   * Processes the events of `trace` that have not been processed yet, up to `endEvent`. Each trace must extend the
+   * previous one.
    *
    * @throws RematError `TRACE_EVENT_ORDER` for a trace that contradicts itself, `MEMORY_SECOND_ITERATION`
    */
@@ -80,42 +84,43 @@ export abstract class MemoryReducer<State extends string> {
     return this;
   }
 
-  /** How many events have been taken in. */
+  /** The number of events processed. */
   get eventCount(): number {
     this.catchUp();
     return this.held.position;
   }
 
-  /** What is held now, or was when most was held, by device. Bytes as allocated. */
+  /** Returns the memory by device, now or at the peak. Bytes are as allocated. */
   snapshot(which: "current" | "peak" = "current"): readonly MemorySnapshot[] {
     this.catchUp();
     return this.rowsOf(which).snapshot(this.storages.devices, this.shown);
   }
 
-  /** Largest total on `device`, by default the device that the trace is about. */
+  /** Returns the peak memory of `device` in bytes, by default of the device that the trace is about. */
   peakBytes(device?: string): number {
     const snapshots = this.snapshot("peak");
     const name = device ?? this.trace?.header.device;
     return snapshots.find((snapshot) => snapshot.device === name)?.totalBytes ?? 0;
   }
 
-  /** What is known by module, in the order of their first calls. */
+  /** Returns statistics by module, in the order of their first calls. */
   modules(): readonly ModuleMemory<State>[] {
     this.catchUp();
     const { shown } = this;
     return [...this.records.values()].map((record) => record.memory(this.storages.devices, shown));
   }
 
-  /** Forgets what is known by module; needed between two iterations. */
+  /** Resets the statistics by module, which is needed between two iterations. */
   resetModStats(): void {
     this.catchUp();
     this.records.clear();
   }
 
   /**
-   * The moment of the peak: at which op in which module, and the largest storages alive then, with who made each.
+   * Returns the moment of the peak: the op and module that runs, and the largest live storages with the op that made
+   * each.
    *
-   * @throws RematError `MEMORY_NO_EVENTS` if nothing was held on the device
+   * @throws RematError `MEMORY_NO_EVENTS` if nothing was allocated on the device
    */
   peakMoment(options: MomentOptions = {}): MemoryMoment {
     this.catchUp();
@@ -127,8 +132,9 @@ export abstract class MemoryReducer<State extends string> {
   }
 
   /**
-   * The present or the peak snapshot as text, as upstream prints it.
+   * Formats the current or the peak snapshot as text, like the original tracker.
    *
+   * @param which `current` or `peak`
    * @param units B, KiB, MiB or GiB
    * @throws RematError `UNKNOWN_UNIT`, `MEMORY_SNAPSHOT_KIND`
    */
@@ -137,7 +143,8 @@ export abstract class MemoryReducer<State extends string> {
   }
 
   /**
-   * Every module with at most `depth` names in its path, in natural order, with its snapshots by state and call, as upstream prints it.
+   * Formats the snapshots of every module with at most `depth` names in its path by state and call, in natural order,
+   * like the original tracker.
    *
    * @throws RematError `UNKNOWN_UNIT`
    */
@@ -156,7 +163,7 @@ export abstract class MemoryReducer<State extends string> {
   protected abstract exitModule(trace: Trace, row: number, event: number): void;
   protected abstract fsdpHook(trace: Trace, row: number, hook: number): void;
 
-  /** From now on `storages` count as `category`, also those that are allocated later. */
+  /** Assigns `storages` to `category` from now on, including storages that are allocated later. */
   protected override(storages: Iterable<StorageIndex>, category: number): void {
     this.catchUp();
     this.held.override(storages, category);
@@ -169,11 +176,11 @@ export abstract class MemoryReducer<State extends string> {
     return record;
   }
 
-  /** Called when an outermost module that is known is called again in the forward pass. */
+  /** Called when a known outermost module is called again in the forward pass. */
   protected startIteration(trace: Trace, call: CallIndex): void {
     const outermost = trace.calls.module[call];
     if (this.options.secondIteration === "reset") {
-      // Other models of the same step, as in a GAN, go on.
+      // The statistics of other models in the same step, as in a GAN, are kept.
       for (const module of [...this.records.keys()])
         if (this.outermost.get(module) === outermost) this.records.delete(module);
       return;
@@ -219,7 +226,7 @@ export abstract class MemoryReducer<State extends string> {
     if (this.storages.category[storage] === Category.gradient && was !== Category.gradient) this.countGradient(storage);
   }
 
-  /** A sum that the op before it has just added to is no gradient any more: the new sum is. */
+  /** When a sum of gradients is freed after the op before has added to it, the new sum is the gradient. */
   private uncountAddend(storage: StorageIndex): void {
     const { trace } = this;
     const { nextOp } = this.held;
@@ -242,7 +249,7 @@ export abstract class MemoryReducer<State extends string> {
     }
   }
 
-  /** What the op at hand allocates and frees inside itself counts toward the peaks of its modules. */
+  /** Records memory that the current op allocates and frees itself, which counts toward the peaks of its modules. */
   private raiseWithin(): void {
     const { within, storages } = this;
     const { present, totals } = storages;

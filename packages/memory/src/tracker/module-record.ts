@@ -2,26 +2,26 @@ import type { CategoryName, MemorySnapshot } from "@remat/trace";
 import { totalColumn } from "../held/live-storages.js";
 import { type DeviceRows } from "../index.js";
 
-/** What a tracker knows of one module. Bytes as allocated. */
+/** Memory statistics of one module. Bytes are as allocated. */
 export interface ModuleMemory<State extends string> {
   readonly fqn: string;
   /** Class of the module. */
   readonly kind: string;
-  /** Of its parameters and buffers, those of the modules in it included. */
+  /** Bytes of its parameters and buffers, including those of submodules. */
   readonly parameterBytes: number;
   readonly bufferBytes: number;
-  /** Of the tensors passed to its latest forward call and returned by it. */
+  /** Bytes of the tensors passed to its latest forward call and returned by it. */
   readonly inputBytes: number;
   readonly outputBytes: number;
-  /** Of the gradients of parameters that its backward pass made. */
+  /** Bytes of the gradients of parameters that its backward pass made. */
   readonly gradientBytes: number;
-  /** Largest total while it was active in its latest pass, by device. */
+  /** Highest total while it was active in its latest pass, by device. */
   readonly localPeakBytes: Readonly<Record<string, number>>;
-  /** Memory by device in each state, a snapshot per call; states in the order in which they were reached. */
+  /** Memory by device in each state, with a snapshot per call. States are in the order in which they were reached. */
   readonly snapshots: ReadonlyMap<State, readonly (readonly MemorySnapshot[])[]>;
 }
 
-/** {@link ModuleMemory} as it is being gathered. @internal */
+/** A {@link ModuleMemory} while it is being collected. @internal */
 export class ModuleRecord<State extends string> {
   readonly fqn: string;
   readonly kind: string;
@@ -30,7 +30,7 @@ export class ModuleRecord<State extends string> {
   inputBytes = 0;
   outputBytes = 0;
   gradientBytes = 0;
-  /** By device; a hole where none was seen. */
+  /** By device, with a hole for devices that have not been seen. */
   localPeak: number[] = [];
   readonly snapshots: Map<State, DeviceRows[]> = new Map();
   peakForward: DeviceRows | undefined;
@@ -47,7 +47,7 @@ export class ModuleRecord<State extends string> {
     else known.push(rows);
   }
 
-  /** A pass begins: its peak is what is held now, until more is. */
+  /** Begins a pass. Its peak is the current memory until more is in use. */
   startPass(state: State, backward: boolean, rows: DeviceRows): void {
     const peak = rows.clone();
     this.localPeak = [];
@@ -57,7 +57,10 @@ export class ModuleRecord<State extends string> {
     this.add(state, peak);
   }
 
-  /** Called for each op that runs with the module active: `rows[start]` begins what `device` holds. */
+  /**
+   * Updates the peak. Called for each op that runs while the module is active. The memory of `device` begins at
+   * `rows[start]`.
+   */
   raisePeak(backward: boolean, device: number, rows: Float64Array, start: number): void {
     const peak = backward ? this.peakBackward : this.peakForward;
     if (peak === undefined || rows[start + totalColumn] <= (this.localPeak[device] ?? 0)) return;

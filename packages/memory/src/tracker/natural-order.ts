@@ -1,4 +1,4 @@
-/** Returns `items` sorted as people sort names: `layers.2` before `layers.10`, without regard to case; equal names keep their order. */
+/** Sorts `items` as people sort names: `layers.2` before `layers.10`, ignoring case. Equal names keep their order. */
 export function naturalOrder<T>(items: readonly T[], nameOf: (item: T) => string): readonly T[] {
   return items
     .map((item) => ({
@@ -11,7 +11,9 @@ export function naturalOrder<T>(items: readonly T[], nameOf: (item: T) => string
     .map(({ item }) => item);
 }
 
-/** Text and digits alternate, text first, so parts at one place are always of one kind. */
+/**
+ * Compares two names. Text and digits alternate, text first, so parts at the same position are always of the same kind.
+ */
 function compareParts(a: readonly string[], b: readonly string[]): number {
   for (let i = 0; i < Math.min(a.length, b.length); i++) {
     if (a[i] === b[i]) continue;

@@ -2,7 +2,7 @@ import { RematError } from "@remat/trace";
 import { type MemoryUnit, memoryUnits } from "@remat/trace/text";
 
 /**
- * Returns `text` as a unit.
+ * Parses the name of a unit.
  *
  * @throws RematError `UNKNOWN_UNIT`
  * @example

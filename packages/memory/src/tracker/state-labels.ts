@@ -1,4 +1,7 @@
-/** When memory is looked at around a module call. `…Checkpointed`: its forward pass is recomputed for checkpointing. */
+/**
+ * The moments around a module call at which memory is recorded. `…Checkpointed`: its forward pass is recomputed for
+ * checkpointing.
+ */
 export type ModuleState =
   | "preForward"
   | "postForward"

@@ -3,14 +3,15 @@ import { countLifetimes } from "../index.js";
 import { MemTracker } from "./mem-tracker.js";
 import type { TraceSource, TrackerOptions } from "./tracker-options.js";
 
+/** Options for {@link trackMemory}. */
 export interface TrackMemoryOptions extends TrackerOptions {
-  /** Accept a trace without a backward pass, e.g. of inference. */
+  /** Accepts a trace without a backward pass, such as one of inference. */
   readonly forwardOnly?: boolean;
 }
 
 /**
- * Returns the memory of a finished run: a {@link MemTracker} that has taken in `trace`, after a check that the trace can answer. With several
- * iterations the statistics by module are of the last one.
+ * Returns the memory of a finished run as a {@link MemTracker} that has processed `trace`, after checking that the
+ * trace has the necessary information. With several iterations, the statistics by module are those of the last one.
  *
  * @throws RematError `TRACE_NO_LIFETIMES`, `TRACE_NO_BACKWARD`, `TRACE_EVENT_ORDER`
  * @example
@@ -23,10 +24,11 @@ export function trackMemory(trace: Trace, options: TrackMemoryOptions = {}): Mem
 }
 
 /**
- * Returns the memory of a run while it goes on: a {@link MemTracker} that answers every question for the moment at which it is asked, and at the end
- * as {@link trackMemory} does from the finished trace. With several iterations the statistics by module are of the one that runs.
+ * Returns the memory of a run while it goes on: a {@link MemTracker} that answers every question for the current
+ * moment. At the end the answers are those of {@link trackMemory} for the finished trace. With several iterations, the
+ * statistics by module are those of the current one.
  *
- * @param source a `TraceRecorder` of `@remat/tracer`, or any other that gives the trace so far
+ * @param source a `TraceRecorder` of `@remat/tracer`, or another source that returns the trace so far
  * @throws RematError `TRACE_EVENT_ORDER`, when a question is asked
  * @example
  * const recorder = new TraceRecorder();
@@ -42,14 +44,14 @@ export function trackLive(source: TraceSource, options: TrackerOptions = {}): Me
 }
 
 /**
- * Refuses a trace that cannot say what memory is held: one in which nothing is freed, or, unless it breaks off or is allowed to, one without
- * a backward pass.
+ * Checks that a trace can show the memory in use. It fails if nothing is freed in the trace, or if there is no backward
+ * pass, unless the trace breaks off or `forwardOnly` is set.
  *
  * @throws RematError `TRACE_NO_LIFETIMES`, `TRACE_NO_BACKWARD`
  */
 export function requireMemoryTrace(trace: Trace, options: { readonly forwardOnly?: boolean } = {}): void {
   const { allocations, frees } = countLifetimes(trace);
-  // One whose run had no memory left is as far as that went.
+  // A run that ran out of memory has only the events up to that point.
   if (trace.truncated !== undefined || trace.header.failure !== undefined) return;
   if (frees === 0)
     throw new RematError(

@@ -1,20 +1,21 @@
 import type { Trace } from "@remat/trace";
 
-/** Where a run is being recorded: gives the trace so far, as `TraceRecorder` of `@remat/tracer` does. */
+/** A recording in progress that returns the trace so far, such as a `TraceRecorder` of `@remat/tracer`. */
 export interface TraceSource {
   trace(): Trace;
   /**
-   * Records what a layer, an optimizer or a tensor made outside of the run keeps, under its category.
+   * Records the memory of a layer, an optimizer or a tensor that was created outside of the run, under its category.
    *
    * @throws RematError `ARGUMENT` for anything else
    */
   trackExternal?(external: object): void;
 }
 
+/** Options for trackers. */
 export interface TrackerOptions {
   /**
-   * What to do when the outermost module is called a second time and module statistics were not reset: `refuse`, as upstream does, or
-   * `reset` them, so that what is shown is of the last iteration.
+   * What to do if the outermost module is called a second time and the statistics by module were not reset: `refuse`,
+   * like the original tracker, or `reset` them, so that the last iteration is shown.
    */
   readonly secondIteration?: "refuse" | "reset";
 }
