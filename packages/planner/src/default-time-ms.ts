@@ -1,2 +1,2 @@
-/** Milliseconds that a search takes where neither a time nor a number of changes is given. @internal */
+/** Time of a search in milliseconds if neither a time nor a number of changes is given. @internal */
 export const defaultTimeMs = 5000;

@@ -3,8 +3,8 @@ import { RematError, setErrorKind } from "@remat/trace";
 import { formatBytes, formatTypedBytes } from "@remat/trace/text";
 
 /**
- * A budget that nothing keeps to; `code` is `BUDGET_INFEASIBLE` where that is proven, `BUDGET_NOT_FOUND` where a search came to its end without a
- * plan, and more time may find one. The message names what binds.
+ * Error for a budget that cannot be met. `code` is `BUDGET_INFEASIBLE` if that is proven, and `BUDGET_NOT_FOUND` if a
+ * search ended without a plan and more time may find one. The message names the bottleneck.
  *
  * @example
  * try { await planModule(stats, { budgetBytes }); } catch (error) {
@@ -12,7 +12,7 @@ import { formatBytes, formatTypedBytes } from "@remat/trace/text";
  * }
  */
 export class InfeasibleBudgetError extends RematError {
-  /** The smallest budget that is known to be kept to. */
+  /** The smallest budget that is known to be feasible. */
   readonly smallestBudgetBytes: number;
 
   static {
@@ -25,19 +25,19 @@ export class InfeasibleBudgetError extends RematError {
   }
 }
 
-/** Why nothing keeps to a budget, and whose. */
+/** Why a budget cannot be met, and for which model. */
 export interface NothingWithin extends Pick<UnmetBudget, "isProven" | "smallestFoundBytes" | "lowerBoundBytes"> {
-  /** Of the model, or graph. */
+  /** Name of the model or graph. */
   readonly name: string;
   readonly budgetBytes: number;
-  /** What needs `lowerBoundBytes`. */
+  /** The op or node that needs `lowerBoundBytes`. */
   readonly occurrence: string;
 }
 
-/** Returns the error that says that nothing keeps to a budget: the one wording of it, for commands and library users. */
+/** Returns the error for a budget that cannot be met. Commands and library users get the same message. */
 export function nothingWithin(given: NothingWithin): InfeasibleBudgetError {
   const { name, budgetBytes, isProven, smallestFoundBytes, lowerBoundBytes, occurrence } = given;
-  // A search for exactly that goes another way than the one that came upon it.
+  // A search for exactly that budget takes a different path than the search that found it.
   const again = smallestFoundBytes > lowerBoundBytes ? "; so tight a one may take more time to find again" : "";
   return new InfeasibleBudgetError(
     smallestFoundBytes,

@@ -10,83 +10,98 @@ import { ScheduleSearch } from "./schedule/schedule-search.js";
 import { simulateSchedule } from "./schedule/simulate-schedule.js";
 import { withoutIdleReloads } from "./schedule/without-idle-reloads.js";
 
+/** Options for {@link rematerialize}. */
 export interface RematerializeOptions {
-  /** All that may be held at any moment, `graph.baseBytes` included. */
+  /** The memory limit at any moment, including `graph.baseBytes`. */
   readonly budgetBytes: number;
-  /** `fixed` (the default): nodes run for the first time in the given order, as user code and tape have it. `free`: in any order that works. */
+  /**
+   * `fixed` (the default): nodes first run in the given order, which is that of the user's code and the tape. `free`:
+   * in any valid order.
+   */
   readonly order?: "fixed" | "free" | undefined;
-  /** How long to look, in milliseconds; 5000 if neither this nor `iterations` is given. */
+  /** Time limit in milliseconds; 5000 if neither this nor `iterations` is given. */
   readonly timeMs?: number | undefined;
-  /** How many changes to try: the same graph, seed and count give the same schedule. */
+  /** Number of changes to try. The same graph, seed and number give the same schedule. */
   readonly iterations?: number | undefined;
   readonly seed?: number | undefined;
-  /** Milliseconds of that time (of `timeMs`: beside `iterations`) for proving how good a schedule can be at best; 0 for none. */
+  /** Milliseconds of `timeMs` for proving a lower bound on the cost, or in addition to `iterations`; 0 for none. */
   readonly boundTimeMs?: number | undefined;
-  /** Whether values are offloaded, where the graph says what that costs; true if left out. */
+  /** Whether values may be offloaded if the graph has costs for that; true by default. */
   readonly canOffload?: boolean | undefined;
-  /** Sequences to begin with besides the given order, e.g. schedules for other budgets. */
+  /** Sequences to start from in addition to the given order, such as schedules for other budgets. */
   readonly starts?: readonly ArrayLike<number>[];
-  /** Called some ten times a second. */
+  /** Called about ten times per second. */
   readonly onProgress?: ((progress: RematerializeProgress) => void) | undefined;
-  /** Stops early; what was found so far is the answer. */
+  /** Stops the search early. The result is the best schedule found so far. */
   readonly signal?: AbortSignal | undefined;
 }
 
+/** The progress of {@link rematerialize}. */
 export interface RematerializeProgress {
   readonly elapsedMs: number;
   readonly iterations: number;
-  /** Of the best schedule within the budget so far: undefined where there is none. */
+  /** Cost of the best schedule within the budget so far; undefined if there is none. */
   readonly cost: number | undefined;
-  /** The smallest peak met so far, while none is within the budget. */
+  /** The smallest peak so far, as long as none is within the budget. */
   readonly smallestPeakBytes: number;
   readonly lowerBound: number;
 }
 
+/** The result of {@link rematerialize}: a schedule and its properties. */
 export interface Rematerialization {
-  /** Whether `sequence` is within the budget. If not, it is the one with the smallest peak found. */
+  /** Whether `sequence` is within the budget. If not, it is the schedule with the smallest peak found. */
   readonly isFeasible: boolean;
-  /** Node indices in the order in which they run; a node may be there several times. `~node` reloads what was offloaded of it, and runs nothing. */
+  /**
+   * Node indices in the order in which they run. A node may occur several times. `~node` reloads the offloaded value of
+   * a node and runs nothing.
+   */
   readonly sequence: Int32Array;
   readonly peakBytes: number;
   readonly cost: number;
-  /** Cost beyond running every node once, as a fraction of that. */
+  /** Added cost as a fraction of running every node once. */
   readonly overhead: number;
-  /** No schedule within the budget costs less. */
+  /** A lower bound on the cost of any schedule within the budget. */
   readonly lowerBound: number;
-  /** How much cheaper a schedule could be at most, as a fraction of `cost`; 0: proven optimal. */
+  /** The optimality gap: how much cheaper a schedule could be at most, as a fraction of `cost`; 0 if proven optimal. */
   readonly gap: number;
   readonly budgetBytes: number;
   readonly order: "fixed" | "free";
   readonly seed: number;
   readonly iterations: number;
   readonly seconds: number;
-  /** Of running every node once in the given order. */
+  /** Peak and cost of running every node once in the given order. */
   readonly plain: { readonly peakBytes: number; readonly cost: number };
-  /** No schedule has a smaller peak than these bytes; `node` is what needs them. */
+  /** A lower bound on the peak of any schedule, and the node that needs that much. */
   readonly workingSet: { readonly bytes: number; readonly node: number };
-  /** Proven that nothing is within the budget. */
+  /** Whether it is proven that no schedule is within the budget. */
   readonly isProvenInfeasible: boolean;
 }
 
 const sliceMs = 25;
-/** Of a search with a number of changes: after how many it is asked whether it is over, so that it ends after the same one on every machine. */
+/**
+ * For a search with a number of changes: the number of changes between checks whether it is over, so that it ends after
+ * the same change on every machine.
+ */
 const askedEvery = 50;
-/** After which share of its changes such a search is bounded. */
+/** The share of its changes after which such a search computes a bound. */
 const boundedAfter = 0.1;
-/** Changes tried in the first slice; on a graph of a hundred thousand nodes that is the slice. */
+/** Number of changes in the first slice. On a graph of a hundred thousand nodes they fill the slice. */
 const firstSlice = 50;
 const solverTolerance = 1e-6;
 
 /**
- * Finds in which order, and how often, to run the nodes of a graph, so that memory stays within a budget and the cost is least: what does
- * not fit is freed and recomputed, or, in a graph that says what transfers cost, offloaded and reloaded. The budget is never exceeded; if nothing within it is found, `isFeasible` is false and the answer
- * is the schedule with the smallest peak.
+ * Finds in which order, and how often, to run the nodes of a graph, so that memory stays within a budget and the cost
+ * is lowest. Values that do not fit are freed and recomputed or, in a graph with costs for transfers, offloaded and
+ * reloaded. The budget is never exceeded. If nothing within it is found, `isFeasible` is false and the result is the
+ * schedule with the smallest peak.
  *
- * A graph of up to 16 nodes is solved exactly, unless that takes too many states. All others are searched by simulated annealing over sequences, with memory kept up to date at
- * every position; a mixed-integer program bounds from below what any schedule with the given order of first computations must cost. The search works in slices of about 25 ms, so that a browser
- * stays responsive.
+ * A graph of up to 16 nodes is solved exactly, unless that takes too many states. All others are searched by simulated
+ * annealing over sequences, with memory kept up to date at every position. A mixed-integer program gives a lower bound
+ * on the cost of any schedule with the given order of first runs. The search works in slices of about 25 ms, so that a
+ * browser stays responsive.
  *
- * @throws RematError `BUDGET` for a budget that is no number above 0, or iterations or time that are no numbers from 0 up.
+ * @throws RematError `BUDGET` for a budget that is not a positive number, or iterations or a time that are negative or
+ * not numbers
  * @example
  * const graph = readGraphFile(JSON.parse(text));
  * const { sequence, overhead, gap } = await rematerialize(graph, { budgetBytes: 0.8 * 46_319, timeMs: 2000 });
@@ -101,7 +116,7 @@ export async function rematerialize(given: PlanningGraph, options: Rematerialize
     iterations === undefined ? (options.timeMs ?? defaultTimeMs) : (options.timeMs ?? Number.POSITIVE_INFINITY);
   const plainSequence = Int32Array.from({ length: graph.nodeCount }, (_, v) => v);
   const plain = simulateSchedule(graph, plainSequence)!;
-  // The end goes over the schedule found as often again, and it is longer.
+  // At the end the found schedule, which is longer, is simulated as many times again.
   const endMs = 3 * (performance.now() - began);
   const least = workingSet(graph, isFree);
 
@@ -121,7 +136,7 @@ export async function rematerialize(given: PlanningGraph, options: Rematerialize
     } else if (exact !== undefined) isProvenInfeasible = true;
   }
   const elapsed = () => performance.now() - began;
-  // A bound that is as high as the best cost, but for the solver's tolerance, ends the search.
+  // The search ends if the bound equals the best cost, up to the solver's tolerance.
   const isProven = () => search.bestCost <= lowerBound * (1 + solverTolerance);
   const isSmallest = () => search.best === undefined && search.closestPeakBytes <= least.bytes;
   const isOver = () =>
@@ -134,7 +149,7 @@ export async function rematerialize(given: PlanningGraph, options: Rematerialize
   const boundTimeMs = options.boundTimeMs ?? (iterations === undefined ? 0.35 * timeMs : 2000);
   let needsBound = !isFree && boundTimeMs > 0 && plain.peakBytes > budgetBytes && !isProvenInfeasible;
   const boundedAt = Math.min(iterations ?? 0, askedEvery * Math.ceil((boundedAfter * (iterations ?? 0)) / askedEvery));
-  /** Goes on to a number of changes; stops where the search is over, or a bound is due. */
+  /** Continues up to a number of changes. Stops if the search is over or a bound is due. */
   const runCounted = (to: number): void => {
     while (search.iterations < to && !isProven() && !isSmallest()) {
       const before = search.iterations;
@@ -152,7 +167,7 @@ export async function rematerialize(given: PlanningGraph, options: Rematerialize
     const tookMs = performance.now() - sliceBegan;
     if (tookMs < sliceMs / 2) slice *= 2;
     else if (tookMs > sliceMs * 2 && slice > 1) slice >>= 1;
-    // First a schedule, then how good it is: most need no more.
+    // A schedule comes first, then its bound. Most searches need no more.
     if (
       needsBound &&
       (iterations === undefined

@@ -2,33 +2,35 @@ import { RematError } from "@remat/trace";
 import type { Highs } from "highs";
 import { forgetHighs, loadHighs } from "./load-highs.js";
 
-/** Minimise `cost · x` over `0 <= x <= upper` with `atLeast <= values · x[columns] <= atMost` in every row. @internal */
+/**
+ * Minimize `cost · x` over `0 <= x <= upper` with `atLeast <= values · x[columns] <= atMost` in every row. @internal
+ */
 export interface MixedIntegerProblem {
   readonly cost: ArrayLike<number>;
   readonly upper: ArrayLike<number>;
-  /** By column: 1 where it must be whole. */
+  /** For each column, 1 if it must be a whole number. */
   readonly isWhole: ArrayLike<number>;
   readonly rows: readonly MixedIntegerRow[];
 }
 
-/** @internal */
+/** A constraint. @internal */
 export interface MixedIntegerRow {
   readonly columns: readonly number[];
   readonly values: readonly number[];
-  /** Left out: no limit. */
+  /** By default there is no limit. */
   readonly atLeast?: number;
   readonly atMost?: number;
 }
 
-/** @internal */
+/** The solution of a {@link MixedIntegerProblem}. @internal */
 export interface MixedIntegerSolution {
-  /** The best solution found, by column, what it costs, and below what none can; undefined where none was found. */
+  /** The best solution found, by column, with its cost and a lower bound on any cost; undefined if none was found. */
   readonly values: Float64Array | undefined;
   readonly cost: number;
   readonly lowerBound: number;
-  /** Proven that there is none. */
+  /** Whether it is proven that there is no solution. */
   readonly isInfeasible: boolean;
-  /** Whether the solver came to its end: of a problem without whole columns, `cost` is a bound only then. */
+  /** Whether the solver finished. For a problem without whole columns, `cost` is a bound only then. */
   readonly isOptimal: boolean;
 }
 
@@ -36,7 +38,7 @@ const optimal = 7;
 const infeasible = 8;
 const feasiblePoint = 2;
 
-/** The code of the error where the solver itself has failed, as for lack of memory. @internal */
+/** The error code if the solver itself fails, for example for lack of memory. @internal */
 export const solverFailed = "SOLVER_FAILED";
 
 interface SolverOptions {
@@ -45,7 +47,7 @@ interface SolverOptions {
 }
 
 /**
- * Solves with HiGHS.
+ * Solves a problem with HiGHS.
  *
  * @throws RematError `SOLVER_FAILED`
  * @internal
@@ -67,7 +69,7 @@ export async function solveMixedInteger(
   }
 }
 
-/** Of a page's bundle it is no part. */
+/** Loads the solver, which bundles for browsers do not contain. */
 async function loaded(): Promise<Highs> {
   try {
     return await loadHighs();
@@ -133,6 +135,6 @@ function disposeOf(model: { dispose(): void }): void {
   try {
     model.dispose();
   } catch {
-    // After a failure, which is what counts.
+    // After a failure, the first error is the one that matters.
   }
 }

@@ -8,7 +8,7 @@ import { planOf, type SegmentPlan, searchesPerSegment, segmentPlans, undominated
 
 interface PlannedSegment {
   readonly graph: SegmentGraph;
-  /** Whether plans are sought for it, or those of `alike` tried. */
+  /** Whether plans are searched for this segment. Otherwise the plans of `alike` are tried on it. */
   readonly isSought: boolean;
   readonly alike: readonly PlannedSegment[];
   plans: readonly SegmentPlan[];
@@ -17,28 +17,28 @@ interface PlannedSegment {
 interface Grain {
   readonly segments: readonly SegmentGraph[];
   readonly choices: readonly SegmentChoice[];
-  /** The most bytes held in the plain order between the last segment's passes. */
+  /** The most bytes in use in the plain order between the last segment's passes. */
   readonly restBytes: number;
 }
 
-/** Parts of a step, and how many of them were planned: the others repeat these. @internal */
+/** The number of parts of a step, and how many of them were planned. The others repeat these. @internal */
 export interface BlockStructure {
   readonly segments: number;
   readonly planned: number;
 }
 
-/** Of segments that differ in sizes only, so many are planned; what was found for them is tried on the others. */
+/** Number of segments planned among those that differ only in sizes. Their plans are tried on the others. */
 const mostAlike = 3;
-/** Changes tried for each node of a segment in each search: more find little more, fewer nothing to go by. */
+/** Number of changes to try per node of a segment in each search. More find little more, and fewer are not enough. */
 const iterationsPerNode = { most: 60, least: 6 };
-/** How long the page may stand still. */
+/** How long a page may be unresponsive. */
 const sliceMs = 25;
 
 /**
- * Schedules of a whole step, put together from plans of its segments: a segment is planned once for all that repeat it, in ways that hold
- * more or less between its forward and its backward pass; for a budget, the ways of least cost in all are chosen. They come at once
- * for any budget, and are where a search begins.
- * @internal
+ * Builds schedules of a whole step from plans of its segments. A segment is planned once for all that repeat it, with
+ * several plans that differ in the memory kept between its forward and its backward pass. For a budget, the combination
+ * with the lowest total cost is chosen. These schedules are available immediately for any budget, and a search starts
+ * from them. @internal
  */
 export class BlockPlans {
   readonly graph: PlanningGraph;
@@ -60,8 +60,11 @@ export class BlockPlans {
   }
 
   /**
-   * Plans the segments of ever coarser grains, trying about `iterations` changes in all, as many for each grain as for those after it.
-   * What that is too few for, or what is not done at the `deadline` (of `performance.now()`), is left out.
+   * Plans the segments at ever coarser grains.
+   *
+   * @param iterations about how many changes to try in total; each grain gets as many as all coarser ones together, and
+   * segments for which this is too few are left out
+   * @param deadline the time (of `performance.now()`) when planning stops
    */
   async prepare(iterations: number, signal?: AbortSignal, deadline: number = Number.POSITIVE_INFINITY): Promise<void> {
     let left = iterations;
@@ -113,7 +116,7 @@ export class BlockPlans {
     return perNode * nodes * searchesPerSegment;
   }
 
-  /** For each grain that is planned a schedule of about `budgetBytes`. */
+  /** Returns a schedule of about `budgetBytes` for each planned grain. */
   startsFor(budgetBytes: number): Int32Array[] {
     return this.grains.map(({ segments, choices, restBytes }) => {
       const choice = choosePlans(choices, restBytes, budgetBytes);
@@ -121,7 +124,7 @@ export class BlockPlans {
     });
   }
 
-  /** What is held besides a segment's own while its passes run, all in the plain order. */
+  /** Returns the memory used apart from a segment's own while its passes run, with everything in the plain order. */
   private beside({ graph, rest, nodeOf }: SegmentGraph): Pick<SegmentChoice, "besideForward" | "besideBackward"> {
     const { heldBytes: own } = holdSequence(
       graph,
@@ -137,7 +140,7 @@ export class BlockPlans {
   }
 
   private compose(choice: readonly { readonly segment: SegmentGraph; readonly plan: SegmentPlan }[]): Int32Array {
-    /** By node, what is recomputed right before it. */
+    /** For each node, the nodes that are recomputed right before it. */
     const again = new Map<number, number[]>();
     let length = this.graph.nodeCount;
     for (const { segment, plan } of choice) {
@@ -147,7 +150,7 @@ export class BlockPlans {
       for (const v of plan.sequence) {
         if (isRun[v] === 1) pending.push(nodeOf[v]);
         else if (pending.length > 0) {
-          // What is recomputed before all else goes on stands right after the segment's forward pass.
+          // Recomputation before the rest of the step comes right after the segment's forward pass.
           const before = v === rest ? nodeOf[rest - 1] + 1 : nodeOf[v];
           again.set(before, pending);
           length += pending.length;

@@ -1,26 +1,30 @@
 import type { SegmentPlan } from "./segment-plans.js";
 
-/** A segment among the others: what it can do, and what is held besides while it does. @internal */
+/** A segment within the step: its plans, and the memory used by the rest of the step while it runs. @internal */
 export interface SegmentChoice {
   readonly plans: readonly SegmentPlan[];
-  /** Bytes held by all else during its forward and its backward pass, where every other segment follows its first plan. */
+  /**
+   * Bytes used by everything else during its forward and its backward pass if every other segment follows its first
+   * plan.
+   */
   readonly besideForward: number;
   readonly besideBackward: number;
 }
 
-/** Partial choices that are kept: more bytes saved for more cost. */
+/** Number of partial choices that are kept, from those that save more bytes to those that cost less. */
 const mostStates = 500;
 
 /**
- * For each segment one of its plans, of least cost in all such that nothing is over the budget: what segments before it save between their
- * passes is free during a segment's own. `restBytes` is what is held between the last segment's passes with all first plans. Where
- * nothing is within the budget, the choice that comes near it.
+ * Chooses one plan for each segment, with the lowest total cost, so that memory stays within the budget. The memory
+ * that earlier segments save between their passes is available during the passes of a segment. If nothing is within the
+ * budget, the choice comes close to it. Uses dynamic programming over the segments, which is exact except for the limit
+ * on partial choices.
  *
- * By dynamic programming over the segments, exact but for the number of partial choices that are kept.
+ * @param restBytes the memory used between the last segment's passes with all first plans
  * @internal
  */
 export function choosePlans(segments: readonly SegmentChoice[], restBytes: number, budgetBytes: number): number[] {
-  /** Of every segment, the partial choices up to it: where each comes from, and its last plan. */
+  /** For each segment, the partial choices up to it: the previous partial choice of each, and its last plan. */
   const history: { readonly from: Int32Array; readonly plan: Int32Array }[] = [];
   let saved: Float64Array = new Float64Array(1);
   let costs: Float64Array = new Float64Array(1);
@@ -52,7 +56,7 @@ export function choosePlans(segments: readonly SegmentChoice[], restBytes: numbe
     saved = Float64Array.from(states, (i) => nextSaved[i]);
     costs = Float64Array.from(states, (i) => nextCost[i]);
   }
-  // By falling bytes saved, and falling cost.
+  // States are sorted by decreasing bytes saved and decreasing cost.
   let state = saved.length - 1;
   while (state > 0 && restBytes - saved[state] > budgetBytes) state--;
   const choice: number[] = [];
@@ -63,7 +67,10 @@ export function choosePlans(segments: readonly SegmentChoice[], restBytes: numbe
   return choice.reverse();
 }
 
-/** Those that no other beats in both bytes and cost, by falling bytes; of many, the cheapest of each of as many ranges of bytes. */
+/**
+ * Returns the states that no other state beats in both bytes and cost, by decreasing bytes. If there are too many, the
+ * range of bytes is divided and the cheapest state of each part is kept.
+ */
 function kept(states: Int32Array, saved: Float64Array, costs: Float64Array): Int32Array {
   states.sort((a, b) => saved[b] - saved[a] || costs[a] - costs[b]);
   let cheapest = Number.POSITIVE_INFINITY;
@@ -76,6 +83,6 @@ function kept(states: Int32Array, saved: Float64Array, costs: Float64Array): Int
   const most = saved[best[0]];
   const range = (most - saved[best[best.length - 1]]) / mostStates;
   const rangeOf = (i: number) => Math.floor((most - saved[i]) / range);
-  // The last of each range is its cheapest; the first of all saves the most.
+  // The last state of each range is its cheapest. The first of all saves the most.
   return best.filter((i, k) => k === 0 || k === best.length - 1 || rangeOf(i) !== rangeOf(best[k + 1]));
 }

@@ -1,6 +1,9 @@
 import type { PlanningGraph } from "../graph/planning-graph.js";
 
-/** A stretch of the forward pass, and the stretch of the backward pass that reads what is made in it. Ends are exclusive. @internal */
+/**
+ * A section of the forward pass, and the section of the backward pass that reads its results. Ends are exclusive.
+ * @internal
+ */
 export interface Segment {
   readonly from: number;
   readonly to: number;
@@ -8,15 +11,15 @@ export interface Segment {
   readonly backwardTo: number;
 }
 
-/** Fewer nodes than this are no segment of their own. */
+/** Smallest number of nodes in a segment. */
 const fewestNodes = 6;
-/** Of the forward pass: what lives longer is there everywhere, and no reason against a cut. */
+/** Fraction of the forward pass. Values that live longer exist everywhere and do not prevent a cut. */
 const longLife = 1 / 8;
 
 /**
- * Cuts a training step where little more than one value goes on from one part of the forward pass to the next: between residual blocks,
- * layers, stages. The backward pass goes through the same parts from the last to the first. Empty for a graph that has no such shape.
- * @internal
+ * Cuts a training step at places where little more than one value passes from one part of the forward pass to the next:
+ * between residual blocks, layers, stages. The backward pass goes through the same parts in reverse. Empty for a graph
+ * without such a structure. @internal
  */
 export function forwardSegments(graph: PlanningGraph): Segment[] {
   const { nodeCount, recomputable, outputs } = graph;
@@ -32,7 +35,7 @@ export function forwardSegments(graph: PlanningGraph): Segment[] {
   let from = first;
   let backwardTo = backward.end;
   for (const [i, to] of cuts.entries()) {
-    // Without a part of the backward pass of its own it goes with the next.
+    // A segment without a section of the backward pass is merged with the next one.
     if (backward.from[i] >= backwardTo) continue;
     segments.push({ from, to, backwardFrom: backward.from[i], backwardTo });
     from = to;
@@ -41,7 +44,7 @@ export function forwardSegments(graph: PlanningGraph): Segment[] {
   return segments.length < 2 ? [] : segments;
 }
 
-/** Each segment and the ones that follow it as one, `size` at a time, counted from the last. @internal */
+/** Joins `size` consecutive segments at a time, counted from the last. @internal */
 export function joinSegments(segments: readonly Segment[], size: number): Segment[] {
   const joined: Segment[] = [];
   for (let end = segments.length; end > 0; end -= size) {
@@ -52,10 +55,10 @@ export function joinSegments(segments: readonly Segment[], size: number): Segmen
   return joined.reverse();
 }
 
-/** The ends of the segments of the nodes `first` to `end`, in order; `end` is the last of them. */
+/** Returns the ends of the segments of the nodes `first` to `end`, in order. The last one is `end`. */
 function narrowCuts(graph: PlanningGraph, first: number, end: number): number[] {
   const { outputs, consumers, bytes } = graph;
-  /** By place, how many values go on over a cut before it. */
+  /** For each place, the change in the number of values that cross a cut before it. */
   const crossing = new Int32Array(end + 2);
   for (let v = first; v < end; v++)
     for (let i = outputs.start[v]; i < outputs.start[v + 1]; i++) {
@@ -78,7 +81,9 @@ function narrowCuts(graph: PlanningGraph, first: number, end: number): number[] 
   return [...cuts, end];
 }
 
-/** Where the backward pass begins with each segment: with the first node that reads what stays within it. */
+/**
+ * Finds where the backward pass begins with each segment: at the first node that reads a value internal to the segment.
+ */
 function backwardCuts(graph: PlanningGraph, cuts: readonly number[], end: number): { from: number[]; end: number } {
   const { nodeCount, producer, inputs, recomputable } = graph;
   const segmentOf = new Int32Array(end);
@@ -102,7 +107,7 @@ function backwardCuts(graph: PlanningGraph, cuts: readonly number[], end: number
       last = v + 1;
       if (leaves[w] === 0) from[segmentOf[u]] = Math.min(from[segmentOf[u]], v);
     }
-  // A later segment begins no later than an earlier one.
+  // In the backward pass, a later segment begins no later than an earlier one.
   for (let s = 1; s < from.length; s++) from[s] = Math.min(from[s], from[s - 1]);
   return { from: from.map((at) => Math.min(at, last)), end: last };
 }

@@ -3,54 +3,57 @@ import type { PlanningGraph } from "../graph/planning-graph.js";
 import { maxCopies } from "../schedule/instances.js";
 import { Random } from "../schedule/random.js";
 
-/** Values that are looked at before one is freed. */
+/** Number of values examined before one is freed. */
 const samples = 32;
-/** Where none of those can go, so many more; and for each node of a graph, so many in all. */
+/** If none of those can be freed, examine up to this many more each time, and this many per node in total. */
 const moreSamples = { each: 1000, perNode: 20 };
-/** Nodes that may run again for one value. */
+/** Largest number of nodes that may run again for one value. */
 const mostAgain = 8;
 
 /**
- * Makes a schedule by going once through the plain order: where it holds more than the budget, values are freed that cost little to recompute, or to offload and reload, for the
- * bytes and the time that they are gone, until right before they are read next. What they are recomputed from stays until then, so that nothing is
- * recomputed twice for one reader, whatever the shape of the graph. Where that is not enough, the budget is exceeded, by as little as there is need.
+ * Makes a schedule in one pass over the plain order. Where it exceeds the budget, values are freed until right before
+ * they are read next. It chooses values that cost little to recompute, or to offload and reload, per byte and per step
+ * of absence. The inputs of their recomputation stay until then, so that nothing is recomputed twice for one reader,
+ * whatever the shape of the graph. If that is not enough, the budget is exceeded by as little as necessary.
  *
- * Values are looked at as they come by chance, which takes as long for a value on a graph of a hundred thousand nodes as on one of a hundred.
- * @internal
+ * Values are sampled at random, so that the time per value does not grow with the size of the graph. @internal
  */
 export function freeUntilNextUse(graph: PlanningGraph, budgetBytes: number, seed = 0): Int32Array {
   return new Pass(graph, budgetBytes, new Random(seed)).run();
 }
 
-/** One pass over the plain order; `now` is the node that it has come to. */
+/** One pass over the plain order. `now` is the current node. */
 class Pass {
   private readonly graph: PlanningGraph;
   private readonly random: Random;
   private now = 0;
-  /** What may be held: more than the budget once that could not be kept. */
+  /** The current limit: the budget, or more once the budget could not be met. */
   private limitBytes: number;
   private heldBytes: number;
   private readonly sequence: number[] = [];
   private readonly lastUse: Int32Array;
-  /** By value, its next reader in the plain order, as an index into the consumers. */
+  /** For each value, its next reader in the plain order, as an index into the consumers. */
   private readonly nextUse: Int32Array;
-  /** By value, until when something that is gone is to be recomputed from it. */
+  /** For each value, the time until which it is needed to recompute freed values. */
   private readonly neededUntil: Int32Array;
-  /** The values that are held, in any order, and the place of each there: -1 for one that is not. */
+  /** The live values in any order, and the position of each value in that list; -1 for values that are not live. */
   private readonly held: Int32Array;
   private readonly placeOf: Int32Array;
   private heldCount = 0;
-  /** By node, the first of the values that are recomputed before it; by value, the next of those, and the node. */
+  /**
+   * For each node, the first of the values recomputed before it. For each value, the next value in that list, and the
+   * node.
+   */
   private readonly firstAgain: Int32Array;
   private readonly nextAgain: Int32Array;
   private readonly againAt: Int32Array;
-  /** Of the value that was looked at last: the nodes that have to run for it again, and what they read that is there. */
+  /** For the value examined last: the nodes that have to run again, and their inputs that are live. */
   private readonly again: number[] = [];
   private readonly sources: number[] = [];
   private readonly lookedAt: Int32Array;
-  /** By node, how often it will have run at most, once all that is gone is there again. */
+  /** For each node, an upper bound on how many times it will have run once all freed values are back. */
   private readonly runs: Int32Array;
-  /** By value: 1 for one that is offloaded, so that it is reloaded whenever it is missing. */
+  /** For each value, 1 if it was offloaded, so that it is reloaded whenever it is missing. */
   private readonly isOnHost: Uint8Array;
   private looks = 0;
   private samplesLeft: number;
@@ -98,7 +101,7 @@ class Pass {
     this.sequence.push(v);
   }
 
-  /** Runs again what is missing for a value that is read now. */
+  /** Recomputes a value that is read now, with everything that it needs. */
   private recompute(value: number): void {
     const { producer, inputs } = this.graph;
     const pending = [value];
@@ -137,7 +140,7 @@ class Pass {
     }
   }
 
-  /** Of so many held values, the one that goes at the least price; undefined where none can go. */
+  /** Samples live values and returns the one with the lowest price, or undefined if none can be freed. */
   private cheapestOf(count: number): number | undefined {
     let best: number | undefined;
     let bestPrice = Number.POSITIVE_INFINITY;
@@ -161,7 +164,10 @@ class Pass {
     return undefined;
   }
 
-  /** Of reloading a held value, and of offloading it before that if it never was; infinite where it cannot be. */
+  /**
+   * Returns the cost of reloading a live value, plus offloading it if that has not happened before; infinite if this is
+   * impossible.
+   */
   private transferCost(w: number): number {
     const { transfers, producer } = this.graph;
     const v = producer[w];
@@ -169,7 +175,10 @@ class Pass {
     return transfers.reload[v] + (this.isOnHost[w] === 1 ? 0 : transfers.offload[v]);
   }
 
-  /** Cost of recomputing or reloading a held value for each byte and step that it is gone; infinite where it cannot go. */
+  /**
+   * Returns the cost of recomputing or reloading a live value per byte and per step of absence; infinite if it cannot
+   * be freed.
+   */
   private priceOf(w: number): number {
     const to = this.readerOf(w);
     const bytes = this.graph.bytes[w];
@@ -177,7 +186,9 @@ class Pass {
     return Math.min(this.lookAt(w, to), this.transferCost(w)) / (bytes * (to - this.now));
   }
 
-  /** The next node from `now` on that reads a value, the number of nodes for a result; -1 where there is none. */
+  /**
+   * Returns the next node from `now` on that reads a value, or the number of nodes for a result; -1 if there is none.
+   */
   private readerOf(w: number): number {
     const { consumers, result, nodeCount } = this.graph;
     const end = consumers.start[w + 1];
@@ -185,7 +196,10 @@ class Pass {
     return this.nextUse[w] < end ? consumers.values[this.nextUse[w]] : result[w] === 1 ? nodeCount : -1;
   }
 
-  /** Finds what has to run for a value again at a time, and from what; its cost, infinite where it is too much or cannot be done. */
+  /**
+   * Finds the nodes and inputs needed to recompute a value at a time. Returns the cost; infinite if it takes too many
+   * nodes or is impossible.
+   */
   private lookAt(w: number, time: number): number {
     const { producer, inputs, cost, recomputable } = this.graph;
     const { again, sources, lookedAt } = this;
@@ -220,7 +234,7 @@ class Pass {
       for (const x of this.sources) this.keepUntil(x, to);
       for (const v of this.again) this.runs[v]++;
     }
-    // Recomputed for another value it may be freed again, for the same reader.
+    // A value that was recomputed for another value may be freed again for the same reader.
     if (this.againAt[w] !== to) {
       this.againAt[w] = to;
       this.nextAgain[w] = this.firstAgain[to];
@@ -229,7 +243,7 @@ class Pass {
     this.release(w);
   }
 
-  /** Frees what a node that ran has read or made and nothing needs any more. */
+  /** Frees the inputs and outputs of a node that are no longer needed. */
   private freeUnneeded(step: number): void {
     const { inputs, outputs } = this.graph;
     const v = step < 0 ? ~step : step;

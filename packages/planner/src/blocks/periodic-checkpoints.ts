@@ -2,7 +2,7 @@ import { plainOrder } from "../bound/plain-order.js";
 import type { PlanningGraph } from "../graph/planning-graph.js";
 import { simulateSchedule } from "../schedule/simulate-schedule.js";
 
-/** Halvings of the part of the forward pass that is recomputed. */
+/** Number of bisection steps for the part of the forward pass that is recomputed. */
 const halvings = 6;
 
 interface Tried {
@@ -12,12 +12,14 @@ interface Tried {
 }
 
 /**
- * Makes a schedule that keeps, of all that is made before the peak, only what goes on from one stretch of equal length to the next, and recomputes each
- * stretch when it is first read after the peak (Chen et al. 2016, "Training deep nets with sublinear memory cost"): of several lengths, and of
- * as little of the pass as will do, the cheapest within the budget; where none is, the one with the smallest peak. It takes a few passes over the
- * graph, so that there is an answer for graphs on which a search hardly begins. Undefined where it changes nothing.
+ * Makes a schedule that divides the nodes before the peak into stretches of equal length, keeps only values that pass
+ * from one stretch to the next, and recomputes each stretch when it is first read after the peak (Chen et al. 2016,
+ * "Training deep nets with sublinear memory cost"). It tries several lengths and recomputes as little of the pass as
+ * possible. The result is the cheapest schedule within the budget, or the one with the smallest peak. It takes a few
+ * passes over the graph, so that large graphs get an answer before a search makes progress. Returns undefined if it
+ * does not reduce the peak.
  *
- * @param deadline moment of `performance.now()` after which no more is tried, but for the first
+ * @param deadline the time (of `performance.now()`) after which only the first length is tried
  */
 export function periodicCheckpoints(
   graph: PlanningGraph,
@@ -51,7 +53,7 @@ export function periodicCheckpoints(
   return best !== undefined && best.peakBytes < memory[peak] ? best.sequence : undefined;
 }
 
-/** The square root of `count` first, and then ever further from it. */
+/** Returns lengths of stretches: first the square root of `count`, then values further and further from it. */
 function stretchLengths(count: number): number[] {
   const root = Math.max(2, Math.round(Math.sqrt(count)));
   const lengths = [root];
@@ -68,7 +70,10 @@ function isBetter(a: Tried, b: Tried, budgetBytes: number): boolean {
   return fitsA ? a.cost < b.cost || (a.cost === b.cost && a.peakBytes < b.peakBytes) : a.peakBytes < b.peakBytes;
 }
 
-/** Returns the plain order in which values made before `until` are freed before `peak`, unless another stretch before it reads them. */
+/**
+ * Returns the plain order, modified so that values made before `until` are freed before `peak` unless another stretch
+ * before the peak reads them.
+ */
 function recomputeStretches(graph: PlanningGraph, length: number, until: number, peak: number): Int32Array {
   const { nodeCount, valueCount, producer, consumers, recomputable, inputs, outputs } = graph;
   const isAbsent = new Uint8Array(valueCount);
@@ -82,7 +87,7 @@ function recomputeStretches(graph: PlanningGraph, length: number, until: number,
   }
   const sequence: number[] = [];
   const pending: number[] = [];
-  /** Runs v; what it reads and is absent runs before it. */
+  /** Runs a node, after its missing inputs. */
   const run = (node: number): void => {
     pending.push(node);
     while (pending.length > 0) {
@@ -92,7 +97,7 @@ function recomputeStretches(graph: PlanningGraph, length: number, until: number,
         if (isAbsent[inputs.values[i]] === 1) pending.push(producer[inputs.values[i]]);
       if (pending.length > before) continue;
       pending.pop();
-      // It may have been asked for twice, and be there by now.
+      // It may have been queued twice and exist by now.
       if (v !== node && !isMissing(v)) continue;
       sequence.push(v);
       for (let i = outputs.start[v]; i < outputs.start[v + 1]; i++) isAbsent[outputs.values[i]] = 0;

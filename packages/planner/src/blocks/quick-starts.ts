@@ -3,14 +3,15 @@ import { simulateSchedule } from "../schedule/simulate-schedule.js";
 import { freeUntilNextUse } from "./free-until-next-use.js";
 import { periodicCheckpoints } from "./periodic-checkpoints.js";
 
-/** Below this a search finds what there is without help. @internal */
+/** Smaller graphs need no start from quick schedules. @internal */
 export const helpedNodes = 400;
 
 /**
- * Makes what a search of a large graph begins with, so that there is an answer before the search has hardly begun: schedules that take a few
- * passes over the graph. None for a small graph, or where the plain order is within the budget.
+ * Makes the schedules from which a search of a large graph starts, so that there is an answer before the search makes
+ * progress. They take a few passes over the graph. Returns none for a small graph, or if the plain order is within the
+ * budget.
  *
- * @param deadline moment of `performance.now()` after which no more is tried where something is within the budget
+ * @param deadline the time (of `performance.now()`) after which no more schedules are tried if one is within the budget
  * @internal
  */
 export function quickStarts(

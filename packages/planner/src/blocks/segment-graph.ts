@@ -2,21 +2,20 @@ import { type PlanningGraph, type PlanningNode, planningGraph } from "../graph/p
 import type { Segment } from "./forward-segments.js";
 
 /**
- * A segment by itself: a node that makes what comes from before, the segment's forward nodes, a node `rest` for all that happens until the
- * backward pass comes back, and the segment's backward nodes, which run once.
+ * A segment as a graph of its own: a node that makes the values from before, the segment's forward nodes, a node `rest`
+ * for everything until the backward pass returns to the segment, and the segment's backward nodes, which run once.
  *
- * What is held beyond the segment's own backward pass anyway (weights, what other segments wait for) weighs nothing here: no plan for the
- * segment changes it.
- * @internal
+ * Values that stay alive beyond the segment's own backward pass anyway (weights, values that other segments need) have
+ * no size here, because no plan for the segment affects them. @internal
  */
 export interface SegmentGraph {
   readonly graph: PlanningGraph;
   readonly rest: number;
-  /** The node of the whole graph that each node is; -1 for the two that are none. */
+  /** The node of the whole graph for each node; -1 for the two artificial ones. */
   readonly nodeOf: Int32Array;
 }
 
-/** @internal */
+/** Builds the graph of a segment. @internal */
 export function segmentGraph(graph: PlanningGraph, segment: Segment, lastUse: Int32Array): SegmentGraph {
   const { from, to, backwardFrom, backwardTo } = segment;
   const { bytes, producer, inputs, outputs, consumers } = graph;
@@ -30,7 +29,7 @@ export function segmentGraph(graph: PlanningGraph, segment: Segment, lastUse: In
     if (v < to) return v - from + 1;
     return v < backwardFrom ? rest : v - backwardFrom + rest + 1;
   };
-  /** Of what is made outside: which output of the first node, or of `rest`, it is. */
+  /** For each value made outside, which output of the first node or of `rest` it is. */
   const placeOf = new Map<number, readonly [number, number]>();
   const madeOutside: [number[], number[]] = [[], []];
   const place = (w: number): readonly [number, number] => {
@@ -75,7 +74,10 @@ export function segmentGraph(graph: PlanningGraph, segment: Segment, lastUse: In
   }
 }
 
-/** Whether what can be planned for one can be planned for the other; with sizes and costs, whether it is as good there. @internal */
+/**
+ * Returns whether plans for one segment can be used for the other. With `sizes` they are also equally good there.
+ * @internal
+ */
 export function isAlike(a: SegmentGraph, b: SegmentGraph, what: "shape" | "sizes"): boolean {
   const [g, h] = [a.graph, b.graph];
   const shapes = [

@@ -6,24 +6,23 @@ import type { SegmentGraph } from "./segment-graph.js";
 export interface SegmentPlan {
   readonly sequence: Int32Array;
   readonly cost: number;
-  /** Bytes held from the segment's forward pass to its backward pass. */
+  /** Bytes in use from the segment's forward pass to its backward pass. */
   readonly restBytes: number;
-  /** The most bytes held in its forward, and in its backward pass. */
+  /** Peak memory of its forward pass and of its backward pass, in bytes. */
   readonly forwardBytes: number;
   readonly backwardBytes: number;
 }
 
-/** Steps from holding everything to holding nothing. */
+/** Number of steps from keeping everything to keeping nothing. */
 const levels = 16;
-/** About as many searches as it takes to find the ways of one segment. @internal */
+/** About how many searches it takes to find the plans of one segment. @internal */
 export const searchesPerSegment = 35;
-/** Limits of a segment's own peak, as fractions of what running everything once takes. */
+/** Limits of a segment's own peak, as fractions of the peak of running everything once. */
 const peaks = [1, 0.8, 0.64, 0.5];
 
 /**
- * Ways to run a segment, one more each time: the first runs everything once; the others hold less in between, or less while they run, and cost more. Each is
- * sought with the one before as its start.
- * @internal
+ * Yields plans for a segment, one at a time. The first runs everything once. The others keep less memory in between, or
+ * use less while they run, and cost more. Each search starts from the plan before. @internal
  */
 export function* segmentPlans(
   segment: SegmentGraph,
@@ -44,7 +43,7 @@ export function* segmentPlans(
     for (let isLast = false; !isLast; ) {
       isLast = target <= 0;
       target = isLast ? 0 : Math.floor(target);
-      // So much work goes on in between that no more than `target` may be held.
+      // A large workspace of the node `rest` forces the search to keep at most `target` bytes in between.
       workspaceBytes[rest] = budgetBytes - target;
       const search = new ScheduleSearch(
         { ...graph, workspaceBytes },
@@ -59,7 +58,7 @@ export function* segmentPlans(
   }
 }
 
-/** @internal */
+/** Returns a sequence with its cost and memory. @internal */
 export function planOf({ graph, rest }: SegmentGraph, sequence: Int32Array): SegmentPlan {
   const { heldBytes: memory } = holdSequence(graph, sequence)!;
   let [cost, restBytes, forwardBytes, backwardBytes] = [0, 0, 0, 0];
@@ -75,7 +74,7 @@ export function planOf({ graph, rest }: SegmentGraph, sequence: Int32Array): Seg
   return { sequence, cost, restBytes, forwardBytes, backwardBytes };
 }
 
-/** Without those that another is as good as in every respect. @internal */
+/** Removes plans that are no better than another plan in any respect. @internal */
 export function undominated(plans: readonly SegmentPlan[]): SegmentPlan[] {
   const better = (a: SegmentPlan, b: SegmentPlan) =>
     a.cost <= b.cost &&

@@ -1,24 +1,30 @@
 import { holdSequence } from "@remat/memory/sequence";
 import type { PlanningGraph } from "../graph/planning-graph.js";
 
-/** A stretch between two consecutive times, strictly inside which a value is held and not touched by the plain order. @internal */
+/**
+ * A stretch between two consecutive uses of a value. Strictly inside it, the value is alive but not used by the plain
+ * order. @internal
+ */
 export interface Gap {
   readonly value: number;
   readonly from: number;
   readonly to: number;
 }
 
-/** Running every node once, in the given order. @internal */
+/** The schedule that runs every node once, in the given order. @internal */
 export interface PlainOrder {
-  /** Bytes held while each node runs. */
+  /** Bytes in use while each node runs. */
   readonly memory: Float64Array;
-  /** Per node the gaps of its values, by where they begin. */
+  /** For each node, the gaps of its values, sorted by their beginnings. */
   readonly gaps: readonly (readonly Gap[])[];
-  /** Per value the node that reads it last; itself made by it where nothing does; the number of nodes for a result. */
+  /**
+   * For each value, the node that reads it last; the node that makes it if nothing reads it; the number of nodes for a
+   * result.
+   */
   readonly lastUse: Int32Array;
 }
 
-/** @internal */
+/** Returns the plain order of a graph. @internal */
 export function plainOrder(graph: PlanningGraph): PlainOrder {
   const { nodeCount, valueCount, producer, consumers } = graph;
   const lastUse = new Int32Array(valueCount);

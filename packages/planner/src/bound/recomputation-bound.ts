@@ -8,33 +8,44 @@ import {
 } from "../solve-mixed-integer.js";
 import { type PlainOrder, plainOrder } from "./plain-order.js";
 
+/** A bound on every schedule within a budget; see {@link recomputationBound}. */
 export interface RecomputationBound {
-  /** No schedule within the budget costs less beyond running every node once. */
+  /** A lower bound on the cost that any schedule within the budget adds to running every node once. */
   readonly extraCost: number;
-  /** Proven that no schedule is within the budget. */
+  /** Whether it is proven that no schedule is within the budget. */
   readonly isInfeasible: boolean;
 }
 
-/** About as many entries as the matrix of a relaxation has, and that of a search for whole numbers; more hardly raise the bound. */
+/**
+ * Approximate number of matrix entries in a relaxation, and in a search for whole numbers. More hardly raise the bound.
+ */
 const relaxedEntries = 20_000;
 const wholeEntries = 60_000;
-/** How many times that what must be recomputed first may come to, over all moments: in a graph that is deep everywhere it is the graph, at each. */
+/**
+ * Limit on the entries for required inputs, as a multiple of the entries, over all moments. In a graph that is deep
+ * everywhere, each moment would require the whole graph.
+ */
 const mostRequired = 10;
-/** Values that could be absent, over all moments that are looked at. */
+/** Limit on the number of values that could be absent, over all examined moments. */
 const mostAbsent = 300_000;
 
 /**
- * Returns what any schedule that computes nodes first in the given order must at least recompute, by a mixed-integer program that HiGHS
- * solves or bounds from below within the time given.
+ * Returns a lower bound on the recomputation of any schedule that runs nodes for the first time in the given order.
+ * HiGHS solves a mixed-integer program for it, or bounds its solution from below within the time limit.
  *
- * At the moment when node t runs for the first time, a value made before and read by a later first run is there, or is absent and
- * recomputed before that run. Between two consecutive first runs that make or read it (a gap) that costs one more run of its node; runs in
- * different gaps are different, but for overlapping gaps of several outputs of one node, which one run serves. What such a run reads is
- * there, too, or absent and recomputed: in a gap of its own, or, after its last first use, by a run that costs its node once, and so on
- * down to what cannot be recomputed, which must be held. Where values can be offloaded, what is absent may be reloaded instead, which reads nothing, and once
- * for all pays that it is offloaded. At every moment the bytes held are within the budget. Moments are linked only
- * by what is recomputed at all; leaving the order of those runs open makes this a bound.
+ * At the moment when node t runs for the first time, a value that was made before and is read by a later first run is
+ * either live, or absent and recomputed before that run. A gap lies between two consecutive first runs that make or
+ * read the value. An absence in a gap costs one more run of the value's node. Runs in different gaps are different,
+ * except for overlapping gaps of several outputs of one node, which share one run. The inputs of such a run are live,
+ * or absent and recomputed in turn: in a gap of their own, or after their last first use by a run that costs their node
+ * once. This continues down to values that cannot be recomputed, which must be live.
  *
+ * If values can be offloaded, an absent value may be reloaded instead, which needs no inputs and costs the offloading
+ * once. At every moment the bytes in use are within the budget. Moments are linked only by which values are recomputed
+ * at all. The order of those runs is left open, so the result is a bound.
+ *
+ * @param options.timeLimitS time limit in seconds
+ * @param options.enoughCost stops early once the bound reaches this cost
  * @example
  * const { extraCost, isInfeasible } = await recomputationBound(graph, budgetBytes, { timeLimitS: 2 });
  */
@@ -71,7 +82,7 @@ export async function recomputationBound(
   return { extraCost, isInfeasible: false };
 }
 
-/** A solver that fails has proven nothing. */
+/** Solves a program. A solver that fails has proven nothing, so the result is undefined. */
 async function solve(...problem: Parameters<typeof solveMixedInteger>): Promise<MixedIntegerSolution | undefined> {
   try {
     return await solveMixedInteger(...problem);
@@ -81,7 +92,7 @@ async function solve(...problem: Parameters<typeof solveMixedInteger>): Promise<
   }
 }
 
-/** Where all costs are whole numbers, so is what any schedule costs. */
+/** Rounds a bound up to a whole number if all costs are whole numbers. */
 function roundedUp(graph: PlanningGraph, cost: number): number {
   const isWhole = cost < 1e9 && graph.transfers === undefined && graph.cost.every((c) => Number.isInteger(c));
   return isWhole ? Math.ceil(cost - 1e-4) : cost;
@@ -89,17 +100,17 @@ function roundedUp(graph: PlanningGraph, cost: number): number {
 
 interface Moment {
   readonly time: number;
-  /** The values that could be absent, and for each the column-to-be: the component of gaps that it is in. */
+  /** The values that could be absent, and for each a key of its column: the component of gaps that it belongs to. */
   readonly absent: ReadonlyMap<number, number>;
   readonly excess: number;
 }
 
-/** The moments at which the plain order is over the budget, but for those about which a neighbour says it all. */
+/** Returns the moments at which the plain order exceeds the budget, except those that a neighbouring moment implies. */
 function momentsOver(graph: PlanningGraph, order: PlainOrder, budgetBytes: number): Moment[] {
   const { memory, gaps } = order;
   const times = someOver(graph, order, budgetBytes);
   const absentAt = new Map(times.map((t) => [t, new Map<number, number>()]));
-  /** By node, how many of the moments come before it. */
+  /** For each node, the number of moments before it. */
   const before = new Int32Array(graph.nodeCount + 1);
   for (const t of times) before[t + 1] = 1;
   for (let t = 1; t < before.length; t++) before[t] += before[t - 1];
@@ -128,7 +139,10 @@ function momentsOver(graph: PlanningGraph, order: PlainOrder, budgetBytes: numbe
   );
 }
 
-/** The moments over the budget; where they are so many that looking at each takes long, of each stretch the one that is most over. */
+/**
+ * Returns the moments over the budget. If there are too many to examine, it returns the moment furthest over the budget
+ * in each stretch.
+ */
 function someOver(graph: PlanningGraph, { memory, gaps }: PlainOrder, budgetBytes: number): number[] {
   const over: number[] = [];
   for (let t = 0; t < graph.nodeCount; t++) if (memory[t] > budgetBytes) over.push(t);
@@ -153,7 +167,10 @@ function someOver(graph: PlanningGraph, { memory, gaps }: PlainOrder, budgetByte
   return chosen;
 }
 
-/** As many moments as a matrix of about `entries` entries has room for: of each stretch the one that is most over. */
+/**
+ * Returns as many moments as fit into a matrix of about `entries` entries: the one furthest over the budget in each
+ * stretch.
+ */
 function thinned(moments: readonly Moment[], entries: number): readonly Moment[] {
   const perMoment = 6;
   const total = moments.reduce((sum, { absent }) => sum + absent.size * perMoment, 0);
@@ -165,13 +182,13 @@ function thinned(moments: readonly Moment[], entries: number): readonly Moment[]
   return chosen;
 }
 
-/** The columns of what returns: recomputed, or reloaded. */
+/** Columns for values that return: recomputed or reloaded. */
 interface Returns {
   readonly again: Map<number, number>;
   readonly reloaded: Map<number, number>;
 }
 
-/** That what `v` reads is there if `reason` is so, and none of `unless`. */
+/** Requires the inputs of `v` if `reason` is true and none of `unless` is. */
 interface Requirement {
   readonly v: number;
   readonly reason: number;
@@ -199,7 +216,10 @@ function program(
     }
     return c;
   };
-  /** Is recomputed, or reloaded, within a component of gaps; is so after the last first use; is offloaded. */
+  /**
+   * Columns for recomputing or reloading within a component of gaps, for the same after the last first use, and for
+   * offloading.
+   */
   const inGap: Returns = { again: new Map(), reloaded: new Map() };
   const afterwards: Returns = { again: new Map(), reloaded: new Map() };
   const offloaded = new Map<number, number>();
@@ -211,7 +231,10 @@ function program(
       rows.push({ columns: [memo(offloaded, v, transfers.offload[v]), reloaded], values: [1, -1], atLeast: 0 });
     return [reloaded];
   };
-  /** What is absent has to return; the columns by which it is recomputed for that, and those by which it is reloaded. */
+  /**
+   * Adds the row that an absent value has to return, by recomputation or reloading. Returns the columns for reloading
+   * it.
+   */
   const requireReturn = (returns: Returns, key: number, v: number, absent: number): readonly number[] => {
     const reloaded = reloadedAt(returns.reloaded, key, v);
     const again = recomputable[v] === 1 ? [memo(returns.again, key, graph.cost[v])] : [];
@@ -220,7 +243,7 @@ function program(
     return reloaded;
   };
 
-  /** What is required beyond these is left out, which makes the bound lower at most. */
+  /** Requirements beyond this limit are left out, which can only lower the bound. */
   const entriesEach = Math.ceil(requiredEntries / Math.max(1, moments.length));
 
   for (const { time, absent, excess } of moments) {
@@ -230,7 +253,10 @@ function program(
     const values: number[] = [];
     const held = new Map<number, number>();
     const isMissing = new Map<number, number>();
-    /** What v reads, should it run after this moment, because of `reason` and unless it is reloaded; what that reads in turn waits. */
+    /**
+     * Requires the inputs of v in case it runs after this moment, because of `reason` and unless it is reloaded. Their
+     * own inputs are queued.
+     */
     const require = ({ v, reason, unless }: Requirement) => {
       for (let i = inputs.start[v]; i < inputs.start[v + 1]; i++) {
         const w = inputs.values[i];
@@ -267,9 +293,9 @@ function program(
       values.push(bytes[w]);
       if (recomputable[v] === 1) waiting.push({ v, reason: isAbsent, unless: reloaded });
     }
-    // The nearest first, so that what is left out is the farthest.
+    // The nearest requirements come first, so that the most distant are left out.
     for (let next = 0; next < waiting.length && entries < entriesEach; next++) require(waiting[next]);
-    // In shares of the largest value: a solver's tolerances are absolute.
+    // Values are scaled by the largest, because the tolerances of a solver are absolute.
     const scale = values.reduce((most, size) => Math.max(most, Math.abs(size)), excess);
     rows.push({ columns, values: values.map((size) => size / scale), atLeast: excess / scale });
   }

@@ -1,18 +1,20 @@
 import { canBeReloaded, type PlanningGraph } from "../graph/planning-graph.js";
 import { plainOrder } from "./plain-order.js";
 
-/** What no schedule can do without. */
+/** The memory that every schedule needs. */
 export interface WorkingSet {
-  /** No schedule has a smaller peak. */
+  /** A lower bound on the peak of any schedule, in bytes. */
   readonly bytes: number;
-  /** The node that needs that much while it runs. */
+  /** The node that needs this much while it runs. */
   readonly node: number;
 }
 
 /**
- * Returns the least bytes that any schedule must hold at some moment: what is held all the time, and, for the worst node, its inputs, outputs and
- * workspace; where nodes run first in the given order, also the values waiting there that can be neither recomputed nor reloaded.
+ * Returns a lower bound on the peak of any schedule: permanent memory plus the inputs, outputs and workspace of the
+ * worst node. If nodes first run in the given order, it also counts values that wait there and can be neither
+ * recomputed nor reloaded.
  *
+ * @param isFree whether nodes may first run in another order than the given one
  * @example
  * const { bytes, node } = workingSet(graph, false);
  * console.log(`${graph.nodeName(node)} needs ${bytes} bytes`);
@@ -20,7 +22,7 @@ export interface WorkingSet {
 export function workingSet(graph: PlanningGraph, isFree: boolean): WorkingSet {
   const { nodeCount, bytes, inputs, outputs, workspaceBytes, baseBytes } = graph;
   const waiting = new Float64Array(nodeCount + 1);
-  // Only then does anything wait that has to.
+  // Otherwise no value has to wait.
   if (!isFree && graph.recomputable.includes(0))
     for (const [v, gaps] of plainOrder(graph).gaps.entries())
       if (graph.recomputable[v] === 0 && !canBeReloaded(graph, v))

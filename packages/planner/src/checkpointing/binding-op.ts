@@ -3,14 +3,14 @@ import { formatOccurrence, type Occurrence, opOccurrences, row, type Trace } fro
 import { workingSet } from "../bound/working-set.js";
 import type { TracePlanningGraph } from "../graph/planning-graph-of-trace.js";
 
-/** Why nothing meets a budget, of a training step. */
+/** Why a budget for a training step cannot be met. */
 export interface BindingOp extends UnmetBudget {
   /** The op that needs `lowerBoundBytes`. */
   readonly op: number;
   readonly occurrence: Occurrence;
 }
 
-/** @internal */
+/** Describes the op that requires the most memory in any schedule. @internal */
 export function bindingOp(
   trace: Trace,
   graph: TracePlanningGraph,

@@ -1,18 +1,21 @@
 import type { Budget } from "@remat/memory";
 import { RematError } from "@remat/trace";
 
-/** What is asked for: a budget in bytes, or as a fraction of the peak without a plan, or how much longer the step may take, as a fraction. */
+/**
+ * The goal of planning: a budget in bytes, a budget as a fraction of the peak without a plan, or the longest acceptable
+ * slowdown of the step as a fraction.
+ */
 export type CheckpointingGoal =
   | { readonly budgetBytes: number }
   | { readonly budgetFraction: number }
   | { readonly maxOverhead: number };
 
-/** Returns the goal of keeping to a budget: see `parseBudget` of `@remat/memory`. */
+/** Returns the goal of meeting a budget: see `parseBudget` of `@remat/memory`. */
 export function goalOfBudget(budget: Budget): { readonly budgetBytes: number } | { readonly budgetFraction: number } {
   return "bytes" in budget ? { budgetBytes: budget.bytes } : { budgetFraction: budget.fraction };
 }
 
-/** @internal */
+/** Checks that exactly one goal is given and that all numbers are in range. @internal */
 export function checkGoal(options: CheckpointingGoal): void {
   const given: Record<string, unknown> = { ...options };
   const goals = (["budgetBytes", "budgetFraction", "maxOverhead"] as const).flatMap((name) =>

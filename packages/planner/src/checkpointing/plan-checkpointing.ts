@@ -10,35 +10,42 @@ import { type CheckpointingGoal, checkGoal } from "./checkpointing-goal.js";
 import { type BudgetedSchedule, findSchedules, type ScheduleOptions } from "./plan-schedules.js";
 import { runInTurn, type SearchRunner } from "./search-runner.js";
 
+/**
+ * Options for {@link planCheckpointing}: a goal, limits of the search, and which ops may be recomputed or offloaded.
+ */
 export type CheckpointingOptions = CheckpointingGoal &
   PlanningGraphOfTraceOptions &
   Pick<RematerializeOptions, "timeMs" | "iterations" | "boundTimeMs" | "seed" | "signal" | "onProgress"> & {
-    /** How many budgets to plan for, from the plain peak to the smallest feasible; 0, the default, for none besides the one asked for. */
+    /**
+     * Number of budgets to plan for, from the plain peak to the smallest feasible one. The default is 0: only the
+     * requested goal.
+     */
     readonly paretoPoints?: number | undefined;
-    /** How many searches, each with a seed of its own, look for the budget asked for: 1 if left out. The best counts. */
+    /** Number of searches with different seeds for the requested budget, of which the best counts; by default 1. */
     readonly searches?: number | undefined;
   };
 
 /** One choice between memory and time. */
 export interface CheckpointingPoint {
-  /** What was aimed at. */
+  /** The budget that was planned for, in bytes. */
   readonly budgetBytes: number;
   readonly peakBytes: number;
   readonly stepMs: number;
-  /** Time beyond that of running every op once, as a fraction of it. */
+  /** Added time as a fraction of the time of running every op once. */
   readonly overhead: number;
   readonly plan: Plan;
 }
 
+/** The result of {@link planCheckpointing}. */
 export interface CheckpointingAnswer {
-  /** The most that the trace's device held as recorded, without any plan: `heldPeak` of `@remat/memory`. */
+  /** Peak memory of the trace's device as recorded, without a plan, in bytes: `heldPeak` of `@remat/memory`. */
   readonly recordedPeakBytes: number;
-  /** The best plan for what was asked; undefined where nothing was found that meets it. */
+  /** The best plan for the goal; undefined if none was found. */
   readonly point: CheckpointingPoint | undefined;
   readonly infeasible: BindingOp | undefined;
-  /** By falling budget; peaks and overheads never cross. Only with `paretoPoints`. */
+  /** Plans by decreasing budget. Their peaks decrease and their overheads do not. Only with `paretoPoints`. */
   readonly front: readonly CheckpointingPoint[];
-  /** The smallest peaks found that cost nothing, at most 5 %, at most 20 % more time. Only with `paretoPoints`. */
+  /** The smallest peaks found with no slowdown, at most 5%, and at most 20% more time. Only with `paretoPoints`. */
   readonly recommended:
     | {
         readonly noCost: CheckpointingPoint;
@@ -49,10 +56,12 @@ export interface CheckpointingAnswer {
 }
 
 /**
- * Answers the question that brings people here: how to train this step in that much memory, or how little memory it takes for that much
- * more time. Plans the whole step, op by op, so that it finds by itself which modules to checkpoint, and which of their results to keep.
+ * Plans recomputation for a training step: how to train it in a given amount of memory, or how little memory it needs
+ * for a given slowdown. It plans the whole step op by op, so it finds which modules to checkpoint and which of their
+ * results to keep.
  *
- * @throws RematError `BUDGET` unless exactly one goal is given, as a number in its range; what `planningGraphOfTrace` throws
+ * @throws RematError `BUDGET` unless exactly one goal is given, as a number in its range; the errors of
+ * `planningGraphOfTrace`
  * @example
  * const { point, infeasible } = await planCheckpointing(trace, { budgetFraction: 0.6 });
  * if (point) await fs.writeFile("plan.json", writePlan(point.plan));
@@ -62,10 +71,10 @@ export async function planCheckpointing(trace: Trace, options: CheckpointingOpti
   return findPlans(trace, options, async (graph, find) => find(runInTurn(graph)));
 }
 
-/** Makes a runner of searches on a graph, and closes it when what it is for is done. @internal */
+/** Creates a runner for searches on a graph, and closes it after use. @internal */
 export type WithRunner = <T>(graph: PlanningGraph, use: (runner: SearchRunner) => Promise<T>) => Promise<T>;
 
-/** @internal */
+/** Finds plans with a given runner of searches. @internal */
 export async function findPlans(
   trace: Trace,
   options: CheckpointingOptions,
@@ -75,7 +84,7 @@ export async function findPlans(
   checkGoal(options);
   const graph = planningGraphOfTrace(trace, options);
   const recorded = heldPeak(trace).peakBytes;
-  // To write the first plan takes about as long as to read the trace, to write another a tenth of that.
+  // Writing the first plan takes about as long as reading the trace, and each further plan a tenth of that.
   const plans = 1 + (options.paretoPoints ?? 0) + (options.paretoPoints ? 3 : 0);
   const writingMs = (1 + 0.1 * plans) * (performance.now() - began);
   const reserveMs = Math.min(0.2 * (options.timeMs ?? defaultTimeMs), writingMs);

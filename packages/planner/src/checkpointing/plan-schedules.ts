@@ -6,30 +6,35 @@ import { ScheduleFront } from "./schedule-front.js";
 import { SharedEffort } from "./search-effort.js";
 import { runInTurn, type SearchRunner } from "./search-runner.js";
 
+/** Options for {@link planSchedules}: a goal and limits of the search. */
 export type ScheduleOptions = CheckpointingGoal &
   Omit<RematerializeOptions, "budgetBytes" | "starts"> & {
-    /** How many budgets to plan for, from the plain peak to the smallest feasible; 0, the default, for none besides the one asked for. */
+    /**
+     * Number of budgets to plan for, from the plain peak to the smallest feasible one. The default is 0: only the
+     * requested goal.
+     */
     readonly paretoPoints?: number | undefined;
-    /** How many searches, each with a seed of its own, look for the budget asked for: 1 if left out. The best counts. */
+    /** Number of searches with different seeds for the requested budget, of which the best counts; by default 1. */
     readonly searches?: number | undefined;
   };
 
-/** A schedule, and what it was sought for. */
+/** A schedule, and the budget that it was searched for. */
 export interface BudgetedSchedule {
   readonly budgetBytes: number;
   readonly schedule: Rematerialization;
 }
 
+/** The result of {@link planSchedules}. */
 export interface ScheduleAnswer {
-  /** The best schedule for what was asked; undefined where nothing was found that meets it. */
+  /** The best schedule for the goal; undefined if none was found. */
   readonly point: BudgetedSchedule | undefined;
-  /** Proven that nothing meets the budget. */
+  /** Whether it is proven that no schedule meets the budget. */
   readonly isProvenInfeasible: boolean;
-  /** The smallest peak found, whatever it costs. */
+  /** The schedule with the smallest peak found, at any cost. */
   readonly smallest: Rematerialization;
-  /** By falling budget; peaks and overheads never cross. Only with `paretoPoints`. */
+  /** Schedules by decreasing budget. Their peaks decrease and their overheads do not. Only with `paretoPoints`. */
   readonly front: readonly BudgetedSchedule[];
-  /** The smallest peaks found that cost nothing, at most 5 %, at most 20 % more. Only with `paretoPoints`. */
+  /** The smallest peaks found with no added cost, at most 5%, and at most 20% more. Only with `paretoPoints`. */
   readonly recommended:
     | {
         readonly noCost: BudgetedSchedule;
@@ -40,8 +45,9 @@ export interface ScheduleAnswer {
 }
 
 /**
- * Returns what `planCheckpointing` is for a training step, for any graph: the schedule for a budget or for an overhead, and on request the front
- * between memory and cost. A fraction is of the peak of running every node once in the given order.
+ * Plans recomputation for any graph, as `planCheckpointing` does for a training step: the schedule for a budget or an
+ * overhead, and on request the front between memory and cost. A budget fraction refers to the peak of running every
+ * node once in the given order.
  *
  * @throws RematError `BUDGET` unless exactly one goal is given, as a number in its range
  * @example
@@ -51,13 +57,13 @@ export async function planSchedules(graph: PlanningGraph, options: ScheduleOptio
   return findSchedules(graph, options, { runner: runInTurn(graph), began: performance.now(), reserveMs: 0 });
 }
 
-/** What a front adds to the search for a goal, and an overhead to that for a budget, as multiples of it. */
+/** Effort of the additional searches for a front or an overhead, as multiples of a search for a budget. */
 const weights = { smallest: 1, narrowing: 1, bound: 1 };
-/** Searches that narrow down to an overhead. */
+/** Number of searches that narrow down to an overhead. */
 const narrowings = 6;
 const recommendedOverheads = [0.05, 0.2];
 
-/** @internal */
+/** Finds schedules with a given runner of searches. @internal */
 export async function findSchedules(
   graph: PlanningGraph,
   options: ScheduleOptions,
@@ -69,7 +75,7 @@ export async function findSchedules(
   const search = (searched: PlanningGraph, limits: ScheduleOptions, known?: ScheduleFront) =>
     searchFront({ graph: searched, runner, began, reserveMs }, limits, known);
   let known: ScheduleFront | undefined;
-  // What recomputing alone comes to is found first, so that a link never makes a plan dearer.
+  // Recomputation without offloading is searched first, so that a link never makes a plan more expensive.
   if (graph.transfers !== undefined)
     known = (await search(withoutLink(graph), { ...withHalfTheTime(options), canOffload: false })).front;
   const { front, budgets, budgetBytes } = await search(graph, options, known);
@@ -94,13 +100,13 @@ export async function findSchedules(
   };
 }
 
-/** Of a call that is limited by time alone. */
+/** Halves the time of a call that is limited only by time. */
 function withHalfTheTime(options: ScheduleOptions): ScheduleOptions {
   const { timeMs, iterations } = options;
   return iterations === undefined ? { ...options, timeMs: (timeMs ?? defaultTimeMs) / 2 } : options;
 }
 
-/** Makes all searches that the options ask for on one graph. */
+/** Runs all searches that the options require on one graph. */
 async function searchFront(
   given: {
     readonly graph: PlanningGraph;
@@ -134,7 +140,7 @@ async function searchFront(
   return { front, budgets, budgetBytes };
 }
 
-/** Budgets at equal distances, from the largest down to the smallest. */
+/** Returns equally spaced budgets, from the largest down to the smallest. */
 function spread(largest: number, smallest: number, count: number): number[] {
   const range = largest - smallest;
   return Array.from({ length: count }, (_, i) =>

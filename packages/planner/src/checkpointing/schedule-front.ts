@@ -7,53 +7,58 @@ import { type Rematerialization, type RematerializeOptions, rematerialize } from
 import type { SearchEffort, SharedEffort } from "./search-effort.js";
 import type { SearchRunner } from "./search-runner.js";
 
-/** Changes to try for the plans of blocks, for each millisecond, or each change, of a call: some third of its time. */
+/**
+ * Number of changes to try for the plans of blocks, per millisecond or per change of a call: about a third of its time.
+ */
 const blockChanges = { perMs: 150, perChange: 1 };
 
-/** Of a call's time, what the plans of blocks may take at most. */
+/** Largest fraction of a call's time for the plans of blocks. */
 const blockShare = 0.4;
-/** And, for each search, what it begins with besides. */
+/** Largest fraction of a call's time for the quick schedules from which each search starts. */
 const quickShare = 0.2;
 
-/** To begin a search, and to end it, on the smallest graph. */
+/** Time to begin and end a search on the smallest graph. */
 const leastSearchMs = 5;
 
 interface FrontSearch {
   readonly budgetBytes: number;
   readonly weight: number;
-  /** With what it begins: what is known (left out), that and what can be put together from blocks, or the plain order. */
+  /**
+   * The schedules that the search starts from: known ones (the default), known ones and ones built from blocks, or only
+   * the plain order.
+   */
   readonly begin?: "blocks" | "plain";
   readonly hasBound?: boolean;
   readonly addToSeed?: number;
 }
 
-/** @internal */
+/** Options that apply to all searches of a front. @internal */
 export type FrontOptions = Pick<
   RematerializeOptions,
   "order" | "seed" | "boundTimeMs" | "signal" | "onProgress" | "canOffload"
 >;
 
 /**
- * Schedules of one graph under many budgets, each search beginning with what others found: a schedule for a budget is one for every larger
- * budget, so that costs never rise with the budget. On large graphs searches begin with schedules that are put together from blocks, too.
- * @internal
+ * Schedules of one graph under many budgets. Each search starts from the schedules that others found. A schedule for a
+ * budget is also one for every larger budget, so costs never rise with the budget. On large graphs, searches also start
+ * from schedules built from blocks. @internal
  */
 export class ScheduleFront {
   readonly graph: PlanningGraph;
-  /** Running every node once, in order. */
+  /** The schedule that runs every node once, in order. */
   readonly plain: Rematerialization;
   private readonly found: Rematerialization[];
   private readonly runner: SearchRunner;
   private readonly effort: SharedEffort;
   private readonly options: FrontOptions;
   private readonly began: number;
-  /** No schedule has a smaller peak. */
+  /** A lower bound on the peak of any schedule. */
   private readonly leastBytes: number;
   private blocks: BlockPlans | undefined;
   private hasPrepared = false;
   /** By budget. */
   private readonly quickStarts = new Map<number, readonly Int32Array[]>();
-  /** What a search takes besides searching, on a large graph. */
+  /** Overhead of a search in milliseconds, which matters on a large graph. */
   private leastMs = 0;
   private iterations = 0;
 
@@ -96,17 +101,20 @@ export class ScheduleFront {
     return front;
   }
 
-  /** Begins with what was found without offloading, too: with it nothing costs more. What that proved holds no longer. */
+  /**
+   * Adds the schedules found without offloading. With offloading nothing costs more, but bounds proven without it no
+   * longer hold.
+   */
   learnFrom({ found }: ScheduleFront): void {
     for (const { plain, ...schedule } of found)
       this.found.push({ ...schedule, plain, lowerBound: plain.cost, isProvenInfeasible: false });
   }
 
-  /** Once there is something to search for. */
+  /** Plans blocks, once there is something to search for. */
   private async prepareBlocks(): Promise<void> {
     const { graph, effort } = this;
     const { order, seed, signal } = this.options;
-    // Blocks only recompute, and what they come to is known where values may be offloaded.
+    // Blocks only recompute. If values may be offloaded, those schedules are known already.
     if (
       this.hasPrepared ||
       this.graph.transfers !== undefined ||
@@ -122,15 +130,15 @@ export class ScheduleFront {
     if (blocks.structure.length > 0) this.blocks = blocks;
   }
 
-  /** Looks for the best schedule within a budget, by `searches` searches in the end. */
+  /** Searches for the best schedule within a budget, with `searches` searches at the end. */
   async searchBest(budgetBytes: number, weight: number, searches: number): Promise<void> {
     if (budgetBytes >= this.plain.peakBytes) return;
-    // Nothing is within it; what comes nearest is worth knowing.
+    // No schedule can be within it, so search for the one that comes closest.
     if (budgetBytes < this.leastBytes) return this.searchSmallest(weight);
     let last = weight;
     await this.prepareBlocks();
     if (this.blocks !== undefined) {
-      // What was put together may be far from the best: some look at it afresh.
+      // Schedules built from blocks may be far from the best, so one search starts without them.
       await this.run([
         { budgetBytes, weight: 0.4 * weight, begin: "blocks" },
         { budgetBytes, weight: 0.1 * weight, begin: "plain" },
@@ -143,7 +151,7 @@ export class ScheduleFront {
     );
   }
 
-  /** Looks for schedules within each of several budgets; what is found for one serves the others. */
+  /** Searches for schedules within each of several budgets. A schedule found for one serves the others. */
   async searchEach(budgets: readonly number[], weight: number): Promise<void> {
     const limits = this.affordable(budgets.filter((bytes) => bytes < this.plain.peakBytes));
     const each = weight / 2 / Math.max(1, limits.length);
@@ -151,7 +159,10 @@ export class ScheduleFront {
     await this.run(limits.map((budgetBytes) => ({ budgetBytes, weight: each })));
   }
 
-  /** As many of the budgets as there is time to search for, at equal distances: for those between them counts what these find. */
+  /**
+   * Returns as many of the budgets as there is time for, equally spaced. Budgets in between use the schedules found for
+   * these.
+   */
   private affordable(budgets: readonly number[]): readonly number[] {
     const eachMs = Math.max(leastSearchMs, 2 * this.leastMs);
     const most = Math.max(1, Math.floor((this.effort.leftMs * this.runner.workers) / 2 / eachMs));
@@ -163,7 +174,7 @@ export class ScheduleFront {
     const { signal } = this.options;
     if (searches.length === 0 || signal?.aborted === true) return;
     await this.prepareBlocks();
-    // Putting schedules together takes its time, too.
+    // Building schedules takes time, so it happens before the effort is divided.
     const starts = searches.map((search) => this.startsOf(search));
     const efforts = this.effort.take(
       searches.map(({ weight }) => weight),
@@ -180,7 +191,7 @@ export class ScheduleFront {
     }
   }
 
-  /** The best of what a search begins with: all there is of one that came to nothing. */
+  /** Returns the best schedule that a search starts from, for a search that failed. */
   private async beginningOf({ timeMs: _, ...task }: RematerializeOptions): Promise<Rematerialization> {
     return rematerialize(this.graph, { ...task, iterations: 0, boundTimeMs: 0 });
   }
@@ -214,7 +225,7 @@ export class ScheduleFront {
     iterationsBefore: number,
   ): RematerializeOptions {
     const { signal, onProgress, boundTimeMs, order, seed, canOffload } = this.options;
-    // A search that begins with plans of blocks has little to find; a bound takes its time on what is large.
+    // A search that starts from plans of blocks has little left to find, and a bound takes its time on a large graph.
     const usualMs = this.blocks !== undefined && this.effort.isTimed ? 0.6 * effort.timeMs! : undefined;
     const boundMs = hasBound ? (boundTimeMs ?? usualMs) : 0;
     return {
@@ -243,7 +254,7 @@ export class ScheduleFront {
     };
   }
 
-  /** Tells how much cheaper a schedule within as many bytes could be. */
+  /** Bounds how much cheaper a schedule with the same memory could be. */
   async bound(schedule: Rematerialization, weight: number): Promise<Rematerialization> {
     const [{ timeMs }] = this.effort.take([weight], 1);
     const limitMs = this.options.boundTimeMs ?? timeMs ?? 2000;
@@ -253,17 +264,20 @@ export class ScheduleFront {
       timeLimitS: limitMs / 1000,
       enoughCost: cost - plain.cost,
     });
-    // A schedule there is: what the solver takes for infeasible then is so by its tolerance.
+    // A schedule exists, so if the solver reports that the problem is infeasible, this is due to its tolerance.
     return bounded(schedule, Number.isFinite(extraCost) ? plain.cost + extraCost : plain.cost);
   }
 
-  /** Looks for the smallest peak there is. */
+  /** Searches for the smallest possible peak. */
   async searchSmallest(weight: number): Promise<void> {
     if (this.smallest().peakBytes > this.leastBytes)
       await this.run([{ budgetBytes: Math.max(1, this.leastBytes), weight, begin: "blocks" }]);
   }
 
-  /** The cheapest schedule known within a budget, of equally cheap ones the smallest, with what is known of how cheap one can be. */
+  /**
+   * Returns the cheapest known schedule within a budget, the smallest among equally cheap ones, with the best known
+   * bound.
+   */
   cheapestWithin(budgetBytes: number): Rematerialization | undefined {
     const schedule = best(
       this.found.filter(({ peakBytes }) => peakBytes <= budgetBytes),
@@ -272,7 +286,9 @@ export class ScheduleFront {
     return schedule && this.withBound(schedule, budgetBytes);
   }
 
-  /** The smallest schedule known of at most that overhead; of equally small ones the cheapest. */
+  /**
+   * Returns the known schedule with the smallest peak for at most this overhead, the cheapest among equally small ones.
+   */
   smallestWithin(overhead: number): Rematerialization {
     const schedule = best(
       this.found.filter((known) => known.overhead <= overhead + 1e-9),
@@ -285,7 +301,7 @@ export class ScheduleFront {
     return this.smallestWithin(Number.POSITIVE_INFINITY);
   }
 
-  /** Whether it is proven that nothing is within the budget. */
+  /** Returns whether it is proven that no schedule is within the budget. */
   isProvenInfeasible(budgetBytes: number): boolean {
     return (
       budgetBytes < this.leastBytes ||
@@ -294,11 +310,12 @@ export class ScheduleFront {
   }
 
   /**
-   * Narrows the range between budgets that cost too much and budgets that do not, `steps` times: in the middle, and after one in vain where the chord between the
-   * two has the overhead, which should do as costs are convex in memory.
+   * Narrows the range between budgets that cost too much and budgets that do not, in `steps` steps. It tries the
+   * middle. After a step without success, it tries the point where the chord between the two has the wanted overhead,
+   * which works if costs are convex in memory.
    */
   async narrow(overhead: number, steps: number, weight: number): Promise<void> {
-    /** Nothing was found within as many. */
+    /** The largest budget for which nothing was found. */
     let failedBytes = 0;
     let isInVain = false;
     for (let i = 0; i < steps && this.options.signal?.aborted !== true; i++) {
@@ -320,7 +337,10 @@ export class ScheduleFront {
     }
   }
 
-  /** Of the searches for as much memory or more, what proves most: less memory costs no less. */
+  /**
+   * Returns a schedule with the best bound from the searches with at least as much memory. Less memory never costs
+   * less.
+   */
   private withBound(schedule: Rematerialization, budgetBytes: number): Rematerialization {
     let lowerBound = schedule.plain.cost;
     for (const known of this.found)

@@ -1,45 +1,52 @@
 import { defaultTimeMs } from "../default-time-ms.js";
 import type { RematerializeOptions } from "../rematerialize.js";
 
-/** How much a search may take. @internal */
+/** The limits of a search. @internal */
 export type SearchEffort = Pick<RematerializeOptions, "timeMs" | "iterations">;
 
 /**
- * The time, or the number of changes tried, of a whole call, shared out among its searches by weight: what one leaves over goes to those
- * after it.
- * @internal
+ * Divides the time, or the number of changes, of a whole call among its searches by weight. Effort that one search
+ * leaves unused goes to later ones. @internal
  */
 export class SharedEffort {
   readonly isTimed: boolean;
-  /** All of it: milliseconds, or changes. */
+  /** The total effort in milliseconds or changes. */
   readonly total: number;
   private readonly began: number;
   private readonly deadline: number;
   private weightLeft: number;
   private iterationsLeft: number;
 
-  /** `began`: when the call did; `reserveMs`: what its end takes. */
+  /**
+   * @param effort the limits of the call
+   * @param weight the total weight of its searches
+   * @param began the time when the call began
+   * @param reserveMs the time needed at its end
+   */
   constructor({ timeMs, iterations }: SearchEffort, weight: number, began: number, reserveMs: number) {
     this.isTimed = iterations === undefined;
     this.total = iterations ?? timeMs ?? defaultTimeMs;
-    // Beside a number of changes, a time is a limit to it.
+    // If a number of changes is given, a time only limits it.
     this.deadline = began + (timeMs ?? (this.isTimed ? defaultTimeMs : Number.POSITIVE_INFINITY)) - reserveMs;
     this.began = began;
     this.weightLeft = weight;
     this.iterationsLeft = iterations ?? 0;
   }
 
-  /** The moment (of `performance.now()`) at which `share` of the whole time has gone by since `from`; never, where no time is given. */
+  /**
+   * Returns the time (of `performance.now()`) at which `share` of the total time has passed since `from`; infinite if
+   * no time is given.
+   */
   momentAfter(share: number, from: number = this.began): number {
     return from + share * (this.deadline - this.began);
   }
 
-  /** What is left of the time; without end where none is given. */
+  /** The remaining time in milliseconds; infinite if no time is given. */
   get leftMs(): number {
     return Math.max(0, this.deadline - performance.now());
   }
 
-  /** For each of several searches, by its weight, of which as many as there are `workers` are on at once. */
+  /** Divides effort among several searches by their weights. `workers` of them run at the same time. */
   take(weights: readonly number[], workers: number): SearchEffort[] {
     const weight = weights.reduce((sum, each) => sum + each, 0);
     const share = this.weightLeft > weight ? weight / this.weightLeft : 1;
@@ -49,7 +56,7 @@ export class SharedEffort {
     this.iterationsLeft -= iterations;
     const atOnce = Math.min(workers, weights.length);
     return weights.map((each) => ({
-      // A search takes no longer than all of them may.
+      // A search takes no longer than the time for all of them.
       ...(spareMs < Number.POSITIVE_INFINITY && { timeMs: spareMs * Math.min(1, (each / weight) * atOnce) }),
       ...(!this.isTimed && { iterations: Math.ceil((iterations * each) / weight) }),
     }));

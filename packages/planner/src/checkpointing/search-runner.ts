@@ -1,13 +1,16 @@
 import type { PlanningGraph } from "../graph/planning-graph.js";
 import { type Rematerialization, type RematerializeOptions, rematerialize } from "../rematerialize.js";
 
-/** Runs searches on one graph: one after the other, or several at once. Answers in the order of the tasks; undefined for one that has found nothing. @internal */
+/**
+ * Runs searches on one graph, one after the other or several at once. Results are in the order of the tasks, and
+ * undefined for a search that failed. @internal
+ */
 export interface SearchRunner {
   readonly workers: number;
   run(tasks: readonly RematerializeOptions[]): Promise<(Rematerialization | undefined)[]>;
 }
 
-/** @internal */
+/** Returns a runner that runs searches one after the other. @internal */
 export function runInTurn(graph: PlanningGraph): SearchRunner {
   return {
     workers: 1,

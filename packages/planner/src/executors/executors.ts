@@ -1,14 +1,14 @@
 import { tellsSaves } from "@remat/memory/checkpointing";
 import type { Trace } from "@remat/trace";
 
-/** What follows a plan, and so what a plan can say. */
+/** The program that follows a plan, which determines what a plan may contain. */
 export interface PlanExecutor {
   readonly name: string;
-  /** For help: what it follows. */
+  /** What it follows, for the help text. */
   readonly purpose: string;
-  /** What its plans are of: a recorded or traced training step, or the graphs that a model is compiled into. */
+  /** What its plans are for: a recorded or traced training step, or the graphs that a model is compiled into. */
   readonly plans: "step" | "compiled";
-  /** Of which frameworks the runs are that are planned for it; undefined for any. */
+  /** The framework of the runs planned for it; undefined for any. */
   readonly framework?: string;
 }
 
@@ -27,7 +27,10 @@ export const torchCheckpointExecutor: PlanExecutor = {
   framework: "pytorch",
 };
 
-/** Follows a budget for activations: the min-cut partitioner of `torch.compile`, which decides by itself what of a model is saved for the backward pass. */
+/**
+ * Follows a budget for activations: the min-cut partitioner of `torch.compile`, which itself decides which tensors are
+ * saved for the backward pass.
+ */
 export const torchCompileExecutor: PlanExecutor = {
   name: "torch-compile",
   purpose: "activation_memory_budget, by which torch.compile partitions a model in PyTorch",
@@ -35,10 +38,13 @@ export const torchCompileExecutor: PlanExecutor = {
   framework: "pytorch",
 };
 
-/** All executors that plans are made for. To add one: its folder here, and a line. */
+/** All executors that plans are made for. To add one, add its folder here and a line. */
 export const planExecutors: readonly PlanExecutor[] = [tfjsExecutor, torchCheckpointExecutor, torchCompileExecutor];
 
-/** Returns what the plans of a run are made for where nobody says: PyTorch of one of PyTorch that tells what autograd saves. */
+/**
+ * Returns the default executor for the plans of a run: PyTorch's checkpointing for a PyTorch run that records what
+ * autograd saves, otherwise TensorFlow.js.
+ */
 export function executorOf(trace: Trace): PlanExecutor {
   const isTorch = trace.header.framework === torchCheckpointExecutor.framework && tellsSaves(trace);
   return isTorch ? torchCheckpointExecutor : tfjsExecutor;

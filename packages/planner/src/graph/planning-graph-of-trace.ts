@@ -2,23 +2,25 @@ import { type SequenceGraphOptions, sequenceGraphOfTrace, type TraceSequenceGrap
 import { countReplayedOps, type OpIndex, Phase, RematError, row, type Trace, transposeRows } from "@remat/trace";
 import { type PlanningGraph, withLink } from "./planning-graph.js";
 
+/** Options for {@link planningGraphOfTrace}. */
 export type PlanningGraphOfTraceOptions = SequenceGraphOptions & {
   /**
-   * What the link between the device and host memory moves in a second, each way: what the forward pass makes may then be offloaded instead of
-   * recomputed. Left out: nothing is.
+   * Bandwidth of the link between device and host memory in each direction, in bytes per second. With it, results of
+   * the forward pass may be offloaded instead of recomputed. By default nothing is offloaded.
    */
   readonly linkBytesPerSecond?: number | undefined;
 };
 
-/** A planning graph whose nodes know what of the trace they are. */
+/** A planning graph whose nodes refer to the ops and storages of a trace. */
 export type TracePlanningGraph = PlanningGraph & TraceSequenceGraph;
 
 /**
- * Returns what can be planned of a trace of one training step: what the step can hold, see `sequenceGraphOfTrace` of `@remat/memory`, with what it costs
- * to run each op again.
+ * Returns the planning graph of a trace of one training step: its sequence graph (`sequenceGraphOfTrace` of
+ * `@remat/memory`) with the cost of running each op again.
  *
- * @throws RematError `TRACE_PHASE` for a trace without a backward pass, `TRACE_RECOMPUTES` for one of a step that recomputes by itself, which a plan is to
- * decide; `TRACE_RUNTIME` for one without runtimes: price it first.
+ * @throws RematError `TRACE_PHASE` for a trace without a backward pass; `TRACE_RECOMPUTES` for a step that recomputes
+ * by itself, which is for a plan to decide; `TRACE_RUNTIME` for a trace without runtimes, which must be estimated
+ * first; `LINK` for an invalid bandwidth, or a framework for which offloading is not supported
  * @example
  * const graph = planningGraphOfTrace(await readTrace(file));
  */
@@ -30,7 +32,7 @@ export function planningGraphOfTrace(trace: Trace, options: PlanningGraphOfTrace
   const producer = new Int32Array(valueCount);
   for (let v = 0; v < nodeCount; v++) {
     for (const value of row(outputs, v)) producer[value] = v;
-    // What an in-place op costs is counted with what it finishes, since the two are recomputed together.
+    // The cost of an in-place op is counted with the op that it completes, since the two are recomputed together.
     if (isFinishing[v] === 0) for (const op of row(replayOps, v)) cost[v] += runtimeMs(trace, op);
   }
   const planning: TracePlanningGraph = {

@@ -1,15 +1,18 @@
 import type { SequenceGraph } from "@remat/memory/sequence";
 import { RematError, type Rows, transposeRows } from "@remat/trace";
 
-/** What a schedule is planned for: what a sequence of nodes holds, and what each costs. */
+/** The graph that schedules are planned for: a sequence graph with the cost of each node. */
 export interface PlanningGraph extends SequenceGraph {
-  /** Cost of running each node once: milliseconds for a trace, what the file says for a graph file. */
+  /** Cost of running each node once: milliseconds for a trace, the unit of the file for a graph file. */
   readonly cost: Float64Array;
   /** 0 for a node that must run exactly once: its values cannot be recomputed. */
   readonly recomputable: Uint8Array;
-  /** 1 for a node that stands for what user code makes, or lets go, between ops: it runs once, and as late as it can. None if left out. */
+  /**
+   * 1 for a node that stands for values that user code makes or releases between ops. It runs once, and as late as
+   * possible. None by default.
+   */
   readonly isSource?: Uint8Array;
-  /** What moving values to host memory and from it costs. Left out where nothing can be offloaded. */
+  /** The cost of moving values to and from host memory. Left out if nothing can be offloaded. */
   readonly transfers?: TransferCosts;
   /** The node that makes each value. */
   readonly producer: Int32Array;
@@ -19,20 +22,22 @@ export interface PlanningGraph extends SequenceGraph {
 }
 
 /**
- * What offloading costs, by node that makes one value; infinite for a node that makes none that can be. A transfer takes a step of its own, beside which nothing
- * is computed: an executor whose pass is synchronous waits for it.
+ * The costs of offloading, by node with a single value; infinite for nodes whose value cannot be offloaded. A transfer
+ * is a step of its own, during which nothing is computed, because an executor with a synchronous pass waits for it.
  */
 export interface TransferCosts {
-  /** Of moving a node's value to host memory; once, however often it is reloaded. */
+  /** Cost of moving a node's value to host memory. It is paid once, however often the value is reloaded. */
   readonly offload: Float64Array;
-  /** Of moving it back, each time. */
+  /** Cost of moving it back, each time. */
   readonly reload: Float64Array;
 }
 
 /**
- * Returns a graph whose values may be offloaded over a link that moves so many bytes for a unit of cost, each way.
+ * Returns a graph whose values may be offloaded over a link.
  *
- * @param canOffload left out: every node that makes one value, which is no result and no source
+ * @param bytesPerCost bytes that the link moves per unit of cost, in each direction
+ * @param canOffload returns whether a node's value may be offloaded; by default true. The node must have exactly one
+ * value, which is neither a result nor a source
  * @example
  * withLink(graph, 12e9 / 1000); // 12 GB/s, where costs are milliseconds
  */
@@ -52,37 +57,38 @@ export function withLink(
   return offload.some(Number.isFinite) ? { ...graph, transfers: { offload, reload: offload } } : graph;
 }
 
-/** Tells whether what a node makes can be offloaded and reloaded. @internal */
+/** Returns whether the value of a node can be offloaded and reloaded. @internal */
 export const canBeReloaded = ({ transfers }: PlanningGraph, node: number): boolean =>
   transfers !== undefined && transfers.reload[node] < Number.POSITIVE_INFINITY;
 
-/** Tells whether what a node makes may be freed before its last reader. @internal */
+/** Returns whether the values of a node may be freed before their last reader. @internal */
 export const canReturn = (graph: PlanningGraph, node: number): boolean =>
   graph.recomputable[node] === 1 || canBeReloaded(graph, node);
 
-/** Returns the same graph, of which nothing can be offloaded. @internal */
+/** Returns the same graph without offloading. @internal */
 export function withoutLink({ transfers: _transfers, ...graph }: PlanningGraph): PlanningGraph {
   return graph;
 }
 
+/** A node for {@link planningGraph}. */
 export interface PlanningNode {
   readonly name: string;
   readonly cost: number;
   /** Bytes of each value that the node makes. */
   readonly outputBytes: readonly number[];
-  /** What the node reads: indices of earlier nodes and of their outputs. */
+  /** The values that the node reads, as indices of earlier nodes and of their outputs. */
   readonly inputs: readonly (readonly [node: number, output: number])[];
   readonly workspaceBytes?: number;
   readonly recomputable?: boolean;
-  /** Outputs that the caller gets, by index. */
+  /** Indices of the outputs that are returned to the caller. */
   readonly results?: readonly number[];
 }
 
 /**
- * Returns a planning graph from its nodes, in order.
+ * Builds a planning graph from its nodes, in order.
  *
- * @throws RematError `PLANNING_GRAPH` naming the node with a cost or bytes that are no number from 0 up, with an input that no earlier
- * node makes, or with a result that it does not make.
+ * @throws RematError `PLANNING_GRAPH` with the name of a node whose cost or bytes are negative or not a number, whose
+ * input no earlier node makes, or whose result it does not make
  * @example
  * const graph = planningGraph([
  *   { name: "split", cost: 1, outputBytes: [4, 8], inputs: [] },
@@ -155,7 +161,7 @@ function checked(owner: string, what: string, value: number): number {
   throw new RematError("PLANNING_GRAPH", `${owner}: expected ${what} to be a number from 0 up, found ${found}`);
 }
 
-/** @internal */
+/** Returns lists as compressed rows. @internal */
 export function rowsOf(lists: readonly (readonly number[])[]): Rows {
   const start = new Int32Array(lists.length + 1);
   lists.forEach((list, i) => (start[i + 1] = start[i] + list.length));

@@ -1,7 +1,7 @@
 import { isRecord, RematError } from "@remat/trace";
 import { type PlanningGraph, planningGraph } from "./planning-graph.js";
 
-/** What a file of schema `rematerialization-graph/1` holds. */
+/** The contents of a file with the schema `rematerialization-graph/1`. */
 export interface GraphFile {
   readonly schema: "rematerialization-graph/1";
   readonly name?: string;
@@ -10,14 +10,14 @@ export interface GraphFile {
 }
 
 const schema = "rematerialization-graph/1";
-/** So that what is run again can be added, too. */
+/** Limit on sums of bytes and costs, so that recomputation can be added without overflow. */
 const mostTogether = 1e300;
 
 /**
- * Returns the planning graph of a graph file: each node makes one value, an edge is a node reading it.
+ * Returns the planning graph of a graph file. Each node makes one value, and an edge means that a node reads it.
  *
- * @throws RematError `GRAPH_FILE` naming the node or edge: bytes or cost that are no number from 0 up, or too large to be added, an edge to an unknown node or
- * given twice, a cycle, or nodes not in topological order.
+ * @throws RematError `GRAPH_FILE` with the node or edge: bytes or cost that are negative, not a number, or too large to
+ * be added; an edge to an unknown node or a duplicate edge; a cycle; or nodes that are not in topological order
  */
 export function readGraphFile(file: unknown): PlanningGraph {
   if (!isRecord(file) || file["schema"] !== schema)
@@ -62,7 +62,7 @@ export function readGraphFile(file: unknown): PlanningGraph {
   );
 }
 
-/** An edge that is there twice; a set of all of them would be larger than the graph. */
+/** Returns a duplicate edge. A set of all edges would be larger than the graph. */
 function findRepeated(inputs: readonly (readonly (readonly [number, number])[])[]): [number, number] | undefined {
   const reader = new Int32Array(inputs.length).fill(-1);
   for (const [to, list] of inputs.entries())
@@ -73,7 +73,7 @@ function findRepeated(inputs: readonly (readonly (readonly [number, number])[])[
   return undefined;
 }
 
-/** Tells a cycle from nodes that are merely in the wrong order. */
+/** Distinguishes a cycle from nodes that are only in the wrong order. */
 function orderError(
   inputs: readonly (readonly [number, number])[][],
   names: readonly string[],

@@ -3,20 +3,24 @@ import { type CoreLimits, expandCore } from "./expand-core.js";
 import { type Choice, chooseGreedily } from "./greedy.js";
 import type { WholeKnapsack } from "./whole-knapsack.js";
 
-/** The solver's tolerances are absolute; sizes and profits reach it as shares of these. */
+/** The solver's tolerances are absolute, so sizes and profits are passed to it in proportion to these. */
 const capacityShare = 1e3;
 const profitShare = 1e3;
-/** The solver takes a choice that is over the budget by its tolerance for feasible; each such choice is cut off, and few exist. */
+/**
+ * The solver accepts a choice that exceeds the budget by its tolerance. Each such choice is excluded, and there are
+ * few.
+ */
 const mostCuts = 50;
-/** Bounds are products of doubles, off by fewer units than this. */
+/** Bounds are products of doubles, with errors of fewer units than this. */
 const roundingUnits = 8;
 
-/** A few states of the dynamic program find a choice to start from; the solver alone proves what is optimal. */
+/** Limits for the dynamic program that finds a starting choice with a few states. Only the solver proves optimality. */
 const startLimits: CoreLimits = { front: 256, work: 1e6, frontAfterwards: 16 };
 
 /**
- * Returns the optimum by the integer program of the knapsack, in HiGHS. Items that no choice better than the one it starts from can hold, or do
- * without, are left out of it. Choices are checked in whole numbers; where the solver ends without an answer, the start stands, with the solver's bound.
+ * Solves the knapsack as an integer program with HiGHS. Items that are certainly in or out of every choice better than
+ * the starting one are left out of the program. Choices are checked in whole numbers. If the solver ends without an
+ * answer, the starting choice is returned with the solver's bound.
  */
 export async function chooseByIlp(knapsack: WholeKnapsack, timeLimitS: number): Promise<Choice> {
   const { weight, profit } = knapsack;
@@ -55,7 +59,7 @@ export async function chooseByIlp(knapsack: WholeKnapsack, timeLimitS: number): 
       rows.push({ columns: over, values: over.map(() => 1), atMost: over.length - 1 });
       continue;
     }
-    // What still fits costs nothing to save; the solver may stop short of it by its tolerance.
+    // Items that still fit cost nothing to save. The solver may leave them out because of its tolerance.
     for (let i = 0; i < chosen.length; i++) {
       if (chosen[i] === 1 || weightSum + weight[i] > knapsack.capacity) continue;
       chosen[i] = 1;
@@ -68,17 +72,20 @@ export async function chooseByIlp(knapsack: WholeKnapsack, timeLimitS: number): 
   return { ...start, bound };
 }
 
-/** Which items are left to choose, and what is certain of the others. */
+/** The items that are still open, and the certain ones. */
 interface OpenItems {
   readonly open: readonly number[];
   /** By place: 1 if it is certainly in. */
   readonly isIn: Uint8Array;
-  /** What the certain items leave of the budget, and what they spare. */
+  /** The remaining budget after the certain items, and their total profit. */
   readonly capacity: number;
   readonly basis: number;
 }
 
-/** Going against the order of ratios costs an item its distance from the ratio at which the budget ends (Dembo and Hammer, 1980). */
+/**
+ * Fixes items. Deviating from the order of ratios costs an item its distance from the ratio at which the budget ends
+ * (Dembo and Hammer, 1980).
+ */
 function fixItems({ weight, profit, capacity }: WholeKnapsack, start: Choice): OpenItems {
   let [room, linear, end] = [capacity, 0, 0];
   while (weight[end] <= room) {

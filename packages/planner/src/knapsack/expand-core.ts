@@ -2,24 +2,28 @@ import { Front, History } from "./front.js";
 import { type Choice, chooseGreedily } from "./greedy.js";
 import type { WholeKnapsack } from "./whole-knapsack.js";
 
-/** Most states kept at a time, and what that falls to once `work` states were looked at. */
+/** The largest number of states kept at a time, and the number it drops to after `work` states were examined. */
 export interface CoreLimits {
   readonly front: number;
   readonly work: number;
   readonly frontAfterwards: number;
 }
 
-/** About half a second in all. */
+/** Takes about half a second in total. */
 const fullLimits: CoreLimits = { front: 1 << 16, work: 1e7, frontAfterwards: 1 << 10 };
-/** A state that can gain no more than this share of all profit is pruned: proportional runtimes and sizes differ by rounding only. */
+/**
+ * A state that can gain at most this share of the total profit is pruned. Runtimes and sizes that are proportional
+ * differ only by rounding.
+ */
 const toleranceShare = 2 ** -36;
-/** Bounds are products of doubles; they are off by fewer units than this. */
+/** Bounds are products of doubles, with errors of fewer units than this. */
 const roundingUnits = 8;
 
 /**
- * Returns the optimum by dynamic programming over Pareto-optimal partial choices, from the items at which the greedy choice breaks off outwards:
- * states that are dominated, or whose bound shows that they cannot beat the best choice so far, go. Needs no grid of sizes and, but for
- * contrived instances, looks at a small core of the items. Where the states outgrow their limit the least promising go, and the bound says so.
+ * Finds the optimum by dynamic programming over Pareto-optimal partial choices, starting at the items where the greedy
+ * choice ends and moving outwards. States that are dominated, or whose bound shows that they cannot beat the best
+ * choice so far, are dropped. It needs no grid of sizes, and except for contrived instances it examines only a small
+ * core of the items. If the states exceed their limit, the least promising are dropped, and the bound accounts for it.
  *
  * Source: D. Pisinger, "A minimal algorithm for the 0-1 knapsack problem", Operations Research 45 (1997).
  */
@@ -62,9 +66,9 @@ class CoreSearch {
   front: Front = new Front();
   readonly history: History = new History();
   best: number;
-  /** The state of the best choice; undefined while it is the greedy one. */
+  /** The state of the best choice; undefined while the greedy choice is the best. */
   bestChange: number | undefined;
-  /** Highest bound among the states pruned although they could still have gained. */
+  /** The highest bound among states that were pruned although they could still have gained. */
   prunedBound = 0;
   private spare: Front = new Front();
   private work = 0;
@@ -88,8 +92,8 @@ class CoreSearch {
   }
 
   /**
-   * Merges the states with themselves after saving `place` (`sign` 1) or freeing it (-1). Places from `nextOut` on are still to be saved
-   * and those up to `lastIn` still to be freed.
+   * Merges the states with their copies after saving `place` (`sign` 1) or freeing it (-1). Places from `nextOut` on
+   * can still be saved, and those up to `lastIn` can still be freed.
    */
   change(place: number, sign: 1 | -1, lastIn: number, nextOut: number): void {
     const { weight, profit, capacity } = this.knapsack;
@@ -103,7 +107,7 @@ class CoreSearch {
     let kept = 0;
     let changed = 0;
     while (kept < from.length || changed < from.length) {
-      // Of two with equal weight the one of higher profit comes first, so that the other is dominated.
+      // For equal weights the state with the higher profit comes first, so that the other one is dominated.
       const keptWeight = kept < from.length ? from.weight[kept] : Number.POSITIVE_INFINITY;
       const changedWeight = changed < from.length ? from.weight[changed] + weightStep : Number.POSITIVE_INFINITY;
       const isKept =

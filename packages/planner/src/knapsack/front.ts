@@ -1,11 +1,14 @@
-/** Partial choices none of which is better than another in both weight and profit, by ascending weight; growing columns. */
+/**
+ * Partial choices by ascending weight, none of which is better than another in both weight and profit, in growing
+ * columns.
+ */
 export class Front {
   length = 0;
   weight: Float64Array = new Float64Array(1024);
   profit: Float64Array = new Float64Array(1024);
-  /** Upper bound on the profit of what the state can become. */
+  /** Upper bound on the profit that can be reached from the state. */
   bound: Float64Array = new Float64Array(1024);
-  /** The latest change that led here, in a {@link History}; -1 for none. */
+  /** The latest change that led to the state, in a {@link History}; -1 for none. */
   change: Int32Array = new Int32Array(1024);
 
   push(weight: number, profit: number, bound: number, change: number): void {
@@ -16,12 +19,12 @@ export class Front {
     this.change[this.length++] = change;
   }
 
-  /** Keeps the `limit` states of highest bound; returns the highest bound among those pruned, or 0. */
+  /** Keeps the `limit` states with the highest bounds. Returns the highest bound among the pruned ones, or 0. */
   shrink(limit: number): number {
     if (this.length <= limit) return 0;
     const bounds = this.bound.slice(0, this.length).sort();
     const least = bounds[this.length - limit];
-    // Of the states at that bound, which can be all, some of every weight.
+    // Among states with exactly that bound, which can be all of them, keep some of every weight.
     let [ties, tiesKept] = [0, 0];
     for (let i = 0; i < this.length; i++) if (this.bound[i] === least) ties++;
     for (let i = this.length - limit; i < this.length && bounds[i] === least; i++) tiesKept++;
@@ -53,7 +56,7 @@ export class Front {
   }
 }
 
-/** Which places were changed on the way to each state, as a tree in columns. */
+/** The places that were changed on the way to each state, as a tree in columns. */
 export class History {
   length = 0;
   private before: Int32Array = new Int32Array(4096);

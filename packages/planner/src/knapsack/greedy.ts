@@ -1,6 +1,6 @@
 import type { WholeKnapsack } from "./whole-knapsack.js";
 
-/** A choice of places with what it spares, and what none can exceed; in the whole numbers of the knapsack. */
+/** A choice of places with its profit, and an upper bound on any profit, in the whole numbers of the knapsack. */
 export interface Choice {
   /** By place: 1 for saved. */
   readonly chosen: Uint8Array;
@@ -9,8 +9,9 @@ export interface Choice {
 }
 
 /**
- * Saves by descending runtime per memory whatever still fits, or the one item that spares most where that is better: never less than half
- * of the optimum. The bound is Dantzig's: the first item that does not fit is cut.
+ * Saves items by descending runtime per memory as long as they fit, or the one item with the highest profit if that is
+ * better. The result is at least half of the optimum. The bound is Dantzig's: the first item that does not fit is
+ * split.
  */
 export function chooseGreedily({ weight, profit, capacity }: WholeKnapsack): Choice {
   const count = weight.length;

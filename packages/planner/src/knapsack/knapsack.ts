@@ -1,40 +1,42 @@
 import { RematError } from "@remat/trace";
 
-/** How a knapsack is solved; see {@link solveKnapsack}. */
+/** The method for solving a knapsack; see {@link solveKnapsack}. */
 export type KnapsackMethod = "dp" | "ilp" | "greedy";
 
+/** The input of {@link solveKnapsack}: items to save within a budget. */
 export interface Knapsack {
-  /** By item, what saving it takes of the budget: bytes, or shares of some total as the min-cut partitioner has them. */
+  /** For each item, the memory for saving it: bytes, or shares of a total as in the min-cut partitioner. */
   readonly memory: ArrayLike<number>;
-  /** By item, what saving it spares: the time of its recomputation. */
+  /** For each item, the recomputation time that saving it avoids. */
   readonly runtime: ArrayLike<number>;
-  /** In the unit of `memory`. */
+  /** The memory budget, in the unit of `memory`. */
   readonly budget: number;
-  /** Left out: `"dp"`. */
+  /** The default is `"dp"`. */
   readonly method?: KnapsackMethod;
-  /** Seconds after which `"ilp"` gives the best that it has. Left out: 10. The other methods take no notice. */
+  /** Seconds after which `"ilp"` returns the best choice found; 10 by default. The other methods ignore it. */
   readonly timeLimitS?: number | undefined;
 }
 
+/** The result of {@link solveKnapsack}. */
 export interface KnapsackSolution {
   readonly method: KnapsackMethod;
   /** Items to save, ascending. */
   readonly saved: readonly number[];
   /** All other items, ascending. */
   readonly recomputed: readonly number[];
-  /** What the saved items spare together. */
+  /** Total recomputation time that the saved items avoid. */
   readonly runtime: number;
-  /** What they take of the budget. */
+  /** Total memory of the saved items. */
   readonly memory: number;
-  /** No choice within the budget spares more. */
+  /** An upper bound on `runtime` for any choice within the budget. */
   readonly bound: number;
-  /** `(bound - runtime) / bound`: 0 where the answer is proven optimal. */
+  /** The optimality gap, `(bound - runtime) / bound`: 0 if the answer is proven optimal. */
   readonly gap: number;
 }
 
 const methods: readonly unknown[] = ["dp", "ilp", "greedy"];
 
-/** @internal */
+/** Checks the input of {@link solveKnapsack}. @internal */
 export function checkKnapsack({ memory, runtime, budget, method, timeLimitS }: Knapsack): void {
   if (memory.length === 0)
     throw inputError("found no items: expected at least one. Leave the knapsack out where nothing can be saved");

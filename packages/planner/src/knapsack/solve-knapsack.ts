@@ -4,23 +4,27 @@ import { type Choice, chooseGreedily } from "./greedy.js";
 import { checkKnapsack, type Knapsack, type KnapsackSolution } from "./knapsack.js";
 import { type WholeKnapsack, wholeKnapsack } from "./whole-knapsack.js";
 
-/** Bounds and sums of doubles agree to this share where they are equal. */
+/** Bounds and sums of doubles that differ by no more than this share count as equal. */
 const rounding = 1e-12;
 
 /**
- * Tells which items to save within a budget so that least is left to recompute: the 0-1 knapsack of PyTorch's min-cut partitioner.
+ * Chooses the items to save within a budget so that the least time is left for recomputation: the 0-1 knapsack of
+ * PyTorch's min-cut partitioner.
  *
- * - `"dp"`, dynamic programming: the optimum, to 2^-36 of the total runtime. Sizes need not be whole. On instances that are contrived to be
- *   hard it stops at a limit of states, and `gap` says how far from the optimum it may be.
- * - `"ilp"`: the optimum by HiGHS, loaded when first used.
- * - `"greedy"`: by descending runtime per memory, or the one best item; at least half the optimum, usually within a percent.
+ * - `"dp"`, dynamic programming: the optimum, to 2^-36 of the total runtime. Sizes need not be whole numbers. On
+ *   contrived hard instances it stops at a limit of states, and `gap` bounds the distance from the optimum.
+ * - `"ilp"`: the optimum by HiGHS, which is loaded when first used.
+ * - `"greedy"`: by descending runtime per memory, or the single best item. At least half of the optimum, usually
+ *   within one percent.
  *
- * The saved items never exceed the budget: sums of sizes that are whole numbers are exact, others up to 2^-52 of the sum per item. (Upstream
- * rounds sizes to 1/10000 and can exceed it.) Items without memory are saved; items without runtime, but with memory, are not.
+ * The saved items never exceed the budget: sums of whole-number sizes are exact, others up to 2^-52 of the sum per
+ * item. (The original rounds sizes to 1/10000 and can exceed the budget.) Items without memory are saved. Items with
+ * memory but without runtime are not.
  *
  * Source: `torch/_functorch/_activation_checkpointing/knapsack.py`.
  *
- * @throws RematError `KNAPSACK_INPUT` naming the item for sizes or runtimes that are negative or not finite numbers, no items, or no such budget
+ * @throws RematError `KNAPSACK_INPUT` with the item whose size or runtime is negative or not finite, or if there are no
+ * items or the budget is invalid
  * @example
  * const { saved, gap } = await solveKnapsack({ memory: [0.5, 0.3, 0.2], runtime: [5, 4, 2], budget: 0.5, method: "dp" });
  * // saved: [1, 2], gap: 0

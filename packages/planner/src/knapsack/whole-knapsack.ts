@@ -1,19 +1,19 @@
 import type { Knapsack } from "./knapsack.js";
 
 /**
- * A knapsack in whole numbers, so that sums are exact and independent of their order. Only the items that are a choice: what takes nothing
- * is saved anyway, what spares nothing or is larger than the budget is not.
+ * A knapsack in whole numbers, so that sums are exact and independent of their order. It contains only items that leave
+ * a choice: items without memory are always saved, and items without profit or larger than the budget never.
  */
 export interface WholeKnapsack {
-  /** By place: the item. Places are by descending runtime per memory, equal ones by item. */
+  /** The item at each place. Places are sorted by descending runtime per memory, equal ones by item. */
   readonly items: Int32Array;
-  /** By place. */
+  /** Memory and profit at each place. */
   readonly weight: Float64Array;
   readonly profit: Float64Array;
   readonly capacity: number;
-  /** Items that take nothing, ascending. */
+  /** Items without memory, ascending. */
   readonly free: readonly number[];
-  /** What one unit of `profit` stands for. */
+  /** The runtime that one unit of `profit` stands for. */
   readonly profitUnit: number;
 }
 
@@ -21,8 +21,9 @@ export interface WholeKnapsack {
 const exactBits = 52;
 
 /**
- * Rounds sizes: those that are whole numbers stay so, in units of their common divisor. Others are rounded up to a grid of 2^-52 of their sum, and the budget holds one unit of
- * that grid more per item, as summing them in doubles could be off by that much: ten times 0.1 fits in 1.
+ * Rounds sizes. Whole numbers stay exact, in units of their greatest common divisor. Other sizes are rounded up to a
+ * grid of 2^-52 of their sum, and the budget gets one more unit of the grid per item, because summing them in doubles
+ * could be off by that much: ten times 0.1 fits into 1.
  */
 export function wholeKnapsack({ memory, runtime, budget }: Knapsack): WholeKnapsack {
   const free: number[] = [];
@@ -47,7 +48,8 @@ export function wholeKnapsack({ memory, runtime, budget }: Knapsack): WholeKnaps
     areWhole &&= Number.isInteger(memory[i]);
   }
   areWhole &&= memorySum < 2 ** exactBits;
-  // Bytes are multiples of the allocation unit: with a unit of their own a budget between two multiples can be seen to be full.
+  // Bytes are multiples of the allocation unit. With that as the unit, a budget between two multiples is recognized as
+  // full.
   const unit = areWhole ? items.reduce((unit, i) => commonDivisor(memory[i], unit), 0) || 1 : gridUnit(memorySum);
   const profitUnit = gridUnit(runtimeSum);
   return {
@@ -65,7 +67,7 @@ function commonDivisor(a: number, b: number): number {
   return a;
 }
 
-/** A power of two, as dividing by one is exact. */
+/** Returns a power of two, because dividing by one is exact. */
 function gridUnit(sum: number): number {
   return sum > 0 ? Math.max(2 ** (Math.ceil(Math.log2(sum)) - exactBits), 2 ** -1022) : 1;
 }

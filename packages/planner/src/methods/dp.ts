@@ -1,5 +1,5 @@
 import { modulePolicies } from "./module-policies.js";
 import type { PlanMethod } from "./plan-method.js";
 
-/** What to store of each module, as a knapsack that is solved by dynamic programming. */
+/** Chooses the results to store in each module, as a knapsack solved by dynamic programming. */
 export const dpMethod: PlanMethod = modulePolicies("dp", "by dynamic programming", ["knapsack"]);

@@ -1,5 +1,5 @@
 import { modulePolicies } from "./module-policies.js";
 import type { PlanMethod } from "./plan-method.js";
 
-/** What to store of each module, dearest by the byte first. */
+/** Chooses the results to store in each module, those with the longest runtime per byte first. */
 export const greedyMethod: PlanMethod = modulePolicies("greedy", "dearest by the byte first");

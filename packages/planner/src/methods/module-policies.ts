@@ -10,7 +10,10 @@ import type { MethodTable, PlanMethod } from "./plan-method.js";
 
 type NamedPolicy = CheckpointedPolicy & { readonly policy: ModulePolicy };
 
-/** Returns the method that chooses what to store of each module, each within a budget of its own, in one of the ways of {@link planModule}. */
+/**
+ * Returns a method that chooses the results to store in each module, each within a budget of its own, with one of the
+ * methods of {@link planModule}.
+ */
 export function modulePolicies(name: ModulePolicyMethod, how: string, aliases: readonly string[] = []): PlanMethod {
   return {
     name,

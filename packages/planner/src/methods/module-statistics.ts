@@ -4,16 +4,16 @@ import { greedyOrder, type SACStats, sacStats, tradeOff } from "@remat/sac-core"
 import type { Trace } from "@remat/trace";
 import { aggregateModuleStats, type ModuleStats } from "../module-tree/module-stats.js";
 
-/** What `MemTracker` and the SAC statistics know of a step's modules. */
+/** Statistics of a step's modules, from `MemTracker` and the SAC statistics. */
 export interface ModuleStatistics {
   readonly modules: readonly ModuleStats[];
-  /** Of every module with children, by name. */
+  /** Statistics of every module with children, by name. */
   readonly sac: ReadonlyMap<string, SACStats>;
-  /** Modules that were left out, since no backward pass of theirs was seen. */
+  /** Modules that were left out because the trace has no backward pass of theirs. */
   readonly leftOut: readonly string[];
 }
 
-/** Puts together what `MemTracker` and the SAC statistics know of each module, as PyTorch's `aggregate_stats` does. */
+/** Combines the results of `MemTracker` and the SAC statistics for each module, like PyTorch's `aggregate_stats`. */
 export function moduleStatistics(trace: Trace): ModuleStatistics {
   const sac = sacStats(trace);
   const device = trace.header.device;

@@ -10,7 +10,9 @@ import { moduleStatistics } from "./module-statistics.js";
 import { namedModules } from "./named-modules.js";
 import type { MethodTable, PlanMethod } from "./plan-method.js";
 
-/** Which modules of the tree to checkpoint, its model's peak beside the simulated one. */
+/**
+ * Chooses which modules of the tree to checkpoint, and reports the peak of the module model beside the simulated one.
+ */
 export const modulesMethod: PlanMethod = {
   name: "modules",
   purpose: "which modules to checkpoint",
@@ -22,7 +24,8 @@ export const modulesMethod: PlanMethod = {
     const names = modules.map(({ fqn }) => fqn);
     const allowedUnits = allowed.length === 0 ? undefined : namedModules(allowed, names);
     const options = { worldSize, fsdpUnits: namedModules(fsdpUnits, names), ...(allowedUnits && { allowedUnits }) };
-    // Of many ranks each holds less than the recorded device: the peak without a plan is then what the model says, which counts what is gathered.
+    // Each of many ranks uses less memory than the recorded device. The peak without a plan is then that of the module
+    // model, which includes all-gathered parameters.
     const referenceBytes =
       worldSize === 1
         ? heldPeak(trace).peakBytes
@@ -71,10 +74,16 @@ interface TreeAndPlan {
   readonly plan: Plan;
 }
 
-/** What the model of modules leaves out shows in the simulation: so often it is asked for less. */
+/**
+ * How many times planning is repeated with a lower budget, because the simulation shows memory that the module model
+ * leaves out.
+ */
 const mostTries = 6;
 
-/** Aims lower by what the simulated peak is above the budget, and returns the first plan that is within it, or else the one with the smallest peak. */
+/**
+ * Lowers the aim by the amount that the simulated peak is above the budget, and returns the first plan within it, or
+ * the one with the smallest peak.
+ */
 async function planWithin(
   budgetBytes: number,
   planFor: (aimedBytes: number) => Promise<TreeAndPlan>,

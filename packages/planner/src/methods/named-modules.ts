@@ -3,9 +3,10 @@ import { RematError } from "@remat/trace";
 const listed = 8;
 
 /**
- * Returns the modules of `names` that patterns name (`*` stands for part of one name, `**` for any), with or without the root in front.
+ * Returns the modules of `names` that match patterns, with or without the root's name in front. `*` stands for a part
+ * of one name, `**` for any part.
  *
- * @throws RematError `MODULE_PATTERN` for a pattern that names none
+ * @throws RematError `MODULE_PATTERN` for a pattern that matches nothing
  */
 export function namedModules(patterns: readonly string[], names: readonly string[]): string[] {
   const found = patterns.flatMap((pattern) => {
@@ -30,7 +31,7 @@ function regexOf(pattern: string): RegExp {
   );
 }
 
-/** Returns the modules that are highest in the tree, the roots themselves left out where they have such modules in them. */
+/** Returns the modules that are highest in the tree. Roots are left out if they have such modules inside. */
 export function outermostModules(names: Iterable<string>): string[] {
   const all = [...names];
   const isInside = (fqn: string, other: string): boolean => fqn.startsWith(`${other}.`);

@@ -4,23 +4,23 @@ import type { Plan, Trace } from "@remat/trace";
 import type { BindingOp } from "../checkpointing/binding-op.js";
 import type { CheckpointingAnswer, CheckpointingOptions } from "../checkpointing/plan-checkpointing.js";
 
-/** What a method may take besides a budget. */
+/** Options that a method may accept in addition to a budget. */
 export type MethodOption = "maxOverhead" | "pareto" | "order" | "modules" | "sharding" | "link" | "checkpoint";
 
-/** A way to make a plan: what a file of this folder exports, and `plan-methods.ts` lists. */
+/** A method for making plans. Each file in this folder exports one, and `plan-methods.ts` lists them. */
 export interface PlanMethod {
   readonly name: string;
   /** Other names for it. */
   readonly aliases?: readonly string[];
-  /** For help: what it plans. */
+  /** What it plans, for the help text. */
   readonly purpose: string;
-  /** What its budget is of: the peak of the step, which a plan must not exceed, or what each module stores. */
+  /** What its budget limits: the peak of the step, or the stored results of each module. */
   readonly budgetOf: "step" | "module";
   readonly takes: ReadonlySet<MethodOption>;
   plan(trace: Trace, request: MethodRequest): Promise<MethodAnswer>;
 }
 
-/** What is asked of a method; it is given nothing that it does not take. */
+/** A request to a method. It contains only options that the method accepts. */
 export interface MethodRequest
   extends Pick<
     CheckpointingOptions,
@@ -29,34 +29,38 @@ export interface MethodRequest
   readonly budget?: Budget | undefined;
   readonly maxOverhead?: number | undefined;
   readonly timeMs?: number | undefined;
-  /** Names or patterns of the modules that may be planned (`*` stands for part of one name); none for all. */
+  /** Names or patterns of the modules that may be planned (`*` stands for a part of one name); empty for all. */
   readonly modules?: readonly string[];
-  /** Devices that weights are sharded over, and which modules are sharded as one. */
+  /** The number of devices that weights are sharded over, and the modules that are sharded as a unit. */
   readonly worldSize?: number;
   readonly fsdpUnits?: readonly string[];
-  /** What is checkpointed, where that is not to be searched for. */
+  /** The modules to checkpoint, if they are given and not searched for. */
   readonly checkpoint?: readonly CheckpointedModules[] | undefined;
-  /** Searches in another way than one after the other: `planCheckpointing` of `@remat/planner/node`. */
+  /**
+   * Another implementation of the search, such as `planCheckpointing` of `@remat/planner/node`, which runs searches in
+   * parallel.
+   */
   readonly planCheckpointing?: (trace: Trace, options: CheckpointingOptions) => Promise<CheckpointingAnswer>;
 }
 
-/** What a method found, or why there is nothing. */
+/** The result of a method, or why there is none. */
 export type MethodAnswer = MethodPlan | { readonly infeasible: BindingOp; readonly recordedPeakBytes: number };
 
+/** A plan found by a method. */
 export interface MethodPlan {
   readonly plan: Plan;
-  /** What it is of: the trace, or what one of many devices holds of it. */
+  /** The trace that the plan is for: the original, or that of one of many devices. */
   readonly trace: Trace;
-  /** Sentences for people. */
+  /** Notes for people, as sentences. */
   readonly notes: readonly string[];
-  /** What the method has to say of its plan. */
+  /** Details of the plan, as tables. */
   readonly tables: readonly MethodTable[];
-  /** The modules that are checkpointed, where the method chose modules. */
+  /** The modules that are checkpointed, if the method chose modules. */
   readonly checkpointed?: readonly string[];
   readonly front?: Pick<CheckpointingAnswer, "front" | "recommended">;
 }
 
-/** What the values of a column are. */
+/** The kind of values in a column. */
 export type MethodQuantity = "text" | "count" | "bytes" | "ms" | "share";
 
 /** A table of plain values. */
@@ -64,9 +68,9 @@ export interface MethodTable {
   readonly name: string;
   readonly title: string;
   readonly columns: readonly (readonly [header: string, quantity: MethodQuantity])[];
-  /** A cell that is undefined stays empty. */
+  /** An undefined cell stays empty. */
   readonly rows: readonly (readonly (string | number | undefined)[])[];
   readonly remark?: string | undefined;
-  /** The same, and what else programs want to know. */
+  /** The same data for programs, possibly with more details. */
   readonly data: unknown;
 }

@@ -5,7 +5,9 @@ import { planOfCheckpoints } from "../plan/plan-of-checkpoints.js";
 import { policiesOfRules } from "../plan/policies-of-rules.js";
 import type { PlanMethod } from "./plan-method.js";
 
-/** What rules of the user's checkpoint, nothing being searched; without a budget the plan's is its own peak. */
+/**
+ * Evaluates the user's own checkpointing rules, without a search. Without a budget, the plan's budget is its own peak.
+ */
 export const rulesMethod: PlanMethod = {
   name: "rules",
   purpose: "what --checkpoint names, nothing being searched",

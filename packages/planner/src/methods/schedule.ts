@@ -2,7 +2,7 @@ import { goalOfBudget } from "../checkpointing/checkpointing-goal.js";
 import { type CheckpointingOptions, planCheckpointing } from "../checkpointing/plan-checkpointing.js";
 import type { MethodRequest, PlanMethod } from "./plan-method.js";
 
-/** The whole step, op by op: what is recomputed, and when. */
+/** Plans the whole step op by op: what is recomputed, and when. */
 export const scheduleMethod: PlanMethod = {
   name: "schedule",
   purpose: "the whole step, op by op",

@@ -6,44 +6,47 @@ import { solveKnapsack } from "../knapsack/solve-knapsack.js";
 import { budgetInBytes, checkStats, type ModuleBudget, type ModulePolicyMethod } from "./policy-input.js";
 import { type TiedOps, tieOps } from "./tied-ops.js";
 
-/** Which results of a module to store; ops are indices into the lists of its `SACStats`. */
+/** The results of a module to store. Ops are indices into the lists of its `SACStats`. */
 export interface ModulePolicy {
   readonly method: ModulePolicyMethod;
-  /** By op: 1 for stored, 0 for recomputed. */
+  /** For each op, 1 for stored and 0 for recomputed. */
   readonly isStored: Uint8Array;
-  /** Ascending. */
+  /** The stored ops, ascending, and the recomputed ones. */
   readonly storedOps: Int32Array;
   readonly recomputedOps: Int32Array;
   readonly budgetBytes: number;
-  /** Of the stored results. */
+  /** Total size of the stored results. */
   readonly storedBytes: number;
-  /** Of the recomputed ops. */
+  /** Total runtime of the recomputed ops. */
   readonly recomputationMs: number;
-  /** No policy within the budget recomputes less. */
+  /** A lower bound on the recomputation time of any policy within the budget. */
   readonly lowerBoundMs: number;
-  /** `(recomputationMs - lowerBoundMs) / recomputationMs`: 0 where the policy is proven optimal. */
+  /** The optimality gap, `(recomputationMs - lowerBoundMs) / recomputationMs`: 0 if the policy is proven optimal. */
   readonly gap: number;
 }
 
+/** Options for {@link planModule}. */
 export type ModulePolicyOptions = ModuleBudget & {
-  /** Left out: `"dp"`. */
+  /** The default is `"dp"`. */
   readonly method?: ModulePolicyMethod;
-  /** Seconds after which `"milp"` gives the best that it has. Left out: 10. */
+  /** Seconds after which `"milp"` returns the best policy found; 10 by default. */
   readonly timeLimitS?: number | undefined;
 };
 
 /**
- * Tells which ops of one module to store and which to recompute, so that the stored results fit a budget and recomputation takes least time: the
- * checkpointing policy of xformers and of PyTorch's `get_optimal_checkpointing_policy_per_module`, with the same constraints (random ops all
- * or none, in-place ops with the op they write into, views recomputed). What takes no memory is stored.
+ * Chooses which ops of one module to store and which to recompute, so that the stored results fit a budget and
+ * recomputation takes the least time. This is the checkpointing policy of xformers and of PyTorch's
+ * `get_optimal_checkpointing_policy_per_module`, with the same constraints: random ops all or none, in-place ops
+ * together with the op they write into, and views recomputed. Results without memory are stored.
  *
- * `"dp"` and `"milp"` give the optimum (see {@link solveKnapsack}), `"greedy"` usually one within a percent of it; each states its gap. The
- * budget is never exceeded.
+ * `"dp"` and `"milp"` give the optimum (see {@link solveKnapsack}), `"greedy"` usually a result within one percent of
+ * it. Each returns its optimality gap. The budget is never exceeded.
  *
- * Source: `torch/distributed/_tools/sac_ilp.py`; there the solver stops within 5 % of the optimum.
+ * Source: `torch/distributed/_tools/sac_ilp.py`, where the solver stops within 5% of the optimum.
  *
- * @throws InfeasibleBudgetError where what has to be stored exceeds the budget, naming the ops; RematError `POLICY_INPUT` for statistics or a budget
- * that are no numbers from 0 up, or ops that would have to be stored and recomputed at once
+ * @throws InfeasibleBudgetError if the ops that must be stored exceed the budget, with their names; RematError
+ * `POLICY_INPUT` for statistics or a budget that are negative or not numbers, or for ops that would have to be both
+ * stored and recomputed
  * @example
  * const policy = await planModule(sacStats(trace).get("net.layers.0"), { budgetFraction: 0.5 });
  * policy.recomputedOps; // policy.recomputationMs, policy.gap
@@ -106,7 +109,7 @@ function policyOf(
   };
 }
 
-/** How many of the ops that bind a message names. */
+/** Number of ops that an error message names. */
 const named = 3;
 
 function overBudget(stats: SACStats, tied: TiedOps, forcedBytes: number, budgetBytes: number): InfeasibleBudgetError {

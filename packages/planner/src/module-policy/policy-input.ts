@@ -1,15 +1,15 @@
 import type { SACStats } from "@remat/sac-core";
 import { RematError } from "@remat/trace";
 
-/** How a module's policy is found; see {@link planModule}. */
+/** The method for finding a module's policy; see {@link planModule}. */
 export type ModulePolicyMethod = "greedy" | "dp" | "milp";
 
-/** The budget of a module's stored results: bytes, or a share, from 0 to 1, of what storing everything takes. */
+/** The budget for a module's stored results: bytes, or a fraction (0 to 1) of the memory for storing everything. */
 export type ModuleBudget =
   | { readonly budgetBytes: number; readonly budgetFraction?: never }
   | { readonly budgetFraction: number; readonly budgetBytes?: never };
 
-/** @internal */
+/** Checks the statistics of a module. @internal */
 export function checkStats({ memoryBytes, runtimesMs, funcNames, ...indices }: SACStats): void {
   const ops = memoryBytes.length;
   if (runtimesMs.length !== ops || funcNames.length !== ops)
@@ -34,7 +34,10 @@ export function checkStats({ memoryBytes, runtimesMs, funcNames, ...indices }: S
         throw inputError(`${field} names op ${op}: expected one of the ${ops} ops`);
 }
 
-/** The budget in bytes; a share is rounded up to a whole byte, as upstream does, so that 100/420 of 420 bytes hold 100. @internal */
+/**
+ * Returns the budget in bytes. A fraction is rounded up to a whole byte, as in the original, so that a budget of
+ * 100/420 of 420 bytes allows 100. @internal
+ */
 export function budgetInBytes(budget: ModuleBudget, totalBytes: number): number {
   const { budgetBytes, budgetFraction } = budget;
   if ((budgetBytes === undefined) === (budgetFraction === undefined))

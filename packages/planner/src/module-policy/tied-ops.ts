@@ -1,24 +1,24 @@
 import type { SACStats } from "@remat/sac-core";
 import { RematError } from "@remat/trace";
 
-/** Ops that are stored or recomputed together, in columns. */
+/** Groups of ops that are stored or recomputed together, in columns. */
 export interface TiedOps {
   readonly count: number;
-  /** By op: its group. Groups are numbered by their first op. */
+  /** For each op, its group. Groups are numbered by their first op. */
   readonly group: Int32Array;
-  /** By group: what it takes and spares as a whole. */
+  /** For each group, its total memory and runtime. */
   readonly memoryBytes: Float64Array;
   readonly runtimeMs: Float64Array;
-  /** By group: 1 where it has to be stored, 0 where it has to be recomputed, -1 where there is a choice. */
+  /** For each group, 1 if it must be stored, 0 if it must be recomputed, -1 if there is a choice. */
   readonly fate: Int8Array;
 }
 
 /**
- * Returns what a policy may choose: random ops draw from one generator, so that they are stored or recomputed all together (and stored where
- * `forceStoreRandom` says so), an in-place op goes with the op whose result it writes into and is stored where it writes into an argument
- * of the module, and views are recomputed.
+ * Groups the ops by what a policy may choose. Random ops draw from one generator, so they are stored or recomputed all
+ * together (and stored if `forceStoreRandom` is set). An in-place op belongs to the op whose result it writes into, and
+ * is stored if it writes into an argument of the module. Views are recomputed.
  *
- * @throws RematError `POLICY_INPUT` where an op that has to be stored is tied to one that has to be recomputed
+ * @throws RematError `POLICY_INPUT` if an op that must be stored is tied to one that must be recomputed
  */
 export function tieOps(stats: SACStats): TiedOps {
   const ops = stats.memoryBytes.length;
@@ -47,7 +47,7 @@ export function tieOps(stats: SACStats): TiedOps {
   }
 
   const fate = new Int8Array(count).fill(-1);
-  /** By group: the op that decided. */
+  /** For each group, the op that determined its fate. */
   const because = new Int32Array(count);
   const decide = (op: number, value: 0 | 1): void => {
     const at = group[op];

@@ -1,24 +1,24 @@
 import type { SACTradeOffStats } from "@remat/sac-core";
 import { type MemorySnapshot, RematError } from "@remat/trace";
 
-/** What {@link planModules} needs to know of one module. Bytes as allocated, on one device. */
+/** The statistics of one module that {@link planModules} needs. Bytes are as allocated, on one device. */
 export interface ModuleStats {
   /** Fully qualified name; `a.b` is inside `a`. */
   readonly fqn: string;
   readonly parameterBytes: number;
-  /** Gradients of parameters held when its backward pass begins. */
+  /** Gradients of parameters that are live when its backward pass begins. */
   readonly gradientTotalBytes: number;
-  /** Activations that its forward pass leaves behind, without its output. */
+  /** Activations that its forward pass keeps alive, without its output. */
   readonly activationBytes: number;
-  /** All activations held when its forward pass ends. */
+  /** All activations that are live when its forward pass ends. */
   readonly activationTotalBytes: number;
-  /** Gradients of activations at the peak of its backward pass, above those at its begin. */
+  /** Gradients of activations at the peak of its backward pass, above those at its beginning. */
   readonly activationGradientBytes: number;
-  /** What freeing activations costs, by share; left out for a module without children, which is never checkpointed. */
+  /** The cost of freeing activations, by share. Left out for a module without children, which is never checkpointed. */
   readonly tradeOff?: Pick<SACTradeOffStats, "sacMemoryBytes" | "sacRuntimeMs" | "slopes" | "intercepts">;
 }
 
-/** What `MemTracker` of `@remat/memory/tracker` tells of a module. */
+/** The statistics of a module from `MemTracker` of `@remat/memory/tracker`. */
 export interface TrackedModule {
   readonly fqn: string;
   readonly parameterBytes: number;
@@ -28,14 +28,16 @@ export interface TrackedModule {
 }
 
 /**
- * Returns the statistics that {@link planModules} plans with, from what `MemTracker` and `SACEstimator` (or `tradeOff` of `@remat/sac-core`) know of each
- * module: in the order in which forward passes end, modules that were not tracked left out. Of several calls the last one counts.
+ * Returns the statistics for {@link planModules}, from those of `MemTracker` and of `SACEstimator` (or `tradeOff` of
+ * `@remat/sac-core`). Modules are in the order in which forward passes end, without modules that were not tracked. Of
+ * several calls the last one counts.
  *
  * Source: `aggregate_stats` of `torch/distributed/_tools/ilp_utils.py`.
  *
  * @param sources.memory from a run with a backward pass
- * @param sources.forwardPostOrder names in the order in which forward passes end: `modFwPostOrder` of `@remat/runtime-estimator`
- * @throws RematError `MODULE_STATS` naming the module and state without a snapshot of the device
+ * @param sources.forwardPostOrder names in the order in which forward passes end: `modFwPostOrder` of
+ * `@remat/runtime-estimator`
+ * @throws RematError `MODULE_STATS` with the module and the state that has no snapshot of the device
  * @example
  * const modules = aggregateModuleStats({ memory: tracker.modules(), tradeOffs, forwardPostOrder, device: "cuda:0" });
  */
@@ -81,7 +83,7 @@ function lastBytes(module: TrackedModule, state: string, device: string, categor
   return snapshot.bytesByCategory[category] ?? 0;
 }
 
-/** Whether the module named `fqn` is inside the one named `ancestor`, and not that itself. @internal */
+/** Returns whether the module named `fqn` is inside the one named `ancestor`, and not the same. @internal */
 export function isInside(fqn: string, ancestor: string): boolean {
   return fqn.startsWith(`${ancestor}.`);
 }

@@ -8,38 +8,43 @@ import { minimizePeak, minimizeRecomputation } from "./tree-program.js";
 /** A module that is checkpointed. */
 export interface CheckpointedModule {
   readonly fqn: string;
-  /** Share of all activations of its ops that is freed after the forward pass, those included that go then anyway. */
+  /**
+   * The share of the activations of its ops that is freed after the forward pass, including those that would be freed
+   * anyway.
+   */
   readonly freedShare: number;
-  /** What that wins. */
+  /** The memory this saves, in bytes. */
   readonly freedBytes: number;
   readonly recomputationMs: number;
 }
 
-/** Which modules to checkpoint, and how much of each. */
+/** The modules to checkpoint, and the share of each to free. */
 export interface ModuleTreePlan {
   /** In the order in which forward passes end. */
   readonly modules: readonly CheckpointedModule[];
   readonly budgetBytes: number;
-  /** Upper bound on the peak with the plan, and without any. */
+  /** Upper bounds on the peak with the plan, and without any. */
   readonly peakBytes: number;
   readonly baselinePeakBytes: number;
   readonly recomputationMs: number;
-  /** No plan within the budget recomputes less, by the same model. */
+  /** A lower bound on the recomputation time of any plan within the budget, in the same model. */
   readonly lowerBoundMs: number;
-  /** `(recomputationMs - lowerBoundMs) / recomputationMs`. */
+  /** The optimality gap, `(recomputationMs - lowerBoundMs) / recomputationMs`. */
   readonly gap: number;
 }
 
 /**
- * Tells which modules of a tree to checkpoint, and which share of each one's activations to free, so that memory stays within a budget and
- * recomputation takes least time. Modules without children are not checkpointed, none inside another, and none around an FSDP unit. Solved by HiGHS,
- * to the optimum unless `gap` allows less. The peak is an upper bound, as upstream's: memory at each module is what is held when its forward pass
- * ends, with the gradients of its backward pass, less what was freed before.
+ * Chooses which modules of a tree to checkpoint, and which share of each one's activations to free, so that memory
+ * stays within a budget and recomputation takes the least time. Modules without children are not checkpointed. A
+ * checkpointed module is neither inside another one nor around an FSDP unit. HiGHS solves it to the optimum, unless
+ * `gap` allows less. The peak is an upper bound, as in the original: the memory at each module is that at the end of
+ * its forward pass, plus the gradients of its backward pass, minus what was freed before.
  *
- * Source: `sac_milp` of `torch/distributed/_tools/sac_ilp.py`; there the solver stops within 5 % of the optimum.
+ * Source: `sac_milp` of `torch/distributed/_tools/sac_ilp.py`, where the solver stops within 5% of the optimum.
  *
  * @param modules in the order in which forward passes end; see {@link aggregateModuleStats}
- * @throws InfeasibleBudgetError naming the module that binds; RematError `MODULE_TREE` for bad input, naming the module
+ * @throws InfeasibleBudgetError with the module that is the bottleneck; RematError `MODULE_TREE` for invalid input,
+ * with the module
  * @example
  * const plan = await planModules(modules, { budgetBytes: 1.6 * 2 ** 30, worldSize: 4 });
  * plan.modules; // [{ fqn: "Transformer.layers.0", freedShare: 0.52, … }, …]
@@ -60,7 +65,8 @@ export async function planModules(
   const smallest = await minimizePeak(model, timeLimitS);
   const peak = highest(memoryByModule(model, smallest));
   const smallestBytes = Math.ceil(peak.bytes);
-  // The budget leaves less room than the solver's tolerance, or time ran out: this plan keeps to it, and its gap says what is not proven.
+  // The budget is tighter than the solver's tolerance, or time ran out. This plan meets the budget, and its gap shows
+  // what is not proven.
   if (smallestBytes <= budgetBytes) return planOf(model, budgetBytes, smallest, 0);
   throw new InfeasibleBudgetError(
     smallestBytes,

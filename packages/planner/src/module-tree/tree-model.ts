@@ -4,26 +4,32 @@ import type { ModuleTreeOptions } from "./tree-options.js";
 /** A module that may be checkpointed. */
 export interface Unit {
   readonly fqn: string;
-  /** Its place among the modules: forward passes end in this order. */
+  /** Its position among the modules: forward passes end in this order. */
   readonly place: number;
-  /** All activations of its ops; those that are held without checkpointing; the difference is to be freed before any memory is won. */
+  /**
+   * All activations of its ops, and those that are live without checkpointing. The difference must be freed before any
+   * memory is saved.
+   */
   readonly allBytes: number;
   readonly heldBytes: number;
   readonly runtimeMs: number;
-  /** Recomputation time for a share freed: the highest of these lines, and 0. */
+  /** Recomputation time for a share that is freed: the maximum of these lines and 0. */
   readonly slopes: readonly number[];
   readonly intercepts: readonly number[];
 }
 
-/** Share of `allBytes` that each unit frees; 0 for one that is not checkpointed. */
+/** For each unit, the share of `allBytes` that it frees; 0 if it is not checkpointed. */
 export type Shares = Float64Array;
 
-/** The module tree as a problem: memory at each module without checkpointing, and what each unit could free before it. */
+/**
+ * The module tree as an optimization problem: the memory at each module without checkpointing, and what each unit could
+ * free before it.
+ */
 export interface TreeModel {
   readonly units: readonly Unit[];
-  /** By unit, its ancestors among the units. */
+  /** For each unit, its ancestors among the units. */
   readonly ancestors: readonly (readonly number[])[];
-  /** By module: what is held at the peak of its backward pass, at most. */
+  /** For each module, an upper bound on memory at the peak of its backward pass. */
   readonly heldBytes: Float64Array;
 }
 
@@ -34,7 +40,7 @@ export function treeModel(modules: readonly ModuleStats[], options: ModuleTreeOp
   for (const [place, { fqn, tradeOff, activationBytes }] of modules.entries()) {
     if (tradeOff === undefined || (allowed !== undefined && !allowed.has(fqn))) continue;
     if (fsdpUnits.some((unit) => isInside(unit, fqn))) continue;
-    // Upstream divides by this where a module has children but no activations.
+    // The original divides by zero for a module with children but without activations.
     const allBytes = Math.max(tradeOff.sacMemoryBytes, activationBytes);
     if (allBytes === 0) continue;
     const { slopes, intercepts, sacRuntimeMs: runtimeMs } = tradeOff;
@@ -56,7 +62,7 @@ export function treeModel(modules: readonly ModuleStats[], options: ModuleTreeOp
   };
 }
 
-/** Returns what checkpointing `unit` wins if it frees `share` of its activations. */
+/** Returns the memory that checkpointing `unit` saves if it frees `share` of its activations. */
 export function freedBytes(unit: Unit, share: number): number {
   return share > 0 ? unit.allBytes * share - (unit.allBytes - unit.heldBytes) : 0;
 }
@@ -68,7 +74,7 @@ export function recomputationMs(unit: Unit, share: number): number {
   return unit.runtimeMs * part;
 }
 
-/** Returns the memory at each module, by module, with what the units free before it. */
+/** Returns the memory at each module, after what the units free before it. */
 export function memoryByModule({ units, heldBytes }: TreeModel, shares: Shares): Float64Array {
   const memory = new Float64Array(heldBytes.length);
   let freed = 0;

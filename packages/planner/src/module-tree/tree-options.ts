@@ -1,22 +1,23 @@
 import { RematError } from "@remat/trace";
 import type { ModuleStats } from "./module-stats.js";
 
+/** Options for {@link planModules}. */
 export interface ModuleTreeOptions {
-  /** For parameters, gradients and activations on each device. */
+  /** Budget for parameters, gradients and activations on each device, in bytes. */
   readonly budgetBytes: number;
-  /** Devices that parameters and gradients are sharded over. Left out: 1. */
+  /** Number of devices that parameters and gradients are sharded over; 1 by default. */
   readonly worldSize?: number;
-  /** Names of modules that are sharded as one; nothing around one is checkpointed. */
+  /** Names of modules that are sharded as a unit. Modules around one are not checkpointed. */
   readonly fsdpUnits?: readonly string[];
-  /** Names of the modules that may be checkpointed. Left out: all. */
+  /** Names of the modules that may be checkpointed; by default all. */
   readonly allowedUnits?: readonly string[];
-  /** How far from the optimum the solver may stop, as a share. Left out: 0. */
+  /** The distance from the optimum at which the solver may stop, as a fraction; 0 by default. */
   readonly gap?: number;
-  /** Seconds after which the best plan found is taken. Left out: 180. */
+  /** Seconds after which the best plan found is used; 180 by default. */
   readonly timeLimitS?: number | undefined;
 }
 
-/** @internal */
+/** Checks the input of {@link planModules}. @internal */
 export function checkTree(modules: readonly ModuleStats[], options: ModuleTreeOptions): void {
   if (modules.length === 0) throw inputError("found no modules: expected the statistics of at least one");
   const names = new Set<string>();

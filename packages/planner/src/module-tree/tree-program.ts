@@ -1,20 +1,23 @@
 import { type MixedIntegerRow, solveMixedInteger } from "../solve-mixed-integer.js";
 import { memoryByModule, type Shares, type TreeModel, type Unit } from "./tree-model.js";
 
-/** The solver's tolerances are absolute; in this unit they are a fraction of a byte. */
+/** The solver's tolerances are absolute. In this unit they are a fraction of a byte. */
 const mebibyte = 2 ** 20;
 
-/** Columns of a unit: whether it is checkpointed, which share it frees, and what recomputing that takes in ms. */
+/** Columns of a unit: whether it is checkpointed, the share it frees, and the time to recompute that in ms. */
 const columnsPerUnit = 3;
 
-/** @internal */
+/** The solution of the tree problem. @internal */
 export interface TreeSolution {
   readonly shares: Shares;
-  /** No plan within the budget takes less. */
+  /** A lower bound on the recomputation time of any plan within the budget. */
   readonly lowerBoundMs: number;
 }
 
-/** The plan of least recomputation whose memory is nowhere above the budget; undefined if none was found. @internal */
+/**
+ * Finds the plan with the least recomputation whose memory is nowhere above the budget; undefined if none was found.
+ * @internal
+ */
 export async function minimizeRecomputation(
   model: TreeModel,
   budgetBytes: number,
@@ -33,7 +36,7 @@ export async function minimizeRecomputation(
   return keepToBudget(model, shares, budgetBytes) ? { shares, lowerBoundMs: solution.lowerBound } : undefined;
 }
 
-/** The plan whose highest memory is least: all that the chosen units have is freed. @internal */
+/** Finds the plan with the lowest peak, in which all activations of the chosen units are freed. @internal */
 export async function minimizePeak(model: TreeModel, timeLimitS: number): Promise<Shares> {
   const rows = unitRows(model);
   const peak = model.units.length * columnsPerUnit;
@@ -63,7 +66,7 @@ function columnsOf({ units }: TreeModel): { upper: number[]; isWhole: number[] }
   };
 }
 
-/** What holds of each unit, and that none is inside another. */
+/** Returns the constraints of each unit, and that none is inside another. */
 function unitRows({ units, ancestors }: TreeModel): MixedIntegerRow[] {
   const rows: MixedIntegerRow[] = [];
   const hasUnitInside = new Uint8Array(units.length);
@@ -73,7 +76,8 @@ function unitRows({ units, ancestors }: TreeModel): MixedIntegerRow[] {
     rows.push({ columns: [isUnit, share], values: [1, -1], atLeast: 0 });
     const leastShare = (unit.allBytes - unit.heldBytes) / unit.allBytes;
     if (leastShare > 0) rows.push({ columns: [share, isUnit], values: [1, -leastShare], atLeast: 0 });
-    // The line through the origin of an unused unit: with both 0 the time is free to be 0, where upstream needs a big constant.
+    // This line passes through the origin for an unused unit: if both variables are 0, the time can be 0. The original
+    // needs a big constant for this.
     for (const [s, slope] of unit.slopes.entries())
       rows.push({
         columns: [time, share, isUnit],
@@ -88,7 +92,9 @@ function unitRows({ units, ancestors }: TreeModel): MixedIntegerRow[] {
   return rows;
 }
 
-/** Calls back with what is held at most between two ends of forward passes of units, and the units that ended before. */
+/**
+ * Calls `visit` with the highest memory between two ends of forward passes of units, and the units that ended before.
+ */
 function forEachLimit(
   { units, heldBytes }: TreeModel,
   visit: (heldBytes: number, before: readonly Unit[]) => void,
@@ -102,7 +108,7 @@ function forEachLimit(
   }
 }
 
-/** What the first units win, in mebibytes. */
+/** Returns the memory that the first units save, in mebibytes. */
 function freedRow(units: readonly Unit[]): { columns: number[]; values: number[] } {
   return {
     columns: units.flatMap((_, u) => [u * columnsPerUnit + 1, u * columnsPerUnit]),
@@ -117,10 +123,10 @@ function sharesIn(values: Float64Array, { units }: TreeModel): Shares {
   });
 }
 
-/** A millionth of a byte: what sums of doubles of such sizes may be off by. */
+/** A millionth of a byte: the error of sums of doubles of this size. */
 const roundingBytes = 1e-6;
 
-/** Frees what the solver's tolerance left above the budget; false if that cannot be. */
+/** Frees what the solver's tolerance left above the budget. Returns false if that is impossible. */
 function keepToBudget(model: TreeModel, shares: Shares, budgetBytes: number): boolean {
   for (let place = 0; place < model.heldBytes.length; place++) {
     let over = memoryByModule(model, shares)[place] - budgetBytes;

@@ -5,19 +5,25 @@ import { findSchedules, type ScheduleAnswer, type ScheduleOptions } from "../che
 import type { PlanningGraph } from "../graph/planning-graph.js";
 import { hasWorkers, SearchPool } from "./search-pool.js";
 
+/** Options for searching in worker threads. */
 export interface WorkerOptions {
-  /** How many threads search at once; as many as there are cores, up to 4, if left out. Each holds a copy of the graph. */
+  /**
+   * Number of threads that search at the same time; by default the number of cores, up to 4. Each has a copy of the
+   * graph.
+   */
   readonly workers?: number | undefined;
 }
 
 const mostWorkers = 4;
 
 /**
- * Returns `planCheckpointing` of `@remat/planner` with its searches in worker threads: the budgets of a front at once, and for a budget several
- * seeds, of which the best counts (`searches`: as many as there are workers within a time, one for a number of iterations, unless given).
- * With the same `iterations`, `seed` and `searches` the answer is that of one thread.
+ * Plans like `planCheckpointing` of `@remat/planner`, with its searches in worker threads: the budgets of a front in
+ * parallel, and several seeds for one budget, of which the best counts. By default there are as many `searches` as
+ * workers within a time limit, and one for a number of iterations. With the same `iterations`, `seed` and `searches`
+ * the answer is the same as in one thread.
  *
- * @throws RematError `WORKERS` unless `workers` is a whole number from 1 up; what `planCheckpointing` of `@remat/planner` throws
+ * @throws RematError `WORKERS` unless `workers` is a whole number of at least 1; the errors of `planCheckpointing` of
+ * `@remat/planner`
  * @example
  * const { front } = await planCheckpointing(trace, { maxOverhead: 0.05, paretoPoints: 20, timeMs: 20_000 });
  */
@@ -30,9 +36,10 @@ export async function planCheckpointing(
 }
 
 /**
- * Returns `planSchedules` of `@remat/planner` with its searches in worker threads.
+ * Plans like `planSchedules` of `@remat/planner`, with its searches in worker threads.
  *
- * @throws RematError `WORKERS` unless `workers` is a whole number from 1 up; what `planSchedules` of `@remat/planner` throws
+ * @throws RematError `WORKERS` unless `workers` is a whole number of at least 1; the errors of `planSchedules` of
+ * `@remat/planner`
  * @example
  * const { point } = await planSchedules(readGraphFile(file), { budgetFraction: 0.8, order: "free", workers: 4 });
  */

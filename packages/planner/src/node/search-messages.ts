@@ -1,13 +1,13 @@
 import type { Rematerialization, RematerializeOptions, RematerializeProgress } from "../rematerialize.js";
 
-/** What a worker is told: to search, or to stop. @internal */
+/** A message to a worker: to search, or to stop. @internal */
 export type SearchOrder =
   | { readonly id: number; readonly options: RematerializeOptions; readonly isFollowed: boolean }
   | { readonly id: number };
 
-/** What a worker tells. @internal */
+/** A message from a worker. @internal */
 export type SearchAnswer =
   | { readonly id: number; readonly progress: RematerializeProgress }
   | { readonly id: number; readonly found: Rematerialization }
-  /** Of a `RematError` with its code, which its copy would lack. */
+  /** A failure. The code of a `RematError` is sent separately, because copying an error loses it. */
   | { readonly id: number; readonly failure: { readonly message: string; readonly code: string | undefined } };

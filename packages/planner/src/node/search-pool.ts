@@ -8,13 +8,15 @@ import type { SearchAnswer, SearchOrder } from "./search-messages.js";
 
 const workerFile: URL = new URL("./search-worker.js", import.meta.url);
 
-/** Whether there can be workers: not where their file is not beside this one, as in a bundle. @internal */
+/**
+ * Returns whether workers are available. They are not if their file is not beside this one, as in a bundle. @internal
+ */
 export const hasWorkers = (): boolean => existsSync(workerFile);
 
 /**
- * Worker threads that search on one graph, each a search at a time; started when several searches are to run. A search by itself runs
- * here. A search whose thread dies, or does not end in time, has found nothing.
- * @internal
+ * Worker threads that search on one graph, each one search at a time. They are started when several searches are to
+ * run. A single search runs in the current thread. If a thread dies, or does not finish in time, its search has found
+ * nothing. @internal
  */
 export class SearchPool implements SearchRunner {
   readonly workers: number;
@@ -23,7 +25,12 @@ export class SearchPool implements SearchRunner {
   private readonly graceMs: number;
   private readonly threads: (Worker | undefined)[] = [];
 
-  /** `file`: what the threads run; `graceMs`: how much longer than twice its time a search may take. */
+  /**
+   * @param graph the graph to search on
+   * @param workers the number of threads
+   * @param options `file` is the script of the threads, and `graceMs` how much longer than twice its time a search may
+   * take
+   */
   constructor(
     graph: PlanningGraph,
     workers: number,
@@ -46,7 +53,7 @@ export class SearchPool implements SearchRunner {
         const thread = (this.threads[slot] ??= this.start());
         found[id] = await searchIn(thread, id, tasks[id], this.graceMs);
         if (found[id] !== undefined) continue;
-        // Nobody knows in what state it is.
+        // The state of the thread is unknown.
         this.threads[slot] = undefined;
         await thread.terminate();
       }
@@ -63,16 +70,19 @@ export class SearchPool implements SearchRunner {
   private start(): Worker {
     const { nodeName: _nodeName, ...workerData } = this.graph;
     const thread = new Worker(this.file, { workerData });
-    // An idle thread keeps no process alive.
+    // An idle thread must not keep the process alive.
     thread.unref();
     return thread;
   }
 }
 
-/** A thread takes seconds to start on a busy machine, and on a large graph a search goes over all of it once more in the end. */
+/**
+ * A thread takes seconds to start on a busy machine, and on a large graph a search goes through the whole graph once
+ * more at its end.
+ */
 const usualGraceMs = 4000;
 
-/** Returns what a thread finds; undefined where it dies, or does not answer in time. */
+/** Returns the result of a search in a thread; undefined if the thread dies or does not answer in time. */
 function searchIn(
   thread: Worker,
   id: number,
@@ -122,5 +132,5 @@ function searchIn(
   });
 }
 
-/** Of longer ones Node makes one of a millisecond. */
+/** Node replaces longer delays by one millisecond. */
 const mostTimerMs = 2 ** 31;

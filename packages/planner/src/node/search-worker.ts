@@ -1,4 +1,4 @@
-// What a worker thread runs: searches on the one graph that it was started with.
+// The script of a worker thread: it searches on the one graph that it was started with.
 import { parentPort, workerData } from "node:worker_threads";
 import { RematError } from "@remat/trace";
 import type { PlanningGraph } from "../graph/planning-graph.js";

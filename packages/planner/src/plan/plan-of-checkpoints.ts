@@ -13,28 +13,31 @@ import type { TracePlanningGraph } from "../graph/planning-graph-of-trace.js";
 import { simulateSchedule } from "../schedule/simulate-schedule.js";
 import { planOfTrace } from "./plan-of-trace.js";
 
-/** A module that is checkpointed, and what of it is recomputed. */
+/** A checkpointed module, and the ops of it that are recomputed. */
 export interface CheckpointedPolicy {
   readonly fqn: string;
-  /** Indices into the lists of the module's `SACStats`, as `ModulePolicy.recomputedOps` has them. */
+  /** Indices into the lists of the module's `SACStats`, as in `ModulePolicy.recomputedOps`. */
   readonly recomputedOps: Iterable<number>;
 }
 
+/** Options for {@link planOfCheckpoints}. */
 export interface PlanOfCheckpointsOptions {
-  /** What the policies were made for. */
+  /** The budget that the policies were made for. */
   readonly budgetBytes: number;
-  /** How they were made, for the plan's origin. */
+  /** The method that made them, for the plan's origin. */
   readonly method: string;
 }
 
 /**
- * Returns the plan that policies of modules amount to, on the whole step: what a checkpointed module frees is recomputed, all of it, when the backward
- * pass of that call first reads it, as in PyTorch's selective checkpointing, and is held until its last use. So its predicted peak is what
- * such policies really need, where {@link planModules} only bounds it, and {@link planModule} knows one module only. What a later op does not need does not run
- * again; what cannot be recomputed (random ops of tfjs) stays, whatever a policy says.
+ * Returns the plan that corresponds to policies of modules, for the whole step. Everything that a checkpointed module
+ * frees is recomputed when the backward pass of that call first reads any of it, as in PyTorch's selective
+ * checkpointing, and stays alive until its last use. The predicted peak is therefore what such policies really need,
+ * while {@link planModules} only bounds it and {@link planModule} considers only one module. Ops whose results no later
+ * op needs do not run again. Results that cannot be recomputed (random ops of TensorFlow.js) stay alive, whatever a
+ * policy says.
  *
- * @param graph of the same trace
- * @throws RematError `POLICY_INPUT` for a module that the trace has no forward call of
+ * @param graph the planning graph of the same trace
+ * @throws RematError `POLICY_INPUT` for a module without a forward call in the trace
  * @example
  * const { modules } = await planModules(stats, { budgetBytes });
  * const policies = await Promise.all(modules.map(async ({ fqn, freedShare }) =>
@@ -77,7 +80,10 @@ interface CheckpointedCall {
   readonly ops: readonly number[];
 }
 
-/** What each forward call of the policies' modules recomputes. A call that ran other ops than the last, which the statistics are of, is left alone. */
+/**
+ * Returns the ops that each forward call of the policies' modules recomputes. The statistics are those of the last
+ * call. A call that ran other ops is not checkpointed.
+ */
 function checkpointedCalls(trace: Trace, policies: readonly CheckpointedPolicy[]): CheckpointedCall[] {
   const { calls, modules } = trace;
   const policyOf = new Map(policies.map((policy) => [policy.fqn, [...policy.recomputedOps]]));
@@ -104,7 +110,9 @@ function checkpointedCalls(trace: Trace, policies: readonly CheckpointedPolicy[]
   });
 }
 
-/** Returns the forward ops of each call of the modules that `isMeant` tells, as the statistics of a module list them. */
+/**
+ * Returns the forward ops of each call of the modules selected by `isMeant`, as listed in the statistics of a module.
+ */
 export function opsToRecompute(
   trace: Trace,
   isMeant: (fqn: string) => boolean,
@@ -120,7 +128,10 @@ export function opsToRecompute(
   return opsOfCall;
 }
 
-/** Returns the plain order, with what each call freed where its backward pass first reads any of it. */
+/**
+ * Returns the plain order with recomputation inserted: all that a call freed is recomputed where its backward pass
+ * first reads any of it.
+ */
 function checkpointSequence(
   graph: TracePlanningGraph,
   checkpointed: readonly CheckpointedCall[],
@@ -150,7 +161,10 @@ function checkpointSequence(
   }
   return Int32Array.from(sequence);
 
-  /** The first op of the call's own backward pass that reads any of it: what others read of it is theirs to hold. */
+  /**
+   * Returns the first op of the call's own backward pass that reads any of the results. Readers outside keep them alive
+   * themselves.
+   */
   function triggerOf(nodes: readonly number[], call: CallIndex): number {
     let trigger = nodeCount;
     for (const v of nodes)

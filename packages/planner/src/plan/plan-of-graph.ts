@@ -5,7 +5,7 @@ import type { Rematerialization } from "../rematerialize.js";
 import { freeAfter, type PlanningStep, reloadAfter } from "./planning-step.js";
 
 /**
- * Returns a schedule of a graph file as a plan: its ops are the nodes.
+ * Returns a schedule of a graph file as a plan. The ops of the plan are the nodes.
  *
  * @example
  * await fs.writeFile("plan.json", writePlan(planOfGraph(graph, "vgg16", await rematerialize(graph, { budgetBytes }))));
@@ -48,13 +48,13 @@ function planNode(graph: PlanningGraph, v: number): PlanNode {
   };
 }
 
-/** @internal */
+/** Returns the origin of a plan for a schedule. @internal */
 export function originOf(schedule: Rematerialization): Plan["origin"] {
   const { budgetBytes, order, seed, iterations } = schedule;
   return { method: "annealing", budgetBytes, order, seed, iterations };
 }
 
-/** @internal */
+/** Returns the prediction of a plan for a schedule. @internal */
 export function predictionOf(schedule: Rematerialization): Plan["predicted"] {
   const { peakBytes, cost, overhead, lowerBound, gap, plain } = schedule;
   return { peakBytes, cost, overhead, lowerBound, gap, plain };

@@ -18,8 +18,8 @@ import { originOf, predictionOf } from "./plan-of-graph.js";
 import { freeAfter, type PlanningStep, reloadAfter } from "./planning-step.js";
 
 /**
- * Writes a schedule of a trace's graph as a plan: every op of the trace in its order, between them what is recomputed, and after each step what
- * to free, what is only freed early included.
+ * Writes a schedule of a trace's graph as a plan: every op of the trace in order, recomputation in between, and after
+ * each step the values to free, including those that are only freed early.
  *
  * @example
  * const graph = planningGraphOfTrace(trace);
@@ -30,8 +30,8 @@ export function planOfTrace(trace: Trace, graph: TracePlanningGraph, schedule: R
 }
 
 /**
- * Returns what writes each of several schedules of a trace's graph as {@link planOfTrace} does: what all their plans have in common is found once.
- * @internal
+ * Returns a function that writes several schedules of a trace's graph like {@link planOfTrace}. The parts that their
+ * plans have in common are computed once. @internal
  */
 export function plansOfTrace(trace: Trace, graph: TracePlanningGraph): (schedule: Rematerialization) => Plan {
   const ops = opOccurrences(trace);
@@ -65,7 +65,7 @@ export function plansOfTrace(trace: Trace, graph: TracePlanningGraph): (schedule
   };
 }
 
-/** The first op of each forward and backward pass that the trace marks. */
+/** Returns the first op of each forward and backward pass that the trace marks. */
 function passStarts({ events, strings }: Trace): number[] {
   const starts: number[] = [];
   let isStarting = false;
@@ -95,10 +95,10 @@ function stepsOf(
     if (v < 0) reloadAfter(steps[steps.length - 1], valueAs[outputs.values[outputs.start[~v]]]);
     else if (runs[v] === 1)
       for (const op of row(replayOps, v)) {
-        // What finishes it in place may have its first run yet to come.
+        // An op that finishes the result in place may not have run for the first time yet.
         if (op < nextOp) steps.push({ op, isRecomputed: true, free: [] });
       }
-    // None of what no op makes.
+    // Adds no step for a node that no op makes.
     else while (nextOp <= opOfNode[v]) steps.push({ op: nextOp++, isRecomputed: false, free: [] });
     if (v >= 0) runs[v] = 1;
     if (freed[p].length > 0) freeAfter(steps[steps.length - 1], freed[p], offloaded.get(p), (w) => valueAs[w]);

@@ -3,7 +3,7 @@ import type { PlanStep, PlanValue } from "@remat/trace";
 /** A step of a plan that is being written. @internal */
 export type PlanningStep = { -readonly [K in keyof PlanStep]: PlanStep[K] } & { free: PlanValue[] };
 
-/** Adds what is freed after a step; what of it is reloaded later is offloaded instead. @internal */
+/** Adds values that are freed after a step. Those that are reloaded later are offloaded instead. @internal */
 export function freeAfter(
   step: PlanningStep,
   freed: readonly number[],
@@ -18,7 +18,7 @@ export function freeAfter(
   }
 }
 
-/** @internal */
+/** Adds a value that is reloaded after a step. @internal */
 export function reloadAfter(step: PlanningStep, value: PlanValue | undefined): void {
   if (value !== undefined) step.reload = [...(step.reload ?? []), value];
 }

@@ -3,9 +3,11 @@ import type { Trace } from "@remat/trace";
 import { type CheckpointedPolicy, opsToRecompute } from "./plan-of-checkpoints.js";
 
 /**
- * Returns what rules checkpoint, as policies of {@link planOfCheckpoints}: of each module that they name all is recomputed but what they save.
+ * Returns the policies for {@link planOfCheckpoints} that correspond to checkpointing rules: each named module
+ * recomputes everything except the ops that its rule saves.
  *
- * @throws RematError `SHARDING_PLAN` for modules that are not there or do not run, and rules that save nothing there is
+ * @throws RematError `SHARDING_PLAN` for modules that do not exist or do not run, and for rules that save no existing
+ * op
  * @example
  * const policies = policiesOfRules(trace, parseCheckpoint("layers.*(save=dots_saveable)"));
  * planOfCheckpoints(trace, planningGraphOfTrace(trace), policies, { budgetBytes, method: "rules" });
@@ -15,7 +17,7 @@ export function policiesOfRules(
   checkpoint: readonly CheckpointedModules[],
 ): readonly CheckpointedPolicy[] {
   const { calls, modules } = trace;
-  // Of a module that is called more than once, the last call's.
+  // For a module that is called more than once, the last call counts.
   const opsOf = new Map(
     Array.from(
       opsToRecompute(trace, () => true),

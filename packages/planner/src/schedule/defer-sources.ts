@@ -1,10 +1,9 @@
 import type { PlanningGraph } from "../graph/planning-graph.js";
 
 /**
- * Returns the sequence with each source as late as it can be: right before the next node that runs for the first time. An executor recomputes
- * as soon as the step before is done, before user code goes on and makes what the sources stand for. That never holds more, since what is
- * recomputed in between reads none of it.
- * @internal
+ * Returns the sequence with each source as late as possible: right before the next node that runs for the first time.
+ * An executor recomputes as soon as the preceding step is done, before user code continues and makes the values that
+ * the sources stand for. This never increases memory, since recomputation in between does not read them. @internal
  */
 export function deferSources(graph: PlanningGraph, sequence: Int32Array): Int32Array {
   const { isSource } = graph;

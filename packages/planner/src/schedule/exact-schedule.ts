@@ -1,21 +1,25 @@
 import { canBeReloaded, type PlanningGraph } from "../graph/planning-graph.js";
 
-/** How many nodes and values a graph may have at most, so that each has its bit in a state. */
+/** Largest number of nodes and of values in a graph, so that each has a bit in a state. */
 const mostBits = 16;
-/** Limit of states, which takes some tens of milliseconds to reach. */
+/** Largest number of states. Reaching it takes tens of milliseconds. */
 const mostStates = 20_000;
 
-/** @internal */
+/** The result of an exact search. @internal */
 export interface ExactSchedule {
-  /** A cheapest sequence within the budget, and among these one with the smallest peak. Undefined: no sequence is within the budget. */
+  /**
+   * A sequence of lowest cost within the budget, and among these one with the smallest peak. Undefined if no sequence
+   * is within the budget.
+   */
   readonly sequence: Int32Array | undefined;
 }
 
 /**
- * Returns a cheapest schedule of a small graph, or the proof that none is within the budget. Undefined if the graph is too large for that, or its bytes are not whole numbers.
+ * Returns a schedule of lowest cost for a small graph, or the proof that none is within the budget. Returns undefined
+ * if the graph is too large, or its bytes are not whole numbers.
  *
- * Dijkstra's algorithm over which nodes have run, which values are alive, and which were offloaded. Every schedule runs each node once, so a state costs only what was spent beyond that.
- * @internal
+ * It uses Dijkstra's algorithm over states: which nodes have run, which values are alive, and which were offloaded.
+ * Every schedule runs each node once, so the cost of a state is only what exceeds that. @internal
  */
 export function exactSchedule(graph: PlanningGraph, budgetBytes: number, isFree: boolean): ExactSchedule | undefined {
   const { nodeCount, valueCount, bytes, workspaceBytes, baseBytes, inputs, outputs, result, transfers } = graph;
@@ -80,7 +84,7 @@ export function exactSchedule(graph: PlanningGraph, budgetBytes: number, isFree:
 const noStep = Number.MIN_SAFE_INTEGER;
 
 interface State {
-  /** Bits of nodes that have run, of values that are alive, and of nodes whose value was offloaded. */
+  /** Bits of the nodes that have run, the values that are alive, and the nodes whose value was offloaded. */
   readonly ran: number;
   readonly alive: number;
   readonly offloaded: number;
@@ -91,11 +95,11 @@ interface Way {
   readonly extraCost: number;
   readonly peakBytes: number;
   readonly parent: number;
-  /** As in a sequence, or `noStep`. */
+  /** A step as in a sequence, or `noStep`. */
   readonly step: number;
 }
 
-/** The states met so far, with the best way to each, and a heap of those to go on from. */
+/** The states found so far, with the best way to each, and a heap of those to continue from. */
 class States {
   readonly extraCost: number[] = [];
   readonly peakBytes: number[] = [];

@@ -1,6 +1,6 @@
-/** Copies of one node that a sequence may hold; a power of two. An instance is `(node << copyBits) + slot`. @internal */
+/** Number of bits for the copies of one node in a sequence. An instance is `(node << copyBits) + slot`. @internal */
 export const copyBits = 4;
-/** @internal */
+/** Largest number of copies of one node in a sequence. @internal */
 export const maxCopies: number = 1 << copyBits;
-/** @internal */
+/** Mask for the slot of an instance. @internal */
 export const slotMask: number = maxCopies - 1;

@@ -3,24 +3,26 @@ import type { Random } from "./random.js";
 import type { Schedule } from "./schedule.js";
 import { WeightedValues } from "./weighted-values.js";
 
-/** How many instances one move may put in, at most, and how many it may move. */
+/** Largest numbers of instances that one move may insert, and may move. */
 const mostInsertions = 60;
 const mostHoisted = 100;
 
 /**
- * Small changes of a schedule that keep it able to run. Each returns whether it changed anything.
- * @internal
+ * Small changes to a schedule after which it can still run. Each method returns whether it changed anything. @internal
  */
 export class Moves {
   private readonly schedule: Schedule;
   private readonly random: Random;
   private readonly isFree: boolean;
   private readonly values: WeightedValues;
-  /** A move that makes the schedule cost more than this is hopeless, and abandoned. */
+  /** A move that raises the cost of the schedule above this limit is abandoned. */
   costLimit: number = Number.POSITIVE_INFINITY;
-  /** How often a recomputation may put in as many instances as any, rather than some times the usual number. */
+  /**
+   * Probability that a recomputation may insert up to the largest number of instances, and not just a few times the
+   * usual number.
+   */
   boldness = 0.1;
-  /** How many instances recomputations that were worth it put in lately. */
+  /** Average number of instances inserted by recent recomputations that were accepted. */
   private usualInsertions = 4;
   private insertions = 0;
 
@@ -31,13 +33,13 @@ export class Moves {
     this.values = new WeightedValues(schedule.graph);
   }
 
-  /** At a position over the budget, frees a value that waits there, and recomputes it before it is read next. */
+  /** At a position over the budget, frees a value that is waiting there, and recomputes it before it is read next. */
   recompute(): boolean {
     this.insertions = 0;
     return this.recomputeOne();
   }
 
-  /** Takes out an instance, and frees other values where that leads over the budget. */
+  /** Removes an instance, and frees other values if that exceeds the budget. */
   exchange(): boolean {
     const { schedule, random } = this;
     if (!this.takeOut()) return false;
@@ -59,7 +61,10 @@ export class Moves {
     );
   }
 
-  /** Whether what `v` makes is to be reloaded rather than recomputed: where it only can be so, or by chance. */
+  /**
+   * Chooses whether to reload the value of `v` and not recompute it: always if it cannot be recomputed, otherwise at
+   * random.
+   */
   private choosesReload(v: number): boolean {
     const { schedule, random } = this;
     if (schedule.graph.transfers === undefined || !canBeReloaded(schedule.graph, v)) return false;
@@ -72,7 +77,7 @@ export class Moves {
     return this.schedule.cost <= this.costLimit;
   }
 
-  /** Reloads what an instance recomputes, and takes out what only served that. */
+  /** Replaces the recomputation of an instance by a reload, and removes instances that only served it. */
   offloadInstead(): boolean {
     const { schedule } = this;
     this.insertions = 0;
@@ -88,12 +93,15 @@ export class Moves {
     return true;
   }
 
-  /** Tells that the last move was a recomputation, and worth it. */
+  /** Records that the last move was accepted, in case it was a recomputation. */
   noteWorth(): void {
     if (this.insertions > 0) this.usualInsertions += 0.05 * (this.insertions - this.usualInsertions);
   }
 
-  /** At a position over the budget, makes a value that waits there only after it, or reads it for the last time before it. */
+  /**
+   * At a position over the budget, makes a value that is waiting there only after it, or moves its last reader before
+   * it.
+   */
   relocate(): boolean {
     const { schedule } = this;
     this.insertions = 0;
@@ -113,7 +121,7 @@ export class Moves {
     return this.isFree && this.hoist(reader, x);
   }
 
-  /** Takes out an instance that another can stand in for, and what only served it. */
+  /** Removes an instance that another one can replace, and instances that only served it. */
   takeOut(): boolean {
     this.insertions = 0;
     const x = this.pickExtra();
@@ -122,7 +130,7 @@ export class Moves {
     return true;
   }
 
-  /** Moves an instance some steps. */
+  /** Moves an instance by some steps. */
   shift(): boolean {
     const { schedule, random } = this;
     this.insertions = 0;
@@ -153,7 +161,7 @@ export class Moves {
     return this.move(x, successor);
   }
 
-  /** Moves x before `successor`, with the first instances that it needs and that come later. */
+  /** Moves x before `successor`, together with the first instances that it needs and that come later. */
   private hoist(x: number, successor: number): boolean {
     const { schedule } = this;
     const key = schedule.keyOf(successor);
@@ -181,14 +189,14 @@ export class Moves {
     return true;
   }
 
-  /** Whether x may stand elsewhere: first instances may only where the order of first computations is free. */
+  /** Returns whether x may be moved. First instances may be moved only if the order of first runs is free. */
   private isMovable(x: number): boolean {
     const { schedule } = this;
     const v = schedule.nodeOf(x);
     return v !== schedule.end && (this.isFree || schedule.firstCopy(v) !== x);
   }
 
-  /** The key of the first reader of x, or of what reloads its node. */
+  /** Returns the key of the first reader of x, or of the first reload of its node. */
   private latest(x: number): number {
     const { schedule } = this;
     const v = schedule.nodeOf(x);
@@ -204,7 +212,10 @@ export class Moves {
     return limit;
   }
 
-  /** The key of the last of what x has to come after: the first instances of what it reads, and, in a fixed order, of its own node. */
+  /**
+   * Returns the key of the last instance that must come before x: the first instances of its inputs and, in a fixed
+   * order, of its own node.
+   */
   private earliest(x: number): number {
     const { schedule } = this;
     const v = schedule.nodeOf(x);
@@ -218,7 +229,7 @@ export class Moves {
     return limit;
   }
 
-  /** An instance after x, up to the one at key `limit`, mostly near. */
+  /** Returns an instance after x, up to the one at key `limit`, mostly near. */
   private successorAhead(x: number, limit: number): number {
     const { schedule, random } = this;
     let at = schedule.next(x);
@@ -230,7 +241,7 @@ export class Moves {
     return at;
   }
 
-  /** An instance at or before x, after key `limit`, mostly near. */
+  /** Returns an instance at or before x, after key `limit`, mostly near. */
   private successorBehind(x: number, limit: number): number {
     const { schedule, random } = this;
     let at = x;
@@ -243,8 +254,8 @@ export class Moves {
   }
 
   /**
-   * Runs v before `successor`, and, where that would have an input wait over the position `over`, mostly the input's node again, too, as
-   * long as `insertions` last; returns how many are left, or -1 when it costs too much.
+   * Runs v before `successor`. If an input would then have to wait over the position `over`, the input's node is
+   * usually run again as well, as long as `insertions` remain. Returns how many remain, or -1 if it costs too much.
    */
   private insertWithInputs(v: number, successor: number, over: number, insertions: number): number {
     const { schedule, random } = this;
@@ -280,7 +291,7 @@ export class Moves {
     for (const y of inputs) if (this.isUseless(y)) this.removeWithInputs(y);
   }
 
-  /** The instances that x reads. */
+  /** Returns the instances that x reads. */
   private boundInputs(x: number): number[] {
     const { schedule } = this;
     const inputs: number[] = [];
@@ -292,16 +303,16 @@ export class Moves {
     return inputs;
   }
 
-  /** Whether nothing reads y and its node runs elsewhere, too. */
+  /** Returns whether nothing reads y and its node also runs elsewhere. */
   private isUseless(y: number): boolean {
     const { schedule } = this;
     const v = schedule.nodeOf(y);
-    // It may be out already, when it served two inputs.
+    // It may have been removed already, if it served two inputs.
     if (schedule.copies.count[v] < 2 || !schedule.copies.contains(y) || !this.isMovable(y)) return false;
     return !this.hasReaders(y) && !this.isOffloaded(y);
   }
 
-  /** Whether what y makes is the first of its node, and reloaded next. */
+  /** Returns whether y is the first instance of its node and is reloaded next. */
   private isOffloaded(y: number): boolean {
     const { schedule } = this;
     const v = schedule.nodeOf(y);
@@ -316,7 +327,7 @@ export class Moves {
     return false;
   }
 
-  /** An instance that can be taken out: one of a node that runs before, or, in a free order, a first one that nothing reads. */
+  /** Returns an instance that can be removed: a repeated one or, in a free order, a first one that nothing reads. */
   private pickExtra(): number {
     const { schedule, random } = this;
     if (schedule.copies.repeatedCount === 0) return -1;
@@ -326,7 +337,10 @@ export class Moves {
     return schedule.copyAt(v, 1 + random.below(schedule.copies.count[v] - 1));
   }
 
-  /** A value that is held at x without being read or made there, and whose node can be recomputed; -1 if none is met in a few tries. */
+  /**
+   * Returns a value that is alive at x without being read or made there, and whose node can be recomputed; -1 if none
+   * is found in a few tries.
+   */
   private pickWaiting(x: number): number {
     const { schedule } = this;
     const key = schedule.keyOf(x);

@@ -1,8 +1,8 @@
 import { copyBits, slotMask } from "./instances.js";
 
-/** Which instances of each node are in a sequence, in order of position. @internal */
+/** Tracks the instances of each node in a sequence, by position. @internal */
 export class NodeCopies {
-  /** Per node how many instances there are. */
+  /** For each node, the number of its instances. */
   readonly count: Uint8Array;
   /** The instances of node v: `instances[(v << copyBits) + j]`. */
   readonly instances: Int32Array;
@@ -26,7 +26,7 @@ export class NodeCopies {
     this.repeatedCount = 0;
   }
 
-  /** An instance of `v` that is in no sequence. */
+  /** Returns an instance of `v` that is not in the sequence. */
   takeSlot(v: number): number {
     const free = ~this.usedSlots[v];
     const slot = 31 - Math.clz32(free & -free);
@@ -34,17 +34,17 @@ export class NodeCopies {
     return (v << copyBits) + slot;
   }
 
-  /** Takes the slot of `x` again, after it was removed. */
+  /** Takes the slot of `x` again after it was removed. */
   takeSlotOf(x: number): void {
     this.usedSlots[x >> copyBits] |= 1 << (x & slotMask);
   }
 
-  /** Whether `x`, which has been in the sequence, still is. */
+  /** Returns whether `x`, which has been in the sequence, still is. */
   contains(x: number): boolean {
     return (this.usedSlots[x >> copyBits] & (1 << (x & slotMask))) !== 0;
   }
 
-  /** Notes `x` as copy number `j` of its node. */
+  /** Adds `x` as copy number `j` of its node. */
   insertAt(x: number, j: number): void {
     const v = x >> copyBits;
     const base = v << copyBits;
@@ -57,7 +57,7 @@ export class NodeCopies {
     }
   }
 
-  /** Forgets `x`, copy number `j` of its node. */
+  /** Removes `x`, copy number `j` of its node. */
   removeAt(x: number, j: number): void {
     const v = x >> copyBits;
     const base = v << copyBits;

@@ -1,4 +1,4 @@
-/** A seeded generator of numbers in [0, 1): the same seed gives the same numbers everywhere (mulberry32). @internal */
+/** A seeded generator of numbers in [0, 1). The same seed gives the same numbers everywhere (mulberry32). @internal */
 export class Random {
   private state: number;
 
@@ -13,7 +13,7 @@ export class Random {
     return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
   }
 
-  /** An integer from 0 to `count - 1`. */
+  /** Returns an integer from 0 to `count - 1`. */
   below(count: number): number {
     return (this.next() * count) | 0;
   }

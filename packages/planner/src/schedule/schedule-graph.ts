@@ -1,11 +1,14 @@
 import { transposeRows } from "@remat/trace";
 import type { PlanningGraph } from "../graph/planning-graph.js";
 
-/** A planning graph with a node `end` after all others that reads the results, makes nothing and costs nothing. @internal */
+/**
+ * A planning graph with an additional last node `end` that reads the results, makes nothing and costs nothing.
+ * @internal
+ */
 export interface ScheduleGraph {
   readonly end: number;
   readonly cost: Float64Array;
-  /** Bytes that a node holds while it runs, besides what it reads: its outputs and its workspace. */
+  /** Bytes of a node's outputs and workspace, which are in use while it runs in addition to its inputs. */
   readonly ownBytes: Float64Array;
   readonly workspaceBytes: Float64Array;
   readonly inputStart: Int32Array;
@@ -16,7 +19,7 @@ export interface ScheduleGraph {
   readonly consumerValues: Int32Array;
 }
 
-/** @internal */
+/** Adds the node `end` to a planning graph. @internal */
 export function scheduleGraph(graph: PlanningGraph): ScheduleGraph {
   const { nodeCount, valueCount, bytes, result } = graph;
   const results: number[] = [];

@@ -8,29 +8,29 @@ import { simulateSchedule } from "./simulate-schedule.js";
 export interface SearchOptions {
   readonly budgetBytes: number;
   readonly seed: number;
-  /** Whether first computations may change their order. */
+  /** Whether the order of first runs may change. */
   readonly isFree: boolean;
-  /** Sequences that can run, to begin with besides the given order: plans of other budgets. */
+  /** Valid sequences to start from in addition to the given order, such as plans for other budgets. */
   readonly starts?: readonly ArrayLike<number>[];
 }
 
-/** What any instance costs besides, in mean node costs, lest those that cost nothing pile up. */
+/** Additional cost of every instance, in mean node costs, so that instances that cost nothing do not accumulate. */
 const instancePrice = 1e-3;
 
 /**
- * Simulated annealing over schedules: the cost plus a price for memory over the budget. Rounds of growing length begin with the best
- * schedule so far. While nothing meets the budget, rounds aim halfway between the smallest peak met and the budget.
+ * Simulated annealing over schedules. The objective is the cost plus a price for memory over the budget. Rounds of
+ * growing length start from the best schedule so far. As long as nothing meets the budget, rounds aim halfway between
+ * the smallest peak found and the budget.
  *
- * What is found depends on the graph, the options and the number of iterations only.
- * @internal
+ * The result depends only on the graph, the options and the number of iterations. @internal
  */
 export class ScheduleSearch {
   /** The cheapest sequence within the budget so far. */
   best: Int32Array | undefined;
   bestCost: number = Number.POSITIVE_INFINITY;
-  /** Of the best one: of equally cheap ones the smallest counts. */
+  /** Peak of the best sequence. Among equally cheap sequences the smallest peak counts. */
   bestPeakBytes: number = Number.POSITIVE_INFINITY;
-  /** The sequence with the smallest peak met so far, where none is within the budget. */
+  /** The sequence with the smallest peak so far, for the case that none is within the budget. */
   closest: Int32Array;
   closestPeakBytes: number;
   iterations = 0;
@@ -42,7 +42,7 @@ export class ScheduleSearch {
   private readonly isFree: boolean;
   private readonly canOffload: boolean;
   private readonly isExact: boolean;
-  /** Overflow up to which a schedule may be within the budget: rounding, where bytes are no whole numbers. */
+  /** Overflow up to which a schedule may be within the budget, because of rounding if bytes are not whole numbers. */
   private readonly tolerance: number;
   private readonly start: Int32Array;
   private readonly meanCost: number;
@@ -51,7 +51,7 @@ export class ScheduleSearch {
   private price: number;
   private round: Round = warm;
   private roundIndex = -1;
-  /** Rounds before anything was within the budget. */
+  /** Number of rounds before anything was within the budget. */
   private roundsWithout = 0;
   private roundLength = 0;
   private roundIteration = 0;
@@ -63,7 +63,7 @@ export class ScheduleSearch {
     this.isExact = [graph.bytes, graph.workspaceBytes, [graph.baseBytes]].every((sizes) =>
       sizes.every((size) => Number.isInteger(size)),
     );
-    // Whole numbers add up without rounding, but only if the budget is one, too.
+    // Whole numbers add up without rounding, but the budget must be one as well.
     this.budgetBytes = this.isExact ? Math.floor(options.budgetBytes) : options.budgetBytes;
     this.isFree = options.isFree;
     this.canOffload = graph.transfers !== undefined;
@@ -83,14 +83,14 @@ export class ScheduleSearch {
     for (const start of options.starts ?? []) this.offer(start);
   }
 
-  /** Keeps a sequence that can run if it is the best so far. Call it before the first `run`. */
+  /** Keeps a valid sequence if it is the best so far. Call it before the first `run`. */
   offer(sequence: ArrayLike<number>): void {
     this.schedule.load(sequence);
     this.note();
     this.noteClosest(sequence);
   }
 
-  /** Goes on for `count` iterations. */
+  /** Continues for `count` iterations. */
   run(count: number): void {
     const { schedule, random } = this;
     for (let left = count; left > 0; left--) {
@@ -99,7 +99,7 @@ export class ScheduleSearch {
       const temperature = this.meanCost * from * (to / from) ** (this.roundIteration / this.roundLength);
       const { cost, overflow, length } = schedule;
       schedule.mark();
-      // Metropolis: what is worse by so much is taken with the probability that a number drawn from (0, 1] leaves.
+      // The Metropolis criterion: this is the largest increase that the random number accepts.
       const mostWorse = -temperature * Math.log(1 - random.next());
       this.moves.costLimit = cost + mostWorse + this.price * overflow;
       const isChanged = this.change(overflow > 0);
@@ -127,7 +127,7 @@ export class ScheduleSearch {
     if (this.canOffload && this.random.next() < 0.1) return moves.offloadInstead();
     const choice = this.random.next();
     if (!isOver) return choice < 0.35 ? moves.takeOut() : choice < 0.65 ? moves.exchange() : moves.shift();
-    // Moving what is there pays off most where nearly everything may be moved.
+    // Moving existing instances pays off most if nearly everything may be moved.
     const relocations = isFree ? 0.3 : 0.15;
     if (choice < 0.4) return moves.recompute();
     if (choice < 0.4 + relocations) return moves.relocate();
@@ -162,7 +162,10 @@ export class ScheduleSearch {
     this.price = this.pricePerByte * (round.price ?? this.price / this.pricePerByte);
   }
 
-  /** The budget to go for while nothing is within the given one: in the first two rounds that, and then halfway to it. */
+  /**
+   * Returns the budget to aim for as long as nothing is within the given one: the given one in the first two rounds,
+   * then halfway to it.
+   */
   private aimOf(index: number): number {
     const over = this.closestPeakBytes - this.budgetBytes;
     const isClose = index < 2 || over < 0.002 * this.budgetBytes;
@@ -185,7 +188,7 @@ export class ScheduleSearch {
   }
 
   private keep(): void {
-    // Sums of bytes that are no whole numbers are off by their rounding.
+    // Sums of bytes that are not whole numbers have rounding errors.
     if (!this.isExact && simulateSchedule(this.schedule.graph, this.schedule.sequence())!.peakBytes > this.budgetBytes)
       return;
     this.bestCost = this.schedule.cost;

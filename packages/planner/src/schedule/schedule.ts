@@ -7,13 +7,14 @@ import { SequenceBlocks } from "./sequence-blocks.js";
 import { UndoJournal } from "./undo-journal.js";
 
 /**
- * A sequence of computations under change: instances of nodes, each reading the latest earlier instance of what it reads, with memory at
- * every position, total cost and overflow over a budget kept up to date. Inserting or removing an instance costs the degree of its node
- * and the square root of the length, whatever the length of the lifetimes it changes.
+ * A sequence of computations that can be changed. It consists of instances of nodes, and each instance reads the latest
+ * earlier instance of its inputs. The memory at every position, the total cost and the overflow over a budget are kept
+ * up to date. Inserting or removing an instance takes time in proportion to the degree of its node and the square root
+ * of the length, however long the lifetimes are that it changes.
  *
- * Invariants: every instance but the first of its node can be removed; the last instance is that of a node `end` which reads the
- * results; `lastUser` of a value of an instance is the last instance that reads it before its node is recomputed, or the instance itself.
- * @internal
+ * Invariants: every instance except the first of its node can be removed. The last instance is that of a node `end`
+ * that reads the results. `lastUser` of a value of an instance is the last instance that reads it before its node is
+ * recomputed, or the instance itself. @internal
  */
 export class Schedule {
   readonly graph: PlanningGraph;
@@ -33,9 +34,9 @@ export class Schedule {
     this.isReloadOf[x] = taken < 0 ? 1 : 0;
     this.put(x, successor);
   };
-  /** By instance: 1 for one that reloads, which reads nothing. The first of a node never does. */
+  /** For each instance, 1 if it reloads, which reads nothing. The first instance of a node never reloads. */
   private readonly isReloadOf: Uint8Array;
-  /** By node, how many of its instances do. */
+  /** For each node, the number of its instances that reload. */
   private readonly reloads: Uint8Array;
 
   constructor(graph: PlanningGraph, budgetBytes: number, sequence: ArrayLike<number>) {
@@ -51,7 +52,7 @@ export class Schedule {
     this.load(sequence, budgetBytes);
   }
 
-  /** Starts again from a sequence of node indices that can run, maybe under another budget. */
+  /** Restarts from a valid sequence of node indices, possibly under another budget. */
   load(sequence: ArrayLike<number>, budgetBytes: number = this.budgetBytes): void {
     const { copies } = this;
     copies.clear();
@@ -69,7 +70,7 @@ export class Schedule {
     this.blocks.fill(instances, this.bindAll(instances), budgetBytes);
   }
 
-  /** Finds the last user of every value of every instance; the bytes held at each. */
+  /** Finds the last user of every value of every instance, and returns the bytes in use at each. */
   private bindAll(instances: Int32Array): Float64Array {
     const { lastUser, nodes } = this;
     const { bytes, producer, valueCount, baseBytes } = this.graph;
@@ -104,7 +105,7 @@ export class Schedule {
     return memory;
   }
 
-  /** The node indices in order, without the pseudo node. */
+  /** Returns the node indices in order, without the pseudo node. */
   sequence(): Int32Array {
     const sequence = new Int32Array(this.length - 1);
     let x = -1;
@@ -115,7 +116,7 @@ export class Schedule {
     return sequence;
   }
 
-  /** Instances, that of the pseudo node included. */
+  /** Number of instances, including that of the pseudo node. */
   get length(): number {
     return this.blocks.length;
   }
@@ -140,7 +141,7 @@ export class Schedule {
     return this.isReloadOf[instance] === 1;
   }
 
-  /** What it costs that `v` is reloaded once more; infinite where it cannot be. */
+  /** Returns the cost of reloading `v` once more; infinite if this is impossible. */
   reloadCost(v: number): number {
     const { transfers } = this.graph;
     if (transfers === undefined || v === this.end) return Number.POSITIVE_INFINITY;
@@ -183,7 +184,7 @@ export class Schedule {
     return this.lastUser[(value << copyBits) + (instance & slotMask)];
   }
 
-  /** The instance that a reader of `value` at `key` gets: the latest before it; -1 if there is none. */
+  /** Returns the instance that a reader of `value` at `key` gets: the latest before it; -1 if there is none. */
   boundAt(value: number, key: number): number {
     const { count, instances } = this.copies;
     const v = this.graph.producer[value];
@@ -192,7 +193,7 @@ export class Schedule {
     return -1;
   }
 
-  /** The first reader of `value` after `key`, or -1. */
+  /** Returns the first reader of `value` after `key`, or -1. */
   firstUseAfter(value: number, key: number): number {
     const { consumerStart, consumerValues } = this.nodes;
     const { count, instances } = this.copies;
@@ -214,7 +215,7 @@ export class Schedule {
     return best;
   }
 
-  /** The last reader of `value` strictly between two keys, or `otherwise`. */
+  /** Returns the last reader of `value` strictly between two keys, or `otherwise`. */
   private lastUseWithin(value: number, low: number, high: number, otherwise: number): number {
     const { consumerStart, consumerValues } = this.nodes;
     const { count, instances } = this.copies;
@@ -247,7 +248,10 @@ export class Schedule {
     return this.copies.count[v] < maxCopies;
   }
 
-  /** Runs `v` once more, right before `successor`, or reloads it there. What it reads must have been made before; what is reloaded, by a run. */
+  /**
+   * Runs `v` once more right before `successor`, or reloads it there. Its inputs must have been made before, and a
+   * reload must follow a run.
+   */
   insert(v: number, successor: number, isReload = false): number {
     const x = this.copies.takeSlot(v);
     this.isReloadOf[x] = isReload ? 1 : 0;
@@ -256,19 +260,19 @@ export class Schedule {
     return x;
   }
 
-  /** Takes `x` out; its readers get the instance of its node before it, if there is one. */
+  /** Removes `x`. Its readers get the previous instance of its node, if there is one. */
   remove(x: number): void {
     const successor = this.next(x);
     this.take(x);
     this.journal.noteTaken(this.isReload(x) ? ~x : x, successor);
   }
 
-  /** What is done from here on can be undone. */
+  /** Marks the current state. Changes from here on can be undone. */
   mark(): void {
     this.journal.clear();
   }
 
-  /** Undoes everything since `mark`. */
+  /** Undoes all changes since `mark`. */
   undo(): void {
     this.journal.unwind(this.undoPut, this.undoTaken);
   }
@@ -291,7 +295,7 @@ export class Schedule {
     }
   }
 
-  /** Bytes that an instance holds while it runs, besides what it reads. */
+  /** Returns the bytes that an instance uses while it runs, in addition to its inputs. */
   private ownBytesOf(x: number): number {
     const v = x >> copyBits;
     const { ownBytes, workspaceBytes } = this.nodes;
@@ -331,7 +335,7 @@ export class Schedule {
       lastUser[(w << copyBits) + slot] = last;
       const shortened = this.lastUseWithin(w, blocks.keyOf(before), key, before);
       lastUser[atBefore] = shortened;
-      // Until x the value need not be held; at x itself it was counted as passing by and as an output.
+      // Before x the value need not be alive. At x it was counted twice, as passing by and as an output.
       blocks.addAfter(shortened, x, -bytes[w]);
     }
     if (this.isReload(x)) return;

@@ -1,54 +1,56 @@
-/** How a round of annealing goes. @internal */
+/** The parameters of a round of annealing. @internal */
 export interface Round {
   /** Temperatures at the beginning and at the end, in mean node costs. */
   readonly from: number;
   readonly to: number;
-  /** Price of overflow, in mean node costs per mean value; undefined: goes with how often the budget is exceeded. */
+  /**
+   * Price of overflow, in mean node costs per mean value. If undefined, it adapts to how often the budget is exceeded.
+   */
   readonly price?: number;
-  /** Whether it begins with the given order, rather than with what was found. */
+  /** Whether it starts from the given order and not from the best schedule found. */
   readonly restarts: boolean;
   /** See `Moves.boldness`. */
   readonly boldness: number;
 }
 
-/** @internal */
+/** A round and its length. @internal */
 export interface RoundPlan {
   readonly round: Round;
   readonly iterations: number;
-  /** Whether it goes for the budget itself, even while nothing is within it. */
+  /** Whether it aims for the budget itself, even if nothing is within it yet. */
   readonly isDirect: boolean;
 }
 
-/** @internal */
+/** The state of a search before a round. @internal */
 export interface SearchState {
-  /** Of the round to come, from 0. */
+  /** Number of the next round, from 0. */
   readonly index: number;
   readonly nodes: number;
   readonly isFree: boolean;
-  /** Rounds that went by before anything was within the budget; undefined while nothing is. */
+  /** Number of rounds before anything was within the budget; undefined as long as nothing is. */
   readonly roundsWithout: number | undefined;
 }
 
-/** The round that a search begins with. @internal */
+/** The first round of a search. @internal */
 export const warm: Round = { from: 1, to: 0.01, restarts: false, boldness: 0.1 };
 const cool: Round = { from: 0.3, to: 0.003, restarts: false, boldness: 0.05 };
 const warmer: Round = { from: 3, to: 0.01, restarts: false, boldness: 0.3 };
-/** Wanders far, through sequences over the budget, before it settles: for tight budgets on small graphs. */
+/** Moves far, through sequences over the budget, before it settles. For tight budgets on small graphs. */
 const hot: Round = { from: 10, to: 0.1, price: 3, restarts: true, boldness: 0.5 };
-/** The same where the order is free, and more can go wrong before it goes right. */
+/** The same for a free order, in which more can go wrong before it improves. */
 const hotter: Round = { ...hot, from: 20, to: 0.3, boldness: 0.2 };
 const hotGraphNodes = 600;
 
-/** Rounds that look for any order within the budget, before they take their time. */
+/** Number of short rounds that look for any order within the budget before the longer rounds. */
 const quickRounds = 6;
 const leastIterations = 500;
 const iterationsPerNode = 40;
-/** A good order takes longer to form than one that will do, or than a choice of what to recompute. */
+/** A good order takes longer to find than a sufficient one, or than a choice of what to recompute. */
 const longIterationsPerNode = 400;
 const growth = 1.2;
 const mostGrowths = 20;
 
-/** Rounds grow, and near and far ones take turns. @internal */
+/** Plans the next round. Rounds grow, and near and far ones alternate. @internal */
 export function planRound({ index, nodes, isFree, roundsWithout }: SearchState): RoundPlan {
   const hasBest = roundsWithout !== undefined;
   const far = nodes > hotGraphNodes ? warmer : isFree ? hotter : hot;
@@ -56,7 +58,7 @@ export function planRound({ index, nodes, isFree, roundsWithout }: SearchState):
   const round = rounds[index % rounds.length];
   const isLong = round === hotter && (hasBest || index >= quickRounds);
   let growths = index;
-  // In a free order what follows the first schedule within the budget, or the quick rounds, is grown from the start.
+  // In a free order, the length starts again after the first schedule within the budget, or after the quick rounds.
   if (isFree && hasBest) growths -= roundsWithout;
   else if (isLong) growths -= quickRounds;
   const perNode = isLong ? longIterationsPerNode : iterationsPerNode;

@@ -1,13 +1,13 @@
 const initialBlocks = 16;
 
 /**
- * A sequence of instances with the memory held at each, under insertion, removal, and addition to all of a stretch, each in the square
- * root of the length.
+ * A sequence of instances with the memory at each. Insertion, removal, and addition to a whole stretch each take time
+ * in proportion to the square root of the length.
  *
- * An instance is at an index of a block, and a block has a rank. The memory at an instance is what is noted at its index plus what is
- * noted for the rank, so that a change over many blocks touches two numbers for each. Of each block the largest memory is known, as
- * its distance from the budget; overflow is the sum over blocks of how far that is over.
- * @internal
+ * An instance is at an index of a block, and a block has a rank. The memory at an instance is the number stored at its
+ * index plus the number stored for the rank, so that a change over many blocks updates only two numbers per block. For
+ * each block the largest memory is stored as its distance from the budget. Overflow is the sum over blocks of the
+ * excess of that maximum over the budget. @internal
  */
 export class SequenceBlocks {
   budgetBytes = 0;
@@ -19,13 +19,13 @@ export class SequenceBlocks {
   private readonly capacity: number;
   blockCount = 0;
   private freeBlocks: number[] = [];
-  // By block.
+  // Arrays by block.
   private instances: Int32Array;
   private memory: Float64Array;
   private size: Int32Array;
-  /** Rank times capacity: with the index the key of an instance. */
+  /** Rank times capacity. Together with the index it is the key of an instance. */
   private keyBase: Int32Array;
-  // By rank.
+  // Arrays by rank.
   private blockAt: Int32Array;
   private add: Float64Array;
   private top: Float64Array;
@@ -33,7 +33,7 @@ export class SequenceBlocks {
   constructor(instanceCount: number, usualLength: number) {
     this.blockOf = new Int32Array(instanceCount);
     this.indexOf = new Int32Array(instanceCount);
-    // Near the square root of the length.
+    // Close to the square root of the length.
     this.capacityBits = usualLength < 512 ? 4 : usualLength < 4096 ? 5 : 7;
     this.capacity = 1 << this.capacityBits;
     this.instances = new Int32Array(initialBlocks * this.capacity);
@@ -45,7 +45,7 @@ export class SequenceBlocks {
     this.top = new Float64Array(initialBlocks);
   }
 
-  /** Starts again from `instances` with `memory` bytes held at each. */
+  /** Restarts from `instances` with `memory` bytes in use at each. */
   fill(instances: Int32Array, memory: Float64Array, budgetBytes: number): void {
     const { capacity } = this;
     const perBlock = capacity >> 1;
@@ -74,7 +74,7 @@ export class SequenceBlocks {
     }
   }
 
-  /** Comparable place of an instance in the sequence; changes with the sequence. */
+  /** Returns a number for comparing positions of instances. It changes with the sequence. */
   keyOf(x: number): number {
     return this.keyBase[this.blockOf[x]] + this.indexOf[x];
   }
@@ -90,7 +90,7 @@ export class SequenceBlocks {
     return peak + this.budgetBytes;
   }
 
-  /** The instance that follows, or -1; the first of all after -1. */
+  /** Returns the next instance, or -1. After -1 comes the first of all. */
   next(x: number): number {
     let r = -1;
     if (x >= 0) {
@@ -106,7 +106,7 @@ export class SequenceBlocks {
     return -1;
   }
 
-  /** The instance before, or -1. */
+  /** Returns the previous instance, or -1. */
   previous(x: number): number {
     const b = this.blockOf[x];
     const j = this.indexOf[x] - 1;
@@ -118,7 +118,7 @@ export class SequenceBlocks {
     return -1;
   }
 
-  /** An instance chosen by a number in [0, 1): uniform over blocks, then within. */
+  /** Returns an instance chosen by a number in [0, 1): uniform over blocks, then within a block. */
   pick(uniform: number): number {
     const scaled = uniform * this.blockCount;
     for (let r = scaled | 0, tries = 0; tries < this.blockCount; tries++, r = r + 1 === this.blockCount ? 0 : r + 1) {
@@ -129,14 +129,17 @@ export class SequenceBlocks {
     return -1;
   }
 
-  /** Where memory is largest in the first block over the budget at or after one chosen by a number in [0, 1); -1 if none is over. */
+  /**
+   * Returns the instance with the largest memory in the first block over the budget, starting at one chosen by a number
+   * in [0, 1); -1 if none is over.
+   */
   pickOverBudget(uniform: number): number {
     const { blockCount, top, memory, capacity } = this;
     let r = (uniform * blockCount) | 0;
     for (let tries = 0; tries < blockCount; tries++, r = r + 1 === blockCount ? 0 : r + 1) {
       if (!(top[r] > 0)) continue;
       const b = this.blockAt[r];
-      // What helps the worst of the block mostly helps its neighbours.
+      // A change that helps the worst instance of a block usually helps its neighbours.
       let most = b * capacity;
       for (let j = most + 1; j < b * capacity + this.size[b]; j++) if (memory[j] > memory[most]) most = j;
       return this.instances[most];
@@ -144,7 +147,7 @@ export class SequenceBlocks {
     return -1;
   }
 
-  /** Adds to the memory of every instance after `from` up to and including `to`. */
+  /** Adds to the memory of every instance after `from`, up to and including `to`. */
   addAfter(from: number, to: number, delta: number): void {
     if (from === to || delta === 0) return;
     const fromBlock = this.blockOf[from];
@@ -169,7 +172,7 @@ export class SequenceBlocks {
     this.addWithin(toBlock, 0, this.indexOf[to] + 1, delta);
   }
 
-  /** Puts `x` at the place of `successor`, which moves on, with `bytes` held. */
+  /** Puts `x` in the position of `successor`, which moves on, with `bytes` in use. */
   insert(x: number, successor: number, bytes: number): void {
     const { capacity } = this;
     let b = this.blockOf[successor];
@@ -232,7 +235,7 @@ export class SequenceBlocks {
     this.raise(r, this.add[r] + most - this.budgetBytes);
   }
 
-  /** The largest memory at rank r is at least `least` over the budget now. */
+  /** Raises the largest memory at rank r to at least `least` over the budget. */
   private raise(r: number, least: number): void {
     const old = this.top[r];
     if (least <= old) return;
@@ -273,7 +276,7 @@ export class SequenceBlocks {
     this.measure(c);
   }
 
-  /** Moves the few instances of block `b` into a neighbour, if one has room to spare. */
+  /** Moves the few instances of block `b` into a neighbour with enough space. */
   private join(b: number): boolean {
     const { capacity, size, blockAt, add, top } = this;
     const most = capacity - (capacity >> 2);

@@ -1,18 +1,20 @@
 import { holdSequence, nodeAt } from "@remat/memory/sequence";
 import type { PlanningGraph } from "../graph/planning-graph.js";
 
+/** Memory and cost of a schedule; see {@link simulateSchedule}. */
 export interface SimulatedSchedule {
-  /** The most bytes held at any step. */
+  /** The most bytes in use at any step. */
   readonly peakBytes: number;
-  /** Sum of the costs of all steps, transfers included. */
+  /** Sum of the costs of all steps, including transfers. */
   readonly cost: number;
-  /** The step at which the peak is reached first. */
+  /** The first step at which the peak is reached. */
   readonly peakStep: number;
 }
 
 /**
- * Returns peak and cost of running `sequence` (node indices, any node any number of times; `~node` reloads what was offloaded of it), in which every node must be: what `holdSequence` of
- * `@remat/memory` says that it holds. Undefined where a step reads what no earlier step has made, or a node is missing.
+ * Returns the peak and the cost of running `sequence`, with the memory of `holdSequence` of `@remat/memory`. The
+ * sequence consists of node indices and must contain every node, any number of times; `~node` reloads the offloaded
+ * value of a node. Returns undefined if a step reads a value that no earlier step has made, or a node is missing.
  */
 export function simulateSchedule(graph: PlanningGraph, sequence: ArrayLike<number>): SimulatedSchedule | undefined {
   const ran = new Uint8Array(graph.nodeCount);

@@ -1,4 +1,4 @@
-/** Instances put into a sequence and taken out of it since a mark, to be undone in reverse. @internal */
+/** Records insertions into a sequence and removals from it since a mark, to be undone in reverse order. @internal */
 export class UndoJournal {
   private entries = new Int32Array(256);
   private length = 0;
@@ -11,12 +11,14 @@ export class UndoJournal {
     this.note(x, -1);
   }
 
-  /** `taken` was taken out from before `successor`: an instance, or `~instance` of one that reloads. */
+  /**
+   * Records that `taken` was removed from before `successor`. It is an instance, or `~instance` for one that reloads.
+   */
   noteTaken(taken: number, successor: number): void {
     this.note(taken, successor);
   }
 
-  /** Hands out the entries, the latest first, and forgets them. */
+  /** Passes on the entries, the latest first, and forgets them. */
   unwind(undoPut: (x: number) => void, undoTaken: (taken: number, successor: number) => void): void {
     while (this.length > 0) {
       const successor = this.entries[--this.length];

@@ -1,6 +1,9 @@
 import type { PlanningGraph } from "../graph/planning-graph.js";
 
-/** The values of a graph, to be chosen the more often the more bytes they free for what it costs that they return. @internal */
+/**
+ * The values of a graph for random selection. A value is chosen more often if it frees more bytes per cost of
+ * recomputing or reloading it. @internal
+ */
 export class WeightedValues {
   /** Running sums of the weights. */
   private readonly sums: Float64Array;
@@ -9,7 +12,7 @@ export class WeightedValues {
     const { bytes, cost, producer, recomputable, valueCount, nodeCount, transfers } = graph;
     let totalCost = 0;
     for (let v = 0; v < nodeCount; v++) totalCost += cost[v];
-    // A node that costs nothing is cheap, not infinitely attractive.
+    // A node without cost is cheap, but must not be infinitely attractive.
     const leastCost = totalCost / Math.max(1, nodeCount) / 50 || 1;
     this.sums = new Float64Array(valueCount + 1);
     for (let w = 0; w < valueCount; w++) {
@@ -21,7 +24,7 @@ export class WeightedValues {
     }
   }
 
-  /** Returns the value at `share`, from 0 up to 1, of the sum of all weights. */
+  /** Returns the value at `share`, from 0 to 1, of the sum of all weights. */
   pick(share: number): number {
     const { sums } = this;
     const target = share * sums[sums.length - 1];

@@ -12,60 +12,67 @@ import {
   wrapChoices,
 } from "./sharding-choices.js";
 
-/** What one rank holds and takes under a sharding plan. */
+/** Memory, time and communication of one rank under a sharding plan. */
 export interface RankStep {
   readonly peakBytes: number;
-  /** Undefined where ops have no times. */
+  /** Undefined if ops have no runtimes. */
   readonly stepMs: number | undefined;
-  /** In a step, from other ranks. */
+  /** Communication volume per step: bytes received from other ranks. */
   readonly receivedBytes: number;
 }
 
-/** A sharding plan with what it comes to. */
+/** A sharding plan with its memory and time. */
 export interface PlannedSharding extends RankStep {
-  /** What was added to the plan that was given, as the text of a plan says it; empty where nothing was. */
+  /** The additions to the given plan, in the text form of a plan; empty if there are none. */
   readonly added: string;
   readonly plan: ShardingPlan;
 }
 
+/** Options for {@link planSharding}. */
 export interface PlanShardingOptions {
-  /** What a rank may hold, or a share of what it holds under the plan as given. */
+  /** The memory budget of a rank. A fraction refers to its peak under the given plan. */
   readonly budget: Budget;
-  /** Tells what a plan comes to: as whoever shows it will. */
+  /** Evaluates a plan, in the same way as the caller displays it. */
   readonly stepUnder: (plan: ShardingPlan, run: CheckpointedRun) => RankStep;
-  /** How ranks are joined. */
+  /** The network between ranks. */
   readonly network?: DeviceNetwork | undefined;
-  /** How long to look; 10 s if not given. What people write by hand is tried first, however long that takes. */
+  /** Time limit in milliseconds; 10,000 by default. The usual manual plans are tried first, however long that takes. */
   readonly timeMs?: number | undefined;
-  /** As of `planTorchCheckpoints`. */
+  /** As in `planTorchCheckpoints`. */
   readonly rounds?: number;
   readonly seed?: number;
-  /** In milliseconds, as `performance.now`. */
+  /** A clock in milliseconds; `performance.now` by default. */
   readonly now?: () => number;
 }
 
+/** The result of {@link planSharding}. */
 export interface PlanShardingAnswer {
-  /** The quickest that keeps to the budget, or where ops have no times the one that receives least; undefined where none was found. */
+  /**
+   * The fastest plan within the budget, or if ops have no runtimes the one with the lowest communication volume;
+   * undefined if none was found.
+   */
   readonly found: PlannedSharding | undefined;
   readonly budgetBytes: number;
   /** The plan as it was given. */
   readonly given: PlannedSharding;
-  /** As people write it: all blocks checkpointed, all kept gathered between the passes. */
+  /** The usual manual plans: all blocks checkpointed, and all kept unsharded between the passes. */
   readonly byHand: readonly PlannedSharding[];
-  /** What holds least of all that were tried. */
+  /** The plan with the least memory among all that were tried. */
   readonly least: PlannedSharding;
   readonly tried: number;
-  /** Whether time ran out before all that there is to try was tried. */
+  /** Whether time ran out before all options were tried. */
   readonly isCutShort: boolean;
 }
 
 /**
- * Plans how one rank of many keeps to a budget: which modules are gathered as one, which of them stay gathered between the passes, and what is checkpointed, all three together, as what one of them
- * saves the others need not. What the given plan says of any of them stays as it says. Each plan that is tried is simulated as `simulateFsdp` does; policies to checkpoint by are those that
- * `planTorchCheckpoints` finds on one device, of which the first that fits is looked for by halving, for each way to wrap and to reshard.
+ * Plans how one of many ranks meets a memory budget. It chooses which modules form an FSDP unit, which units stay
+ * unsharded between the passes, and which modules are checkpointed, all three together, since memory saved by one need
+ * not be saved by the others. Settings in the given plan are kept. Each plan is simulated like `simulateFsdp`. The
+ * checkpointing policies are those that `planTorchCheckpoints` finds on one device. For each way to wrap and to
+ * reshard, bisection finds the first policy that fits.
  *
- * @param trace of one device, priced for anything to be told of time
- * @throws RematError as `simulateFsdp` does, of the plan that was given
+ * @param trace a trace of one device; times are reported only if it has runtimes
+ * @throws RematError as `simulateFsdp`, for the given plan
  * @example
  * const { found } = planSharding(trace, { worldSize: 8 }, { budget: { bytes: 8 * 2 ** 30 }, stepUnder });
  * found?.added; // "no-reshard,checkpoint='layers.*'"
@@ -75,7 +82,7 @@ export function planSharding(trace: Trace, given: ShardingPlan, options: PlanSha
   const end = now() + timeMs;
   const isOver = (): boolean => now() > end;
   const search = new ShardingSearch(trace, given, options);
-  // Whose ops are saved are those of the dtype that the plan computes in.
+  // Saved ops are those of the dtype that the plan computes in.
   const { run } = search.run.forPlan(given);
   const asGiven = search.try([], { isRequired: true })!;
   const budgetBytes = bytesOfBudget(budget, asGiven.peakBytes);
@@ -98,10 +105,10 @@ export function planSharding(trace: Trace, given: ShardingPlan, options: PlanSha
     for (const reshard of reshards) {
       isCutShort ||= isOver();
       if (isCutShort) break;
-      // The usual wrap is what is meant where nobody says.
+      // The usual wrap is the default of a plan, so it needs no text.
       const first = wrap === wraps[0] ? nothing : wrap;
       const fitting = firstThat(checkpoints.length, (i) => fits([first, reshard, checkpoints[i]]));
-      // A little more checkpointing may be quicker where it has less to wait for.
+      // A little more checkpointing may be faster if it exposes less communication.
       for (let i = fitting + 1; i < Math.min(checkpoints.length, fitting + 3) && !isOver(); i++)
         search.try([first, reshard, checkpoints[i]]);
       if (fitting >= checkpoints.length || reshard !== nothing || !("blocks" in wrap)) continue;
@@ -121,13 +128,13 @@ export function planSharding(trace: Trace, given: ShardingPlan, options: PlanSha
 
 const nothing: ShardingChoice = { text: "", changes: {} };
 
-/** Keeps as many of the last blocks gathered as there is room for: they are the first that the backward pass asks for. */
+/** Keeps as many of the last blocks unsharded as fit in memory. The backward pass needs them first. */
 function keepSome({ blocks }: WrapChoice, isTooMuch: (choice: ShardingChoice) => boolean): void {
-  // None is tried already, and all is the choice that reshards nothing.
+  // Keeping none has been tried already, and keeping all is the choice without resharding.
   if (blocks.length > 2) firstThat(blocks.length - 1, (more) => isTooMuch(keptChoice(blocks.slice(-more - 1))));
 }
 
-/** The first of so many that a test is true of, if it is true of all from there on; `count` where it is true of none. */
+/** Returns the first index for which a test is true, if it is true for all later ones; `count` if it is never true. */
 function firstThat(count: number, test: (i: number) => boolean): number {
   let low = 0;
   let high = count;
@@ -139,7 +146,10 @@ function firstThat(count: number, test: (i: number) => boolean): number {
   return low;
 }
 
-/** From none to those that hold least, each holding less than the one before on one device; and all blocks that repeat, as people do. */
+/**
+ * Returns policies from no checkpointing to the least memory, each with less memory than the previous one on one
+ * device, and the policy that checkpoints all repeated blocks.
+ */
 function checkpointPolicies(
   trace: Trace,
   given: ShardingPlan,
@@ -156,7 +166,7 @@ class ShardingSearch {
   private readonly given: ShardingPlan;
   private readonly options: PlanShardingOptions;
   readonly run: CheckpointedRun;
-  /** By what was added to the plan as given; undefined where PyTorch refuses that. */
+  /** By additions to the given plan; undefined if PyTorch rejects the plan. */
   readonly tried = new Map<string, PlannedSharding | undefined>();
 
   constructor(trace: Trace, given: ShardingPlan, options: PlanShardingOptions) {
@@ -165,7 +175,10 @@ class ShardingSearch {
     this.run = new CheckpointedRun(trace);
   }
 
-  /** Returns what the plan with these choices comes to; undefined where it is refused: modules of two groups may share a parameter. */
+  /**
+   * Evaluates the plan with these choices. Returns undefined if it is rejected, for example because modules of two
+   * groups share a parameter.
+   */
   try(choices: readonly ShardingChoice[], { isRequired = false } = {}): PlannedSharding | undefined {
     const added = choices.flatMap(({ text }) => (text === "" ? [] : [text])).join(",");
     if (this.tried.has(added)) return this.tried.get(added);

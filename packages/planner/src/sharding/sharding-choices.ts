@@ -2,20 +2,21 @@ import type { CheckpointPolicy } from "@remat/memory/checkpointing";
 import { type CheckpointedRun, type ShardingPlan, usualWrap } from "@remat/sharding";
 import { row, type Trace } from "@remat/trace";
 
-/** What can be put into a sharding plan, with how the text of a plan says it; what changes nothing has no text. */
+/** An addition to a sharding plan, with its form in the text of a plan. A choice that changes nothing has no text. */
 export interface ShardingChoice {
   readonly text: string;
   readonly changes: Partial<ShardingPlan>;
 }
 
-/** Ways to wrap a model, the usual first. */
+/** A way to wrap a model. */
 export interface WrapChoice extends ShardingChoice {
-  /** Modules that are a group each, by name, in the order of their first calls: those of which some may be kept gathered. */
+  /** Names of modules that each form a group, in the order of their first calls. Some of them may be kept unsharded. */
   readonly blocks: readonly string[];
 }
 
 /**
- * Returns the ways to wrap that are tried: the blocks that repeat, as usual; those two by two; what is inside of them by itself; what stands beside them (embeddings, the head), too; and the model as a whole.
+ * Returns the ways to wrap a model that are tried, the usual one first: the repeated blocks, also two at a time; their
+ * children; additionally the modules beside them (embeddings, the head); and the model as a whole.
  *
  * @internal
  */
@@ -54,7 +55,8 @@ export function wrapChoices(trace: Trace): readonly WrapChoice[] {
 }
 
 /**
- * Returns what is tried of resharding after the forward pass: as usual, not at all, and over the ranks of a node.
+ * Returns the ways to reshard after the forward pass that are tried: as usual, not at all, and over the ranks of a
+ * node.
  *
  * @internal
  */
@@ -69,7 +71,7 @@ export function reshardChoices(ranks: number, perNode: number | undefined): read
 }
 
 /**
- * Returns the choice that keeps these modules gathered between the passes, and reshards the others.
+ * Returns the choice that keeps these modules unsharded between the passes and reshards the others.
  *
  * @internal
  */
@@ -82,7 +84,7 @@ export function keptChoice(modules: readonly string[]): ShardingChoice {
 }
 
 /**
- * Returns a policy for `torch.utils.checkpoint` as what a sharding plan says of it.
+ * Returns a policy for `torch.utils.checkpoint` as settings of a sharding plan.
  *
  * @internal
  */
@@ -111,7 +113,10 @@ export function checkpointChoice(run: CheckpointedRun, policy: CheckpointPolicy)
   };
 }
 
-/** The pattern that is of these modules and no others, or one for each three and more whose numbers follow each other (`layers.[2-5]`), which a range tells within ten. */
+/**
+ * Returns a pattern that matches exactly these modules. If there is none, it returns the names, with one pattern for
+ * each run of three or more consecutive numbers (`layers.[2-5]`) within ten, the limit of a range.
+ */
 function asPatterns(modules: readonly string[], all: readonly string[]): readonly string[] {
   const numbered = modules.map((name) => /^(\D*?)(\d+)(\D*)$/.exec(name));
   const [first] = numbered;
@@ -138,7 +143,7 @@ function asPatterns(modules: readonly string[], all: readonly string[]): readonl
   });
 }
 
-/** Modules that run and have weights in them, without the root's name, in the order of their first calls. */
+/** Returns the modules that run and contain weights, without the root's name, in the order of their first calls. */
 function runningNames(trace: Trace): readonly string[] {
   const { calls, modules, weights } = trace;
   const weighted = new Set<string>();
@@ -158,7 +163,7 @@ function parentOf(name: string): string {
   return name.slice(0, Math.max(0, name.lastIndexOf(".")));
 }
 
-/** Names of modules begin with the root's. */
+/** Removes the root's name, with which names of modules begin. */
 function withoutRoot(fqn: string): string {
   return fqn.slice(fqn.indexOf(".") + 1);
 }

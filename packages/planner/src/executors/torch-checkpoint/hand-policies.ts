@@ -1,14 +1,15 @@
 import { type CheckpointableUnits, type CheckpointPolicy } from "@remat/memory/checkpointing";
 
-/** A policy as people write it by hand, with what they call it. */
+/** A policy as people write it by hand, with its name. */
 export interface HandPolicy {
   readonly name: string;
   readonly policy: CheckpointPolicy;
 }
 
 /**
- * Returns what people checkpoint by hand: the first k blocks of a list, or of all lists one after the other, every nth of them, and all of them, as Hugging Face's
- * `gradient_checkpointing_enable` does. A list is the modules that stand under one name by number, the outermost that there are.
+ * Returns the usual manual checkpointing policies: the first k blocks of a list, or of all lists one after the other,
+ * every nth block, and all blocks, as Hugging Face's `gradient_checkpointing_enable` does. A list consists of numbered
+ * modules with the same parent, and only the outermost lists count.
  *
  * @internal
  */
@@ -31,12 +32,12 @@ export function handPolicies(units: CheckpointableUnits): HandPolicy[] {
   return policies;
 }
 
-/** Full checkpointing of one module. @internal */
+/** Returns the policy entry for full checkpointing of one module. @internal */
 export function fullUnit(fqn: string): CheckpointPolicy[number] {
   return { fqn, saved: [] };
 }
 
-/** The outermost modules with a number for a name, by the list that they stand in, in order of their calls. */
+/** Returns the outermost modules whose names are numbers, grouped by their lists, in the order of their calls. */
 function blockLists(fqns: readonly string[]): string[][] {
   const numbered = fqns.filter((fqn) => /\.\d+$/.test(fqn));
   const outermost = numbered.filter((fqn) => !numbered.some((other) => fqn.startsWith(`${other}.`)));

@@ -6,20 +6,21 @@ import {
 } from "@remat/memory/checkpointing";
 import type { CallIndex, OpIndex } from "@remat/trace";
 
-/** Into how many parts a module is cut. */
+/** Numbers of parts that a module is cut into. */
 const counts: readonly number[] = [2, 3, 4, 6, 8, 12, 16, 24];
-/** Modules with fewer ops are not cut. */
+/** Smallest number of ops in a module that is cut. */
 const fewestOps = 4;
-/** Nor are those that hold less than this share of what the forward pass makes and autograd saves. */
+/** Smallest share of the forward pass's saved tensors in a module that is cut. */
 const leastShare = 0.04;
-/** How many modules, those of one place of different blocks counted once, are cut at most. */
+/** Largest number of modules that are cut. The same module of different blocks counts once. */
 const mostModules = 8;
 
 /**
- * Returns parts that modules can be cut into, those of one cut together: parts that make about as much that is saved each, with cuts where little is read across. So the
- * work of functions of one `forward` has units, too, and several modules in a row one in common.
+ * Returns the ways to cut modules into parts, each with all parts of similar modules. Parts have about the same size of
+ * saved tensors, and cuts are where few bytes are read across. With parts, functions called by a single `forward` and
+ * consecutive modules can also be checkpointing units.
  *
- * @param alike modules that run the same ops, by list
+ * @param alike lists of modules that run the same ops
  * @internal
  */
 export function moduleParts(
@@ -54,7 +55,7 @@ export function moduleParts(
   });
 }
 
-/** Whether all calls of a module run the same ops. */
+/** Returns whether all calls of a module run the same ops. */
 function isAlwaysSame({ trace }: StepScript, units: CheckpointableUnits, fqn: string): boolean {
   const [first, ...rest] = (units.callsOf.get(fqn) ?? []).map((call) => units.opsOf[call]);
   const { name } = trace.ops;
@@ -71,7 +72,10 @@ function partsBetween(units: CheckpointableUnits, fqn: string, places: readonly 
   return parts;
 }
 
-/** The places of the ops that each call of a module keeps in a part; undefined if the part cannot run again in one of them. */
+/**
+ * Returns the positions of the ops whose results are kept in a part, for all calls of a module; undefined if the part
+ * cannot run again in one of them.
+ */
 function keptInCalls(
   units: CheckpointableUnits,
   fqn: string,
@@ -90,7 +94,10 @@ function keptInCalls(
   return isThere ? kept : undefined;
 }
 
-/** Where a call is cut into `count` parts: as near as can be to where each has its share of what is saved, and where least is read across. */
+/**
+ * Finds the positions to cut a call into `count` parts. Each cut is close to an equal share of saved bytes, and where
+ * few bytes are read across.
+ */
 function cutPlaces(
   script: StepScript,
   units: CheckpointableUnits,
@@ -122,7 +129,7 @@ function cutPlaces(
   return places.length < 2 ? undefined : [...places, ops.length];
 }
 
-/** By place among some ops: bytes made before it that they read from it on. */
+/** Returns for each position among some ops the bytes made before it that they read from it on. */
 function bytesAcross({ trace, bytes }: StepScript, units: CheckpointableUnits, ops: readonly OpIndex[]): Float64Array {
   const madeAt = new Map<number, number>();
   const lastRead = new Map<number, number>();
@@ -137,7 +144,7 @@ function bytesAcross({ trace, bytes }: StepScript, units: CheckpointableUnits, o
   return across;
 }
 
-/** By storage: what it holds, where autograd saves it and an op makes it. */
+/** Returns the size of each storage that autograd saves and an op makes; 0 for others. */
 function bytesSaved({ savedStorage, bytes, maker }: StepScript): Float64Array {
   const found = new Float64Array(bytes.length);
   for (const storage of savedStorage) if (maker[storage] >= 0) found[storage] = bytes[storage];

@@ -11,14 +11,14 @@ import type { Trace } from "@remat/trace";
 import { handPolicies } from "./hand-policies.js";
 import { PolicySearch, type TriedPolicy } from "./policy-search.js";
 
-/** A policy for `torch.utils.checkpoint`, with what a step holds and takes that follows it in PyTorch. */
+/** A policy for `torch.utils.checkpoint`, with the memory and time of a step that follows it in PyTorch. */
 export interface TorchCheckpoints {
   readonly policy: CheckpointPolicy;
   readonly peakBytes: number;
-  /** What runs again takes, and what checkpointing takes by itself. */
+  /** Time of recomputation, and overhead of checkpointing itself. */
   readonly recomputeMs: number;
   readonly bookkeepingMs: number;
-  /** Time beyond the step's without checkpointing, as a fraction of it. */
+  /** Added time as a fraction of the step's time without checkpointing. */
   readonly overhead: number;
 }
 
@@ -27,55 +27,62 @@ export interface NamedCheckpoints extends TorchCheckpoints {
   readonly name: string;
 }
 
-/** What may be checkpointed: modules and parts of their forward, or modules alone. */
+/** The units that may be checkpointed: modules and parts of their forward pass, or only modules. */
 export const checkpointUnits = ["parts", "modules"] as const;
+/** The units that a plan may checkpoint; see {@link checkpointUnits}. */
 export type CheckpointUnits = (typeof checkpointUnits)[number];
 
+/** Options for {@link planTorchCheckpoints}. */
 export interface TorchCheckpointsOptions {
-  /** Left out: as little as can be. */
+  /** The memory budget. By default the plan uses as little memory as possible. */
   readonly budget?: Budget | undefined;
-  /** Of the overhead of what is returned. */
+  /** Limit on the overhead of the returned policy. */
   readonly maxOverhead?: number | undefined;
-  /** How long to look; 5 s if not given. The policies that people write are tried first, however long that takes. */
+  /** Time limit in milliseconds; 5000 by default. The manual policies are tried first, however long that takes. */
   readonly timeMs?: number | undefined;
-  /** Rounds without anything better before the search ends; 40 if not given. */
+  /** Number of rounds without improvement before the search ends; 40 by default. */
   readonly rounds?: number;
   readonly seed?: number;
-  /** "parts" if not given, which models that are sharded or compiled cannot follow. */
+  /** "parts" by default. Sharded or compiled models cannot follow parts. */
   readonly units?: CheckpointUnits;
-  /** Whether what holds least is looked for where a policy is found within the budget, too: `least` is else the least of what was tried on the way. True if not given. */
+  /**
+   * Whether to search for the policy with the least memory even if one is found within the budget. Otherwise `least` is
+   * the best of those tried on the way. True by default.
+   */
   readonly findsLeast?: boolean;
   readonly signal?: AbortSignal;
-  /** In milliseconds, as `performance.now`. */
+  /** A clock in milliseconds; `performance.now` by default. */
   readonly now?: () => number;
 }
 
-/** What was found for PyTorch. */
+/** The result of planning for PyTorch. */
 export interface TorchCheckpointsAnswer {
-  /** The quickest within the budget and the overhead; undefined where none was found. */
+  /** The fastest policy within the budget and the overhead; undefined if none was found. */
   readonly found: TorchCheckpoints | undefined;
   /** The step without checkpointing. */
   readonly plain: TorchCheckpoints;
   readonly stepMs: number;
   readonly budgetBytes: number | undefined;
-  /** What holds least of all that were tried. */
+  /** The policy with the least memory among all that were tried. */
   readonly least: TorchCheckpoints;
-  /** Of policies that people write, what each comes to. */
+  /** The usual manual policies, with their memory and time. */
   readonly byHand: readonly NamedCheckpoints[];
-  /** Of all that were tried, those with nothing as good in both memory and time, by falling peak. */
+  /** The policies that no other one beats in both memory and time, by decreasing peak. */
   readonly tradeOffs: readonly TorchCheckpoints[];
-  /** Modules that PyTorch could not run again, and why. */
+  /** Modules that PyTorch could not run again, with the reason. */
   readonly refused: ReadonlyMap<string, string>;
 }
 
 /**
- * Plans a step of PyTorch for what PyTorch can do: which modules run under `torch.utils.checkpoint`, nested as they may be, and which ops of a module
- * selective checkpointing saves, or which parts of a module's forward run again, as `remat.apply` has them do. What each policy holds and takes is simulated by the rules of PyTorch. What people write by hand (the first k
- * blocks, every nth, all of them) is among what is tried, so that the answer is never worse than those in both memory and time.
+ * Plans a PyTorch step for PyTorch's own means: which modules run under `torch.utils.checkpoint`, possibly nested,
+ * which ops of a module selective checkpointing saves, or which parts of a module's forward pass run again, as in
+ * `remat.apply`. The memory and time of each policy are simulated by PyTorch's rules. The usual manual policies (the
+ * first k blocks, every nth, all) are also tried, so the answer is never worse than one of them in both memory and
+ * time.
  *
- * @param trace of PyTorch, priced, of a step without checkpointing
- * @throws RematError `TRACE_SAVES` for a trace that does not say what autograd gives back when, `TRACE_PHASE` and `TRACE_RECOMPUTES` for one that
- * is not of a whole training step without checkpointing
+ * @param trace a PyTorch trace of a step without checkpointing, with runtimes
+ * @throws RematError `TRACE_SAVES` for a trace that does not record when autograd releases saved tensors; `TRACE_PHASE`
+ * and `TRACE_RECOMPUTES` unless it is a whole training step without checkpointing
  * @example
  * const { found } = planTorchCheckpoints(trace, { budget: { fraction: 0.6 } });
  * found?.policy; // [{ fqn: "GPT2.h.0.mlp", saved: [] }, …]
@@ -113,7 +120,8 @@ export function planTorchCheckpoints(trace: Trace, options: TorchCheckpointsOpti
   const plain = search.try([]);
   const byHand = handPolicies(units).map(({ name, policy }) => ({ name, ...asAnswer(search.try(policy)) }));
   const budgetBytes = budget === undefined ? undefined : bytesOfBudget(budget, plain.simulated.peakBytes);
-  // Modules alone first, so that nothing is lost by there being more to choose from; each has its share of the time.
+  // Only modules are tried first, so that more choices cannot make the result worse. Each kind gets its share of the
+  // time.
   const kinds = kind === "parts" ? [false, true] : [false];
   const mostMs = maxOverhead === undefined ? undefined : maxOverhead * plainMs;
   const phases = 2 * kinds.length;
@@ -137,7 +145,7 @@ export function planTorchCheckpoints(trace: Trace, options: TorchCheckpointsOpti
     }
     return bestOf(search, budgetBytes, mostMs);
   };
-  // What holds least is looked for as if there were no budget, so that each budget is told the same.
+  // The policy with the least memory is searched without the budget, so that it is the same for every budget.
   const isLeastFirst = findsLeast || budgetBytes === undefined;
   if (isLeastFirst) goDownTo(0);
   const found = lookWithin();
@@ -155,7 +163,10 @@ export function planTorchCheckpoints(trace: Trace, options: TorchCheckpointsOpti
   };
 }
 
-/** Goes down to a budget. A descent that comes to a stop before goes on from what is found around its lowest place. */
+/**
+ * Reduces memory down to a budget. If the search gets stuck before, it continues from improvements around its lowest
+ * point.
+ */
 function goDown(
   search: PolicySearch,
   budgetBytes: number,
@@ -170,7 +181,7 @@ function goDown(
   }
 }
 
-/** The quickest within a budget, or what holds least for a time. */
+/** Returns the fastest policy within a budget, or without a budget the one with the least memory for a time. */
 function bestOf(
   search: PolicySearch,
   budgetBytes: number | undefined,

@@ -11,33 +11,37 @@ import { fullUnit } from "./hand-policies.js";
 import { moduleParts } from "./module-parts.js";
 import { hasInside, selectiveSets } from "./selective-sets.js";
 
-/** A policy with what it comes to. @internal */
+/** A policy with its simulated memory and time. @internal */
 export interface TriedPolicy {
   readonly policy: CheckpointPolicy;
   readonly simulated: SimulatedCheckpoints;
-  /** Time beyond that of the step without checkpointing. */
+  /** Time added to the step without checkpointing. */
   readonly extraMs: number;
 }
 
 type Unit = CheckpointPolicy[number];
-/** By {@link keyOf}. */
+/** Chosen units by {@link keyOf}. */
 type Chosen = ReadonlyMap<string, Unit>;
 
-/** Modules that stand at the same place of different blocks (`h.0.mlp`, `h.1.mlp`), in order, and the ways to checkpoint each; or the parts of such modules. */
+/**
+ * The same module of different blocks (`h.0.mlp`, `h.1.mlp`), in order, and the ways to checkpoint each; or the parts
+ * of such modules.
+ */
 interface UnitClass {
   readonly members: readonly Unit[];
   readonly ways: readonly (readonly number[])[];
 }
 
 /**
- * Searches policies, and remembers the best by memory and time of all that it tries. It goes down in memory from none: the change that takes most
- * off what lies above the present aim, by the millisecond, is made until the aim is met; what is then not needed is taken back. Within a budget it goes on from
- * the best known: some modules at random are taken out, and the gap is closed again in the same way.
+ * Searches policies and remembers the best by memory and time. It starts without checkpointing and reduces memory. In
+ * each step it makes the change that removes the most memory above the current aim per millisecond, until the aim is
+ * met, and then takes back changes that are not needed. Within a budget it improves the best known policy: it removes
+ * some modules at random and closes the difference again in the same way.
  *
  * @internal
  */
 export class PolicySearch {
-  /** Whether parts of modules are tried, too. */
+  /** Whether parts of modules are tried as well. */
   hasParts = true;
   private readonly units: CheckpointableUnits;
   private readonly simulator: CheckpointSimulator;
@@ -46,7 +50,10 @@ export class PolicySearch {
   private readonly isOver: () => boolean;
   private readonly overlaps: Overlaps;
   private front: TriedPolicy[] = [];
-  /** By policy, whatever the order of its units, and by what excess is counted above: descents come by the same places again and again. */
+  /**
+   * Results by policy, independent of the order of its units, and by the limit above which excess is counted. Descents
+   * reach the same policies again and again.
+   */
   private readonly known = new Map<string, SimulatedCheckpoints>();
 
   constructor(
@@ -62,7 +69,7 @@ export class PolicySearch {
     this.overlaps = new Overlaps(units);
   }
 
-  /** Simulates a policy, and keeps it where none that was tried is as good in both memory and time. */
+  /** Simulates a policy, and keeps it unless another one is as good in both memory and time. */
   try(policy: CheckpointPolicy, aboveBytes: number = Number.POSITIVE_INFINITY): TriedPolicy {
     const simulated = this.simulate(policy, aboveBytes);
     const tried = { policy, simulated, extraMs: simulated.recomputeMs + simulated.bookkeepingMs };
@@ -87,24 +94,24 @@ export class PolicySearch {
     return simulated;
   }
 
-  /** The quickest of those tried that hold at most so much; undefined where there is none. */
+  /** Returns the fastest tried policy with at most this peak; undefined if there is none. */
   within(budgetBytes: number): TriedPolicy | undefined {
     return this.front
       .filter(({ simulated }) => simulated.peakBytes <= budgetBytes)
       .reduce<TriedPolicy | undefined>((best, one) => (best && best.extraMs <= one.extraMs ? best : one), undefined);
   }
 
-  /** Of all tried, those with nothing as good in both, by falling peak. */
+  /** Returns the policies that no other one beats in both memory and time, by decreasing peak. */
   tradeOffs(): readonly TriedPolicy[] {
     return this.front.toSorted((a, b) => b.simulated.peakBytes - a.simulated.peakBytes);
   }
 
-  /** The smallest peak of all tried. */
+  /** The smallest peak of all policies tried. */
   lowestBytes(): number {
     return Math.min(...this.front.map(({ simulated }) => simulated.peakBytes));
   }
 
-  /** Goes down in memory until nothing is found that holds less, or less than `leastBytes` is not asked for. */
+  /** Reduces memory until no policy with less memory is found, or `leastBytes` is reached. */
   descend(leastBytes: number): void {
     let present = this.try([]);
     let aim = present.simulated.peakBytes;
@@ -119,7 +126,7 @@ export class PolicySearch {
     }
   }
 
-  /** Improves what is known within a budget until `rounds` in a row bring nothing. */
+  /** Improves the best policy within a budget until `rounds` in a row bring no improvement. */
   improve(budgetBytes: number, rounds: number, seed: number): void {
     const random = new Random(seed);
     for (let idle = 0; idle < rounds && !this.isOver(); idle++) {
@@ -136,7 +143,10 @@ export class PolicySearch {
     }
   }
 
-  /** Adds what takes most off the excess above `aim` by the millisecond, until there is none, or nothing that takes any off. */
+  /**
+   * Adds the unit that removes the most excess above `aim` per millisecond, until there is no excess or nothing removes
+   * any.
+   */
   private meet(policy: CheckpointPolicy, aim: number): TriedPolicy {
     let present = this.try(policy, aim);
     while (present.simulated.peakBytes > aim && !this.isOver()) {
@@ -156,7 +166,7 @@ export class PolicySearch {
     return present;
   }
 
-  /** Takes back, dearest first, what the aim is met without, and where it can saves some of a module again. */
+  /** Removes units that are not needed to meet the aim, the most expensive first. */
   private thin(met: TriedPolicy, aim: number): TriedPolicy {
     let present = met;
     const alone = present.policy.map((unit) => ({
@@ -178,7 +188,7 @@ export class PolicySearch {
     return present;
   }
 
-  /** What can be changed of a choice: the next module of a class, or all that are left of it, in each way. */
+  /** Yields the possible changes of a choice: adding the next module of a class, or all remaining ones, in each way. */
   private *moves(chosen: Chosen): Generator<Chosen> {
     for (const { members, ways } of this.classes) {
       if (members[0].ops !== undefined && !this.hasParts) continue;
@@ -186,7 +196,7 @@ export class PolicySearch {
       for (const saved of ways) {
         const isFull = saved.length === 0;
         const isPart = members[0].ops !== undefined;
-        // Selective checkpointing of a module goes with none around it and none in it.
+        // A selectively checkpointed module must not be inside or around another checkpointed module.
         const fits = isFull ? left : left.filter(({ fqn }) => !hasAround(chosen, fqn));
         if (fits.length === 0) continue;
         for (const added of fits.length === 1 ? [fits] : [fits.slice(0, 1), fits]) {
@@ -198,7 +208,10 @@ export class PolicySearch {
     }
   }
 
-  /** Adds units; those inside them are left out, or stay, where they are full. What is selective has none around it, and a part none around it or in it. */
+  /**
+   * Adds units. Units inside them are removed, or stay if they are fully checkpointed. A selective unit must not have
+   * another unit around it, and a part must not have one around it or inside it.
+   */
   private withUnits(chosen: Chosen, units: readonly Unit[], isAlone: boolean): Chosen {
     const next = new Map(chosen);
     for (const unit of units) {
@@ -217,10 +230,10 @@ export class PolicySearch {
   }
 }
 
-/** Which units have ops in common. */
+/** Finds units that have ops in common. */
 class Overlaps {
   private readonly units: CheckpointableUnits;
-  /** By unit: the first op and the last of each of its calls, in order. */
+  /** For each unit, the first and the last op of each of its calls, in order. */
   private readonly spans = new Map<string, readonly (readonly [first: number, last: number])[]>();
 
   constructor(units: CheckpointableUnits) {
@@ -259,9 +272,9 @@ function keyOf({ fqn, ops }: Unit): string {
   return ops === undefined ? fqn : `${fqn}[${ops[0]}:${ops[1]}]`;
 }
 
-/** From one aim to the next. */
+/** Factor from one aim to the next. */
 const stepDown = 0.95;
-/** What saves time counts as if it took this much. */
+/** A change that saves time counts as if it took this much. */
 const leastMs = 1e-6;
 
 function hasAround(chosen: Chosen, fqn: string): boolean {
@@ -286,12 +299,15 @@ function classesOf(simulator: CheckpointSimulator, units: CheckpointableUnits): 
     const ways = [[], ...(isLarge ? selectiveSets(script, units, members[0]) : [])];
     return { members: members.map(fullUnit), ways };
   });
-  // Of a module that cannot run again as a whole some parts may.
+  // If a module cannot run again as a whole, some of its parts may.
   const all = alikeModules(simulator, units, [...units.callsOf.keys()]);
   return [...modules, ...moduleParts(script, units, all).map((members): UnitClass => ({ members, ways: [[]] }))];
 }
 
-/** Modules at the same place of different blocks that run the same ops: what is told by place means the same in each. */
+/**
+ * Returns groups of the same module of different blocks that run the same ops, so that positions of ops mean the same
+ * in each.
+ */
 function alikeModules(
   { script }: CheckpointSimulator,
   units: CheckpointableUnits,

@@ -1,12 +1,12 @@
 import { type CheckpointableUnits, type StepScript, standsInside } from "@remat/memory/checkpointing";
 import { OpFlag, type OpIndex } from "@remat/trace";
 
-/** How many ops of a module a set may save at most, each set with some of the dearest. */
+/** Numbers of ops to save in a module. Each set contains the most valuable ones. */
 const setSizes: readonly number[] = [1, 2, 3, 4, 6, 8];
 
 /**
- * Returns sets of ops that are worth saving of a module: the dearest to run again by the byte that it takes to save them. PyTorch saves neither views
- * nor what is written into later.
+ * Returns sets of ops that are worth saving in a module: the most expensive to recompute per byte saved. PyTorch saves
+ * neither views nor tensors that are written into later.
  *
  * @internal
  */
@@ -15,7 +15,7 @@ export function selectiveSets(script: StepScript, units: CheckpointableUnits, fq
   const calls = units.callsOf.get(fqn) ?? [];
   const ops = units.opsOf[calls[0]] ?? [];
   if (calls.some((call) => units.callsReadAgain.has(call))) return [];
-  // Places mean the same ops in every call only where all calls run the same.
+  // Positions identify the same ops in every call only if all calls run the same ops.
   if (calls.some((call) => !isSame(units.opsOf[call], ops, trace.ops.name))) return [];
   const worth = ops.flatMap((op, place) => {
     const made = units.madeBy(op);
@@ -39,7 +39,7 @@ function isSame(ops: readonly OpIndex[], others: readonly OpIndex[], name: Int32
   return ops.length === others.length && ops.every((op, i) => name[op] === name[others[i]]);
 }
 
-/** Tells whether a module has modules of `fqns` in it. @internal */
+/** Returns whether a module has submodules among `fqns`. @internal */
 export function hasInside(fqn: string, fqns: readonly string[]): boolean {
   return fqns.some((other) => standsInside(other, fqn));
 }

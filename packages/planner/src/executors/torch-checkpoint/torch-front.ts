@@ -3,24 +3,26 @@ import { accountCheckpoints, CheckpointableSteps } from "@remat/memory/checkpoin
 import type { Trace } from "@remat/trace";
 import { planTorchCheckpoints, type TorchCheckpoints, type TorchCheckpointsOptions } from "./plan-torch-checkpoints.js";
 
+/** Options for {@link torchFront}. */
 export interface TorchFrontOptions
   extends Pick<TorchCheckpointsOptions, "timeMs" | "rounds" | "seed" | "signal" | "now"> {
-  /** How many policies at most. */
+  /** Largest number of policies. */
   readonly points: number;
 }
 
-/** A policy of a front, with what the whole run holds under it. */
+/** A policy of a front, with the memory and time of the whole run under it. */
 export interface TorchFrontPoint extends TorchCheckpoints {
   readonly stepMs: number;
-  /** By op of the trace: how often it is recomputed. */
+  /** For each op of the trace, how many times it is recomputed. */
   readonly recomputations: Uint16Array;
 }
 
 /**
- * Returns policies for `torch.utils.checkpoint` to choose from, by falling peak: of all that were tried those with nothing as good in both memory and time, spread evenly over the
- * peaks where they are more than asked for. What holds as much as the run without checkpointing is none of them.
+ * Returns policies for `torch.utils.checkpoint` to choose from, by decreasing peak: those that no other tried policy
+ * beats in both memory and time. If there are more than requested, they are spread evenly over the peaks. Policies that
+ * need as much memory as the run without checkpointing are left out.
  *
- * @throws RematError what `planTorchCheckpoints` throws
+ * @throws RematError as `planTorchCheckpoints`
  */
 export function torchFront(trace: Trace, { points, ...options }: TorchFrontOptions): readonly TorchFrontPoint[] {
   const { tradeOffs, stepMs } = planTorchCheckpoints(trace, options);
@@ -37,7 +39,7 @@ export function torchFront(trace: Trace, { points, ...options }: TorchFrontOptio
     .filter(({ peakBytes }) => peakBytes < recordedPeakBytes);
 }
 
-/** Of points by falling peak: the first, the last, and of the peaks in between the nearest to each of evenly spaced ones. */
+/** Selects points by decreasing peak: the first, the last, and for evenly spaced peaks in between the nearest below. */
 function spread<Point extends Pick<TorchCheckpoints, "peakBytes">>(all: readonly Point[], points: number): Point[] {
   if (all.length <= points) return [...all];
   const most = all[0].peakBytes;

@@ -1,23 +1,25 @@
 import type { CompiledNodeRecord, GraphRecord } from "@remat/memory/graph";
 import type { OpCost } from "@remat/runtime-estimator";
 
-/** A node of a compiled graph, with what its kernel costs where that is known without running it. */
+/** A node of a compiled graph, with the cost of its kernel if known without running it. */
 export interface CompiledNode extends CompiledNodeRecord {
-  /** What its results span, where that is not what their storages take. */
+  /** Size of its results in bytes, if different from the size of their storages. */
   readonly bytes?: number;
   readonly flops?: number;
-  /** Whose throughput bounds them. */
+  /** The dtype that determines the throughput of its FLOPs. */
   readonly dtype?: string;
-  /** Whether it is fused with what makes or reads its tensors. */
+  /** Whether it is fused with the nodes that make or read its tensors. */
   readonly isFusible?: boolean;
 }
 
 /**
- * Returns what each kernel of a compiled graph costs, if fusible nodes that touch are one kernel wherever the others let them, which reads from memory what none of them makes, once, and writes what others read. Each other
- * node that computes is a kernel by itself; one whose results lie on what it reads, a view, is none. Nodes run as late as they can, as those do that Inductor fuses with what reads them: what is recomputed
- * in the backward pass is then fused with its reader there. FLOPs of fusible nodes are not counted: memory bounds them.
+ * Returns the cost of each kernel of a compiled graph. Adjacent fusible nodes form one kernel wherever the other nodes
+ * allow it. A kernel reads inputs made outside once from memory, and writes results that others read. Each other node
+ * that computes is a kernel of its own, and a view, whose results are on its inputs, is none. Nodes run as late as
+ * possible, like nodes that Inductor fuses with their readers, so that recomputation in the backward pass is fused with
+ * its reader. FLOPs of fusible nodes are not counted, because these nodes are memory-bound.
  *
- * @param storages those that the nodes' results lie on
+ * @param storages the storages of the nodes' results
  */
 export function fusedKernels(nodes: readonly CompiledNode[], storages: GraphRecord["storages"]): OpCost[] {
   const indices = new Map(nodes.map(({ name }, n) => [name, n]));
@@ -71,7 +73,8 @@ export function fusedKernels(nodes: readonly CompiledNode[], storages: GraphReco
 }
 
 /**
- * Returns for each node the number of its kernel: those that join and touch have one, if as many kernels follow each. So none of a kernel waits for what another kernel makes of its own results.
+ * Returns for each node the number of its kernel. Adjacent nodes that can be fused share a kernel if the same number of
+ * kernels follows each. This prevents a kernel from depending on another kernel that reads its own results.
  */
 function groupsOf(nodes: readonly CompiledNode[], inputs: readonly number[][], joins: readonly boolean[]): Int32Array {
   const level = new Int32Array(nodes.length);

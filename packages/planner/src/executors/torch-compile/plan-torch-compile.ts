@@ -4,9 +4,9 @@ import { rooflineMs } from "@remat/runtime-estimator";
 import { type DeviceSpec, RematError } from "@remat/trace";
 import { type CompiledNode, fusedKernels } from "./fused-kernels.js";
 
-/** The graphs that a model is compiled into under one value of `activation_memory_budget`. */
+/** The graphs that a model is compiled into for one value of `activation_memory_budget`. */
 export interface CompiledPartition {
-  /** From 0 to 1; undefined where it is not known. */
+  /** From 0 to 1; undefined if unknown. */
   readonly budget: number | undefined;
   readonly graphs: readonly {
     readonly forward: readonly CompiledNode[];
@@ -23,40 +23,46 @@ export interface CompiledModel {
   readonly partitions: readonly CompiledPartition[];
 }
 
-/** What a step of a compiled model holds and takes under a budget for activations. */
+/** Memory and time of a step of a compiled model under a budget for activations. */
 export interface CompiledBudget extends CompiledStepMemory {
   readonly activationMemoryBudget: number;
   readonly stepMs: number;
-  /** Time beyond stock's, as a fraction of it. */
+  /** Added time as a fraction of the time at the baseline, {@link TorchCompileAnswer.stock}. */
   readonly overhead: number;
 }
 
+/** Options for {@link planTorchCompile}. */
 export interface TorchCompileOptions {
-  /** What the step may hold; a fraction is one of what it holds at the largest budget for activations. */
+  /** The memory budget of the step. A fraction refers to the peak at the largest budget for activations. */
   readonly budget?: Budget | undefined;
-  /** Of the overhead of what is returned. Without a budget: what holds least for that. */
+  /**
+   * Limit on the overhead of the result. Without a budget, the result is the one with the least memory within this
+   * limit.
+   */
   readonly maxOverhead?: number | undefined;
 }
 
-/** What was found for a compiled model. */
+/** The result of planning a compiled model. */
 export interface TorchCompileAnswer {
-  /** The quickest within the budget and the overhead; undefined where none of the recorded ones is. */
+  /** The fastest within the budget and the overhead; undefined if none of the recorded ones is. */
   readonly found: CompiledBudget | undefined;
-  /** At the largest budget for activations, which torch.compile has by itself if it is 1. */
+  /** The baseline: the largest budget for activations. This is torch.compile's default if it is 1. */
   readonly stock: CompiledBudget;
   readonly least: CompiledBudget;
   readonly budgetBytes: number | undefined;
-  /** All that are recorded, by falling budget for activations. */
+  /** All recorded budgets for activations, in decreasing order. */
   readonly points: readonly CompiledBudget[];
-  /** Those with nothing as good in both memory and time, by falling peak. */
+  /** Those that no other one beats in both memory and time, by decreasing peak. */
   readonly tradeOffs: readonly CompiledBudget[];
 }
 
 /**
- * Plans a compiled model: with which `torch._functorch.config.activation_memory_budget` its partitioner is to decide what is saved for the backward pass, the one thing that can be chosen of it. What the step holds
- * under each that was recorded follows from its graphs, what it takes from the roofline of a device.
+ * Plans a compiled model: chooses the `torch._functorch.config.activation_memory_budget` by which its partitioner
+ * decides what to save for the backward pass. This is the only setting that can be chosen. The memory of the step under
+ * each recorded value follows from its graphs, and its time from the roofline of a device.
  *
- * @throws RematError `COMPILED_BUDGETS` where fewer than two budgets were recorded, `COMPILED_BACKWARD` where there is no backward graph; `GRAPH_NODE`, `GRAPH_STORAGE` for damaged graphs
+ * @throws RematError `COMPILED_BUDGETS` if fewer than two budgets were recorded, `COMPILED_BACKWARD` if there is no
+ * backward graph; `GRAPH_NODE`, `GRAPH_STORAGE` for damaged graphs
  * @example
  * const { found } = planTorchCompile(readFxGraphs(file), deviceSpec("a100"), { budget: { fraction: 0.7 } });
  * found?.activationMemoryBudget; // 0.5
