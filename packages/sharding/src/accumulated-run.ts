@@ -3,17 +3,21 @@ import { Category, EventKind, type OpIndex, Phase, type StorageIndex, type Trace
 import { EventCopy } from "./event-copy.js";
 import { planError } from "./sharding-plan.js";
 
-/** As many as fit into a few GB. */
+/** The limit of a simulated run, which keeps its traces within a few GB. */
 const mostEvents = 2 ** 24;
 
 /**
- * Returns a run whose steps each take several micro-batches: the forward and the backward pass again and again, each of the recorded batch, before the update. Gradients of later passes are added
- * to those of the first, and given back; what else a pass leaves behind, such as its loss, goes before the next.
+ * Returns a run whose steps each take several micro-batches.
  *
- * @param passes how many, at least 1
- * @throws RematError `SHARDING_PLAN` for a run that accumulates already
+ * Each step repeats its forward and backward pass, every time with the recorded batch, and then updates once. Each pass
+ * adds its gradients to those of the first pass and frees its own. Whatever else a pass leaves in memory, such as its
+ * loss, is freed before the next pass begins.
+ *
+ * @param passes the number of micro-batches per step, at least 1
+ * @throws RematError `SHARDING_PLAN` if the run accumulates gradients already, or if the result would have too many
+ * events
  * @example
- * heldPeak(accumulatedRun(trace, 4)).peakBytes; // of a step that adds up the gradients of four batches
+ * heldPeak(accumulatedRun(trace, 4)).peakBytes; // peak memory of a step that accumulates four micro-batches
  */
 export function accumulatedRun(trace: Trace, passes: number): Trace {
   if (passes === 1) return trace;
@@ -36,12 +40,15 @@ export function accumulatedRun(trace: Trace, passes: number): Trace {
 }
 
 interface Pass {
-  /** Events: the first of the forward pass, and the first after the backward pass. */
+  /** The first event of the forward pass, and the first event after the backward pass. */
   readonly begin: number;
   readonly end: number;
 }
 
-/** Where forward and backward passes are: from where the outermost module begins to what comes after the last op of the backward pass. */
+/**
+ * Returns the forward and backward passes of a run. Each begins when the outermost module is entered and ends with the
+ * events that follow the last op of its backward pass.
+ */
 function passesOf(trace: Trace): readonly Pass[] {
   const { header, ops, moduleEvents, calls } = trace;
   const found: Pass[] = [];
@@ -51,7 +58,7 @@ function passesOf(trace: Trace): readonly Pass[] {
     if (begin >= 0 && end > begin) found.push({ begin, end });
     begin = end = -1;
   };
-  // What an op leaves to be done belongs to its pass.
+  // Events right after an op, such as frees, belong to the same pass.
   const follow = (event: number): void => {
     if (end === event) end = event + 1;
   };
@@ -83,12 +90,15 @@ function passesOf(trace: Trace): readonly Pass[] {
 }
 
 class AccumulatedCopy extends EventCopy {
-  /** Gradients of the passes before, by storage of the source, to which those of this pass are added. */
+  /** Gradients of the earlier passes, by storage of the source, to which this pass adds its own. */
   private held: ReadonlyMap<number, number> = new Map();
-  /** Gradients that are made as such, to be added once the op is over. */
+  /** Gradients that the current op allocates as gradients. They are added once the op is written. */
   private readonly accumulating: number[] = [];
 
-  /** What is allocated between two events and alive after them: gradients of parameters, and others. */
+  /**
+   * Returns the storages that are allocated between two events and alive after them, and whether each is the gradient
+   * of a parameter.
+   */
   leftBy(begin: number, end: number): ReadonlyMap<number, "gradient" | "other"> {
     const left = new Map<number, "gradient" | "other">();
     readMemoryEvents(
@@ -138,7 +148,7 @@ class AccumulatedCopy extends EventCopy {
     if (category === Category.gradient && this.held.has(storage)) this.accumulate(storage);
   }
 
-  /** Adds a gradient to that of the passes before, and gives it back. */
+  /** Adds a gradient to the one of the earlier passes, and frees it. */
   private accumulate(storage: StorageIndex): void {
     const name = this.trace.header.framework === "pytorch" ? "aten.add_.Tensor" : "Add";
     this.extraOp(name, Phase.backward, [

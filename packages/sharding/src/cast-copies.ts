@@ -23,7 +23,7 @@ interface CastOutput {
   readonly shape: readonly number[];
 }
 
-/** The unsharded run, its casts, and the rank's trace that is written from it. */
+/** The unsharded run, its casts, and the trace of the rank that is written from it. */
 export interface CastRun {
   readonly trace: Trace;
   readonly casts: CastStorages;
@@ -33,32 +33,35 @@ export interface CastRun {
   readonly root: number;
 }
 
-/** The copies that casts make under mixed precision: of inputs, of outputs that are cast up, and of the gradients of those. */
+/**
+ * Writes the copies that casts allocate under mixed precision: of inputs, of outputs that are cast up, and of the
+ * gradients of those outputs.
+ */
 export class CastCopies {
   private readonly trace: Trace;
   private readonly casts: CastStorages;
   private readonly roles: StorageRoles;
   private readonly storages: SourceStorages;
   private readonly out: RankTrace;
-  /** By storage of the source: what stood for it as calls cast it. */
+  /** For each storage of the source and each call that casts it, the storage that stood for it before the cast. */
   private readonly castIn = new Map<number, Map<number, number>>();
   /** Ops of the source before which the root is called. */
   private readonly rootCalls: number[] = [];
   private readonly freeAfter = new Map<number, number[]>();
-  /** Read for the last time, but not freed. */
+  /** Copies that were read for the last time, but are not freed yet. */
   private readonly released: number[] = [];
   private readonly wide = new Map<number, number>();
   private readonly outputs = new Map<number, CastOutput[]>();
   private readonly gradients = new Map<number, number[]>();
   private readers: readonly (readonly number[] | undefined)[] | undefined;
-  /** By storage of the source: its copy in the other dtype, for the ops that the model's code casts it for. */
+  /** For each storage of the source, its copy in the other dtype, made for ops whose inputs the model's code casts. */
   private readonly converted = new Map<number, number>();
-  /** By such a storage: the last op that reads the copy, and the last that reads itself. */
+  /** For each such storage, the last op that reads the copy and the last op that reads the storage itself. */
   private readonly lastOf: ReadonlyMap<number, { readonly copy: number; readonly own: number }>;
-  /** By op: storages of which it is the last to read themselves. */
+  /** For each op, the storages that it is the last to read directly. */
   private readonly ownEnds = new Map<number, number[]>();
   private readonly savedOnly: Uint8Array | undefined;
-  /** Of the op that comes: what stood for what it reads. */
+  /** The storages that stood for the inputs of the next op before they were cast. */
   private readonly standing = new Map<number, number>();
   private castFor = -1;
 
@@ -76,7 +79,10 @@ export class CastCopies {
     this.savedOnly = trace.events.kind.includes(EventKind.savedOnly) ? new Uint8Array(trace.storages.count) : undefined;
   }
 
-  /** By storage that some op reads through a cast of the model's own code: who reads the cast last, and who itself. Views are read by nobody but those that read them. */
+  /**
+   * Returns, for each storage that some op reads through a cast of the model's own code, the last op that reads the
+   * cast and the last op that reads the storage itself. An op that only makes a view does not count as a reader.
+   */
   private lastReaders(): ReadonlyMap<number, { readonly copy: number; readonly own: number }> {
     const { trace } = this;
     const { byOp } = this.casts;
@@ -96,7 +102,7 @@ export class CastCopies {
     return last;
   }
 
-  /** Casts what the model's code casts for an op, before that makes anything. */
+  /** Writes the casts that the model's code makes for an op, before the op allocates anything. */
   beforeOp(op: OpIndex): void {
     if (op === this.castFor) return;
     this.castFor = op;
@@ -119,14 +125,17 @@ export class CastCopies {
     }
   }
 
-  /** Nobody but autograd holds a storage any more. */
+  /** Notes that only autograd still references a storage. */
   endReferences(storage: StorageIndex): void {
     if (this.savedOnly === undefined) return;
     this.savedOnly[storage] = 1;
     if (this.lastOf.has(storage)) this.endOwn(storage, this.castFor);
   }
 
-  /** Frees a storage of which only the copy in the other dtype is read from now on, once the program holds it no more. */
+  /**
+   * Frees a storage if from now on only its copy in the other dtype is read, once the program does not reference it any
+   * more.
+   */
   private endOwn(storage: StorageIndex, op: OpIndex): void {
     const { out, trace, roles } = this;
     const last = this.lastOf.get(storage);
@@ -138,7 +147,7 @@ export class CastCopies {
     if (own >= 0) out.free(own);
   }
 
-  /** What a call of a sharded module is given in another dtype than the one it computes in, where others compute in another. */
+  /** Casts the inputs of a call of an FSDP unit if they are in another dtype than the unit computes in. */
   castUnitInputs(module: ModuleIndex, eventRow: number, nextOp: OpIndex): void {
     const { trace, out } = this;
     const wanted = this.casts.inputs.get(module);
@@ -165,7 +174,7 @@ export class CastCopies {
     }
   }
 
-  /** What a call was given and has cast goes when it returns, where only copies of it are read from then on; what the step is given stays. */
+  /** Frees the inputs of a call that were cast, if from now on only the copies are read. Inputs of the step stay. */
   endCall(module: ModuleIndex, eventRow: number, nextOp: OpIndex): void {
     const { trace, castIn } = this;
     const call = trace.moduleEvents.call[eventRow];
@@ -181,7 +190,7 @@ export class CastCopies {
     }
   }
 
-  /** Gradients that leave a sharded module in another dtype than that of its input. */
+  /** Casts gradients that leave an FSDP unit in another dtype than its input has. */
   castLeaving(module: ModuleIndex, call: CallIndex): void {
     const { out } = this;
     for (const [storage, dtype] of this.casts.gradients.get(module) ?? []) {
@@ -196,12 +205,15 @@ export class CastCopies {
     }
   }
 
-  /** The last op in a call, or in its backward pass, that reads a storage. */
+  /** Returns the last op in a call, or in its backward pass, that reads a storage. */
   private lastReadIn(storage: StorageIndex, call: CallIndex, nextOp: OpIndex): number | undefined {
     return this.readersOf(storage).findLast((op) => op >= nextOp && this.trace.opCalls(op).includes(call));
   }
 
-  /** Inputs of a call of the root, cast to the parameters' dtype; each copy lives until it has been read last. */
+  /**
+   * Casts the inputs of a call of the root to the parameters' dtype. Each copy lives until it is read for the last
+   * time.
+   */
   castInputs(eventRow: number, nextOp: OpIndex): void {
     const { trace, out } = this;
     const until = this.rootCalls.find((op) => op > nextOp) ?? trace.ops.count;
@@ -229,7 +241,10 @@ export class CastCopies {
     return this.readers[storage] ?? [];
   }
 
-  /** Outputs of a module that are cast up once it has run. What autograd does not need of the narrow ones goes at once. */
+  /**
+   * Casts the outputs of a module to a wider dtype after it has run. The narrow outputs that autograd does not need are
+   * freed at once.
+   */
   castOutputs(eventRow: number, event: number, nextOp: OpIndex): void {
     const { trace, out } = this;
     const call = trace.moduleEvents.call[eventRow];
@@ -243,7 +258,7 @@ export class CastCopies {
       const [copy] = out.fsdpOp("aten._to_copy", Phase.forward, call, [this.copyOf(tensor, dtype)]);
       this.wide.set(storage, copy);
       out.stand(copy, storage);
-      // The module's caller has them when all are cast.
+      // The caller keeps them until all of them are cast.
       if (!this.isReadBackward(storage, call)) narrow.push(storage);
       if (!this.isReadInsideAlone(storage, call, nextOp))
         made.push({ elements: elementsOf(trace.tensorShape(tensor)), shape: trace.tensorShape(tensor) });
@@ -252,14 +267,17 @@ export class CastCopies {
     if (made.length > 0) this.outputs.set(trace.calls.module[call], made);
   }
 
-  /** Whether a call reads what it returns and nobody else does, so that it has no gradient from outside: logits of a model that computes its loss itself. */
+  /**
+   * Returns whether only the call itself reads what it returns, so that no gradient comes from outside. An example are
+   * the logits of a model that computes its own loss.
+   */
   private isReadInsideAlone(storage: StorageIndex, call: CallIndex, nextOp: OpIndex): boolean {
     const readers = this.readersOf(storage);
     const isInside = (op: OpIndex): boolean => this.trace.opCalls(op).includes(call);
     return readers.some((op) => op < nextOp && isInside(op)) && readers.every((op) => op < nextOp || isInside(op));
   }
 
-  /** Whether the backward pass of a call reads a storage. */
+  /** Returns whether the backward pass of a call reads a storage. */
   private isReadBackward(storage: StorageIndex, call: CallIndex): boolean {
     const { trace } = this;
     return this.readersOf(storage).some(
@@ -267,7 +285,7 @@ export class CastCopies {
     );
   }
 
-  /** The gradients of outputs that were cast up, cast down as the module's backward pass begins. */
+  /** Casts the gradients of outputs that were cast up back down, as the backward pass of the module begins. */
   castGradients(module: ModuleIndex, call: CallIndex): void {
     const outputs = this.outputs.get(module);
     if (outputs === undefined) return;
@@ -299,12 +317,15 @@ export class CastCopies {
     this.freeAfter.delete(op);
   }
 
-  /** Frees what has been read last. A node of autograd frees all it saved at once, so that is when the source frees something. */
+  /**
+   * Frees the copies that were read for the last time. An autograd node frees everything it saved at once, so this runs
+   * when the source frees something.
+   */
   release(): void {
     for (const copy of this.released.splice(0)) this.out.free(copy);
   }
 
-  /** A storage of the source is freed, and with it the copies that stand for it. */
+  /** Frees the copies that stand for a storage of the source, when the source frees it. */
   free(storage: StorageIndex): void {
     this.release();
     for (const copies of [this.wide, this.converted]) {
@@ -343,7 +364,7 @@ export class CastCopies {
   }
 }
 
-/** By storage: the ops that read it. */
+/** Returns the ops that read each storage. */
 function readersByStorage(trace: Trace): readonly (readonly number[] | undefined)[] {
   const readers: number[][] = [];
   for (let op = 0; op < trace.ops.count; op++)

@@ -1,25 +1,30 @@
 import type { FloatIslands } from "./own-casts.js";
 
-/** What is known of the modules in which casts are looked for. */
+/** The modules in which casts are searched for. */
 export interface CastScope {
-  /** What computes in float32 among what does not. */
+  /** The ops that compute in float32 although the model computes in a lower dtype. */
   readonly islands?: FloatIslands | undefined;
   readonly root: number;
-  /** Modules whose outputs are cast to a wider dtype. */
+  /** Modules whose outputs are cast to a wider dtype, with that dtype. */
   readonly castModules: ReadonlyMap<number, string>;
-  /** Of each unit the module that runs first, which casts what it is given to the dtype that the unit computes in. */
+  /**
+   * The module of each FSDP unit that runs first, which casts the unit's inputs to the dtype that the unit computes in.
+   */
   readonly units: ReadonlySet<number>;
-  /** Where only some compute in the lower dtype: all sharded modules, and whether each does. Undefined where all do. */
+  /** If only some FSDP units compute in the lower dtype, all of them and whether each does. Undefined if all do. */
   readonly mixed?: MixedUnits | undefined;
 }
 
-/** Sharded modules of which only some compute in the lower dtype. */
+/** FSDP units of which only some compute in the lower dtype. */
 export interface MixedUnits {
   readonly isLow: ReadonlyMap<number, boolean>;
-  /** By call of one: tensors from outside that its ops read, given to it as hooks see or by keyword. */
+  /**
+   * For each call of such a unit, the tensors from outside that its ops read, whether passed as positional or as
+   * keyword arguments.
+   */
   readonly readFromOutside: ReadonlyMap<number, ReadonlySet<number>>;
-  /** Storages of the parameters that are gathered in the lower dtype. */
+  /** Storages of the parameters that are all-gathered in the lower dtype. */
   readonly lowParameters: ReadonlySet<number>;
-  /** Those of which a plan says that they compute in the parameters' own dtype, to which they cast what they are given. */
+  /** The units that a plan has compute in the parameters' own dtype, to which they cast their inputs. */
   readonly castsUp: ReadonlySet<number>;
 }

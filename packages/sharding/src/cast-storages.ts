@@ -15,36 +15,53 @@ import { StorageDtypes } from "./storage-dtypes.js";
 import type { StorageRoles } from "./storage-roles.js";
 import { UnitCasts } from "./unit-casts.js";
 
-/** What mixed precision changes in a recorded run. */
+/** The changes of mixed precision to a recorded run. */
 export interface CastStorages {
-  /** By storage: 1 where it is made in the parameters' dtype. */
+  /** For each storage, 1 if it is created in the lower dtype. */
   readonly isLow: Uint8Array;
   readonly lowDtype: string;
-  /** By event at which a module ends: storages of its outputs that the model's code then casts, and the dtype. */
+  /** For each event at which a module ends, the storages of its outputs that are cast afterwards, with the dtype. */
   readonly explicit: ReadonlyMap<number, readonly { readonly storage: number; readonly dtype: string }[]>;
-  /** By sharded module that computes in another dtype than others: what it is given in theirs, and casts. */
+  /** For each FSDP unit that computes in another dtype than the others, the inputs it gets in their dtype and casts. */
   readonly inputs: ReadonlyMap<number, ReadonlySet<number>>;
-  /** By call of such a module: tensors from outside that its ops read, given to it as hooks see or by keyword. */
+  /**
+   * For each call of such a unit, the tensors from outside that its ops read, whether passed as positional or as
+   * keyword arguments.
+   */
   readonly readFromOutside: ReadonlyMap<number, ReadonlySet<number>>;
-  /** Of these modules, those that cast to the wider dtype. */
+  /** The units among them that cast to the wider dtype. */
   readonly castsUp: ReadonlySet<number>;
-  /** By sharded module: gradients that its backward pass makes in another dtype than that of the input they are of, to which autograd casts them. */
+  /**
+   * For each FSDP unit, the gradients that its backward pass creates in another dtype than that of the matching input,
+   * with the dtype to which autograd casts them.
+   */
   readonly gradients: ReadonlyMap<number, ReadonlyMap<number, string>>;
-  /** Where only some modules compute in the lower dtype: the first op that takes one and would be given two, -1 if none is. */
+  /**
+   * If only some modules compute in the lower dtype, the first op that needs a single dtype and would get two; -1 if
+   * there is none.
+   */
   readonly twoDtypes: number;
-  /** By op: storages that it reads in another dtype than the one they were made in, and whether in the lower one: casts of the model's own code. */
+  /**
+   * For each op, the storages that it reads in another dtype than they were created in, and whether that is the lower
+   * one. These are casts of the model's own code.
+   */
   readonly byOp: ReadonlyMap<number, ReadonlyMap<number, boolean>>;
 }
 
-/** So often a run is gone through again for what must have been cast; each time all that follows from it is known. */
+/** The most passes over a run. Each pass finds casts that follow from those found before. */
 const mostPasses = 12;
 
 /**
- * Tells which storages a run makes in a lower dtype, when parameters are gathered and inputs cast in it: each op's results follow
- * PyTorch's promotion (a wider tensor with dimensions wins; scalars do not), but for statistics. Where that would have a product of matrices read two dtypes, which PyTorch refuses, the
- * wider tensor that began it (a table of cosines, a mask) is one that the model's code makes in the dtype of what it goes with, which leaves nothing in a run of one dtype. tfjs computes in float32 only, so there what
- * code makes by itself (masks, constants) or reads as a buffer takes no part in it, and a gradient has the dtype of what it is the gradient
- * of, as in PyTorch. Undefined where nothing is cast.
+ * Returns the storages that a run creates in a lower dtype, if its parameters are all-gathered and its inputs cast in
+ * it; undefined if nothing is cast.
+ *
+ * The result of each op follows the promotion rules of PyTorch: a wider tensor with dimensions wins and scalars do not.
+ * Statistics stay wide. PyTorch refuses matrix products of two dtypes. If the rules would lead to one, the wider tensor
+ * that caused it (a table of cosines, a mask) is taken to be created in the dtype that it is combined with, which
+ * leaves no mark in a run of one dtype.
+ *
+ * TensorFlow.js computes in float32 only. There, tensors that code creates by itself (masks, constants) or reads as a
+ * buffer do not take part in promotion. As in PyTorch, a gradient has the dtype of the tensor it belongs to.
  */
 export function castStorages(
   trace: Trace,
@@ -86,31 +103,37 @@ class DtypeFlow {
   readonly units: UnitCasts;
   twoDtypes = -1;
   readonly byOp = new Map<number, Map<number, boolean>>();
-  /** By innermost call: what its forward ops have cast, and whether to the lower dtype. */
+  /** For each innermost call, the storages that its forward ops cast, and whether to the lower dtype. */
   private readonly readIn = new Map<number, Map<number, boolean>>();
-  /** 1: made in the wider dtype by what is handed on in the lower one. */
+  /** 1 for a storage created in the wider dtype by an op whose result the code passes on in the lower one. */
   private readonly handsBack: Uint8Array;
-  /** By storage of a gradient in the wider dtype: the call in whose backward pass it is so; -1: none. */
+  /** For each storage of a gradient in the wider dtype, the call whose backward pass has it in that dtype, or -1. */
   private readonly wideIn: Int32Array;
-  /** Of the op that is looked at: whether what it makes is handed on in the lower dtype; the call in which it is wide, or -1. */
+  /**
+   * State of the current op: whether its result is passed on in the lower dtype, and the call in which it is wide, or
+   * -1.
+   */
   private handing = false;
   private wideCall = -1;
-  /** Wider tensors that some op cannot have been given as they are. */
+  /** Wider tensors that some op cannot have been given unchanged. */
   readonly refused = new Set<number>();
-  /** By storage in a wider dtype: the one that made it so, where narrower ones went in, too; -1: none did. */
+  /**
+   * For each storage in a wider dtype, the storage that widened it although narrower ones were read too; -1 if there is
+   * none.
+   */
   private readonly widenedBy: Int32Array;
-  /** What the model's code makes in the lower dtype, or casts. */
+  /** Storages that the model's code creates in the lower dtype, or casts to it. */
   private readonly narrowed: ReadonlySet<number>;
   private readonly trace: Trace;
   private readonly scope: CastScope;
   /** Gradients of parameters. */
   private readonly ofParameters: StorageRoles["gradients"];
   private readonly known: Uint8Array;
-  /** 1: ops that compute in the lower dtype. */
+  /** 1 for each op that computes in the lower dtype. */
   private readonly lowOps: Uint8Array;
-  /** Of the op that is looked at: the tensor by which its result is wide though others were not; -1: none. */
+  /** The storage that makes the result of the current op wide although other inputs are not, or -1. */
   private meeting = -1;
-  /** Whether the run knows one float dtype only, so that its own says nothing of what the model's code would choose. */
+  /** True if the run has one float dtype only, so that its dtypes do not show what the model's code would choose. */
   private readonly oneFloat: boolean;
 
   constructor(
@@ -166,20 +189,20 @@ class DtypeFlow {
           this.widenedBy[s] = this.meeting;
           if (this.handing) this.handsBack[s] = 1;
           this.wideIn[s] = this.wideCall;
-          // That of a parameter gets the parameter's dtype.
+          // The gradient of a parameter gets the parameter's dtype.
           if ((this.handing || this.wideCall >= 0) && this.ofParameters.has(s)) this.dtypes.isLow[s] = 1;
         }
         if (low && !wide?.includes(k) && this.dtypes.isWide(outputs[k])) this.dtypes.isLow[s] = 1;
       }
   }
 
-  /** An update of statistics: buffers are not cast. */
+  /** Handles an update of statistics: buffers are not cast. */
   becomeBuffer(storage: StorageIndex): void {
     this.dtypes.isLow[storage] = 0;
     this.dtypes.madeIn[storage] = -1;
   }
 
-  /** Whether no op made it, nor was it given to the root. */
+  /** Returns whether neither an op created the storage nor the root was given it. */
   private isMadeByCode(storage: StorageIndex): boolean {
     const category = this.trace.storages.category[storage];
     return this.dtypes.lowInside[storage] === 0 && (category === Category.other || category === Category.temporary);
@@ -188,7 +211,7 @@ class DtypeFlow {
   private resultIsLow(op: OpIndex, inputs: Int32Array): boolean {
     const { trace, scope } = this;
     const phase = trace.ops.phase[op];
-    // Stacks of the backward pass may lack the root, whose pass is not nested as the forward pass is.
+    // Stacks of the backward pass may lack the root, whose backward pass is not nested as its forward pass is.
     const inBackward = phase === Phase.backward || phase === Phase.recompute;
     const { forwardOp } = trace.ops;
     if (this.oneFloat && phase === Phase.backward && forwardOp[op] >= 0) return this.lowOps[forwardOp[op]] === 1;
@@ -252,13 +275,17 @@ class DtypeFlow {
       }
       if (phase === Phase.backward && wideTensor && reads.readsWide) this.wideCall = trace.opCalls(op).at(-1) ?? -1;
     }
-    // What PyTorch would refuse is cast before, so that what it makes is not wide for that.
+    // PyTorch would refuse this op, so the code casts the wider tensor first and the result is not wide.
     if (wider >= 0 && !this.oneFloat && this.meet(op, wider, lowTensor)) return true;
     const followsCode = this.oneFloat && scope.mixed === undefined && (inRoot || inBackward);
     return (lowTensor || lowScalar || followsCode) && !wideTensor;
   }
 
-  /** Whether an op reads a storage in the lower dtype, where the code of the model casts some by itself; `given`: whether it would as it was made. */
+  /**
+   * Returns whether an op reads a storage in the lower dtype, considering casts of the model's own code.
+   *
+   * @param given whether the op would read it in the lower dtype without such a cast
+   */
   private readAs(op: OpIndex, storage: StorageIndex, given: boolean, reads: IslandReads): boolean {
     const { trace } = this;
     const { isWide } = reads.islands;
@@ -270,7 +297,7 @@ class DtypeFlow {
     };
     if (trace.ops.phase[op] !== Phase.backward) {
       if (isWide[op] !== 0) {
-        // A weight is read as it is: the product of both is wide.
+        // A weight is read as it is, and the product of both is wide.
         if (this.handsBack[storage] === 1) reads.casts = true;
         if (!given || (this.dtypes.lowInside[storage] === 1 && trace.storages.category[storage] === Category.parameter))
           return given;
@@ -311,7 +338,10 @@ class DtypeFlow {
     return given;
   }
 
-  /** Of an op whose first tensor says the dtype, but for the gradient of a softmax that was wide, which is made wide and handed on in the lower dtype. */
+  /**
+   * Returns whether an op whose dtype follows its first tensor computes in the lower dtype. The gradient of a wide
+   * softmax is an exception: it is created wide and passed on in the lower dtype.
+   */
   private firstIsLow(op: OpIndex, { first = false, ofSoftmax, lowGradients }: IslandReads): boolean {
     if (ofSoftmax === 0) return first;
     for (const storage of lowGradients) this.castBy(op, storage, false);
@@ -334,7 +364,10 @@ class DtypeFlow {
     getOrInsert(this.byOp, op, () => new Map<number, boolean>()).set(storage, toLow);
   }
 
-  /** Whether the model's code may have cast a tensor: not a parameter that a plan leaves as it is, nor what modules of two precisions hand on, which is as the plan says. */
+  /**
+   * Returns whether the model's code may have cast a tensor. A parameter that a plan leaves as it is does not count,
+   * and neither do tensors that units of two precisions pass on, whose dtype the plan sets.
+   */
   private mayBeCast(storage: StorageIndex): boolean {
     const { trace, scope, dtypes } = this;
     if (trace.storages.category[storage] === Category.parameter) return false;
@@ -349,7 +382,10 @@ class DtypeFlow {
     );
   }
 
-  /** Notes by which tensor what an op makes is wide; returns whether it is one that takes one dtype, and so cannot be given these. */
+  /**
+   * Notes the tensor that makes the result of an op wide, and returns whether the op accepts only one dtype and so
+   * cannot be given these inputs.
+   */
   private meet(op: OpIndex, wider: number, lowTensor: boolean): boolean {
     const began = this.widenedBy[wider];
     if (lowTensor || began >= 0) this.meeting = began >= 0 ? began : wider;
@@ -364,7 +400,7 @@ class DtypeFlow {
   }
 }
 
-/** What is found of the tensors that an op reads. */
+/** Facts about the tensors that an op reads. */
 class IslandReads {
   readonly islands: FloatIslands;
 
@@ -372,13 +408,16 @@ class IslandReads {
     this.islands = islands;
   }
 
-  /** Of the first tensor: whether it is in the lower dtype. */
+  /** Whether the first tensor is in the lower dtype. */
   first: boolean | undefined;
-  /** Whether any is cast to the wider dtype, or comes from such a cast. */
+  /** Whether any tensor is cast to the wider dtype, or comes from such a cast. */
   casts = false;
-  /** Whether any is wide because the forward pass has cast it. */
+  /** Whether any tensor is wide because the forward pass cast it. */
   readsWide = false;
-  /** Of the result of a softmax that was computed wide: how it is handed on; else 0. */
+  /**
+   * If the op reads the result of a softmax that was computed wide, how that result is passed on (see {@link
+   * FloatIslands.isWide}); otherwise 0.
+   */
   ofSoftmax = 0;
   readonly lowGradients: number[] = [];
   readonly wideGradients: number[] = [];

@@ -5,31 +5,36 @@ import { getOrInsert } from "./get-or-insert.js";
 import { recordedForPlan } from "./recorded-dtype.js";
 import { type CheckpointedModules, planError, type ShardingPlan } from "./sharding-plan.js";
 
-/** What a plan is simulated on. */
+/** The run on which a plan is simulated. */
 export interface RunForPlan {
   readonly run: CheckpointedRun;
-  /** As it is told of that run. */
+  /** The plan in the form that fits the run. */
   readonly plan: ShardingPlan;
-  /** Why it is this run, where that may surprise. */
+  /** Reasons for choosing this run, if the choice may surprise. */
   readonly notes: readonly string[];
 }
 
 /**
- * A run without checkpointing as it would be with: what plans that checkpoint are simulated on. Made once for plans by the dozen, as it reads the run but once.
+ * Simulates activation checkpointing on a run that was recorded without it.
+ *
+ * Create one instance and use it for many plans, because it reads the run only once.
  */
 export class CheckpointedRun {
   readonly trace: Trace;
   private steps: CheckpointedSteps | undefined;
-  /** By what is checkpointed, as JSON. */
+  /** The checkpointed runs, by their checkpoint setting as JSON. */
   private readonly known = new Map<string, Trace>();
-  /** By dtype. */
+  /** The runs recorded in other dtypes, by dtype. */
   private readonly recorded = new Map<string, CheckpointedRun>();
 
   constructor(trace: Trace) {
     this.trace = trace;
   }
 
-  /** The run that a plan is simulated on: the step as it was recorded in the plan's dtype, where it was and the plan can be told of that, else this run. */
+  /**
+   * Returns the run on which a plan is simulated. This is the step as it was recorded in the plan's dtype, if there is
+   * such a recording and the plan applies to it; otherwise it is this run.
+   */
   forPlan(given: ShardingPlan): RunForPlan {
     const recorded = recordedForPlan(this.trace, given);
     if (recorded === undefined) return { run: this, plan: given, notes: [] };
@@ -39,10 +44,11 @@ export class CheckpointedRun {
   }
 
   /**
-   * The run under `checkpoint`.
+   * Returns the run under `checkpoint`.
    *
-   * @throws RematError `SHARDING_PLAN` for modules that are not there or cannot run again, and for rules that save nothing there is; `TRACE_SAVES`, `TRACE_PHASE` and
-   * `TRACE_RECOMPUTES` for a run that is not of a whole step of PyTorch without checkpointing
+   * @throws RematError `SHARDING_PLAN` for modules that do not exist or cannot run again, and for rules that match no
+   * op; `TRACE_SAVES`, `TRACE_PHASE` and `TRACE_RECOMPUTES` for a run that is not a whole PyTorch step without
+   * checkpointing
    */
   under(checkpoint: readonly CheckpointedModules[] | undefined): Trace {
     if (checkpoint === undefined || checkpoint.length === 0) return this.trace;
@@ -57,7 +63,8 @@ export class CheckpointedRun {
   }
 
   /**
-   * What checkpointing takes by itself in the run under `checkpoint`, in milliseconds, beside its ops; 0 where nobody knows how long the host takes.
+   * Returns the overhead of checkpointing itself in the run under `checkpoint`, in milliseconds, besides its ops. It
+   * returns 0 if the host's times are unknown.
    *
    * @throws as {@link under}
    */
@@ -66,7 +73,10 @@ export class CheckpointedRun {
     return this.stepsOfRun().bookkeepingMs(this.unitsOf(checkpoint));
   }
 
-  /** What a unit saves, as {@link CheckpointedModules.save} has it: by name, or of a name of which some are not saved by ordinal. */
+  /**
+   * Returns the ops that a unit saves, in the form of {@link CheckpointedModules.save}. An op is listed by name, or by
+   * name and ordinal if other ops of that name are not saved.
+   */
   savedNames({ fqn, saved }: CheckpointedUnit): readonly string[] {
     const { units } = this.stepsOfRun();
     const names = units.opsOf[units.callsOf.get(fqn)![0]].map((op) => this.trace.opName(op));
@@ -88,7 +98,11 @@ export class CheckpointedRun {
     return this.steps;
   }
 
-  /** The modules that are checkpointed, in the order in which they are named. @throws as {@link under} */
+  /**
+   * Returns the modules that are checkpointed, in the order in which they are named.
+   *
+   * @throws as {@link under}
+   */
   unitsOf(checkpoint: readonly CheckpointedModules[]): readonly CheckpointedUnit[] {
     const { units } = this.stepsOfRun();
     return checkpointedUnits(this.trace, checkpoint, {
@@ -106,7 +120,8 @@ export class CheckpointedRun {
 }
 
 /**
- * Refuses parts of modules where those are sharded: what runs again would find weights that are freed by then.
+ * Refuses to checkpoint parts of modules in a sharded model, because the weights would be freed before the parts run
+ * again.
  *
  * @throws RematError `SHARDING_PLAN`
  */

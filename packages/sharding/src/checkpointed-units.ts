@@ -6,20 +6,24 @@ import { policiesByName, savedPlaces } from "./save-rules.js";
 import { type CheckpointedModules, planError } from "./sharding-plan.js";
 import { usualWrap } from "./usual-wrap.js";
 
-/** What can be asked of the modules of a run by who simulates them as checkpointed. */
+/** Answers questions about the modules of a run when they are to be checkpointed. */
 export interface RunningModules {
-  /** Returns the forward ops of a call of the module, or undefined where it does not run. */
+  /** Returns the forward ops of a call of the module, or undefined if it does not run. */
   opsOf(fqn: string): readonly number[] | undefined;
-  /** Returns why a module cannot run again, or undefined where it can. */
+  /** Returns the reason why a module cannot run again, or undefined if it can. */
   refusalOf?(fqn: string): string | undefined;
-  /** Returns why a part of a module cannot run again, or undefined where it can; left out where nothing runs parts again. */
+  /**
+   * Returns the reason why a part of a module cannot run again, or undefined if it can. Left out if parts cannot be
+   * checkpointed at all.
+   */
   partRefusalOf?(fqn: string, ops: readonly [begin: number, end: number, kept?: readonly number[]]): string | undefined;
 }
 
 /**
- * Returns the modules that are checkpointed with what each saves, in the order in which they are named.
+ * Returns the modules that are checkpointed and the ops that each saves, in the order in which they are named.
  *
- * @throws RematError `SHARDING_PLAN` for modules that are not there, do not run or cannot run again, and for rules that save nothing there is
+ * @throws RematError `SHARDING_PLAN` for modules that do not exist, do not run or cannot run again, and for rules that
+ * match no op
  */
 export function checkpointedUnits(
   trace: Trace,
@@ -37,7 +41,7 @@ export function checkpointedUnits(
     for (const module of named) {
       const { fqn } = trace.modules[module];
       const ops = running.opsOf(fqn);
-      // A list of modules (`layers` itself) is no module that runs.
+      // A list of modules, such as `layers` itself, does not run.
       if (ops === undefined)
         throw planError(`${fqn} does not run, so it cannot be checkpointed: name modules that do.`);
       if (parts !== undefined) {
@@ -46,13 +50,13 @@ export function checkpointedUnits(
       }
       const reason = running.refusalOf?.(fqn);
       if (reason !== undefined) {
-        // Who names a scope means what can be.
+        // A scope means only the modules that can be checkpointed.
         if (scope !== undefined) continue;
         throw planError(`${fqn} cannot be checkpointed: ${reason}.`);
       }
       const saved = savedPlaces(trace, ops, save);
       for (const rule of missing) if (savedPlaces(trace, ops, [rule]).length > 0) missing.delete(rule);
-      // A layer without activations is as it was.
+      // A layer without activations stays as it is.
       if (scope?.mode === "activations" && saved.length === ops.length) continue;
       if (save.length > 0 && saved.length === 0 && scope === undefined && !save.includes("nothing_saveable"))
         throw planError(`nothing of ${fqn} is saved by ${save.join("+")}: its ops are ${opsIn(trace, ops)}.`);
@@ -70,7 +74,10 @@ export function checkpointedUnits(
   return withoutInner([...found.values()]);
 }
 
-/** Of what is inside a module that saves some of its ops those are saved all the same, whatever else is checkpointed there: the outer policy sees them run. */
+/**
+ * Removes units inside a module that saves some of its ops. The outer policy sees the inner ops run, so they are saved
+ * whatever else is checkpointed there.
+ */
 function withoutInner(units: readonly CheckpointedUnit[]): readonly CheckpointedUnit[] {
   const selective = units.filter(({ saved }) => saved.length > 0);
   return units.filter(({ fqn }) => !selective.some((around) => standsInside(fqn, around.fqn)));

@@ -10,7 +10,7 @@ import { type StorageRoles, storageRoles } from "./storage-roles.js";
 import type { StreamWork } from "./stream-work.js";
 import { zeroPartition } from "./zero-partition.js";
 
-/** What a rank holds and does whose parameters are whole. */
+/** A simulated rank with unsharded parameters. */
 export interface DataParallelRun {
   readonly trace: Trace;
   readonly work: readonly StreamWork[];
@@ -20,16 +20,21 @@ export interface DataParallelRun {
 
 const MiB = 2 ** 20;
 
-/** PyTorch's: the first bucket is reduced early. */
+/** PyTorch keeps its first bucket small so that it is reduced early. */
 const firstBucketBytes = MiB;
 
 /**
- * Simulates a rank of `DistributedDataParallel`; of ZeRO-1 as `ZeroRedundancyOptimizer` does it, which gives whole parameters to ranks to update; or of ZeRO-2, with each gradient and each optimizer state divided. Gradients are copied into buckets as they come, each reduced as it is
- * full; of DDP and ZeRO-1 buckets are there from the start, and with `gradientAsBucketView` they are the gradients; of ZeRO-2 a bucket goes when it is reduced, and leaves a shard.
- * Parameters that an update has changed are gathered from those that have their states.
+ * Simulates a rank of `DistributedDataParallel`, of ZeRO-1 or of ZeRO-2.
  *
- * Source: `torch/csrc/distributed/c10d/reducer.cpp` and `torch/distributed/optim/zero_redundancy_optimizer.py` of PyTorch 2.13; of ZeRO-2, Rajbhandari et al., "ZeRO: Memory
- * Optimizations Toward Training Trillion Parameter Models" (2020).
+ * ZeRO-1 works as `ZeroRedundancyOptimizer` does, which assigns whole parameters to ranks to update. ZeRO-2 divides
+ * each gradient and each optimizer state. Gradients are copied into buckets as they are computed, and each full bucket
+ * is reduced. Under DDP and ZeRO-1 the buckets exist from the start; with `gradientAsBucketView` they are the
+ * gradients. Under ZeRO-2 a bucket is freed once it is reduced, and leaves a shard. After an update, each rank gets the
+ * changed parameters from the ranks that have their states.
+ *
+ * Source: `torch/csrc/distributed/c10d/reducer.cpp` and `torch/distributed/optim/zero_redundancy_optimizer.py` of
+ * PyTorch 2.13. For ZeRO-2: Rajbhandari et al., "ZeRO: Memory Optimizations Toward Training Trillion Parameter Models"
+ * (2020).
  *
  * @param group all parameters
  */
@@ -45,11 +50,11 @@ export function simulateDataParallel(
 interface Bucket {
   readonly parameters: readonly GroupParameter[];
   readonly bytes: number;
-  /** Of DDP and ZeRO-1: here. */
+  /** The storage of the bucket under DDP and ZeRO-1. */
   storage: number;
-  /** Those whose gradients have not come in this backward pass. */
+  /** Parameters whose gradients are not computed yet in this backward pass. */
   readonly waiting: Set<GroupParameter>;
-  /** Gradients that have come, by storage of the source. */
+  /** Gradients that are computed, by storage of the source. */
   readonly come: number[];
 }
 
@@ -58,14 +63,20 @@ class DataParallelCopy extends EventCopy {
   private readonly roles: StorageRoles;
   private readonly sizes: ShardSizes;
   private readonly steps: StepPasses;
-  /** Of ZeRO-1: storages of the optimizer that are for parameters which other ranks update, and what of those parameters this one is sent. */
+  /**
+   * For ZeRO-1: the optimizer's storages of parameters that other ranks update, and the bytes of those parameters that
+   * this rank receives.
+   */
   private readonly elsewhere: ReadonlySet<number>;
   private readonly updatedElsewhereBytes: number;
   private readonly buckets: readonly Bucket[];
   private readonly bucketOf = new Map<GroupParameter, Bucket>();
   private readonly work: StreamWork[] = [];
   private readonly received = { allGatherBytes: 0, reduceScatterBytes: 0, allReduceBytes: 0 };
-  /** By storage of the source, of gradients that are a bucket's shard: that, and how many it stands for that are not freed. */
+  /**
+   * For each gradient of the source that is part of a bucket's shard, the storage of the shard and how many unfreed
+   * gradients use it.
+   */
   private readonly shardOf = new Map<number, { storage: number; uses: number }>();
   private isUpdated = false;
   private isBackward = false;
@@ -148,19 +159,19 @@ class DataParallelCopy extends EventCopy {
     if (--shard.uses === 0) this.copy.builder.free(shard.storage);
   }
 
-  /** A gradient is final: it goes into its bucket, which is reduced if it is the last of it. */
+  /** Puts a finished gradient into its bucket. The last gradient of a bucket starts its reduction. */
   private come(storage: StorageIndex): void {
     const gradient = this.roles.gradients.get(storage);
     if (gradient === undefined) return;
     const bucket = this.bucketOf.get(gradient.parameter);
     if (bucket === undefined) return;
-    // As a view of its bucket a gradient needs nothing of its own.
+    // A gradient that is a view of its bucket needs no memory of its own.
     if (this.plan.gradientAsBucketView === true && this.plan.strategy !== "zero2" && !gradient.isAdded) {
       super.free(storage);
       this.storageFor[storage] = bucket.storage;
     }
     if (!this.reduces() || !bucket.waiting.delete(gradient.parameter)) return;
-    // What is added to a gradient of an earlier pass goes by itself.
+    // A gradient that is added to one of an earlier pass is freed on its own.
     if (!gradient.isAdded) bucket.come.push(storage);
     if (bucket.waiting.size === 0) this.reduce(bucket);
   }
@@ -186,7 +197,7 @@ class DataParallelCopy extends EventCopy {
         this.storageFor[storage] = shard;
         this.shardOf.set(storage, of);
       }
-      // The shard of a pass before has what this one adds.
+      // The shard of an earlier pass takes in what this pass adds.
       if (of.uses === 0) this.copy.builder.free(shard);
     } else {
       this.work.push({ kind: "reduce", op, group: 0, bytes, ranks: 1, replicas: ranks, hostBytes: 0 });
@@ -196,7 +207,7 @@ class DataParallelCopy extends EventCopy {
     for (const parameter of bucket.parameters) bucket.waiting.add(parameter);
   }
 
-  /** All buckets are waited for; of parameters without a gradient none comes. */
+  /** Waits for all buckets. Parameters without a gradient leave their bucket incomplete, so it is reduced here. */
   private endBackward(): void {
     if (this.isBackward && this.reduces())
       for (const bucket of this.buckets) if (bucket.waiting.size < bucket.parameters.length) this.reduce(bucket);
@@ -204,7 +215,7 @@ class DataParallelCopy extends EventCopy {
     this.work.push({ kind: "join", op: this.copy.builder.opCount });
   }
 
-  /** Each rank has updated what it has the states of. */
+  /** Gathers the updated parameters, each from the rank that has its states. */
   private gatherUpdated(): void {
     if (this.isUpdated && this.plan.strategy !== "ddp") {
       const { worldSize: ranks } = this.plan;
@@ -218,7 +229,7 @@ class DataParallelCopy extends EventCopy {
     this.isUpdated = false;
   }
 
-  /** Gradients are reduced in each backward pass, or in the last of a step. */
+  /** Returns whether this backward pass reduces gradients: each one does, or only the last of a step. */
   private reduces(): boolean {
     return this.plan.gradientSync !== "last" || this.steps.isLastBackward(Math.max(0, this.lastOp));
   }
@@ -228,7 +239,7 @@ function bytesOf({ elements, dtype }: GroupParameter): number {
   return elements * elementBytes(dtype);
 }
 
-/** Whole parameters do not come to the same for all ranks. */
+/** Returns a note on the shares of the ranks, which differ because whole parameters are assigned to them. */
 function describePartition({ parameters }: ParameterGroup, rankOf: Int32Array, plan: ShardingPlan): string {
   const { worldSize, rank = 0 } = plan;
   const elements = new Float64Array(worldSize);
@@ -251,7 +262,10 @@ function describe({ worldSize, rank = 0, strategy }: ShardingPlan): string {
   return `Simulated from a run on one device: rank ${rank} of ${worldSize} ${how}.`;
 }
 
-/** Parameters in the order in which their gradients come, from the last on: a bucket is full with the one that makes it as large as `most`. */
+/**
+ * Returns the buckets of the parameters, which are filled from the last parameter on, in the order of their gradients.
+ * A bucket is full once it has at least `most` bytes.
+ */
 function bucketsOf({ parameters }: ParameterGroup, most: number): readonly Bucket[] {
   const buckets: Bucket[] = [];
   let open: GroupParameter[] = [];

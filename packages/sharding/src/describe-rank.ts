@@ -6,7 +6,7 @@ import type { FloatIslands } from "./own-casts.js";
 import type { ParameterGroup } from "./parameter-groups.js";
 import type { WrappedPlan } from "./sharding-plan.js";
 
-/** Tells of an op that a device refuses, where fake tensors do not. */
+/** Returns a note on an op that a real device refuses, although fake tensors accept it. */
 export function describeTwoDtypes(
   trace: Trace,
   { twoDtypes, lowDtype }: CastStorages,
@@ -18,7 +18,10 @@ export function describeTwoDtypes(
   return `PyTorch will refuse to run ${trace.opName(twoDtypes)}${inModule}, which would be given ${lowDtype} and another dtype at once: a group casts what it is given only to its own param=, so have the group before it cast what it returns, (…,output=float32)${isIgnoring ? ", or take out of ignore= what makes the other" : ""}.`;
 }
 
-/** Tells of an op of the backward pass that reads parameters which a plan leaves sharded; undefined where none does. */
+/**
+ * Returns a note on an op of the backward pass that reads parameters which a plan leaves sharded; undefined if there is
+ * none.
+ */
 export function describeReadSharded(trace: Trace, keptSharded: ReadonlySet<GroupState>): string | undefined {
   const groupOf = new Map(
     [...keptSharded].flatMap(({ group }) => group.parameters.map(({ storage }) => [storage, group] as const)),
@@ -35,13 +38,13 @@ export function describeReadSharded(trace: Trace, keptSharded: ReadonlySet<Group
   return undefined;
 }
 
-/** What makes views alone reads nothing. */
+/** Returns whether an op creates a new storage. An op that only makes views reads nothing. */
 function makesSomething(trace: Trace, op: OpIndex): boolean {
   const given = new Set(Array.from(trace.opInputs(op), (tensor) => trace.tensors.storage[tensor]));
   return trace.opOutputs(op).some((tensor) => !given.has(trace.tensors.storage[tensor]));
 }
 
-/** Tells whose memory it is. */
+/** Returns a note that says which rank and plan was simulated. */
 export function describeRank(plan: WrappedPlan, groups: readonly ParameterGroup[]): string {
   const { rank = 0, worldSize, replicas = 1, wrap } = plan;
   const mesh = replicas === 1 ? "" : `, ${replicas} replicas of ${worldSize / replicas} shards`;
@@ -53,7 +56,10 @@ export function describeRank(plan: WrappedPlan, groups: readonly ParameterGroup[
   return `Simulated from a run on one device${recorded}: rank ${rank} of ${worldSize} under FSDP${mesh}, ${groups.length} parameter ${groups.length === 1 ? "group" : "groups"} (${named}).`;
 }
 
-/** Tells what a run in one dtype cannot show, and how it was taken to be; undefined where there is nothing of the kind. */
+/**
+ * Returns a note on casts that a run in one dtype cannot show, and on the assumptions about them; undefined if there
+ * are none.
+ */
 export function describeOwnCasts(
   trace: Trace,
   { assumed, possible }: FloatIslands,
@@ -70,13 +76,18 @@ export function describeOwnCasts(
   return `${inside}${also} is taken to compute in float32 and to hand on ${lowDtype}, as the code of T5 and Llama does, and the loss to take ${lowDtype}: own-casts= says that nothing does, own-casts=norm+softmax+loss that all three do, and the peaks under both are bounds.${recordedIn(trace, lowDtype)}`;
 }
 
-/** Tells of attention without a kernel: which one there is in another dtype the run does not show. */
+/**
+ * Returns a note on attention without a fused kernel, because the run does not show which kernel another dtype would
+ * use.
+ */
 export function describeUnfusedAttention(trace: Trace, softmax: number, lowDtype: string): string {
   const inside = trace.opModule(softmax)?.fqn ?? "the model";
   return `${inside} attends by products of matrices, as PyTorch does in float32 where keys have fewer heads than queries. In ${lowDtype} CUDA has flash attention for that, with which the rank holds less; where a mask is given, PyTorch computes the products in float32 all the same.${recordedIn(trace, lowDtype)}`;
 }
 
-/** What would show it; of a run that was, and was passed over, that is told by itself. */
+/**
+ * Returns advice to record the run in the lower dtype; empty if such a recording exists, since another note covers it.
+ */
 function recordedIn(trace: Trace, lowDtype: string): string {
   if (trace.recordedIn.has(lowDtype)) return "";
   return ` A run recorded in ${lowDtype}, too, shows it: remat.export(…, also_in=torch.${lowDtype}).`;

@@ -7,9 +7,9 @@ import type { ShardedUnit } from "./sharded-units.js";
 import { type GroupPolicy, planError, type ShardingPlan } from "./sharding-plan.js";
 
 /**
- * Returns modules whose outputs are cast to a wider dtype: where the model's code does so, and sharded ones of which the plan says so.
+ * Returns the modules whose outputs are cast to a wider dtype, by the model's code or, for FSDP units, by the plan.
  *
- * @param last modules that run last of their units
+ * @param last the modules that run last in their units
  */
 export function castModulesOf(
   trace: Trace,
@@ -29,7 +29,10 @@ export function castModulesOf(
   return modules;
 }
 
-/** Tells which of the sharded modules compute in another dtype, where not all do: of the root only what it has parameters for. */
+/**
+ * Returns which FSDP units compute in the lower dtype, if not all do; otherwise undefined. The root counts only for its
+ * own parameters.
+ */
 export function mixedUnits(
   trace: Trace,
   units: readonly ShardedUnit[],
@@ -48,7 +51,10 @@ export function mixedUnits(
   };
 }
 
-/** What is given to a module but for its weights: what ops in a call of it read that no op of the call made. */
+/**
+ * Returns the inputs of each call of a sharded module except its weights: the tensors that its ops read and that no op
+ * of the call created.
+ */
 function readFromOutside(trace: Trace, sharded: ReadonlySet<number>): ReadonlyMap<number, ReadonlySet<number>> {
   const read = new Map<number, Set<number>>();
   const maker = new Int32Array(trace.storages.count).fill(-1);
@@ -62,7 +68,7 @@ function readFromOutside(trace: Trace, sharded: ReadonlySet<number>): ReadonlyMa
             getOrInsert(read, call, () => new Set<number>()).add(tensor);
         }
       }
-    // Not what an op writes to, as an update does to weights.
+    // An op that writes to its input, such as an update of weights, does not create it.
     const inputs = new Set(Array.from(trace.opInputs(op), (tensor) => trace.tensors.storage[tensor]));
     for (const tensor of trace.opOutputs(op)) {
       const storage = trace.tensors.storage[tensor];
@@ -73,9 +79,9 @@ function readFromOutside(trace: Trace, sharded: ReadonlySet<number>): ReadonlyMa
 }
 
 /**
- * Returns the dtype that sharded modules compute in, other than their parameters' own.
+ * Returns the dtype that FSDP units compute in, if it is not their parameters' own.
  *
- * @throws RematError `SHARDING_PLAN` where these are several
+ * @throws RematError `SHARDING_PLAN` if there are several such dtypes
  */
 export function lowDtypeOf(
   trace: Trace,
@@ -100,13 +106,13 @@ export function lowDtypeOf(
   return dtypes[0];
 }
 
-/** The parameters' own dtype, where they have one. */
+/** Returns the parameters' own dtype if all have the same one. */
 function ownDtypeOf(groups: readonly ParameterGroup[]): string | undefined {
   const dtypes = new Set(groups.flatMap(({ parameters }) => parameters.map(({ dtype }) => dtype)));
   return dtypes.size === 1 ? [...dtypes][0] : undefined;
 }
 
-/** Returns in which dtype a group reduces; undefined for that of its gradients. */
+/** Returns the dtype in which a group reduces gradients; undefined for the gradients' own dtype. */
 export function reduceDtypeOf({ policy }: ParameterGroup): string | undefined {
   const { param, reduce } = policy.mixedPrecision ?? {};
   return reduce === param ? undefined : reduce;

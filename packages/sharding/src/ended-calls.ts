@@ -1,8 +1,9 @@
 import { type CallIndex, EventKind, Phase, row, Trace } from "@remat/trace";
 
 /**
- * Tells whether the backward pass of a call is over as that of another begins: autograd goes through what ran later before what ran earlier. A trace may tell the end late, with the gradients of all that
- * the call was given, which others may have been given, too.
+ * Returns whether the backward pass of a call is over when that of another begins. Autograd visits calls in reverse
+ * order. A trace may record the end late, together with the gradients of all inputs of the call, which other calls may
+ * share.
  */
 export function isOver(trace: Trace, call: CallIndex, beginning: number): boolean {
   if (call <= beginning) return false;
@@ -12,7 +13,10 @@ export function isOver(trace: Trace, call: CallIndex, beginning: number): boolea
   return around !== beginning;
 }
 
-/** Returns a run with the stacks of its ops without calls whose backward passes are over, though the run does not say so; the same run if there are none. */
+/**
+ * Returns a run in which the stacks of ops leave out calls whose backward passes are over, even if the run does not
+ * record the end. It returns the same run if there are none.
+ */
 export function withoutEndedCalls(trace: Trace): Trace {
   const { start, values } = trace.stacks;
   const kept: number[] = [];
@@ -26,7 +30,10 @@ export function withoutEndedCalls(trace: Trace): Trace {
   return new Trace({ ...trace, stacks: { start: starts, values: Int32Array.from(kept) } });
 }
 
-/** Returns the calls whose backward passes end with gradients of what they were given; those of others end when all is over. */
+/**
+ * Returns the calls whose backward passes end with gradients of their inputs. The backward passes of other calls end
+ * when the whole backward pass is over.
+ */
 export function callsWithInputGradients(trace: Trace): ReadonlySet<number> {
   const { call, phase, tensors } = trace.moduleEvents;
   const { kind, subject, count } = trace.events;

@@ -11,17 +11,24 @@ import {
   TraceCopy,
 } from "@remat/trace";
 
-/** Writes a trace as another is read, event by event; what differs is for those who extend it. @internal */
+/**
+ * Writes a copy of a trace while it is read, event by event. Subclasses change parts of the copy.
+ *
+ * @internal
+ */
 export class EventCopy {
   protected readonly trace: Trace;
   protected readonly copy: TraceCopy;
-  /** By storage, tensor, save and call of the source: the latest that stands for it; by tensor also the storage that this is on. */
+  /**
+   * For each storage, tensor, save and call of the source, the latest counterpart in the copy. For tensors, also the
+   * storage of that counterpart.
+   */
   protected readonly storageFor: Int32Array;
   protected readonly callFor: Int32Array;
   private readonly tensorFor: Int32Array;
   private readonly tensorStorage: Int32Array;
   private readonly saveFor: Int32Array;
-  /** By storage of the source: the first tensor on it, or -1. */
+  /** For each storage of the source, the first tensor on it, or -1. */
   protected readonly firstTensor: Int32Array;
   protected readonly isLive: Set<number> = new Set();
   private lastStack = 0;
@@ -115,7 +122,7 @@ export class EventCopy {
     const stack = this.stackOf(op);
     const inputs = this.tensors(trace.opInputs(op));
     const outputs = this.tensors(trace.opOutputs(op));
-    // Attributes count the tensors.
+    // Attributes refer to tensors by position, so they only fit if all tensors are there.
     const isWhole = inputs.length === trace.opInputs(op).length && outputs.length === trace.opOutputs(op).length;
     const hasAttributes = isWhole && trace.ops.attributes[op] >= 0;
     copy.op(op, { inputs, outputs, stack, ...(hasAttributes && { attributes: trace.opAttributes(op) }) });
@@ -146,7 +153,10 @@ export class EventCopy {
     if (this.isLive.delete(here)) this.copy.builder.free(here);
   }
 
-  /** Writes an op that the source has not, where it is: on whole storages, each as the first tensor of `like` in the source. The first is written to. */
+  /**
+   * Writes an op that the source does not have. It covers whole storages, each with the dtype and shape of the first
+   * tensor of `like` in the source, and it writes to the first.
+   */
   protected extraOp(
     name: string,
     phase: number,
@@ -164,7 +174,7 @@ export class EventCopy {
     copy.builder.op({ name, phase, flags: OpFlag.inPlace, stack, inputs, outputs: inputs.slice(0, 1) });
   }
 
-  /** The call that stands for `call`; made where there is none. */
+  /** Returns the counterpart of `call`, and creates it if there is none. */
   private call(call: CallIndex): number {
     if (this.callFor[call] < 0) {
       const { module, parent, tensorInput } = this.trace.calls;
@@ -184,7 +194,7 @@ export class EventCopy {
     return this.tensors(row(this.trace.moduleEvents.tensors, eventRow));
   }
 
-  /** The tensors that stand for `tensors`; those whose storage has no counterpart are left out. */
+  /** Returns the counterparts of `tensors`, without those whose storage has none. */
   protected tensors(tensors: Int32Array): number[] {
     const { trace, tensorFor, tensorStorage } = this;
     const here: number[] = [];

@@ -19,7 +19,7 @@ import {
 import { type FsdpModuleState, fsdpStateLabels } from "./state-labels.js";
 
 /**
- * Returns whether a run was under PyTorch's FSDP: whether its trace has the hooks of a sharded module.
+ * Returns whether a run was under PyTorch's FSDP, that is, whether its trace has the hooks of a sharded module.
  *
  * @example
  * const tracker = hasFsdpHooks(trace) ? new FSDPMemTracker().update(trace) : trackMemory(trace);
@@ -29,8 +29,10 @@ export function hasFsdpHooks(trace: Trace): boolean {
 }
 
 /**
- * Memory of one rank of a model under FSDP: sharded and gathered parameters and gradients, buffers of collectives, and the rest, at present,
- * at the peak, and around the hooks of every sharded module. Reads traces with FSDP's hooks: recorded ones, and those of `simulateFsdp`.
+ * Tracks the memory of one rank of a model under FSDP.
+ *
+ * It tracks sharded and unsharded parameters and gradients, buffers of collectives, and the rest: now, at the peak, and
+ * around the hooks of every sharded module. It reads traces with FSDP's hooks, either recorded or from `simulateFsdp`.
  *
  * Source: `torch/distributed/_tools/fsdp2_mem_tracker.py`, PyTorch 2.13.
  *
@@ -46,9 +48,11 @@ export class FSDPMemTracker extends MemoryReducer<FsdpModuleState> {
   }
 
   /**
-   * Takes in the events of `trace` that were not taken in before, up to `endEvent`. Each trace must extend the one before.
+   * Processes the events of `trace` up to `endEvent` that were not processed before. Each trace must extend the one
+   * before.
    *
-   * @throws RematError `TRACE_NOT_SHARDED` for a run with a backward pass and without FSDP's hooks; as `MemTracker.update`
+   * @throws RematError `TRACE_NOT_SHARDED` for a run with a backward pass and without FSDP's hooks; otherwise as
+   * `MemTracker.update`
    */
   override update(trace: Trace, endEvent: number = trace.events.count): this {
     super.update(trace, endEvent);
@@ -57,7 +61,7 @@ export class FSDPMemTracker extends MemoryReducer<FsdpModuleState> {
   }
 
   /**
-   * What is known by sharded module, in the order of their first calls.
+   * Returns the memory of each sharded module, in the order of their first calls.
    *
    * @throws RematError `TRACE_NOT_SHARDED` for a run of modules without FSDP's hooks
    */
@@ -68,7 +72,12 @@ export class FSDPMemTracker extends MemoryReducer<FsdpModuleState> {
     return modules;
   }
 
-  /** Overridden for a simulated rank whose weights are whole, as under DDP. @internal */
+  /**
+   * Refuses a trace without FSDP's hooks. A subclass overrides this for a simulated rank with unsharded weights, as
+   * under DDP.
+   *
+   * @internal
+   */
   protected requireHooks(trace: Trace): void {
     this.isSharded ||= hasFsdpHooks(trace);
     if (this.isSharded) return;
@@ -78,15 +87,15 @@ export class FSDPMemTracker extends MemoryReducer<FsdpModuleState> {
     );
   }
 
-  /** Shows `storages` of the trace as inputs, whatever its events say. */
+  /** Counts `storages` of the trace as inputs, whatever its events say. */
   trackInputs(storages: Iterable<StorageIndex>): void {
     this.override(storages, Category.input);
   }
 
-  /** Does nothing, as upstream: what FSDP holds is found by itself. */
+  /** Does nothing, as in the original, because FSDP's memory is found without it. */
   trackExternal(_storages?: Iterable<number>, _category?: number): void {}
 
-  /** Only FSDP's hooks count, which stand at their own places. */
+  /** Does nothing, because only FSDP's hooks count, which have events of their own. */
   protected enterModule(): void {}
   protected exitModule(): void {}
 
@@ -134,7 +143,11 @@ export class FSDPMemTracker extends MemoryReducer<FsdpModuleState> {
   }
 }
 
-/** Reads the simulated run of a rank, which may have whole weights (DDP, ZeRO) and then none of FSDP's hooks. @internal */
+/**
+ * Tracks the simulated run of a rank. A rank with unsharded weights (DDP, ZeRO) has none of FSDP's hooks.
+ *
+ * @internal
+ */
 export class RankMemTracker extends FSDPMemTracker {
   protected override requireHooks(): void {}
 }

@@ -7,7 +7,10 @@ import type { NewStorage, RankTrace } from "./rank-trace.js";
 import { elementBytes, type ShardingPlan, shardRanks } from "./sharding-plan.js";
 import type { StreamWork } from "./stream-work.js";
 
-/** What a rank receives in a step, in bytes, by rings: of n ranks, an all-gather or reduce-scatter moves (n − 1)/n of its buffer, an all-reduce twice that. */
+/**
+ * The bytes that a rank receives per step, with ring algorithms. With n ranks, an all-gather or reduce-scatter moves (n
+ * − 1)/n of its buffer, and an all-reduce twice that.
+ */
 export interface Communication {
   readonly allGatherBytes: number;
   readonly reduceScatterBytes: number;
@@ -15,11 +18,15 @@ export interface Communication {
 }
 
 /**
- * What FSDP2 does to memory on one rank, step by step: gathering with copy-in and copy-out, one gathered buffer kept in the forward pass
- * until the next group has copied its own out, prefetching of the group before in the backward pass, reduction in the reduction dtype with
- * one input buffer kept until the next.
+ * Simulates the memory of one rank under FSDP2, step by step.
  *
- * Source: `_fsdp_param_group.py`, `_fsdp_collectives.py` and `_fsdp_state.py` of `torch/distributed/fsdp/_fully_shard`, PyTorch 2.13.
+ * Parameters are all-gathered with copy-in and copy-out. In the forward pass one all-gathered buffer stays allocated
+ * until the next group has copied its own out. The backward pass prefetches the previous group. Gradients are reduced
+ * in the reduction dtype, and one input buffer stays allocated until the next reduction.
+ *
+ * Source: `_fsdp_param_group.py`, `_fsdp_collectives.py` and `_fsdp_state.py` of `torch/distributed/fsdp/_fully_shard`,
+ * PyTorch 2.13.
+ *
  * @internal
  */
 export class FsdpRank {
@@ -27,21 +34,21 @@ export class FsdpRank {
   private readonly out: RankTrace;
   private readonly plan: ShardingPlan;
   private readonly root: number;
-  /** Over how many a parameter is sharded. */
+  /** The number of ranks over which a parameter is sharded. */
   private readonly ranks: number;
   private readonly prefetches: Prefetches;
-  /** Buffer of the last all-gather of the forward pass. */
+  /** The buffer of the last all-gather of the forward pass. */
   private held: number | undefined;
   private readonly reduceInputs: number[] = [];
-  /** The group that began to run again first, of those that are inside a region which does. */
+  /** The group that is recomputed first, among the groups inside a checkpointed region. */
   private recomputing: GroupState | undefined;
-  /** What the rank receives, in bytes, by collective. */
+  /** The bytes that the rank receives, by collective. */
   readonly received: Record<keyof Communication, number> = {
     allGatherBytes: 0,
     reduceScatterBytes: 0,
     allReduceBytes: 0,
   };
-  /** What is done besides the ops of the model. */
+  /** The work besides the ops of the model. */
   readonly work: StreamWork[] = [];
   private readonly forwardOrder: GroupState[] = [];
 
@@ -54,7 +61,7 @@ export class FsdpRank {
     this.prefetches = prefetches;
   }
 
-  /** The shards, which are there from the start. */
+  /** Allocates the shards, which exist from the start. */
   allocateShards(): void {
     const device = this.plan.cpuOffload ? this.out.offloadDevice : undefined;
     for (const state of this.groups)
@@ -66,8 +73,9 @@ export class FsdpRank {
   }
 
   /**
-   * What the backward pass of the step before has left gathered. With offload the very first step holds no less than others, whose optimizer states are elsewhere, and more, as it gathers: that
-   * is the one which is told.
+   * Allocates the parameters that the backward pass of the step before leaves unsharded. With offload the simulated
+   * step is the very first one. Its device memory is at least that of later steps, because optimizer states are on the
+   * host, and it all-gathers in addition.
    */
   gatherFromBefore(): void {
     if (this.plan.reshardAfterBackward !== false || this.plan.cpuOffload) return;
@@ -79,7 +87,7 @@ export class FsdpRank {
     }
   }
 
-  /** The storage of a parameter is freed: an update has put a new one in its place. */
+  /** Frees the shard of a parameter whose storage is freed, because an update has replaced it. */
   freeShard(parameterStorage: number): void {
     for (const { group, shards } of this.groups) {
       const at = group.parameters.findIndex(({ storage }) => storage === parameterStorage);
@@ -91,7 +99,8 @@ export class FsdpRank {
     const hook = (point: number): void => this.out.builder.fsdpHook(call, phase, point);
     hook(FsdpHook.preForwardBegin);
     castInputs();
-    // What is recomputed for the group's own backward pass finds the parameters there, unless another call's has resharded them.
+    // Recomputation for the group's own backward pass finds the parameters unsharded, unless another call has resharded
+    // them.
     const during = phase === Phase.forward ? phase : Phase.backward;
     const isForward = isForwardOf(state, phase);
     const isFirst = isForward && state.training !== "forward";
@@ -112,7 +121,7 @@ export class FsdpRank {
 
   postForward(state: GroupState, module: ModuleIndex, call: CallIndex, phase: number): void {
     this.out.builder.fsdpHook(call, phase, FsdpHook.postForwardBegin);
-    // Of a group of several modules the forward pass is over when all have run.
+    // The forward pass of a group of several modules is over when all of them have run.
     if (isForwardOf(state, phase) && state.toRun.delete(module) && state.toRun.size === 0) {
       if (phase === Phase.recompute) this.completeRecomputation(state);
       else this.completeForward(state, module, call);
@@ -128,7 +137,10 @@ export class FsdpRank {
     state.last = module;
   }
 
-  /** It keeps what is gathered for the backward pass that comes next; what ran first frees the last buffer, as the root does in the forward pass. */
+  /**
+   * Ends a recomputed forward pass. The group stays unsharded for the backward pass that follows. The group that was
+   * recomputed first frees the last buffer, as the root does in the forward pass.
+   */
   private completeRecomputation(state: GroupState): void {
     state.training = "idle";
     if (this.recomputing !== state) return;
@@ -136,9 +148,9 @@ export class FsdpRank {
     this.freeHeld();
   }
 
-  /** The root's forward pass is over. */
+  /** Ends the forward pass of the root. */
   endForward(call: CallIndex): void {
-    // Groups of which some modules did not run are done, too.
+    // Groups with modules that did not run are complete too.
     for (const state of this.groups.toReversed())
       if (state.toRun.size > 0) {
         state.toRun.clear();
@@ -152,7 +164,11 @@ export class FsdpRank {
     this.held = undefined;
   }
 
-  /** `hooked`: calls of the modules whose hooks are looked at. */
+  /**
+   * Runs the hooks before the backward pass of a group.
+   *
+   * @param hooked the calls of the modules whose hooks are recorded
+   */
   preBackward(state: GroupState, call: CallIndex, hooked: readonly number[]): void {
     for (const each of hooked.toReversed()) this.out.builder.fsdpHook(each, Phase.backward, FsdpHook.preBackwardBegin);
     const targets = this.prefetches.backward.get(state);
@@ -164,12 +180,16 @@ export class FsdpRank {
       if (index !== undefined && index > 0) this.unshard(this.forwardOrder[index - 1], call, Phase.backward);
     }
     for (const each of hooked) this.out.builder.fsdpHook(each, Phase.backward, FsdpHook.preBackwardEnd);
-    // Upstream's tracker takes what is gathered after the group's own hook for any other temporary.
+    // The original tracker counts parameters that are all-gathered after the group's own hook as other temporaries.
     const category = this.plan.asTracked ? Category.temporary : Category.allGather;
     for (const target of targets ?? []) this.unshard(target, call, Phase.backward, category);
   }
 
-  /** `reduces`: false where gradients of a later backward pass are to be added first. */
+  /**
+   * Runs the hooks after the backward pass of a group.
+   *
+   * @param reduces false if gradients of a later backward pass are to be added first
+   */
   postBackward(state: GroupState, call: CallIndex, hooked: readonly number[], reduces: boolean): void {
     const { out } = this;
     state.training = "postBackward";
@@ -191,7 +211,7 @@ export class FsdpRank {
     if (last !== undefined) out.free(last);
   }
 
-  /** The end of the backward pass: groups whose inputs had no gradient are reduced now, and buffers given back. */
+  /** Ends the backward pass: reduces groups whose inputs had no gradient, and frees buffers. */
   endBackward(
     hookedBy: (state: GroupState) => readonly [number, readonly number[]] | undefined,
     reduces: boolean,
@@ -244,7 +264,7 @@ export class FsdpRank {
     state.pending = buffer;
   }
 
-  /** Copies of the shards for the collective: on the device, and in the dtype that is gathered. */
+  /** Writes copies of the shards for the collective, on the device and in the dtype that is all-gathered. */
   private copyIn(state: GroupState, call: CallIndex, phase: number): number[] {
     const { out, plan } = this;
     const { parameters } = state.group;
@@ -271,7 +291,11 @@ export class FsdpRank {
     return cast;
   }
 
-  /** `keepsBuffer`: whether what was gathered is kept until the next is, as in forward passes. */
+  /**
+   * Waits for an all-gather and copies the parameters out.
+   *
+   * @param keepsBuffer whether the all-gathered buffer stays allocated until the next one, as in forward passes
+   */
   private waitForUnshard(state: GroupState, call: CallIndex, phase: number, keepsBuffer: boolean): void {
     if (state.pending === undefined) return;
     const { out } = this;
@@ -295,14 +319,14 @@ export class FsdpRank {
     if (previous !== undefined) out.free(previous);
   }
 
-  /** Space for a gathered parameter: new the first time, later what was given back. */
+  /** Allocates an unsharded parameter: a new storage the first time, and the freed storage again later. */
   private allocateGathered(state: GroupState, i: number, call: CallIndex, phase: number): void {
     const p = state.group.parameters[i];
     if (i < state.gathered.length) return this.out.builder.resize(state.gathered[i], p.gatheredBytes);
     state.gathered.push(...this.out.fsdpOp("aten.empty", phase, call, [gatheredResult(p)]));
   }
 
-  /** With one rank there is no collective: each parameter is copied by itself, cast before where it must be. */
+  /** Copies each parameter without a collective if there is one rank, casting it first if necessary. */
   private copyAlone(state: GroupState, call: CallIndex, phase: number): void {
     const { out, plan } = this;
     let previous: number | undefined;
@@ -345,7 +369,10 @@ export class FsdpRank {
     return Number(group.policy.reshardAfterForward);
   }
 
-  /** What a backward pass that does not reduce leaves: gradients in the dtype of the reduction, to which those of the next are added. */
+  /**
+   * Keeps the gradients of a backward pass that does not reduce, in the dtype of the reduction. The next pass adds to
+   * them.
+   */
   private keepUnreduced(state: GroupState, call: CallIndex): void {
     const reduce = reduceDtypeOf(state.group);
     if (reduce === undefined) return;
@@ -361,7 +388,7 @@ export class FsdpRank {
     });
   }
 
-  /** Reduces the waiting gradients; returns the one storage that is still held when the reduction is over. */
+  /** Reduces the waiting gradients, and returns the one storage that is still allocated when the reduction is over. */
   private reduce(state: GroupState, call: CallIndex): number | undefined {
     const { out, ranks } = this;
     const phase = Phase.backward;
@@ -386,7 +413,7 @@ export class FsdpRank {
     const [input] = out.fsdpOp("fsdp.chunk_cat", phase, call, [
       { bytes: elements * ranks * elementBytes(dtype), dtype, shape: inputShape },
     ]);
-    // Upstream's loop variable holds the gradient of the last parameter until all is done.
+    // In the original, a loop variable keeps the gradient of the last parameter alive until the end.
     const last = state.gradients.find(({ parameter }) => parameter === state.group.parameters.at(-1))?.storage;
     for (const { storage } of state.gradients.splice(0)) if (storage !== last) out.free(storage);
     const [output] = out.fsdpOp("aten.empty", phase, call, [
@@ -413,7 +440,7 @@ export class FsdpRank {
     return last;
   }
 
-  /** Gradients in the dtype of the reduction take those of this pass, too. */
+  /** Adds the gradients of this pass to those kept in the dtype of the reduction. */
   private addToUnreduced(state: GroupState, call: CallIndex): void {
     const kept = state.gradients.filter(({ isInReduceDtype }) => isInReduceDtype);
     if (kept.length === 0) return;
@@ -462,17 +489,23 @@ export class FsdpRank {
     if (!isKept) free();
   }
 
-  /** Of HSDP what is reduced is kept until the next reduction, so that no other makes use of its memory while it is reduced over the replicas. */
+  /**
+   * Frees the result of a reduction. Under HSDP it is kept until the next reduction, so that its memory is not reused
+   * during the all-reduce over the replicas.
+   */
   private freeReduced(state: GroupState, storage: StorageIndex): void {
     if ((this.plan.replicas ?? 1) > 1) state.allReduced = storage;
     else this.out.free(storage);
   }
 }
 
-/** Each kind of work without its place. */
+/** A kind of work without its place in the trace. */
 type WithoutOp<T> = T extends unknown ? Omit<T, "op"> : never;
 
-/** A group inside a region that runs again for another's backward pass goes through a forward pass of its own. */
+/**
+ * Returns whether a group is in a forward pass. A group inside a region that is recomputed for another group's backward
+ * pass has a forward pass of its own.
+ */
 function isForwardOf(state: GroupState, phase: number): boolean {
   return phase === Phase.forward || (phase === Phase.recompute && state.training !== "preBackward");
 }

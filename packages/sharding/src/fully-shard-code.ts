@@ -11,7 +11,7 @@ import { checkShardingPlan, type GroupPolicy, planError, type ShardingPlan } fro
 import { usualWrap } from "./usual-wrap.js";
 
 /**
- * Refuses models that are no modules of PyTorch: what ranks of them would hold can be estimated, and no code shards them.
+ * Refuses models that are not PyTorch modules. The memory of their ranks can be estimated, but no code shards them.
  *
  * @throws RematError `SHARDING_PLAN`
  * @example
@@ -25,7 +25,8 @@ export function requireFullyShardable(framework: string, name: string): void {
 }
 
 /**
- * Returns a sharding plan as Python: a function `shard(model)` that calls PyTorch's `fully_shard` as the plan says, for the modules of a run by name.
+ * Returns a sharding plan as Python code: a function `shard(model)` that calls PyTorch's `fully_shard` for the modules
+ * of a run by name.
  *
  * @throws RematError `SHARDING_PLAN`
  * @example
@@ -40,7 +41,7 @@ export function fullyShardCode(trace: Trace, given: ShardingPlan): PythonCode {
   const plan = { ...given, wrap: given.wrap ?? usualWrap(trace) };
   const root = rootModule(trace);
   const units = shardedUnits(trace, plan, root);
-  // What PyTorch refuses to group has no code.
+  // This call throws for groups that PyTorch refuses, for which there is no code.
   parameterGroups(trace, plan, root, units);
   const at = (module: ModuleIndex): PythonCode =>
     module === root
@@ -48,7 +49,7 @@ export function fullyShardCode(trace: Trace, given: ShardingPlan): PythonCode {
       : python`model.get_submodule(${python.string(withoutRoot(trace, root, trace.modules[module].fqn))})`;
   const ofUnit = ({ modules }: ShardedUnit): PythonCode =>
     modules.length === 1 ? at(modules[0]) : python`[${python.list(modules.map(at))}]`;
-  // Inner modules before those around them, the root last.
+  // PyTorch requires inner modules before outer ones, and the root last.
   const depth = ({ modules }: ShardedUnit): number =>
     modules[0] === root ? 0 : trace.modules[modules[0]].fqn.split(".").length;
   const ordered = [...units].sort((a, b) => depth(b) - depth(a) || a.modules[0] - b.modules[0]);
@@ -125,7 +126,10 @@ export function fullyShardCode(trace: Trace, given: ShardingPlan): PythonCode {
   ]);
 }
 
-/** Modules are put into wrappers, inner ones before those around them, which `fully_shard` then shards. */
+/**
+ * Returns the calls that wrap modules for checkpointing, inner modules before outer ones. `fully_shard` then shards the
+ * wrappers.
+ */
 function checkpointCalls(trace: Trace, root: number, plan: ShardingPlan): readonly PythonCode[] {
   const { checkpoint } = plan;
   if (checkpoint === undefined) return [];
@@ -134,7 +138,7 @@ function checkpointCalls(trace: Trace, root: number, plan: ShardingPlan): readon
   return [...run.unitsOf(checkpoint)]
     .sort((a, b) => depth(b) - depth(a))
     .map((unit) => {
-      // A rule saves attention whichever kernel runs there.
+      // A rule saves attention whichever kernel runs.
       const saved = [...new Set(run.savedNames(unit).flatMap(attentionNames))].map(python.string);
       const context = saved.length === 0 ? python`` : python`, context_fn=saving(${python.list(saved)})`;
       if (unit.fqn === trace.modules[root].fqn) return python`model = checkpoint_wrapper(model${context})`;

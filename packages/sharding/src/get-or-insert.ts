@@ -1,4 +1,4 @@
-/** Returns what a map has for a key, or puts there what `make` returns. */
+/** Returns the value of a key in a map, or inserts the value that `make` returns. */
 export function getOrInsert<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {
   const known = map.get(key);
   if (known !== undefined) return known;

@@ -12,29 +12,32 @@ import {
 } from "@remat/trace";
 import { callsWithInputGradients, isOver } from "./ended-calls.js";
 
-/** A wrapped module's backward pass that goes on. */
+/** A backward pass of a wrapped module that is still running. */
 interface OpenPass {
   readonly call: number;
-  /** How many storages had been made when it began. */
+  /** The number of storages allocated before it began. */
   readonly began: number;
-  /** What it began with. */
+  /** The storages it began with. */
   readonly given: ReadonlySet<number>;
 }
 
 /**
- * Returns by op, where autograd adds the gradient of what a wrapped module was given to that of others that were given the same: the call of that module. On one device they are added as soon as the second
- * is there; FSDP has a node of its own between, so that it is added when the module's backward pass is over.
+ * Returns the additions of gradients that FSDP delays, by op, with the call on whose backward pass each waits.
+ *
+ * If a wrapped module shares an input with other modules, autograd adds the gradients of that input. On one device the
+ * addition runs as soon as the second gradient is computed. FSDP puts a node of its own in between, so it runs when the
+ * module's backward pass is over.
  */
 export function lateAdditions(trace: Trace, wrapped: ReadonlySet<number>): ReadonlyMap<number, number> {
   const late = new Map<number, number>();
   const { call: calls, phase, tensors } = trace.moduleEvents;
-  /** By storage: how many were made before it. */
+  /** For each storage, how many were allocated before it. */
   const madeAt = new Int32Array(trace.storages.count).fill(-1);
   let made = 0;
   const storagesOf = (eventRow: number): Set<number> =>
     new Set(Array.from(row(tensors, eventRow), (tensor) => trace.tensors.storage[tensor]));
   const given = new Map<number, ReadonlySet<number>>();
-  /** By call of a wrapped module: the shapes of what it returns as it was given it. */
+  /** For each call of a wrapped module, the shapes of the inputs that it returns unchanged. */
   const passed = new Map<number, ReadonlySet<string>>();
   const ending = callsWithInputGradients(trace);
   let open: OpenPass[] = [];
@@ -79,14 +82,17 @@ export function lateAdditions(trace: Trace, wrapped: ReadonlySet<number>): Reado
     return madeAt[storage] < pass.began && !pass.given.has(storage);
   }
 
-  /** Whether a call returns something of that shape as it was given it: then the gradient that it begins with is of that, too. */
+  /**
+   * Returns whether a call returns an input of this shape unchanged, so that its incoming gradient belongs to that
+   * input too.
+   */
   function passesOn(pass: OpenPass, op: OpIndex): boolean {
     const shape = trace.tensorShape(trace.opOutputs(op)[0]).join();
     return passed.get(pass.call)?.has(shape) === true;
   }
 }
 
-/** The two storages that autograd adds into a new one. */
+/** Returns the two storages that autograd adds into a new one. */
 function addends(trace: Trace, op: OpIndex): readonly [number, number] | undefined {
   if (trace.ops.phase[op] !== Phase.backward || !addsTensors(trace.opName(op))) return undefined;
   const [a, b, more] = trace.opInputs(op);
@@ -103,11 +109,11 @@ interface LateAddition {
   readonly op: number;
   readonly addends: readonly number[];
   readonly sum: number;
-  /** Which of the addends would be free by now. */
+  /** The addends that the source has freed by now. */
   readonly freed: number[];
 }
 
-/** Holds additions back until they are asked for, and what they add with them. */
+/** Delays additions until they are requested, together with their addends. */
 export class LateAdditions {
   private readonly trace: Trace;
   private readonly callOf: ReadonlyMap<number, number>;
@@ -120,12 +126,12 @@ export class LateAdditions {
     this.sums = new Set(Array.from(this.callOf.keys(), (op) => storageOf(trace, trace.opOutputs(op)[0])));
   }
 
-  /** Whether a storage is one that an addition makes which is late. */
+  /** Returns whether a delayed addition creates a storage. */
   makes(storage: StorageIndex): boolean {
     return this.sums.has(storage);
   }
 
-  /** Whether an op is one that has to wait; it does from now on. */
+  /** Returns whether an op must be delayed, and from then on delays it. */
   holds(op: OpIndex): boolean {
     const call = this.callOf.get(op);
     if (call === undefined) return false;
@@ -136,7 +142,7 @@ export class LateAdditions {
     return true;
   }
 
-  /** Whether a storage that would be free is to be added, which it has to wait for. */
+  /** Returns whether a storage that the source frees must stay, because it is yet to be added. */
   holdsFree(storage: StorageIndex): boolean {
     for (const additions of this.waiting.values())
       for (const { addends, freed } of additions)
@@ -147,14 +153,17 @@ export class LateAdditions {
     return false;
   }
 
-  /** The calls on whose ends sums wait that are needed now. */
+  /** Returns the calls whose delayed sums are needed now. */
   neededBy(storages: Iterable<StorageIndex>): readonly number[] {
     if (this.waiting.size === 0) return [];
     const needed = new Set(storages);
     return [...this.waiting].flatMap(([call, late]) => (late.some(({ sum }) => needed.has(sum)) ? [call] : []));
   }
 
-  /** What waited for the end of a call's backward pass, in order; of all calls if none is named. */
+  /**
+   * Returns the additions that waited for the end of a call's backward pass, in order. Without a call it returns those
+   * of all calls.
+   */
   take(call?: CallIndex): readonly LateAddition[] {
     if (this.waiting.size === 0) return [];
     const taken = call === undefined ? [...this.waiting.values()].flat() : (this.waiting.get(call) ?? []);

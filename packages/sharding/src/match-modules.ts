@@ -1,7 +1,7 @@
 import { nearestNames, type Trace } from "@remat/trace";
 import { planError } from "./sharding-plan.js";
 
-/** Returns the module whose call is outermost and comes first: what `fully_shard(model)` is applied to last. */
+/** Returns the module of the first outermost call, to which `fully_shard(model)` is applied last. */
 export function rootModule(trace: Trace): number {
   const call = trace.calls.parent.indexOf(-1);
   if (call < 0 || trace.calls.count === 0)
@@ -10,10 +10,11 @@ export function rootModule(trace: Trace): number {
 }
 
 /**
- * Returns modules whose names match any of `patterns`, with or without the root's name in front; "" is the root, as in `named_modules`.
+ * Returns the modules whose names match any of `patterns`, with or without the root's name in front. The empty string
+ * is the root, as in `named_modules`.
  *
- * @param alsoTaken what could have been meant besides modules, where a pattern matches none
- * @throws RematError `SHARDING_PLAN` for a pattern that matches none
+ * @param alsoTaken other accepted words, to suggest if a pattern matches no module
+ * @throws RematError `SHARDING_PLAN` for a pattern that matches no module
  */
 export function matchModules(
   trace: Trace,
@@ -41,7 +42,7 @@ export function matchModules(
   return [...matched];
 }
 
-/** By what stands for it in a pattern, besides `[0-3]` and `[02]`. */
+/** Regular expressions of the wildcards, besides `[0-3]` and `[02]`. */
 const wildcards: Readonly<Record<string, string>> = { "**": ".*", "*": "[^.]*", "?": "[^.]" };
 
 function patternToRegExp(pattern: string): RegExp {

@@ -1,10 +1,10 @@
 import type { DeviceNetwork } from "@remat/trace";
 import { planError } from "./sharding-plan.js";
 
-/** Ranks that take part in a collective: so many, each so far from the next. */
+/** The ranks of a collective, and the distance from each to the next. */
 export interface RankGroup {
   readonly ranks: number;
-  /** 1 for ranks that follow each other. */
+  /** 1 for consecutive ranks. */
   readonly stride: number;
 }
 
@@ -16,7 +16,8 @@ const names: Readonly<Record<string, keyof DeviceNetwork>> = {
 };
 
 /**
- * Returns a network from text: `per-node=8,node=450,between=50,latency=5`, in GB/s (1e9 bytes, one way, of one device) and microseconds; what is left out is as in `known`.
+ * Returns a network from text such as `per-node=8,node=450,between=50,latency=5`. Rates are in GB/s (1e9 bytes, one
+ * direction, per device), latency is in microseconds. Items that are left out come from `known`.
  *
  * @throws RematError `SHARDING_PLAN`
  */
@@ -41,8 +42,9 @@ const expected =
   "per-node=8,node=450,between=50,latency=5 (devices of a node, GB/s of one device in it and between nodes, microseconds)";
 
 /**
- * Returns milliseconds of an all-gather or a reduce-scatter whose whole buffer has `bytes`, as a ring: each of n ranks sends n − 1 times, each time an nth of the buffer. The
- * slowest link of the ring counts: between nodes where the ranks are on several.
+ * Returns the milliseconds of an all-gather or a reduce-scatter with a buffer of `bytes` in all, as a ring. Each of n
+ * ranks sends n − 1 times, each time an nth of the buffer. The slowest link of the ring counts, which is between nodes
+ * if the ranks are on several.
  */
 export function ringMs(bytes: number, group: RankGroup, network: DeviceNetwork): number {
   const { ranks, stride } = group;

@@ -1,31 +1,33 @@
-/** What an optimizer keeps of a parameter from step to step: one tensor. */
+/** One tensor that an optimizer keeps of a parameter from step to step. */
 export interface KeptState {
   readonly dtype: string;
   readonly shape: readonly number[];
 }
 
-/** An optimizer that a run of PyTorch can be given in place of its own. */
+/** An optimizer that can replace the one of a PyTorch run. */
 export interface TorchOptimizer {
-  /** As it is asked for. */
+  /** The name that selects it. */
   readonly name: string;
-  /** How a program makes it. */
+  /** The Python code that creates it. */
   readonly code: string;
   /** The op that updates a parameter, in place and without temporaries. */
   readonly op: string;
-  /** Returns what is kept of a parameter. */
+  /** Returns the states that the optimizer keeps of a parameter. */
   kept(shape: readonly number[], elements: number): readonly KeptState[];
-  /** What is kept once, for all parameters of which some state is not in 32 bits. */
+  /** States that exist once, if any parameter has a state that is not in 32 bits. */
   readonly shared: readonly KeptState[];
 }
 
-/** Below, both moments stay in float32: `min_8bit_size`. */
+/** The limit `min_8bit_size`, below which both moments stay in float32. */
 const fewest8BitElements = 4096;
-/** Elements that share a scale. */
+/** The number of elements that share a scale. */
 const blockElements = 256;
 
 /**
- * bitsandbytes' 8-bit Adam: both moments a byte an element, with the largest of each block of 256 in float32, and for each moment a table of what the 256 bytes stand for. Source:
- * `init_state` of its `optim/optimizer.py`, 0.50.
+ * The 8-bit Adam of bitsandbytes. Both moments take a byte per element, plus the largest value of each block of 256
+ * elements in float32. Each moment has a table with the values of the 256 codes.
+ *
+ * Source: `init_state` of its `optim/optimizer.py`, 0.50.
  */
 const adamW8Bit: TorchOptimizer = {
   name: "adamw8bit",
@@ -39,10 +41,13 @@ const adamW8Bit: TorchOptimizer = {
   shared: twice({ dtype: "float32", shape: [256] }),
 };
 
-/** Optimizers that a run of PyTorch can be given in place of its own, by name. */
+/** Optimizers that can replace the one of a PyTorch run. */
 export const torchOptimizers: readonly TorchOptimizer[] = [adamW8Bit];
 
-/** What a run's own optimizer may be called: it is told by what it keeps of parameters, and by its ops. */
+/**
+ * Names that a run's own optimizer may have. It is recognized by the number of states it keeps per parameter, and by
+ * its ops.
+ */
 export const recordedOptimizers: Readonly<Record<string, { readonly states: number; readonly ops?: RegExp }>> = {
   adam: { states: 2, ops: /lerp_|_fused_adam/ },
   adamw: { states: 2, ops: /lerp_|_fused_adam/ },

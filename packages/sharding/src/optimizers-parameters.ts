@@ -4,11 +4,13 @@ import type { GroupParameter } from "./parameter-groups.js";
 import type { StorageRoles } from "./storage-roles.js";
 
 /**
- * Finds the parameter that each storage of the optimizer is for: what is there as the run begins is told parameter by parameter, and what an op of an update makes is for the parameter of what it reads of the same
- * shape at the same place. Of what no parameter is found nothing is told.
+ * Returns the parameter that each storage of the optimizer belongs to.
+ *
+ * States that exist when the run begins are listed parameter by parameter. A state that an op of an update creates
+ * belongs to the parameter of the input with the same shape and position. States without a parameter are left out.
  *
  * @param parameters in the order of the model
- * @returns by storage of the optimizer that of the parameter
+ * @returns for each storage of the optimizer, the storage of its parameter
  */
 export function optimizersParameters(
   trace: Trace,
@@ -24,7 +26,7 @@ export function optimizersParameters(
   for (let op = 0; op < trace.ops.count; op++)
     for (const tensor of trace.opOutputs(op)) made[trace.tensors.storage[tensor]] = 1;
   for (const [shape, states] of statesThere(trace, roles, made)) {
-    // A count of steps is kept of each parameter.
+    // Optimizers keep a step count for each parameter.
     const owners = shape === "" ? parameters : parameters.filter((parameter) => parameter.shape.join() === shape);
     const each = states.length / owners.length;
     if (!Number.isInteger(each)) continue;
@@ -54,7 +56,7 @@ export function optimizersParameters(
   return found;
 }
 
-/** By shape: states that no op of the run has made, in the order in which they are told. */
+/** Returns the states that no op of the run creates, by shape, in the order of the trace. */
 function statesThere(
   trace: Trace,
   roles: Pick<StorageRoles, "firstTensor" | "isOptimizers">,

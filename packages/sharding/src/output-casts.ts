@@ -3,10 +3,11 @@ import type { CastStorages } from "./cast-storages.js";
 import { elementBytes, isFloatDtype } from "./sharding-plan.js";
 
 /**
- * Tells what the root returns in a lower dtype than the plan has it cast to, of a run that was recorded in the lower one. Undefined where that is nothing.
+ * Returns the casts of outputs that the root returns in a lower dtype than the plan asks for, in a run recorded in the
+ * lower dtype; undefined if there are none.
  *
  * @param low the dtype that the run computes in
- * @param output to which outputs are cast
+ * @param output the dtype that outputs are cast to
  */
 export function outputCasts(trace: Trace, root: number, low: string, output: string): CastStorages | undefined {
   const explicit = new Map<number, { storage: number; dtype: string }[]>();
@@ -32,7 +33,7 @@ export function outputCasts(trace: Trace, root: number, low: string, output: str
   };
 }
 
-/** Tells whether ops outside of the root read what it returns, other than the loss, which is one number. */
+/** Returns whether ops outside of the root read its outputs, except for the loss, which is one number. */
 export function isOutputRead(trace: Trace, root: number): boolean {
   const returned = new Set<number>();
   eachReturn(trace, root, (_, tensors) => {

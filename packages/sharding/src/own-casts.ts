@@ -2,29 +2,41 @@ import { packetOf, rmsNormPackets, softmaxPackets } from "@remat/runtime-estimat
 import { Category, type OpIndex, Phase, type StorageIndex, type Trace } from "@remat/trace";
 
 /**
- * What the code of a model casts to float32 for itself, and back: `norm`, normalisation by the root of the mean square from single ops; `softmax`, of attention from single ops; `loss`, what a
- * softmax for the loss is given, which stays as it is.
+ * A computation for which a model's own code casts to float32 and back. `norm` is normalization by the root mean square
+ * from single ops. `softmax` is that of attention from single ops. `loss` is the input of the softmax of the loss,
+ * which stays in float32.
  */
 export type OwnCast = "norm" | "softmax" | "loss";
 export const ownCastKinds: readonly OwnCast[] = ["norm", "softmax", "loss"];
 
-/** Ops that compute in float32 though what they are given is in a lower dtype. */
+/** Ops that compute in float32 although their inputs are in a lower dtype. */
 export interface FloatIslands {
-  /** By op: 1 where it does, and hands on in the lower dtype; 2 where what it returns stays wide. */
+  /**
+   * For each op, 1 if it computes in float32 and its result is passed on in the lower dtype, 2 if its result stays
+   * wide, and 0 otherwise.
+   */
   readonly isWide: Uint8Array;
-  /** What was taken to be so by nothing that the trace shows. */
+  /** Casts that are assumed, although the trace does not show them. */
   readonly assumed: readonly OwnCast[];
-  /** What may be so, and was taken not to be, by nothing that the trace shows. */
+  /** Casts that are possible and assumed not to happen, although the trace does not show that. */
   readonly possible: readonly OwnCast[];
-  /** Whether the run has `rms_norm` of single ops, in the place of which CUDA has a kernel. */
+  /** Whether the run has `rms_norm` of single ops, for which CUDA has a fused kernel. */
   readonly hasUnfusedNorm: boolean;
-  /** The first softmax of an attention that PyTorch has made of products of matrices, for want of a kernel for its dtype, mask or heads; -1: none. */
+  /**
+   * The first softmax of an attention that PyTorch computes by matrix products, because it has no kernel for the dtype,
+   * mask or heads; -1 if there is none.
+   */
   readonly unfusedAttention: number;
 }
 
 /**
- * Finds what computes in float32 under a lower dtype: `rms_norm` of PyTorch where it is made of single ops (it adds its epsilon in place), and what the model's code is told or taken to cast.
- * A run in float32 does not show the latter. Left out: code that normalises by single ops is taken to cast for that and for its softmax, as that of Llamas and T5s does.
+ * Returns the ops that compute in float32 under a lower dtype: PyTorch's `rms_norm` of single ops (it adds its epsilon
+ * in place), and the casts of the model's code.
+ *
+ * A run in float32 does not show casts of the code. By default, code that normalizes by single ops is assumed to cast
+ * for that and for its softmax, as the code of Llama and T5 does.
+ *
+ * @param told the casts of the model's code, if known
  */
 export function floatIslands(trace: Trace, told: readonly OwnCast[] | undefined): FloatIslands {
   const isWide = new Uint8Array(trace.ops.count);
@@ -51,7 +63,7 @@ export function floatIslands(trace: Trace, told: readonly OwnCast[] | undefined)
 }
 
 /**
- * Returns what the code of a model casts to float32 by a run in the lower dtype: each kind of which some op is given that.
+ * Returns the casts of a model's code that a run in the lower dtype shows: each kind with an op whose input is float32.
  *
  * @param low a run whose weights are in the lower dtype
  */
@@ -73,7 +85,10 @@ interface Norm {
   readonly isOfPyTorch: boolean;
 }
 
-/** `x * rsqrt(mean(x²) + ε)`, by what makes what: the square, the mean, the sum, the root and the product. */
+/**
+ * Returns the occurrences of `x * rsqrt(mean(x²) + ε)`: the square, the mean, the sum, the root and the product, each
+ * found by the op that created its input.
+ */
 function normsOf(trace: Trace): readonly Norm[] {
   const maker = new Int32Array(trace.storages.count).fill(-1);
   const norms: Norm[] = [];
@@ -98,7 +113,8 @@ function normsOf(trace: Trace): readonly Norm[] {
           norm.result = trace.tensors.storage[product];
           norms.push(norm);
         } else if (norm !== undefined && root === undefined) {
-          // PyTorch's own has its weight in the product, and casts what comes of that; so does code whose weight is what is added to one.
+          // PyTorch's own norm includes the weight in the product and casts the result. Code that adds one to its
+          // weight does the same.
           const shift = norm.isOfPyTorch ? undefined : shiftOf(trace, maker, inputs, norm);
           if (isBeside(trace, op, norm.ops[0]) && (norm.isOfPyTorch || shift !== undefined))
             norm.ops.push(...(shift === undefined ? [] : [shift]), op);
@@ -114,7 +130,10 @@ function normsOf(trace: Trace): readonly Norm[] {
   return norms;
 }
 
-/** Of a product with what is normalised: the op that adds a scalar to the weight, as Gemma's code does, where there is one. */
+/**
+ * Returns the op that adds a scalar to the weight of a normalized product, as Gemma's code does; undefined if there is
+ * none.
+ */
 function shiftOf(
   trace: Trace,
   maker: Int32Array,
@@ -129,7 +148,7 @@ function shiftOf(
   return isOfWeights ? by : undefined;
 }
 
-/** The ops that lead to a root, from the square on, where it is of a mean of squares. */
+/** Returns the ops that lead to a root, from the square on, if it is the root of a mean of squares. */
 function rootOf(trace: Trace, maker: Int32Array, root: number, given: number): number[] | undefined {
   const made = (storage: StorageIndex, names: RegExp): number => {
     const op = storage === undefined ? -1 : maker[storage];
@@ -143,7 +162,7 @@ function rootOf(trace: Trace, maker: Int32Array, root: number, given: number): n
   return square < 0 ? undefined : [square, mean, ...(sum < 0 ? [] : [sum]), root];
 }
 
-/** Whether two ops run in the same call. */
+/** Returns whether two ops run in the same call. */
 function isBeside(trace: Trace, a: number, b: number): boolean {
   return trace.opCalls(a).at(-1) === trace.opCalls(b).at(-1);
 }

@@ -23,37 +23,42 @@ import {
   shardRanks,
 } from "./sharding-plan.js";
 
+/** A parameter of a group, with the sizes of its shard and of its all-gathered form. */
 export interface GroupParameter {
-  /** The one of its group's modules that it is in. */
+  /** The module of the group that owns the parameter. */
   readonly module: number;
-  /** In the unsharded trace. */
+  /** The tensor in the unsharded trace. */
   readonly tensor: number;
   readonly storage: number;
   readonly shape: readonly number[];
   readonly elements: number;
   readonly dtype: string;
-  /** Of the gathered parameter: the plan's, or its own. */
+  /** The dtype of the all-gathered parameter: the plan's, or the parameter's own. */
   readonly gatheredDtype: string;
   readonly shard: ShardSize;
   readonly shardBytes: number;
-  /** With the padding that gathering needs. */
+  /** Bytes including the padding that the all-gather needs. */
   readonly gatheredBytes: number;
 }
 
-/** Parameters that are gathered, resharded and reduced together: those of wrapped modules, without those of wrapped modules in them. */
+/**
+ * Parameters that are all-gathered, resharded and reduced together: those of wrapped modules, except the parameters of
+ * wrapped modules inside them.
+ */
 export interface ParameterGroup {
-  /** By number: one, or those that are sharded as one. */
+  /** Module numbers: one, or several that are sharded as one. */
   readonly modules: readonly number[];
-  /** Of the first module. */
+  /** The name of the first module. */
   readonly fqn: string;
   readonly policy: GroupPolicy;
   readonly parameters: readonly GroupParameter[];
 }
 
 /**
- * Returns the groups of a plan, the root's first, then by first module; units without parameters of their own have none.
+ * Returns the parameter groups of a plan: the root's first, then by first module. Units without parameters of their own
+ * have no group.
  *
- * @throws RematError `SHARDING_PLAN` if a parameter of a group is also one of a module outside of it
+ * @throws RematError `SHARDING_PLAN` if a parameter of a group also belongs to a module outside of it
  */
 export function parameterGroups(
   trace: Trace,
@@ -81,7 +86,7 @@ export function parameterGroups(
     for (const tensor of declaredParameters(rows, module)) owner.set(trace.tensors.storage[tensor], undefined);
   const countOf = ({ modules }: ShardedUnit): number =>
     modules.reduce((sum, module) => sum + declaredParameters(rows, module).length, 0);
-  // As `fully_shard` is applied: inner modules before those around them, the root last.
+  // This is the order of `fully_shard`: inner modules before outer ones, and the root last.
   const order = units
     .filter(({ modules }) => !modules.includes(root))
     .sort((a, b) => countOf(a) - countOf(b) || a.modules[0] - b.modules[0]);
@@ -101,7 +106,7 @@ export function parameterGroups(
   });
 }
 
-/** Returns what a plan leaves as it is: parameters of modules that it ignores, by storage. */
+/** Returns the parameters that a plan leaves unsharded, which are those of ignored modules. */
 export function ignoredParameters(
   trace: Trace,
   { ignored = [] }: ShardingPlan,
@@ -119,7 +124,10 @@ export function ignoredParameters(
   );
 }
 
-/** Returns whether a group is resharded after its forward pass, or to how many ranks. Left to itself `fully_shard` does not reshard the root, which the backward pass begins with. */
+/**
+ * Returns whether a group is resharded after its forward pass, or to how many ranks. By default `fully_shard` does not
+ * reshard the root, because the backward pass begins with it.
+ */
 export function reshardsAfterForward(
   { policy, modules }: Pick<ParameterGroup, "policy" | "modules">,
   root: number,
@@ -129,7 +137,7 @@ export function reshardsAfterForward(
 }
 
 /**
- * Refuses a run in which there is nothing to shard.
+ * Refuses a run without parameters.
  *
  * @throws RematError `TRACE_NO_PARAMETERS`
  */
@@ -141,7 +149,7 @@ export function requireParameters(groups: readonly ParameterGroup[]): void {
   );
 }
 
-/** PyTorch shards no parameter that a module outside of its group has, too: `fully_shard` of the root refuses it. */
+/** Refuses a parameter that a module outside of its group shares, because `fully_shard` of the root refuses it too. */
 function refuseTied(
   trace: Trace,
   root: number,
@@ -202,7 +210,10 @@ function declaredParameters(rows: ReadonlyMap<number, Int32Array>, module: Modul
   return rows.get(module) ?? new Int32Array(0);
 }
 
-/** How many storages are allocated before the first op of an update; later ones are at most new storages of parameters. */
+/**
+ * Returns the number of storages allocated before the first op of an update. Later ones are at most new storages of
+ * parameters.
+ */
 function storagesBeforeUpdate(trace: Trace): number {
   let allocated = 0;
   let allocatedByLastOp = 0;
@@ -218,8 +229,8 @@ function storagesBeforeUpdate(trace: Trace): number {
 }
 
 /**
- * By module the parameters as they are before the first update: the last that is told of storages from before it, since a layer may make
- * its weights late.
+ * Returns the parameters of each module before the first update. A layer may create its weights late, so the last
+ * record with storages from before the update counts.
  */
 function initialParameters(trace: Trace, initial: number): ReadonlyMap<number, Int32Array> {
   const rows = new Map<number, Int32Array>();
@@ -231,7 +242,7 @@ function initialParameters(trace: Trace, initial: number): ReadonlyMap<number, I
   return rows;
 }
 
-/** Parameters that no module declares, each with the modules around the op that reads it first. */
+/** Yields the parameters that no module declares, each with the modules around the op that reads it first. */
 function* undeclaredParameters(
   trace: Trace,
   declared: ReadonlyMap<number, unknown>,
@@ -261,7 +272,10 @@ function isWithin(trace: Trace, inner: ShardedUnit, outer: ShardedUnit): boolean
   return inner.modules.every((module) => outer.modules.some((around) => isInside(trace, module, around)));
 }
 
-/** Whether `inner` is in `outer`, by its name or, for a shared module, which has one name and several places, by a call of it. */
+/**
+ * Returns whether `inner` is in `outer`. The name tells, or a call of it if the module is shared, since such a module
+ * has one name and several places.
+ */
 function isInside(trace: Trace, inner: number, outer: number): boolean {
   if (trace.modules[inner].fqn.startsWith(`${trace.modules[outer].fqn}.`)) return true;
   const { module, parent, count } = trace.calls;

@@ -46,23 +46,53 @@ const planKeys = [
 
 const allFlags = [...Object.keys(policyFlags), ...Object.keys(planFlags)];
 
-/** What a plan has one of. */
+/** Keys that may be given only once. */
 const onceKeys = ["world", "replicas", "rank", "zero", "bucket", "micro-batches", "stored", "own-casts"];
 
-/** What {@link parseShardingPlan} is told besides. */
+/** Options of {@link parseShardingPlan}. */
 export interface ParseShardingPlanOptions {
-  /** Returns what is checkpointed by a file, where `checkpoint=` names one: what ends in `.json`. Left out: that is a module like any other. */
+  /**
+   * Reads a checkpoint setting from a file, for `checkpoint=FILE.json`. By default such a value is the name of a
+   * module.
+   */
   readonly checkpointFile?: (path: string) => readonly CheckpointedModules[];
 }
 
 /**
- * Returns a plan from text: `world=8,wrap='layers.*',reshard,bf16,offload`.
+ * Returns a sharding plan from text, such as `world=8,wrap='layers.*',reshard,bf16,offload`.
  *
- * `world=N` is needed; `replicas=N` shards over that many times fewer ranks (HSDP); `rank=N`. `wrap=PATTERN` may be repeated, and quoted, and `no-wrap`, or `wrap=`, is the root alone; `wrap=A+B` gathers
- * modules as one, and `wrap=PATTERN(…)` says for these what is said for all otherwise: `reshard`, `no-reshard` or `reshard=N` ranks; `bf16` or `fp16` parameters
- * with `float32` reductions, or `param=DTYPE`, `reduce=DTYPE`, `output=DTYPE`. `root(…)` does so for the root. `cast=MODULE:DTYPE` is a cast in
- * the model's own code. `ignore=PATTERN`; `forward-prefetch=N`, `backward-prefetch=N`, or `MODULE>MODULE+MODULE`; `no-reshard-after-backward`;
- * `no-unshard-in-backward=PATTERN`; `checkpoint=PATTERN`, or `checkpoint=PATTERN(save=OP+OP)` for selective checkpointing, or `checkpoint=RematScope(…)` as Keras spells it, or `checkpoint=FILE.json` where whoever calls reads files, may be repeated; `micro-batches=N`; `ddp`, `zero=1` or `zero=2` in the place of FSDP, with `bucket=N` MiB and `bucket-view`; `stored=DTYPE` of shards, where the run computes in the lower dtype itself; `own-casts=norm+softmax+loss`, what the model's code computes in `float32` by itself, nothing: `own-casts=`; `sync-last`; `offload`; `as-tracked`.
+ * Ranks:
+ *
+ * - `world=N` is required. `rank=N` selects the rank to predict.
+ * - `replicas=N` shards over that many times fewer ranks (HSDP).
+ * - `ddp`, `zero=1` or `zero=2` replaces FSDP. `bucket=N` (MiB) and `bucket-view` set its buckets.
+ *
+ * Modules:
+ *
+ * - `wrap=PATTERN` may be repeated and quoted. `wrap=A+B` shards modules as one. `no-wrap` or `wrap=` wraps the root
+ *   alone.
+ * - `ignore=PATTERN` leaves the parameters of modules unsharded.
+ *
+ * Policy, for all modules, or for some by `wrap=PATTERN(…)`, or for the root by `root(…)`:
+ *
+ * - `reshard`, `no-reshard` or `reshard=N` ranks.
+ * - `bf16` or `fp16` parameters with `float32` reductions, or `param=DTYPE`, `reduce=DTYPE`, `output=DTYPE`.
+ * - `cast=MODULE:DTYPE` is a cast in the model's own code.
+ *
+ * Schedule and memory:
+ *
+ * - `forward-prefetch=N`, `backward-prefetch=N`, or `MODULE>MODULE+MODULE` instead of N.
+ * - `no-reshard-after-backward`, `no-unshard-in-backward=PATTERN`, `offload`.
+ * - `micro-batches=N`, and `sync-last` to reduce gradients only after the last one.
+ * - `checkpoint=PATTERN`, with `(save=OP+OP)` for selective checkpointing, may be repeated. It also takes
+ *   `RematScope(…)` as in Keras, and `FILE.json` if the caller reads files.
+ *
+ * Recording:
+ *
+ * - `stored=DTYPE` is the dtype of shards, for a run that computes in the lower dtype itself.
+ * - `own-casts=norm+softmax+loss` lists what the model's code computes in `float32` by itself; `own-casts=` means
+ *   nothing.
+ * - `as-tracked` follows PyTorch's `FSDPMemTracker`.
  *
  * @throws RematError `SHARDING_PLAN`
  * @example
@@ -142,12 +172,14 @@ function withItem(plan: ShardingPlan, item: string, { checkpointFile }: ParseSha
 }
 
 /**
- * Returns what is checkpointed from text: `layers.*`, or `layers.0,layers.1(save=mm+addmm)`, as `checkpoint=` of a plan says it. A policy of JAX alone, `dots_saveable`, is of each of the blocks that repeat.
+ * Returns a checkpoint setting from text, as in `checkpoint=` of a plan: `layers.*`, or
+ * `layers.0,layers.1(save=mm+addmm)`. A policy of JAX alone, such as `dots_saveable`, applies to each of the blocks
+ * that repeat.
  *
  * @throws RematError `SHARDING_PLAN`
  */
 export function parseCheckpoint(text: string): readonly CheckpointedModules[] {
-  // As rows of a comparison and sharding plans name it.
+  // Rows of a comparison and sharding plans write the prefix.
   const items = splitList(text, ",").map((item) => item.replace(/^checkpoint=/, ""));
   if (items.length === 0)
     throw planError("what is checkpointed names no modules: expected at least one, or a pattern.");
@@ -169,7 +201,7 @@ function checkpointedModules(value: string): CheckpointedModules {
   return { modules, save: splitList(rules, "+").map((rule) => policyName(unquoted(rule)) ?? unquoted(rule)) };
 }
 
-/** A policy with one more item, or undefined if the item is none of a policy's. */
+/** Returns the policy with one more item, or undefined if the item does not belong to a policy. */
 function withPolicyItem<T extends GroupPolicy>(policy: T, item: string): T | undefined {
   const { mixedPrecision } = policy;
   if (Object.hasOwn(policyFlags, item)) {
@@ -255,7 +287,7 @@ function withPrefetch(known: Prefetch | undefined, key: string, value: string): 
   return { ...others, [unquoted(from)]: splitList(to, "+").map(unquoted) };
 }
 
-/** Items between separators that stand neither in quotes nor in parentheses. */
+/** Splits text at separators that are neither in quotes nor in parentheses. */
 function splitList(text: string, separator: string): readonly string[] {
   const items: string[] = [];
   let item = "";
@@ -293,7 +325,10 @@ function policyNames(): string {
   return [...Object.keys(policyFlags), ...policyKeys.map((key) => `${key}=…`)].join(", ");
 }
 
-/** By the names that trainers give them: ways to train on many devices that change what each computes, which no run on one device shows. */
+/**
+ * Names of other kinds of parallelism by their abbreviations. They change the computation of each device, which a run
+ * on one device cannot show.
+ */
 const otherParallelism: Readonly<Record<string, string>> = {
   tp: "tensor parallelism",
   sp: "sequence parallelism",

@@ -5,16 +5,16 @@ import { reshardsAfterForward } from "./parameter-groups.js";
 import type { ShardedUnit } from "./sharded-units.js";
 import { type Prefetch, planError, type ShardingPlan } from "./sharding-plan.js";
 
-/** What groups gather besides themselves as their passes begin. */
+/** The other groups that each group all-gathers early, when its own passes begin. */
 export interface Prefetches {
   readonly forward: ReadonlyMap<GroupState, readonly GroupState[]>;
-  /** Of a group that is not in it: the one whose forward pass came before its own. */
+  /** The default, for a group that is not in the map, is the group whose forward pass came before its own. */
   readonly backward: ReadonlyMap<GroupState, readonly GroupState[]>;
-  /** Groups that are resharded after the forward pass, and not gathered in the backward pass. */
+  /** Groups that are resharded after the forward pass and stay sharded in the backward pass. */
   readonly keptSharded: ReadonlySet<GroupState>;
 }
 
-/** Returns what groups of a plan gather besides themselves. */
+/** Returns the prefetches of a plan. */
 export function prefetchesOf(
   trace: Trace,
   plan: ShardingPlan,
@@ -49,7 +49,11 @@ export function prefetchesOf(
   };
 }
 
-/** Returns the units that each gathers besides itself as a pass of it begins, in order. @internal */
+/**
+ * Returns the units that each unit prefetches when a pass of it begins, in order.
+ *
+ * @internal
+ */
 export function prefetchedUnits(
   trace: Trace,
   plan: ShardingPlan,
@@ -63,7 +67,11 @@ export function prefetchedUnits(
     : prefetched(trace, root, units, plan.backwardPrefetch, order.toReversed());
 }
 
-/** Returns the groups that each gathers besides itself, by unit, in order. `order`: units in the order in which they first run. */
+/**
+ * Returns the prefetched units by unit, in order.
+ *
+ * @param order the units in the order in which they first run
+ */
 function prefetched(
   trace: Trace,
   root: number,
@@ -92,7 +100,11 @@ function prefetched(
   return found;
 }
 
-/** Returns the unit of a module. @throws RematError `SHARDING_PLAN` for one that is not sharded by itself */
+/**
+ * Returns the unit of a module.
+ *
+ * @throws RematError `SHARDING_PLAN` for a module that is not sharded by itself
+ */
 function requireUnit(trace: Trace, units: readonly ShardedUnit[], module: ModuleIndex, what: string): number {
   const unit = units.findIndex(({ modules }) => modules.includes(module));
   if (unit < 0)
@@ -102,7 +114,7 @@ function requireUnit(trace: Trace, units: readonly ShardedUnit[], module: Module
   return unit;
 }
 
-/** Units in the order in which they first run. */
+/** Returns the units in the order in which they first run. */
 function firstRuns({ calls }: Trace, units: readonly ShardedUnit[]): number[] {
   const unitOf = new Map(units.flatMap(({ modules }, unit) => modules.map((module) => [module, unit] as const)));
   const order = new Set<number>();

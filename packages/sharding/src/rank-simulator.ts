@@ -38,13 +38,13 @@ import { type GradientOf, type StorageRoles, storageRoles } from "./storage-role
 import type { StreamWork } from "./stream-work.js";
 
 /**
- * Reads a run on one device and writes that of one rank of FSDP2, event by event.
+ * Reads a run on one device and writes the run of one rank of FSDP2, event by event.
  *
  * @internal
  */
 export class RankSimulator {
   readonly groups: readonly ParameterGroup[];
-  /** What was taken to be so, as the run does not show it. */
+  /** Assumptions about facts that the run does not show. */
   readonly assumptions: readonly string[];
   private readonly trace: Trace;
   private readonly plan: WrappedPlan;
@@ -54,30 +54,35 @@ export class RankSimulator {
   private readonly storages: SourceStorages;
   private readonly copies: CastCopies | undefined;
   private readonly rank: FsdpRank;
-  /** By wrapped module. */
+  /** The state of the group of each wrapped module. */
   private readonly stateOf = new Map<number, GroupState>();
-  /** Whether ops read shards; undefined when parameters have been gathered again. */
+  /**
+   * True while ops read shards, false while they read unsharded parameters, and undefined after a group was unsharded
+   * again.
+   */
   private pointedToShards: boolean | undefined;
-  /** Groups whose backward passes are no events of the trace. */
+  /** Groups whose backward passes have no events in the trace. */
   private readonly unannounced = new Set<GroupState>();
   private readonly latestCall = new Map<number, number>();
-  /** Backward passes that begin once those that end at the same time have ended, and casts of their gradients. */
+  /**
+   * Backward passes that begin once the passes that end at the same time have ended, and the casts of their gradients.
+   */
   private readonly beginning: (() => void)[] = [];
   private readonly casting: (() => void)[] = [];
-  /** By group: gradients of the source that are not freed. */
+  /** For each group, the gradients of the source that are not freed. */
   private readonly unfreed: Set<number>[];
   private readonly steps: StepPasses;
-  /** Where some sharded modules compute in another dtype than others. */
+  /** Set if FSDP units compute in different dtypes. */
   private readonly mixed: MixedUnits | undefined;
   /** Additions of gradients that wait for the end of a call's backward pass. */
   private readonly late: LateAdditions;
   private readonly ending: ReadonlySet<number>;
-  /** By wrapped module: the call whose backward pass has begun and not ended. */
+  /** For each wrapped module, the call whose backward pass is running. */
   private readonly openBackward = new Map<number, number>();
   private inBackward = false;
   private nextOp = 0;
 
-  /** @param told what is taken to be so of the run by whoever chose it */
+  /** @param told notes on the choice of the run */
   constructor(trace: Trace, plan: WrappedPlan, told: readonly string[] = []) {
     this.trace = trace;
     this.plan = plan;
@@ -85,7 +90,7 @@ export class RankSimulator {
     const units = shardedUnits(trace, plan, this.root);
     this.groups = parameterGroups(trace, plan, this.root, units);
     requireParameters(this.groups);
-    // A run in the lower dtype shows what is cast.
+    // A run in the lower dtype shows its casts.
     const isLow = plan.storedDtype !== undefined;
     this.mixed = isLow ? undefined : mixedUnits(trace, units, this.groups);
     const { first, last } = endsOfUnits(trace, units);
@@ -212,7 +217,7 @@ export class RankSimulator {
   }
 
   private allocate(storage: StorageIndex): void {
-    // What an op makes is allocated before the op, and hooks run before that.
+    // The result of an op is allocated before the op, and hooks run before that.
     this.beforeOp();
     if (this.late.makes(storage)) return;
     this.storages.allocate(storage);
@@ -232,7 +237,8 @@ export class RankSimulator {
     if (gradient === undefined || (gradient.isAdded && this.addsUnreduced(gradient.group)))
       return this.storages.free(storage);
     if (gradient.isAdded) return;
-    // Until it is reduced the group holds it; after that the sharded gradient lives as long as any of those it stands for.
+    // The group keeps a gradient alive until it is reduced. After that the sharded gradient lives as long as any
+    // gradient it stands for.
     const unfreed = this.unfreed[gradient.group];
     unfreed.delete(storage);
     const { shardedGradients } = this.rank.groups[gradient.group];
@@ -297,10 +303,11 @@ export class RankSimulator {
     const { rank, copies } = this;
     const state = this.stateOf.get(module);
     copies?.endBackward(module);
-    // What a module casts it casts back when all else is done; of what it is given in a lower dtype autograd casts the gradient at once.
+    // Casts of the module itself are reversed when everything else is done. Autograd casts the gradient of a
+    // low-precision input at once.
     const castsInputs = this.mixed?.isLow.get(module) === true;
     if (!castsInputs) copies?.castLeaving(module, call);
-    // A group whose inputs have no gradient is reduced when all is over.
+    // A group whose inputs have no gradient is reduced at the end of the backward pass.
     if (!this.isNextBackward()) this.endBackward();
     else if (state?.training === "preBackward" && (this.plan.asTracked || module === state.first))
       rank.postBackward(state, call, this.hooked(state, call), this.reduces());
@@ -308,7 +315,7 @@ export class RankSimulator {
     this.add([call]);
   }
 
-  /** Makes the additions that have waited for the ends of calls; all if none is named. */
+  /** Writes the additions that waited for the ends of calls. An undefined call stands for all calls. */
   private add(calls: readonly (number | undefined)[]): void {
     for (const call of calls)
       for (const { op, sum, freed } of this.late.take(call)) {
@@ -319,8 +326,8 @@ export class RankSimulator {
   }
 
   /**
-   * Ends the backward passes of wrapped modules that ran after a call that begins its own. The trace ends them with the gradients of all that they were given, which
-   * others may have been given, too; FSDP looks at its module's own.
+   * Ends the backward passes of wrapped modules that ran after a call whose backward pass begins. The trace ends them
+   * with the gradients of all their inputs, which other modules may share, but FSDP waits only for its own module.
    */
   private endEarlier(call: CallIndex): void {
     for (const [module, later] of this.openBackward) {
@@ -336,14 +343,14 @@ export class RankSimulator {
     if (this.nextOp < this.trace.ops.count) this.copies?.beforeOp(this.nextOp);
   }
 
-  /** Lets backward passes begin that have waited for others to end. */
+  /** Begins backward passes that waited for others to end. */
   private begin(): void {
     if (this.beginning.length + this.casting.length === 0) return;
     for (const begin of this.beginning.splice(0)) begin();
     for (const cast of this.casting.splice(0)) cast();
   }
 
-  /** Begins the backward pass of groups that the trace does not tell of, at the first op in them. */
+  /** Begins the backward pass of groups that have no backward events, at their first op. */
   private beginUnannounced(op: OpIndex): void {
     for (const call of this.trace.opCalls(op)) {
       const state = this.stateOf.get(this.trace.calls.module[call]);
@@ -364,18 +371,24 @@ export class RankSimulator {
     this.inBackward = false;
   }
 
-  /** The calls whose hooks are looked at where one of a group's modules begins or ends: upstream's tracker looks at all of them. */
+  /**
+   * Returns the calls whose hooks are recorded when a module of a group begins or ends. The original tracker records
+   * the hooks of all modules of the group.
+   */
   private hooked({ group }: GroupState, call: CallIndex): readonly number[] {
     if (!this.plan.asTracked) return [call];
     return group.modules.flatMap((module) => this.latestCall.get(module) ?? []);
   }
 
-  /** Whether the backward pass that goes on is one after which gradients are reduced. */
+  /** Returns whether gradients are reduced after the current backward pass. */
   private reduces(): boolean {
     return this.plan.gradientSync !== "last" || this.steps.isLastBackward(this.nextOp - 1);
   }
 
-  /** Whether gradients are added to those of an earlier pass as the run did: FSDP holds these, unreduced and in the same dtype. */
+  /**
+   * Returns whether gradients are added to those of an earlier pass as in the run. This is so if FSDP keeps them
+   * unreduced and in the same dtype.
+   */
   private addsUnreduced(group: number): boolean {
     return this.plan.gradientSync === "last" && reduceDtypeOf(this.groups[group]) === undefined;
   }
@@ -384,7 +397,10 @@ export class RankSimulator {
     return this.nextOp < this.trace.ops.count && isBackward(this.trace.ops.phase[this.nextOp]);
   }
 
-  /** Ops read gathered parameters, but the optimizer's read and write shards, and sharded gradients. */
+  /**
+   * Makes ops read unsharded parameters, except those of the optimizer, which read and write shards and sharded
+   * gradients.
+   */
   private pointToWeights(shards: boolean): void {
     if (this.pointedToShards === shards) return;
     this.pointedToShards = shards;

@@ -11,41 +11,44 @@ import {
   TraceCopy,
 } from "@remat/trace";
 
-/** Something that FSDP allocates. */
+/** A storage that FSDP allocates. */
 export interface NewStorage {
   readonly bytes: number;
   readonly dtype: string;
   readonly shape: readonly number[];
-  /** Left out: the device of the trace. */
+  /** By default, the device of the trace. */
   readonly device?: string;
 }
 
-/** What a plan changes in the tensors of the source. */
+/** The dtypes and shapes that a plan gives to tensors of the source. */
 export interface DescribedTensors {
   dtypeOf(tensor: TensorIndex): string;
   shapeOf(tensor: TensorIndex): readonly number[];
 }
 
-/** The trace of one rank, written as the unsharded one is read. */
+/** Writes the trace of one rank while the unsharded trace is read. */
 export class RankTrace {
   readonly builder: TraceBuilder;
-  /** Where offloaded storages live. A run on the CPU stands for one on a device of its own, so there it is another. */
+  /**
+   * The device of offloaded storages. A run on the CPU stands for a run on a GPU, so in that case offloaded storages
+   * need another name.
+   */
   readonly offloadDevice: string;
   private readonly source: Trace;
   private readonly copy: TraceCopy;
   private readonly isResized: boolean;
-  /** By storage of the source: the one that stands for it, or -1. */
+  /** For each storage of the source, its counterpart here, or -1. */
   private readonly storageFor: Int32Array;
   private readonly tensorFor: Int32Array;
-  /** By tensor of the source: the storage its tensor here is on. */
+  /** For each tensor of the source, the storage of its counterpart here. */
   private readonly tensorStorage: Int32Array;
   private readonly live = new Set<number>();
-  /** Of the op of the source that ran last. */
+  /** The stack of the last op of the source. */
   private lastStack = 0;
   private readonly stacks = new Map<number, number>();
   private isOutside = false;
 
-  /** @param isResized whether tensors take other bytes than in the source, as they do in a lower precision */
+  /** @param isResized whether tensors have other sizes than in the source, as in a lower precision */
   constructor(source: Trace, notes: readonly string[], isResized: boolean) {
     this.source = source;
     this.isResized = isResized;
@@ -57,7 +60,7 @@ export class RankTrace {
     this.tensorStorage = new Int32Array(source.tensors.count).fill(-1);
   }
 
-  /** A storage by itself, made by no op. */
+  /** Allocates a storage that no op creates. */
   allocate(bytes: number, device: string | undefined, category: number): number {
     const storage = this.builder.allocate(bytes, device, category);
     this.live.add(storage);
@@ -72,7 +75,7 @@ export class RankTrace {
     return this.live.has(storage);
   }
 
-  /** From now on `storage` stands for storage `of` of the source. */
+  /** Makes `storage` the counterpart of storage `of` of the source from now on. */
   stand(storage: StorageIndex, of: number): void {
     this.storageFor[of] = storage;
   }
@@ -81,14 +84,14 @@ export class RankTrace {
     return this.storageFor[of];
   }
 
-  /** Runs `work` with no module active, as what comes when the backward pass is over. */
+  /** Runs `work` with no module active, as after the backward pass. */
   outsideModules(work: () => void): void {
     this.isOutside = true;
     work();
     this.isOutside = false;
   }
 
-  /** An op of FSDP's own; returns the storages of its results. */
+  /** Writes an op of FSDP, and returns the storages of its results. */
   fsdpOp(name: string, phase: number, call: CallIndex, results: readonly NewStorage[] = []): number[] {
     const category = phase === Phase.backward ? Category.temporary : Category.activation;
     const storages = results.map(({ bytes, device }) => this.allocate(bytes, device, category));
@@ -97,7 +100,10 @@ export class RankTrace {
     return storages;
   }
 
-  /** In the backward pass a module is active until the hooks on its inputs' gradients have run, and these are such hooks. */
+  /**
+   * Returns the stack of an op of FSDP. In the backward pass a module stays active until the hooks on its inputs'
+   * gradients have run, and FSDP uses such hooks.
+   */
   private stackOf(call: CallIndex, phase: number): number {
     if (this.isOutside) return 0;
     const stack = this.builder.stackOfCall(call);
@@ -112,7 +118,7 @@ export class RankTrace {
     return known;
   }
 
-  /** An op of the source, with what stands for its tensors. */
+  /** Writes an op of the source with the counterparts of its tensors. */
   copyOp(op: OpIndex, described: DescribedTensors): void {
     this.lastStack = this.source.ops.stack[op];
     this.copy.op(op, {
@@ -122,7 +128,7 @@ export class RankTrace {
     });
   }
 
-  /** The tensors that stand for `tensors` of the source; those whose storage has no counterpart are left out. */
+  /** Returns the counterparts of `tensors` of the source, without those whose storage has none. */
   tensors(tensors: Int32Array, described: DescribedTensors): number[] {
     const here: number[] = [];
     for (const tensor of tensors) {

@@ -2,7 +2,7 @@ import { describeValue, parseJsonText } from "@remat/trace";
 import { scopeModes } from "./remat-scope.js";
 import { type CheckpointedModules, checkShardingPlan, planError, type ShardingPlan } from "./sharding-plan.js";
 
-/** How a file names what it holds. */
+/** The schema name in files of sharding plans. */
 export const shardingPlanSchema = "sharding-plan/1";
 
 type Check = (value: unknown) => string | undefined;
@@ -61,9 +61,10 @@ const planFields = {
 };
 
 /**
- * Returns a sharding plan from JSON: an object with the fields of {@link ShardingPlan} and `"schema": "sharding-plan/1"`.
+ * Returns a sharding plan from JSON: an object with the fields of {@link ShardingPlan} and `"schema":
+ * "sharding-plan/1"`.
  *
- * @throws RematError `SHARDING_PLAN` naming the field
+ * @throws RematError `SHARDING_PLAN`, with the name of the wrong field
  * @example
  * readShardingPlan('{"schema": "sharding-plan/1", "worldSize": 8, "wrap": ["layers.*"]}');
  */
@@ -81,16 +82,16 @@ export function readShardingPlan(text: string): ShardingPlan {
   return plan;
 }
 
-/** How a file names what it holds that says what is checkpointed. */
+/** The schema name in files of checkpoint settings. */
 export const checkpointSchema = "checkpoint/1";
 
 const checkpointFields = { schema: isText, checkpoint: listOf(checkpointedFields) };
 
 /**
- * Returns what is checkpointed from JSON: `{"schema": "checkpoint/1", "checkpoint": [{"modules": ["layers.*"], "save": ["mm"]}]}`, or a policy that `remat plan` has written
- * for PyTorch.
+ * Returns a checkpoint setting from JSON: `{"schema": "checkpoint/1", "checkpoint": [{"modules": ["layers.*"], "save":
+ * ["mm"]}]}`, or a policy that `remat plan` wrote for PyTorch.
  *
- * @throws RematError `SHARDING_PLAN` naming the field
+ * @throws RematError `SHARDING_PLAN`, with the name of the wrong field
  */
 export function readCheckpoint(text: string): readonly CheckpointedModules[] {
   const json = parseJson(text);
@@ -109,7 +110,10 @@ export function readCheckpoint(text: string): readonly CheckpointedModules[] {
   return checkpoint;
 }
 
-/** Of a policy: what each module saves by op and ordinal, or in its first version what is to be done with each op. */
+/**
+ * Returns the modules of a policy. Each module lists the ops it saves by name and ordinal. In the first version of the
+ * format it lists an action for each op.
+ */
 function modulesOfPolicy(modules: unknown): readonly CheckpointedModules[] {
   if (!isObject(modules)) throw planError(`expected an object as "modules", found ${JSON.stringify(modules)}.`);
   return Object.entries(modules).map(([name, unit]) => {
@@ -128,7 +132,7 @@ function modulesOfPolicy(modules: unknown): readonly CheckpointedModules[] {
 }
 
 /**
- * Writes a sharding plan as JSON, as {@link readShardingPlan} reads it.
+ * Returns a sharding plan as JSON for {@link readShardingPlan}.
  *
  * @example
  * writeShardingPlan(parseShardingPlan("world=8,bf16"));
@@ -157,7 +161,7 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A check that says what it expected, and where, by the field's name. */
+/** Returns a check of an object. Its message says what was expected in which field. */
 function objectOf(fields: Readonly<Record<string, Check>>): Check {
   return (value) => {
     if (!isObject(value)) return "an object";

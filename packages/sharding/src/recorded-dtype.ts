@@ -6,24 +6,30 @@ import { type ShardedUnit, shardedUnits } from "./sharded-units.js";
 import { elementBytes, type GroupPolicy, isFloatDtype, type ShardingPlan } from "./sharding-plan.js";
 import { usualWrap } from "./usual-wrap.js";
 
-/** The step as it was recorded in the dtype that a plan computes in, with the plan as it is told of that run. */
+/** The step as it was recorded in the dtype that a plan computes in, with the plan in the form that fits that run. */
 interface RecordedForPlan {
   readonly dtype: string;
   readonly trace: Trace;
   readonly plan: ShardingPlan;
 }
 
-/** Why the plan is simulated on the run in the parameters' own dtype, with what the other shows of the model's own casts. */
+/**
+ * The reason why a plan is simulated on the run in the parameters' own dtype, and the plan with the casts of the
+ * model's code that the other run shows.
+ */
 interface PassedOver {
   readonly passedOver: string;
   readonly plan: ShardingPlan;
 }
 
 /**
- * Returns the step as it was recorded in the dtype that all groups of the plan compute in, or in one that takes as much; why that is passed over where the plan says what only a run in the parameters' own dtype can be told: groups of several
- * dtypes, parameters that are left as they are, what is cast; undefined where there is no such recording.
+ * Returns the step as it was recorded in the dtype that all groups of the plan compute in, or in a dtype of the same
+ * size.
  *
- * @throws RematError `SHARDING_PLAN` for groups that cannot be
+ * It returns undefined if there is no such recording. If the plan needs a run in the parameters' own dtype, it returns
+ * the reason instead. Such plans have groups of several dtypes, ignored parameters, or explicit casts.
+ *
+ * @throws RematError `SHARDING_PLAN` for impossible groups
  */
 export function recordedForPlan(trace: Trace, given: ShardingPlan): RecordedForPlan | PassedOver | undefined {
   if (trace.recordedIn.size === 0 || given.strategy !== undefined) return undefined;
@@ -35,7 +41,7 @@ export function recordedForPlan(trace: Trace, given: ShardingPlan): RecordedForP
   const wrapped = { ...plan, wrap: plan.wrap ?? usualWrap(trace) };
   const root = rootModule(trace);
   const units = shardedUnits(trace, wrapped, root);
-  // What the root returns and nobody reads is copied, and nothing else is changed by that.
+  // A cast of an output that nobody reads only makes a copy.
   const isSame = ({ modules, policy }: ShardedUnit): boolean =>
     policy.mixedPrecision?.output === dtype || (modules.includes(root) && !isOutputRead(trace, root));
   const reasons = [
@@ -51,13 +57,16 @@ export function recordedForPlan(trace: Trace, given: ShardingPlan): RecordedForP
     const ownCasts = plan.ownCasts ?? ownCastsIn(trace.recordedIn.get(dtype)!);
     return { passedOver: passedOver(dtype, storedDtype, reasons, ownCasts), plan: { ...plan, ownCasts } };
   }
-  // The recording is of the same device, in the units that were asked for.
+  // The recording is from the same device, and the header has the requested units.
   const run = trace.recordedIn.get(dtype)!.withHeader(trace.header);
   const mixedPrecision = { ...plan.mixedPrecision, param: dtype };
   return { dtype, trace: run, plan: { ...plan, mixedPrecision, storedDtype } };
 }
 
-/** In a plan whose lower dtype was not recorded, one that was and takes as many bytes: `float16` is told by a run in `bfloat16`. */
+/**
+ * Returns the plan with its lower dtype replaced by a recorded one of the same size, if its own was not recorded. A run
+ * in `bfloat16` thus serves for `float16`.
+ */
 function inRecordedDtype(trace: Trace, plan: ShardingPlan): ShardingPlan {
   const all = [plan, ...(plan.groups ?? [])].flatMap(({ mixedPrecision }) => mixedPrecision?.param ?? []);
   const own = weightsDtype(trace);
@@ -88,7 +97,7 @@ function passedOver(dtype: string, own: string, reasons: readonly string[], ownC
   return `Of the step as recorded in ${own} and in ${dtype} this is of the one in ${own}, since ${why}${shown}${without}.`;
 }
 
-/** That of the first weights in floating-point numbers. */
+/** Returns the dtype of the first weights in floating point. */
 function weightsDtype(trace: Trace): string | undefined {
   for (let i = 0; i < trace.weights.count; i++)
     for (const tensor of row(trace.weights.parameters, i)) {

@@ -4,29 +4,32 @@ import { Category, type OpIndex, Phase, row, type StorageIndex, type Trace } fro
 /** A parameter that an update of a recorded run changes. */
 export interface UpdatedParameter {
   readonly tensor: number;
-  /** The tensor that it is updated by; -1 where none of its shape is read. */
+  /** The tensor of its gradient; -1 if the update reads no other tensor of its shape. */
   readonly gradient: number;
 }
 
-/** Ops of optimizers one after the other, with none of another phase between them. */
+/** A sequence of optimizer ops without ops of another phase between them. */
 export interface RecordedUpdate {
   readonly firstOp: number;
   readonly parameters: readonly UpdatedParameter[];
 }
 
-/** What the optimizers of a run do, and what is theirs. */
+/** The updates of a run and the storages of its optimizers. */
 export interface RecordedUpdates {
   readonly updates: readonly RecordedUpdate[];
-  /** By storage, 1: state of an optimizer, or made in an update. */
+  /** For each storage, 1 if it is state of an optimizer or created in an update. */
   readonly isOptimizers: Uint8Array;
-  /** Whether the state is there as the run begins, or there is none to tell by: a run is recorded after a first step. */
+  /**
+   * True if the state exists when the run begins, or if there is no state at all. Runs are usually recorded after a
+   * first step.
+   */
   readonly beginsWithState: boolean;
-  /** Tensors of its shape that are kept of a parameter after the first update, on average. */
+  /** Mean number of tensors of the parameter's shape that the optimizer keeps per parameter after the first update. */
   readonly statesPerParameter: number;
   readonly opNames: ReadonlySet<string>;
 }
 
-/** Reads the updates of a run: which parameters they change, and what is kept of them. */
+/** Returns the updates of a run: the parameters they change, and the state they keep. */
 export function recordedUpdates(trace: Trace): RecordedUpdates {
   const { isOptimizers, isMadeInUpdate } = optimizersStorages(trace);
   const reader = new UpdateReader(trace, isOptimizers);
@@ -49,7 +52,10 @@ export function recordedUpdates(trace: Trace): RecordedUpdates {
   };
 }
 
-/** What is an optimizer's by its category, or made by an op of an update, and never the model's. */
+/**
+ * Returns the storages that belong to an optimizer by category, or that an op of an update creates, except those of the
+ * model.
+ */
 function optimizersStorages(trace: Trace): { readonly isOptimizers: Uint8Array; readonly isMadeInUpdate: Uint8Array } {
   const { ops, storages } = trace;
   const isOptimizers = new Uint8Array(storages.count);
@@ -92,7 +98,7 @@ class UpdateReader {
   private readonly trace: Trace;
   private readonly isOptimizers: Uint8Array;
   private readonly isParameter: Uint8Array;
-  /** Tensors that modules declare as parameters, and the storages that these are on. */
+  /** Tensors that modules declare as parameters, and the storages they are on. */
   private readonly declared = new Set<number>();
   private readonly declaredOn = new Set<number>();
   private readonly live = new Set<number>();
@@ -142,7 +148,10 @@ class UpdateReader {
     this.updates.push({ firstOp, parameters: this.updated(reads) });
   }
 
-  /** Parameters among what an update reads, each with the next tensor of its shape that is neither a parameter nor the optimizer's. */
+  /**
+   * Returns the parameters among the inputs of an update. Each is paired with the next input of its shape that is
+   * neither a parameter nor the optimizer's.
+   */
   private updated(reads: ReadonlySet<number>): readonly UpdatedParameter[] {
     const { trace, declared, declaredOn } = this;
     const { storage } = trace.tensors;
@@ -152,7 +161,7 @@ class UpdateReader {
     for (const tensor of reads) {
       const on = storage[tensor];
       if (this.isParameter[on] === 1) {
-        // Several parameters may lie in one storage; what nobody declares is taken for all of it, once.
+        // Several declared parameters may share a storage. An undeclared one counts as the whole storage, once.
         const isOne = declaredOn.has(on) ? declared.has(tensor) : !seen.has(on);
         if (isOne) parameters.push(tensor);
         seen.add(on);

@@ -2,15 +2,16 @@ import { elementsOf, type OpIndex, row, type Trace } from "@remat/trace";
 import { matchModules, rootModule } from "./match-modules.js";
 import { planError, type RematScope } from "./sharding-plan.js";
 
-/** By the names of Keras. */
+/** The modes of a scope, with the names of Keras. */
 export const scopeModes: readonly RematScope["mode"][] = ["full", "activations", "larger_than", "list_of_layers"];
-/** As Keras has it. */
+/** The default of Keras. */
 const usualThreshold = 1024;
 const names: readonly string[] = ["mode", "output_size_threshold", "layer_names"];
 const expected = `RematScope(mode="full"), "activations", "larger_than" with output_size_threshold=1024, or "list_of_layers" with layer_names=["a", "b"]`;
 
 /**
- * Returns the scope that a text in Keras's own spelling makes, or undefined for another text: `RematScope(mode="larger_than", output_size_threshold=2048)`.
+ * Returns the scope for a text in Keras's own spelling, such as `RematScope(mode="larger_than",
+ * output_size_threshold=2048)`, or undefined for another text.
  *
  * @throws RematError `SHARDING_PLAN` for arguments that Keras does not know
  */
@@ -44,11 +45,13 @@ const unquoted = (text: string): string => text.replace(/^["']|["']$/g, "");
 const wrong = (text: string): Error => planError(`cannot read ${JSON.stringify(text)}: expected ${expected}.`);
 
 /**
- * Returns the modules of a run that a scope around the whole model checkpoints, outermost first: of `list_of_layers` those of the names, of the others layers, which are modules
- * with none inside; of `larger_than` those whose result has more elements.
+ * Returns the modules that a scope around the whole model checkpoints, outermost first.
  *
- * @param opsOf the forward ops of a call of a module, undefined where it does not run
- * @throws RematError `SHARDING_PLAN` for a layer that is not there, and where none is left
+ * `list_of_layers` takes the named layers. The other modes take layers, which are modules without modules inside.
+ * `larger_than` takes those whose result has more elements than the threshold.
+ *
+ * @param opsOf the forward ops of a call of a module, undefined if it does not run
+ * @throws RematError `SHARDING_PLAN` for a layer that does not exist, and if no layer is left
  */
 export function modulesInScope(
   trace: Trace,
@@ -71,13 +74,16 @@ export function modulesInScope(
   );
 }
 
-/** The modules that a layer's name is the last part of the name of. */
+/** Returns the modules whose name ends with a layer's name. */
 function matchLayer(trace: Trace, name: string): readonly number[] {
   const found = trace.modules.flatMap(({ fqn }, module) => (fqn === name || fqn.endsWith(`.${name}`) ? [module] : []));
   return found.length > 0 ? found : matchModules(trace, rootModule(trace), [name]);
 }
 
-/** The elements of what a call's last op makes; what else that op leaves for the backward pass (a mask, a mean) is no output. */
+/**
+ * Returns the number of elements in the result of a call's last op. Other outputs of that op (a mask, a mean) are for
+ * the backward pass and do not count.
+ */
 function resultElements(trace: Trace, ops: readonly OpIndex[]): number {
   const [result] = trace.opOutputs(ops[ops.length - 1]);
   return result === undefined ? 0 : elementsOf(row(trace.tensors.shape, result));

@@ -9,7 +9,7 @@ import {
 import type { OpIndex, Trace } from "@remat/trace";
 import { planError } from "./sharding-plan.js";
 
-/** Matrix products of tfjs, with and without batch dimensions. */
+/** Matrix products of TensorFlow.js, with and without batch dimensions. */
 const matMuls: readonly string[] = ["BatchMatMul", "_FusedMatMul"];
 const dots: readonly string[] = [
   ...dotProducts,
@@ -27,7 +27,10 @@ const activations: readonly string[] = [
   ...["Relu", "Relu6", "Elu", "Selu", "LeakyRelu", "Sigmoid", "Tanh", "Softplus", "Softmax", "LogSoftmax"],
 ];
 
-/** JAX's names (`jax.checkpoint_policies`), each by what it saves, and what Keras's `RematScope(mode="activations")` comes to. */
+/**
+ * The ops that each named policy saves. The names are those of JAX (`jax.checkpoint_policies`), plus one for Keras's
+ * `RematScope(mode="activations")`.
+ */
 const namedPolicies: Readonly<Record<string, (op: string, rank: number) => boolean>> = {
   everything_saveable: () => true,
   nothing_saveable: () => false,
@@ -40,23 +43,28 @@ const namedPolicies: Readonly<Record<string, (op: string, rank: number) => boole
 
 export const policiesByName: readonly string[] = Object.keys(namedPolicies);
 
-/** Returns the name of one of these policies as it stands here, however JAX's module is spelled in front (`jax.checkpoint_policies.dots_saveable`); undefined of any other text. */
+/**
+ * Returns the name of one of these policies without the module of JAX in front
+ * (`jax.checkpoint_policies.dots_saveable`); undefined for any other text.
+ */
 export function policyName(text: string): string | undefined {
   const name = text.replace(/^(?:jax\.)?(?:checkpoint_policies|cp)\./, "");
   return Object.hasOwn(namedPolicies, name) ? name : undefined;
 }
 
-/** Tells whether a product of matrices has no batch dimensions, by its name or by the rank of its result. */
+/** Returns whether a matrix product has no batch dimensions, judged by its name or by the rank of its result. */
 function isPlainDot(op: string, rank: number): boolean {
   return unbatchedProducts.includes(op) || (matMuls.includes(op) && rank === 2);
 }
 
-/** What is asked of an op in a call: whether a rule has its result saved. */
+/** Returns whether a rule saves the result of an op in a call. */
 type SaveRule = (name: string, ordinal: number, rank: number) => boolean;
 
 /**
- * Returns which of a call's ops a list of rules saves, as places among `ops`. A rule is an op's name (`aten.mm.default`, `aten.mm` or `mm`; `BatchMatMul` of tfjs), `mm#0` for the first of that name in a
- * call, `mm%2` for every second one, or one of JAX's policies by name.
+ * Returns the positions in `ops` of the ops of a call that a list of rules saves.
+ *
+ * A rule is an op's name (`aten.mm.default`, `aten.mm` or `mm`; `BatchMatMul` for TensorFlow.js), `mm#0` for the first
+ * op of that name in a call, `mm%2` for every second one, or the name of a policy of JAX.
  *
  * @param ops the forward ops of a call
  * @throws RematError `SHARDING_PLAN` for a rule that cannot be followed
@@ -92,7 +100,7 @@ function parseRule(rule: string): SaveRule {
     name.startsWith(`${op}.`) ||
     (isAttention && cudaAttention.includes(packetOf(name)));
   if (sign === "#") return (name, ordinal) => isMeant(name) && ordinal === Number(number);
-  // Of every second the first is saved, as TorchTitan does.
+  // The first of each pair is saved, as in TorchTitan.
   if (sign === "%") return (name, ordinal) => isMeant(name) && ordinal % Number(number) === 0;
   return isMeant;
 }

@@ -2,22 +2,22 @@ import type { DeviceNetwork, Trace } from "@remat/trace";
 import { ringMs } from "./network.js";
 import type { FsdpSimulation } from "./simulate-fsdp.js";
 
-/** What moves bytes on a rank and between ranks. */
+/** The speeds of transfers on a rank and between ranks. */
 export interface StreamSpeeds {
   readonly network: DeviceNetwork;
-  /** Of the device's memory, in GB/s: copies in and out of buffers read and write it. */
+  /** Bandwidth of the device's memory in GB/s, for copies in and out of buffers. */
   readonly memoryGBps: number;
-  /** Between device and host, in GB/s, each way; needed where a plan offloads. */
+  /** Bandwidth between device and host in GB/s, in each direction. Required if a plan offloads. */
   readonly linkGBps?: number;
 }
 
-/** What a stream does for a while, in milliseconds from the start. */
+/** A time span of a stream, in milliseconds from the start of the run. */
 export interface StreamSpan {
   readonly startMs: number;
   readonly endMs: number;
-  /** Of compute: undefined for ops of the model. Else the group, by number, that it is done for. */
+  /** The group, by number, that the work is for; undefined for ops of the model. */
   readonly group: number | undefined;
-  /** Of compute: whether it waits. */
+  /** True if the compute stream waits. */
   readonly waits: boolean;
 }
 
@@ -27,35 +27,38 @@ export interface StreamLane {
   readonly spans: readonly StreamSpan[];
 }
 
-/** What communication costs a group of parameters, in milliseconds of the run. */
+/** The time of communication for a parameter group, in milliseconds of the run. */
 export interface GroupCommunication {
-  /** What its collectives take. */
+  /** The duration of its collectives. */
   readonly gatherMs: number;
   readonly reduceMs: number;
   /** How long the ops of the model wait for them. */
   readonly exposedMs: number;
 }
 
-/** When a rank does what. */
+/** A schedule of the streams of a rank, with times in milliseconds. */
 export interface StreamSchedule {
   readonly totalMs: number;
-  /** Of it, in ops of the model. */
+  /** The part of the total spent in ops of the model. */
   readonly computeMs: number;
-  /** Of it, in copies in and out of the buffers of collectives. */
+  /** The part of the total spent in copies in and out of the buffers of collectives. */
   readonly copyMs: number;
-  /** Of it, waiting for collectives and transfers. */
+  /** The part of the total spent waiting for collectives and transfers. */
   readonly exposedMs: number;
   readonly lanes: readonly StreamLane[];
-  /** By group of the simulation. */
+  /** Figures for each group of the simulation. */
   readonly groups: readonly GroupCommunication[];
 }
 
 /**
- * Schedules what a simulated rank does on its streams, as FSDP2 orders them: gathers run beside compute, one after the other, each from when the one before was copied out; compute
- * waits for what it is about to use, and before it fills a buffer of a reduction for the one before; at the end of the backward pass all is waited for. Collectives take what rings
- * take ({@link ringMs}). The host is taken to be ahead of the device, and ops of the model to take as long as `trace` says.
+ * Schedules the work of a simulated rank on its streams, in the order of FSDP2.
  *
- * @param trace the simulation's, with runtimes
+ * All-gathers run beside compute, one after the other, and each starts when the one before was copied out. Compute
+ * waits for the parameters it is about to use. Before it fills the buffer of a reduction, it waits for the reduction
+ * before. At the end of the backward pass it waits for everything. Collectives take the time of rings ({@link ringMs}).
+ * The host is assumed to be ahead of the device, and ops of the model take the times in `trace`.
+ *
+ * @param trace the trace of the simulation, with runtimes
  * @example
  * scheduleStreams(simulation, simulation.trace, { network, memoryGBps: 3350 }).exposedMs;
  */
@@ -69,9 +72,9 @@ export function scheduleStreams(
   const reduce = new Stream();
   const replicate = new Stream();
   const costs = groups.map(() => ({ gatherMs: 0, reduceMs: 0, exposedMs: 0 }));
-  /** By group: when what is gathered is there. */
+  /** For each group, the time at which its parameters are all-gathered. */
   const ready = groups.map(() => 0);
-  /** Reductions whose buffers are still held: when each is over, and whose it is. */
+  /** Reductions whose buffers are still allocated: the end of each, and its group. */
   const reducing: { endMs: number; group: number }[] = [];
   let gatherFromMs = 0;
   let copyMs = 0;
@@ -159,7 +162,7 @@ class Stream {
   freeMs = 0;
   lastGroup = 0;
 
-  /** Does something from `startMs` on; returns when it is over. What goes on as before is one span. */
+  /** Adds work that starts at `startMs`, and returns its end. Adjacent spans of the same kind are merged. */
   run(startMs: number, ms: number, group: number | undefined, waits = false): number {
     if (ms <= 0) return Math.max(startMs, this.freeMs);
     this.freeMs = startMs + ms;

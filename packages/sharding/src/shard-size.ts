@@ -1,19 +1,23 @@
 import { elementsOf } from "@remat/trace";
 
-/** Returns rows of dim 0 in a shard: the first ranks have as many as it takes to hold all of them, so the last may have fewer or none. */
+/**
+ * Returns the number of rows (dim 0) in a rank's shard. Every rank has the rounded-up share as long as rows remain, so
+ * the last ranks may have fewer or none.
+ */
 export function shardRows(rows: number, worldSize: number, rank: number): number {
   const most = Math.ceil(rows / worldSize);
   return Math.max(0, Math.min(most, rows - rank * most));
 }
 
+/** The size of a rank's shard of a tensor. */
 export interface ShardSize {
-  /** Elements that the rank owns. */
+  /** The number of elements that the rank owns. */
   readonly elements: number;
-  /** Elements of its shard with padding: as many as rank 0's. */
+  /** The number of elements of its shard with padding, which is that of rank 0. */
   readonly paddedElements: number;
 }
 
-/** Tells how a tensor of `shape` is sharded on dim 0; a scalar counts as one row. */
+/** Returns the size of a rank's shard of a tensor of `shape`, sharded on dim 0. A scalar counts as one row. */
 export function shardSize(shape: readonly number[], worldSize: number, rank: number): ShardSize {
   const [rows = 1, ...rest] = shape;
   const perRow = elementsOf(rest);

@@ -6,15 +6,19 @@ import { shardSize } from "./shard-size.js";
 import { elementBytes, isFloatDtype, type ShardingPlan, shardRank, shardRanks } from "./sharding-plan.js";
 import type { StorageRoles } from "./storage-roles.js";
 
-/** Which storages of the unsharded run a rank keeps as shards, and how large: decided here for all that shards. @internal */
+/**
+ * Decides which storages of the unsharded run a rank keeps as shards, and their sizes.
+ *
+ * @internal
+ */
 export class ShardSizes {
   private readonly trace: Trace;
   private readonly plan: ShardingPlan;
   private readonly roles: StorageRoles;
   private readonly parameters = new Map<number, GroupParameter>();
-  /** Shapes of the parameters, joined. */
+  /** The shapes of the parameters, joined to strings. */
   private readonly parameterShapes = new Set<string>();
-  /** Storages of the optimizer that are of parameters which the plan ignores. */
+  /** The optimizer's storages for parameters that the plan ignores. */
   private readonly whole: ReadonlySet<number>;
 
   constructor(trace: Trace, plan: ShardingPlan, groups: readonly ParameterGroup[], roles: StorageRoles) {
@@ -29,7 +33,10 @@ export class ShardSizes {
     this.whole = this.ofIgnored(groups);
   }
 
-  /** Returns the bytes of the rank's shard: of a parameter, its gradient, or what the optimizer keeps of it; undefined for what stays whole. */
+  /**
+   * Returns the bytes of the rank's shard of a parameter, its gradient, or its optimizer state; undefined for a storage
+   * that stays whole.
+   */
   bytesOf(storage: StorageIndex): number | undefined {
     const parameter = this.parameters.get(storage);
     if (parameter !== undefined) return parameter.shardBytes;
@@ -38,7 +45,7 @@ export class ShardSizes {
     return this.isOptimizers(storage) ? this.optimizersBytes(storage) : undefined;
   }
 
-  /** Tells whether the optimizer keeps or makes `storage` per shard: it has the shape of a parameter. */
+  /** Returns whether the optimizer keeps `storage` as a shard, which is so if it has the shape of a parameter. */
   isOptimizers(storage: StorageIndex): boolean {
     const tensor = this.roles.firstTensor[storage];
     if (this.roles.isOptimizers[storage] === 0 || tensor < 0) return false;
@@ -60,7 +67,7 @@ export class ShardSizes {
     );
   }
 
-  /** Returns the bytes of what the optimizer keeps of a shard. */
+  /** Returns the bytes of an optimizer state for a shard. */
   optimizersBytes(storage: StorageIndex): number {
     const tensor = this.roles.firstTensor[storage];
     const recorded = this.trace.tensorDtype(tensor);
@@ -69,7 +76,7 @@ export class ShardSizes {
     return this.elementsOf(this.trace.tensorShape(tensor)) * elementBytes(dtype);
   }
 
-  /** Returns how many elements of a tensor of `shape` the rank has. */
+  /** Returns the number of elements of a tensor of `shape` on the rank. */
   elementsOf(shape: readonly number[]): number {
     return shardSize(shape, shardRanks(this.plan), shardRank(this.plan)).elements;
   }

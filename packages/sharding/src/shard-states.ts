@@ -7,8 +7,11 @@ import { checkShardingPlan } from "./sharding-plan.js";
 import { storageRoles } from "./storage-roles.js";
 
 /**
- * Returns the run with parameters, their gradients and optimizer states in the sizes of the first of `worldSize` ranks' shards, as {@link simulateFsdp}
- * has them. What FSDP gathers, and by which ops and buffers, is left out, so that the ops are those of the run and a plan of them is one of it.
+ * Returns the run with parameters, gradients and optimizer states in the sizes of rank 0's shards, of `worldSize`
+ * ranks, as in {@link simulateFsdp}.
+ *
+ * The ops and buffers of FSDP are left out. The ops are therefore those of the run, and a plan for the result also fits
+ * the run.
  *
  * @throws RematError `SHARDING_PLAN`
  * @example

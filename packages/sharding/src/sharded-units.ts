@@ -4,16 +4,16 @@ import { type GroupPolicy, planError, type ShardingPlan } from "./sharding-plan.
 
 /** One call of `fully_shard`. */
 export interface ShardedUnit {
-  /** By number, of which the first has the lowest: modules that are sharded as one. */
+  /** The numbers of the modules that are sharded as one, lowest first. */
   readonly modules: readonly number[];
   readonly policy: GroupPolicy;
 }
 
 /**
- * Returns the calls of `fully_shard` that a plan stands for, the root's first; a module that several name is of the last.
+ * Returns the calls of `fully_shard` for a plan, the root's first. If several calls name a module, the last one counts.
  *
- * @throws RematError `SHARDING_PLAN` for a pattern that matches no module, for a module of a group of several that is named by itself, too, and for one
- *   inside another of the same group
+ * @throws RematError `SHARDING_PLAN` for a pattern that matches no module, for a module that is both in a group of
+ * several and named by itself, and for one that is inside another of the same group
  */
 export function shardedUnits(
   trace: Trace,
@@ -37,7 +37,7 @@ export function shardedUnits(
     }
   };
   for (const module of matchModules(trace, root, plan.wrap)) if (module !== root) put([module], withoutOutput(own));
-  // A pattern is of those that no group takes; who names a module means that one.
+  // A pattern only stands for modules that no group takes, but a plain name always means its module.
   const byName = new Set(
     matchModules(
       trace,
@@ -69,7 +69,7 @@ export function shardedUnits(
   );
 }
 
-/** Of a module and one in it, as one group, `fully_shard` would leave out the latter without a word. */
+/** Refuses a group with a module and one inside it, because `fully_shard` would silently leave out the inner one. */
 function refuseNested(trace: Trace, modules: readonly number[]): void {
   const names = modules.map((module) => trace.modules[module].fqn);
   for (const outer of names) {
@@ -87,7 +87,7 @@ function policyWith({ reshardAfterForward, mixedPrecision }: GroupPolicy, policy
   return Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== undefined));
 }
 
-/** What a plan says of outputs is of the root's. */
+/** Returns a policy without `output`, which in a plan's own policy applies to the root only. */
 function withoutOutput({ mixedPrecision, ...policy }: GroupPolicy): GroupPolicy {
   if (mixedPrecision === undefined) return policy;
   const { output: _output, ...casts } = mixedPrecision;
@@ -101,7 +101,10 @@ function namesOf(trace: Trace, modules: readonly number[], but: number): string 
     .join(", ");
 }
 
-/** Returns the modules that run first and last of those that are sharded as one: FSDP casts what the one is given, and what the other returns. */
+/**
+ * Returns the modules that run first and last in each unit. FSDP casts the inputs of the first and the outputs of the
+ * last.
+ */
 export function endsOfUnits(
   trace: Trace,
   units: readonly ShardedUnit[],

@@ -1,134 +1,175 @@
 import { bytesPerElement, RematError } from "@remat/trace";
 import { type OwnCast, ownCastKinds } from "./own-casts.js";
 
-/** Dtypes other than the parameters' own, by PyTorch's names (`bfloat16`). Left out: no cast. */
+/** Dtypes other than the parameters' own, with PyTorch's names (`bfloat16`). A dtype that is left out means no cast. */
 export interface MixedPrecision {
-  /** Of gathered parameters, and so of activations and gradients. */
+  /** The dtype of all-gathered parameters, and so of activations and gradients. */
   readonly param?: string;
-  /** In which gradients are reduced; left out: the gradients' own. */
+  /** The dtype in which gradients are reduced. By default the gradients' own. */
   readonly reduce?: string;
-  /** To which the outputs of the wrapped modules are cast; of the plan's own, those of the root. */
+  /** The dtype to which the outputs of the wrapped modules are cast. In the plan's own policy, those of the root. */
   readonly output?: string;
   /**
-   * Casts that the model's code makes itself (`self.output(h).float()`). Where the recorded run computes in that dtype already such a cast
-   * is no op and leaves nothing in the trace, so it has to be told: the outputs of these modules (names or patterns) are cast to `dtype`.
+   * Casts that the model's code makes itself, such as `self.output(h).float()`. The outputs of these modules (names or
+   * patterns) are cast to `dtype`. If the recorded run already computes in that dtype, such a cast leaves nothing in
+   * the trace, so the plan must state it.
    */
   readonly explicitCasts?: readonly { readonly after: string; readonly dtype: string }[];
 }
 
-/** What `fully_shard` is told of a group of parameters. */
+/** The arguments of `fully_shard` for a parameter group. */
 export interface GroupPolicy {
   /**
-   * Whether parameters are freed after the forward pass and gathered again for the backward pass; or over how many ranks they are then sharded, fewer than all. Left
-   * out: they are freed but for the root's, as `fully_shard` does by default.
+   * Whether parameters are resharded after the forward pass and all-gathered again for the backward pass, or over how
+   * many ranks (fewer than all) they are sharded in between. By default all are resharded except the root's, as in
+   * `fully_shard`.
    */
   readonly reshardAfterForward?: boolean | number;
   readonly mixedPrecision?: MixedPrecision;
 }
 
-/** Calls of `fully_shard` that differ from the plan's own policy, or that take several modules as one. */
+/** Calls of `fully_shard` that differ from the plan's own policy, or that shard several modules as one. */
 export interface ShardingGroup extends GroupPolicy {
-  /** Names or patterns, as of {@link ShardingPlan.wrap}; `""` is the root. */
+  /** Names or patterns, as in {@link ShardingPlan.wrap}; `""` is the root. */
   readonly modules: readonly string[];
-  /** Whether all of them are one group, `fully_shard([a, b])`; left out: each is one by itself. */
+  /** True if all of them are one group, as in `fully_shard([a, b])`. By default each is a group by itself. */
   readonly together?: boolean;
 }
 
-/** What Keras 3 checkpoints of layers that are made in a `RematScope`, by its arguments. */
+/** The arguments of a `RematScope` of Keras 3, which checkpoints the layers created in it. */
 export interface RematScope {
   readonly mode: "full" | "activations" | "larger_than" | "list_of_layers";
-  /** Of `larger_than`: in elements of a call's result; left out: 1,024, as in Keras. */
+  /** The threshold of `larger_than`, in elements of a call's result. By default 1,024, as in Keras. */
   readonly outputSizeThreshold?: number;
-  /** Of `list_of_layers`. */
+  /** The layers of `list_of_layers`. */
   readonly layerNames?: readonly string[];
 }
 
-/** Modules that run under `torch.utils.checkpoint`, without reentrance, or of TensorFlow.js as if they did. */
+/**
+ * Modules that run under non-reentrant `torch.utils.checkpoint`. For TensorFlow.js, modules that run as if they did.
+ */
 export interface CheckpointedModules {
-  /** Names or patterns, as of {@link ShardingPlan.wrap}; empty where a scope says it, or for the blocks that repeat. */
+  /** Names or patterns, as in {@link ShardingPlan.wrap}. Empty if a scope is given, or for the blocks that repeat. */
   readonly modules: readonly string[];
-  /** What Keras would checkpoint of a model that is made in such a scope. */
+  /** The scope of Keras around the model, which selects the modules. */
   readonly scope?: RematScope;
   /**
-   * What selective checkpointing saves of each call: ops by name (`aten.mm.default`, `mm`), `mm#0` for the first of that name in a call, `mm%2` for every second one, JAX's
-   * policies by name (`dots_saveable`). Left out: nothing, which is full checkpointing.
+   * The ops that selective checkpointing saves in each call. An entry is an op's name (`aten.mm.default`, `mm`), `mm#0`
+   * for the first of that name in a call, `mm%2` for every second one, or a policy of JAX (`dots_saveable`). By default
+   * nothing is saved, which is full checkpointing.
    */
   readonly save?: readonly string[];
-  /** Parts of each call that run again, instead of the whole: places among its ops, as policies of `remat plan` have them. Not of sharded modules. */
+  /**
+   * The parts of each call that are recomputed, instead of the whole, as positions among its ops. Policies of `remat
+   * plan` use them. Sharded modules cannot have parts.
+   */
   readonly parts?: readonly (readonly [begin: number, end: number, kept?: readonly number[]])[];
 }
 
-/** Which groups are gathered early: how many of those that come next, or, by module, which. */
+/** The groups that are all-gathered early: the number of next groups, or a list of modules for each module. */
 export type Prefetch = number | Readonly<Record<string, readonly string[]>>;
 
-/** How a model is sharded: the arguments of PyTorch's `fully_shard` on the wrapped modules and on the root, which is always wrapped, and what is called on them afterwards. */
+/**
+ * A sharding of a model: the arguments of PyTorch's `fully_shard` for the wrapped modules and the root, which is always
+ * wrapped, and the methods called afterwards.
+ */
 export interface ShardingPlan extends GroupPolicy {
-  /** How many ranks there are. */
+  /** The number of ranks. */
   readonly worldSize: number;
   /**
-   * What is sharded: parameters, gradients and optimizer states by FSDP2, which is meant where this is left out; nothing by `DistributedDataParallel`; besides that optimizer states
-   * (ZeRO-1), or gradients, too (ZeRO-2). Nothing of what `fully_shard` can be told goes with the latter three.
+   * The sharding strategy. By default FSDP2, which shards parameters, gradients and optimizer states. `ddp` is
+   * `DistributedDataParallel`, which shards nothing; ZeRO-1 shards optimizer states, and ZeRO-2 gradients too. These
+   * three cannot be combined with arguments of `fully_shard`.
    */
   readonly strategy?: "ddp" | "zero1" | "zero2";
-  /** Of `strategy`: how many bytes of gradients are reduced together (`bucket_cap_mb`); left out: 25 MiB, the first bucket 1 MiB. */
+  /**
+   * The size of the gradient buckets of `strategy`, in bytes (`bucket_cap_mb`). By default 25 MiB, and 1 MiB for the
+   * first bucket.
+   */
   readonly bucketBytes?: number;
-  /** Of `strategy`: whether gradients are views of their buckets; left out: false. */
+  /** True if the gradients of `strategy` are views of their buckets. By default false. */
   readonly gradientAsBucketView?: boolean;
-  /** HSDP: by how many ranks each shard is held, a divisor of `worldSize`; left out: 1. */
+  /** The number of ranks with the same shard under HSDP, a divisor of `worldSize`. By default 1. */
   readonly replicas?: number;
-  /** Shards, their gradients and optimizer states live on the CPU; where the run itself was on the CPU, on a device `host`. Of all groups or none: a trace does not tell which optimizer state is of which parameter. */
+  /**
+   * True if shards, their gradients and optimizer states are on the CPU. If the run itself was on the CPU, they are on
+   * a device named `host`. It applies to all groups, because a trace does not show to which parameter an optimizer
+   * state belongs.
+   */
   readonly cpuOffload?: boolean;
-  /** Whose memory is predicted; left out: 0, which has the largest shards. */
+  /** The rank whose memory is predicted. By default 0, which has the largest shards. */
   readonly rank?: number;
   /**
-   * Modules that are gathered and resharded as one: names, or patterns in which `*` stands for part of one name and `**` for any number of
-   * names. With or without the root's name in front. None: the root alone. Left out: `usualWrap` of the run.
+   * Modules that are each sharded as one unit: names, or patterns in which `*` stands for part of one name and `**` for
+   * any number of names. The root's name may be in front. An empty list wraps the root alone. By default `usualWrap` of
+   * the run.
    */
   readonly wrap?: readonly string[];
-  /** Where a module is named by several, and by `wrap`, the last counts. */
+  /** Groups with their own policies. If a module is named several times, including in `wrap`, the last one counts. */
   readonly groups?: readonly ShardingGroup[];
-  /** Modules whose parameters are left as they are, whole on each rank: names or patterns. */
+  /** Modules whose parameters stay unsharded on each rank: names or patterns. */
   readonly ignored?: readonly string[];
-  /** What a group gathers besides itself as its forward pass begins (`set_modules_to_forward_prefetch`); left out: nothing. */
+  /**
+   * The groups that a group all-gathers early when its forward pass begins (`set_modules_to_forward_prefetch`). By
+   * default none.
+   */
   readonly forwardPrefetch?: Prefetch;
-  /** What a group gathers besides itself as its backward pass begins (`set_modules_to_backward_prefetch`); left out: the one that ran before it. */
+  /**
+   * The groups that a group all-gathers early when its backward pass begins (`set_modules_to_backward_prefetch`). By
+   * default the one that ran before it.
+   */
   readonly backwardPrefetch?: Prefetch;
-  /** `set_reshard_after_backward`; left out: true. */
+  /** The argument of `set_reshard_after_backward`. By default true. */
   readonly reshardAfterBackward?: boolean;
-  /** Modules (names or patterns) that are not gathered in the backward pass, which does not read them: `set_unshard_in_backward(False)`. */
+  /**
+   * Modules (names or patterns) that stay sharded in the backward pass, which does not read them:
+   * `set_unshard_in_backward(False)`.
+   */
   readonly keptShardedInBackward?: readonly string[];
-  /** What is checkpointed, of a run that was recorded without; where a module is named by several, the last counts. */
+  /**
+   * The modules that are checkpointed, for a run recorded without checkpointing. If a module is named several times,
+   * the last one counts.
+   */
   readonly checkpoint?: readonly CheckpointedModules[];
-  /** How many forward and backward passes a step has, each of the batch that was recorded; left out: as recorded. */
+  /** The number of micro-batches per step, each with the recorded batch. By default as recorded. */
   readonly microBatches?: number;
-  /** After which of a step's backward passes gradients are reduced (`set_requires_gradient_sync`); left out: after every one. */
+  /**
+   * The backward passes of a step after which gradients are reduced (`set_requires_gradient_sync`). By default every
+   * one.
+   */
   readonly gradientSync?: "every" | "last";
   /**
-   * Of a run that computes in the plan's lower dtype already, weights included: the dtype in which shards, their gradients and the optimizer's states are kept (`float32`). Such a run shows what
-   * the model's code casts by itself, which one in a single dtype does not. Left out: as recorded.
+   * The dtype of shards, gradients and optimizer states (`float32`), for a run that already computes in the plan's
+   * lower dtype, weights included. Such a run shows the casts of the model's code, which a run in a single dtype does
+   * not. By default as recorded.
    */
   readonly storedDtype?: string;
   /**
-   * What the model's code casts to float32 by itself where it is given a lower dtype. Left out: where it normalises by single ops, that and its softmax, as the code of Llamas and T5s does; what
-   * PyTorch itself computes so is known.
+   * The casts of the model's code to float32 if its inputs are in a lower dtype. By default, code that normalizes by
+   * single ops is assumed to cast for that and for its softmax, as the code of Llama and T5 does. The casts of PyTorch
+   * itself are known.
    */
   readonly ownCasts?: readonly OwnCast[];
   /**
-   * Whether modules that are one group each run the group's forward hooks, as `FSDPMemTracker` of PyTorch 2.13 makes them while it looks: it frees and gathers in between what
-   * FSDP by itself keeps. Left out: as FSDP by itself.
+   * True if each module of a group runs the group's forward hooks, as under `FSDPMemTracker` of PyTorch 2.13. Its
+   * tracking frees and all-gathers parameters in between that FSDP alone keeps. By default the prediction is for FSDP
+   * alone.
    */
   readonly asTracked?: boolean;
 }
 
-/** A plan with what it wraps, where it was left out, too. */
+/** A plan whose wrapped modules are filled in. */
 export type WrappedPlan = ShardingPlan & Required<Pick<ShardingPlan, "wrap">>;
 
-/** Returns over how many ranks a plan shards: all, or with replicas fewer. */
+/** Returns the number of ranks over which a plan shards: all of them, or fewer with replicas. */
 export function shardRanks({ worldSize, replicas = 1 }: Pick<ShardingPlan, "worldSize" | "replicas">): number {
   return worldSize / replicas;
 }
 
-/** Returns which of the shards the plan's rank holds: of HSDP, ranks that follow each other shard, and those further apart replicate. */
+/**
+ * Returns which of the shards the plan's rank has. Under HSDP, consecutive ranks shard and ranks further apart
+ * replicate.
+ */
 export function shardRank(plan: Pick<ShardingPlan, "worldSize" | "replicas" | "rank">): number {
   return (plan.rank ?? 0) % shardRanks(plan);
 }
@@ -137,7 +178,7 @@ export function shardRank(plan: Pick<ShardingPlan, "worldSize" | "replicas" | "r
 const mostRanks = 2 ** 20;
 
 /**
- * Refuses a plan that makes no sense by itself.
+ * Refuses a plan that is inconsistent in itself.
  *
  * @throws RematError `SHARDING_PLAN`
  */
@@ -177,7 +218,7 @@ export function checkShardingPlan(plan: ShardingPlan): void {
       throw planError(`expected how many groups to prefetch in the ${what} pass, from 0 up, found ${prefetch}.`);
 }
 
-/** What `fully_shard` is told, by the names of text. */
+/** The settings that only apply to `fully_shard`, with their names in the text form. */
 const ofFsdp = {
   replicas: "replicas=",
   cpuOffload: "offload",
@@ -259,7 +300,7 @@ export function isFloatDtype(dtype: string): boolean {
   return floatDtypes.includes(dtype);
 }
 
-/** Returns bytes of one element, 4 for a dtype that is not known. */
+/** Returns the bytes of one element, 4 for an unknown dtype. */
 export function elementBytes(dtype: string): number {
   return bytesPerElement(dtype) ?? 4;
 }

@@ -13,34 +13,42 @@ import { checkShardingPlan, type ShardingPlan, type WrappedPlan } from "./shardi
 import type { StreamWork } from "./stream-work.js";
 import { usualWrap } from "./usual-wrap.js";
 
-/** What a rank would hold. */
+/** The predicted memory and communication of a rank. */
 export interface FsdpSimulation {
-  /** As it was given, with what is wrapped. */
+  /** The given plan with its wrapped modules filled in. */
   readonly plan: ShardingPlan & Required<Pick<ShardingPlan, "wrap">>;
   readonly groups: readonly ParameterGroup[];
-  /** What was taken to be so, as the run does not show it: notes of the trace, too. */
+  /** Assumptions about facts that the run does not show. They are also notes of the trace. */
   readonly assumptions: readonly string[];
-  /** The run on that rank, with FSDP's own ops, buffers and hooks: for timelines, moments and displays like any other. */
+  /**
+   * The run on that rank, with FSDP's own ops, buffers and hooks. It works with timelines and displays like any other
+   * trace.
+   */
   readonly trace: Trace;
-  /** What the rank's streams do besides the ops of the model, in order; see {@link scheduleStreams}. */
+  /** The work of the rank's streams besides the ops of the model, in order; see {@link scheduleStreams}. */
   readonly work: readonly StreamWork[];
-  /** How many steps the run has. */
+  /** The number of steps in the run. */
   readonly steps: number;
-  /** What the rank receives from others, on average over the steps of the run. */
+  /** The bytes that the rank receives from others per step, as a mean over the steps of the run. */
   readonly communication: Communication;
-  /** The tracker that has read it; its statistics by module are of the last iteration. */
+  /** A tracker that has read the trace. Its statistics by module are those of the last iteration. */
   readonly tracker: FSDPMemTracker;
 }
 
 /**
- * Predicts the memory of one rank under FSDP from a run on one device: shards with padding, gathering and its buffers, prefetching, reduction
- * in the reduction dtype, sharded gradients and optimizer states, lower precision, offload; checkpointing as the plan says, or as recorded.
+ * Predicts the memory of one rank under FSDP from a run on one device.
  *
- * It follows PyTorch's FSDP2 event by event. A step that was recorded in the dtype of the plan, too (`recordedIn`), is simulated on that. What cannot be known of one that was not: casts in the model's own code (tell them as `explicitCasts`), kernels
- * that another dtype would choose, and optimizer states that are not of their parameter's shape, which stay whole.
+ * It follows PyTorch's FSDP2 event by event: shards with padding, all-gathers and their buffers, prefetching, reduction
+ * in the reduction dtype, sharded gradients and optimizer states, lower precision and offload. Modules are checkpointed
+ * as the plan says, or as recorded. If the step was also recorded in the dtype of the plan (`recordedIn`), that
+ * recording is used.
  *
- * @param runs of `trace`, where several plans are simulated on it; left out: made for this one
- * @throws RematError `SHARDING_PLAN`, as {@link CheckpointedRun.under}, `TRACE_SHARDED`, `TRACE_NO_BACKWARD`, `TRACE_NO_LIFETIMES`, `TRACE_NO_PARAMETERS`, `TRACE_EVENT_ORDER`
+ * Without such a recording some facts are unknown: casts in the model's own code (state them as `explicitCasts`), and
+ * kernels that another dtype would use. Optimizer states that do not have their parameter's shape stay whole.
+ *
+ * @param runs the checkpointed runs of `trace`, to share between several plans; by default created for this call
+ * @throws RematError `SHARDING_PLAN`, the errors of {@link CheckpointedRun.under}, `TRACE_SHARDED`,
+ * `TRACE_NO_BACKWARD`, `TRACE_NO_LIFETIMES`, `TRACE_NO_PARAMETERS`, `TRACE_EVENT_ORDER`
  * @example
  * const { tracker } = simulateFsdp(trace, { worldSize: 8, wrap: ["layers.*"] });
  * console.log(tracker.displaySnapshot("peak", "MiB", true));
@@ -80,7 +88,7 @@ function simulateOn({ run: runs, plan: told, notes }: RunForPlan, given: Shardin
     work: simulator.work,
     steps: simulator.stepCount,
     communication,
-    // Who asks for the peak alone has no need of every module's states.
+    // Callers that only need the peak do not need the tracker, so it is created on demand.
     get tracker() {
       tracker ??= new RankMemTracker({ secondIteration: "reset" }).update(sharded);
       return tracker;
@@ -88,7 +96,7 @@ function simulateOn({ run: runs, plan: told, notes }: RunForPlan, given: Shardin
   };
 }
 
-/** A run of one rank of several shows what that held: there is nothing to shard. */
+/** Refuses a run of one rank of several, which already shows that rank's memory. */
 function requireOneProcess(trace: Trace): void {
   const collective = trace.strings.find(
     (name, id) => /^(fsdp|c10d|_c10d_functional)\./.test(name) && trace.ops.name.includes(id),
@@ -100,7 +108,7 @@ function requireOneProcess(trace: Trace): void {
   );
 }
 
-/** Parameters are whole: {@link simulateDataParallel}. */
+/** Simulates a strategy with unsharded parameters, by {@link simulateDataParallel}. */
 function simulateWhole(trace: Trace, plan: WrappedPlan): FsdpSimulation {
   const root = rootModule(trace);
   const groups = parameterGroups(trace, plan, root, shardedUnits(trace, plan, root));

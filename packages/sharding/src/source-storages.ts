@@ -6,7 +6,7 @@ import { ShardSizes } from "./shard-sizes.js";
 import { elementBytes, type ShardingPlan } from "./sharding-plan.js";
 import type { StorageRoles } from "./storage-roles.js";
 
-/** The unsharded run, what is known of it, and the rank's trace that is written from it. */
+/** The unsharded run, the facts about it, and the trace of the rank that is written from it. */
 export interface SourceRun {
   readonly trace: Trace;
   readonly plan: ShardingPlan;
@@ -16,7 +16,7 @@ export interface SourceRun {
   readonly out: RankTrace;
 }
 
-/** What becomes of the storages of the unsharded run on the rank: their sizes, devices and categories. */
+/** Maps the storages of the unsharded run to the rank, with their sizes, devices and categories. */
 export class SourceStorages {
   private readonly trace: Trace;
   private readonly plan: ShardingPlan;
@@ -24,7 +24,7 @@ export class SourceStorages {
   private readonly casts: CastStorages | undefined;
   private readonly out: RankTrace;
   private readonly sizes: ShardSizes;
-  /** By storage of the source: its own here, or -1. */
+  /** For each storage of the source, its own counterpart here, or -1. */
   private readonly own: Int32Array;
 
   constructor({ trace, plan, groups, roles, casts, out }: SourceRun) {
@@ -59,7 +59,7 @@ export class SourceStorages {
     if (here >= 0 && this.out.isLive(here)) this.out.builder.resize(here, this.bytesOf(storage, bytes));
   }
 
-  /** A change that FSDP has no say in. */
+  /** Copies a change of category that FSDP does not affect. */
   categorize(storage: StorageIndex, category: number): void {
     const here = this.own[storage];
     if (here < 0 || !this.out.isLive(here) || category === Category.gradient || this.roles.isInput[storage] === 1)
@@ -68,12 +68,12 @@ export class SourceStorages {
     this.out.builder.categorize(here, isShard ? Category.shardedParameter : category);
   }
 
-  /** The storage here that was made for `storage`; -1 if none was. */
+  /** Returns the storage here that was created for `storage`, or -1 if there is none. */
   ownOf(storage: StorageIndex): number {
     return this.own[storage];
   }
 
-  /** Shape of a tensor on the rank: a shard's where the optimizer works on one. */
+  /** Returns the shape of a tensor on the rank, which is that of a shard if the optimizer works on one. */
   shapeOf(tensor: TensorIndex): readonly number[] {
     const shape = this.trace.tensorShape(tensor);
     if (!this.sizes.isOptimizers(this.trace.tensors.storage[tensor])) return shape;

@@ -1,4 +1,7 @@
-/** When memory is looked at around FSDP's hooks of a module. `…Checkpointed`: its forward pass is recomputed for checkpointing. */
+/**
+ * The moments around FSDP's hooks of a module at which memory is measured. At `…Checkpointed` moments the forward pass
+ * is recomputed for checkpointing.
+ */
 export type FsdpModuleState =
   | "beforePreForward"
   | "afterPreForward"
@@ -13,7 +16,11 @@ export type FsdpModuleState =
   | "peakForward"
   | "peakBackward";
 
-/** Names of the states in `torch.distributed._tools.fsdp2_mem_tracker`. @internal */
+/**
+ * Names of the states in `torch.distributed._tools.fsdp2_mem_tracker`.
+ *
+ * @internal
+ */
 export const fsdpStateLabels: Readonly<Record<FsdpModuleState, string>> = {
   beforePreForward: "Before Pre-Forward",
   afterPreForward: "After Pre-Forward",

@@ -1,11 +1,16 @@
 import { readMemoryEvents } from "@remat/memory";
 import { Category, EventKind, type OpIndex, Phase, type Trace } from "@remat/trace";
 
-/** Which of a step's backward passes an op is in: after the last comes an update, or nothing, before the model runs again. @internal */
+/**
+ * Tells which backward pass of a step an op is in. After the last one comes an update, or nothing, before the model
+ * runs again.
+ *
+ * @internal
+ */
 export class StepPasses {
-  /** By op: 1 where the root runs again before the next update. */
+  /** For each op, 1 if the root runs again before the next update. */
   private readonly hasMore: Uint8Array;
-  /** How many steps the run has: updates after a forward pass, at least one. */
+  /** The number of steps in the run: updates after a forward pass, at least one. */
   readonly steps: number;
 
   constructor(trace: Trace, root: number) {
@@ -36,7 +41,7 @@ export class StepPasses {
     this.areStepsBefore = made === undefined ? this.steps === 1 : made === "before";
   }
 
-  /** Whether the first step comes after others: its optimizer has its states from before, or keeps none. */
+  /** True if the first step follows others, because its optimizer has its states already or keeps none. */
   readonly areStepsBefore: boolean;
 
   isLastBackward(op: OpIndex): boolean {
@@ -44,7 +49,7 @@ export class StepPasses {
   }
 }
 
-/** When a run has the first state of its optimizer: before its first op, or after. */
+/** Returns whether the first state of a run's optimizer exists before its first op or comes after it. */
 function firstState(trace: Trace): "before" | "after" | undefined {
   let now: "before" | "after" = "before";
   let found: "before" | "after" | undefined;

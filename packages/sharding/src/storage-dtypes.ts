@@ -1,16 +1,20 @@
 import { type ModuleIndex, row, type StorageIndex, type TensorIndex, type Trace } from "@remat/trace";
 import { elementBytes, isFloatDtype } from "./sharding-plan.js";
 
-/** What is known of the dtypes of storages, as far as a run has been gone through. @internal */
+/**
+ * Stores the facts about the dtypes of storages that a pass over a run has found so far.
+ *
+ * @internal
+ */
 export class StorageDtypes {
   readonly lowDtype: string;
-  /** 1: made in the lower dtype. */
+  /** 1 for a storage created in the lower dtype. */
   readonly isLow: Uint8Array;
-  /** 1: read in the lower dtype inside the root: gathered parameters and cast inputs. */
+  /** 1 for a storage that is read in the lower dtype inside the root: all-gathered parameters and cast inputs. */
   readonly lowInside: Uint8Array;
-  /** 1: low, and read through a cast to a wider dtype. */
+  /** 1 for a storage in the lower dtype that is read through a cast to a wider one. */
   readonly widened: Uint8Array;
-  /** The stack of the op that made each storage; -1 where none did. */
+  /** The stack of the op that created each storage, and that op; -1 if there is none. */
   readonly madeIn: Int32Array;
   readonly madeBy: Int32Array;
   private readonly trace: Trace;
@@ -26,13 +30,13 @@ export class StorageDtypes {
     this.madeBy = new Int32Array(count).fill(-1);
   }
 
-  /** Tells whether a tensor was recorded in a wider dtype. */
+  /** Returns whether a tensor was recorded in a wider dtype. */
   isWide(tensor: TensorIndex): boolean {
     const dtype = this.trace.tensorDtype(tensor);
     return isFloatDtype(dtype) && elementBytes(dtype) > elementBytes(this.lowDtype);
   }
 
-  /** Tells whether a storage was made in a call of the module. */
+  /** Returns whether a storage was created in a call of the module. */
   isMadeIn(storage: StorageIndex, module: ModuleIndex): boolean {
     const { trace } = this;
     const stack = this.madeIn[storage];

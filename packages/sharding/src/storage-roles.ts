@@ -4,28 +4,31 @@ import { Category, EventKind, elementsOf, type OpIndex, Phase, row, type Storage
 import { getOrInsert } from "./get-or-insert.js";
 import type { GroupParameter, ParameterGroup } from "./parameter-groups.js";
 
-/** The gradient of which parameter a storage becomes. */
+/** The parameter that a storage becomes the gradient of. */
 export interface GradientOf {
   readonly group: number;
   readonly parameter: GroupParameter;
-  /** True where it is added to the gradient of an earlier backward pass, which is that of the parameter already. */
+  /** True if it is added to the gradient of an earlier backward pass, which is already the parameter's gradient. */
   readonly isAdded?: boolean;
 }
 
-/** What storages of the unsharded trace are for, as far as FSDP treats them in its own way. */
+/** The roles of storages of the unsharded trace that FSDP treats specially. */
 export interface StorageRoles {
   readonly gradients: ReadonlyMap<number, GradientOf>;
-  /** Ops that add a gradient to that of an earlier backward pass, in place, with the group that it is of. */
+  /** Ops that add a gradient in place to that of an earlier backward pass, with the group of the gradient. */
   readonly additions: ReadonlyMap<number, number>;
-  /** 1: a parameter as the run begins, which FSDP shards. */
+  /** 1 for a parameter at the start of the run, which FSDP shards. */
   readonly isParameter: Uint8Array;
-  /** 1: a parameter of a group at some time. Where an update makes a new storage (tfjs's `assign`), it becomes the parameter's. */
+  /**
+   * 1 for a parameter of a group at some time. If an update creates a new storage (`assign` of TensorFlow.js), that
+   * storage becomes the parameter's.
+   */
   readonly becomesParameter: Uint8Array;
-  /** 1: made by the optimizer or holding its state, so of the shape of a shard where it has a parameter's shape. */
+  /** 1 for a storage that the optimizer creates or keeps as state. If it has a parameter's shape, it is sharded. */
   readonly isOptimizers: Uint8Array;
-  /** 1: given to the root by the caller. */
+  /** 1 for an input that the caller passes to the root. */
   readonly isInput: Uint8Array;
-  /** By storage: the first tensor on it, or -1. */
+  /** For each storage, the first tensor on it, or -1. */
   readonly firstTensor: Int32Array;
 }
 
@@ -62,7 +65,7 @@ export function storageRoles(trace: Trace, groups: readonly ParameterGroup[], ro
     categorize(storage, category) {
       if (category === Category.gradient) matcher.add(storage);
       else if (category === Category.optimizerState) isOptimizers[storage] = 1;
-      // One from the start that is in no group is left as it is: ignored.
+      // A parameter from the start that is in no group is an ignored one, and stays as it is.
       else if (category === Category.parameter && !fromStart.has(storage)) becomesParameter[storage] = 1;
     },
     other(kind, item) {
@@ -87,7 +90,10 @@ export function storageRoles(trace: Trace, groups: readonly ParameterGroup[], ro
   return { gradients, additions, isParameter, becomesParameter, isOptimizers, isInput, firstTensor };
 }
 
-/** What the backward pass adds in place to what it has made before, by its storage: to which, and by which op. */
+/**
+ * Returns the gradients that the backward pass adds in place to earlier ones, by storage: the storage each is added to,
+ * and the op.
+ */
 function addedGradients(trace: Trace): ReadonlyMap<number, { readonly to: number; readonly op: number }> {
   const { ops, tensors } = trace;
   const added = new Map<number, { to: number; op: number }>();
@@ -100,7 +106,7 @@ function addedGradients(trace: Trace): ReadonlyMap<number, { readonly to: number
   return added;
 }
 
-/** Parameters in an order, of which the first that is not taken is found without a look at those before it again. */
+/** An ordered list of parameters that finds the first one not taken without searching from the start again. */
 class OpenParameters {
   readonly all: GroupParameter[] = [];
   private at = 0;
@@ -115,7 +121,10 @@ class OpenParameters {
   }
 }
 
-/** The parameters of a group by what gradients are matched by: of a step that is one group there may be tens of thousands, most of them alike. */
+/**
+ * An index of the parameters of a group for matching gradients. A step that is one group may have tens of thousands of
+ * parameters, most of them alike.
+ */
 class ParametersOfGroup {
   private readonly byElements = new Map<number, OpenParameters>();
   private readonly byShape = new Map<string, OpenParameters>();
@@ -129,7 +138,9 @@ class ParametersOfGroup {
     }
   }
 
-  /** Of the same shape, of one of `modules` rather than of others; else of as many elements. */
+  /**
+   * Returns a parameter of the same shape, preferably one of `modules`; otherwise one with the same number of elements.
+   */
   match(
     shape: readonly number[],
     modules: ReadonlySet<number>,
@@ -158,8 +169,8 @@ class ParametersOfGroup {
 }
 
 /**
- * Finds the parameter of each gradient: of the same shape, in the innermost group around the op that made it, of modules around it rather than of others, and
- * without a gradient in this iteration so far.
+ * Finds the parameter of each gradient. It has the same shape and no gradient in this iteration yet. The innermost
+ * group around the op that created the gradient comes first, and in it the modules around that op.
  */
 class GradientMatcher {
   readonly gradients = new Map<number, GradientOf>();

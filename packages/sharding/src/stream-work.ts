@@ -1,11 +1,12 @@
 /**
- * What FSDP2 has the streams of a rank do besides the ops of the model, in the order in which the program says so. `op`: how many ops of the rank's trace come
- * before; `group`: by number, of the simulation's.
+ * The work of FSDP2 on the streams of a rank besides the ops of the model, in program order.
+ *
+ * `op` is the number of ops of the rank's trace before it. `group` is a group of the simulation, by number.
  */
 export type StreamWork =
-  /** A forward pass of the root begins: what is gathered waits for what was computed before. */
+  /** A forward pass of the root begins. All-gathers wait for the computation before it. */
   | { readonly kind: "begin"; readonly op: number }
-  /** `bytes` are gathered over `ranks`, after `hostBytes` have come from the host. */
+  /** `bytes` are all-gathered over `ranks`, after `hostBytes` have come from the host. */
   | {
       readonly kind: "gather";
       readonly op: number;
@@ -14,13 +15,16 @@ export type StreamWork =
       readonly ranks: number;
       readonly hostBytes: number;
     }
-  /** What was gathered is waited for and copied out. */
+  /** Compute waits for the all-gather and copies the parameters out. */
   | { readonly kind: "use"; readonly op: number; readonly group: number; readonly bytes: number }
-  /** What was gathered is freed. */
+  /** The unsharded parameters are freed. */
   | { readonly kind: "reshard"; readonly op: number; readonly group: number }
-  /** The oldest reduction is waited for, whose buffer is used again. */
+  /** Compute waits for the oldest reduction, whose buffer is reused. */
   | { readonly kind: "awaitReduction"; readonly op: number }
-  /** Gradients of `bytes` are copied together and reduced over `ranks`, what is left of them over `replicas`; `hostBytes` go to the host. */
+  /**
+   * Gradients of `bytes` are copied together and reduced over `ranks`, the result is reduced over `replicas`, and
+   * `hostBytes` go to the host.
+   */
   | {
       readonly kind: "reduce";
       readonly op: number;
@@ -30,5 +34,5 @@ export type StreamWork =
       readonly replicas: number;
       readonly hostBytes: number;
     }
-  /** The backward pass is over: all is waited for. */
+  /** The backward pass is over. Compute waits for everything. */
   | { readonly kind: "join"; readonly op: number };

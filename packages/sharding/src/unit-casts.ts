@@ -14,7 +14,11 @@ import { elementBytes } from "./sharding-plan.js";
 import type { StorageDtypes } from "./storage-dtypes.js";
 import type { StorageRoles } from "./storage-roles.js";
 
-/** What sharded modules cast where they begin and end: what they are given and return, and the gradients of that. @internal */
+/**
+ * Follows the casts of FSDP units: of their inputs and outputs, and of the gradients of those.
+ *
+ * @internal
+ */
 export class UnitCasts {
   private readonly trace: Trace;
   private readonly dtypes: StorageDtypes;
@@ -42,7 +46,7 @@ export class UnitCasts {
     const module = trace.calls.module[call[eventRow]];
     if (phase[eventRow] !== Phase.forward) return;
     if (scope.mixed !== undefined) {
-      // Hooks see no keyword arguments, which FSDP casts, too.
+      // FSDP casts keyword arguments too, but hooks do not see them.
       const given = [...row(tensors, eventRow), ...(scope.mixed.readFromOutside.get(call[eventRow]) ?? [])];
       if (scope.units.has(module)) this.enterUnit(call[eventRow], given, scope.mixed);
       return;
@@ -55,7 +59,7 @@ export class UnitCasts {
       if (this.dtypes.isWide(tensor)) this.dtypes.lowInside[trace.tensors.storage[tensor]] = 1;
   }
 
-  /** What a sharded module is given in a wider dtype it casts. */
+  /** Notes the inputs of an FSDP unit in a wider dtype, which it casts. */
   private castGiven(module: ModuleIndex, tensors: Int32Array): void {
     for (const tensor of tensors) {
       const storage = this.trace.tensors.storage[tensor];
@@ -102,7 +106,7 @@ export class UnitCasts {
     if (casts.length > 0) this.explicit.set(event, casts);
   }
 
-  /** Tells whether a sharded module in which an op runs was given a storage, and cast it. */
+  /** Returns whether an FSDP unit in which an op runs was given a storage and cast it. */
   isCastFor(storage: StorageIndex, op: OpIndex): boolean {
     if (this.inputs.size === 0) return false;
     for (const call of this.trace.opCalls(op))
@@ -110,7 +114,7 @@ export class UnitCasts {
     return false;
   }
 
-  /** Tells whether an op reads a storage in the lower dtype, where only some modules compute in it. */
+  /** Returns whether an op reads a storage in the lower dtype, if only some modules compute in it. */
   isReadLow(storage: StorageIndex, op: OpIndex, phase: number, castModule: number): boolean {
     const { trace, scope } = this;
     if (this.dtypes.lowInside[storage] === 1) return true;
@@ -119,9 +123,10 @@ export class UnitCasts {
     if (caster !== undefined) return scope.mixed?.isLow.get(trace.calls.module[caster]) === true;
     const isLow = this.dtypes.isLow[storage] === 1 && (this.dtypes.widened[storage] === 0 || castModule >= 0);
     const made = this.dtypes.madeIn[storage];
-    // That of a parameter stays as it is, whatever reads it, as what adds it to those of other passes.
+    // The gradient of a parameter keeps its dtype, whatever reads it, for example the op that adds it to those of other
+    // passes.
     if (phase !== Phase.backward || made < 0 || this.ofParameters.has(storage)) return isLow;
-    // A gradient that leaves a module gets the dtype of the input that it is of.
+    // A gradient that leaves a module gets the dtype of the matching input.
     const from = row(trace.stacks, made).findLast((call) => scope.mixed?.isLow.has(trace.calls.module[call]));
     if (from === undefined || calls.includes(from) || trace.ops.phase[this.dtypes.madeBy[storage]] !== Phase.backward)
       return isLow;

@@ -4,8 +4,9 @@ import { parameterGroups } from "./parameter-groups.js";
 import { shardedUnits } from "./sharded-units.js";
 
 /**
- * Returns what a user of FSDP would wrap where nobody says: each of the blocks that repeat by itself, or where none does each outermost module, or, where
- * two of these share a parameter, the root alone.
+ * Returns the default patterns for wrapping. Each of the blocks that repeat is wrapped by itself. If there are none, or
+ * if they share a parameter with other modules, each outermost module is wrapped. If those share a parameter too, only
+ * the root is wrapped.
  *
  * @throws RematError `SHARDING_PLAN` for a trace without modules
  * @example
@@ -27,7 +28,7 @@ function canWrap(trace: Trace, root: number, wrap: readonly string[]): boolean {
   }
 }
 
-/** Patterns for the outermost modules that are numbered: `layers.*` of a transformer. */
+/** Returns patterns for the outermost numbered modules, such as `layers.*` of a transformer. */
 function blocksOf({ modules }: Trace): readonly string[] {
   const numbered = modules.map(({ fqn }) => /^[^.]+\.((?:[^.\d][^.]*\.)*)\d+$/.exec(fqn)?.[1]);
   return [...new Set(numbered.filter((parent) => parent !== undefined).map((parent) => `${parent}*`))];

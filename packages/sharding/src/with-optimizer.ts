@@ -14,10 +14,13 @@ import { type RecordedUpdates, recordedUpdates } from "./recorded-updates.js";
 import { elementBytes, isFloatDtype } from "./sharding-plan.js";
 
 /**
- * Returns a run of PyTorch as it would be with another optimizer, which updates the same parameters at the same moments: the state that the recorded ones keep, what they make in an update, and their ops
- * are left out, and what this one keeps is there instead, from the beginning or from the first update, as theirs. Of the run's own optimizer it is the run itself.
+ * Returns a PyTorch run as it would be with another optimizer, which updates the same parameters at the same times.
  *
- * @throws RematError `TRACE_OPTIMIZER` for an optimizer that nobody knows, that the run cannot be given, or a run without an update
+ * The state, temporaries and ops of the recorded optimizer are left out. The state of the new one is added, at the
+ * start or at the first update, like the recorded one. For the run's own optimizer it returns the run itself.
+ *
+ * @throws RematError `TRACE_OPTIMIZER` for an unknown optimizer, for one that does not fit the run, or for a run
+ * without an update
  * @example
  * heldPeak(withOptimizer(trace, "adamw8bit")).peakBytes;
  */
@@ -44,7 +47,10 @@ export function withOptimizer(trace: Trace, name: string): Trace {
   return new OtherOptimizer(trace, other, recorded).whole();
 }
 
-/** Returns why nobody can say what a recorded run holds with an optimizer of that name; undefined: its steps tell whether one can. */
+/**
+ * Returns the reason why a recorded run cannot be predicted with an optimizer of that name. If it returns undefined,
+ * the recorded steps still decide.
+ */
 export function refusesRecordedOptimizer(
   name: string,
   { framework, run }: { readonly framework: string; readonly run: string },
@@ -56,12 +62,12 @@ export function refusesRecordedOptimizer(
     : `no optimizer of a recorded run is called ${JSON.stringify(name)}: expected one of ${torchOptimizerNames().join(", ")}`;
 }
 
-/** Returns the names of optimizers that a recorded run may be asked about. */
+/** Returns the names of the optimizers that a recorded run can be predicted with. */
 export function torchOptimizerNames(): readonly string[] {
   return [...Object.keys(recordedOptimizers), ...torchOptimizers.map(({ name }) => name)];
 }
 
-/** Returns how a program makes an optimizer that a run can be given in place of its own; undefined for other names. */
+/** Returns the Python code that creates a replacement optimizer; undefined for other names. */
 export function torchOptimizerCode(name: string): string | undefined {
   return torchOptimizers.find((each) => each.name === name)?.code;
 }
@@ -74,11 +80,11 @@ function cannot(reason: string): RematError {
   return new RematError("TRACE_OPTIMIZER", reason);
 }
 
-/** The run with the updates of another optimizer. */
+/** Writes the run with the updates of another optimizer. */
 class OtherOptimizer extends EventCopy {
   private readonly optimizer: TorchOptimizer;
   private readonly recorded: RecordedUpdates;
-  /** By parameter: the tensors that are kept of it. */
+  /** For each parameter, the tensors of its state. */
   private readonly kept = new Map<number, readonly number[]>();
   private shared: readonly number[] | undefined;
   private update = 0;
@@ -130,7 +136,7 @@ class OtherOptimizer extends EventCopy {
     }
   }
 
-  /** The tensors that are kept of a parameter; made where there are none. */
+  /** Returns the tensors of a parameter's state, and creates them if there are none. */
   private keep(parameter: number): readonly number[] {
     const known = this.kept.get(parameter);
     if (known !== undefined) return known;

@@ -23,66 +23,70 @@ import {
   simulateFsdp,
 } from "../index.js";
 
-/** What is to be compared, with the name that it is shown by: a sharding plan, or what is checkpointed on one device. */
+/** One alternative to compare, with its display name: a sharding plan, or checkpointing on one device. */
 export interface NamedSharding {
   readonly name: string;
   readonly plan?: ShardingPlan;
   readonly checkpoint?: readonly CheckpointedModules[];
-  /** In the place of `checkpoint`, of a run of TensorFlow.js: the plan that its executor follows. */
+  /** The plan that the executor for TensorFlow.js follows, instead of `checkpoint`, for a run of TensorFlow.js. */
   readonly followed?: Plan;
 }
 
-/** What one rank holds and receives under a sharding plan; of the run on one device, what that holds. */
+/** The memory, communication and time of one rank under a sharding plan, or of the run on one device. */
 export interface ShardingOutcome {
   readonly name: string;
   /** Undefined on one device. */
   readonly plan: ShardingPlan | undefined;
   readonly peakBytes: number;
-  /** At the peak. */
+  /** Bytes in use at the peak. */
   readonly bytesByCategory: Readonly<Partial<Record<CategoryName, number>>>;
-  /** What other devices hold at most, whenever that is, by name: the host under offload. */
+  /** Peak bytes of other devices by name, such as the host under offload, each at its own peak. */
   readonly elsewhere: ReadonlyMap<string, number>;
-  /** In a step. */
+  /** Bytes that a rank receives per step. */
   readonly communication: Communication;
-  /** Undefined where ops have no times. */
+  /** Undefined if ops have no times. */
   readonly time: StepTime | undefined;
-  /** What was taken to be so, as the run does not show it. */
+  /** Assumptions about facts that the run does not show. */
   readonly assumptions: readonly string[];
-  /** How parameters are sharded; left out on one device, and where each rank has all of them. */
+  /** How parameters are sharded. Left out on one device, and if each rank has all of them. */
   readonly sharded?: ShardedParameters;
 }
 
-/** How many parameters are sharded over how many ranks, in how many groups, and what they take. */
+/** How many parameters are sharded over how many ranks, in how many groups, and how many bytes they take. */
 export interface ShardedParameters {
   readonly groups: number;
   readonly parameters: number;
-  /** Of them, those that have fewer rows than there are ranks. */
+  /** The number of parameters with fewer rows than there are ranks. */
   readonly shorter: number;
   readonly ranks: number;
   readonly bytes: number;
-  /** With the padding by which each rank has as many rows. */
+  /** Bytes including the padding that gives each rank the same number of rows. */
   readonly gatheredBytes: number;
 }
 
-/** What a step takes, in milliseconds. */
+/** The time of a step, in milliseconds. */
 export interface StepTime {
   readonly stepMs: number;
-  /** Of it, in ops of the model, those that run again included. */
+  /** The part spent in ops of the model, including recomputation. */
   readonly computeMs: number;
-  /** Of it, waiting for what other ranks or the host send. */
+  /** The part spent waiting for other ranks or the host. */
   readonly exposedMs: number;
   /** Undefined on one device. */
   readonly schedule: StreamSchedule | undefined;
-  /** By group of the schedule: the modules, by name. */
+  /** For each group of the schedule, the names of its modules. */
   readonly groups: readonly string[];
 }
 
+/** The outcomes of all alternatives of {@link compareShardings}, and the best one. */
 export interface ShardingComparison {
   readonly model: string;
   /** The run on one device, then the plans in the order given. */
   readonly outcomes: readonly ShardingOutcome[];
   readonly memoryBytes: number | undefined;
-  /** Of those that fit the quickest, or where ops have no times the one that receives least; where none fits, or nothing is known of a device, the one that holds least. */
+  /**
+   * The fastest of the alternatives that fit, or the one that receives least if ops have no times. If none fits, or the
+   * memory of the device is unknown, the one with the smallest peak.
+   */
   readonly best: ShardingOutcome;
   readonly reason:
     | "least time of those that fit"
@@ -91,20 +95,21 @@ export interface ShardingComparison {
     | "least memory, and none fits";
 }
 
+/** Options of {@link compareShardings}. */
 export interface CompareShardingsOptions {
-  /** Of a rank's device, where it is known. */
+  /** The memory of a rank's device, if known. */
   readonly memoryBytes?: number | undefined;
-  /** What ranks run on: without it nothing is told of time under a plan. */
+  /** The device of the ranks. Without it, times under a plan are left out. */
   readonly device?: DeviceSpec | undefined;
-  /** How ranks are joined; left out: as the device says. */
+  /** The network between ranks. By default it is that of the device. */
   readonly network?: DeviceNetwork | undefined;
 }
 
 /**
- * Returns what sharding plans come to for one rank, side by side, and which is best.
+ * Returns the outcomes of several sharding plans for one rank, and which is best.
  *
- * @param trace priced, for anything to be told of time
- * @throws RematError as `simulateFsdp` does; it begins with the name of the plan that does not fit the model
+ * @param trace the run, with estimated times if the outcomes should include times
+ * @throws RematError as `simulateFsdp` does; the message begins with the name of the plan that does not fit the model
  * @example
  * compareShardings(trace, [{ name: "8 ranks", plan: { worldSize: 8 } }], { memoryBytes: 80 * 2 ** 30 }).best.name;
  */
@@ -118,7 +123,7 @@ export function compareShardings(
   const simulations = shardings.map(({ name, plan }) =>
     plan === undefined ? undefined : naming(name, () => simulateFsdp(trace, plan, runs)),
   );
-  // Of a trace of several steps each simulation knows how many.
+  // In a trace of several steps each simulation counts them.
   const steps = simulations.find((each) => each !== undefined)?.steps ?? 1;
   const compared = shardings.map(({ name, checkpoint, followed }, i) => {
     const simulation = simulations[i];
@@ -157,9 +162,9 @@ export function compareShardings(
 }
 
 /**
- * Returns what one rank holds and takes under a plan: the row that {@link compareShardings} has of it.
+ * Returns the outcome of one plan for one rank, as {@link compareShardings} lists it.
  *
- * @param runs the run, checkpointed: made once where plans are simulated by the dozen
+ * @param runs the checkpointed run; create it once to simulate many plans
  * @throws RematError as `simulateFsdp` does
  */
 export function shardingOutcome(
@@ -171,7 +176,7 @@ export function shardingOutcome(
   return outcomeOf(name, simulateFsdp(trace, plan, runs), options);
 }
 
-/** Runs what compares one of several plans; an error about that plan names it. */
+/** Runs a function for one of several plans. An error about that plan gets its name as prefix. */
 function naming<T>(name: string, run: () => T): T {
   try {
     return run();
@@ -197,7 +202,7 @@ function outcomeAlone(name: string, trace: Trace, steps: number, bookkeepingMs =
   };
 }
 
-/** On one device, where the executor for TensorFlow.js follows a plan. */
+/** Returns the outcome on one device if the executor for TensorFlow.js follows a plan. */
 function outcomeFollowing(name: string, trace: Trace, plan: Plan): ShardingOutcome {
   const { peakBytes, bytesByCategory } = holdPlan(trace, plan);
   const ms = stepMs(trace);
@@ -256,7 +261,7 @@ function timeOf(
   const { trace, steps, groups, plan } = simulation;
   const joined = network ?? (plan.worldSize === 1 ? unused : undefined);
   if (device === undefined || joined === undefined) return undefined;
-  // What a device takes by its figures it takes in another precision, too; what was measured stays.
+  // Estimated times may change with the precision, so they are estimated again. Measured times stay.
   const priced = trace.ops.runtimeSource.includes(RuntimeSource.roofline) ? priceTrace(trace, device) : trace;
   const schedule = scheduleStreams(simulation, priced, { ...device, network: joined });
   if (schedule.computeMs === 0) return undefined;
@@ -269,15 +274,15 @@ function timeOf(
   };
 }
 
-/** One rank sends nothing. */
+/** The network of a single rank, which sends nothing. */
 const unused: DeviceNetwork = { perNode: 1, nodeGBps: 1, betweenGBps: 1, latencyUs: 1 };
 
-/** Returns what a rank receives in a step, in bytes. */
+/** Returns the bytes that a rank receives per step. */
 export function receivedBytes({ allGatherBytes, reduceScatterBytes, allReduceBytes }: Communication): number {
   return allGatherBytes + reduceScatterBytes + allReduceBytes;
 }
 
-/** By the first number of each, of equal ones by the next. */
+/** Returns the item with the least first number; ties go to the next number. */
 function least<T>(items: readonly T[], of: (item: T) => readonly number[]): T {
   return items.reduce((best, item) => {
     const [a, b] = [of(item), of(best)];

@@ -2,29 +2,29 @@ import { heldPeak } from "@remat/memory";
 import { type OpIndex, phaseNames, type Trace } from "@remat/trace";
 import { type ShardingPlan, simulateFsdp } from "../index.js";
 
-/** For how long a unit's parameters are whole on the rank. */
+/** A time span in which the parameters of a unit are unsharded on the rank. */
 export interface GatheredSpan {
-  /** Ops of the rank's trace. */
+  /** The first op of the rank's trace in the span, and the op after its last. */
   readonly fromOp: number;
   readonly toOp: number;
-  /** What runs as they come and as they go: phase and module. */
+  /** What runs at the start and at the end of the span, as phase and module. */
   readonly from: string;
   readonly to: string;
 }
 
-/** A unit of FSDP on a rank: modules that are gathered and resharded as one. */
+/** An FSDP unit on a rank: modules that are all-gathered and resharded as one. */
 export interface UnitSummary {
   readonly modules: readonly string[];
-  /** Of its parameters as the rank keeps them, and gathered. */
+  /** Bytes of the unit's parameters, sharded and all-gathered. */
   readonly shardBytes: number;
   readonly gatheredBytes: number;
   readonly spans: readonly GatheredSpan[];
-  /** Whether it is gathered when the rank holds most. */
+  /** Whether the unit is unsharded at the rank's memory peak. */
   readonly isGatheredAtPeak: boolean;
 }
 
 /**
- * Returns which unit of FSDP holds gathered parameters when.
+ * Returns the FSDP units of a plan, with the time spans in which each is unsharded.
  *
  * @throws RematError as `simulateFsdp` does
  * @example
