@@ -11,19 +11,20 @@ import { type DocumentPart, type OutputDocument } from "@remat/reporting/formats
 import type { BatchRange, FitConfiguration, FitObjective, NotFitting } from "./fit-unit.js";
 import type { FitSummary, RankedRow } from "./summarize-fit.js";
 
+/** Options of {@link fitDocument}. */
 export interface FitDocumentOptions {
   readonly units?: SizeUnit;
-  /** How times came about: `roofline of each device`, `measured`. */
+  /** The source of the times, such as `roofline of each device` or `measured`. */
   readonly pricedBy: string;
-  /** What has to be said besides, such as how recorded runs were scaled. */
+  /** Additional notes, such as how recorded runs were scaled. */
   readonly notes?: readonly string[];
-  /** Whether the search goes on, so that this is what was found so far. */
+  /** True if the search is still running, so that the results are preliminary. */
   readonly goesOn?: boolean;
-  /** What to type next for the best row. */
+  /** The command to run next for the best row. */
   readonly command?: string | undefined;
 }
 
-/** How the best is told where it is not the quickest. */
+/** The criterion for the best row, if it is not speed. */
 const aims: Readonly<Record<FitObjective, string>> = {
   throughput: "",
   cost: "; best: least cost",
@@ -31,13 +32,16 @@ const aims: Readonly<Record<FitObjective, string>> = {
   batch: "; best: largest batch",
 };
 
-/** Of what was not looked at, or is refused, nobody knows whether it fits. */
+/** Describes a search without a fitting row. Configurations that were refused or not examined may still fit. */
 function describeNothing({ notFitting, refused, left }: FitSummary): string {
   if (notFitting.length > 0) return "nothing was found that fits";
   return refused.length > 0 && left === 0 ? "nothing of what was asked for can be" : "nothing was found yet";
 }
 
-/** Returns what fits: the best in a sentence, a row for each configuration, and why the others do not fit. Its records are the rows in bytes. */
+/**
+ * Returns a document with the results of a search. It has the best row as a sentence, a row for each configuration, and
+ * the reasons why others do not fit. Its records are the rows, in bytes.
+ */
 export function fitDocument(
   summary: FitSummary,
   { units = "auto", pricedBy, notes = [], goesOn = false, command }: FitDocumentOptions,
@@ -122,7 +126,7 @@ export function describeConfiguration({ device, optimizer, precision, way, ranks
   ].join(", ");
 }
 
-/** Returns what a row comes to, in words. */
+/** Returns the batch, memory and speed of a row in words. */
 export function describeBest(row: RankedRow, size: SizeFormat = sizeFormat("auto")): string {
   const { configuration, batch, microBatches, peakBytes, memoryBytes, stepMs, samplesPerSecond, costPerMillion } = row;
   const { libraryBytes } = row;
@@ -211,7 +215,7 @@ function refusedTable({ refused }: FitSummary): DocumentPart {
   };
 }
 
-/** Returns why a batch does not fit, in words, and of which batches that is not proven. */
+/** Returns why a batch does not fit, in words, and the batches for which that is not proven. */
 export function describeNext(
   { batch, peakBytes, libraryBytes, binds, bindsBytes, unproven }: NotFitting,
   size: SizeFormat = sizeFormat("auto"),
@@ -227,7 +231,10 @@ function describeRange({ from, to }: BatchRange): string {
   return from === to ? String(from) : `${from} to ${to}`;
 }
 
-/** What nobody knows of the batch that is told to be the largest, or of nothing that was found. */
+/**
+ * Returns a note on the batches that may fit without a known plan, if the largest batch is the objective or nothing was
+ * found.
+ */
 function describeUnproven({ objective, best, notFitting }: FitSummary): readonly string[] {
   if (best === undefined)
     return notFitting.some(({ smallest }) => smallest.unproven !== undefined)
@@ -239,7 +246,7 @@ function describeUnproven({ objective, best, notFitting }: FitSummary): readonly
     : [`not proven: for ${describeRange(unproven)} samples no plan was found, ${notProven}`];
 }
 
-/** Where the best is the last that may be taken, somebody may want to ask for more. */
+/** Returns a note if the best batch is the last in the range, because a larger one may fit too. */
 function describeEnd({ objective, best }: FitSummary): readonly string[] {
   if (best?.endsRange !== true || objective === "memory") return [];
   return [`batch ${best.batch} is the last that was asked for: a larger --batch may fit, too`];
@@ -249,7 +256,7 @@ const lastAsked = "none asked for";
 
 const notProven = "and nothing says that there is none; more --iterations look longer";
 
-/** Returns a rate or a price: four digits, and no exponent. */
+/** Returns a rate or a price with four digits and without an exponent. */
 export function formatRate(value: number): string {
   if (value < 0.001) return "< 0.001";
   return value >= 1000 ? String(Math.round(value)) : String(Number(value.toPrecision(4)));

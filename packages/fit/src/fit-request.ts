@@ -4,44 +4,50 @@ import { type FitObjective, type FitPrecision, type FitUnit, type FitWayName, fi
 import type { StepsToFit } from "./steps-to-fit.js";
 import { fitWay } from "./ways/fit-ways.js";
 
-/** What is to be looked through: each of these with each of the others. */
+/** A search over all combinations of these values. */
 export interface FitRequest {
   readonly devices: readonly DeviceSpec[];
-  /** What a step may hold on each device; left out: what the device has. */
+  /** The memory for a step on each device. By default the memory of the device. */
   readonly memoryBytes?: number | undefined;
-  /** Of that, what is kept for others than the step: the process, CUDA's context; 0 if not given. */
+  /**
+   * The part of the memory that is reserved for others than the step, such as the process and the CUDA context. By
+   * default 0.
+   */
   readonly reserveBytes?: number | undefined;
-  /** The batches that may be taken; left out: 1 to 512, or of recorded runs that cannot be scaled, their own. */
+  /** The batches to consider. By default 1 to 512. For recorded runs that cannot be scaled, their own batch. */
   readonly batches?: readonly number[] | undefined;
-  /** Left out: the model's own, or what was recorded. */
+  /** By default the model's own optimizer, or the recorded one. */
   readonly optimizers?: readonly string[] | undefined;
-  /** Left out: as traced or recorded. */
+  /** By default the traced or recorded precision. */
   readonly precisions?: readonly FitPrecision[] | undefined;
-  /** Left out: all that nobody refuses but offloading, which is asked for. */
+  /** By default all ways that apply to the steps, except offloading. */
   readonly ways?: readonly FitWayName[] | undefined;
-  /** Left out: one device. */
+  /** By default one device. */
   readonly ranks?: readonly number[] | undefined;
-  /** Of ranks, what is gathered as one; undefined in it: as a user of FSDP would. Left out: that alone. */
+  /**
+   * The modules that are wrapped, for several ranks. An undefined entry is the usual wrap of FSDP, which is also the
+   * only one by default.
+   */
   readonly wraps?: readonly (readonly string[] | undefined)[] | undefined;
   readonly network?: DeviceNetwork | undefined;
   readonly globalBatch?: number | undefined;
-  /** 0.3 if not given. */
+  /** By default 0.3. */
   readonly maxOverhead?: number | undefined;
-  /** `throughput` if not given. */
+  /** By default `throughput`. */
   readonly objective?: FitObjective;
-  /** 5000 if not given. */
+  /** By default 5000. */
   readonly iterations?: number;
-  /** 0 if not given. */
+  /** By default 0. */
   readonly seed?: number | undefined;
 }
 
-/** Batches that are looked through where nobody names any. */
+/** The default batches. */
 const usualBatches: readonly number[] = Array.from({ length: 512 }, (_, i) => i + 1);
 
 /**
- * Returns the units of work of a request: one for each configuration, in an order that depends on nothing else.
+ * Returns the units of work of a request, one for each configuration. Their order depends on the request alone.
  *
- * @throws RematError `FIT_REQUEST` for what makes no sense, by name
+ * @throws RematError `FIT_REQUEST` for an invalid request, with the name of the option
  * @example
  * unitsOf({ devices: [deviceSpec("a100"), deviceSpec("l4")], ways: ["stock", "recompute"], ranks: [1, 8] }, steps).length; // 8
  */
@@ -65,7 +71,7 @@ export function unitsOf(request: FitRequest, steps: StepsToFit): readonly FitUni
     steps.isMeasured === true &&
     request.devices.length === 1 &&
     steps.recordedBatches?.length === 1 &&
-    // Of an update that was not recorded nothing was measured.
+    // An update that was not recorded has no measured time.
     (request.optimizers ?? []).every((optimizer) => torchOptimizerCode(optimizer) === undefined);
   const units: FitUnit[] = [];
   for (const spec of request.devices) {
@@ -102,14 +108,14 @@ export function unitsOf(request: FitRequest, steps: StepsToFit): readonly FitUni
                 morePlans,
                 efforts,
               };
-              // What was not asked for is not refused either.
+              // Ways that were not requested are left out instead of refused.
               if (request.ways !== undefined || fitWay(way).refuses(unit, steps) === undefined) units.push(unit);
             }
   }
   return units;
 }
 
-/** Tells why steps cannot compute in a precision; undefined: they can. */
+/** Returns the reason why steps cannot compute in a precision; undefined if they can. */
 export function refusesPrecision(
   precision: FitPrecision,
   { framework, name }: Pick<StepsToFit, "framework" | "name">,
@@ -132,13 +138,13 @@ function checkOptimizer(optimizer: string, { name, framework, optimizers }: Step
 
 const usualWays: readonly FitWayName[] = fitWayNames.filter((name) => name !== "offload");
 
-/** Beside what a search takes to begin, so many changes hardly count. */
+/** This many changes take little time compared with the start of a search. */
 export const usualIterations = 5000;
 
-/** What finds the largest batch of a plan takes some eight plans already. */
+/** The search for the largest batch of a plan takes about eight plans already. */
 const morePlans = 8;
 
-/** Of a step of thousands of ops the last of these takes some seconds. */
+/** For a step of thousands of ops the last effort takes some seconds. */
 const efforts: readonly number[] = [4, 16, 64];
 
 function batchesOf(

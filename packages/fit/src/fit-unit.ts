@@ -2,121 +2,140 @@ import type { CheckpointPolicy } from "@remat/memory/checkpointing";
 import type { ShardingPlan } from "@remat/sharding";
 import type { CategoryName, DeviceNetwork, DeviceSpec } from "@remat/trace";
 
-/** What is best: the most samples a second, the least money for a sample, the least memory, or the largest batch. */
+/**
+ * The objectives of a search: the most samples per second, the least cost per sample, the smallest peak memory, or the
+ * largest batch.
+ */
 export const fitObjectives = ["throughput", "cost", "memory", "batch"] as const;
+/** The objective of a search, one of {@link fitObjectives}. */
 export type FitObjective = (typeof fitObjectives)[number];
 
-/** In which precision a step computes; `f32` is as it was traced or recorded. */
+/** The precisions in which a step can compute; `f32` is the precision as traced or recorded. */
 export const fitPrecisions = ["f32", "bf16"] as const;
+/** The precision of a step, one of {@link fitPrecisions}. */
 export type FitPrecision = (typeof fitPrecisions)[number];
 
-/** How a step is taken. */
+/** The names of the ways to run a step. */
 export const fitWayNames = ["stock", "early-release", "update-in-backward", "recompute", "offload"] as const;
+/** The name of a way to run a step, one of {@link fitWayNames}. */
 export type FitWayName = (typeof fitWayNames)[number];
 
-/** One way to train on one device: all that is chosen but the batch. */
+/** One way to train on one device, with everything chosen except the batch. */
 export interface FitConfiguration {
   readonly device: string;
-  /** Undefined where it is as recorded, or the model's own. */
+  /** Undefined for the recorded optimizer, or the model's own. */
   readonly optimizer?: string;
   readonly precision: FitPrecision;
   readonly way: FitWayName;
-  /** Over how many devices the weights are sharded; 1: they are not. */
+  /** The number of devices over which the weights are sharded; 1 if they are not. */
   readonly ranks: number;
-  /** Which modules are gathered as one; undefined on one device. */
+  /** The wrapped modules; undefined on one device. */
   readonly wrap?: readonly string[];
 }
 
 /**
- * A unit of work: for one configuration, which batch. Plain data, so that it goes to a thread, or to another machine; with the same model, or runs, the answer is the same
- * wherever it is computed.
+ * A unit of work: the search for the batch of one configuration. It is plain data, so it can be sent to a thread or
+ * another machine. With the same model or runs, the answer is the same wherever it is computed.
  */
 export interface FitUnit {
   readonly configuration: FitConfiguration;
   readonly spec: DeviceSpec;
-  /** Where the device says nothing of its own, or somebody knows better. */
+  /** The network between devices, if the device has none of its own or another one is given. */
   readonly network?: DeviceNetwork;
-  /** What a step may hold. */
+  /** The memory for a step. */
   readonly memoryBytes: number;
-  /** The batches that may be taken, the smallest first: of one rank, and of one pass. */
+  /** The batches to consider, smallest first, each per rank and per pass. */
   readonly batches: readonly number[];
-  /** Samples of a step over all ranks and micro-batches; undefined: as many as a pass of all ranks has. */
+  /** The samples of a step over all ranks and micro-batches. By default as many as one pass of all ranks. */
   readonly globalBatch?: number;
-  /** Whether times that were measured as a run was recorded stay: those of one run, for one device. Neither several devices nor batches that were not recorded could be told apart by them; left out: no. */
+  /**
+   * True if times measured when a run was recorded are kept. This requires one run and one device, because measured
+   * times cannot compare devices or batches that were not recorded. By default false.
+   */
   readonly keepsMeasured?: boolean;
-  /** How much longer a step may take than without recomputation or transfers, as a fraction. */
+  /** The longest time of a step relative to one without recomputation or transfers, as an additional fraction. */
   readonly maxOverhead: number;
   readonly objective: FitObjective;
-  /** Changes that a search for a plan tries, and its seed: with both, a plan is the same every time. */
+  /** The number of changes that a search for a plan tries, and its seed. Together they make plans reproducible. */
   readonly iterations: number;
   readonly seed: number;
-  /** How many plans are looked for besides those that find the largest batch. */
+  /** The number of plans to search for besides those that find the largest batch. */
   readonly morePlans: number;
-  /** How many times as many changes, one after the other, searches try for batches beyond the largest with a plan. */
+  /** Factors on the number of changes, one after the other, for batches beyond the largest with a plan. */
   readonly efforts: readonly number[];
 }
 
-/** What a step takes with some batch. */
+/** The memory and time of a step with some batch. */
 export interface FitStep {
-  /** Of one rank, and of one pass. */
+  /** The batch per rank and per pass. */
   readonly batch: number;
   readonly peakBytes: number;
-  /** What kernels hold beside tensors, at most: it is no part of the peak, and is kept for them. Left out: nothing. */
+  /**
+   * The most memory that kernels use besides tensors. It is not part of the peak and is reserved for them. Left out if
+   * it is 0.
+   */
   readonly libraryBytes?: number;
-  /** At the peak. */
+  /** Bytes in use at the peak. */
   readonly bytesByCategory: Readonly<Partial<Record<CategoryName, number>>>;
-  /** Undefined where ops have no times. */
+  /** Undefined if ops have no times. */
   readonly stepMs: number | undefined;
-  /** Over that of running every op once, as a fraction; 0 where nothing is recomputed or moved. */
+  /** The additional time relative to running every op once, as a fraction; 0 if nothing is recomputed or moved. */
   readonly overhead: number;
-  /** Of a plan: how much cheaper it could be at most, as a fraction of the step. */
+  /** The optimality gap of a plan: how much cheaper it could be at most, as a fraction of the step. */
   readonly gap?: number;
-  /** Of a plan: how many times the changes that a unit says were tried; left out: once. */
+  /** The factor on the unit's number of changes with which a plan was found. By default 1. */
   readonly effort?: number;
-  /** Of a rank: how the step is sharded. */
+  /** The sharding plan of a rank. */
   readonly sharding?: ShardingPlan;
-  /** Of PyTorch on one device: what is checkpointed. */
+  /** The checkpoint policy on one device with PyTorch. */
   readonly policy?: CheckpointPolicy;
 }
 
-/** A configuration with the batch that is best for it. */
+/** A configuration with its best batch. */
 export interface FitRow extends FitStep {
   readonly configuration: FitConfiguration;
-  /** What tensors may hold: of the unit's what is not kept for kernels. */
+  /** The memory for tensors: that of the unit without the part reserved for kernels. */
   readonly memoryBytes: number;
-  /** Passes of a step on each rank. */
+  /** The passes of a step on each rank. */
   readonly microBatches: number;
-  /** Over all ranks; undefined where ops have no times. */
+  /** Samples per second over all ranks; undefined if ops have no times. */
   readonly samplesPerSecond: number | undefined;
-  /** Whether this is the last of several batches that may be taken, so that nobody has looked at larger ones, which may fit; left out: it is not. */
+  /**
+   * True if the batch is the last of several in the range, so that larger ones were not examined and may fit. Left out
+   * otherwise.
+   */
   readonly endsRange?: true;
-  /** The next larger batch that was tried, which does not fit; undefined where there is none to try. */
+  /** The next larger batch that was tried and does not fit; undefined if there is none. */
   readonly next: NotFitting | undefined;
 }
 
-/** A batch that does not fit, and why. */
+/** A batch that does not fit, and the reason. */
 export interface NotFitting {
   readonly batch: number;
-  /** The least that was found. */
+  /** The smallest peak that was found. */
   readonly peakBytes: number;
-  /** What kernels hold beside that, at most; left out: nothing. */
+  /** The most memory that kernels use besides it. Left out if it is 0. */
   readonly libraryBytes?: number;
-  /** What takes most of it. */
+  /** The category with the largest part of the peak. */
   readonly binds: CategoryName | "time";
   readonly bindsBytes: number;
-  /** Whether no step with this batch fits; else no plan was found for one. */
+  /** True if it is proven that no step with this batch fits, false if no plan was found. */
   readonly isProven: boolean;
-  /** Larger than all that fit, and neither found to fit nor proven not to; left out: there are none. */
+  /**
+   * Batches larger than all that fit, which were neither found to fit nor proven not to. Left out if there are none.
+   */
   readonly unproven?: BatchRange;
 }
 
-/** Batches of those that may be taken, both ends included. */
+/** A range of batches, both ends included. */
 export interface BatchRange {
   readonly from: number;
   readonly to: number;
 }
 
-/** What became of a unit: a row, what does not fit of it, or why it cannot be. */
+/**
+ * The answer to a unit: a row, the smallest batch that does not fit, or the reason why the configuration is impossible.
+ */
 export type FitAnswer =
   | { readonly kind: "fits"; readonly row: FitRow }
   | { readonly kind: "not-fitting"; readonly configuration: FitConfiguration; readonly smallest: NotFitting }

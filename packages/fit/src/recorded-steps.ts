@@ -4,18 +4,19 @@ import { torchOptimizerNames, withOptimizer } from "@remat/sharding";
 import { Category, RematError, RuntimeSource, type Trace } from "@remat/trace";
 import type { StepsToFit } from "./steps-to-fit.js";
 
-/** A run, and what it is called. */
+/** A run and its name. */
 export interface RecordedRun {
   readonly name: string;
   readonly trace: Trace;
 }
 
 /**
- * Returns the step of recorded runs at any batch: of one run at its own alone; of runs at two or three batches at any, as `extrapolateRuns` scales it. With an optimizer it is as
- * `withOptimizer` has it.
+ * Returns the step of recorded runs at any batch. One run has its own batch only. Runs at two or three batches are
+ * scaled to any batch, as in `extrapolateRuns`. An optimizer is applied as in `withOptimizer`.
  *
- * @param sizes batches of the runs; left out: the first side of the first tensor that is another one in each
- * @throws RematError what `extrapolateRuns` and `withOptimizer` throw; `FIT_BATCH` for a batch that one run does not tell of
+ * @param sizes the batches of the runs; by default the first size of the first tensor that differs between them
+ * @throws RematError the errors of `extrapolateRuns` and `withOptimizer`; `FIT_BATCH` for a batch that a single run
+ * does not have
  * @example
  * stepsOfRuns([{ name: "run-b8", trace: a }, { name: "run-b16", trace: b }]).stepAt(64, undefined);
  */
@@ -71,8 +72,11 @@ export function stepsOfRuns(runs: readonly RecordedRun[], sizes?: readonly numbe
 }
 
 /**
- * Returns how many samples a run was recorded with: as its step says, else the first side of the first input that an op reads, which ops make none of, as they do positions; of a run that
- * knows no inputs, of the first tensor that is neither weight nor state.
+ * Returns the number of samples with which a run was recorded, as its step states it.
+ *
+ * Otherwise it is the first size of the first input that an op reads. Tensors that ops create, such as positions, do
+ * not count as inputs. In a run without known inputs it is the first size of the first tensor that is neither weight
+ * nor state.
  */
 export function batchOfRun(trace: Trace): number | undefined {
   if (trace.header.step?.batch !== undefined) return trace.header.step.batch;

@@ -1,29 +1,35 @@
 import type { HeldPeak } from "@remat/memory";
 import type { DeviceSpec, Trace } from "@remat/trace";
 
-/** A training step of some model, at any batch: of a model that is there, or as it follows from recorded runs. */
+/** The training step of a model at any batch, traced from the model itself or derived from recorded runs. */
 export interface StepsToFit {
   readonly name: string;
   readonly framework: string;
-  /** Names of the optimizers that may be asked for; left out: `stepAt` says so. */
+  /** The optimizers that may be requested. If it is left out, `stepAt` decides. */
   readonly optimizers?: readonly string[];
   /** Returns the step as it runs. */
   stepAt(batch: number, optimizer: string | undefined): Promise<Trace>;
-  /** Returns the step to be planned, and of early release: with its gradients, and it is up to the plan what is recomputed; left out: it is as it runs. */
+  /**
+   * Returns the step for planning and early release, with its gradients. Recomputation is left to the plan. If it is
+   * left out, the step as it runs is used.
+   */
   freeStepAt?(batch: number, optimizer: string | undefined): Promise<Trace>;
-  /** Returns what a step holds with early release; left out where nobody can say. */
+  /** Returns the peak of a step with early release. Left out if it is unknown. */
   releasedPeakAt?(batch: number, optimizer: string | undefined, updateInBackward: boolean): Promise<HeldPeak>;
   /**
-   * Returns the same steps by a quicker way, scaled from a few: what a search finds by them is asked of the steps themselves before it is an answer. Undefined where they cannot be scaled; left
-   * out: there is no quicker way.
+   * Returns the same steps by a faster way, scaled from a few. A search confirms its results with the real steps. It
+   * returns undefined if the steps cannot be scaled. Left out if there is no faster way.
    */
   scaled?(optimizer: string | undefined): Promise<StepsToFit | undefined>;
-  /** Returns what kernels hold on a device beside tensors, at most, while an op of a step runs: so much is kept for them. Left out: nothing is known. */
+  /**
+   * Returns the most memory that kernels use on a device besides tensors while an op of a step runs, which is reserved
+   * for them. Left out if it is unknown.
+   */
   libraryBytesOf?(trace: Trace, spec: DeviceSpec): number;
-  /** What follows from recorded runs may be off by so many bytes; left out: nothing. */
+  /** The error of predictions from recorded runs, in bytes. Left out if there is none. */
   readonly residualBytes?: number;
-  /** Whether the run tells what its ops took. */
+  /** True if the run has measured times. */
   readonly isMeasured?: boolean;
-  /** At which batches the runs were recorded; left out: of a model that is there. */
+  /** The batches at which the runs were recorded. Left out if the steps come from the model itself. */
   readonly recordedBatches?: readonly number[];
 }

@@ -1,21 +1,22 @@
 import type { FitAnswer, FitConfiguration, FitObjective, FitRow, FitUnit, NotFitting } from "./fit-unit.js";
 
-/** A row beside the others. */
+/** A row compared with the others. */
 export interface RankedRow extends FitRow {
-  /** Of the memory that a step may hold. */
+  /** The fraction of the step's memory that the peak takes. */
   readonly memoryShare: number;
-  /** For a million samples, on all ranks; undefined where nobody says what the device costs. */
+  /** The cost of a million samples on all ranks; undefined if the price of the device is unknown. */
   readonly costPerMillion: number | undefined;
-  /** Whether no other row holds less, is as quick and costs as little. */
+  /** True if no other row is at least as good in memory, speed and cost and better in one of them. */
   readonly isOnFront: boolean;
 }
 
+/** The results of a search. */
 export interface FitSummary {
   readonly model: string;
   readonly objective: FitObjective;
-  /** Undefined where nothing fits. */
+  /** Undefined if nothing fits. */
   readonly best: RankedRow | undefined;
-  /** The best first. */
+  /** The rows that fit, the best first. */
   readonly rows: readonly RankedRow[];
   readonly notFitting: readonly {
     readonly configuration: FitConfiguration;
@@ -23,20 +24,21 @@ export interface FitSummary {
     readonly smallest: NotFitting;
   }[];
   readonly refused: readonly { readonly configuration: FitConfiguration; readonly reason: string }[];
-  /** How many configurations nobody has looked at, where the search was ended early. */
+  /** The number of configurations that were not examined because the search ended early. */
   readonly left: number;
 }
 
+/** Options of {@link summarizeFit}. */
 export interface SummarizeFitOptions {
   readonly model: string;
-  /** What a device costs in an hour, by name. */
+  /** The price of each device per hour, by name. */
   readonly prices?: Readonly<Record<string, number>>;
 }
 
 /**
- * Returns what was found for all units, the best first: by the objective that they have, and where that is the same by memory.
+ * Returns the results of all units, the best first by their objective, then by memory.
  *
- * @param answers of each unit in its place; undefined of those that nobody has looked at
+ * @param answers the answers in the order of the units; undefined for units that were not examined
  * @example
  * summarizeFit(units, answers, { model: "resnet50", prices: { a100: 2.5 } }).best?.batch;
  */
@@ -65,12 +67,16 @@ export function summarizeFit(
 
 type CostedRow = Omit<RankedRow, "isOnFront">;
 
-/** Returns rows, the best first, with which of them are on the front of these. @internal */
+/**
+ * Returns rows with the best first, and marks those on the front.
+ *
+ * @internal
+ */
 export function rankRows(found: readonly CostedRow[], objective: FitObjective): readonly RankedRow[] {
   return (
     found
       .map((row) => ({ ...row, isOnFront: !found.some((other) => isBetter(other, row)) }))
-      // Those that are as good keep their order.
+      // The sort is stable, so equal rows keep their order.
       .sort((a, b) => compare(a, b, objective))
   );
 }
@@ -88,7 +94,7 @@ function withCosts(row: FitRow, prices: Readonly<Record<string, number>>): Coste
   };
 }
 
-/** What is to be small. */
+/** The quantities to minimize. */
 const aims: readonly ((row: CostedRow) => number)[] = [
   ({ peakBytes }) => peakBytes,
   ({ samplesPerSecond }) => -(samplesPerSecond ?? 0),
@@ -111,8 +117,8 @@ function compare(a: CostedRow, b: CostedRow, objective: FitObjective): number {
   return 0;
 }
 
-/** What costs nobody knows what comes last. */
+/** Rows of unknown cost come last. */
 const costAim = ({ costPerMillion }: CostedRow): number => costPerMillion ?? Number.MAX_VALUE;
 const batchAim = ({ batch }: CostedRow): number => -batch;
-/** Where ops have no times, more samples are better. */
+/** Without times, more samples are better. */
 const untimedBatchAim = (row: CostedRow): number => (row.samplesPerSecond === undefined ? batchAim(row) : 0);

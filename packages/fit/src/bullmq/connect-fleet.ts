@@ -3,10 +3,10 @@ import { RematError } from "@remat/trace";
 import type * as Bullmq from "bullmq";
 import type { Redis } from "ioredis";
 
-/** So long a server is waited for that was never there; one that goes away later is waited for as long as it takes. */
+/** The time to wait for a first answer of the server. A server that goes away later is waited for without a limit. */
 const firstWaitMs = 10_000;
 
-/** BullMQ, and a connection to a server. */
+/** The BullMQ module and a connection to a server. */
 export interface FleetConnection {
   readonly bullmq: typeof Bullmq;
   readonly client: Redis;
@@ -15,7 +15,7 @@ export interface FleetConnection {
 /**
  * Connects to a server of Redis or Valkey.
  *
- * @throws RematError `FIT_FLEET` where BullMQ is not installed, for an address that is none, and where nobody answers there
+ * @throws RematError `FIT_FLEET` if BullMQ is not installed, the address is invalid, or no server answers
  * @internal
  */
 export async function connectFleet(url: string): Promise<FleetConnection> {
@@ -55,7 +55,7 @@ async function loadBullmq(): Promise<Pick<FleetConnection, "bullmq"> & { readonl
   }
 }
 
-/** Valkey is addressed as Redis is. */
+/** Returns an address with the scheme of Redis, which Valkey shares. */
 function parseAddress(url: string): string {
   const address = url.replace(/^valkey(s?):/, "redis$1:");
   if (URL.canParse(address)) {

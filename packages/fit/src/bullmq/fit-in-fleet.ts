@@ -8,39 +8,47 @@ import type { UnitCache } from "../node/unit-cache.js";
 import { connectFleet } from "./connect-fleet.js";
 import { type FleetUnit, fleetId, queueName, readFailure } from "./fleet-unit.js";
 
+/** The progress of a search in a fleet. */
 export interface FleetProgress extends FitProgress {
-  /** How many processes take units; where there is none, nothing will be answered before one comes. */
+  /** The number of processes that take units. If it is 0, no unit is answered until one comes. */
   readonly workers: number;
 }
 
+/** Options of {@link fitInFleet}. */
 export interface FitInFleetOptions extends Pick<FleetUnit, "files" | "contentKey"> {
-  /** The server: `redis://localhost:6379`. */
+  /** The address of the server, such as `redis://localhost:6379`. */
   readonly url: string;
   readonly cache?: UnitCache | undefined;
-  /** Ends the search early; what was found so far is the answer. */
+  /** Ends the search early. The answers found so far are returned. */
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: (progress: FleetProgress) => void;
-  /** Called for each answer of the fleet that cannot be one, with what is wrong. The unit is asked again. */
+  /** Called for each invalid answer of the fleet, with the reason. The unit is put into the queue again. */
   readonly onRejected?: (why: string) => void;
-  /** Told of each answer, and of which unit it is; of those from the cache, too. */
+  /** Called with each answer and the index of its unit, including answers from the cache. */
   readonly onAnswer?: ((answer: FitAnswer, index: number) => void) | undefined;
 }
 
-/** Answers stay in the queue so long, for whoever asks again, in seconds. */
+/** Answers stay in the queue for this time, so that other searches can use them. */
 const keptSeconds = 24 * 3600;
-/** How often to ask what was answered. */
+/** The interval between checks for answers. */
 const pollMs = 200;
-/** How many wrong answers to one unit are rejected before the search ends: its workers are broken, or somebody writes to the server. */
+/**
+ * The number of invalid answers to one unit that are rejected before the search ends. More of them mean broken workers,
+ * or someone else who writes to the server.
+ */
 const mostWrong = 3;
-/** Of how many units at a time: those that were put first are answered first. */
+/** The number of units checked at a time. Units that were queued first are answered first. */
 const polledUnits = 256;
 
 /**
- * Has the processes of a fleet answer units, those that `serveFleet` takes units in: the same as `fitInWorkers`, in the order of the units. A unit has a name that follows from its content, by which it is in
- * the queue once, however often it is asked for and by how many; what the queue has lost (a server that came back empty) is put there again; an answer counts once. Undefined of those that nobody
- * had answered when `signal` ended the search.
+ * Answers units in the processes of a fleet, which run `serveFleet`. The answers are those of `fitInWorkers`, in the
+ * order of the units.
  *
- * @throws RematError `FIT_FLEET` where there is no server, or no BullMQ; what a unit throws
+ * The name of a unit in the queue follows from its content. It is therefore queued once, however often and by however
+ * many searches it is requested. Units that the queue loses (a server that came back empty) are queued again, and an
+ * answer counts once. Units without an answer when `signal` ends the search are undefined.
+ *
+ * @throws RematError `FIT_FLEET` if there is no server or no BullMQ; the errors that a unit throws
  * @example
  * const answers = await fitInFleet(units, { url: "redis://localhost:6379", files, contentKey });
  */
@@ -49,7 +57,7 @@ export async function fitInFleet(
   { url, files, contentKey, cache, signal, onProgress, onRejected, onAnswer }: FitInFleetOptions,
 ): Promise<readonly (FitAnswer | undefined)[]> {
   const answers = answersIn(cache, units, onAnswer);
-  /** The places of each unit that is not answered yet, by its name: the same unit may be asked for twice. */
+  /** For each open unit by name, its positions. The same unit may occur twice. */
   const open = new Map<string, number[]>();
   for (const [i, unit] of units.entries()) {
     if (answers[i] !== undefined) continue;
@@ -59,7 +67,7 @@ export async function fitInFleet(
   if (open.size === 0) return answers;
   const { bullmq, client } = await connectFleet(url);
   const queue: Queue<FleetUnit, unknown> = new bullmq.Queue(queueName, { connection: client });
-  // A server that is away comes back.
+  // Without a listener, an error of the connection would end the process, but a lost server may come back.
   queue.on("error", () => undefined);
   const unitOf = (id: string): FitUnit => units[open.get(id)![0]];
   const put = (ids: readonly string[]): Promise<unknown> =>
@@ -79,7 +87,10 @@ export async function fitInFleet(
     open.delete(id);
   };
   const wrong = new Map<string, number>();
-  /** Undefined for what cannot be an answer: the unit is then put into the queue again, since it is not there any more. */
+  /**
+   * Returns the answer, or undefined if the value is not a valid one. The unit is then queued again, because it is
+   * removed from the queue.
+   */
   const takeAnswer = (id: string, value: unknown, unit: FitUnit): FitAnswer | undefined => {
     try {
       return readAnswer(value, unit);
@@ -104,7 +115,7 @@ export async function fitInFleet(
     for (const id of idsOf("completed", "failed")) {
       const job: Job<FleetUnit, unknown> | undefined = await queue.getJob(id);
       if (job?.failedReason) {
-        // Whoever asks again has it tried again.
+        // Removing the job lets the next search try the unit again.
         await job.remove().catch(() => undefined);
         throw readFailure(job.failedReason);
       }
@@ -134,7 +145,7 @@ export async function fitInFleet(
     }
   };
   try {
-    // While the server is away a command waits, so that it is not asked whether the search is over.
+    // While the server is away a command waits, so the signal must be able to end the search by itself.
     await Promise.race([work(), ended(signal)]);
     return answers;
   } catch (error) {
@@ -150,14 +161,14 @@ export async function fitInFleet(
   }
 }
 
-/** What failed for somebody else may do better now. */
+/** Removes units that failed in other searches, because they may succeed now. */
 async function forgetFailures(queue: Queue, ids: readonly string[]): Promise<void> {
   const states = await Promise.all(ids.map((id) => queue.getJobState(id)));
   const failed = ids.filter((_, i) => states[i] === "failed");
   await Promise.all(failed.map((id) => queue.remove(id)));
 }
 
-/** Takes back what nobody has begun: whoever else asks for it puts it there again. */
+/** Removes units that no worker has begun. Other searches that need them queue them again. */
 async function withdraw(queue: Queue, ids: readonly string[]): Promise<void> {
   await Promise.all(ids.map((id) => queue.remove(id).catch(() => undefined)));
 }

@@ -5,11 +5,14 @@ import type { FitUnit } from "../fit-unit.js";
 import { checkSchema } from "../node/check-schema.js";
 import { unitSchema } from "../node/fit-schemas.js";
 
-/** What is sent to a fleet: a unit, and the files that it is a function of. */
+/** A job of a fleet: a unit, and the files that determine its answer. */
 export interface FleetUnit {
-  /** The files by the hashes of their content, as plain data: a worker that was not given them refuses the job. Never a path. */
+  /**
+   * The files by the hashes of their content, as plain data and never as paths. A worker refuses the job if it was not
+   * given the same files.
+   */
   readonly files: unknown;
-  /** Of their content, so that a worker that has others refuses. */
+  /** A hash of the files' content. A worker with other content refuses the job. */
   readonly contentKey: string;
   readonly unit: FitUnit;
 }
@@ -23,30 +26,46 @@ const fleetUnitSchema = v.strictObject({
 /**
  * Returns a job of the queue if it has the shape of one.
  *
- * @throws RematError `FIT_FLEET` naming the field that is wrong
+ * @throws RematError `FIT_FLEET`, with the name of the wrong field
  * @internal
  */
 export function readFleetUnit(data: unknown): FleetUnit {
   return checkSchema(fleetUnitSchema, data, { code: "FIT_FLEET", what: "a job of the queue" }) as FleetUnit;
 }
 
-/** The queue that units are in, on whatever server. @internal */
+/**
+ * The name of the queue of units on every server.
+ *
+ * @internal
+ */
 export const queueName = "remat-fit";
 
-/** Returns what names a unit in the queue: the same unit of the same content is there once. @internal */
+/**
+ * Returns the name of a unit in the queue. The same unit with the same content has the same name, so it is queued once.
+ *
+ * @internal
+ */
 export function fleetId({ contentKey, unit }: Pick<FleetUnit, "contentKey" | "unit">): string {
   return createHash("sha256")
     .update(JSON.stringify([contentKey, unit]))
     .digest("hex");
 }
 
-/** Returns the text by which a queue keeps why a unit failed. @internal */
+/**
+ * Returns the text with which a queue stores the failure of a unit.
+ *
+ * @internal
+ */
 export function writeFailure(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   return error instanceof RematError ? `${error.code}: ${message}` : message;
 }
 
-/** Returns the error that a text of `writeFailure`, or of BullMQ itself, tells of. @internal */
+/**
+ * Returns the error for a text of `writeFailure` or of BullMQ itself.
+ *
+ * @internal
+ */
 export function readFailure(text: string): RematError {
   const [, code, message] = /^([A-Z][A-Z_]+): ([^]*)$/.exec(text) ?? [];
   return code === undefined

@@ -5,42 +5,50 @@ import type { FitAnswer, FitUnit } from "../fit-unit.js";
 import { connectFleet } from "./connect-fleet.js";
 import { type FleetUnit, queueName, readFleetUnit, writeFailure } from "./fleet-unit.js";
 
-/** Answers units of certain files, one at a time, such as a `UnitThread`. */
+/** Answers units for certain files, one at a time. `UnitThread` is one. */
 export interface UnitAnswerer {
   answer(unit: FitUnit): Promise<FitAnswer | undefined>;
   stop(): Promise<void>;
 }
 
+/** Options of {@link serveFleet}. */
 export interface ServeFleetOptions {
-  /** Returns a hash of the files that a job names, as they are here. Throws a `RematError` if the job names something that this worker was not given. */
+  /**
+   * Returns a hash of the content that the files of a job have on this machine. It throws a `RematError` if the job
+   * names something that this worker was not given.
+   */
   contentKey(files: unknown): string;
-  /** Starts something that answers units of these files. It should not keep this thread busy, since the server has to hear from it. */
+  /**
+   * Starts an answerer for these files. It should not block this thread, because the worker must report to the server.
+   */
   answerer(files: unknown): UnitAnswerer;
-  /** How many units at once; 1 if not given. */
+  /** The number of units answered at once. By default 1. */
   readonly workers?: number;
-  /** After how long a unit is ended, in milliseconds; one hour if not given. */
+  /** The time after which a unit is ended, in milliseconds. By default one hour. */
   readonly unitMs?: number;
-  /** After how long a unit is another worker's whose worker is not heard of, in milliseconds; 10 s if not given. */
+  /** The time after which the unit of a silent worker is given to another, in milliseconds. By default 10 s. */
   readonly lockMs?: number;
   readonly onAnswered?: (given: FleetUnit) => void;
 }
 
 /** A process that takes units. */
 export interface FleetWorker {
-  /** Answers the units that it is at, and takes no more. */
+  /** Finishes the current units and takes no more. */
   close(): Promise<void>;
 }
 
 const usualUnitMs = 3600e3;
 
-/** So many workers may be lost over one unit: by chance, or since they have not the memory for it. */
+/** The number of workers that may be lost over one unit, either by chance or because they lack the memory for it. */
 const mostLost = 10;
 
 /**
- * Takes units from a queue until it is closed. A unit whose worker dies, or loses touch with the server, is another's; since a unit is a function of files, it does not matter which of two
- * answers counts.
+ * Answers units from a queue until it is closed.
  *
- * @throws RematError `FIT_FLEET` where there is no server, or no BullMQ
+ * If a worker dies or loses its connection, another worker takes its unit. Either of the two answers may count, since a
+ * unit's answer depends on files alone.
+ *
+ * @throws RematError `FIT_FLEET` if there is no server or no BullMQ
  * @example
  * const file = new URL("./fit-worker.js", import.meta.url); // calls serveUnits
  * const worker = await serveFleet("redis://localhost:6379", { contentKey, answerer: (files) => new UnitThread(file, files) });
@@ -60,7 +68,7 @@ export async function serveFleet(
         onAnswered?.(given);
         return answer;
       } catch (error) {
-        // It would fail everywhere.
+        // The unit would fail on every worker, so the queue must not retry it.
         throw new bullmq.UnrecoverableError(writeFailure(error));
       }
     },
@@ -72,7 +80,8 @@ export async function serveFleet(
       maxStalledCount: mostLost,
     },
   );
-  // A server that is away comes back, and the client with it; an answer that comes too late is somebody else's already.
+  // Without a listener, an error of the connection would end the process. A lost server may come back, and a late
+  // answer already belongs to another worker.
   worker.on("error", () => undefined);
   return {
     async close() {
@@ -85,9 +94,9 @@ export async function serveFleet(
 
 type Kept = { readonly contentKey: string; readonly answerer: UnitAnswerer };
 
-/** As many answerers as units are answered at once, each of the files that it answered of last. */
+/** Keeps as many answerers as units are answered at once, each with the files it used last. */
 class AnswererPool {
-  /** That which has waited longest first. */
+  /** The answerer that has been idle longest is first. */
   private readonly free: Kept[] = [];
   private busy = 0;
   private readonly most: number;
@@ -119,7 +128,7 @@ class AnswererPool {
     }
   }
 
-  /** A model's code may wait for something that never comes. */
+  /** Ends an answer that takes too long, because a model's code may wait forever. */
   private async inTime<T>(answer: Promise<T>): Promise<T> {
     const timer = new AbortController();
     try {
@@ -132,7 +141,10 @@ class AnswererPool {
     }
   }
 
-  /** The files are looked at where an answerer begins, which loads them then. */
+  /**
+   * Returns an idle answerer for the files, or starts one. The files are checked when an answerer starts, because it
+   * loads them then.
+   */
   private async take({ files, contentKey }: FleetUnit, keyOf: (files: unknown) => string): Promise<Kept> {
     const at = this.free.findIndex((each) => each.contentKey === contentKey);
     if (at >= 0) return this.free.splice(at, 1)[0];

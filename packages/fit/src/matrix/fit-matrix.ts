@@ -1,8 +1,9 @@
 import { type FitConfiguration, fitWayNames, type NotFitting } from "../fit-unit.js";
 import { type FitSummary, type RankedRow, rankRows } from "../summarize-fit.js";
 
-/** By what configurations differ; ways last, since they are the columns of a matrix. */
+/** The dimensions in which configurations differ. Ways are last, because they are the columns of a matrix. */
 export const fitDimensions = ["device", "optimizer", "precision", "ranks", "wrap", "way"] as const;
+/** A dimension in which configurations differ, one of {@link fitDimensions}. */
 export type FitDimension = (typeof fitDimensions)[number];
 
 /** One of the values that configurations have in a dimension. */
@@ -11,7 +12,7 @@ export interface FitValue {
   readonly value: string;
 }
 
-/** What became of a configuration. */
+/** The result of a configuration. */
 export type FitCell =
   | {
       readonly kind: "fits";
@@ -22,20 +23,20 @@ export type FitCell =
   | { readonly kind: "not-fitting"; readonly configuration: FitConfiguration; readonly smallest: NotFitting }
   | { readonly kind: "refused"; readonly configuration: FitConfiguration; readonly reason: string };
 
-/** What was found, a row for whatever is chosen but the way, and a column for each way. */
+/** The results of a search as a matrix. It has a row for each choice except the way, and a column for each way. */
 export interface FitMatrix {
   readonly ways: readonly string[];
   readonly rows: readonly {
-    /** What tells it from other rows. */
+    /** The values that distinguish the row from others. */
     readonly name: string;
-    /** By column; undefined where nobody asked, or has answered. */
+    /** The cells by column; undefined if the configuration was not requested or has no answer yet. */
     readonly cells: readonly (FitCell | undefined)[];
   }[];
-  /** Of each dimension that has several values, those. */
+  /** The values of each dimension that has several. */
   readonly values: readonly { readonly dimension: FitDimension; readonly values: readonly string[] }[];
 }
 
-/** Returns the value of a configuration in a dimension, as it is shown. */
+/** Returns the value of a configuration in a dimension, as text for display. */
 export function valueOf(configuration: FitConfiguration, dimension: FitDimension): string {
   switch (dimension) {
     case "optimizer":
@@ -50,7 +51,8 @@ export function valueOf(configuration: FitConfiguration, dimension: FitDimension
 }
 
 /**
- * Returns what is left of a summary without configurations that have one of some values: what is best, and what is on the front, is of those that are left.
+ * Returns a summary without the configurations that have one of some values. The best row and the front are those of
+ * the remaining rows.
  *
  * @example
  * pruneFit(summary, [{ dimension: "device", value: "a100" }]).best;
@@ -108,7 +110,7 @@ function cellsOf({ rows, notFitting, refused, best }: FitSummary): readonly FitC
   ];
 }
 
-/** Counts by their size, names by the alphabet, so that rows stay where they are while a search goes on. */
+/** Sorts counts by size and names alphabetically, so that rows keep their places while a search runs. */
 function inOrder(dimension: FitDimension, values: readonly string[]): readonly string[] {
   const numberOf = (value: string): number => Number.parseInt(value, 10);
   return [...values].sort((a, b) => (dimension === "ranks" ? numberOf(a) - numberOf(b) : a < b ? -1 : Number(a > b)));

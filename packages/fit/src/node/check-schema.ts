@@ -4,8 +4,9 @@ import * as v from "valibot";
 /**
  * Returns `value` if it has the shape of `schema`.
  *
- * @param what the value is, for the message
- * @throws RematError with `code`, naming the first field that is wrong, what was expected of it and what was found
+ * @param what the name of the value in the message
+ * @throws RematError with `code`. The message has the name of the first wrong field, the expected value and the found
+ * one.
  * @internal
  */
 export function checkSchema<Schema extends v.GenericSchema>(
@@ -14,16 +15,21 @@ export function checkSchema<Schema extends v.GenericSchema>(
   { code, what }: { readonly code: string; readonly what: string },
 ): v.InferOutput<Schema> {
   const result = v.safeParse(schema, value, { abortEarly: true });
-  // The value itself, whose fields keep their order: the table of a fleet is that of one machine to the byte.
+  // The parsed copy could change the order of fields, and results of a fleet must equal those of one machine byte for
+  // byte.
   if (result.success) return value as v.InferOutput<Schema>;
   const [issue] = result.issues;
   throw new RematError(code, `${what}: ${describeIssue(issue)}.`);
 }
 
-/** A value from elsewhere is cut short in a message. */
+/** Values from elsewhere are cut short in messages. */
 const mostCharacters = 60;
 
-/** @internal */
+/**
+ * Returns the description of an issue, with the field's name, the expected value and the found one.
+ *
+ * @internal
+ */
 export function describeIssue(issue: v.BaseIssue<unknown>): string {
   const path = v.getDotPath(issue);
   const found = issue.received.slice(0, mostCharacters);

@@ -4,17 +4,18 @@ import { readInputHead, replaceFile } from "@remat/trace/files";
 import { readStoredFiles, requireNoLog, storedFiles } from "./read-store.js";
 import { columnNames, type StoredRow, storedColumns } from "./stored-rows.js";
 
-/** In the header of SQLite files that are exports, "rmat", so that no other file is overwritten. */
+/** The application id "rmat" in the header of exported SQLite files, so that no other file is overwritten. */
 const applicationId = 0x72_6d_61_74;
-/** Where SQLite keeps that number, in big-endian order. */
+/** The offset of the application id, which is big-endian. */
 const applicationIdAt = 68;
 
 /**
- * Writes all that a store contains as a SQLite file with one table, `fit`, for others to query. The file is replaced as a whole. If other processes add to the store meanwhile, it is written again
- * until nothing is missing.
+ * Writes the content of a store as a SQLite file with one table, `fit`, for other programs to query. The file is
+ * replaced as a whole. If other processes add to the store meanwhile, it is written again until nothing is missing.
  *
- * @returns how many rows it has
- * @throws RematError `FIT_STORE` for a store that cannot be read, and for a file that is not an export, which is left as it is
+ * @returns the number of rows
+ * @throws RematError `FIT_STORE` for a store that cannot be read, and for an existing file that is not an export, which
+ * is left unchanged
  * @example
  * await exportFitStore("fits", "fits.sqlite");
  */
@@ -56,7 +57,10 @@ async function sqliteOf(rows: readonly StoredRow[]): Promise<Uint8Array> {
   }
 }
 
-/** Refuses to overwrite what was not exported, such as a store of an earlier release with rows that are nowhere else. */
+/**
+ * Refuses to overwrite a file that is not an export, such as a store of an earlier release whose rows exist nowhere
+ * else.
+ */
 function requireExport(path: string): void {
   if (!existsSync(path)) return;
   const header = lstatSync(path).isFile() ? readInputHead(path, applicationIdAt + 4) : Buffer.alloc(0);

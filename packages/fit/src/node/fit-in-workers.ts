@@ -4,38 +4,43 @@ import type { FitAnswer, FitUnit } from "../fit-unit.js";
 import type { UnitCache } from "./unit-cache.js";
 import { UnitThread } from "./unit-thread.js";
 
+/** The progress of a search. */
 export interface FitProgress {
   readonly done: number;
   readonly units: number;
-  /** What a thread is at. */
+  /** The unit that a thread is working on. */
   readonly unit: FitUnit;
   readonly batch: number | undefined;
 }
 
+/** Options of {@link fitInWorkers}. */
 export interface FitInWorkersOptions {
-  /** What the threads run, which calls `serveUnits`; where there is no such file, units are answered here. */
+  /**
+   * The program of the threads, which calls `serveUnits`. If the file does not exist, units are answered in this
+   * thread.
+   */
   readonly file: URL;
-  /** Given to the threads as their `workerData`. */
+  /** The `workerData` of the threads. */
   readonly workerData: unknown;
-  /** Answers a unit here. */
+  /** Answers a unit in this thread. */
   fitHere(unit: FitUnit, onTried: (batch: number) => void): Promise<FitAnswer>;
-  /** How many threads; as many as there are cores, up to 8, if left out. */
+  /** The number of threads. By default the number of cores, at most 8. */
   readonly workers?: number;
   readonly cache?: UnitCache | undefined;
-  /** Ends the search early; what was found so far is the answer. */
+  /** Ends the search early. The answers found so far are returned. */
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: (progress: FitProgress) => void;
-  /** Told of each answer, and of which unit it is; of those from the cache, too. */
+  /** Called with each answer and the index of its unit, including answers from the cache. */
   readonly onAnswer?: ((answer: FitAnswer, index: number) => void) | undefined;
 }
 
 const mostWorkers = 8;
 
 /**
- * Answers units in worker threads, those that are known from a cache; in the order of the units, so that the answer is the same for any number of threads. Undefined of those that nobody had
- * looked at when `signal` ended the search.
+ * Answers units in worker threads, or from a cache. The answers are in the order of the units, and do not depend on the
+ * number of threads. Units without an answer when `signal` ends the search are undefined.
  *
- * @throws RematError what a unit throws; `FIT_WORKER` where threads die of one
+ * @throws RematError the errors that a unit throws; `FIT_WORKER` if threads die of one
  * @example
  * const answers = await fitInWorkers(units, { file: new URL("./fit-worker.js", import.meta.url), workerData, fitHere });
  */
@@ -91,7 +96,11 @@ export async function fitInWorkers(
   }
 }
 
-/** Returns what a cache knows of units. @internal */
+/**
+ * Returns the answers that a cache has for units.
+ *
+ * @internal
+ */
 export function answersIn(
   cache: UnitCache | undefined,
   units: readonly FitUnit[],
@@ -104,7 +113,10 @@ export function answersIn(
   });
 }
 
-/** Units that nobody looks at yet. A thread keeps to one optimizer where it can, since it has the steps of it. */
+/**
+ * Stores the units that no thread has taken. A thread stays with one optimizer if possible, because it has those steps
+ * already.
+ */
 class OpenUnits {
   private readonly units: readonly FitUnit[];
   private readonly open: Set<number>;
@@ -116,7 +128,7 @@ class OpenUnits {
     this.count = this.open.size;
   }
 
-  /** The next one of those that are most like the one before. */
+  /** Returns the next unit among those most similar to the one before. */
   take(before: number | undefined): number | undefined {
     let best: number | undefined;
     let bestScore = -1;

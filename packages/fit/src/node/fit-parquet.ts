@@ -2,7 +2,7 @@ import type { FitSummary } from "../summarize-fit.js";
 import { type StoredSearch, storedColumns, storedRows } from "./stored-rows.js";
 
 /**
- * Returns what a search found as a Parquet file: the rows and columns that `storeFit` adds to a store.
+ * Returns the results of a search as a Parquet file, with the rows and columns that `storeFit` adds to a store.
  *
  * @example
  * writeFileSync("fit.parquet", await fitParquet(summary, { at: new Date().toISOString() }));

@@ -2,7 +2,7 @@ import { categoryNames } from "@remat/trace";
 import * as v from "valibot";
 import { type FitAnswer, type FitUnit, fitObjectives, fitPrecisions, fitWayNames } from "../fit-unit.js";
 
-/** Longer names, lists and texts are a mistake, or are meant to fill the memory of whoever reads them. */
+/** Limits of names, lists and texts. Longer ones are mistakes, or are meant to exhaust the reader's memory. */
 const most = { characters: 4096, items: 65_536, unitSamples: 1e9 };
 
 const text = v.pipe(v.string(), v.maxLength(most.characters));
@@ -56,7 +56,11 @@ const unit = v.strictObject({
   efforts: v.pipe(v.array(v.pipe(positive, v.maxValue(10_000))), v.maxLength(32)),
 });
 
-/** A unit of work as it may come from a queue. @internal */
+/**
+ * A unit of work that may come from a queue.
+ *
+ * @internal
+ */
 export const unitSchema: v.GenericSchema = unit;
 
 const bytesByCategorySchema = v.record(v.picklist(categoryNames), amount);
@@ -111,10 +115,14 @@ const answer = v.variant("kind", [
   v.strictObject({ kind: v.literal("refused"), configuration: configurationSchema, reason: text }),
 ]);
 
-/** An answer to a unit, by its shape alone. @internal */
+/**
+ * An answer to a unit, by its shape alone.
+ *
+ * @internal
+ */
 export const answerSchema: v.GenericSchema = answer;
 
-/** What the compiler holds against the types that the rest of the package uses. */
+/** Lets the compiler check the schemas against the types of the rest of the package. */
 type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : never) : never;
 const _unit: Same<keyof v.InferOutput<typeof unit>, keyof FitUnit> = true;
 const _answer: Same<v.InferOutput<typeof answer>["kind"], FitAnswer["kind"]> = true;

@@ -6,11 +6,12 @@ import type { FitSummary } from "../summarize-fit.js";
 import { columnNames, type StoredSearch, storedRows } from "./stored-rows.js";
 
 /**
- * Adds the results of a search to a store: a folder with one file per search, which is written as a whole and never changed. Any number of processes can add to it at once.
- * Each line of a file is one configuration as JSON, with the columns of the table `fit` that {@link exportFitStore} makes.
+ * Adds the results of a search to a store, which is a folder with one file per search. Files are written as a whole and
+ * never changed, so any number of processes can add to a store at once. Each line of a file is one configuration as
+ * JSON, with the columns of the table `fit` of {@link exportFitStore}.
  *
  * @returns the path of the new file
- * @throws RematError `FIT_STORE` if the folder cannot be written; nothing half-written is left then
+ * @throws RematError `FIT_STORE` if the folder cannot be written; no partial file is left then
  * @example
  * await storeFit("fits", summary, { at: new Date().toISOString(), label: "main" });
  */
@@ -28,9 +29,9 @@ export function storeFit(folder: string, summary: FitSummary, search: StoredSear
 }
 
 /**
- * Makes the folder of a store if there is none, and checks that it can be written, before a long search begins.
+ * Creates the folder of a store if there is none, and checks that it is writable, before a long search begins.
  *
- * @throws RematError `FIT_STORE` for a file, or a folder that cannot be written
+ * @throws RematError `FIT_STORE` for a file, or for a folder that is not writable
  */
 export function checkFitStore(folder: string): void {
   try {
@@ -48,17 +49,21 @@ export function checkFitStore(folder: string): void {
   }
 }
 
-/** Makes the last folder of a path alone: one above it that is not there is rather a typing error. */
+/** Creates the last folder of a path only. A missing parent folder is more likely a typing error. */
 function makeFolder(folder: string): void {
   try {
     mkdirSync(folder);
   } catch (error) {
-    // Another search may have begun at the same time.
+    // Another search may have started at the same time.
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   }
 }
 
-/** What identifies the content of a stored file in its name, so that a damaged one is noticed. @internal */
+/**
+ * Returns a hash for the name of a stored file, by which damaged files are detected.
+ *
+ * @internal
+ */
 export function contentMark(text: string | Uint8Array): string {
   return createHash("sha256").update(text).digest("hex").slice(0, 16);
 }

@@ -7,9 +7,10 @@ import { checkSchema } from "./check-schema.js";
 import { answerSchema } from "./fit-schemas.js";
 
 /**
- * Returns an answer that comes from elsewhere, a thread, a cache or a fleet, if it can be one to this unit: it has the shape of one, and does not contradict the unit.
+ * Returns an answer from a thread, a cache or a fleet, if it is valid for this unit: it has the shape of an answer and
+ * does not contradict the unit.
  *
- * @throws RematError `FIT_ANSWER` naming the field that is wrong
+ * @throws RematError `FIT_ANSWER`, with the name of the wrong field
  * @internal
  */
 export function readAnswer(value: unknown, unit: FitUnit): FitAnswer {

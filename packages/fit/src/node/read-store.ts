@@ -6,16 +6,20 @@ import { checkSchema } from "./check-schema.js";
 import { contentMark } from "./fit-store.js";
 import { columnNames, type StoredRow, storedRowSchema } from "./stored-rows.js";
 
-/** Larger than any search makes: a file of hundreds of megabytes is something else. */
+/** The size limit of a file. No search writes hundreds of megabytes, so a larger file is something else. */
 const mostBytes = 256 * 2 ** 20;
 
-/** The names that `storeFit` gives: when, a mark of the content, and a number if both were taken. */
+/** Names from `storeFit`: the time, a hash of the content, and a number if that name was taken. */
 const ownName = /-([0-9a-f]{16})(?:-\d+)?\.jsonl$/;
 
-/** What searches write, and SQLite stores of earlier releases. */
+/** Files that searches write, and SQLite stores of earlier releases. */
 const storedName = /\.(?:jsonl|sqlite3?|db)$/i;
 
-/** Files that a store is read from. @internal */
+/**
+ * Returns the names of the files in a store.
+ *
+ * @internal
+ */
 export function storedFiles(folder: string): readonly string[] {
   try {
     return readdirSync(folder)
@@ -33,9 +37,10 @@ export function storedFiles(folder: string): readonly string[] {
 }
 
 /**
- * Returns the rows of all searches in a store, the earliest search first. SQLite stores of earlier releases that lie in the folder are read, too.
+ * Returns the rows of all searches in a store, the earliest search first. It also reads SQLite stores of earlier
+ * releases in the folder.
  *
- * @throws RematError `FIT_STORE` for a folder that cannot be read, and for a file that is damaged, by name
+ * @throws RematError `FIT_STORE` for a folder that cannot be read, and for a damaged file, with its name
  * @example
  * (await readFitStore("fits")).filter(({ is_best }) => is_best === 1);
  */
@@ -43,7 +48,11 @@ export async function readFitStore(folder: string): Promise<readonly StoredRow[]
   return readStoredFiles(folder, storedFiles(folder));
 }
 
-/** @internal */
+/**
+ * Returns the rows of some files of a store.
+ *
+ * @internal
+ */
 export async function readStoredFiles(folder: string, names: readonly string[]): Promise<readonly StoredRow[]> {
   const rows: StoredRow[] = [];
   for (const name of names) {
@@ -51,13 +60,13 @@ export async function readStoredFiles(folder: string, names: readonly string[]):
     const content = readWhole(path);
     rows.push(...(/\.jsonl$/i.test(name) ? rowsOfLines(path, content) : await rowsOfSqlite(path, content)));
   }
-  // Files are in the order of their names already, and rows of one search stay together.
+  // The sort is stable and files are in the order of their names, so rows of one search stay together.
   return rows.sort((a, b) => (String(a["at"]) < String(b["at"]) ? -1 : String(a["at"]) > String(b["at"]) ? 1 : 0));
 }
 
 function readWhole(path: string): Buffer {
   try {
-    // A link may lead out of the folder, and is not one of the files that searches write.
+    // A link may lead out of the folder, and searches write no links.
     if (!lstatSync(path).isFile()) throw new Error("not a regular file");
     return readInput(path, { maxBytes: mostBytes });
   } catch (cause) {
@@ -84,7 +93,10 @@ function rowsOfLines(path: string, content: Buffer): readonly StoredRow[] {
     });
 }
 
-/** A store of an earlier release. What lies in a write-ahead log beside it would be missing, so that is refused. */
+/**
+ * Returns the rows of a store of an earlier release. It refuses one with a write-ahead log, whose rows would be
+ * missing.
+ */
 async function rowsOfSqlite(path: string, content: Buffer): Promise<readonly StoredRow[]> {
   requireNoLog(path);
   const { default: loadSqlite } = await import("sql.js");
@@ -107,7 +119,7 @@ async function rowsOfSqlite(path: string, content: Buffer): Promise<readonly Sto
 }
 
 /**
- * Refuses a SQLite file that another program has open, or left without closing it: part of it is in another file.
+ * Refuses a SQLite file that another program has open or did not close, because part of it is in another file.
  *
  * @internal
  */

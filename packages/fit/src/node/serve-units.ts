@@ -4,7 +4,7 @@ import type { FitAnswer, FitUnit } from "../fit-unit.js";
 import type { UnitOrder, UnitReport } from "./unit-messages.js";
 
 /**
- * Answers, in a worker thread, the units that `fitInWorkers` sends, one after the other; elsewhere does nothing.
+ * Answers the units that `fitInWorkers` sends, one after the other. It does nothing outside of a worker thread.
  *
  * @example
  * serveUnits(async (unit, onTried) => fitUnitBatch(unit, steps, onTried));

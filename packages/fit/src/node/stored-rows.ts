@@ -2,15 +2,19 @@ import * as v from "valibot";
 import type { FitConfiguration } from "../fit-unit.js";
 import type { FitSummary } from "../summarize-fit.js";
 
-/** What identifies a search in a store, besides its results. */
+/** The identity of a search in a store, besides its results. */
 export interface StoredSearch {
-  /** When it ended, as ISO 8601. */
+  /** The time at which it ended, in ISO 8601. */
   readonly at: string;
-  /** A name for this search, such as a commit. Left out: empty. */
+  /** A name for this search, such as a commit. By default empty. */
   readonly label?: string | undefined;
 }
 
-/** The columns of a store, as SQLite declares them. @internal */
+/**
+ * The columns of a store, as SQLite declares them.
+ *
+ * @internal
+ */
 export const storedColumns = [
   "at TEXT NOT NULL",
   "label TEXT NOT NULL",
@@ -37,10 +41,14 @@ export const storedColumns = [
   "is_best INTEGER",
 ] as const;
 
-/** The names of the columns, in their order. @internal */
+/**
+ * The names of the columns, in order.
+ *
+ * @internal
+ */
 export const columnNames: readonly string[] = storedColumns.map((column) => column.split(" ", 1)[0]);
 
-/** One row of a store, by the names of its columns: one configuration of one search. */
+/** One row of a store, by column names: one configuration of one search. */
 export type StoredRow = Readonly<Record<string, string | number | null | undefined>>;
 
 const valueSchemas = {
@@ -49,7 +57,11 @@ const valueSchemas = {
   REAL: v.pipe(v.number(), v.finite()),
 };
 
-/** A row as it may stand in a store: these columns and no others. @internal */
+/**
+ * A valid row of a store, with these columns and no others.
+ *
+ * @internal
+ */
 export const storedRowSchema: v.GenericSchema = v.strictObject(
   Object.fromEntries(
     storedColumns.map((column) => {
@@ -59,7 +71,11 @@ export const storedRowSchema: v.GenericSchema = v.strictObject(
   ),
 );
 
-/** Returns the rows of a search: of what fits, what does not, and what cannot be. @internal */
+/**
+ * Returns the rows of a search: configurations that fit, that do not fit, and that are impossible.
+ *
+ * @internal
+ */
 export function storedRows(
   { model, objective, best, rows, notFitting, refused }: FitSummary,
   { at, label = "" }: StoredSearch,

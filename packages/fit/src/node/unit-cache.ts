@@ -6,10 +6,13 @@ import { readInputText, replaceFile } from "@remat/trace/files";
 import type { FitAnswer, FitUnit } from "../fit-unit.js";
 import { readAnswer } from "./read-answer.js";
 
-/** Far above what an answer has. */
+/** This is far above the size of any answer. */
 const mostBytes = 64 * 2 ** 20;
 
-/** Answers that are kept between searches, one file each, by what they are answers to: the content of the model or of the runs, the code that computes them, and all of the unit. */
+/**
+ * Keeps answers between searches, one file each. The key is the content of the model or runs, the code that computes
+ * the answers, and the whole unit.
+ */
 export class UnitCache {
   private readonly folder: string;
   private readonly contentKey: string;
@@ -18,8 +21,12 @@ export class UnitCache {
   private isTold = false;
 
   /**
-   * `contentKey`: a hash of everything that answers depend on besides the unit; `onUnwritable`: called once with the reason why nothing can be kept; `onRejected`: called for each kept answer that
-   * is damaged, or not an answer to its unit. It is computed again.
+   * Creates a cache in a folder.
+   *
+   * @param contentKey a hash of everything that answers depend on besides the unit
+   * @param onUnwritable called once, with the reason, if answers cannot be written
+   * @param onRejected called for each stored answer that is damaged or does not belong to its unit; it is computed
+   * again
    */
   constructor(
     folder: string,
@@ -33,7 +40,7 @@ export class UnitCache {
     this.contentKey = contentKey;
   }
 
-  /** Returns the answer that is kept for a unit, if it can be one; otherwise undefined. */
+  /** Returns the stored answer of a unit if it is valid; otherwise undefined. */
   get(unit: FitUnit): FitAnswer | undefined {
     const path = this.pathOf(unit);
     try {
@@ -44,7 +51,7 @@ export class UnitCache {
       if (kept?.key !== this.keyOf(unit)) throw new Error("it is the answer to another question");
       return readAnswer(kept.answer, unit);
     } catch (error) {
-      // Nothing is kept yet, or nothing can be: `put` reports the latter.
+      // There is no file yet, or the folder is unusable, which `put` reports.
       if (["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "")) return undefined;
       this.onRejected(
         `${path}: ${error instanceof SyntaxError ? `not JSON (${error.message})` : (error as Error).message}`,
@@ -53,7 +60,7 @@ export class UnitCache {
     }
   }
 
-  /** Keeps an answer. If that fails, `onUnwritable` is called once, and the next search computes it again. */
+  /** Stores an answer. If that fails, `onUnwritable` is called once, and the next search computes the answer again. */
   put(unit: FitUnit, answer: FitAnswer): void {
     try {
       mkdirSync(this.folder, { recursive: true });

@@ -1,12 +1,20 @@
 import type { FitAnswer, FitUnit } from "../fit-unit.js";
 
-/** What a thread is told. @internal */
+/**
+ * A message to a thread.
+ *
+ * @internal
+ */
 export interface UnitOrder {
   readonly id: number;
   readonly unit: FitUnit;
 }
 
-/** What a thread tells. @internal */
+/**
+ * A message from a thread.
+ *
+ * @internal
+ */
 export type UnitReport =
   | { readonly id: number; readonly batch: number }
   | { readonly id: number; readonly answer: FitAnswer }

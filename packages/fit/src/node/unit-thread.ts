@@ -4,10 +4,13 @@ import type { FitAnswer, FitUnit } from "../fit-unit.js";
 import { readAnswer } from "./read-answer.js";
 import type { UnitOrder, UnitReport } from "./unit-messages.js";
 
-/** So often a unit is given to a fresh thread where one died of it. */
+/** The number of fresh threads that a unit is given to after one died of it. */
 const mostDeaths = 2;
 
-/** A thread that answers units, one after the other: what it runs calls `serveUnits`. It is started with the first unit, and again where it died. */
+/**
+ * A thread that answers units, one after the other. Its program calls `serveUnits`. It starts with the first unit, and
+ * again if it died.
+ */
 export class UnitThread {
   private readonly file: URL;
   private readonly workerData: unknown;
@@ -21,9 +24,9 @@ export class UnitThread {
   }
 
   /**
-   * Answers a unit; undefined where the thread was stopped before.
+   * Answers a unit; returns undefined if the thread was stopped before.
    *
-   * @throws RematError what the unit throws; `FIT_WORKER` where threads die of it
+   * @throws RematError the errors that the unit throws; `FIT_WORKER` if threads die of it
    */
   async answer(unit: FitUnit, onTried?: (batch: number) => void): Promise<FitAnswer | undefined> {
     for (let deaths = 0; !this.isStopped; ) {
@@ -39,7 +42,7 @@ export class UnitThread {
     return undefined;
   }
 
-  /** A thread that dies while it has nothing to do is not missed. */
+  /** Starts a thread. Nothing is done if it dies while idle. */
   private start(): Worker {
     const thread = new Worker(this.file, { workerData: this.workerData });
     thread
@@ -50,14 +53,14 @@ export class UnitThread {
     return thread;
   }
 
-  /** Ends the thread, in the midst of a unit too. */
+  /** Ends the thread, even in the middle of a unit. */
   async stop(): Promise<void> {
     this.isStopped = true;
     await this.thread?.terminate();
   }
 }
 
-/** Returns what a thread answers; `died` where it ends before. */
+/** Returns the answer of a thread, or `died` if it ends first. */
 function answerIn(thread: Worker, order: UnitOrder, onTried?: (batch: number) => void): Promise<FitAnswer | "died"> {
   return new Promise((resolve, reject) => {
     const settle = (): void => void thread.off("message", hear).off("error", end).off("exit", end);

@@ -8,10 +8,13 @@ import { firstImpossible, searchPlanned, trySmallest } from "./search-planned.js
 import { fits, neededBytes, samplesPerSecondOf, TriedSteps } from "./tried-steps.js";
 
 /**
- * Finds for one configuration the batch that is best: for memory the smallest, else the largest that fits, since the time of a sample never rises with
- * the batch, or, where a plan pays for it with time, the one with the most samples a second.
+ * Finds the best batch of one configuration.
  *
- * @throws RematError what the steps throw, but for what says that a configuration cannot be, which is an answer
+ * For the objective `memory` it is the smallest batch. Otherwise it is the largest that fits, since the time per sample
+ * never rises with the batch. If a plan pays for memory with time, it is the batch with the most samples per second.
+ *
+ * @throws RematError the errors of the steps, except those that mean that a configuration is impossible, which are
+ * answers
  * @example
  * const answer = await fitUnitBatch(unit, stepsOfRuns([{ name: "run.json", trace }]));
  */
@@ -48,10 +51,13 @@ export async function fitUnitBatch(
   }
 }
 
-/** Codes of what a plan or a run cannot be asked for. */
+/** Codes of errors that mean that a plan or a run is impossible. */
 const saysImpossible = /^(SHARDING_PLAN|TRACE_[A-Z_]+)$/;
 
-/** What is found by scaled steps, where the steps themselves say the same of it and of what is next; undefined where they do not, or where nothing was found. */
+/**
+ * Returns the step that a search over scaled steps finds, if the real steps agree on it and on the next batches;
+ * undefined if they do not, or if nothing was found.
+ */
 async function confirmed(unit: FitUnit, tried: TriedSteps, scaled: TriedSteps): Promise<FitStep | undefined> {
   const found = await bestOf(unit, scaled);
   if (found === undefined) return undefined;
@@ -67,10 +73,13 @@ async function confirmed(unit: FitUnit, tried: TriedSteps, scaled: TriedSteps): 
   return tried.at(found.batch);
 }
 
-/** Sums in another order differ so much. */
+/** Sums in another order may differ by this much. */
 const sameOverhead = 1e-9;
 
-/** A step in one pass holds no gradients of passes before, and may hold less than one with a smaller batch in several: it is looked at by itself. */
+/**
+ * Returns the best step. A step in one pass needs no gradients of earlier passes, so it may take less memory than a
+ * smaller batch in several passes, and is tried separately.
+ */
 async function bestOf(unit: FitUnit, tried: TriedSteps): Promise<FitStep | undefined> {
   const { batches, objective } = unit;
   const last = batches.at(-1)!;
@@ -109,7 +118,7 @@ async function bestAmong(unit: FitUnit, tried: TriedSteps): Promise<FitStep | un
 
 function rowOf(unit: FitUnit, step: FitStep, tried: TriedSteps): FitRow {
   const over = tried.notFittingAbove(step.batch);
-  // Of several passes the last batch is all of a step.
+  // With a global batch, the last batch already makes up a whole step.
   const endsRange = unit.globalBatch === undefined && unit.batches.length > 1 && step.batch === unit.batches.at(-1);
   return {
     ...step,
@@ -136,7 +145,9 @@ function notFitting(step: FitStep, unit: FitUnit, tried: TriedSteps): NotFitting
   return { ...found, binds, bindsBytes };
 }
 
-/** Of a way that is planned: what lies between the largest batch with a plan and the smallest that is proven to have none. */
+/**
+ * Returns the batches between the largest with a plan and the smallest that is proven to have none, for a planned way.
+ */
 function unprovenOf(unit: FitUnit, { largestFitting, impossibleFrom }: TriedSteps): BatchRange | undefined {
   if (!fitWay(unit.configuration.way).isPlanned(unit)) return undefined;
   const open = unit.batches.filter(

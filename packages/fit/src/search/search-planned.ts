@@ -2,26 +2,30 @@ import { largestFittingBatch } from "@remat/reporting/ways-to-fit";
 import type { FitStep, FitUnit } from "../fit-unit.js";
 import { fits, samplesPerSecondOf, type TriedSteps } from "./tried-steps.js";
 
-/** Of a batch: what is between two that were tried is not looked for, unless the largest is what is asked for. */
+/** The relative difference of batches below which the search ends, unless the largest batch is the objective. */
 const usualTolerance = 0.02;
 
-/** What is found of one batch is not always found of the one before. */
+/** The number of batches without a plan to skip, because a plan is sometimes found for a larger batch. */
 const mostMisses = 3;
 
 /**
- * Finds the batch with the most samples a second where a plan pays for memory with time: first the largest that fits, by halving what is between the largest that does
- * and the smallest that does not, to 2 % of a batch, or to one sample where the largest batch is what is asked for. What a search finds depends on how long it looks: beyond the largest batch that
- * was found others are looked for with more and more effort, up to the smallest that is proven to be too large, as long as one of them could be better. Then by branch and bound: no batch takes
- * more samples a second than one at least as large that recomputes nothing, so what lies between two batches is left out where that is no more than the best found. Undefined where the smallest
- * batch does not fit.
+ * Finds the batch with the most samples per second, for a way whose plans pay for memory with time. It returns
+ * undefined if the smallest batch does not fit.
  *
- * @param unit whose batches are those that may be taken
+ * The search first bisects for the largest batch that fits: to 2% of a batch, or to one sample if the largest batch is
+ * the objective. Then it tries larger batches with more and more effort, because a longer search finds more. It stops
+ * at the smallest batch that is proven too large, or once no batch could be better.
+ *
+ * Finally it runs branch and bound over the batches between. No batch has more samples per second than a batch at least
+ * as large without recomputation. A range whose bound is not above the best found is therefore skipped.
+ *
+ * @param unit the unit, with the batches to consider
  */
 export async function searchPlanned(unit: FitUnit, tried: TriedSteps): Promise<FitStep | undefined> {
   const { batches, objective, efforts } = unit;
   const tolerance = objective === "batch" ? 0 : usualTolerance;
   const fitting = new Map<number, FitStep>();
-  /** Of which no plan was found so far. */
+  /** Indices of batches for which no plan was found so far. */
   const missed = new Set<number>();
   const tryAt = async (index: number, effort = 1): Promise<boolean> => {
     const step = await tried.at(batches[index], effort);
@@ -41,7 +45,7 @@ export async function searchPlanned(unit: FitUnit, tried: TriedSteps): Promise<F
   const isWide = (): boolean =>
     overAt - fitsAt > 1 &&
     batches[Math.min(overAt, batches.length - 1)] - batches[fitsAt] > tolerance * batches[fitsAt];
-  // Doubled until it is too much, so that no batch is planned that is far too large.
+  // The batch is doubled until it is too large, so that no far too large batch is planned.
   for (let at = 1; overAt === impossibleAt && fitsAt < overAt - 1; ) {
     at = Math.min(at, overAt - 1);
     if (await tryAt(at)) fitsAt = at;
@@ -62,7 +66,7 @@ export async function searchPlanned(unit: FitUnit, tried: TriedSteps): Promise<F
       else overAt = middle;
     }
   }
-  // The last takes long: it goes on from what is there, by longer and longer strides, and past a few that it misses.
+  // The last effort takes long, so it starts from the best batch, in growing strides, and skips a few that it misses.
   overAt = impossibleAt;
   for (let stride = 1, misses = 0; efforts.length > 0 && misses <= mostMisses && (await isOpen()); ) {
     const at = Math.min(fitsAt + stride + misses, impossibleAt - 1);
@@ -75,7 +79,7 @@ export async function searchPlanned(unit: FitUnit, tried: TriedSteps): Promise<F
     else misses++;
   }
   const next = Math.min(fitsAt + 1, impossibleAt);
-  // So that there is something to say of it.
+  // The answer reports the next larger batch, so it must be tried.
   if (next < batches.length && !tried.has(batches[next])) await tryAt(next);
   overAt = Math.min(impossibleAt, ...[...missed].filter((index) => index > fitsAt));
   for (let more = 0; objective !== "batch" && more < unit.morePlans; more++) {
@@ -86,7 +90,7 @@ export async function searchPlanned(unit: FitUnit, tried: TriedSteps): Promise<F
   return objective === "batch" ? fitting.get(fitsAt) : bestOf(unit, fitting);
 }
 
-/** Tries the smallest batch with more and more effort; undefined where it does not fit. */
+/** Tries the smallest batch with more and more effort; returns undefined if it does not fit. */
 export async function trySmallest(unit: FitUnit, tried: TriedSteps): Promise<FitStep | undefined> {
   const [batch] = unit.batches;
   for (const effort of [1, ...unit.efforts]) {
@@ -97,7 +101,10 @@ export async function trySmallest(unit: FitUnit, tried: TriedSteps): Promise<Fit
   return undefined;
 }
 
-/** Finds the index of the smallest batch of which it is proven that no plan fits: what no plan holds less than never falls with the batch. One more than there are where nothing is proven of any. */
+/**
+ * Finds the index of the smallest batch that provably has no plan that fits. Bisection works, because the lower bound
+ * on memory never falls with the batch. If no batch is proven too large, it returns the number of batches.
+ */
 export async function firstImpossible(unit: FitUnit, tried: TriedSteps): Promise<number> {
   const { batches, memoryBytes } = unit;
   const leastBytes = async (batch: number): Promise<number> => (await tried.boundOf(batch)).leastBytes;
@@ -110,7 +117,10 @@ export async function firstImpossible(unit: FitUnit, tried: TriedSteps): Promise
   return index;
 }
 
-/** Whether a batch, or one that is smaller, could be better than all that were found: without recomputation by more than the tolerance. */
+/**
+ * Returns whether a batch, or a smaller one, could be better than all that were found, that is, faster by more than the
+ * tolerance even without recomputation.
+ */
 async function couldBeBetter(
   unit: FitUnit,
   fitting: ReadonlyMap<number, FitStep>,
@@ -123,7 +133,7 @@ async function couldBeBetter(
   return rateOf(unit, { batch, stepMs: leastMs }) > (1 + usualTolerance) * rateOf(unit, bestOf(unit, fitting)!);
 }
 
-/** The first batch of at least so many samples, after `index`. */
+/** Returns the index of the first batch of at least `samples`, after `index`. */
 function nextIndex(batches: readonly number[], samples: number, index: number): number {
   const found = batches.findIndex((batch, i) => i > index && batch >= samples);
   return found < 0 ? batches.length - 1 : found;
@@ -135,14 +145,15 @@ function bestOf(unit: FitUnit, fitting: ReadonlyMap<number, FitStep>): FitStep |
     .reduce((best, step) => (rateOf(unit, step) > rateOf(unit, best) ? step : best));
 }
 
-/** Where ops have no times, more samples are better. */
+/** Returns samples per second, or the batch if ops have no times, because more samples are better. */
 function rateOf(unit: FitUnit, step: Pick<FitStep, "batch" | "stepMs">): number {
   return samplesPerSecondOf(unit, step) ?? step.batch;
 }
 
 /**
- * The middle between the largest batch that a plan takes no time of and the smallest above that one does, or that does not fit; undefined where nothing is between them. A sample's time hardly
- * falls with the batch, and a plan's rises: the best is mostly there.
+ * Returns the middle between the largest batch whose plan takes no extra time and the next one that does, or that does
+ * not fit; undefined if nothing is between them. The time per sample hardly falls with the batch while the time of a
+ * plan rises, so the best is usually there.
  */
 function largestAtNoCost(fitting: ReadonlyMap<number, FitStep>, overAt: number): number | undefined {
   const isFree = (index: number): boolean => fitting.get(index)!.overhead === 0;
@@ -152,7 +163,7 @@ function largestAtNoCost(fitting: ReadonlyMap<number, FitStep>, overAt: number):
   return free >= 0 && paid - free > 1 ? (free + paid) >> 1 : undefined;
 }
 
-/** A batch between two that fit where there may be the most above the best; undefined where there is none. */
+/** Returns an untried batch in the range whose upper bound is furthest above the best; undefined if there is none. */
 function mostPromising(unit: FitUnit, fitting: ReadonlyMap<number, FitStep>, tried: TriedSteps): number | undefined {
   const best = rateOf(unit, bestOf(unit, fitting)!);
   const indices = [...fitting.keys()].sort((a, b) => a - b);

@@ -6,9 +6,11 @@ import { microBatchesOf } from "../ways/sharded.js";
 
 const noBound: PlanBound = { leastBytes: 0, leastMs: undefined };
 
-/** The batches that were tried for a unit: each is asked for once, or again with more effort while it does not fit. */
+/**
+ * Stores the batches that were tried for a unit. Each is planned once, or again with more effort while it does not fit.
+ */
 export class TriedSteps {
-  /** The smallest batch of those that may be taken of which it is proven that no plan fits; undefined: nothing is proven of any. */
+  /** The smallest batch that provably has no plan that fits; undefined if there is no proof for any. */
   impossibleFrom: number | undefined;
   private readonly known = new Map<number, { readonly step: FitStep; readonly effort: number }>();
   private readonly bounds = new Map<number, PlanBound>();
@@ -28,7 +30,7 @@ export class TriedSteps {
     if (known !== undefined && (known.effort >= effort || fits(known.step, this.unit))) return known.step;
     this.onTried?.(batch);
     const libraryBytes = await this.libraryBytesAt(batch);
-    // A plan within nothing is as impossible as one within a byte.
+    // A budget of one byte is as impossible as a budget of none.
     const unit = { ...this.unit, memoryBytes: Math.max(1, this.unit.memoryBytes - libraryBytes) };
     const found = await fitWay(unit.configuration.way).stepWith(unit, this.steps, batch, effort);
     const step = libraryBytes === 0 ? found : { ...found, libraryBytes };
@@ -36,7 +38,7 @@ export class TriedSteps {
     return step;
   }
 
-  /** Returns what no plan with a batch goes below, with what kernels hold besides. */
+  /** Returns lower bounds on all plans for a batch, including the memory of kernels. */
   async boundOf(batch: number): Promise<PlanBound> {
     const { boundOf } = fitWay(this.unit.configuration.way);
     const known = this.bounds.get(batch);
@@ -60,19 +62,20 @@ export class TriedSteps {
     return this.known.has(batch);
   }
 
-  /** How much effort went into a batch. */
+  /** Returns the effort with which a batch was tried. */
   effortOf(batch: number): number {
     return this.known.get(batch)?.effort ?? 1;
   }
 
-  /** The largest of those that fit. */
+  /** Returns the largest step that fits. */
   get largestFitting(): FitStep | undefined {
     return largest(this.of(true));
   }
 
   /**
-   * The smallest of those that do not fit and are larger than a batch. What lies below one that fits was not found, yet is there; but of several passes, of which a step with fewer samples in each may
-   * hold more.
+   * Returns the smallest step that does not fit and is larger than a batch. A step below one that fits does not count:
+   * a plan for it exists although none was found. With several passes it does count, because a step with fewer samples
+   * per pass may need more memory.
    */
   notFittingAbove(batch: number): FitStep | undefined {
     const above = (floor: number): FitStep | undefined => smallest(this.of(false).filter((step) => step.batch > floor));
@@ -93,17 +96,17 @@ function largest(steps: readonly FitStep[]): FitStep | undefined {
   return steps.reduce<FitStep | undefined>((a, b) => (a === undefined || b.batch > a.batch ? b : a), undefined);
 }
 
-/** Tells whether a step keeps to a unit's memory, and to its time. */
+/** Returns whether a step stays within a unit's memory and time. */
 export function fits(step: FitStep, { memoryBytes, maxOverhead }: FitUnit): boolean {
   return neededBytes(step) <= memoryBytes && step.overhead <= maxOverhead;
 }
 
-/** Returns what a step needs of a unit's memory: what it holds at its peak, and what kernels hold besides. */
+/** Returns the memory that a step needs: its peak, and the memory of kernels besides tensors. */
 export function neededBytes({ peakBytes, libraryBytes = 0 }: Pick<FitStep, "peakBytes" | "libraryBytes">): number {
   return peakBytes + libraryBytes;
 }
 
-/** Returns how many samples all ranks take in a second; undefined where ops have no times. */
+/** Returns the samples per second of all ranks; undefined if ops have no times. */
 export function samplesPerSecondOf(
   unit: FitUnit,
   { batch, stepMs }: Pick<FitStep, "batch" | "stepMs">,

@@ -1,24 +1,29 @@
 import type { FitStep, FitUnit, FitWayName } from "../fit-unit.js";
 import type { StepsToFit } from "../steps-to-fit.js";
 
-/** A way to take a step: what a file of this folder exports, and `fit-ways.ts` lists. */
+/** A way to run a step. Each file of this folder exports one, and `fit-ways.ts` lists them. */
 export interface FitWay {
   readonly name: FitWayName;
-  /** For help. */
+  /** The purpose in one line, for help. */
   readonly purpose: string;
-  /** Whether a plan is looked for within the memory that there is, so that what a step holds depends on that. */
+  /**
+   * Returns whether the way searches for a plan within the available memory, so that a step's memory depends on that.
+   */
   readonly isPlanned: (unit: FitUnit) => boolean;
-  /** Tells why it is no way for these steps; undefined: it is one. */
+  /** Returns the reason why the way does not apply to these steps; undefined if it does. */
   refuses(unit: FitUnit, steps: StepsToFit): string | undefined;
-  /** Returns what a step takes, with so many times the changes that a unit says: of one that is planned the best plan found within the unit's memory, else what holds least of all that was found. */
+  /**
+   * Returns a step, with the unit's number of changes multiplied by `effort`. A planned way returns the best plan found
+   * within the unit's memory, or else the step with the smallest peak that was found.
+   */
   stepWith(unit: FitUnit, steps: StepsToFit, batch: number, effort: number): Promise<FitStep>;
-  /** Of one that is planned: what no plan goes below. */
+  /** Returns lower bounds on all plans, for a planned way. */
   boundOf?(unit: FitUnit, steps: StepsToFit, batch: number): Promise<PlanBound>;
 }
 
-/** What no plan of a step goes below. */
+/** Lower bounds on all plans of a step. */
 export interface PlanBound {
   readonly leastBytes: number;
-  /** Undefined where ops have no times. */
+  /** Undefined if ops have no times. */
   readonly leastMs: number | undefined;
 }

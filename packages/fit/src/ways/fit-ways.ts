@@ -4,10 +4,12 @@ import type { FitWay } from "./fit-way.js";
 import { offloadWay, recomputeWay } from "./planned.js";
 import { stockWay } from "./stock.js";
 
-/** All ways to take a step, in the order in which they change least. To add one: its name, its file, and a line here. */
+/**
+ * All ways to run a step, in the order of how much they change. To add one, add its name, its file and an entry here.
+ */
 export const fitWays: readonly FitWay[] = [stockWay, earlyReleaseWay, updateInBackwardWay, recomputeWay, offloadWay];
 
-/** Returns the way of that name. */
+/** Returns the way with a name. */
 export function fitWay(name: FitWayName): FitWay {
   return fitWays.find((way) => way.name === name) as FitWay;
 }

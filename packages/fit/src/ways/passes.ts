@@ -6,15 +6,15 @@ import type { FitUnit } from "../fit-unit.js";
 import { msOfStep, priced } from "./priced.js";
 import { microBatchesOf } from "./sharded.js";
 
-/** What a step on one device holds and takes that adds up the gradients of its passes. */
+/** The memory and time of a step on one device that accumulates the gradients of its passes. */
 export interface PassesTaken extends Pick<HeldPeak, "peakBytes" | "bytesByCategory"> {
-  /** 0 where ops have no times. */
+  /** 0 if ops have no times. */
   readonly ms: number;
 }
 
 /**
- * Returns what a step of as many passes as a unit asks for takes, each with the batch of `trace`: a priced step of one pass. Every pass after the first holds the same, and takes as long as the
- * second.
+ * Returns the memory and time of a step with the unit's number of passes, each with the batch of `trace`, a step of one
+ * pass with times. Every pass after the first has the same peak, and takes as long as the second.
  */
 export function takePasses(unit: FitUnit, trace: Trace, batch: number): PassesTaken {
   const passes = microBatchesOf(unit, batch) ?? 1;

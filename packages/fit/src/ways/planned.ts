@@ -11,7 +11,9 @@ import { takePasses } from "./passes.js";
 import { freeStep, msOfStep } from "./priced.js";
 import { isSharded, microBatchesOf, shardedStep } from "./sharded.js";
 
-/** What does not fit is freed and recomputed: by a plan within the memory that there is, and of a rank by checkpointing the blocks that repeat. */
+/**
+ * The way that recomputes: by a plan within the available memory, or on a rank by checkpointing the blocks that repeat.
+ */
 export const recomputeWay: FitWay = {
   name: "recompute",
   purpose: "a plan within the device's memory; sharded, the blocks that repeat are checkpointed",
@@ -33,7 +35,9 @@ export const recomputeWay: FitWay = {
   },
 };
 
-/** What does not fit goes to host memory, or is recomputed, whichever is cheaper; of a rank shards and optimizer states are on the host. */
+/**
+ * The way that offloads or recomputes, whichever is cheaper. On a rank, shards and optimizer states are on the host.
+ */
 export const offloadWay: FitWay = {
   name: "offload",
   purpose: "a plan that also moves to host memory; sharded, weights and optimizer states are there",
@@ -69,7 +73,7 @@ async function plannedStep(
     ...(objective === "memory" ? { maxOverhead } : { budgetBytes: memoryBytes }),
     iterations: iterations * effort,
     seed,
-    // By the clock, a bound would be another one each time.
+    // A bound limited by time would differ from run to run.
     boundTimeMs: 0,
     linkBytesPerSecond,
   });
@@ -87,7 +91,7 @@ function planBound(trace: Trace, linkBytesPerSecond: number | undefined): PlanBo
   return { leastBytes: workingSet(graph, false).bytes, leastMs: msOfStep(trace) || undefined };
 }
 
-/** What stays whatever the plan is, by what it is for the most part. */
+/** Returns a step for the smallest memory found, with that memory divided into its main categories. */
 function leastOf(
   { smallestFoundBytes, heldBytes, waitingBytes }: NonNullable<CheckpointingAnswer["infeasible"]>,
   batch: number,
@@ -97,12 +101,15 @@ function leastOf(
   return { batch, peakBytes: smallestFoundBytes, bytesByCategory, stepMs: undefined, overhead: 0 };
 }
 
-/** Checkpoints free no more than what is saved: nothing is known that all policies hold. */
+/**
+ * Returns bounds for checkpoint policies. They free only what autograd saves, and no lower bound on the memory of all
+ * policies is known.
+ */
 function torchBound(unit: FitUnit, trace: Trace, batch: number): PlanBound {
   return { leastBytes: 0, leastMs: takePasses(unit, trace, batch).ms || undefined };
 }
 
-/** Rounds without anything better: few, as there are many batches. */
+/** The number of rounds without an improvement. It is small because there are many batches. */
 const torchRounds = 10;
 
 function torchStep(unit: FitUnit, trace: Trace, batch: number, effort: number): FitStep {
@@ -115,7 +122,7 @@ function torchStep(unit: FitUnit, trace: Trace, batch: number, effort: number): 
     const { peakBytes, bytesByCategory } = plain;
     return { batch, peakBytes, bytesByCategory, stepMs: plainMs || undefined, overhead: 0, policy: [] };
   }
-  /** Of a step: what all its passes take longer; 0 where ops have no times. */
+  /** The factor from the overhead of one pass to that of a step; 0 if ops have no times. */
   const share = plainMs > 0 ? (passes * msOfStep(trace)) / plainMs : 0;
   for (let bytes = memoryBytes; ; ) {
     const { found, least } = planTorchCheckpoints(trace, {
@@ -123,9 +130,9 @@ function torchStep(unit: FitUnit, trace: Trace, batch: number, effort: number): 
       maxOverhead: share > 0 ? maxOverhead / share : maxOverhead,
       rounds: torchRounds * effort,
       seed,
-      // What holds least is of interest where nothing else is found.
+      // The smallest peak only matters if nothing fits.
       findsLeast: false,
-      // It ends by its rounds, so that it finds the same every time.
+      // The search ends by rounds instead of time, so that it is reproducible.
       now: () => 0,
     });
     const { policy, overhead: ofPass } = found ?? least;
@@ -142,7 +149,7 @@ function torchStep(unit: FitUnit, trace: Trace, batch: number, effort: number): 
     };
     const overBytes = peakBytes - memoryBytes;
     if (found === undefined || objective === "memory" || overBytes <= 0 || overBytes >= bytes) return step;
-    // Gradients of the passes before lie beside what a pass holds, which has so much less.
+    // Gradients of earlier passes take memory besides that of a pass, so the budget of a pass shrinks by the excess.
     bytes -= overBytes;
   }
 }

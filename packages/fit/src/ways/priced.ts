@@ -3,20 +3,20 @@ import { RuntimeSource, type Trace } from "@remat/trace";
 import type { FitUnit } from "../fit-unit.js";
 import type { StepsToFit } from "../steps-to-fit.js";
 
-/** Returns a step with the times that its ops take on the unit's device; what was measured stays where the unit says so. */
+/** Returns a step with estimated times of its ops on the unit's device. Measured times stay if the unit says so. */
 export function priced(trace: Trace, { spec, keepsMeasured }: Pick<FitUnit, "spec" | "keepsMeasured">): Trace {
   return keepsMeasured === true && trace.ops.runtimeSource.includes(RuntimeSource.measured)
     ? trace
     : priceTrace(trace, spec);
 }
 
-/** Returns the step to be planned, and that of early release, with the times of its ops. */
+/** Returns the step for planning and early release, with the times of its ops. */
 export async function freeStep(unit: FitUnit, steps: StepsToFit, batch: number): Promise<Trace> {
   const { optimizer } = unit.configuration;
   return priced(await (steps.freeStepAt ?? steps.stepAt).call(steps, batch, optimizer), unit);
 }
 
-/** Returns what one step of a run takes, which may be of several; 0 where ops have no times. */
+/** Returns the time of one step of a run, which may have several; 0 if ops have no times. */
 export function msOfStep(trace: Trace): number {
   return stepMs(trace) / countSteps(trace);
 }

@@ -3,18 +3,21 @@ import { compareShardings } from "@remat/sharding/compare";
 import type { Trace } from "@remat/trace";
 import type { FitStep, FitUnit } from "../fit-unit.js";
 
-/** Tells whether a step is one rank's of many, or computes in another precision than it was recorded in, which is FSDP's to say. */
+/**
+ * Returns whether a step is one rank's of several, or computes in another precision than recorded, which FSDP provides
+ * too.
+ */
 export function isSharded({ configuration: { ranks, precision } }: FitUnit): boolean {
   return ranks > 1 || precision !== "f32";
 }
 
-/** Tells why an optimizer cannot update what is sharded; undefined: it can. */
+/** Returns the reason why an optimizer cannot update sharded weights; undefined if it can. */
 export function refusesOptimizer(unit: FitUnit): string | undefined {
   const { optimizer, ranks } = unit.configuration;
   return isSharded(unit) ? refusesOptimizerOn(optimizer, ranks) : undefined;
 }
 
-/** Tells the same where weights are FSDP2's. */
+/** Returns the reason why an optimizer cannot update weights of FSDP2 on `ranks` ranks; undefined if it can. */
 export function refusesOptimizerOn(optimizer: string | undefined, ranks: number): string | undefined {
   const code = optimizer === undefined ? undefined : torchOptimizerCode(optimizer);
   return code === undefined
@@ -22,7 +25,10 @@ export function refusesOptimizerOn(optimizer: string | undefined, ranks: number)
     : `${code} cannot update the DTensors that FSDP2 makes of weights (bitsandbytes issue 1633), and ${ranks === 1 ? "bf16 by FSDP2 is" : `${ranks} ranks are`} asked for`;
 }
 
-/** Returns how many passes a step has with a batch on each rank; undefined where the samples of a step cannot be shared out so. */
+/**
+ * Returns the number of passes of a step with a batch per rank; undefined if the samples of a step cannot be divided
+ * that way.
+ */
 export function microBatchesOf(
   { globalBatch, configuration: { ranks } }: Pick<FitUnit, "globalBatch" | "configuration">,
   batch: number,
@@ -32,7 +38,7 @@ export function microBatchesOf(
   return Number.isInteger(passes) && passes > 0 ? passes : undefined;
 }
 
-/** The plan by which a unit's step is sharded. */
+/** Returns the sharding plan of a unit's step. */
 function shardingOf(unit: FitUnit, batch: number, more: Partial<ShardingPlan> = {}): ShardingPlan {
   const { ranks, precision, wrap } = unit.configuration;
   const microBatches = microBatchesOf(unit, batch) ?? 1;
@@ -45,7 +51,7 @@ function shardingOf(unit: FitUnit, batch: number, more: Partial<ShardingPlan> = 
   };
 }
 
-/** Returns what one rank's step takes: as `remat compare` says it. */
+/** Returns the memory and time of one rank's step, as in `remat compare`. */
 export function shardedStep(unit: FitUnit, trace: Trace, batch: number, more: Partial<ShardingPlan>): FitStep {
   const { spec, network } = unit;
   const sharding = shardingOf(unit, batch, more);

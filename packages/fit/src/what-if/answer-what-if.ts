@@ -21,19 +21,19 @@ import { msOfStep } from "../ways/priced.js";
 import { refusesOptimizerOn } from "../ways/sharded.js";
 import { describeWhatIf, parseWhatIf, type WhatIf } from "./what-if.js";
 
-/** A step as it is, of which other things are asked. */
+/** The current step, to which questions refer. */
 export interface PresentStep {
-  /** Priced, or with its own times. */
+  /** The run, with estimated or its own times. */
   readonly trace: Trace;
-  /** The same step at other batches, with other optimizers. */
+  /** The same step at other batches and with other optimizers. */
   readonly steps: StepsToFit;
-  /** What it is to fit. */
+  /** The device that the step should fit. */
   readonly device: DeviceToFit;
-  /** By whose figures its ops are priced, where they are. */
+  /** The device for which the times of ops are estimated, if they are. */
   readonly pricedFor: DeviceSpec;
 }
 
-/** Returns the step as it is, as the first row. */
+/** Returns the row of the current step, which comes first. */
 export function presentWhatIf(present: PresentStep): WhatIfRow {
   const { trace, device } = present;
   if (!tellsLifetimes(trace))
@@ -50,8 +50,8 @@ export function presentWhatIf(present: PresentStep): WhatIfRow {
 }
 
 /**
- * Answers a question in words, as {@link parseWhatIf} reads it: what `remat memory`, `remat fit` and `remat compare` say of the same configuration. What cannot be said of a step is refused,
- * with the reason.
+ * Answers a question in the text form of {@link parseWhatIf}, in words. The answer agrees with `remat memory`, `remat
+ * fit` and `remat compare` for the same configuration. If there is none, the row has the reason.
  *
  * @example
  * (await answerWhatIf(present, "batch=64, optimizer=adam")).answer; // "peak 4.61 GiB of 80 GiB (a100): fits, 75.39 GiB to spare; step 21.3 ms"
@@ -91,7 +91,10 @@ async function takeStep(present: PresentStep, asked: OneStep): Promise<WhatIfSte
   return { peakBytes, bytesByCategory, stepMs: isTimed ? time?.stepMs : undefined, device, reason };
 }
 
-/** The plan of a rank; of one device that computes in another precision, too, as `remat fit` has it. Undefined of a step as it runs. */
+/**
+ * Returns the plan of a rank, or of one device that computes in another precision, as in `remat fit`. It returns
+ * undefined for a step as it runs.
+ */
 function shardingOf(
   { framework }: StepsToFit,
   { precision = "f32", sharding }: Omit<WhatIf, "batch">,
@@ -116,7 +119,10 @@ async function stepOf({ trace, steps }: PresentStep, { batch, optimizer }: OneSt
   return steps.stepAt(asked, optimizer);
 }
 
-/** With its times on the device that is asked for, else with those of the step as it is: of measured ones nobody knows what another step takes. */
+/**
+ * Returns a step with times on the requested device, or else with the kind of times of the current step. Measured times
+ * do not apply to another step.
+ */
 function pricedStep(
   present: PresentStep,
   { device }: Omit<WhatIf, "batch">,
@@ -129,18 +135,24 @@ function pricedStep(
   return { trace: needsPrice ? priceTrace(trace, figures) : trace, figures, isTimed: isSame || needsPrice };
 }
 
-/** Of a step. */
+/** Returns the time of a step, or undefined if it is unknown. */
 function msOf(trace: Trace): number | undefined {
   return msOfStep(trace) || undefined;
 }
 
-/** The search for the largest batch ends here: one device is given fewer samples. */
+/** The limit of the search for the largest batch. One device is not given more samples. */
 const largestBatchTried = 65_536;
 
-/** The search traces no step with more ops than this. tfjs's gradient of `tile` has ops for every row, so a large batch would take minutes to trace. */
+/**
+ * The most ops of a step that the search traces. In TensorFlow.js the gradient of `tile` has ops for every row, so
+ * tracing a large batch would take minutes.
+ */
 const mostOpsTraced = 100_000;
 
-/** The batches to search. Where a step has more ops at a larger batch, the search ends before {@link mostOpsTraced}, but not below twice the batch at hand. */
+/**
+ * Returns the batches to search. If a step has more ops at a larger batch, the search ends before {@link
+ * mostOpsTraced}, but not below twice the current batch.
+ */
 async function batchesToSearch({ trace, steps }: PresentStep, { optimizer }: WhatIf): Promise<readonly number[]> {
   const own = batchOfRun(trace);
   let last = largestBatchTried;
@@ -153,7 +165,7 @@ async function batchesToSearch({ trace, steps }: PresentStep, { optimizer }: Wha
   return Array.from({ length: last }, (_, i) => i + 1);
 }
 
-/** The largest batch that fits the device as the step runs, as `remat fit --ways stock` has it. */
+/** Returns the largest batch that fits the device with the step unchanged, as in `remat fit --ways stock`. */
 async function largestBatch(present: PresentStep, asked: WhatIf): Promise<FitRow> {
   const { steps } = present;
   if (asked.sharding !== undefined)
@@ -162,10 +174,10 @@ async function largestBatch(present: PresentStep, asked: WhatIf): Promise<FitRow
       "the largest batch of ranks is for a search: remat fit --ranks N --ways stock finds it.",
     );
   const [recorded, ...others] = steps.recordedBatches ?? [];
-  // Says why there is no other, and what to do about it.
+  // This call throws an error that says why there is no other batch, and what to do.
   if (recorded !== undefined && others.length === 0) await steps.stepAt(2 * recorded, asked.optimizer);
   const { memoryBytes } = asked.device ?? present.device;
-  // Of a step of one sample that is known already nothing is to be searched.
+  // If the step is already known at one sample and does not fit, there is nothing to search.
   if (batchOfRun(present.trace) === 1 && memoryBytes !== undefined) {
     const { peakBytes } = await takeStep(present, { ...asked, batch: 1 });
     if (peakBytes > memoryBytes) throw notEven(1);
@@ -193,16 +205,21 @@ function notEven(batch: number): RematError {
   );
 }
 
-/** Answers what somebody is likely to ask of a step, one after the other: the step as it is, then each of {@link usualWhatIfs}. */
+/**
+ * Answers the usual questions about a step, one after the other: the current step, then each of {@link usualWhatIfs}.
+ */
 export async function* answerUsualWhatIfs(present: PresentStep): AsyncGenerator<WhatIfRow> {
   const first = presentWhatIf(present);
   yield first;
-  // Of a trace that tells nothing it is said once.
+  // Without lifetimes or with a truncated trace, every question would have the same answer.
   if (first.peakBytes === undefined || present.trace.truncated !== undefined) return;
   for (const question of usualWhatIfs(present)) yield await answerWhatIf(present, question);
 }
 
-/** Returns what somebody is likely to ask of a step: a batch half and twice as large, the largest, other optimizers, the lower precision, devices, and ranks unless the step is very large. What is refused, is refused once. */
+/**
+ * Returns the usual questions about a step: half and twice the batch, the largest batch, other optimizers, the lower
+ * precision, devices, and ranks unless the step is very large. Impossible ones appear once.
+ */
 export function usualWhatIfs({ trace, steps, device }: Omit<PresentStep, "pricedFor">): readonly string[] {
   const batch = batchOfRun(trace);
   const isFixed = steps.recordedBatches?.length === 1 || batch === undefined;
@@ -218,22 +235,28 @@ export function usualWhatIfs({ trace, steps, device }: Omit<PresentStep, "priced
   return questions.map(describeWhatIf);
 }
 
-/** Those that keep another number of bytes of each weight: a recorded run of TensorFlow.js, which can be given none, is asked of one. */
+/**
+ * Returns the optimizers with another number of bytes per weight. For a recorded run of TensorFlow.js, which cannot
+ * change its optimizer, one is enough to say so.
+ */
 function optimizersFor({ header }: Trace, { framework, recordedBatches }: StepsToFit): readonly string[] {
   if (framework === "pytorch") return torchOptimizerNames().filter((name) => torchOptimizerCode(name) !== undefined);
   const others = ["sgd", "momentum", "adam"].filter((name) => name !== header.step?.optimizer);
   return recordedBatches === undefined ? others : others.slice(-1);
 }
 
-/** From the smallest on. */
+/** The devices of the usual questions, smallest memory first. */
 const usualDevices = ["t4", "l4", "a100-40gb", "a100", "h100", "h200"];
 
-/** Of larger steps it takes seconds to say what a rank holds: too long where nobody has asked. */
+/**
+ * The most ops of a step for questions about ranks. Larger steps take seconds each, too long for an answer nobody
+ * requested.
+ */
 const mostOpsSharded = 100_000;
 
-/** As is usual, over more and more ranks; then what else there is to choose. */
+/** The usual sharding over more and more ranks, then other choices. */
 const shardings: readonly string[] = ["world=2", "world=8", "world=64", "world=8,no-reshard", "world=8,no-wrap"];
 
-/** TensorFlow.js trains in `float32` alone. */
+/** TensorFlow.js trains in `float32` only. */
 const shardingsFor = ({ framework }: StepsToFit): readonly string[] =>
   framework === "pytorch" ? [...shardings, "world=8,bf16"] : shardings;

@@ -4,8 +4,8 @@ import { batchOfRun, type RecordedRun, stepsOfRuns } from "../recorded-steps.js"
 import type { StepsToFit } from "../steps-to-fit.js";
 
 /**
- * Returns what recorded runs tell of the step of the first: as `stepsOfRuns` where they are one step at two batches or more; else of the first as it was recorded, and why of no other
- * batch.
+ * Returns the steps of recorded runs. If they are one step at two batches or more, these are the steps of
+ * `stepsOfRuns`. Otherwise it is the first run as recorded, and other batches throw the reason.
  */
 export function stepsAtHand(runs: readonly RecordedRun[]): StepsToFit {
   try {

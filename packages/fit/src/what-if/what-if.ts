@@ -2,20 +2,21 @@ import { deviceSpec } from "@remat/runtime-estimator";
 import { type DeviceSpec, RematError } from "@remat/trace";
 import { type FitPrecision, fitPrecisions } from "../fit-unit.js";
 
-/** What is to be other than in a step as it is; what is left out stays. */
+/** The changes to the current step. Fields that are left out stay as they are. */
 export interface WhatIf {
   readonly batch?: number | "largest";
   readonly optimizer?: string;
   readonly precision?: FitPrecision;
   readonly device?: DeviceSpec;
-  /** How ranks shard, as `--fsdp` takes it: `world=8,wrap='h.*',no-reshard`. */
+  /** The sharding plan in the form of `--fsdp`, such as `world=8,wrap='h.*',no-reshard`. */
   readonly sharding?: string;
 }
 
 /**
- * Returns a question from text: `batch=64, optimizer=adam`, `batch=largest, device=h100`, `precision=bf16`; everything else is how ranks shard, as `--fsdp` takes it.
+ * Returns a question from text, such as `batch=64, optimizer=adam`, `batch=largest, device=h100` or `precision=bf16`.
+ * The rest of the text is a sharding plan in the form of `--fsdp`.
  *
- * @throws RematError `WHAT_IF` for what says nothing, or a thing twice; `DEVICE_UNKNOWN`
+ * @throws RematError `WHAT_IF` for an empty question or a key that is given twice; `DEVICE_UNKNOWN`
  * @example
  * parseWhatIf("batch=16, world=8, no-reshard"); // { batch: 16, sharding: "world=8,no-reshard" }
  */
@@ -44,7 +45,7 @@ export function parseWhatIf(text: string): WhatIf {
   };
 }
 
-/** Returns a question as it is typed: what {@link parseWhatIf} reads. */
+/** Returns a question as text for {@link parseWhatIf}. */
 export function describeWhatIf({ batch, optimizer, precision, device, sharding }: WhatIf): string {
   return [
     ...(batch === undefined ? [] : [`batch=${batch}`]),
