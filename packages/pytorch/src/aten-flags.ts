@@ -1,19 +1,23 @@
 import { OpFlag } from "@remat/trace";
 import { flagsByName } from "./aten-names.js";
 
-/** What PyTorch says of an overload, as the exporter stores it. */
+/** The facts about an overload that PyTorch declares, as the exporter stores them. */
 export interface AtenSchema {
-  /** Arguments that it writes into: places, and names of keyword arguments. */
+  /** The arguments that the op writes into, by position or by keyword name. */
   readonly writes?: readonly (number | string)[];
-  /** Arguments that a result may share memory with, and that it does not write into. */
+  /** The arguments that a result may share memory with, and that the op does not write into. */
   readonly aliases?: readonly (number | string)[];
   /** Names of `torch.Tag`. */
   readonly tags?: readonly string[];
-  /** Whether it does more than compute and write into its arguments: it communicates, or returns nothing. */
+  /** Whether the op does more than compute and write into its arguments: it communicates, or returns nothing. */
   readonly effects?: boolean | number;
 }
 
-/** Ops that PyTorch's selective activation checkpointing leaves out: `OPS_TO_ALWAYS_SKIP` of `torch/distributed/_tools/sac_estimator.py`. */
+/**
+ * Ops that PyTorch's selective activation checkpointing leaves out.
+ *
+ * Source: `OPS_TO_ALWAYS_SKIP` of `torch/distributed/_tools/sac_estimator.py`.
+ */
 const skippedOps: ReadonlySet<string> = new Set([
   "aten.clone.default",
   "aten.detach.default",
@@ -36,10 +40,11 @@ const skippedOps: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns the bits of `OpFlag` that a dispatched op of PyTorch has. `name` is `aten.addmm.default`.
+ * Returns the flags of a dispatched PyTorch op, as bits of `OpFlag`.
  *
- * @param schema of the overload; a recording of an earlier exporter has none, and then the name decides. As `isView` it takes whether all results share memory with what the op was given and
- * did not write into.
+ * @param name the op, such as `aten.addmm.default`
+ * @param schema the schema of the overload; recordings of earlier exporters have none, and the name decides. Its
+ * `isView` says whether all results share memory with inputs that the op does not write into.
  */
 export function atenFlags(
   name: string,
@@ -57,7 +62,10 @@ export function atenFlags(
   return flags;
 }
 
-/** As in upstream, flash attention is random only if its dropout was passed by keyword, which it never is. PyTorch's statistics, with which ours agree, contain this. */
+/**
+ * Returns whether the op is flash attention without a `dropout_p` keyword. As in the original, it is random only with
+ * that keyword, which is never passed. The statistics of PyTorch include this, and these flags agree with them.
+ */
 function drawsNothing(name: string, kwargs: Readonly<Record<string, unknown>>): boolean {
   return name.split(".")[1] === "_scaled_dot_product_flash_attention" && (kwargs["dropout_p"] ?? 0) === 0;
 }

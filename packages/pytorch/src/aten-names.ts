@@ -1,8 +1,12 @@
 import { OpFlag } from "@remat/trace";
 
-// For recordings made before the exporter stored what the schemas of ops say: flags and writes by name. `aten-flags.ts` needs no names.
+// These names serve recordings made before the exporter stored the schemas of ops. `aten-flags.ts` needs no names.
 
-/** ATen ops whose result is a view, by packet (the name without overload). Source: `is_view_fn` and `is_inplace_view_fn` of PyTorch 2.13. */
+/**
+ * ATen ops whose result is a view, by packet (the name without overload).
+ *
+ * Source: `is_view_fn` and `is_inplace_view_fn` of PyTorch 2.13.
+ */
 const viewPackets: ReadonlySet<string> = new Set(
   (
     "as_strided detach diagonal expand expand_as movedim narrow permute select squeeze transpose t real imag view_as_real view_as_complex " +
@@ -11,7 +15,10 @@ const viewPackets: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 
-/** Packets that draw from the default generator: those tagged `nondeterministic_seeded` in PyTorch 2.13's `native_functions.yaml`. */
+/**
+ * Packets that draw from the default generator: those tagged `nondeterministic_seeded` in PyTorch 2.13's
+ * `native_functions.yaml`.
+ */
 const seededPackets: ReadonlySet<string> = new Set(
   (
     "_cudnn_attention_backward _cudnn_attention_forward _cudnn_init_dropout_state _cudnn_rnn _efficient_attention_forward " +
@@ -31,8 +38,10 @@ const seededPackets: ReadonlySet<string> = new Set(
 const effectfulNamespaces: ReadonlySet<string> = new Set(["c10d", "_c10d_functional", "profiler"]);
 
 /**
- * Returns the flags that an op's name alone tells. As in upstream, an `out=` variant is not in-place, and flash attention is random only if its dropout was passed by keyword, which it never
- * is. PyTorch's statistics, with which ours agree, contain this.
+ * Returns the flags that follow from an op's name alone.
+ *
+ * As in the original, an `out=` variant is not in-place, and flash attention is random only if its dropout was passed
+ * by keyword, which it never is. The statistics of PyTorch include this, and these flags agree with them.
  *
  * @internal
  */
@@ -48,7 +57,8 @@ export function flagsByName(name: string, kwargs: Readonly<Record<string, unknow
 }
 
 /**
- * Returns whether an op's name says that it writes into its results, which it was given: `aten.add_.Tensor`, `aten.div.out`, `aten.topk.values`.
+ * Returns whether an op, by its name, writes into results that it was given: `aten.add_.Tensor`, `aten.div.out`,
+ * `aten.topk.values`.
  *
  * @internal
  */

@@ -16,7 +16,7 @@ const isSchema = (value: unknown): boolean =>
   value === undefined ||
   (isObject(value) && isList(value["writes"]) && isList(value["aliases"]) && isList(value["tags"]));
 
-/** What an item of each table is, in words, and whether a value is one. */
+/** The items of each table, as a description in words and a check. */
 const tables: Readonly<Record<string, readonly [what: string, is: (item: unknown) => boolean]>> = {
   fqns: ["a name", isText],
   funcs: [
@@ -44,7 +44,12 @@ const tables: Readonly<Record<string, readonly [what: string, is: (item: unknown
   ],
 };
 
-/** Tells what is wrong with the tables and the configuration of a file whose tables are lists; undefined where nothing is. @internal */
+/**
+ * Returns the first problem in the tables and the configuration of a file whose tables are lists; undefined if there is
+ * none.
+ *
+ * @internal
+ */
 export function wrongInTables(file: Fields): string | undefined {
   const config = file["config"] as Fields;
   if (!isText(file["case"])) return "field 'case': expected a name";

@@ -1,43 +1,58 @@
 import { forwardOpsByCall, type ModuleIndex, type OpIndex, row, type Trace } from "@remat/trace";
 import { type JsonText, json } from "@remat/trace/emit";
 
-/** Version of files that say which modules run under `torch.utils.checkpoint`; the exporter refuses versions that it does not know. */
+/**
+ * The format version of files with the modules that run under `torch.utils.checkpoint`. The exporter refuses unknown
+ * versions.
+ */
 export const checkpointPolicyFormat = "remat-pytorch-policy/4";
 
-/** What `remat.apply` does with a module, and by what it knows that it is the one that was planned. */
+/** The treatment of a module by `remat.apply`, with the facts by which it recognizes the planned module. */
 export interface CheckpointedModule {
-  /** Its class. */
+  /** The class of the module. */
   readonly type: string;
-  /** Shapes of its weights, those of the modules in it included. */
+  /** The shapes of its weights, including those of inner modules. */
   readonly parameters: readonly (readonly number[])[];
-  /** The ops whose results are saved: by name, and how many of that name ran before in the same call. None: it is recomputed as a whole. */
+  /**
+   * The ops whose results are saved, by name and by the number of ops of that name before them in the same call. If
+   * empty, the module is recomputed as a whole.
+   */
   readonly save: readonly { readonly op: string; readonly ordinal: number }[];
-  /** If given, only these parts of each call are recomputed: places among the ops that it dispatches, from the first to the one after the last. The ops at `kept` are not: their results are held. */
+  /**
+   * The only parts of each call that are recomputed, if given. A part is a range of positions among the ops that the
+   * call dispatches, and its end is exclusive. The results of the ops at `kept` are kept.
+   */
   readonly parts?: readonly (readonly [begin: number, end: number, kept?: readonly number[]])[];
-  /** How many ops a call dispatched when it was recorded, among which the places of parts are; left out where calls differ. */
+  /**
+   * The number of ops that a call dispatched when it was recorded, to which the positions of parts refer. Left out if
+   * calls differ.
+   */
   readonly ops?: number;
-  /** The names of the ops that a call dispatched up to the end of its last part, as places in `names`; left out where calls differ. A call that dispatches others runs without parts. */
+  /**
+   * The names of the ops that a call dispatched up to the end of its last part, as positions in `names`. Left out if
+   * calls differ. A call that dispatches other ops runs without parts.
+   */
   readonly path?: readonly number[];
   readonly names?: readonly string[];
 }
 
-/** Which modules of a model run under `torch.utils.checkpoint`. */
+/** The modules of a model that run under `torch.utils.checkpoint`. */
 export interface CheckpointPolicyFile {
   readonly format: typeof checkpointPolicyFormat;
   readonly model: string;
-  /** The PyTorch that the step was recorded with. */
+  /** The PyTorch version with which the step was recorded. */
   readonly torch: string;
-  /** How many modules that model has; left out where the trace does not know. */
+  /** The number of modules of the model. Left out if the trace does not have it. */
   readonly moduleCount?: number;
-  /** By name within the model, as `model.named_modules()` has it; the model itself is `""`. */
+  /** The modules by name within the model, as in `model.named_modules()`; the model itself is `""`. */
   readonly modules: Readonly<Record<string, CheckpointedModule>>;
 }
 
 /**
- * Returns what `planTorchCheckpoints` of `@remat/planner` found as a file for `remat.apply`.
+ * Returns the result of `planTorchCheckpoints` of `@remat/planner` as a file for `remat.apply`.
  *
- * @param trace the one that was planned
- * @param policy modules as the trace has them, with the places among the forward ops of a call of what is saved
+ * @param trace the planned trace
+ * @param policy modules with their names in the trace, and the positions of saved ops among the forward ops of a call
  * @example
  * toCheckpointPolicyFile(trace, planTorchCheckpoints(trace, { budget: { fraction: 0.6 } }).found.policy);
  */
@@ -84,7 +99,7 @@ export function toCheckpointPolicyFile(
 }
 
 /**
- * Returns a policy as JSON with one module a line: readable, and comparable with `diff`.
+ * Returns a policy as JSON with one module per line, which is readable and works with `diff`.
  *
  * @example
  * await fs.writeFile("policy.json", writeCheckpointPolicyFile(toCheckpointPolicyFile(trace, policy)));
@@ -106,7 +121,10 @@ function weightShapes(trace: Trace, module: ModuleIndex): number[][] {
   return at < 0 ? [] : Array.from(row(weights.parameters, at), (tensor) => [...trace.tensorShape(tensor)]);
 }
 
-/** How many ops each call dispatches, if all dispatch as many, and the ops up to `end`, if all dispatch the same. */
+/**
+ * Returns the number of ops that each call dispatches, if all have the same number, and the ops up to `end`, if all
+ * have the same ones.
+ */
 function opsOfEachCall(
   trace: Trace,
   opsOf: readonly (readonly number[])[],

@@ -1,6 +1,6 @@
 import { RematError } from "@remat/trace";
 
-/** What an event of the CUDA allocator's history does. */
+/** The kinds of events in the history of the CUDA allocator. */
 export const snapshotActions = [
   "alloc",
   "free_requested",
@@ -11,7 +11,7 @@ export const snapshotActions = [
   "segment_unmap",
 ] as const;
 
-/** Address, bytes, bytes asked for, whether it is in use, and its stack or -1. */
+/** A block: its address, its bytes, the requested bytes, 1 if it is in use, and its stack or -1. */
 export type SnapshotBlock = readonly [
   address: number,
   bytes: number,
@@ -20,7 +20,7 @@ export type SnapshotBlock = readonly [
   stack: number,
 ];
 
-/** What was done at an address, with how many bytes, on which stream, and by which stack or -1. */
+/** An event: its action, address and bytes, the stream, and the stack or -1. */
 export type SnapshotEvent = readonly [
   action: (typeof snapshotActions)[number],
   address: number,
@@ -29,7 +29,7 @@ export type SnapshotEvent = readonly [
   stack: number,
 ];
 
-/** What the allocator holds of one GPU at the end, and what it did before. */
+/** The state of the allocator on one GPU at the end, and the history before. */
 export interface SnapshotOfDevice {
   readonly device: number;
   readonly segments: readonly {
@@ -40,13 +40,13 @@ export interface SnapshotOfDevice {
   readonly trace: readonly SnapshotEvent[];
 }
 
-/** What `remat.export_snapshot` writes (schema `cuda-snapshot/1`). */
+/** The content of a file of `remat.export_snapshot`, with the schema `cuda-snapshot/1`. */
 export interface CudaSnapshotFile {
   readonly schema: string;
-  /** `PYTORCH_CUDA_ALLOC_CONF`; empty where nothing is set. */
+  /** The value of `PYTORCH_CUDA_ALLOC_CONF`; empty if it is not set. */
   readonly settings: string;
   readonly devices: readonly SnapshotOfDevice[];
-  /** Each of frames, innermost first. */
+  /** Stacks as lists of frames, innermost first. */
   readonly stacks: readonly (readonly number[])[];
   readonly frames: readonly (readonly [file: string, line: number, name: string])[];
 }
@@ -57,7 +57,7 @@ export const cudaSnapshotSchema = "cuda-snapshot/1";
 /**
  * Returns `value` as a snapshot of the CUDA allocator.
  *
- * @throws RematError `CUDA_SNAPSHOT`, which says what is wrong with it
+ * @throws RematError `CUDA_SNAPSHOT`, with the reason
  * @internal
  */
 export function asCudaSnapshot(value: unknown): CudaSnapshotFile {

@@ -16,14 +16,15 @@ const endOf: Readonly<Record<string, number>> = {
 };
 
 /**
- * FSDP's hooks as events, each at the moment at which upstream's tracker takes its snapshot: the beginning, but for the hook after the
- * backward pass, which categorises the gradients before it looks; and the last look before the end.
+ * Writes FSDP's hooks as events, each at the moment at which the original tracker takes its snapshot. That is the
+ * beginning of a hook, and the last snapshot before its end. The hook after the backward pass is an exception, because
+ * it categorizes the gradients first.
  */
 export class FsdpHooks {
   private readonly builder: TraceBuilder;
   private readonly activity: ModuleActivity;
   private readonly file: OracleFile;
-  /** The `end` events whose moment has been told already. */
+  /** The `end` events that are already written. */
   private readonly told = new Set<number>();
 
   constructor(builder: TraceBuilder, activity: ModuleActivity, file: OracleFile) {
@@ -40,7 +41,7 @@ export class FsdpHooks {
     } else if (event.ph === (kind === "post_bw" ? "orig" : "begin")) this.tell(event, beginOf[kind]);
   }
 
-  /** A look at memory: if the next hook event is the end of one, this is its moment. */
+  /** Handles a snapshot of memory. If the next hook event is the end of a hook, it is written here. */
   snapshot(at: number): void {
     const { events } = this.file;
     let next = at + 1;

@@ -8,35 +8,37 @@ interface ActiveCall {
 }
 
 /**
- * Which module calls are active, from the exporter's module events or, in files without them, from the set of active modules that each op
- * carries. A backward call, or a recomputation, is of the latest forward call of that module that has not been through a backward pass.
+ * Tracks which module calls are active.
+ *
+ * It uses the exporter's module events, or in files without them the set of active modules of each op. A backward pass
+ * or a recomputation belongs to the latest forward call of the module without a backward pass.
  */
 export class ModuleActivity {
   private readonly builder: TraceBuilder;
   private readonly file: OracleFile;
   private readonly tensors: TensorTable;
-  /** By module: parameters and buffers, those of the modules in it included. */
+  /** For each module, its parameters and buffers, including those of inner modules. */
   private readonly weights = new Map<string, { readonly parameters: Set<number>; readonly buffers: Set<number> }>();
   private readonly kinds = new Map<string, { readonly kind: string; readonly leaf: boolean }>();
   private readonly modules = new Map<string, number>();
-  /** Nesting depth of each call in the forward pass. */
+  /** The nesting depth of each call in the forward pass. */
   private readonly depth: number[] = [];
-  /** By module: forward calls without a backward pass so far. */
+  /** For each module, its forward calls without a backward pass so far. */
   private readonly pending = new Map<string, number[]>();
-  /** By module: the call whose forward or backward pass was seen last. */
+  /** For each module, the call whose forward or backward pass was seen last. */
   private readonly latest = new Map<string, number>();
-  /** By module, in the order of entering. */
+  /** The active calls of each module, in the order of entering. */
   private readonly active = new Map<string, ActiveCall[]>();
-  /** Backward passes that are over, by call. */
+  /** Calls whose backward passes are over. */
   private readonly ended = new Set<number>();
-  /** Backward passes that must be over, by call, though their end was not told. */
+  /** Calls whose backward passes must be over although their ends were not recorded. */
   private readonly over = new Set<number>();
-  /** By call: the call that it ran in. */
+  /** For each call, the call around it. */
   private readonly parent: number[] = [];
   private readonly kindOfCall: string[] = [];
   private readonly forwardStack: number[] = [];
   private stackId: number | undefined = 0;
-  /** Calls that a hook of FSDP has opened, before the event of the module itself. */
+  /** Calls that a hook of FSDP opened before the event of the module itself. */
   private readonly openedInHook = new Set<number>();
 
   constructor(builder: TraceBuilder, file: OracleFile, tensors: TensorTable) {
@@ -62,7 +64,7 @@ export class ModuleActivity {
     }
   }
 
-  /** Stack for `TraceBuilder.op`: the active calls, outermost first. */
+  /** Returns the stack for `TraceBuilder.op`: the active calls, outermost first. */
   stack(): number {
     if (this.stackId === undefined) {
       const calls = new Set<number>();
@@ -73,7 +75,10 @@ export class ModuleActivity {
     return this.stackId;
   }
 
-  /** Says which storages a module's weights are on; known better than from the tree of modules, in which a shared module stands once. */
+  /**
+   * Sets the storages of a module's weights. This is more exact than the tree of modules, which lists a shared module
+   * once.
+   */
   owns(fqn: string, storages: ReadonlySet<number>): void {
     if (this.modules.has(fqn)) return;
     const weights = { parameters: new Set<number>(), buffers: new Set<number>() };
@@ -86,17 +91,18 @@ export class ModuleActivity {
       add(module.params, weights.parameters);
       add(module.buffers, weights.buffers);
     }
-    // FSDP gathers weights on storages of no weight in the tree, or after the module is entered: then the tree says more.
+    // FSDP may all-gather weights into storages outside of the tree, or after the module is entered. Then the tree is
+    // more exact.
     if (weights.parameters.size + weights.buffers.size > 0) this.weights.set(fqn, weights);
   }
 
-  /** The class of the innermost module that runs forward. */
+  /** Returns the class of the innermost module in its forward pass. */
   get innermostKind(): string | undefined {
     const call = this.forwardStack.at(-1);
     return call === undefined ? undefined : this.kindOfCall[call];
   }
 
-  /** Opens a call of the module in `phase` and returns it; the caller tells the builder. */
+  /** Opens a call of the module in `phase` and returns it. The caller informs the builder. */
   enter(fqn: string, phase: number, leaf: boolean | undefined, tensorInput: boolean): number {
     const call =
       phase === Phase.forward ? this.newCall(fqn, leaf, tensorInput) : this.earlierCall(fqn, phase, leaf, tensorInput);
@@ -110,22 +116,23 @@ export class ModuleActivity {
     return call;
   }
 
-  /** Opens a call of the module as a hook of FSDP begins. */
+  /** Opens a call of the module when a hook of FSDP begins. */
   enterInHook(fqn: string, phase: number): number {
     const call = this.enter(fqn, phase, undefined, true);
     this.openedInHook.add(call);
     return call;
   }
 
-  /** Whether the call that an event of the module opens is one that a hook has opened: then it is open already. */
+  /** Returns whether a hook has already opened the call that an event of the module opens. */
   isEnteredInHook(fqn: string, phase: number): boolean {
     const last = this.active.get(fqn)?.findLast((active) => active.phase === phase);
     return last !== undefined && this.openedInHook.delete(last.call);
   }
 
   /**
-   * Closes the innermost call of the module that is active in `phase`. Where an in-place op of a later module, or `detach`, took a module's result
-   * away, PyTorch tells the end of its backward pass without the beginning: then of the latest call.
+   * Closes the innermost call of the module that is active in `phase`. If an in-place op of a later module, or
+   * `detach`, replaced a module's result, PyTorch reports the end of its backward pass without the beginning. That end
+   * belongs to the latest call.
    */
   exit(fqn: string, phase: number): number | undefined {
     const list = this.active.get(fqn);
@@ -134,7 +141,8 @@ export class ModuleActivity {
       if (phase !== Phase.backward) return undefined;
       const call = this.pending.get(fqn)?.pop() ?? this.latest.get(fqn);
       if (call === undefined) return undefined;
-      // What ran later in the same module, and has begun, has made the gradient that this pass began with.
+      // Calls in the same outer call that ran later and have begun produced the gradient with which this pass began, so
+      // they are over.
       for (const active of this.active.values())
         for (const { call: later, phase: of } of active)
           if (of === Phase.backward && later > call && this.parent[later] === this.parent[call]) this.over.add(later);
@@ -155,11 +163,12 @@ export class ModuleActivity {
   }
 
   /**
-   * Whether a backward pass is over though nothing said so: an in-place module keeps the beginning of its pass and loses the end, and upstream has it
-   * active to the end of the run. It cannot outlast the call that it ran in.
+   * Returns whether a backward pass is over although its end was not reported. An in-place module reports the beginning
+   * of its pass and not the end, and the original keeps it active to the end of the run. A pass cannot outlast the call
+   * around it.
    */
   private isLeftOver(call: CallIndex, phase: number): boolean {
-    // FSDP tells the end of a unit's backward pass with that of its group.
+    // FSDP reports the end of a unit's backward pass together with that of its group.
     if (phase !== Phase.backward || this.file.schema === "fsdp-oracle/1") return false;
     if (this.over.has(call)) return true;
     for (let outer = this.parent[call]; outer >= 0; outer = this.parent[outer]) if (this.ended.has(outer)) return true;
@@ -170,12 +179,12 @@ export class ModuleActivity {
     return this.active.has(fqn);
   }
 
-  /** The call of the module that is active, or that was last. */
+  /** Returns the active call of the module, or else its last one. */
   latestCall(fqn: string): number | undefined {
     return this.active.get(fqn)?.at(-1)?.call ?? this.latest.get(fqn);
   }
 
-  /** Brings the active modules in line with the set that an op carries, telling the builder of each one that comes or goes. */
+  /** Makes the active modules equal to the set of an op, and informs the builder of each change. */
   follow(fqnIds: readonly number[], phase: number): void {
     const fqns = fqnIds.map((id) => fqnAt(this.file, id)).filter((fqn) => fqn !== "Global");
     if (fqns.length === this.active.size && fqns.every((fqn) => this.active.has(fqn))) return;
@@ -194,7 +203,7 @@ export class ModuleActivity {
   private own(fqn: string, module: OracleModule): void {
     let weights = this.weights.get(fqn);
     if (weights === undefined) this.weights.set(fqn, (weights = { parameters: new Set(), buffers: new Set() }));
-    // Sharded models give shapes where others give tensors.
+    // Sharded models have shapes instead of tensors.
     for (const [, tensor] of module.params ?? []) if (typeof tensor === "number") weights.parameters.add(tensor);
     for (const [, tensor] of module.buffers ?? []) if (typeof tensor === "number") weights.buffers.add(tensor);
   }
@@ -216,7 +225,7 @@ export class ModuleActivity {
     if (phase === Phase.recompute && active !== undefined) return active.call;
     const pending = this.pending.get(fqn);
     const call = phase === Phase.backward ? pending?.pop() : pending?.at(-1);
-    // A module without a recorded forward pass: its first observation makes the call.
+    // The first observation of a module without a recorded forward pass creates its call.
     return call ?? this.latest.get(fqn) ?? this.newCall(fqn, leaf, tensorInput);
   }
 

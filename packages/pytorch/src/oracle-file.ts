@@ -2,11 +2,14 @@ import { type CheckpointingTimes, RematError } from "@remat/trace";
 import type { AtenSchema } from "./aten-flags.js";
 import { wrongInTables } from "./check-tables.js";
 
-/** `"%3"` is tensor 3 of the file; `"str:…"` anything that is not JSON; `"obj:…"` an object of TorchScript; `"float:inf"`. */
+/**
+ * A value of the file. `"%3"` is tensor 3, `"str:…"` is a value that JSON cannot represent, `"obj:…"` is a TorchScript
+ * object, and `"float:inf"` is a special number.
+ */
 export type Encoded = null | boolean | number | string | readonly Encoded[] | { readonly [name: string]: Encoded };
 
 export interface OracleTensor {
-  /** Storages. */
+  /** The storages of the tensor. */
   readonly s: number | readonly number[];
   readonly dt: string;
   readonly sh: readonly number[];
@@ -17,53 +20,55 @@ export interface OracleModule {
   readonly fqn: string;
   readonly type: string;
   readonly n_children?: number;
-  /** Names and tensors; of a sharded model names and shapes. */
+  /** Names and tensors, or names and shapes in a sharded model. */
   readonly params?: readonly (readonly [string, number | readonly number[], ...unknown[]])[];
   readonly buffers?: readonly (readonly [string, number])[];
 }
 
 /**
- * One event of the exporter, as far as it is an observation. What the oracle answers in the same place (times, bytes, categorised memory,
- * in-place parents) is deliberately not part of the type.
+ * An observed event of the exporter. The type deliberately leaves out the answers of the oracle in the same place
+ * (times, bytes, categorized memory, in-place parents).
  */
 export interface OracleEvent {
   readonly e: string;
-  // op
+  // Fields of ops.
   readonly f?: number;
   readonly a?: readonly Encoded[];
-  /** Keyword arguments of an op; which hook (a string) of a hook. */
+  /** The keyword arguments of an op, or the name of a hook. */
   readonly k?: Readonly<Record<string, Encoded>> | string;
   readonly o?: Encoded;
   readonly raised?: string;
   readonly bw?: number;
   readonly ac?: number;
   readonly opt?: number;
-  /** Storages that the op wrote into and that were there before it; not those that the exporter puts back if the op runs again. */
+  /**
+   * Existing storages that the op wrote into. Storages that the exporter restores when the op runs again are left out.
+   */
   readonly w?: readonly number[];
-  /** Whether it drew from a generator that the program made itself. */
+  /** Whether the op drew from a generator that the program created itself. */
   readonly g?: number;
-  /** Active modules, unordered, with `Global`. */
+  /** The active modules, unordered, with `Global`. */
   readonly p?: readonly number[];
-  /** What the op took in milliseconds where it was timed, the median of so many runs. */
+  /** The median time of a timed op in milliseconds, over `runs` runs. */
   readonly ms?: number;
   readonly runs?: number;
-  /** What the op held while it ran, in bytes, beyond what it was given and returned. */
+  /** The scratch memory of the op in bytes, besides its inputs and outputs. */
   readonly ws?: number;
-  // modules and hooks
+  // Fields of modules and hooks.
   readonly m?: number | null;
   readonly leaf?: number;
   readonly in?: Encoded;
   readonly x?: Encoded;
   readonly ph?: string;
-  // storages
+  // Fields of storages.
   readonly s?: number | readonly number[];
   readonly r?: string;
   readonly n?: number;
-  // mark, region
+  // Fields of marks and regions.
   readonly name?: string;
-  /** Of a region: whether it is in the re-entrant form. */
+  /** Whether a region is in the reentrant form. */
   readonly re?: number;
-  /** The line of the program that it comes from, an index into `lines`. */
+  /** The line of the program from which the event comes, as an index into `lines`. */
   readonly l?: number;
 }
 
@@ -72,15 +77,18 @@ export interface OracleConfig {
   readonly tflops: Readonly<Record<string, number>>;
   readonly dram_gbps: number;
   readonly min_allocate: number;
-  /** Whether the run computed, or was on fake tensors, which is meant where nothing is said. */
+  /** Whether the run computed real values or used fake tensors. By default fake. */
   readonly mode?: "fake" | "real";
-  /** Whose kernels stood in for those of the device, where they did. */
+  /** The device whose kernels replaced those of the run's device, if they did. */
   readonly kernels?: string;
-  /** What the host took to give a device beside it all ops of the step, in milliseconds, where they were timed there. */
+  /** The time in which the host launches all ops of the step, in milliseconds, if it was measured on that device. */
   readonly host_ms?: number;
-  /** What checkpointing takes on that machine beside the ops that it has run again, in milliseconds, where ops were timed. */
+  /**
+   * The overhead of checkpointing itself on that machine, besides the recomputed ops, in milliseconds, if ops were
+   * timed.
+   */
   readonly checkpoint_ms?: CheckpointingTimes;
-  /** What was allocated on the device from the start and no storage of the file is, in bytes. */
+  /** Bytes allocated on the device from the start that belong to no storage of the file. */
   readonly besides?: number;
   readonly torch: string;
   readonly numpy?: string;
@@ -106,7 +114,7 @@ export interface OracleFile {
 }
 
 /**
- * Returns the name of a module that an event tells by its place in `fqns`.
+ * Returns the name of a module from its position in `fqns`.
  *
  * @throws Error if there is none
  */
@@ -117,19 +125,23 @@ export function fqnAt({ fqns }: Pick<OracleFile, "fqns">, place: number): string
 }
 
 /**
- * Returns the line of the program that an event tells by its place in `lines`; undefined where it tells none.
+ * Returns a line of the program from its position in `lines`; undefined without a position.
  *
- * @throws Error if there is none at that place
+ * @throws Error if there is no line at that position
  */
 export function lineAt({ lines = [] }: Pick<OracleFile, "lines">, place: number | undefined): string | undefined {
   if (place === undefined || lines[place] !== undefined) return place === undefined ? undefined : lines[place];
   throw new Error(`expected an index below ${lines.length} among lines, found ${place}`);
 }
 
-/** Schemas that {@link readPyTorchTrace} understands. */
+/** Schemas that {@link readPyTorchTrace} supports. */
 export const traceSchemas: readonly string[] = ["sac-oracle/1", "rt-oracle/1", "mem-oracle/1", "fsdp-oracle/1"];
 
-/** Returns `value` as a file of the exporter, or an error that says what it lacks. */
+/**
+ * Returns `value` as a file of the exporter.
+ *
+ * @throws RematError `PYTORCH_FILE` or `PYTORCH_SCHEMA`, with the reason
+ */
 export function asOracleFile(value: unknown): OracleFile {
   if (typeof value !== "object" || value === null || Array.isArray(value))
     throw new RematError(

@@ -1,16 +1,19 @@
 import { Category, type StorageIndex, type Trace, TraceBuilder } from "@remat/trace";
 import { asCudaSnapshot, type CudaSnapshotFile, type SnapshotOfDevice } from "./cuda-snapshot-file.js";
 
-/** The framework of a trace that {@link readCudaSnapshot} made: what an allocator saw, which knows allocations and no ops. */
+/** The framework of a trace from {@link readCudaSnapshot}, which has allocations and no ops of a model. */
 export const cudaAllocatorFramework = "cuda-allocator";
 
-/** As many frames of a stack name an allocation: more are in its attributes. */
+/** The number of frames in the name of an allocation. Its attributes have the whole stack. */
 const namedFrames = 3;
 
 /**
- * Returns what PyTorch's CUDA allocator did, as its snapshot tells it, as a trace: an op for each allocation, named by the lines of the program that asked for it, innermost first; its attributes hold the
- * whole stack. What was there before the history begins is allocated first, as far as it can be told: what is freed in it without having been allocated, and what is left at the
- * end. Of several GPUs the one that holds most is read. The header's `allocator` tells what was reserved, and by which settings.
+ * Returns a snapshot of PyTorch's CUDA allocator as a trace.
+ *
+ * The trace has an op for each allocation. Its name has the lines of the program that requested it, innermost first,
+ * and its attributes have the whole stack. Allocations from before the history come first, as far as they are known:
+ * blocks that are freed in it without an allocation, and blocks that are left at the end. With several GPUs, the one
+ * with the most reserved memory is read. The header's `allocator` has the reserved memory and the settings.
  *
  * @throws RematError `CUDA_SNAPSHOT`
  * @example
@@ -42,7 +45,7 @@ export function readCudaSnapshot(file: unknown): Trace {
   return builder.build();
 }
 
-/** The sum of all segments at the end is known, and each step before. */
+/** Returns the most reserved memory, computed backwards from the segments at the end. */
 function mostReserved({ segments, trace }: SnapshotOfDevice): number {
   let reserved = segments.reduce((sum, { bytes }) => sum + bytes, 0);
   let most = reserved;
@@ -58,7 +61,7 @@ class SnapshotReader {
   private readonly builder: TraceBuilder;
   private readonly snapshot: CudaSnapshotFile;
   private readonly device: SnapshotOfDevice;
-  /** By address: the storage that is there. */
+  /** For each address, the storage that is there. */
   private readonly live = new Map<number, number>();
 
   constructor(builder: TraceBuilder, snapshot: CudaSnapshotFile, device: SnapshotOfDevice) {
@@ -76,7 +79,7 @@ class SnapshotReader {
     for (const [action, address, bytes, , stack] of this.device.trace) {
       const storage = this.live.get(address);
       if (action === "alloc") {
-        // The history lost that it was freed.
+        // The history has lost the free of the earlier block.
         if (storage !== undefined) this.builder.free(storage);
         const made = this.builder.allocate(bytes, undefined, Category.other);
         this.live.set(address, made);
@@ -88,7 +91,10 @@ class SnapshotReader {
     }
   }
 
-  /** By address: what the history frees and never allocated, and what is in use at the end and was not allocated in it. */
+  /**
+   * Returns the blocks from before the history, by address: those that it frees without an allocation, and those in use
+   * at the end without an allocation in it.
+   */
   private thereBefore(): Map<number, { bytes: number; stack: number }> {
     const before = new Map<number, { bytes: number; stack: number }>();
     const met = new Set<number>();
@@ -117,7 +123,7 @@ class SnapshotReader {
   }
 }
 
-/** Neither a library's nor C++'s. */
+/** Returns whether a file belongs to the program instead of a library or C++ code. */
 function isOfProgram(file: string): boolean {
   return (
     /\.py$|^<(?!built-in|frozen|string)/.test(file) && !/\/(site-packages|dist-packages|lib\/python[\d.]+)\//.test(file)

@@ -1,21 +1,23 @@
 import { RematError } from "@remat/trace";
 
-/** A node of a compiled graph, as torch.fx has it. */
+/** A node of a compiled graph, as in torch.fx. */
 export interface FxNode {
   readonly name: string;
   readonly kind: "placeholder" | "attribute" | "compute" | "output";
-  /** Names of nodes before it. */
+  /** Names of earlier nodes. */
   readonly inputs: readonly string[];
-  /** Places of the storages that its results lie on. */
+  /** The storages of its results, by position. */
   readonly outputs: readonly number[];
-  /** Of a placeholder: whether what it stands for stays from step to step, as weights and buffers do. */
+  /** True for a placeholder whose tensor stays from step to step, as weights and buffers do. */
   readonly isStatic?: true;
-  /** What its results span, where that is not what their storages take: of views. */
+  /** The bytes that its results span, for views, which span less than their storages. */
   readonly bytes?: number;
-  /** As `torch.utils.flop_counter` counts them, and of which dtype the result is; left out where it does not. */
+  /**
+   * The FLOPs as counted by `torch.utils.flop_counter`, and the dtype of the result. Left out if they are not counted.
+   */
   readonly flops?: number;
   readonly dtype?: string;
-  /** Whether the partitioner takes it for one that is fused with what makes or reads its tensors. */
+  /** True if the partitioner expects the op to be fused with the ops that create or read its tensors. */
   readonly isFusible?: true;
 }
 
@@ -25,27 +27,30 @@ export interface FxGraphPair {
   readonly backward: readonly FxNode[] | undefined;
 }
 
-/** The graphs under one value of `torch._functorch.config.activation_memory_budget`; undefined: of a file that does not tell. */
+/**
+ * The graphs for one value of `torch._functorch.config.activation_memory_budget`; undefined if the file does not have
+ * it.
+ */
 export interface FxPartition {
   readonly budget: number | undefined;
   readonly graphs: readonly FxGraphPair[];
 }
 
-/** What `torch.compile` made of a model: pairs of graphs over one table of storages. */
+/** The graphs of a model under `torch.compile`: pairs of graphs that share one table of storages. */
 export interface FxGraphs {
   readonly name: string;
   readonly storages: readonly { readonly bytes: number; readonly device: string }[];
-  /** The storages of what the model returned; undefined: of a file that does not tell. */
+  /** The storages that the model returned; undefined if the file does not have them. */
   readonly results: readonly number[] | undefined;
-  /** The storages of gradients that are added to one that is there; undefined: of a file that does not tell. */
+  /** The storages of gradients that are added to existing ones; undefined if the file does not have them. */
   readonly added: readonly number[] | undefined;
-  /** Those of the first partition. */
+  /** The graphs of the first partition. */
   readonly graphs: readonly FxGraphPair[];
-  /** By falling budget. */
+  /** The partitions by falling budget. */
   readonly partitions: readonly FxPartition[];
 }
 
-/** The schemas of what `remat.export_graphs` writes, and wrote. */
+/** The current and earlier schemas of `remat.export_graphs`. */
 export const fxGraphsSchemas = ["fx-graphs/2", "fx-graphs/1"] as const;
 
 const kindOfOp: Readonly<Record<string, FxNode["kind"]>> = {
@@ -58,9 +63,9 @@ const kindOfOp: Readonly<Record<string, FxNode["kind"]>> = {
 };
 
 /**
- * Returns the graphs in a file that `remat.export_graphs` wrote, from its parsed JSON.
+ * Returns the graphs in a file of `remat.export_graphs`, from its parsed JSON.
  *
- * @throws RematError `FX_GRAPHS`, which says what is wrong with it
+ * @throws RematError `FX_GRAPHS`, with the reason
  * @example
  * const { graphs } = readFxGraphs(JSON.parse(await readFile("graphs.json", "utf8")));
  */

@@ -19,23 +19,32 @@ import { RegionScopes } from "./region-scopes.js";
 import { TensorTable } from "./tensor-table.js";
 
 /**
- * Returns a run of PyTorch as a trace, from the parsed JSON of a file that the exporter wrote (schemas `sac-oracle/1`, `rt-oracle/1`, `mem-oracle/1`
- * and `fsdp-oracle/1`). Only what was observed is read: ops with their arguments and results, modules, saved tensors and what happens to
- * storages. Times, memory figures and flags in the file are PyTorch's answers, and none is used.
+ * Returns a PyTorch run as a trace, from the parsed JSON of a file of the exporter (schemas `sac-oracle/1`,
+ * `rt-oracle/1`, `mem-oracle/1` and `fsdp-oracle/1`).
  *
- * - **Ops** are named `aten.addmm.default`; `atenArguments` gives their arguments. Their phase is `optimizer`, `recompute`, `backward` or
- *   `forward`; flags and writes are what the schemas of the installed PyTorch said, or, in recordings of earlier exporters, what names tell ({@link atenFlags}). An op that raised is left out, and the trace's notes say so.
- * - **Storages** that belong to a module or are the model's input are allocated first; others just before the op that makes them, with a
- *   category by its phase (activation, temporary, optimizer state). In the memory schemas they appear where the tracker learns of them, and hold nothing before.
- * - **Modules**: their parameters and buffers (not of sharded models), enter and exit events with the tensors passed, and each op's stack of active calls. `rt-oracle` and `fsdp-oracle` only give
- *   the set of modules that are active at each op; enter and exit then stand where the set changes. Memory schemas: a module's enter event
- *   comes when its hook has run, so the categories of its parameters are set.
- * - **Other dtypes** in which the step was recorded, too, are traces of their own, in `recordedIn`.
- * - **Checkpointed regions** are scopes, entered in the forward pass and again when they are recomputed; lines of the program are those of ops.
- * - **Memory**: `ref` becomes a change of category, `del` a free, `resize` a resize; marks keep their names, and the start of new statistics
- *   is `resetModStatsMark`, and a module call that replaces its own state or changes state besides tensors is told by `stateReplacedMark` and `stateChangedMark`. FSDP's hooks are `fsdpHook` events, each at the moment at which the tracker looks at memory.
+ * It reads observations only: ops with their arguments and results, modules, saved tensors, and events of storages.
+ * Times of the estimator, memory figures and flags in the file are answers of PyTorch and are not used.
  *
- * @throws RematError `PYTORCH_SCHEMA` for another schema, `PYTORCH_FILE` for a file that is damaged, naming the event
+ * - **Ops** have names such as `aten.addmm.default`, and `atenArguments` returns their arguments. Their phase is
+ *   `optimizer`, `recompute`, `backward` or `forward`. Flags and writes come from the schemas of the installed PyTorch,
+ *   or from names in recordings of earlier exporters ({@link atenFlags}). An op that raised is left out, and the
+ *   trace's notes say so.
+ * - **Storages** of modules and of the model's input are allocated first. Others are allocated just before the op
+ *   that creates them, with a category by its phase (activation, temporary, optimizer state). In the memory schemas
+ *   they take no bytes until the tracker learns of them.
+ * - **Modules** have their parameters and buffers (except in sharded models) and enter and exit events with the
+ *   passed tensors, and each op has its stack of active calls. `rt-oracle` and `fsdp-oracle` only have the set of
+ *   active modules at each op, so the events are where the set changes. In the memory schemas, a module's enter event
+ *   comes after its hook, so that the categories of its parameters are set.
+ * - **Other dtypes** in which the step was also recorded are traces of their own, in `recordedIn`.
+ * - **Checkpointed regions** are scopes, entered in the forward pass and again when they are recomputed. Lines of the
+ *   program are those of ops.
+ * - **Memory**: `ref` becomes a change of category, `del` a free, and `resize` a resize. Marks keep their names. The
+ *   start of new statistics is `resetModStatsMark`. A module call that replaces its own state has a
+ *   `stateReplacedMark`, and one that changes state besides tensors has a `stateChangedMark`. FSDP's hooks are
+ *   `fsdpHook` events, each at the moment of the tracker's snapshot.
+ *
+ * @throws RematError `PYTORCH_SCHEMA` for another schema, `PYTORCH_FILE` for a damaged file, with the event
  * @example
  * const trace = readPyTorchTrace(JSON.parse(await readFile("sac_03_mlp.json", "utf8")));
  */
@@ -60,7 +69,7 @@ export function readPyTorchTrace(file: unknown): Trace {
   return new Trace({ ...trace, recordedIn: new Map(recordedIn) });
 }
 
-/** What cannot be read of the file as a whole is a damaged file, too. */
+/** Runs a function on the file as a whole. Its errors mean a damaged file too. */
 function damagedUnless<T>(oracle: OracleFile, read: () => T): T {
   try {
     return read();
@@ -96,17 +105,17 @@ class TraceReader {
   private readonly activity: ModuleActivity;
   private readonly fsdp: FsdpHooks;
   private readonly regions: RegionScopes;
-  /** Whether modules come with events of their own; else the ops' sets of active modules are followed. */
+  /** True if modules have events of their own. Otherwise the sets of active modules of ops are used. */
   private readonly hasModuleEvents: boolean;
-  /** Whether a memory tracker ran: what an op is given and the tracker never learned of, it does not count. */
+  /** True if a memory tracker ran. Inputs of ops that the tracker never learned of do not count then. */
   private readonly tracksMemory: boolean;
   /** Module hooks of the memory schemas that have begun, innermost last. */
   private readonly openHooks: (() => void)[] = [];
-  /** Storages that the tracker goes through as a module is entered: its weights, and their gradients. */
+  /** Storages that the tracker visits when a module is entered: its weights and their gradients. */
   private owned: { readonly fqn: string; readonly storages: Set<number> } | undefined;
   private readonly openRecords: string[] = [];
   private readonly notes: string[] = [];
-  /** By `pack` event: the first of its saves, one for each storage. */
+  /** For each `pack` event, the first of its saves, one for each storage. */
   private readonly firstSave: number[] = [];
   private sawBackward = false;
 
@@ -132,7 +141,7 @@ class TraceReader {
     this.regions = new RegionScopes(this.builder, file);
     this.tracksMemory = file.schema === "mem-oracle/1" || file.schema === "fsdp-oracle/1";
     this.hasModuleEvents = file.schema === "sac-oracle/1" || file.schema === "mem-oracle/1";
-    // Where nothing in the events says what a storage is for, the model does.
+    // The events of these schemas have no categories, so they come from the model.
     if (file.schema === "sac-oracle/1" || file.schema === "rt-oracle/1") {
       for (const module of file.module_tree) {
         for (const [, tensor] of module.params ?? [])
@@ -229,7 +238,7 @@ class TraceReader {
     }
   }
 
-  /** The saves of the `n`-th `pack` event. */
+  /** Returns the saves of the `n`-th `pack` event. */
   private savesOf(n = Number.NaN): number[] {
     const first = this.firstSave[n];
     if (first === undefined)
@@ -255,7 +264,7 @@ class TraceReader {
           ? Category.temporary
           : Category.activation;
     const had = declares === undefined && writesByName(name) ? this.storagesKnown(event.o ?? null) : undefined;
-    // The result first: what an op returns it may also have been given, and then its phase decides the category.
+    // The result is read first: an op may return one of its inputs, and then the phase of the op decides the category.
     const out = this.value(event.o ?? null, made, true);
     const seen = !this.tracksMemory;
     const args = (event.a ?? []).map((value) => this.value(value, Category.other, seen));
@@ -291,20 +300,23 @@ class TraceReader {
     });
   }
 
-  /** Whether an op has results, and all are on storages that it was given and did not write into. */
+  /** Returns whether an op has results, and all of them are on input storages that it does not write into. */
   private isView({ inputs, outputs }: ReturnType<typeof encodeAtenArguments>, written: ReadonlySet<number>): boolean {
     const given = new Set(inputs.flatMap((tensor) => this.builder.storagesOf(tensor)));
     const results = outputs.flatMap((tensor) => this.builder.storagesOf(tensor));
     return results.length > 0 && results.every((storage) => given.has(storage) && !written.has(storage));
   }
 
-  /** The tensors that are on one of these storages, each once. */
+  /** Returns the tensors that are on one of these storages, each once. */
   private on(storages: ReadonlySet<number>, tensors: readonly number[]): number[] {
     if (storages.size === 0) return [];
     return [...new Set(tensors)].filter((tensor) => this.builder.storagesOf(tensor).some((one) => storages.has(one)));
   }
 
-  /** The storages of a result that were there before; of an earlier exporter, which did not tell which of them the exporter puts back, without what batch normalisation counts. */
+  /**
+   * Returns the storages of a result that existed before. Files of earlier exporters do not say which of them the
+   * exporter restores, so the counters of batch normalization are left out.
+   */
   private storagesKnown(out: Encoded): number[] {
     const storages = this.storagesIn(out).filter((storage) => this.tensors.hasStorage(storage));
     const isCounting = /BatchNorm/.test(this.activity.innermostKind ?? "");
@@ -312,7 +324,7 @@ class TraceReader {
     return isCounting ? found.filter((storage) => this.builder.categoryOf(storage) !== Category.buffer) : found;
   }
 
-  /** The file's storages of all tensors in `value`. */
+  /** Returns the file's storages of all tensors in `value`. */
   private storagesIn(value: Encoded): number[] {
     if (typeof value === "string" && value.startsWith("%"))
       return [...numbers(this.file.tensors[Number(value.slice(1))]?.s)];
@@ -321,7 +333,10 @@ class TraceReader {
       : [];
   }
 
-  /** Runtime files do not say which ops are the optimizer's; the profiler's records around its step do. */
+  /**
+   * Returns the phase of an op. Runtime files do not mark the ops of the optimizer, but the profiler's records around
+   * its step do.
+   */
   private phaseOf(event: OracleEvent, name: string): number {
     const inOptimizer = this.openRecords.some((record) => record.startsWith("Optimizer."));
     if (name.startsWith("profiler._record_function_enter")) this.openRecords.push(String(event.a?.[0] ?? ""));
@@ -373,7 +388,7 @@ class TraceReader {
     return value as null | boolean | number;
   }
 
-  /** Every tensor in `value`, however nested. */
+  /** Returns all tensors in `value`, however nested. */
   private list(value: Encoded | undefined, category: number, into: number[] = []): number[] {
     if (typeof value === "string" && value.startsWith("%"))
       into.push(this.tensors.find(Number(value.slice(1)), category, !this.tracksMemory));

@@ -1,11 +1,11 @@
 import type { TraceBuilder } from "@remat/trace";
 import { lineAt, type OracleEvent, type OracleFile } from "./oracle-file.js";
 
-/** Runs of functions under `torch.utils.checkpoint` as scopes, which are entered again each time that they are recomputed. */
+/** Writes functions under `torch.utils.checkpoint` as scopes, which are entered again each time they are recomputed. */
 export class RegionScopes {
   private readonly builder: TraceBuilder;
   private readonly file: OracleFile;
-  /** By number in the file. */
+  /** The scopes by their number in the file. */
   private readonly scopes = new Map<number, number>();
   private readonly active: number[] = [];
 
@@ -14,7 +14,7 @@ export class RegionScopes {
     this.file = file;
   }
 
-  /** The scope of what runs now, or -1. */
+  /** Returns the innermost active scope, or -1. */
   get innermost(): number {
     return this.active.at(-1) ?? -1;
   }

@@ -1,7 +1,7 @@
 import type { StorageIndex, TensorIndex, TraceBuilder } from "@remat/trace";
 import type { OracleFile } from "./oracle-file.js";
 
-/** The file's tensors and storages as the trace's, each made when it is first met. */
+/** Maps the file's tensors and storages to those of the trace, and creates each on first use. */
 export class TensorTable {
   private readonly builder: TraceBuilder;
   private readonly file: OracleFile;
@@ -19,8 +19,8 @@ export class TensorTable {
   }
 
   /**
-   * The trace's storage for storage `storage` of the file; one that was not known is allocated with `category`. One that is not `tracked`
-   * (the run's memory tracker has not learned of it) holds nothing until it is.
+   * Returns the trace's storage for a storage of the file. A new one is allocated with `category`. If it is not
+   * `tracked`, because the run's memory tracker has not learned of it, it takes no bytes until it is.
    */
   storage(storage: number, category: number, tracked = true): StorageIndex {
     const found = this.file.storages[storage];
@@ -37,7 +37,7 @@ export class TensorTable {
     return known;
   }
 
-  /** The trace's tensor for tensor `tensor` of the file. */
+  /** Returns the trace's tensor for a tensor of the file. */
   find(tensor: number, category: number, tracked = true): TensorIndex {
     const found = this.file.tensors[tensor];
     if (found === undefined) throw new Error(`expected a tensor below ${this.file.tensors.length}, found ${tensor}`);

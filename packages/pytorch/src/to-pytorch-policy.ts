@@ -9,51 +9,59 @@ import {
   type Trace,
 } from "@remat/trace";
 
-/** Version of the policy format; files say it, and the exporter refuses others. */
+/** The version of the policy format. Files state it, and the exporter refuses others. */
 export const pyTorchPolicyFormat = "remat-pytorch-policy/1";
 
-/** What to do with the result of one op of a module's forward pass: names of `torch.utils.checkpoint.CheckpointPolicy`. */
+/**
+ * The treatment of the result of one op in a module's forward pass, with the names of
+ * `torch.utils.checkpoint.CheckpointPolicy`.
+ */
 export interface PyTorchOpPolicy {
-  /** `aten.addmm.default`. */
+  /** The name of the op, such as `aten.addmm.default`. */
   readonly op: string;
-  /** How many ops of that name ran before in the same call of the module. */
+  /** The number of ops of that name before it in the same call of the module. */
   readonly ordinal: number;
   readonly policy: "MUST_SAVE" | "PREFER_RECOMPUTE";
 }
 
-/** Selective checkpointing of some modules, as `remat.apply` follows it. */
+/** Selective checkpointing of some modules, for `remat.apply`. */
 export interface PyTorchPolicy {
   readonly format: typeof pyTorchPolicyFormat;
   readonly model: string;
-  /** Of the plan's subject. */
+  /** The fingerprint of the plan's subject. */
   readonly fingerprint: string;
-  /** By name within the model, as `model.named_modules()` has it; the model itself is `""`. */
+  /** The policies by name of the module within the model, as in `model.named_modules()`; the model itself is `""`. */
   readonly modules: Readonly<Record<string, readonly PyTorchOpPolicy[]>>;
 }
 
+/** Options of {@link toPyTorchPolicy}. */
 export interface PyTorchPolicyOptions {
   /**
-   * Modules to checkpoint, by name, with or without the model's in front; none inside another. Left out: the outermost modules that stand in a
-   * list (`layers.0`, `layers.1`), or else those right below the model.
+   * The modules to checkpoint, by name, with or without the model's name in front. None may be inside another. By
+   * default the outermost modules in a list (`layers.0`, `layers.1`), or else those right below the model.
    */
   readonly modules?: readonly string[];
 }
 
-/** Ops that PyTorch's selective checkpointing does not ask a policy about. */
+/** Ops for which PyTorch's selective checkpointing does not ask the policy. */
 const unasked: ReadonlySet<string> = new Set(["aten.detach.default", "prim.device.default"]);
 
 /**
- * Returns a plan as a policy for `torch.utils.checkpoint.create_selective_checkpoint_contexts`: of each checkpointed module, which results to
- * save and which to recompute. Saved is what the plan holds from the forward pass until the backward pass of that module call begins.
+ * Returns a plan as a policy for `torch.utils.checkpoint.create_selective_checkpoint_contexts`, which says for each
+ * checkpointed module which results to save and which to recompute. A result is saved if the plan keeps it from the
+ * forward pass until the backward pass of that module call begins.
  *
- * PyTorch checkpoints a module as a whole: what is not saved is recomputed, all of it, as the module's backward pass begins. A plan is
- * finer than that, so its peak and its time are reached only nearly; `planOfCheckpoints` of `@remat/planner` tells what a policy really takes.
- * Modules of which the plan recomputes nothing are left alone. Views, in-place ops and what these write into are always recomputed, since PyTorch cannot save them. Of several calls of a module
- * a result is saved if the plan holds it in every one.
+ * PyTorch checkpoints a module as a whole: everything that is not saved is recomputed when the module's backward pass
+ * begins. A plan is finer than that, so the policy only comes close to its peak and time. `planOfCheckpoints` of
+ * `@remat/planner` computes the actual figures of a policy.
  *
- * @param trace of a PyTorch run, the one that was planned
- * @throws RematError `PLAN_MISMATCH` where the plan is of another trace, `PYTORCH_POLICY` for a trace of another framework, a module that is not
- * there or inside another one, or where nothing is to be recomputed
+ * Modules in which the plan recomputes nothing are left out. Views, in-place ops and the results they write into are
+ * always recomputed, since PyTorch cannot save them. With several calls of a module, a result is saved if the plan
+ * keeps it in every call.
+ *
+ * @param trace the planned trace of a PyTorch run
+ * @throws RematError `PLAN_MISMATCH` if the plan belongs to another trace; `PYTORCH_POLICY` for a trace of another
+ * framework, for a module that does not exist, and for one inside another
  * @example
  * await fs.writeFile("policy.json", JSON.stringify(toPyTorchPolicy(plan, trace)));
  */
@@ -78,8 +86,8 @@ export function toPyTorchPolicy(plan: Plan, trace: Trace, options: PyTorchPolicy
 }
 
 /**
- * Returns the modules that a policy checkpoints where none are named: the outermost that stand in a list, or else those right below the model. Names are
- * those of the trace.
+ * Returns the modules that a policy checkpoints by default: the outermost modules in a list, or else those right below
+ * the model. Names are those of the trace.
  */
 export function checkpointableModules(trace: Trace): string[] {
   const called = [...new Set(Array.from(trace.calls.module, (module) => trace.modules[module].fqn))];
@@ -113,13 +121,13 @@ function unitsOf(trace: Trace, names: readonly string[] | undefined): readonly s
   return units;
 }
 
-/** `Net.layers.0` is `layers.0` in the model, and `Net` is the model itself. */
+/** Returns a module's name within the model: `Net.layers.0` is `layers.0`, and `Net` is the model itself. */
 function nameInModel(fqn: string): string {
   const dot = fqn.indexOf(".");
   return dot < 0 ? "" : fqn.slice(dot + 1);
 }
 
-/** The modules, at any depth, of which an op is recomputed. */
+/** Returns the modules, at any depth, in which an op is recomputed. */
 function recomputedModules(plan: Plan, trace: Trace): Set<string> {
   const { calls, modules } = trace;
   const again = new Set<string>();
@@ -128,9 +136,12 @@ function recomputedModules(plan: Plan, trace: Trace): Set<string> {
   return again;
 }
 
-/** Whether the plan holds the greater part of what an op makes from its first run until `beforeOp` first runs: PyTorch saves all of it or none. */
+/**
+ * Returns a test whether the plan keeps the larger part of an op's results from its first run until `beforeOp` first
+ * runs, because PyTorch saves either all of them or none.
+ */
 function holdsOps(plan: Plan, trace: Trace): (op: OpIndex, beforeOp: number) => boolean {
-  /** By op, for each output: how many ops had run first when it was first freed. */
+  /** For each output of an op, the number of ops that had run for the first time when it was first freed. */
   const goneBefore = new Map<number, number>();
   let next = 0;
   for (const { op, isRecomputed, free } of plan.steps) {
@@ -146,7 +157,7 @@ function holdsOps(plan: Plan, trace: Trace): (op: OpIndex, beforeOp: number) => 
     let held = 0;
     let made = 0;
     trace.opOutputs(op).forEach((tensor, output) => {
-      // Of outputs on one storage the plan names the first.
+      // If outputs share a storage, the plan names the first.
       const bytes = trace
         .tensorStorages(tensor)
         .reduce((sum, storage) => (ownStorages.delete(storage) ? sum + trace.storages.bytes[storage] : sum), 0);
@@ -157,7 +168,7 @@ function holdsOps(plan: Plan, trace: Trace): (op: OpIndex, beforeOp: number) => 
   };
 }
 
-/** More outputs no op has; a key of two numbers is one number. */
+/** No op has more outputs, so a pair of numbers fits into one key. */
 const maxOutputs = 1 << 20;
 
 function freshStorages(trace: Trace, op: OpIndex): number[] {

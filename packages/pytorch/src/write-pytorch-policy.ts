@@ -2,7 +2,7 @@ import { type JsonText, json } from "@remat/trace/emit";
 import type { PyTorchPolicy } from "./to-pytorch-policy.js";
 
 /**
- * Returns a policy as JSON with one op a line: readable, and comparable with `diff`.
+ * Returns a policy as JSON with one op per line, which is readable and works with `diff`.
  *
  * @example
  * await fs.writeFile("policy.json", writePyTorchPolicy(toPyTorchPolicy(plan, trace)));
