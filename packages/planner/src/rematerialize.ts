@@ -26,7 +26,7 @@ export interface RematerializeOptions {
   readonly seed?: number | undefined;
   /** Milliseconds of `timeMs` for proving a lower bound on the cost, or in addition to `iterations`; 0 for none. */
   readonly boundTimeMs?: number | undefined;
-  /** Whether values may be offloaded if the graph has costs for that; true by default. */
+  /** True if values may be offloaded if the graph has costs for that; true by default. */
   readonly canOffload?: boolean | undefined;
   /** Sequences to start from in addition to the given order, such as schedules for other budgets. */
   readonly starts?: readonly ArrayLike<number>[];
@@ -49,7 +49,7 @@ export interface RematerializeProgress {
 
 /** The result of {@link rematerialize}: a schedule and its properties. */
 export interface Rematerialization {
-  /** Whether `sequence` is within the budget. If not, it is the schedule with the smallest peak found. */
+  /** True if `sequence` is within the budget. If not, it is the schedule with the smallest peak found. */
   readonly isFeasible: boolean;
   /**
    * Node indices in the order in which they run. A node may occur several times. `~node` reloads the offloaded value of
@@ -73,7 +73,7 @@ export interface Rematerialization {
   readonly plain: { readonly peakBytes: number; readonly cost: number };
   /** A lower bound on the peak of any schedule, and the node that needs that much. */
   readonly workingSet: { readonly bytes: number; readonly node: number };
-  /** Whether it is proven that no schedule is within the budget. */
+  /** True if it is proven that no schedule is within the budget. */
   readonly isProvenInfeasible: boolean;
 }
 

@@ -28,9 +28,9 @@ export interface MixedIntegerSolution {
   readonly values: Float64Array | undefined;
   readonly cost: number;
   readonly lowerBound: number;
-  /** Whether it is proven that there is no solution. */
+  /** True if it is proven that there is no solution. */
   readonly isInfeasible: boolean;
-  /** Whether the solver finished. For a problem without whole columns, `cost` is a bound only then. */
+  /** True if the solver finished. For a problem without whole columns, `cost` is a bound only then. */
   readonly isOptimal: boolean;
 }
 

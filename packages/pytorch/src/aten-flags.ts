@@ -9,7 +9,7 @@ export interface AtenSchema {
   readonly aliases?: readonly (number | string)[];
   /** Names of `torch.Tag`. */
   readonly tags?: readonly string[];
-  /** Whether the op does more than compute and write into its arguments: it communicates, or returns nothing. */
+  /** True if the op does more than compute and write into its arguments: it communicates, or returns nothing. */
   readonly effects?: boolean | number;
 }
 

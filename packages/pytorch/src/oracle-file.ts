@@ -45,7 +45,7 @@ export interface OracleEvent {
    * Existing storages that the op wrote into. Storages that the exporter restores when the op runs again are left out.
    */
   readonly w?: readonly number[];
-  /** Whether the op drew from a generator that the program created itself. */
+  /** True if the op drew from a generator that the program created itself. */
   readonly g?: number;
   /** The active modules, unordered, with `Global`. */
   readonly p?: readonly number[];
@@ -66,7 +66,7 @@ export interface OracleEvent {
   readonly n?: number;
   // Fields of marks and regions.
   readonly name?: string;
-  /** Whether a region is in the reentrant form. */
+  /** True if a region is in the reentrant form. */
   readonly re?: number;
   /** The line of the program from which the event comes, as an index into `lines`. */
   readonly l?: number;
@@ -77,7 +77,7 @@ export interface OracleConfig {
   readonly tflops: Readonly<Record<string, number>>;
   readonly dram_gbps: number;
   readonly min_allocate: number;
-  /** Whether the run computed real values or used fake tensors. By default fake. */
+  /** The mode of the run: with real values or with fake tensors. By default fake. */
   readonly mode?: "fake" | "real";
   /** The device whose kernels replaced those of the run's device, if they did. */
   readonly kernels?: string;

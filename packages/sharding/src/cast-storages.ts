@@ -408,11 +408,11 @@ class IslandReads {
     this.islands = islands;
   }
 
-  /** Whether the first tensor is in the lower dtype. */
+  /** True if the first tensor is in the lower dtype. */
   first: boolean | undefined;
-  /** Whether any tensor is cast to the wider dtype, or comes from such a cast. */
+  /** True if any tensor is cast to the wider dtype, or comes from such a cast. */
   casts = false;
-  /** Whether any tensor is wide because the forward pass cast it. */
+  /** True if any tensor is wide because the forward pass cast it. */
   readsWide = false;
   /**
    * If the op reads the result of a softmax that was computed wide, how that result is passed on (see {@link

@@ -20,7 +20,7 @@ export interface FloatIslands {
   readonly assumed: readonly OwnCast[];
   /** Casts that are possible and assumed not to happen, although the trace does not show that. */
   readonly possible: readonly OwnCast[];
-  /** Whether the run has `rms_norm` of single ops, for which CUDA has a fused kernel. */
+  /** True if the run has `rms_norm` of single ops, for which CUDA has a fused kernel. */
   readonly hasUnfusedNorm: boolean;
   /**
    * The first softmax of an attention that PyTorch computes by matrix products, because it has no kernel for the dtype,

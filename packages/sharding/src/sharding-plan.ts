@@ -20,9 +20,9 @@ export interface MixedPrecision {
 /** The arguments of `fully_shard` for a parameter group. */
 export interface GroupPolicy {
   /**
-   * Whether parameters are resharded after the forward pass and all-gathered again for the backward pass, or over how
-   * many ranks (fewer than all) they are sharded in between. By default all are resharded except the root's, as in
-   * `fully_shard`.
+   * True if parameters are resharded after the forward pass and all-gathered again for the backward pass. A number is
+   * the number of ranks (fewer than all) over which they are sharded in between. By default all are resharded except
+   * the root's, as in `fully_shard`.
    */
   readonly reshardAfterForward?: boolean | number;
   readonly mixedPrecision?: MixedPrecision;

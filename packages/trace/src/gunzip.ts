@@ -13,7 +13,7 @@ export function isGzip(bytes: Uint8Array): boolean {
   return bytes[0] === 0x1f && (bytes.length < 2 || bytes[1] === 0x8b);
 }
 
-/** Whether compressed data is complete, ends early, or differs from the original. @internal */
+/** The state of compressed data: complete, ending early, or different from the original. @internal */
 export type GzipState = "whole" | "brokenOff" | "damaged";
 
 /**
@@ -70,7 +70,7 @@ function lastBytes(chunks: readonly Uint8Array[], count: number): Uint8Array {
 }
 
 /**
- * * Returns whether the compressed data ends where a complete trailer begins. This is so if the bytes after the data do
+ * Returns whether the compressed data ends where a complete trailer begins. This is so if the bytes after the data do
  * not change the data and are read as another file's header. (A code that is cut off would continue differently with
  * zeros and with ones.)
  */

@@ -2,7 +2,7 @@ import { isRecord } from "./check-argument.js";
 import type { Trace } from "./trace.js";
 
 /**
- * * Returns whether a value is a trace. It is recognized by its fields, because it may come from another copy of this
+ * Returns whether a value is a trace. It is recognized by its fields, because it may come from another copy of this
  * package.
  */
 export function isTrace(value: unknown): value is Trace {

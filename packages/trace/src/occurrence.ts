@@ -48,7 +48,7 @@ export function isSameOccurrence(a: Occurrence, b: Occurrence): boolean {
 }
 
 /**
- * * Returns whether two lists of outputs have the same dtypes and shapes. It creates no strings, since executors call
+ * Returns whether two lists of outputs have the same dtypes and shapes. It creates no strings, since executors call
  * it for every op of every step.
  */
 export function haveSameTypes(a: readonly TensorType[], b: readonly TensorType[]): boolean {

@@ -21,7 +21,7 @@ export function parseJsonText(text: string): unknown {
 }
 
 /**
- * * Returns whether lists and objects of a JSON text are nested more than {@link mostLevels} deep. Unbalanced brackets
+ * Returns whether lists and objects of a JSON text are nested more than {@link mostLevels} deep. Unbalanced brackets
  * are left to the parser. @internal
  */
 export function isTooDeep(text: string): boolean {

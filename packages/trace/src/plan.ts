@@ -33,7 +33,7 @@ export interface PlanSubject {
 export interface PlanOrigin {
   readonly method: string;
   readonly budgetBytes: number;
-  /** Whether ops first run in the order of the subject (`fixed`) or in another order (`free`). */
+  /** The order in which ops first run: that of the subject (`fixed`) or another one (`free`). */
   readonly order: "fixed" | "free";
   /**
    * Bandwidth of the link between device and host memory in each direction, in bytes per second. Present if values may

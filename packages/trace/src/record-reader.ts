@@ -20,7 +20,7 @@ import { Category, FsdpHook, OpFlag, Phase, RuntimeSource, SavedAs } from "./voc
 
 /** Builds a trace from the records of a trace file, one by one. @internal */
 export class RecordReader {
-  /** Whether the end record has been read. */
+  /** True if the end record has been read. */
   ended = false;
   /** Records of the same step recorded in other dtypes, by dtype. They are part of the end record. */
   readonly recordedIn: Map<string, readonly unknown[]> = new Map();

@@ -10,7 +10,7 @@ export interface CopiedOp {
   readonly phase?: number;
   /** By default the stack of the source. */
   readonly stack?: number;
-  /** Whether its tensors have other sizes than in the source, so that the bytes it moves are unknown. */
+  /** True if its tensors have other sizes than in the source, so that the bytes it moves are unknown. */
   readonly isResized?: boolean;
   /** By default none, because attributes of the source may contain sizes and refer to its tensors by number. */
   readonly attributes?: Readonly<Record<string, unknown>>;

@@ -31,7 +31,7 @@ export class TraceDecoder {
   private builder: TraceBuilder | undefined;
   private readonly recordedIn = new Map<string, Trace>();
   private records: RecordReader | undefined;
-  /** Where reading stopped, with `keepDamaged`. */
+  /** The place where reading stopped, with `keepDamaged`. */
   private damage: { readonly line: number; readonly reason: string } | undefined;
 
   /**

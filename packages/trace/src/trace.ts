@@ -191,7 +191,7 @@ export interface CallColumns {
   readonly number: Int32Array;
   /** The enclosing module call, or -1. */
   readonly parent: IndexColumn<CallIndex>;
-  /** Whether any argument of the call was a tensor. */
+  /** 1 if any argument of the call was a tensor. */
   readonly tensorInput: Uint8Array;
 }
 

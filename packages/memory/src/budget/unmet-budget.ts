@@ -7,7 +7,7 @@ export const budgetNotFound = "BUDGET_NOT_FOUND";
  * Why a budget cannot be met: the lower bound on memory, and the tensors read and made by the op or node that needs it.
  */
 export interface UnmetBudget {
-  /** Whether it is proven that no plan meets the budget. If false, the search just did not find one. */
+  /** True if it is proven that no plan meets the budget. If false, the search just did not find one. */
   readonly isProven: boolean;
   /** A lower bound on the peak of any plan, in bytes. */
   readonly lowerBoundBytes: number;

@@ -1,5 +1,5 @@
 /**
- * What happens at a place in the script of a recorded step. The subject is an op, a storage, a save or a module call.
+ * The kinds of actions in the script of a recorded step. The subject is an op, a storage, a save or a module call.
  * @internal
  */
 export const Act = {

@@ -1,7 +1,7 @@
 import { Phase } from "@remat/trace";
 import { Act } from "./act.js";
 
-/** Which backward pass reads which saved tensors, and until when. @internal */
+/** The backward pass that reads each saved tensor, and its last read. @internal */
 export interface BackwardPasses {
   /** For each place in the script where a saved tensor is read, the backward pass that reads it; -1 elsewhere. */
   readonly passAt: Int32Array;

@@ -27,8 +27,8 @@ const typicalLaunchMs = 0.02;
 /** How the host and an asynchronous device share the time of a step. */
 export interface HostShare {
   /**
-   * Whether the host's time was `measured` with the ops, is `assumed` for ops estimated from a device's specification,
-   * or is `unknown`. It is unknown if the estimated kernels take less time than a host needs to launch them; then
+   * The source of the host's time: `measured` with the ops, `assumed` for ops estimated from a device's specification,
+   * or `unknown`. It is unknown if the estimated kernels take less time than a host needs to launch them; then
    * checkpointing overhead is not part of the step's time.
    */
   readonly known: "measured" | "assumed" | "unknown";

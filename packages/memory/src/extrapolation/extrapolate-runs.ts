@@ -8,7 +8,7 @@ export interface VaryingSize {
   /** The size in each run, in the order of the runs. */
   readonly sizes: readonly number[];
   /**
-   * Where it was found: the dimension, counted from 0, of the first tensor whose shape varies. Undefined if the sizes
+   * The dimension in which it was found, counted from 0, of the first tensor whose shape varies. Undefined if the sizes
    * were given.
    */
   readonly side: number | undefined;

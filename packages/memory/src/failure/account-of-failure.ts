@@ -32,7 +32,7 @@ export interface FailureAccount {
    */
   readonly leastBytes: number;
   /**
-   * Whether memory had grown over the steps by at least a tenth of the memory in use. Otherwise this step itself uses
+   * True if memory had grown over the steps by at least a tenth of the memory in use. Otherwise this step itself uses
    * it.
    */
   readonly isLeak: boolean;

@@ -20,7 +20,7 @@ export interface AllocatorBin {
 }
 
 /**
- * What an allocator logged when it ran out of memory. Sizes are in bytes. Undefined fields are not in the log, or the
+ * The log of an allocator that ran out of memory. Sizes are in bytes. Undefined fields are not in the log, or the
  * log breaks off before them.
  */
 export interface AllocatorLog {
@@ -49,6 +49,6 @@ export interface AllocatorLog {
   /** Largest first. Empty if the log lists none. */
   readonly sizes: readonly ChunksOfSize[];
   readonly bins: readonly AllocatorBin[];
-  /** Whether the log breaks off before its end. */
+  /** True if the log breaks off before its end. */
   readonly truncated: boolean;
 }

@@ -49,9 +49,9 @@ export interface Graph {
   nodeName(node: number): string;
 }
 
-/** Whether memory that `node` allocated may be released after its last use. */
+/** Returns whether memory that `node` allocated may be released after its last use. */
 export type IsReleasable = (node: number) => boolean;
-/** Whether memory on `device` is counted. */
+/** Returns whether memory on `device` is counted. */
 export type DeviceFilter = (device: string) => boolean;
 
 /** Options that determine which memory of a graph counts. */

@@ -23,11 +23,11 @@ export interface SeriesNature {
   /** The size of one counted object: 1 for a count, the bytes of one tensor for bytes. */
   readonly unit?: number;
   /**
-   * Whether most of it can never be freed. Then it is not a buffer or cache, which otherwise only a longer run can
+   * True if most of it can never be freed. Then it is not a buffer or cache, which otherwise only a longer run can
    * distinguish from a leak.
    */
   readonly isLost?: boolean;
-  /** Whether a rise of an estimate counts although chance may explain it. */
+  /** True if a rise of an estimate counts although chance may explain it. */
   readonly isPossible?: boolean;
 }
 

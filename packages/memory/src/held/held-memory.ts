@@ -51,7 +51,7 @@ export class HeldMemory {
   private readonly highest = new DeviceRows();
   /** For each device, the place of its peak. */
   private readonly highestAt: { readonly event: number; readonly op: number }[] = [];
-  /** Whether memory was allocated since the peak was last updated. */
+  /** True if memory was allocated since the peak was last updated. */
   private grew = false;
   private readonly listener: HeldMemoryListener;
 

@@ -6,7 +6,7 @@ import { rowWidth, totalColumn } from "./live-storages.js";
 export interface TimelineOptions {
   /** By default the device that the trace is about. */
   readonly device?: string;
-  /** Whether there is a point after each op or after each event; by default `op`. */
+  /** The places of points: after each op or after each event. By default `op`. */
   readonly at?: "op" | "event";
 }
 

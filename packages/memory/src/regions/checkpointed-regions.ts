@@ -115,7 +115,7 @@ interface Reads {
   readonly savesOn: ReadonlyMap<number, readonly TracedSave[]>;
 }
 
-/** What was observed of a region. */
+/** The observations of a region. */
 interface Run {
   readonly scope: number;
   readonly form: RegionForm;

@@ -26,7 +26,7 @@ export function recomputingScopes(trace: Trace): ReadonlyMap<number, Recomputing
   return scopes;
 }
 
-/** What was observed of a scope. */
+/** The observations of a scope. */
 interface Made {
   /** For each op with its inputs as a key, the values that it made, in order. */
   readonly values: Map<string, readonly number[]>;

@@ -7,7 +7,7 @@ export interface Block {
   bytes: number;
   readonly pool: BlockPool;
   isAllocated: boolean;
-  /** Whether memory is mapped to it. Always true if segments are not expandable. */
+  /** True if memory is mapped to it. Always true if segments are not expandable. */
   isMapped: boolean;
   readonly isExpandable: boolean;
   /** Its neighbours in the segment. */

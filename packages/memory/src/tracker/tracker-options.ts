@@ -14,7 +14,7 @@ export interface TraceSource {
 /** Options for trackers. */
 export interface TrackerOptions {
   /**
-   * What to do if the outermost module is called a second time and the statistics by module were not reset: `refuse`,
+   * The reaction if the outermost module is called a second time without a reset of the statistics by module: `refuse`,
    * like the original tracker, or `reset` them, so that the last iteration is shown.
    */
   readonly secondIteration?: "refuse" | "reset";

@@ -8,7 +8,7 @@ import { planOf, type SegmentPlan, searchesPerSegment, segmentPlans, undominated
 
 interface PlannedSegment {
   readonly graph: SegmentGraph;
-  /** Whether plans are searched for this segment. Otherwise the plans of `alike` are tried on it. */
+  /** True if plans are searched for this segment. Otherwise the plans of `alike` are tried on it. */
   readonly isSought: boolean;
   readonly alike: readonly PlannedSegment[];
   plans: readonly SegmentPlan[];

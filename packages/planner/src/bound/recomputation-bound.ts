@@ -12,7 +12,7 @@ import { type PlainOrder, plainOrder } from "./plain-order.js";
 export interface RecomputationBound {
   /** A lower bound on the cost that any schedule within the budget adds to running every node once. */
   readonly extraCost: number;
-  /** Whether it is proven that no schedule is within the budget. */
+  /** True if it is proven that no schedule is within the budget. */
   readonly isInfeasible: boolean;
 }
 

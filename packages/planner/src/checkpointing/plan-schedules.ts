@@ -28,7 +28,7 @@ export interface BudgetedSchedule {
 export interface ScheduleAnswer {
   /** The best schedule for the goal; undefined if none was found. */
   readonly point: BudgetedSchedule | undefined;
-  /** Whether it is proven that no schedule meets the budget. */
+  /** True if it is proven that no schedule meets the budget. */
   readonly isProvenInfeasible: boolean;
   /** The schedule with the smallest peak found, at any cost. */
   readonly smallest: Rematerialization;

@@ -4,9 +4,9 @@ import type { Trace } from "@remat/trace";
 /** The program that follows a plan, which determines what a plan may contain. */
 export interface PlanExecutor {
   readonly name: string;
-  /** What it follows, for the help text. */
+  /** Its purpose in one line, for the help text. */
   readonly purpose: string;
-  /** What its plans are for: a recorded or traced training step, or the graphs that a model is compiled into. */
+  /** The subject of its plans: a recorded or traced training step, or the graphs that a model is compiled into. */
   readonly plans: "step" | "compiled";
   /** The framework of the runs planned for it; undefined for any. */
   readonly framework?: string;

@@ -12,9 +12,9 @@ export interface PlanMethod {
   readonly name: string;
   /** Other names for it. */
   readonly aliases?: readonly string[];
-  /** What it plans, for the help text. */
+  /** Its purpose in one line, for the help text. */
   readonly purpose: string;
-  /** What its budget limits: the peak of the step, or the stored results of each module. */
+  /** The quantity that its budget limits: the peak of the step, or the stored results of each module. */
   readonly budgetOf: "step" | "module";
   readonly takes: ReadonlySet<MethodOption>;
   plan(trace: Trace, request: MethodRequest): Promise<MethodAnswer>;

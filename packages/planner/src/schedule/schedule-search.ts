@@ -8,7 +8,7 @@ import { simulateSchedule } from "./simulate-schedule.js";
 export interface SearchOptions {
   readonly budgetBytes: number;
   readonly seed: number;
-  /** Whether the order of first runs may change. */
+  /** True if the order of first runs may change. */
   readonly isFree: boolean;
   /** Valid sequences to start from in addition to the given order, such as plans for other budgets. */
   readonly starts?: readonly ArrayLike<number>[];

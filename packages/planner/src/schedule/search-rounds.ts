@@ -7,7 +7,7 @@ export interface Round {
    * Price of overflow, in mean node costs per mean value. If undefined, it adapts to how often the budget is exceeded.
    */
   readonly price?: number;
-  /** Whether it starts from the given order and not from the best schedule found. */
+  /** True if it starts from the given order and not from the best schedule found. */
   readonly restarts: boolean;
   /** See `Moves.boldness`. */
   readonly boldness: number;
@@ -17,7 +17,7 @@ export interface Round {
 export interface RoundPlan {
   readonly round: Round;
   readonly iterations: number;
-  /** Whether it aims for the budget itself, even if nothing is within it yet. */
+  /** True if it aims for the budget itself, even if nothing is within it yet. */
   readonly isDirect: boolean;
 }
 

@@ -60,7 +60,7 @@ export interface PlanShardingAnswer {
   /** The plan with the least memory among all that were tried. */
   readonly least: PlannedSharding;
   readonly tried: number;
-  /** Whether time ran out before all options were tried. */
+  /** True if time ran out before all options were tried. */
   readonly isCutShort: boolean;
 }
 

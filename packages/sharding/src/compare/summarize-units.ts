@@ -7,7 +7,7 @@ export interface GatheredSpan {
   /** The first op of the rank's trace in the span, and the op after its last. */
   readonly fromOp: number;
   readonly toOp: number;
-  /** What runs at the start and at the end of the span, as phase and module. */
+  /** The phase and module that run at the start and at the end of the span. */
   readonly from: string;
   readonly to: string;
 }
@@ -19,7 +19,7 @@ export interface UnitSummary {
   readonly shardBytes: number;
   readonly gatheredBytes: number;
   readonly spans: readonly GatheredSpan[];
-  /** Whether the unit is unsharded at the rank's memory peak. */
+  /** True if the unit is unsharded at the rank's memory peak. */
   readonly isGatheredAtPeak: boolean;
 }
 

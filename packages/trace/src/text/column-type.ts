@@ -14,7 +14,7 @@ export function isInteger(text: string): boolean {
 }
 
 /**
- * * Returns whether tabulate reads `text` as a number: a text that Python's `float` accepts and that does not overflow,
+ * Returns whether tabulate reads `text` as a number: a text that Python's `float` accepts and that does not overflow,
  * or digits grouped by commas.
  */
 export function isNumber(text: string): boolean {

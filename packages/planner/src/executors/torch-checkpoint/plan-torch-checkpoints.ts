@@ -46,7 +46,7 @@ export interface TorchCheckpointsOptions {
   /** "parts" by default. Sharded or compiled models cannot follow parts. */
   readonly units?: CheckpointUnits;
   /**
-   * Whether to search for the policy with the least memory even if one is found within the budget. Otherwise `least` is
+   * True to search for the policy with the least memory even if one is found within the budget. Otherwise `least` is
    * the best of those tried on the way. True by default.
    */
   readonly findsLeast?: boolean;

@@ -41,7 +41,7 @@ interface UnitClass {
  * @internal
  */
 export class PolicySearch {
-  /** Whether parts of modules are tried as well. */
+  /** True if parts of modules are tried as well. */
   hasParts = true;
   private readonly units: CheckpointableUnits;
   private readonly simulator: CheckpointSimulator;

@@ -8,7 +8,7 @@ export interface CompiledNode extends CompiledNodeRecord {
   readonly flops?: number;
   /** The dtype that determines the throughput of its FLOPs. */
   readonly dtype?: string;
-  /** Whether it is fused with the nodes that make or read its tensors. */
+  /** True if it is fused with the nodes that make or read its tensors. */
   readonly isFusible?: boolean;
 }
 

@@ -52,7 +52,7 @@ export interface TorchCompileAnswer {
   readonly budgetBytes: number | undefined;
   /** All recorded budgets for activations, in decreasing order. */
   readonly points: readonly CompiledBudget[];
-  /** Those that no other one beats in both memory and time, by decreasing peak. */
+  /** The budgets that no other one beats in both memory and time, by decreasing peak. */
   readonly tradeOffs: readonly CompiledBudget[];
 }
 
