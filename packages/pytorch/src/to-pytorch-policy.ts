@@ -138,7 +138,7 @@ function recomputedModules(plan: Plan, trace: Trace): Set<string> {
 
 /**
  * Returns a test whether the plan keeps the larger part of an op's results from its first run until `beforeOp` first
- * runs, because PyTorch saves either all of them or none.
+ * runs. The larger part decides, because PyTorch saves either all of them or none.
  */
 function holdsOps(plan: Plan, trace: Trace): (op: OpIndex, beforeOp: number) => boolean {
   /** For each output of an op, the number of ops that had run for the first time when it was first freed. */

@@ -80,8 +80,9 @@ export class CastCopies {
   }
 
   /**
-   * Returns, for each storage that some op reads through a cast of the model's own code, the last op that reads the
-   * cast and the last op that reads the storage itself. An op that only makes a view does not count as a reader.
+   * Returns the last readers of each storage that some op reads through a cast of the model's own code: the last op
+   * that reads the cast, and the last op that reads the storage itself. An op that only makes a view does not count as
+   * a reader.
    */
   private lastReaders(): ReadonlyMap<number, { readonly copy: number; readonly own: number }> {
     const { trace } = this;

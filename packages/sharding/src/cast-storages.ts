@@ -57,8 +57,8 @@ const mostPasses = 12;
  *
  * The result of each op follows the promotion rules of PyTorch: a wider tensor with dimensions wins and scalars do not.
  * Statistics stay wide. PyTorch refuses matrix products of two dtypes. If the rules would lead to one, the wider tensor
- * that caused it (a table of cosines, a mask) is taken to be created in the dtype that it is combined with, which
- * leaves no mark in a run of one dtype.
+ * that caused it (a table of cosines, a mask) is assumed to be created in the dtype that it is combined with. A run of
+ * one dtype does not show this.
  *
  * TensorFlow.js computes in float32 only. There, tensors that code creates by itself (masks, constants) or reads as a
  * buffer do not take part in promotion. As in PyTorch, a gradient has the dtype of the tensor it belongs to.

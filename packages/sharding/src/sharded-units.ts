@@ -12,8 +12,8 @@ export interface ShardedUnit {
 /**
  * Returns the calls of `fully_shard` for a plan, the root's first. If several calls name a module, the last one counts.
  *
- * @throws RematError `SHARDING_PLAN` for a pattern that matches no module, for a module that is both in a group of
- * several and named by itself, and for one that is inside another of the same group
+ * @throws RematError `SHARDING_PLAN` for a pattern that matches no module, a module that is both in a group of several
+ * and named by itself, and a module inside another of its group
  */
 export function shardedUnits(
   trace: Trace,

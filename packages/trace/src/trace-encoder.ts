@@ -29,8 +29,8 @@ export const traceFormatVersion = 1;
 const noStorage = storageIndex(0);
 
 /**
- * Encodes a trace as lines of JSON. Each call continues where the last one stopped, so that a run can be written to
- * disk while it goes on and a killed run leaves a readable file. The README of the package describes the records.
+ * Encodes a trace as lines of JSON. Each call continues where the last one stopped. A run can thus be written to disk
+ * while it goes on, and a killed run leaves a readable file. The README of the package describes the records.
  *
  * @example
  * const encoder = new TraceEncoder();
@@ -153,7 +153,7 @@ export class TraceEncoder {
     }
   }
 
-  /** Encodes a run of allocations. Those that belong to the next op go into the record of the op. */
+  /** Encodes a run of allocations. Events that belong to the next op go into the record of the op. */
   private encodeAllocations(event: number): void {
     const { events } = this.trace;
     while (this.next.event < events.count && events.kind[this.next.event] === EventKind.allocate) this.next.event++;

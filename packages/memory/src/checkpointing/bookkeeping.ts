@@ -41,7 +41,7 @@ export interface HostShare {
  *
  * - If the ops were timed, the host's time was measured as well.
  * - Estimated times are those of kernels alone. If the kernels take longer than a host needs to launch them, they
- *   determine the time of the step, and checkpointing adds host time only to the extent that the host falls behind.
+ *   determine the time of the step. Checkpointing then adds host time only to the extent that the host falls behind.
  * - If the device waits for the host anyway (small models), the time of the step is unknown, and only its kernels
  *   count.
  */

@@ -286,8 +286,8 @@ const writtenStorages =
     Array.from(trace.opWrites(op)).flatMap((tensor) => [...trace.tensorStorages(tensor)]);
 
 /**
- * Finds places where ops save a tensor that they write into themselves, and for each call an op that writes into a
- * tensor that the call has made and saved before. A call with such an op cannot run again.
+ * Finds places where ops save a tensor that they write into themselves. For each call it also finds an op that writes
+ * into a tensor that the call has made and saved before. A call with such an op cannot run again.
  */
 function writesAfterSaves(
   { act, subject, count, trace, maker, savedStorage }: StepScript,

@@ -174,7 +174,7 @@ class CheckpointedWriter implements CheckpointObserver {
     return eventRow < 0 ? [] : this.tensors(row(this.trace.moduleEvents.tensors, eventRow), instances);
   }
 
-  /** Returns the tensors that stand for `tensors` of the source. Those that are no longer alive are left out. */
+  /** Returns the tensors that stand for `tensors` of the source. Dead ones are left out. */
   private tensors(tensors: Int32Array, instances: Int32Array): number[] {
     const here: number[] = [];
     for (const tensor of tensors) {

@@ -77,9 +77,9 @@ class Clock {
 }
 
 /**
- * Counts live objects by allocation site (a line or an op, numbered by the caller), and decides at the end of periods
- * which sites have objects that outlive their period and grow in number. It stores only the live counts and {@link
- * mostSamples} samples of them, however many periods there are.
+ * Counts live objects by allocation site (a line or an op, numbered by the caller). At the end of periods it decides
+ * which sites have objects that outlive their period and grow in number. It stores only the live counts and
+ * {@link mostSamples} samples of them, however many periods there are.
  *
  * @example
  * const growth = new GrowthAccumulator();

@@ -14,8 +14,8 @@ export interface SeparateLives {
 /**
  * Returns `trace` with every resize from or to zero bytes replaced by the end of one storage and the beginning of
  * another. FSDP keeps the storage of an unsharded parameter through the step and resizes it to zero while it is
- * resharded, so only the separate lives show what is in memory at once. A trace without such a resize is returned
- * unchanged.
+ * resharded. Only the separate lives therefore show what is in memory at once. A trace without such a resize is
+ * returned unchanged.
  */
 export function separateLives(trace: Trace): SeparateLives {
   const { events, storages } = trace;

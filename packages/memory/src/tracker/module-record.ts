@@ -30,7 +30,7 @@ export class ModuleRecord<State extends string> {
   inputBytes = 0;
   outputBytes = 0;
   gradientBytes = 0;
-  /** By device, with a hole for devices that have not been seen. */
+  /** Indexed by device, with a hole for devices that have not been seen. */
   localPeak: number[] = [];
   readonly snapshots: Map<State, DeviceRows[]> = new Map();
   peakForward: DeviceRows | undefined;

@@ -11,7 +11,7 @@ const moreSamples = { each: 1000, perNode: 20 };
 const mostAgain = 8;
 
 /**
- * Makes a schedule in one pass over the plain order. Where it exceeds the budget, values are freed until right before
+ * Makes a schedule in one pass over the plain order. At points above the budget, values are freed until right before
  * they are read next. It chooses values that cost little to recompute, or to offload and reload, per byte and per step
  * of absence. The inputs of their recomputation stay until then, so that nothing is recomputed twice for one reader,
  * whatever the shape of the graph. If that is not enough, the budget is exceeded by as little as necessary.

@@ -12,10 +12,10 @@ interface Tried {
 }
 
 /**
- * Makes a schedule that divides the nodes before the peak into stretches of equal length, keeps only values that pass
- * from one stretch to the next, and recomputes each stretch when it is first read after the peak (Chen et al. 2016,
- * "Training deep nets with sublinear memory cost"). It tries several lengths and recomputes as little of the pass as
- * possible. The result is the cheapest schedule within the budget, or the one with the smallest peak. It takes a few
+ * Makes a schedule that divides the nodes before the peak into stretches of equal length. It keeps only values that
+ * pass from one stretch to the next, and recomputes each stretch when it is first read after the peak (Chen et al.
+ * 2016, "Training deep nets with sublinear memory cost"). It tries several lengths and recomputes as little of the pass
+ * as possible. The result is the cheapest schedule within the budget, or the one with the smallest peak. It takes a few
  * passes over the graph, so that large graphs get an answer before a search makes progress. Returns undefined if it
  * does not reduce the peak.
  *

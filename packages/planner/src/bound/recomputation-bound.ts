@@ -33,7 +33,7 @@ const mostAbsent = 300_000;
  * Returns a lower bound on the recomputation of any schedule that runs nodes for the first time in the given order.
  * HiGHS solves a mixed-integer program for it, or bounds its solution from below within the time limit.
  *
- * At the moment when node t runs for the first time, a value that was made before and is read by a later first run is
+ * Consider the first run of node t and a value that was made before it and is read by a later first run. The value is
  * either live, or absent and recomputed before that run. A gap lies between two consecutive first runs that make or
  * read the value. An absence in a gap costs one more run of the value's node. Runs in different gaps are different,
  * except for overlapping gaps of several outputs of one node, which share one run. The inputs of such a run are live,

@@ -56,7 +56,7 @@ export class ScheduleFront {
   private readonly leastBytes: number;
   private blocks: BlockPlans | undefined;
   private hasPrepared = false;
-  /** By budget. */
+  /** Sorted by budget. */
   private readonly quickStarts = new Map<number, readonly Int32Array[]>();
   /** Overhead of a search in milliseconds, which matters on a large graph. */
   private leastMs = 0;

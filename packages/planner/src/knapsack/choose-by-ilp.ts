@@ -75,7 +75,7 @@ export async function chooseByIlp(knapsack: WholeKnapsack, timeLimitS: number): 
 /** The items that are still open, and the certain ones. */
 interface OpenItems {
   readonly open: readonly number[];
-  /** By place: 1 if it is certainly in. */
+  /** For each place, 1 if it is certainly in. */
   readonly isIn: Uint8Array;
   /** The remaining budget after the certain items, and their total profit. */
   readonly capacity: number;

@@ -2,7 +2,7 @@ import type { WholeKnapsack } from "./whole-knapsack.js";
 
 /** A choice of places with its profit, and an upper bound on any profit, in the whole numbers of the knapsack. */
 export interface Choice {
-  /** By place: 1 for saved. */
+  /** For each place, 1 if it is saved. */
   readonly chosen: Uint8Array;
   readonly profit: number;
   readonly bound: number;

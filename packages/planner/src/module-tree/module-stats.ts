@@ -23,14 +23,14 @@ export interface TrackedModule {
   readonly fqn: string;
   readonly parameterBytes: number;
   readonly outputBytes: number;
-  /** By state, by call, by device. */
+  /** Sizes by state, by call, by device. */
   readonly snapshots: ReadonlyMap<string, readonly (readonly MemorySnapshot[])[]>;
 }
 
 /**
  * Returns the statistics for {@link planModules}, from those of `MemTracker` and of `SACEstimator` (or `tradeOff` of
- * `@remat/sac-core`). Modules are in the order in which forward passes end, without modules that were not tracked. Of
- * several calls the last one counts.
+ * `@remat/sac-core`). Modules are in the order in which forward passes end, without modules that were not tracked. The
+ * last of several calls counts.
  *
  * Source: `aggregate_stats` of `torch/distributed/_tools/ilp_utils.py`.
  *

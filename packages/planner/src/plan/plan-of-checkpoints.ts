@@ -30,8 +30,8 @@ export interface PlanOfCheckpointsOptions {
 
 /**
  * Returns the plan that corresponds to policies of modules, for the whole step. Everything that a checkpointed module
- * frees is recomputed when the backward pass of that call first reads any of it, as in PyTorch's selective
- * checkpointing, and stays alive until its last use. The predicted peak is therefore what such policies really need,
+ * frees is recomputed when the backward pass of that call first reads any of it, and stays alive until its last use.
+ * PyTorch's selective checkpointing works the same way. The predicted peak is therefore what such policies really need,
  * while {@link planModules} only bounds it and {@link planModule} considers only one module. Ops whose results no later
  * op needs do not run again. Results that cannot be recomputed (random ops of TensorFlow.js) stay alive, whatever a
  * policy says.

@@ -5,8 +5,8 @@ const initialBlocks = 16;
  * in proportion to the square root of the length.
  *
  * An instance is at an index of a block, and a block has a rank. The memory at an instance is the number stored at its
- * index plus the number stored for the rank, so that a change over many blocks updates only two numbers per block. For
- * each block the largest memory is stored as its distance from the budget. Overflow is the sum over blocks of the
+ * index plus the number stored for the rank. A change over many blocks therefore updates only two numbers per block.
+ * For each block the largest memory is stored as its distance from the budget. Overflow is the sum over blocks of the
  * excess of that maximum over the budget. @internal
  */
 export class SequenceBlocks {

@@ -66,10 +66,10 @@ export interface PlanShardingAnswer {
 
 /**
  * Plans how one of many ranks meets a memory budget. It chooses which modules form an FSDP unit, which units stay
- * unsharded between the passes, and which modules are checkpointed, all three together, since memory saved by one need
- * not be saved by the others. Settings in the given plan are kept. Each plan is simulated like `simulateFsdp`. The
- * checkpointing policies are those that `planTorchCheckpoints` finds on one device. For each way to wrap and to
- * reshard, bisection finds the first policy that fits.
+ * unsharded between the passes, and which modules are checkpointed. It makes the three choices together, since memory
+ * saved by one need not be saved by the others. Settings in the given plan are kept. Each plan is simulated like
+ * `simulateFsdp`. The checkpointing policies are those that `planTorchCheckpoints` finds on one device. For each way to
+ * wrap and to reshard, bisection finds the first policy that fits.
  *
  * @param trace a trace of one device; times are reported only if it has runtimes
  * @throws RematError as `simulateFsdp`, for the given plan
@@ -166,7 +166,7 @@ class ShardingSearch {
   private readonly given: ShardingPlan;
   private readonly options: PlanShardingOptions;
   readonly run: CheckpointedRun;
-  /** By additions to the given plan; undefined if PyTorch rejects the plan. */
+  /** Results by additions to the given plan; undefined if PyTorch rejects the plan. */
   readonly tried = new Map<string, PlannedSharding | undefined>();
 
   constructor(trace: Trace, given: ShardingPlan, options: PlanShardingOptions) {

@@ -35,7 +35,7 @@ interface UnitClass {
 /**
  * Searches policies and remembers the best by memory and time. It starts without checkpointing and reduces memory. In
  * each step it makes the change that removes the most memory above the current aim per millisecond, until the aim is
- * met, and then takes back changes that are not needed. Within a budget it improves the best known policy: it removes
+ * met. Then it takes back changes that are not needed. Within a budget it improves the best known policy: it removes
  * some modules at random and closes the difference again in the same way.
  *
  * @internal
