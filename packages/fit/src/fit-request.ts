@@ -6,6 +6,7 @@ import { fitWay } from "./ways/fit-ways.js";
 
 /** A search over all combinations of these values. */
 export interface FitRequest {
+  /** The devices to consider. */
   readonly devices: readonly DeviceSpec[];
   /** The memory for a step on each device. By default the memory of the device. */
   readonly memoryBytes?: number | undefined;
@@ -16,28 +17,30 @@ export interface FitRequest {
   readonly reserveBytes?: number | undefined;
   /** The batches to consider. By default 1 to 512. For recorded runs that cannot be scaled, their own batch. */
   readonly batches?: readonly number[] | undefined;
-  /** By default the model's own optimizer, or the recorded one. */
+  /** The optimizers to consider. By default the model's own, or the recorded one. */
   readonly optimizers?: readonly string[] | undefined;
-  /** By default the traced or recorded precision. */
+  /** The precisions to consider. By default the traced or recorded one. */
   readonly precisions?: readonly FitPrecision[] | undefined;
-  /** By default all ways that apply to the steps, except offloading. */
+  /** The ways to consider. By default all that apply to the steps, except offloading. */
   readonly ways?: readonly FitWayName[] | undefined;
-  /** By default one device. */
+  /** The numbers of devices over which to shard. By default one device. */
   readonly ranks?: readonly number[] | undefined;
   /**
    * The modules that are wrapped, for several ranks. An undefined entry is the usual wrap of FSDP, which is also the
    * only one by default.
    */
   readonly wraps?: readonly (readonly string[] | undefined)[] | undefined;
+  /** The network between devices. By default that of each device. */
   readonly network?: DeviceNetwork | undefined;
+  /** The samples of a step over all ranks and micro-batches. By default as many as one pass of all ranks. */
   readonly globalBatch?: number | undefined;
-  /** By default 0.3. */
+  /** The most additional time for recomputation or transfers, as a fraction of the step. By default 0.3. */
   readonly maxOverhead?: number | undefined;
-  /** By default `throughput`. */
+  /** The objective of the search. By default `throughput`. */
   readonly objective?: FitObjective;
-  /** By default 5000. */
+  /** The number of changes that a search for a plan tries. By default 5000. */
   readonly iterations?: number;
-  /** By default 0. */
+  /** The seed of searches for plans. By default 0. */
   readonly seed?: number | undefined;
 }
 

@@ -39,6 +39,7 @@ export interface FitConfiguration {
  */
 export interface FitUnit {
   readonly configuration: FitConfiguration;
+  /** The device of the configuration. */
   readonly spec: DeviceSpec;
   /** The network between devices, if the device has none of its own or another one is given. */
   readonly network?: DeviceNetwork;
@@ -56,8 +57,9 @@ export interface FitUnit {
   /** The longest time of a step relative to one without recomputation or transfers, as an additional fraction. */
   readonly maxOverhead: number;
   readonly objective: FitObjective;
-  /** The number of changes that a search for a plan tries, and its seed. Together they make plans reproducible. */
+  /** The number of changes that a search for a plan tries. */
   readonly iterations: number;
+  /** The seed of the search. With the number of changes it makes plans reproducible. */
   readonly seed: number;
   /** The number of plans to search for besides those that find the largest batch. */
   readonly morePlans: number;
@@ -69,6 +71,7 @@ export interface FitUnit {
 export interface FitStep {
   /** The batch per rank and per pass. */
   readonly batch: number;
+  /** Peak memory of a step, in bytes. */
   readonly peakBytes: number;
   /**
    * The most memory that kernels use besides tensors. It is not part of the peak and is reserved for them. Left out if
@@ -118,6 +121,7 @@ export interface NotFitting {
   readonly libraryBytes?: number;
   /** The category with the largest part of the peak. */
   readonly binds: CategoryName | "time";
+  /** The bytes of that category at the peak; 0 if `binds` is `time`. */
   readonly bindsBytes: number;
   /** True if it is proven that no step with this batch fits, false if no plan was found. */
   readonly isProven: boolean;

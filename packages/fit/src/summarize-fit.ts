@@ -18,11 +18,13 @@ export interface FitSummary {
   readonly best: RankedRow | undefined;
   /** The rows that fit, the best first. */
   readonly rows: readonly RankedRow[];
+  /** The configurations that do not fit, with the smallest batch that does not. */
   readonly notFitting: readonly {
     readonly configuration: FitConfiguration;
     readonly memoryBytes: number;
     readonly smallest: NotFitting;
   }[];
+  /** The configurations that are impossible, with the reasons. */
   readonly refused: readonly { readonly configuration: FitConfiguration; readonly reason: string }[];
   /** The number of configurations that were not examined because the search ended early. */
   readonly left: number;

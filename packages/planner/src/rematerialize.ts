@@ -38,12 +38,15 @@ export interface RematerializeOptions {
 
 /** The progress of {@link rematerialize}. */
 export interface RematerializeProgress {
+  /** Time since the start, in milliseconds. */
   readonly elapsedMs: number;
+  /** Iterations so far. */
   readonly iterations: number;
   /** Cost of the best schedule within the budget so far; undefined if there is none. */
   readonly cost: number | undefined;
   /** The smallest peak so far, as long as none is within the budget. */
   readonly smallestPeakBytes: number;
+  /** A lower bound on the cost of any schedule within the budget. */
   readonly lowerBound: number;
 }
 
@@ -56,7 +59,9 @@ export interface Rematerialization {
    * a node and runs nothing.
    */
   readonly sequence: Int32Array;
+  /** Peak memory of the schedule, in bytes. */
   readonly peakBytes: number;
+  /** Cost of all runs in the schedule. */
   readonly cost: number;
   /** Added cost as a fraction of running every node once. */
   readonly overhead: number;
@@ -64,10 +69,12 @@ export interface Rematerialization {
   readonly lowerBound: number;
   /** The optimality gap: how much cheaper a schedule could be at most, as a fraction of `cost`; 0 if proven optimal. */
   readonly gap: number;
+  /** The budget of the search, in bytes. */
   readonly budgetBytes: number;
   readonly order: "fixed" | "free";
   readonly seed: number;
   readonly iterations: number;
+  /** Duration of the search. */
   readonly seconds: number;
   /** Peak and cost of running every node once in the given order. */
   readonly plain: { readonly peakBytes: number; readonly cost: number };

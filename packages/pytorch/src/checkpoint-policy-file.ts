@@ -33,6 +33,7 @@ export interface CheckpointedModule {
    * calls differ. A call that dispatches other ops runs without parts.
    */
   readonly path?: readonly number[];
+  /** The op names to which `path` refers. */
   readonly names?: readonly string[];
 }
 

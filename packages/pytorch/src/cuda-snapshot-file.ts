@@ -31,12 +31,15 @@ export type SnapshotEvent = readonly [
 
 /** The state of the allocator on one GPU at the end, and the history before. */
 export interface SnapshotOfDevice {
+  /** The number of the GPU. */
   readonly device: number;
+  /** The segments at the end, with their blocks. */
   readonly segments: readonly {
     readonly bytes: number;
     readonly stream: number;
     readonly blocks: readonly SnapshotBlock[];
   }[];
+  /** The events of the history, in order. */
   readonly trace: readonly SnapshotEvent[];
 }
 

@@ -12,10 +12,9 @@ export interface FxNode {
   readonly isStatic?: true;
   /** The bytes that its results span, for views, which span less than their storages. */
   readonly bytes?: number;
-  /**
-   * The FLOPs as counted by `torch.utils.flop_counter`, and the dtype of the result. Left out if they are not counted.
-   */
+  /** The FLOPs as counted by `torch.utils.flop_counter`. Left out if it does not count them. */
   readonly flops?: number;
+  /** The dtype of the result. Left out if the FLOPs are not counted. */
   readonly dtype?: string;
   /** True if the partitioner expects the op to be fused with the ops that create or read its tensors. */
   readonly isFusible?: true;

@@ -29,13 +29,19 @@ export interface GroupParameter {
   readonly module: number;
   /** The tensor in the unsharded trace. */
   readonly tensor: number;
+  /** The storage in the unsharded trace. */
   readonly storage: number;
+  /** The shape of the unsharded parameter. */
   readonly shape: readonly number[];
+  /** The number of elements of the unsharded parameter. */
   readonly elements: number;
+  /** The dtype of the shard. */
   readonly dtype: string;
   /** The dtype of the all-gathered parameter: the plan's, or the parameter's own. */
   readonly gatheredDtype: string;
+  /** The elements of the rank's shard. */
   readonly shard: ShardSize;
+  /** Bytes of the rank's shard, including padding. */
   readonly shardBytes: number;
   /** Bytes including the padding that the all-gather needs. */
   readonly gatheredBytes: number;

@@ -29,8 +29,9 @@ export interface StreamLane {
 
 /** The time of communication for a parameter group, in milliseconds of the run. */
 export interface GroupCommunication {
-  /** The duration of its collectives. */
+  /** The duration of its all-gathers. */
   readonly gatherMs: number;
+  /** The duration of its reductions. */
   readonly reduceMs: number;
   /** How long the ops of the model wait for them. */
   readonly exposedMs: number;
@@ -38,6 +39,7 @@ export interface GroupCommunication {
 
 /** A schedule of the streams of a rank, with times in milliseconds. */
 export interface StreamSchedule {
+  /** The time at which all compute is done. */
   readonly totalMs: number;
   /** The part of the total spent in ops of the model. */
   readonly computeMs: number;
@@ -45,6 +47,7 @@ export interface StreamSchedule {
   readonly copyMs: number;
   /** The part of the total spent waiting for collectives and transfers. */
   readonly exposedMs: number;
+  /** The streams with their time spans. */
   readonly lanes: readonly StreamLane[];
   /** Figures for each group of the simulation. */
   readonly groups: readonly GroupCommunication[];

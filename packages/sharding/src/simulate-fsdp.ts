@@ -17,6 +17,7 @@ import { usualWrap } from "./usual-wrap.js";
 export interface FsdpSimulation {
   /** The given plan with its wrapped modules filled in. */
   readonly plan: ShardingPlan & Required<Pick<ShardingPlan, "wrap">>;
+  /** The parameter groups, the root's first. */
   readonly groups: readonly ParameterGroup[];
   /** Assumptions about facts that the run does not show. They are also notes of the trace. */
   readonly assumptions: readonly string[];

@@ -15,13 +15,15 @@ export type FailureCause = (typeof failureCauses)[number];
 
 /** How a recorded run ran out of memory in the middle of a step. The op that failed is not an op of the trace. */
 export interface MemoryFailure {
+  /** The kind of memory that ran out. */
   readonly cause: FailureCause;
   /** The error message, in one line. */
   readonly message?: string;
   /** The size of the largest single request, in bytes, if known. */
   readonly askedBytes?: number;
-  /** The kernel that was running, and the user's source line as `file:line:column`. */
+  /** The kernel that was running. */
   readonly op?: string;
+  /** The user's source line that was running, as `file:line:column`. */
   readonly line?: string;
   /** The number of steps completed before. */
   readonly stepsBefore?: number;

@@ -4,6 +4,7 @@
  */
 export interface MemorySnapshot {
   readonly device: string;
+  /** Live bytes in all categories. */
   readonly totalBytes: number;
   readonly bytesByCategory: Readonly<Record<string, number>>;
 }

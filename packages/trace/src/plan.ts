@@ -31,7 +31,9 @@ export interface PlanSubject {
 
 /** How a plan was made, with all settings needed to make it again. */
 export interface PlanOrigin {
+  /** The method that searched for the plan. */
   readonly method: string;
+  /** The memory budget of the search, in bytes. */
   readonly budgetBytes: number;
   /** The order in which ops first run: that of the subject (`fixed`) or another one (`free`). */
   readonly order: "fixed" | "free";
@@ -40,12 +42,15 @@ export interface PlanOrigin {
    * be offloaded.
    */
   readonly linkBytesPerSecond?: number;
+  /** The seed of the search. Left out if the method uses none. */
   readonly seed?: number;
+  /** The number of iterations of the search. Left out if the method has none. */
   readonly iterations?: number;
 }
 
 /** The predicted memory and cost of following a plan. */
 export interface PlanPrediction {
+  /** Peak memory under the plan, in bytes. */
   readonly peakBytes: number;
   /** Cost of all steps: milliseconds for a trace, the unit of the file for a graph. */
   readonly cost: number;

@@ -22,6 +22,7 @@ export function setErrorKind(errorClass: object, name: string): void {
 export class RematError extends Error {
   /** The kind of its class: `BudgetError`. */
   override readonly name: string;
+  /** A stable code for programs, such as `TRACE_CORRUPT`. */
   readonly code: string;
 
   static {

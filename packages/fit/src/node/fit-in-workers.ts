@@ -6,10 +6,13 @@ import { UnitThread } from "./unit-thread.js";
 
 /** The progress of a search. */
 export interface FitProgress {
+  /** The number of units that have an answer. */
   readonly done: number;
+  /** The number of all units. */
   readonly units: number;
   /** The unit that a thread is working on. */
   readonly unit: FitUnit;
+  /** The batch that the thread is trying; undefined if it is unknown. */
   readonly batch: number | undefined;
 }
 

@@ -5,16 +5,15 @@ import type { StepScript } from "./step-script.js";
 /** A part of a module call whose ops run again as they were dispatched, without the program's own code. @internal */
 export interface CallPart {
   readonly call: number;
-  /** Places in the script where the part begins and ends: each is the place where an op starts to make its results. */
+  /** The place in the script where the part begins, at which its first op starts to make its results. */
   readonly begin: number;
+  /** The place in the script where the part ends, at which the next op starts to make its results. */
   readonly end: number;
   /** The place of its last op. After that, the part ends when another call that runs again begins. */
   readonly lastOp: number;
-  /**
-   * The storages that its ops read and that existed before it began or are made by an op that it keeps. `unread` are
-   * those that no recomputed op reads.
-   */
+  /** The storages that its ops read and that existed before it began or are made by an op that it keeps. */
   readonly args: readonly number[];
+  /** The storages of `args` that no recomputed op reads. */
   readonly unread: readonly number[];
   /** The storages that its ops make, except those of ops that it keeps. */
   readonly made: ReadonlySet<number>;

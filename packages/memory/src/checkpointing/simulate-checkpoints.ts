@@ -9,6 +9,7 @@ import type { StepScript } from "./step-script.js";
 
 /** Memory and time of a step under `torch.utils.checkpoint`. */
 export interface SimulatedCheckpoints {
+  /** Peak memory of the step, in bytes. */
   readonly peakBytes: number;
   /** Bytes above `aboveBytes`, summed over the places of the script. It measures how far the step is from fitting. */
   readonly excess: number;

@@ -12,7 +12,9 @@ export interface VaryingSize {
    * were given.
    */
   readonly side: number | undefined;
+  /** The shape of that tensor in the first run. Undefined if the sizes were given. */
   readonly shape: readonly number[] | undefined;
+  /** The dtype of that tensor. Undefined if the sizes were given. */
   readonly dtype: string | undefined;
 }
 
@@ -20,7 +22,9 @@ export interface VaryingSize {
 export interface CheckedRun {
   readonly name: string;
   readonly size: number;
+  /** The recorded peak, in bytes. */
   readonly recordedBytes: number;
+  /** The predicted peak, in bytes. */
   readonly predictedBytes: number;
 }
 
@@ -29,6 +33,7 @@ export interface Extrapolation {
   readonly varying: VaryingSize;
   /** The runs that the polynomials go through, sorted by size. */
   readonly fitted: readonly (SizedRun & { readonly size: number })[];
+  /** The other runs, with the prediction for each. */
   readonly checked: readonly CheckedRun[];
   /** For each storage, how it grows: 0 constant, 1 linear, 2 quadratic. */
   readonly degrees: Uint8Array;
@@ -44,6 +49,7 @@ export interface Extrapolation {
    * but not the runtimes and arguments of ops.
    */
   traceAt(size: number): Trace;
+  /** Returns the peak memory of the step at another size. */
   peakAt(size: number): HeldPeak;
 }
 

@@ -10,6 +10,7 @@ export interface HeldByLine {
   /** The kernel, or undefined for memory that no op of the step has allocated. */
   readonly op: string | undefined;
   readonly category: CategoryName;
+  /** The number of storages. */
   readonly count: number;
   readonly bytes: number;
 }
@@ -19,6 +20,7 @@ export interface FailureAccount {
   readonly failure: MemoryFailure;
   /** Memory in use when it failed. */
   readonly heldBytes: number;
+  /** Memory in use when it failed, by category. */
   readonly bytesByCategory: Readonly<Partial<Record<CategoryName, number>>>;
   /** Memory in use by line, largest first. */
   readonly lines: readonly HeldByLine[];
@@ -36,6 +38,7 @@ export interface FailureAccount {
    * it.
    */
   readonly isLeak: boolean;
+  /** The advice for the program; undefined if there is none. */
   readonly remedy: FailureRemedy | undefined;
 }
 

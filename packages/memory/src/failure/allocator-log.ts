@@ -1,7 +1,10 @@
 /** The chunks of one size in an allocator. */
 export interface ChunksOfSize {
+  /** The size of each chunk. */
   readonly bytes: number;
+  /** The number of chunks in use. */
   readonly inUse: number;
+  /** The number of free chunks. */
   readonly free: number;
 }
 
@@ -11,9 +14,11 @@ export interface ChunksOfSize {
  */
 export interface AllocatorBin {
   readonly name: string;
-  /** Chunks in use, and all chunks; undefined if the log does not count them. */
+  /** The number of chunks in use; undefined if the log does not count them. */
   readonly chunksInUse: number | undefined;
+  /** The number of all chunks; undefined if the log does not count them. */
   readonly chunks: number | undefined;
+  /** Bytes in use. */
   readonly inUseBytes: number;
   /** Bytes reserved by the allocator, in use or not. */
   readonly reservedBytes: number;
@@ -28,10 +33,13 @@ export interface AllocatorLog {
   readonly kind: "bfc" | "cuda";
   /** The allocator's own name, such as `GPU_0_bfc`; for PyTorch the device, such as `GPU 0`. */
   readonly name: string;
+  /** The size of the failed request. */
   readonly askedBytes: number | undefined;
-  /** The op, shape and dtype of the failed request. */
+  /** The op of the failed request. */
   readonly op: string | undefined;
+  /** The shape of the failed request. */
   readonly shape: readonly number[] | undefined;
+  /** The dtype of the failed request. */
   readonly dtype: string | undefined;
   /** The allocator's limit, or the memory of the device. */
   readonly limitBytes: number | undefined;
@@ -45,9 +53,11 @@ export interface AllocatorLog {
   readonly largestFreeBytes: number | undefined;
   /** Memory of the device in use by others: other processes, libraries. */
   readonly othersBytes: number | undefined;
+  /** The highest memory in use so far. */
   readonly peakBytes: number | undefined;
   /** Largest first. Empty if the log lists none. */
   readonly sizes: readonly ChunksOfSize[];
+  /** The bins of the allocator. Empty if the log lists none. */
   readonly bins: readonly AllocatorBin[];
   /** True if the log breaks off before its end. */
   readonly truncated: boolean;

@@ -17,17 +17,19 @@ export type AllocatorVerdict =
 
 /** The chunks of one size in a log, and the storages of a trace with that size. */
 export interface StoragesOfSize {
+  /** The size of each chunk. */
   readonly bytes: number;
-  /**
-   * The number of chunks of this size in use, and the number of storages of this size that are alive at the peak of the
-   * trace.
-   */
+  /** The number of chunks of this size in use. */
   readonly chunks: number;
+  /** The number of storages of this size that are alive at the peak of the trace. */
   readonly storages: number;
-  /** The op, line, shape and dtype of the largest group of these storages. */
+  /** The op of the largest group of these storages. */
   readonly op: string | undefined;
+  /** The line of the largest group of these storages. */
   readonly line: string | undefined;
+  /** The shape of the largest group of these storages. */
   readonly shape: readonly number[] | undefined;
+  /** The dtype of the largest group of these storages. */
   readonly dtype: string | undefined;
 }
 

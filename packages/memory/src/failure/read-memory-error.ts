@@ -2,10 +2,13 @@ import { bytesPerElement, elementsOf, type FailureCause } from "@remat/trace";
 
 /** The contents of an out-of-memory error. */
 export interface MemoryError {
+  /** The kind of memory that ran out. */
   readonly cause: FailureCause;
-  /** The requested tensor, if the message names it. */
+  /** The dtype of the requested tensor, if the message names it. */
   readonly dtype?: string;
+  /** The shape of the requested tensor, if the message names it. */
   readonly shape?: readonly number[];
+  /** The requested bytes, if the message names them. */
   readonly askedBytes?: number;
 }
 

@@ -22,8 +22,11 @@ export interface HeldPeak {
 export interface HeldMemoryListener {
   /** Called before a storage is freed or resized, if memory has grown since the last call or the last op. */
   turning?(): void;
+  /** Called before a storage is freed. */
   freeing?(storage: StorageIndex): void;
+  /** Called after a storage has changed its category. `was` is the category before. */
   categorized?(storage: StorageIndex, was: number): void;
+  /** Called when an op runs. */
   op?(op: OpIndex): void;
   /** Called for any event that does not concern memory. `kind` is an `EventKind`, with the columns of the event. */
   other?(kind: number, subject: number, value: number, event: number): void;

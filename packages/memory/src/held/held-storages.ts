@@ -14,11 +14,15 @@ export interface HeldStorages {
   readonly event: number;
   /** The op that runs, or ran last; -1 before the first. */
   readonly op: number;
+  /** Bytes of all these storages. */
   readonly totalBytes: number;
   /** The categories that are not empty. */
   readonly bytesByCategory: Readonly<Partial<Record<CategoryName, number>>>;
+  /** The number of storages, which is the length of each column. */
   readonly count: number;
+  /** Index of the storage in the trace. */
   readonly storage: Int32Array;
+  /** Size of the storage in bytes. */
   readonly bytes: Float64Array;
   /** Index into `categoryNames`. */
   readonly category: Uint8Array;

@@ -7,9 +7,11 @@ import { storageUses } from "./storage-uses.js";
  * allocated.
  */
 export interface IdleMemory {
+  /** Bytes of all idle storages. */
   readonly bytes: number;
   /** The categories that contain some of it. */
   readonly bytesByCategory: Readonly<Partial<Record<CategoryName, number>>>;
+  /** The number of idle storages. */
   readonly storageCount: number;
 }
 

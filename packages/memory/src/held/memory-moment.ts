@@ -31,6 +31,7 @@ export interface MomentOptions {
 
 /** The op that allocated a storage, and where it ran. Undefined for memory that existed before or came from outside. */
 export interface StorageMaker {
+  /** Index of the op in the trace. */
   readonly op: number;
   readonly opName: string;
   readonly phase: string;
@@ -40,13 +41,16 @@ export interface StorageMaker {
 
 /** A storage that is alive at a moment. */
 export interface HeldStorage {
+  /** Index of the storage in the trace. */
   readonly storage: number;
   /** Size in bytes, as allocated. */
   readonly bytes: number;
   readonly category: CategoryName;
-  /** Dtype and shape of the first tensor on it; undefined if there is none. */
+  /** Dtype of the first tensor on it; undefined if there is none. */
   readonly dtype: string | undefined;
+  /** Shape of the first tensor on it; undefined if there is none. */
   readonly shape: readonly number[] | undefined;
+  /** The op that allocated it; undefined if it existed before or no op allocated it. */
   readonly maker: StorageMaker | undefined;
   /** Name of the innermost module that has it among its weights; undefined if no module does. */
   readonly owner: string | undefined;
@@ -64,6 +68,7 @@ export interface MemoryMoment {
   /** The op that runs, or ran last; undefined before the first. */
   readonly at: StorageMaker | undefined;
   readonly device: string;
+  /** Bytes in use in all categories. */
   readonly totalBytes: number;
   /** The categories that are not empty. */
   readonly bytesByCategory: Readonly<Partial<Record<CategoryName, number>>>;

@@ -13,11 +13,13 @@ export interface TimelineOptions {
 /** Live bytes on one device over a trace, as allocated. All columns have one entry per point. */
 export interface MemoryTimeline {
   readonly device: string;
+  /** The number of points. */
   readonly count: number;
   /** The event that the point follows. */
   readonly event: Int32Array;
   /** The last op before the point; -1 before the first. */
   readonly op: Int32Array;
+  /** Bytes in use at the point. */
   readonly totalBytes: Float64Array;
   /**
    * The highest memory in use since the previous point, so that a peak inside an op is not lost. For the last point, up

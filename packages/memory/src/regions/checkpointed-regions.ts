@@ -84,7 +84,9 @@ export interface CheckpointedRegion {
    * The part of it that is alive when the region is over, or alive again before the backward pass: the sum of `kept`.
    */
   readonly heldBytes: number;
+  /** The memory that is still alive, by storage and cause. */
   readonly kept: readonly KeptByRegion[];
+  /** Other reasons why checkpointing the region does not pay off, with the bytes that each concerns. */
   readonly flaws: readonly { readonly flaw: RegionFlaw; readonly bytes: number }[];
 }
 

@@ -13,6 +13,7 @@ export interface AllocatorSettings {
    * rounding to 512 bytes.
    */
   readonly roundupPower2Divisions: readonly number[];
+  /** True if segments grow by pages instead of being allocated as a whole. */
   readonly expandableSegments: boolean;
   /** Size of a segment for blocks between 1 and 10 MiB, and of a page of an expandable segment. */
   readonly largeSegmentBytes: number;

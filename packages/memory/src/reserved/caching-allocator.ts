@@ -31,9 +31,13 @@ const segmentStride = 2 ** 43;
  */
 export class CachingAllocator {
   readonly settings: AllocatorSettings;
+  /** Bytes of all blocks in use. */
   allocatedBytes = 0;
+  /** Bytes of all segments. */
   reservedBytes = 0;
+  /** The highest `allocatedBytes` so far. */
   peakAllocatedBytes = 0;
+  /** The highest `reservedBytes` so far. */
   peakReservedBytes = 0;
   private readonly pools = new Map<number, readonly [small: BlockPool, large: BlockPool]>();
   private segments = 0;
@@ -64,6 +68,7 @@ export class CachingAllocator {
     return block;
   }
 
+  /** Frees a block and merges it with free neighbours. */
   free(block: Block): void {
     this.allocatedBytes -= block.bytes;
     block.isAllocated = false;

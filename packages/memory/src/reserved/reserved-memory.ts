@@ -7,10 +7,13 @@ import { CachingAllocator } from "./caching-allocator.js";
 /** Bytes allocated and reserved by PyTorch's caching allocator over a trace. */
 export interface ReservedMemory {
   readonly device: string;
+  /** Peak of the allocated bytes. */
   readonly allocatedPeakBytes: number;
+  /** Peak of the reserved bytes. */
   readonly reservedPeakBytes: number;
-  /** Bytes after each op. */
+  /** Allocated bytes after each op. */
   readonly allocatedBytes: Float64Array;
+  /** Reserved bytes after each op. */
   readonly reservedBytes: Float64Array;
 }
 

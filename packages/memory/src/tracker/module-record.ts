@@ -7,11 +7,13 @@ export interface ModuleMemory<State extends string> {
   readonly fqn: string;
   /** Class of the module. */
   readonly kind: string;
-  /** Bytes of its parameters and buffers, including those of submodules. */
+  /** Bytes of its parameters, including those of submodules. */
   readonly parameterBytes: number;
+  /** Bytes of its buffers, including those of submodules. */
   readonly bufferBytes: number;
-  /** Bytes of the tensors passed to its latest forward call and returned by it. */
+  /** Bytes of the tensors passed to its latest forward call. */
   readonly inputBytes: number;
+  /** Bytes of the tensors returned by its latest forward call. */
   readonly outputBytes: number;
   /** Bytes of the gradients of parameters that its backward pass made. */
   readonly gradientBytes: number;

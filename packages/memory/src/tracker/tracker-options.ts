@@ -2,6 +2,7 @@ import type { Trace } from "@remat/trace";
 
 /** A recording in progress that returns the trace so far, such as a `TraceRecorder` of `@remat/tracer`. */
 export interface TraceSource {
+  /** Returns the trace so far. */
   trace(): Trace;
   /**
    * Records the memory of a layer, an optimizer or a tensor that was created outside of the run, under its category.

@@ -29,7 +29,9 @@ export type CheckpointingOptions = CheckpointingGoal &
 export interface CheckpointingPoint {
   /** The budget that was planned for, in bytes. */
   readonly budgetBytes: number;
+  /** Peak memory under the plan, in bytes. */
   readonly peakBytes: number;
+  /** Time of the step under the plan, in milliseconds. */
   readonly stepMs: number;
   /** Added time as a fraction of the time of running every op once. */
   readonly overhead: number;
@@ -42,6 +44,7 @@ export interface CheckpointingAnswer {
   readonly recordedPeakBytes: number;
   /** The best plan for the goal; undefined if none was found. */
   readonly point: CheckpointingPoint | undefined;
+  /** The reason why no plan was found; undefined if there is one. */
   readonly infeasible: BindingOp | undefined;
   /** Plans by decreasing budget. Their peaks decrease and their overheads do not. Only with `paretoPoints`. */
   readonly front: readonly CheckpointingPoint[];

@@ -20,6 +20,7 @@ export type ScheduleOptions = CheckpointingGoal &
 
 /** A schedule, and the budget that it was searched for. */
 export interface BudgetedSchedule {
+  /** The budget in bytes. */
   readonly budgetBytes: number;
   readonly schedule: Rematerialization;
 }

@@ -14,6 +14,7 @@ import {
 
 /** Memory, time and communication of one rank under a sharding plan. */
 export interface RankStep {
+  /** Peak memory of the rank, in bytes. */
   readonly peakBytes: number;
   /** Undefined if ops have no runtimes. */
   readonly stepMs: number | undefined;
@@ -40,6 +41,7 @@ export interface PlanShardingOptions {
   readonly timeMs?: number | undefined;
   /** As in `planTorchCheckpoints`. */
   readonly rounds?: number;
+  /** Seed of the search. */
   readonly seed?: number;
   /** A clock in milliseconds; `performance.now` by default. */
   readonly now?: () => number;
@@ -52,6 +54,7 @@ export interface PlanShardingAnswer {
    * undefined if none was found.
    */
   readonly found: PlannedSharding | undefined;
+  /** The budget in bytes. */
   readonly budgetBytes: number;
   /** The plan as it was given. */
   readonly given: PlannedSharding;
@@ -59,6 +62,7 @@ export interface PlanShardingAnswer {
   readonly byHand: readonly PlannedSharding[];
   /** The plan with the least memory among all that were tried. */
   readonly least: PlannedSharding;
+  /** The number of plans that were tried. */
   readonly tried: number;
   /** True if time ran out before all options were tried. */
   readonly isCutShort: boolean;

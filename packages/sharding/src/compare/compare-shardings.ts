@@ -37,6 +37,7 @@ export interface ShardingOutcome {
   readonly name: string;
   /** Undefined on one device. */
   readonly plan: ShardingPlan | undefined;
+  /** Peak memory of the rank's device, in bytes. */
   readonly peakBytes: number;
   /** Bytes in use at the peak. */
   readonly bytesByCategory: Readonly<Partial<Record<CategoryName, number>>>;
@@ -54,11 +55,15 @@ export interface ShardingOutcome {
 
 /** How many parameters are sharded over how many ranks, in how many groups, and how many bytes they take. */
 export interface ShardedParameters {
+  /** The number of parameter groups. */
   readonly groups: number;
+  /** The number of parameters. */
   readonly parameters: number;
   /** The number of parameters with fewer rows than there are ranks. */
   readonly shorter: number;
+  /** The number of ranks over which each parameter is sharded. */
   readonly ranks: number;
+  /** Bytes of all parameters without padding, in the dtype in which they are all-gathered. */
   readonly bytes: number;
   /** Bytes including the padding that gives each rank the same number of rows. */
   readonly gatheredBytes: number;
@@ -66,6 +71,7 @@ export interface ShardedParameters {
 
 /** The time of a step, in milliseconds. */
 export interface StepTime {
+  /** The duration of the step. */
   readonly stepMs: number;
   /** The part spent in ops of the model, including recomputation. */
   readonly computeMs: number;
@@ -82,12 +88,14 @@ export interface ShardingComparison {
   readonly model: string;
   /** The run on one device, then the plans in the order given. */
   readonly outcomes: readonly ShardingOutcome[];
+  /** The memory of a rank's device; undefined if unknown. */
   readonly memoryBytes: number | undefined;
   /**
    * The fastest of the alternatives that fit, or the one that receives least if ops have no times. If none fits, or the
    * memory of the device is unknown, the one with the smallest peak.
    */
   readonly best: ShardingOutcome;
+  /** The criterion by which `best` was chosen. */
   readonly reason:
     | "least time of those that fit"
     | "least communication of those that fit"

@@ -4,20 +4,25 @@ import { type ShardingPlan, simulateFsdp } from "../index.js";
 
 /** A time span in which the parameters of a unit are unsharded on the rank. */
 export interface GatheredSpan {
-  /** The first op of the rank's trace in the span, and the op after its last. */
+  /** The first op of the rank's trace in the span. */
   readonly fromOp: number;
+  /** The op after the last in the span. */
   readonly toOp: number;
-  /** The phase and module that run at the start and at the end of the span. */
+  /** The phase and module that run at the start of the span. */
   readonly from: string;
+  /** The phase and module that run at the end of the span. */
   readonly to: string;
 }
 
 /** An FSDP unit on a rank: modules that are all-gathered and resharded as one. */
 export interface UnitSummary {
+  /** The names of the unit's modules. */
   readonly modules: readonly string[];
-  /** Bytes of the unit's parameters, sharded and all-gathered. */
+  /** Bytes of the unit's parameters on the rank while they are sharded. */
   readonly shardBytes: number;
+  /** Bytes of the unit's parameters while they are all-gathered. */
   readonly gatheredBytes: number;
+  /** The time spans in which the unit is unsharded. */
   readonly spans: readonly GatheredSpan[];
   /** True if the unit is unsharded at the rank's memory peak. */
   readonly isGatheredAtPeak: boolean;

@@ -26,7 +26,9 @@ export type InputErrorCode =
 
 /** Error for a path that is not read because reading it might block or never end. */
 export class InputError extends Error {
+  /** The kind of input that is refused. */
   readonly code: InputErrorCode;
+  /** The path that was not read. */
   readonly path: string;
   override readonly name = "InputError";
 

@@ -14,9 +14,11 @@ import { PolicySearch, type TriedPolicy } from "./policy-search.js";
 /** A policy for `torch.utils.checkpoint`, with the memory and time of a step that follows it in PyTorch. */
 export interface TorchCheckpoints {
   readonly policy: CheckpointPolicy;
+  /** Peak memory of the step under the policy, in bytes. */
   readonly peakBytes: number;
-  /** Time of recomputation, and overhead of checkpointing itself. */
+  /** Time of recomputation, in milliseconds. */
   readonly recomputeMs: number;
+  /** Overhead of checkpointing itself, in milliseconds. */
   readonly bookkeepingMs: number;
   /** Added time as a fraction of the step's time without checkpointing. */
   readonly overhead: number;
@@ -42,6 +44,7 @@ export interface TorchCheckpointsOptions {
   readonly timeMs?: number | undefined;
   /** Number of rounds without improvement before the search ends; 40 by default. */
   readonly rounds?: number;
+  /** Seed of the search. */
   readonly seed?: number;
   /** "parts" by default. Sharded or compiled models cannot follow parts. */
   readonly units?: CheckpointUnits;
