@@ -131,8 +131,8 @@ function messageOf(error: unknown): string {
     return error.message.replace(/^error: /, "").replace(/\n\(Did you mean (.*)\?\)$/, "; did you mean $1?");
   if (isTooDeep(error))
     return (
-      `the model is too deep, or its file nested too deeply, or its code calls itself without end (${error.message}): tfjs-layers calls itself once for each layer in a row. ` +
-      "Make a long model of models of at most 1,000 layers each."
+      `the model is too deep (${error.message}): tfjs-layers recurses once per layer in a row, or the model's own code recurses without end. ` +
+      "Split a long model into models of at most 1,000 layers each."
     );
   return error.message;
 }

@@ -54,7 +54,7 @@ export async function readConfigFile(
   const strangerId = path === undefined ? strangerOf(filepath) : undefined;
   if (strangerId !== undefined) return { path: filepath, options: {}, strangerId };
   if (typeof config !== "object" || config === null || Array.isArray(config))
-    throw new RematError("CONFIG_FILE", `${filepath}: expected an object of options, such as { "device": "h100" }.`);
+    throw new RematError("CONFIG_FILE", `${filepath}: not an object of options. Expected JSON, such as { "device": "h100" }.`);
   const names = new Set(commands.map(nameOfEntry));
   const options: Record<string, unknown> = {};
   const byName = new Map([...known, ...configurableOptions].map((option) => [optionName(option), option]));
@@ -93,7 +93,7 @@ function load(
     if (text === undefined)
       throw new RematError(
         "CONFIG_FILE",
-        `${path}: there is no such file, or you may not read it. Expected JSON, such as { "device": "h100" }.`,
+        `${path}: no such file, or it is not readable. Name a JSON file of options.`,
       );
     return { config: optionsIn(filepath, parse(filepath, text)), filepath };
   }
@@ -132,7 +132,7 @@ function readWhole(path: string): string | undefined {
     return readInputText(path, { maxBytes: mostBytes });
   } catch (error) {
     if (!(error instanceof InputError) || statSync(path).isDirectory()) return undefined;
-    throw new RematError("CONFIG_FILE", `${path}: ${error.message}. Remove it, or ignore it (--no-config).`);
+    throw new RematError("CONFIG_FILE", `${path}: ${error.message}. Remove the file, or ignore it with --no-config.`);
   }
 }
 
@@ -149,7 +149,7 @@ function parse(path: string, content: string): unknown {
   } catch (cause) {
     throw new RematError(
       "CONFIG_FILE",
-      `${path}: not JSON (${(cause as Error).message}). Expected options by name, such as { "device": "h100" }.`,
+      `${path}: not JSON (${(cause as Error).message}). Write options by name, such as { "device": "h100" }.`,
       { cause },
     );
   }
@@ -159,7 +159,7 @@ function ownOptions(path: string, command: string, value: unknown): [string, unk
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return Object.entries(value);
   throw new RematError(
     "CONFIG_FILE",
-    `${path}: "${command}" expects an object of options, found ${JSON.stringify(value)}.`,
+    `${path}: "${command}" expects an object of options; found ${JSON.stringify(value)}.`,
   );
 }
 
@@ -197,7 +197,7 @@ function requireHarmless(path: string, option: CommandOption, given: Given): voi
     if (consequence === undefined) continue;
     const typedOption = given === true ? shell.word(`--${name}`) : shell.words([`--${name}`, value]);
     throw new UsageError(
-      `${path}: "${name}" ${consequence}, so a configuration file that was found may not set it. Type ${typedOption} if you mean it, name the file (${shell`--config ${shell.path(path)}`}), or ignore it (--no-config).`,
+      `${path}: "${name}" ${consequence}, so a file that remat found by itself may not set it. Type ${typedOption}, or name the file: ${shell`--config ${shell.path(path)}`}. To ignore it, pass --no-config.`,
     );
   }
 }
@@ -220,7 +220,7 @@ function asTyped(path: string, option: CommandOption, value: unknown): Given | u
   const refuse = (expected: string) =>
     new RematError(
       "CONFIG_FILE",
-      `${path}: ${JSON.stringify(optionName(option))} expects ${expected}, found ${JSON.stringify(value)}.`,
+      `${path}: ${JSON.stringify(optionName(option))} expects ${expected}; found ${JSON.stringify(value)}.`,
     );
   const isSwitch = !option.flags.includes("<");
   if (value === false) return undefined;

@@ -19,7 +19,7 @@ export async function readBatch(path: string, definition: ModelDefinition, conte
     inputs?: unknown;
     targets?: unknown;
   };
-  if (inputs === undefined) throw wrong(path, "expected a field 'inputs', found none");
+  if (inputs === undefined) throw wrong(path, "the field 'inputs' is missing");
   const batch = tensorsOf(path, "inputs", inputs, context);
   context.tf.dispose([definition.inputs, targets === undefined ? [] : (definition.targets ?? [])] as Tensor[]);
   return { inputs: batch, ...(targets !== undefined && { targets: tensorsOf(path, "targets", targets, context) }) };
@@ -35,7 +35,7 @@ function readJson(path: string): object {
 
 async function callModule(path: string, context: ModelContext): Promise<object> {
   const { default: make } = (await import(pathToFileURL(path).href)) as { default?: unknown };
-  if (typeof make !== "function") throw wrong(path, "expected its default export to be a function");
+  if (typeof make !== "function") throw wrong(path, "its default export is not a function");
   return ((await (make as (context: ModelContext) => unknown)(context)) ?? {}) as object;
 }
 
@@ -59,7 +59,7 @@ function tensorOf(path: string, field: string, value: unknown, { tf }: ModelCont
 function wrong(path: string, detail: string, cause?: unknown): RematError {
   return new RematError(
     "DATA_FILE",
-    `${path}: ${detail}. Expected { "inputs": [[…]], "targets": [[…]] }, or a module that returns tensors so named.`,
+    `${path}: ${detail}. Expected { "inputs": [[…]], "targets": [[…]] }, or a module that returns tensors with these names.`,
     { cause },
   );
 }

@@ -35,14 +35,14 @@ export function checkGivenFiles(
     const kind = refusedOutput(path);
     if (kind !== undefined && kind !== "a folder")
       throw new UsageError(
-        `${as} ${path}: it is ${kind}, not a regular file, and writing to it could wait for ever. Name a file, or write to standard output with ${as} - and redirect that.`,
+        `${as} ${path}: it is ${kind}, not a regular file, and writing to it could block. Name a file, or redirect standard output with ${as} -.`,
       );
   }
   for (const { as, path, writes } of outputs) {
     const ending = foreignCompression(path) ?? (writes === "text" && path.endsWith(".gz") ? ".gz" : undefined);
     if (ending !== undefined)
       throw new UsageError(
-        `${as} ${path}: what is written is not compressed so. Name a file without ${ending}${writes === "text" ? "" : ", or with .gz"}.`,
+        `${as} ${path}: compression as ${ending} is not supported here. Name a file without ${ending}${writes === "text" ? "" : ", or with .gz"}.`,
       );
   }
   const seen = new Map<string, GivenFile>();
@@ -66,7 +66,7 @@ export function checkGivenFiles(
 function refuseEndless(option: CommandOption, path: string): void {
   const kind = refusedInput(path);
   if (kind !== undefined)
-    throw new UsageError(`${typedName(option)} ${path}: it is ${kind}, not a regular file. Name a file.`);
+    throw new UsageError(`${typedName(option)} ${path}: it is ${kind}, not a regular file. Name a regular file.`);
 }
 
 function inputsOf(

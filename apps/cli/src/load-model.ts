@@ -28,7 +28,7 @@ export async function loadModel(
   for (const [part, file] of Object.entries({ layers, weights }))
     if (file !== undefined && importer.takesParts !== true)
       throw new UsageError(
-        `--${part} ${file}: ${path} is no Keras model. Leave --${part} out: a module makes its ${part} itself.`,
+        `--${part} ${file}: ${path} is not a Keras model, and a module makes its own ${part}. Remove --${part}.`,
       );
   const exported = await importer.load(path, { layers, weights, readsWeights });
   if (data === undefined) return exported;

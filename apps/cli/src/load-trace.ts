@@ -36,16 +36,16 @@ export async function loadTrace(
   if (isOf(source, "graph"))
     throw new RematError(
       "MODEL_GRAPH",
-      `${path}: a graph file, which holds neither a model nor a run. Only remat plan reads these; name a model or a trace.`,
+      `${path}: a graph file, which only remat plan can read. Name a model or a trace.`,
     );
   if (isOf(source, "compiled"))
     throw new RematError(
       "MODEL_COMPILED",
-      `${path}: graphs of a compiled model, which hold neither it nor a run. Only remat memory and remat plan read these; name a model or a trace.`,
+      `${path}: graphs of a compiled model, which only remat memory and remat plan can read. Name a model or a trace.`,
     );
   throw new RematError(
     "MODEL_PLAN",
-    `${path}: a plan, which holds neither a model nor a run. remat report and remat ui show it; name a model or a trace.`,
+    `${path}: a plan, which only remat report and remat ui can show. Name a model or a trace.`,
   );
 }
 
@@ -55,7 +55,7 @@ function checkWhole(trace: Trace, path: string, takesPart: boolean): void {
   const next =
     trace.ops.count === 0
       ? "No op was recorded before that."
-      : "This needs the whole step; remat memory and remat report show the part before.";
+      : "This command needs the whole step; remat memory and remat report show the part before.";
   throw new RematError("TRACE_CUT_SHORT", `${typedTarget(path)}: ${cause}. ${next} Record it again.`);
 }
 
@@ -75,7 +75,7 @@ function refuseToChange({ name }: ModelSource, { request }: ModelOptions): void 
   const field = (Object.keys(changing) as (keyof typeof changing)[]).find((each) => request[each] !== undefined);
   if (field !== undefined)
     throw new UsageError(
-      `--${changing[field]} cannot change ${name}, which is a recorded run. Leave it out, or name the model itself.`,
+      `--${changing[field]} cannot change ${name}, which is a recorded run. Remove it, or name the model instead.`,
     );
 }
 

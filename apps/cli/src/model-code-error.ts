@@ -15,8 +15,8 @@ export function namingModel(error: unknown, targets: readonly string[]): unknown
   const paths = targets.flatMap(pathsOf);
   if (!(error instanceof Error)) {
     const where = paths.length === 0 ? "" : `${paths[0]}: `;
-    const thrown = `the model's code threw ${describeThrown(error)}, which is no error.`;
-    return modelCodeError(`${where}${thrown} Throw an Error that says what is wrong.`, error);
+    const thrown = `the model's code threw ${describeThrown(error)}, which is not an Error.`;
+    return modelCodeError(`${where}${thrown} Throw an Error with a message.`, error);
   }
   const place = paths.map((path) => placeIn(path, error)).find((found) => found !== undefined);
   const { message } = error;
@@ -27,7 +27,7 @@ export function namingModel(error: unknown, targets: readonly string[]): unknown
   if (error instanceof RematError) return new RematError(error.code, `${found}: ${message}`, { cause: error });
   const end = /[.?!]$/.test(message) ? "" : ".";
   return modelCodeError(
-    `${found}: ${message}${end} Mend the model${place === undefined ? "" : " there"}; REMAT_DEBUG=1 shows from where it was called.`,
+    `${found}: ${message}${end} Fix the model${place === undefined ? "" : " there"}; REMAT_DEBUG=1 shows the call stack.`,
     error,
   );
 }

@@ -23,7 +23,7 @@ export interface ModelSource<Kind extends SourceKind = SourceKind> {
  * @throws RematError `MODEL_NOT_FOUND`, `MODEL_UNREADABLE`, `MODEL_UNKNOWN`
  */
 export function modelSource(path: string): ModelSource {
-  if (path === "") throw new UsageError(`the name of the model is empty. ${expected()}`);
+  if (path === "") throw new UsageError(`the model's name is empty. ${expected()}`);
   const full = resolve(path);
   const stats = reading(path, () => statSync(full));
   if (stats.isDirectory()) {
@@ -31,15 +31,15 @@ export function modelSource(path: string): ModelSource {
     if (inner !== full) return { ...modelSource(inner), name: basename(full) };
     throw new RematError(
       "MODEL_NOT_FOUND",
-      `${path}: a folder without index.js, model.js or model.json. Name the file of the model.`,
+      `${path}: a folder without index.js, model.js or model.json. Name the model's file.`,
     );
   }
-  if (isDevice(stats)) throw new RematError("MODEL_UNREADABLE", `${path}: a device or a socket. ${expected()}`);
+  if (isDevice(stats)) throw new RematError("MODEL_UNREADABLE", `${path}: a device or a socket. Name a regular file.`);
   const head = reading(path, () => readHead(full));
   if (policyFormat.test(head.text))
     throw new RematError(
       "MODEL_POLICY",
-      `${path}: a checkpointing policy, which holds neither a model nor a run. remat.apply of the Python package takes it, and ${shell`remat compare step.json --checkpoint ${shell.path(path)}`}; name the recorded step that it was planned for.`,
+      `${path}: a checkpointing policy, not a model or run. Name the recorded step: ${shell`remat compare step.json --checkpoint ${shell.path(path)}`}. In Python use remat.apply.`,
     );
   const importer = importers.find((each) => each.recognises(full, head));
   if (importer === undefined) throw new RematError("MODEL_UNKNOWN", `${path}: ${whatIsUnknown(path)}`);
@@ -65,10 +65,10 @@ function reading<T>(path: string, read: () => T): T {
     return read();
   } catch (cause) {
     if (["ENOENT", "ENOTDIR"].includes((cause as NodeJS.ErrnoException).code ?? ""))
-      throw new RematError("MODEL_NOT_FOUND", `${path}: no such file. ${expected()}`, { cause });
+      throw new RematError("MODEL_NOT_FOUND", `${path}: no such file. Check the path.`, { cause });
     throw new RematError(
       "MODEL_UNREADABLE",
-      `${path}: cannot be read (${(cause as Error).message}). Name a file that you may read.`,
+      `${path}: cannot be read (${(cause as Error).message}). Check its permissions.`,
       { cause },
     );
   }
@@ -80,7 +80,7 @@ export function importerOf<Kind extends SourceKind>(
 ): Extract<Importer, { readonly gives: Kind }> {
   const importer = importers.find(({ name }) => name === source.importer);
   if (importer?.gives !== source.gives)
-    throw new RematError("IMPORTER_UNKNOWN", `there is no importer ${source.importer} of a ${source.gives}`);
+    throw new RematError("IMPORTER_UNKNOWN", `no importer ${source.importer} for a ${source.gives}. Use the same remat release for all processes.`);
   return importer as Extract<Importer, { readonly gives: Kind }>;
 }
 
@@ -106,8 +106,8 @@ export function describeKinds(kinds: readonly SourceKind[]): string {
 function whatIsUnknown(path: string): string {
   const ending = foreignCompression(path);
   return ending === undefined
-    ? `neither a model nor a trace. ${expected()}`
-    : `compressed as ${ending} files are. Decompress it, or compress it with gzip.`;
+    ? `not a model or a trace. ${expected()}`
+    : `compression as ${ending} is not supported. Decompress the file, or use gzip.`;
 }
 
 const expected = (): string => `Expected ${describeKinds(["model", "run"])}.`;

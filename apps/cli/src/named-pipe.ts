@@ -17,7 +17,7 @@ export async function* readNamedPipe(path: string): AsyncGenerator<Uint8Array> {
   let isOwned = true;
   try {
     // Whoever replaced it since it was looked at gets no further.
-    if (!fstatSync(fd).isFIFO()) throw new UsageError(`${path}: it was a named pipe a moment ago. Name a file.`);
+    if (!fstatSync(fd).isFIFO()) throw new UsageError(`${path}: the named pipe was replaced while reading. Name a file.`);
     const first = await firstBytes(fd, path);
     const socket = new Socket({ fd, readable: true, writable: false });
     isOwned = false;
@@ -48,6 +48,6 @@ async function firstBytes(fd: number, path: string): Promise<Uint8Array> {
     await setTimeout(betweenMs);
   } while (performance.now() - began < mostMs);
   throw new UsageError(
-    `${path}: a named pipe, and nobody has written to it for ${mostMs / 1000} seconds. Start the writer first, or name a file.`,
+    `${path}: a named pipe that received no data for ${mostMs / 1000} seconds. Start the writer first, or name a file.`,
   );
 }

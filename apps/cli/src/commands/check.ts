@@ -50,7 +50,7 @@ export const checkCommand: Command = defineCommand({
 async function check({ targets, options: given, io }: Invocation<typeof options>): Promise<number> {
   const { format, units, baseline: path, update: isUpdate } = given;
   if (path === undefined)
-    throw new UsageError("expected what to hold the steps against: --baseline memory.json; --update writes it.");
+    throw new UsageError("no baseline to compare with. Pass --baseline memory.json, and add --update to write it.");
   const { maxPeak: limit = { kind: "share", share: 0 } } = given;
   const step = modelOptionsOf(given);
   const progress = new Progress(io);
@@ -85,7 +85,7 @@ function readBaseline(path: string): MemoryBaseline {
     text = readInputText(path);
   } catch (cause) {
     throw new UsageError(
-      `--baseline ${quote(path)}: cannot be read (${(cause as Error).message}). --update writes it.`,
+      `--baseline ${quote(path)}: cannot be read (${(cause as Error).message}). Write it with --update.`,
     );
   }
   try {
@@ -105,7 +105,7 @@ function parseLimit(name: string, value: unknown): PeakLimit {
   // A number alone, or a share alone, could be meant in several ways.
   const [, number] = /^\+?([\d.]+)%?$/.exec(text) ?? [];
   throw new UsageError(
-    `--${name} expects how much a step may grow, +2% or +100MB, or what it may hold in all, 4GB; found ${quote(value)}.${number === undefined ? "" : ` For a growth of ${number} %, type +${number}%.`}`,
+    `--${name} expects the allowed growth, such as +2% or +100MB, or a limit, such as 4GB; found ${quote(value)}.${number === undefined ? "" : ` To allow growth of ${number}%, type +${number}%.`}`,
   );
 }
 

@@ -97,7 +97,7 @@ function shardingsOf({ checkpoint = [], fsdp = [] }: OptionValues<typeof options
   const shardings = [...checkpoint, ...fsdp];
   if (shardings.length === 0)
     throw new UsageError(
-      "expected at least one plan: --fsdp world=8 --fsdp world=8,no-reshard, or on one device --checkpoint 'layers.*'; one rank by itself is what remat memory --fsdp shows.",
+      "no plan to compare. Pass one or more, such as --fsdp world=8 or --checkpoint 'layers.*'. For one rank alone use remat memory --fsdp.",
     );
   return shardings;
 }

@@ -22,7 +22,7 @@ export const completionOf = (commands: readonly CommandEntry[]): Command =>
       const known = shells.find((name) => name === shell);
       if (known === undefined)
         throw new UsageError(
-          `there is no completion for ${quote(shell)}. Expected a shell, one of ${shells.join(", ")}.`,
+          `completion for ${quote(shell)} is not supported. Choose one of ${shells.join(", ")}.`,
         );
       io.stdout.write(writers[known](await completedCommands(commands)));
     },

@@ -44,7 +44,7 @@ export async function doctor(
   }
   io.stdout.write(withFactsFirst(examinationDocument(found), examinationFacts(found), format, io));
   if (!found.backends.some(({ works }) => works))
-    throw new RematError("NO_BACKEND", "no backend works here; the table says what to do about each.");
+    throw new RematError("NO_BACKEND", "no backend works on this machine. The table above shows how to fix each one.");
 }
 
 /** `remat doctor --verify`. */
@@ -61,6 +61,6 @@ async function verify(format: OutputFormat, io: ConsoleIo): Promise<void> {
   if (countProblems(found) > 0)
     throw new RematError(
       "NATIVE_UNTRUSTED",
-      "what is in the cache is not as remat built it; the lines above say what.",
+      "the native cache differs from what remat built. The lines above name each file; run remat setup native to rebuild it.",
     );
 }

@@ -75,7 +75,7 @@ function execOptionsOf(given: OptionValues<typeof options>): ExecOptions {
   const isElse = budget !== undefined || files.length > 0;
   if (isEarly === isElse)
     throw new UsageError(
-      `expected --budget, --plan or both, or --early-release alone, found ${isEarly ? "that and another" : "none of them"}.`,
+      `${isEarly ? "--early-release cannot be combined with --budget or --plan" : "no limit was given"}. Pass --budget, --plan or both, or --early-release alone.`,
     );
   if (budget !== undefined) parseBudgetOption("budget", budget);
   const plans = files.map((file) => ({ file, peakBytes: predictedBytes(file) }));
@@ -87,6 +87,6 @@ function predictedBytes(path: string): number {
   try {
     return readPlan(readInputText(path)).predicted.peakBytes;
   } catch (cause) {
-    throw new UsageError(`--plan ${path}: ${(cause as Error).message}. Expected a file that remat plan -o wrote.`);
+    throw new UsageError(`--plan ${path}: ${(cause as Error).message}. Name a file written by remat plan -o.`);
   }
 }

@@ -55,7 +55,7 @@ function readLog(path: string): string {
   } catch (cause) {
     throw new RematError(
       "LOG_UNREADABLE",
-      `${path}: cannot be read (${(cause as Error).message}). Expected a log of TensorFlow or PyTorch.`,
+      `${path}: cannot be read (${(cause as Error).message}). Name a log of TensorFlow or PyTorch.`,
       { cause },
     );
   }

@@ -63,7 +63,7 @@ async function extrapolate({ targets: paths, options: given, io }: Invocation<ty
       const source = modelSource(path);
       if (!isOf(source, "run"))
         throw new UsageError(
-          `${quote(path)} is no recorded run. A model can be asked itself: ${shell`remat estimate ${shell.path(path)} --batch 16`}, whose first line tells the largest batch that fits. For other lengths record its step at three: ${shell`remat memory ${shell.path(path)} --trace run-512.remat.jsonl`}, and so on.`,
+          `${quote(path)} is not a recorded run. For the largest batch of a model run ${shell`remat estimate ${shell.path(path)} --batch 16`}. For other lengths record three: ${shell`remat memory ${shell.path(path)} --trace run-512.remat.jsonl`}.`,
         );
       runs.push({ name: path, trace: await loadTrace(source, modelOptionsOf({}), progress) });
     }
@@ -92,7 +92,7 @@ function parseMemory(name: string, value: unknown): number {
   const budget = parseBudgetOption(name, value);
   if ("bytes" in budget) return budget.bytes;
   throw new UsageError(
-    `--${name} expects a size here, such as 20GiB, found ${quote(value)}: there is no step to take a share of.`,
+    `--${name} expects a size, such as 20GiB; found ${quote(value)}. A share needs a step, and extrapolation has none.`,
   );
 }
 

@@ -64,20 +64,20 @@ async function fit(invocation: Invocation<typeof options>): Promise<number> {
     return 0;
   }
   if (given.sqlite !== undefined && given.store === undefined)
-    throw new UsageError("--sqlite writes what the folder of --store contains. Give --store, too.");
+    throw new UsageError("--sqlite exports the folder of --store, which was not given. Add --store fits.");
   if (targets.length === 0 && given.sqlite !== undefined && given.store !== undefined) {
     await exportStore(given.store, given.sqlite, io);
     return 0;
   }
-  if (targets.length === 0) throw new UsageError("expected a MODEL, or runs of one: see remat fit --help.");
+  if (targets.length === 0) throw new UsageError("no model was given. Name a model or recorded runs of one: see remat fit --help.");
   const { format, units } = given;
   const asked = fitOptionsOf(given, typedOptions);
   const { request, prices, workers, engine, cache, watches, prunes, apply, store, sqlite, parquet, page, label } =
     asked;
   if (watches && io.stderr.isTTY !== true)
-    throw new UsageError("--watch draws on a terminal, and standard error is none. Leave it out.");
+    throw new UsageError("--watch needs a terminal, and standard error is not one. Remove --watch.");
   if (prunes && io.terminal === undefined)
-    throw new UsageError("--matrix is gone through by keys, and there is no terminal here. Leave it out.");
+    throw new UsageError("--matrix needs a terminal for its keys, and there is none here. Remove --matrix.");
   const files = { "--apply": apply, "--parquet": parquet, "--html": page };
   const shown = shownBeside(io, files);
   // A search may take long, and would be lost.
@@ -94,7 +94,7 @@ async function fit(invocation: Invocation<typeof options>): Promise<number> {
     const grid = unitsOf(request, steps);
     if (apply !== undefined && grid.some(({ configuration: { ranks } }) => ranks > 1))
       requireFullyShardable(steps.framework, steps.name);
-    if (grid.length === 0) throw new UsageError("there is nothing to look through: name other --ways or --ranks.");
+    if (grid.length === 0) throw new UsageError("no configuration to try. Choose other --ways or --ranks.");
     const model = isOf(job.sources[0], "model") ? targets[0] : steps.name;
     const shownAs = {
       units,
@@ -177,7 +177,7 @@ async function exportStore(folder: string, path: string, io: ConsoleIo): Promise
 async function serve(url: string, { targets, options: given, io }: Invocation<typeof options>): Promise<void> {
   if (targets.length === 0)
     throw new UsageError(
-      "--serve answers about the files that it is given, and none is named. Name models and recorded runs.",
+      "--serve needs the files to answer about. Name models or recorded runs.",
     );
   const [{ serveFleetUnits }, { GivenFiles }] = await Promise.all([
     import("../fit/serve-fleet-units.js"),
@@ -242,7 +242,7 @@ function describeUnjoined(grid: readonly FitUnit[]): readonly string[] {
   );
   if (names.length === 0) return [];
   return [
-    `ranks of ${[...new Set(names)].join(", ")} have no times, as nobody says how they are joined: give --network, or network in the device's file`,
+    `ranks of ${[...new Set(names)].join(", ")} have no times, because their network is unknown: pass --network, or add network to the device file`,
   ];
 }
 
@@ -251,14 +251,14 @@ function nothingFits(
   [{ batches }]: readonly FitUnit[],
 ): RematError {
   if (notFitting.length === 0 && refused.length > 0)
-    return new RematError("FIT_NOTHING", `${name}: none of what was asked for can be: ${refused[0].reason}.`);
+    return new RematError("FIT_NOTHING", `${name}: no configuration is possible: ${refused[0].reason}.`);
   if (notFitting.length === 0 && left > 0)
-    return new RematError("FIT_NOTHING", `${name}: the search was ended before anything was found. Give it longer.`);
+    return new RematError("FIT_NOTHING", `${name}: the search ended before it found anything. Let it run longer.`);
   if (notFitting.length === 0)
-    return new RematError("FIT_NOTHING", `${name}: nothing is left of what was found. Leave out less.`);
+    return new RematError("FIT_NOTHING", `${name}: every result was excluded. Exclude fewer.`);
   return new RematError(
     notFitting.every(({ smallest }) => smallest.isProven) ? "FIT_NOTHING" : budgetNotFound,
-    `${name}: nothing was found that fits with a batch of ${batches[0]} or more. Give a larger device, more --ranks, --offload, or more --max-overhead.`,
+    `${name}: nothing fits with a batch of ${batches[0]} or more. Try a larger device, more --ranks, --offload, or a larger --max-overhead.`,
   );
 }
 

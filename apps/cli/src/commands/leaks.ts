@@ -47,7 +47,7 @@ export const leaksCommand: Command = defineCommand({
 async function findLeaks({ targets, options: given, io }: Invocation<typeof options>): Promise<number> {
   const command = programOf("leaks", targets);
   if (given.format.name !== "table")
-    throw new UsageError("--format is for a trace; of a program leaks are told in lines. Leave it out.");
+    throw new UsageError("--format is for traces only; leaks of a program are printed as lines. Remove --format.");
   const { device, isAsked } = pricingOf(given);
   const machines = rememberedMachines();
   const start = { command, order: { kind: "leaks" }, env: trainingEnvironment(), onLoss: tellLoss(io) } as const;

@@ -100,9 +100,9 @@ async function memory({
   const { snapshot: snapshotPath, trace: tracePath, fsdpCode: codePath } = given;
   const step = modelOptionsOf(given);
   if (codePath !== undefined && sharding === undefined)
-    throw new UsageError("--fsdp-code writes the plan of --fsdp, and none is given. Add one, such as --fsdp world=8.");
+    throw new UsageError("--fsdp-code needs a sharding plan. Add one, such as --fsdp world=8.");
   if (given.gathered && sharding === undefined)
-    throw new UsageError("--gathered tells of the plan of --fsdp, and none is given. Add one, such as --fsdp world=8.");
+    throw new UsageError("--gathered needs a sharding plan. Add one, such as --fsdp world=8.");
   const shown = shownBeside(io, { "--trace": tracePath, "--fsdp-code": codePath });
   const pricing = pricingOf(given);
   const progress = new Progress(io);
@@ -176,7 +176,7 @@ async function readSnapshot(path: string): Promise<Trace> {
   const trace = isOf(source, "run") ? await importerOf(source).read(source.path, {}) : undefined;
   if (trace?.header.allocator === undefined)
     throw new UsageError(
-      `--snapshot ${quote(path)}: expected what PyTorch's CUDA allocator held, as python -m remat snapshot writes it.`,
+      `--snapshot ${quote(path)}: not a snapshot of PyTorch's CUDA allocator. Write one with python -m remat snapshot.`,
     );
   return trace;
 }
@@ -188,5 +188,5 @@ function parseMoment(name: string, given: unknown): "peak" | MomentPlace {
   if (kind === "op" && /^\d+$/.test(value)) return { op: Number(value) };
   if (kind === "event" && /^\d+$/.test(value)) return { event: Number(value) };
   if (kind === "mark" && value !== "") return { mark: value };
-  throw new UsageError(`--${name} expects peak, op:N, event:N or mark:NAME, found ${quote(text)}.`);
+  throw new UsageError(`--${name} expects peak, op:N, event:N or mark:NAME; found ${quote(text)}.`);
 }

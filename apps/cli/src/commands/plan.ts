@@ -98,7 +98,7 @@ async function planModel(
 ): Promise<void> {
   if (asked.order === "free")
     throw new UsageError(
-      "--order free is for graph files: of a training step, user code and autograd fix the order in which ops first run.",
+      "--order free is for graph files only: your code and autograd fix the op order of a training step. Remove it.",
     );
   const { trace: tracePath } = options;
   const beside = shownBeside(io, {
@@ -118,7 +118,7 @@ async function planModel(
   requireMemoryTrace(trace);
   if (asked.pyTorchPolicy !== undefined && trace.header.framework !== "pytorch")
     throw new UsageError(
-      `--pytorch-policy is for runs of PyTorch; ${name} is of ${trace.header.framework}. Leave it out.`,
+      `--pytorch-policy is for PyTorch runs; ${name} is a run of ${trace.header.framework}. Remove it.`,
     );
   if (tracePath !== undefined) await writeTraceFile(trace, tracePath, io);
 

@@ -94,19 +94,19 @@ async function report({ targets, options: given, typedOptions, io }: Invocation<
   const { output, extract, open: opens } = given;
   if (extract !== undefined) {
     if (model !== undefined)
-      throw new UsageError(`--extract reads a report and makes none: leave out ${JSON.stringify(model)}.`);
+      throw new UsageError(`--extract reads an existing report and takes no model. Remove ${JSON.stringify(model)}.`);
     return extractTo(extract, output, io);
   }
   if (model === undefined)
     throw new UsageError(
-      "expected a model, a trace or a plan: remat report model.json, or a report to read: --extract.",
+      "no input was given. Name a model, a trace or a plan (remat report model.json), or a report with --extract.",
     );
   const path = output ?? defaultOutput;
   if (path.endsWith(".gz"))
-    throw new UsageError(`-o ${path}: a report is written for a browser to open. Name a file without .gz.`);
+    throw new UsageError(`-o ${path}: browsers cannot open a compressed report. Name a file without .gz.`);
   const isFile = !isStandardOutput(path);
   if (!isFile && opens)
-    throw new UsageError("--open opens a file, and -o names standard output. Leave out one of them.");
+    throw new UsageError("--open needs a file, and -o names standard output. Remove one of them.");
   const progress = new Progress(io);
   const ended = new AbortController();
   try {
@@ -216,7 +216,7 @@ function deviceOfPlan({ subject }: Plan, given: ReportOptions): { readonly devic
 }
 
 function planOf(source: ReportSource): ReportSource & { kind: "plan" } {
-  if (source.kind !== "plan") throw new UsageError("expected a plan.");
+  if (source.kind !== "plan") throw new UsageError("--plan needs a plan file. Name one written by remat plan -o.");
   return source;
 }
 

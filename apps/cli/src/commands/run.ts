@@ -59,7 +59,7 @@ async function run({
   const { wanted, steps, timeMs, verify, memory } = runOptionsOf(values, typedOptions);
   const { offloadOnHost: offloadsOnHost, top } = values;
   if (offloadsOnHost && wanted.kind !== "plan")
-    throw new UsageError("--offload-on-host is for a --plan that offloads.");
+    throw new UsageError("--offload-on-host needs a --plan that offloads. Add one, or remove it.");
   const asked = values.device;
   const { request: step, layers } = modelOptionsOf(values);
   // Of `run`, --steps says how many to run.
@@ -67,7 +67,7 @@ async function run({
   const found = modelSource(target);
   const { name } = found;
   if (!isOf(found, "model"))
-    throw new UsageError(`${target}: cannot be run. Expected a model: ${describeKinds(["model"])}.`);
+    throw new UsageError(`${target}: not a model, so it cannot run. Expected ${describeKinds(["model"])}.`);
   const { request, backend, note } =
     wanted.kind === "plan"
       ? stepOfPlan(wanted.plan, wanted.path, given)

@@ -38,7 +38,7 @@ async function setup({
   io,
 }: Invocation<typeof setupOptions>): Promise<void> {
   if (what !== "native")
-    throw new UsageError(`expected what to set up, native; found ${quote(what)}. Run remat setup native.`);
+    throw new UsageError(`cannot set up ${quote(what)}. Run remat setup native.`);
   const progress = new Progress(io);
   try {
     const made = await setupNative({
@@ -77,7 +77,7 @@ async function confirm(
   const what = `${project} ${version} (about ${megabytes(fetchedBytes)} to fetch, ${megabytes(unpackedBytes)} on disk)`;
   if (io.ask === undefined)
     throw new UsageError(
-      `no TensorFlow was found to build against; ${what} would be fetched into ${folder}, and nobody can be asked. Pass --yes, or name one by --tensorflow.`,
+      `no TensorFlow was found to build against. Pass --yes to fetch ${what} into ${folder}, or name your own with --tensorflow.`,
     );
   return io.ask(`No TensorFlow was found to build against. Fetch ${what} into ${folder}?`);
 }

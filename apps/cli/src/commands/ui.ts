@@ -82,7 +82,7 @@ async function ui(invocation: Invocation<typeof options>): Promise<void> {
   const { terminal } = io;
   if (terminal === undefined)
     throw new UsageError(
-      "remat ui needs a terminal for its input and output, and here one of them is a file or a pipe. Run remat ui --once to print a view as text, e.g. remat ui model.json --once --view memory.",
+      "remat ui needs a terminal, and its input or output is a file or a pipe. To print a view as text: remat ui model.json --once --view memory.",
     );
   await startTerminal({
     targets,
@@ -118,7 +118,7 @@ async function printOnce(
   const columns = given.columns ?? parseColumns("columns", io.width ?? io.env["COLUMNS"] ?? 100);
   const { rows, module, view } = given;
   if (targets.length === 0 || targets.length > 2)
-    throw new UsageError("--once expects a model or trace, or two to compare: remat ui run.remat.jsonl --once.");
+    throw new UsageError("--once needs a model or trace, or two to compare: remat ui run.remat.jsonl --once.");
   const progress = new Progress(io);
   const runs: Extract<Opened, { readonly kind: "trace" }>[] = [];
   let verdict: Verdict | undefined;
@@ -130,7 +130,7 @@ async function printOnce(
       });
       if (opened.kind === "plan")
         throw new UsageError(
-          `${quote(target)} is a plan, which --once does not print: see remat plan and remat report.`,
+          `${quote(target)} is a plan, which --once cannot print. Use remat report for it.`,
         );
       runs.push(opened);
     }
@@ -177,7 +177,7 @@ function parseView(option: string, value: unknown): ViewName {
   const name = viewNames[Number(value) - 1] ?? viewOptions[String(value)];
   if (name === undefined)
     throw new UsageError(
-      `--${option} expects one of ${Object.keys(viewOptions).join(", ")}, or 1 to ${viewNames.length}, found ${quote(value)}.`,
+      `--${option} expects one of ${Object.keys(viewOptions).join(", ")}, or 1 to ${viewNames.length}; found ${quote(value)}.`,
     );
   return name;
 }

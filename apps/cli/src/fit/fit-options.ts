@@ -192,7 +192,7 @@ export type FitOptionValues = OptionValues<typeof fitGridOptions | typeof fitSte
  */
 export function fitOptionsOf(options: FitOptionValues, { devices: all, device: one }: TypedOptions): FitOptions {
   if (all !== undefined && one !== undefined)
-    throw new UsageError("--device and --devices are the same. Name all in --devices.");
+    throw new UsageError("--device and --devices cannot be combined. Name all devices in --devices.");
   const devices = options.devices ?? options.device ?? [readDevice(defaultDevice)];
   const { objective } = options;
   const prices = {
@@ -203,7 +203,7 @@ export function fitOptionsOf(options: FitOptionValues, { devices: all, device: o
   };
   if (objective === "cost" && Object.keys(prices).length === 0)
     throw new UsageError(
-      `--objective cost needs what devices cost: --price ${devices[0].name}=2.5, in an hour, or pricePerHour in a device file.`,
+      `--objective cost needs prices per hour. Pass --price ${devices[0].name}=2.5, or set pricePerHour in a device file.`,
     );
   const request: FitRequest = {
     devices,
@@ -243,7 +243,7 @@ function parseList(option: string, value: unknown): readonly string[] {
   const items = parseText(option, value)
     .split(",")
     .map((item) => item.trim());
-  if (items.includes("")) throw new UsageError(`--${option} expects names parted by commas, found ${quote(value)}.`);
+  if (items.includes("")) throw new UsageError(`--${option} expects names separated by commas; found ${quote(value)}.`);
   return items;
 }
 
@@ -255,7 +255,7 @@ function parseDevices(option: string, value: unknown): readonly DeviceSpec[] {
   const devices = parseList(option, [value].flat().join()).map(readDevice);
   const twice = devices.find(({ name }, i) => devices.findIndex((other) => other.name === name) < i);
   if (twice !== undefined)
-    throw new UsageError(`--${option} names ${quote(twice.name)} twice: give each device a name of its own, once.`);
+    throw new UsageError(`--${option} names ${quote(twice.name)} twice. Give each device a different name.`);
   return devices;
 }
 
@@ -264,7 +264,7 @@ function parseBatches(name: string, value: unknown): readonly number[] {
   const range = /^(\d+)\.\.(\d+)$/.exec(parseText(name, value));
   if (range === null) return parseList(name, value).map((each) => parseCount(name, each));
   const [from, to] = [parseCount(name, range[1]), parseCount(name, range[2], 1, mostSamples)];
-  if (from > to) throw new UsageError(`--${name} ${range[0]} is empty: expected the smaller number first.`);
+  if (from > to) throw new UsageError(`--${name} ${range[0]} is empty. Write the smaller number first.`);
   return Array.from({ length: to - from + 1 }, (_, i) => from + i);
 }
 
@@ -286,14 +286,14 @@ function parseStore(name: string, value: unknown): string {
   const folder = parseText(name, value);
   if (/\.(sqlite3?|db)$/i.test(folder))
     throw new UsageError(
-      `--store names a folder, and ${quote(folder)} looks like a file. Give --store fits --sqlite ${folder}; if the file is there already, move it into that folder first, where it is read.`,
+      `--store expects a folder, and ${quote(folder)} looks like a file. Use --store fits --sqlite ${folder}; to keep an existing file, move it into that folder first.`,
     );
   return folder;
 }
 
 function labelOf({ store, parquet, label }: FitOptionValues): string | undefined {
   if (label !== undefined && store === undefined && parquet === undefined)
-    throw new UsageError("--label is of what --store and --parquet keep. Give one of them, too.");
+    throw new UsageError("--label names rows of --store and --parquet, and neither was given. Add one of them.");
   return label;
 }
 
@@ -308,7 +308,7 @@ function parsePrices(option: string, value: unknown): readonly (readonly [name: 
     const [name, price, ...rest] = item.split("=");
     const number = Number(price);
     if (rest.length > 0 || price === undefined || price === "" || !(number > 0 && number < Number.POSITIVE_INFINITY))
-      throw new UsageError(`--${option} expects what a device costs in an hour, as a100=2.5, found ${quote(item)}.`);
+      throw new UsageError(`--${option} expects a device and its price per hour, such as a100=2.5; found ${quote(item)}.`);
     return [name, number];
   });
 }
@@ -317,7 +317,7 @@ function pricesOf(prices: ReturnType<typeof parsePrices> = [], devices: readonly
   const unknown = prices.find(([name]) => !devices.some((device) => device.name === name));
   if (unknown !== undefined)
     throw new UsageError(
-      `--price names ${quote(unknown[0])}, which is none of --devices: ${devices.map((device) => device.name).join(", ")}.`,
+      `--price names ${quote(unknown[0])}, which is not one of --devices: ${devices.map((device) => device.name).join(", ")}.`,
     );
   return Object.fromEntries(prices);
 }

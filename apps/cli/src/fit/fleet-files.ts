@@ -84,7 +84,7 @@ export class GivenFiles {
     }
     const { sources, request, layers } = parsed.output;
     if (layers !== undefined && (this.layers === undefined || hashOfFile(this.layers) !== layers))
-      throw refusal("a job needs layers that this worker was not given. Start it with the same --layers");
+      throw refusal("a job needs layers that this worker does not have. Start the worker with the same --layers");
     return {
       sources: sources.map((source) => ({ ...this.sourceOf(source.hash), name: source.name })),
       options: {
@@ -99,7 +99,7 @@ export class GivenFiles {
   private sourceOf(wanted: string): ModelSource {
     for (const source of this.sources) if (hashOrNothing(source) === wanted) return source;
     throw refusal(
-      `a job names a file that this worker was not given (sha256 ${wanted.slice(0, 12)}…). Start remat fit --serve with the same MODEL, at the same release of its packages`,
+      `a job names a file that this worker does not have (sha256 ${wanted.slice(0, 12)}…). Start remat fit --serve with the same MODEL and package versions`,
     );
   }
 }

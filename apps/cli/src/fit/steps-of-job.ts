@@ -24,14 +24,14 @@ export async function stepsOfJob({ sources, options }: FitJob, progress: Pick<Pr
   const [first, ...others] = sources;
   if (isOf(first, "model")) {
     if (others.length > 0)
-      throw new UsageError(`${first.name} is a model, which is traced at every batch: name nothing else beside it.`);
+      throw new UsageError(`${first.name} is a model, which remat traces at every batch. Name only the model.`);
     return stepsOfModel(first, options);
   }
   const runs = [];
   for (const source of sources) {
     if (isOf(source, "model"))
       throw new UsageError(
-        `${source.name} is a model, and ${first.name} a recorded run. Name one model, or runs alone.`,
+        `${source.name} is a model and ${first.name} a recorded run. Name one model, or only runs.`,
       );
     runs.push({ name: source.name, trace: await loadTrace(source, options, progress) });
   }

@@ -16,7 +16,7 @@ export const cudaSnapshotImporter: RunImporter = {
     if (/\.(pickle|pkl)$/.test(path))
       throw new RematError(
         "CUDA_SNAPSHOT",
-        `${path}: a pickle, which is read in Python. Run ${shell`python -m remat snapshot ${shell.path(path)} snapshot.json.gz`}, and give snapshot.json.gz.`,
+        `${path}: a pickle, which only Python can read. Run ${shell`python -m remat snapshot ${shell.path(path)} snapshot.json.gz`} and use snapshot.json.gz.`,
       );
     const { readCudaSnapshot } = await import("@remat/pytorch");
     const json = parseJson(path);

@@ -9,8 +9,8 @@ const endings = new Set([".js", ".mjs", ".cjs", ".ts", ".mts"]);
 /** TypeScript needs something that reads it, where Node does not by itself. */
 function nextStep(path: string, cause: unknown): string {
   if ((cause as NodeJS.ErrnoException).code !== "ERR_UNKNOWN_FILE_EXTENSION")
-    return "Expected an ES module that runs by itself.";
-  return `This Node reads no TypeScript: NODE_OPTIONS="--import tsx" in front of remat has tsx read it; or, for a program that trains, ${shell`remat record -- npx tsx ${shell.path(path)}`}.`;
+    return "Check that Node can run it as an ES module.";
+  return `This version of Node cannot read TypeScript. Put NODE_OPTIONS="--import tsx" before remat, or record a training program: ${shell`remat record -- npx tsx ${shell.path(path)}`}.`;
 }
 
 /** An ES module that exports what makes a model. */
@@ -36,7 +36,7 @@ export const esModuleImporter: ModelImporter = {
     if (module.default === undefined)
       throw new RematError(
         "MODEL_EXPORT",
-        `${path}: has no default export. Expected a function that makes a model: export default ({ tf, batch }) => …; or, for a program that trains, ${shell`remat record -- node ${shell.path(path)}`}.`,
+        `${path}: has no default export. Export a function that makes a model (export default ({ tf, batch }) => …), or record a training program: ${shell`remat record -- node ${shell.path(path)}`}.`,
       );
     return module.default;
   },

@@ -55,9 +55,9 @@ function definitionOf(model: LoadedGraph, path: string, { tf, batch = 1, scope, 
       if (shape.length !== 4 || i === 3)
         throw new RematError(
           "MODEL_INPUT_SHAPE",
-          `${path}: input ${name} has the shape [${shape.join(", ")}]: expected all sizes but the batch to be known. Convert it with a fixed shape.`,
+          `${path}: input ${name} has the shape [${shape.join(", ")}]: only the batch size may be unknown. Convert the model with a fixed shape.`,
         );
-      notes.add(`input ${name} takes images of any size: ${imageSize} x ${imageSize} were assumed`);
+      notes.add(`input ${name} accepts images of any size: ${imageSize} x ${imageSize} was assumed`);
       return imageSize;
     });
     // Of whole numbers, too, nothing is known: what is computed of them depends on values.
@@ -125,13 +125,13 @@ function refuseNode(cause: unknown, node: GraphNode | undefined, path: string): 
   if (cause instanceof RematError && cause.code === "DATA_DEPENDENT")
     throw new RematError(
       "GRAPH_MODEL_DYNAMIC",
-      `${named}, whose result depends on values: what it holds cannot be told without them. Name a graph without it, or record a program that runs this one: remat record -- node app.js.`,
+      `${named}, whose output shape depends on values, so its memory cannot be predicted. Record a program that runs the graph: remat record -- node app.js.`,
       { cause },
     );
   if (/^(Custom op|Unknown op)/.test(message))
     throw new RematError(
       "GRAPH_MODEL_OP",
-      `${named}: expected an op that tfjs-converter executes. Convert the model without it, or record a program that registers it: remat record -- node app.js.`,
+      `${named}, which tfjs-converter does not support. Convert the model without it, or record a program that registers it: remat record -- node app.js.`,
       { cause },
     );
   throw cause;
@@ -152,7 +152,7 @@ function readWeights(path: string, { weightsManifest = [] }: GraphModelJson) {
   const { names, missing } = files;
   if (missing.length > 0)
     throw refuse(
-      `${missing.length} of its ${names.length} weight files are not beside it: ${missing.slice(0, 10).join(", ")}${missing.length > 10 ? ", …" : ""}. Copy them there: a graph's shapes and axes are among them`,
+      `${missing.length} of its ${names.length} weight files are not beside it: ${missing.slice(0, 10).join(", ")}${missing.length > 10 ? ", …" : ""}. Copy them there: they contain the graph's shapes and axes`,
     );
   files.checkSizes();
   const bytes = Buffer.concat(names.map((name) => files.read(name)));

@@ -39,7 +39,7 @@ function parseLeniently(text: string, path: string): unknown {
     } catch {
       throw new RematError(
         "GRAPH_JSON",
-        `${path}: not JSON (${(cause as Error).message}). Expected a model, a trace, or a graph of schema rematerialization-graph/1.`,
+        `${path}: not JSON (${(cause as Error).message}). Name a model, a trace, or a graph of schema rematerialization-graph/1.`,
         { cause },
       );
     }

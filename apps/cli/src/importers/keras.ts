@@ -33,6 +33,6 @@ export const kerasImporter: ModelImporter = {
 function withoutWeights(path: string): RematError {
   return new RematError(
     "KERAS_WEIGHTS_FILE",
-    `${path}: holds no weights. Expected a .weights.h5, .h5 or .keras file, or a model.json with its weight files beside it.`,
+    `${path}: contains no weights. Name a .weights.h5, .h5 or .keras file, or a model.json with its weight files beside it.`,
   );
 }

@@ -10,7 +10,7 @@ import { tfNamespace } from "@remat/tracer/step";
  * @throws RematError `LAYERS_FILE`
  */
 export async function importLayers(path: string): Promise<readonly OwnLayerClass[]> {
-  const expected = "Expected an ES module: export default ({ tf }) => [class MyLayer extends tf.layers.Layer { … }].";
+  const expected = "Write an ES module: export default ({ tf }) => [class MyLayer extends tf.layers.Layer { … }].";
   const wrong = (what: string, cause?: unknown): RematError =>
     new RematError("LAYERS_FILE", `${path}: ${what}. ${expected}`, { cause });
   let make: unknown;
@@ -19,8 +19,8 @@ export async function importLayers(path: string): Promise<readonly OwnLayerClass
   } catch (cause) {
     throw wrong(`cannot be imported: ${(cause as Error).message}`, cause);
   }
-  if (typeof make !== "function") throw wrong("has no function as its default export");
+  if (typeof make !== "function") throw wrong("its default export is not a function");
   const made: unknown = await (make as (context: object) => unknown)({ tf: tfNamespace() });
-  if (!Array.isArray(made)) throw wrong("its function returns no list");
+  if (!Array.isArray(made)) throw wrong("its function does not return a list");
   return made as OwnLayerClass[];
 }

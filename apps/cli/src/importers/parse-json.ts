@@ -15,7 +15,7 @@ export function parseJson(path: string): unknown {
     if (cause instanceof RematError) throw cause;
     throw new RematError(
       "MODEL_JSON",
-      `${path}: not JSON (${(cause as Error).message}). Expected a model as tfjs-layers or Keras writes it, a run of PyTorch, a graph or a plan, whole.`,
+      `${path}: not JSON (${(cause as Error).message}). It may be cut short. Name a whole file: a model of tfjs-layers or Keras, a PyTorch run, a graph or a plan.`,
       { cause },
     );
   }
@@ -31,7 +31,7 @@ function unzipped(path: string, bytes: Buffer): Buffer {
     if ((cause as NodeJS.ErrnoException).code !== "ERR_BUFFER_TOO_LARGE") throw cause;
     throw new RematError(
       "MODEL_JSON",
-      `${path}: it unpacks to more than ${mostUnzipped / 2 ** 20} MiB. If it is a real model or run, unpack it with gunzip first.`,
+      `${path}: it unpacks to more than ${mostUnzipped / 2 ** 20} MiB. If you trust the file, unpack it with gunzip first.`,
       { cause },
     );
   }

@@ -13,7 +13,7 @@ export function readModelFile(path: string, maxBytes?: number): Buffer {
     const next =
       cause instanceof InputError && cause.code === "EINPUTKIND"
         ? "Name a regular file."
-        : "Name a file that you may read.";
+        : "Check its permissions.";
     throw new RematError("MODEL_UNREADABLE", `${path}: cannot be read (${(cause as Error).message}). ${next}`, {
       cause,
     });

@@ -39,7 +39,7 @@ export class WeightFiles {
       const real = realpathSync(join(this.folder, name));
       if (!folders.some((folder) => real.startsWith(folder.endsWith(sep) ? folder : folder + sep)))
         throw this.refuse(
-          `its weight file ${shown(name)} is a link to ${shown(real)}, outside of the model's folder. Copy the file into the folder if you trust it`,
+          `its weight file ${shown(name)} is a link to ${shown(real)}, outside the model's folder. If you trust the file, copy it into the folder`,
         );
     }
   }
@@ -56,12 +56,12 @@ export class WeightFiles {
       total += found;
       if (bytes !== undefined && found !== bytes)
         throw this.refuse(
-          `${paths.slice(0, 3).join(", ")}${paths.length > 3 ? `, … (${paths.length} files)` : ""}: ${found} bytes, expected ${bytes} by the manifest. Copy the files whole, or convert the model again with tensorflowjs_converter`,
+          `${paths.slice(0, 3).join(", ")}${paths.length > 3 ? `, … (${paths.length} files)` : ""}: ${found} bytes, expected ${bytes} from the manifest. Copy the whole files, or convert the model again with tensorflowjs_converter`,
         );
     }
     if (total > mostBytes)
       throw this.refuse(
-        `its weight files have ${total} bytes, and at most ${mostBytes} are read. Name a smaller model`,
+        `its weight files have ${total} bytes, and the limit is ${mostBytes}. Use a smaller model`,
       );
   }
 
@@ -75,7 +75,7 @@ export class WeightFiles {
     const what = whatIsWrong(name);
     if (what === undefined) return name as string;
     throw this.refuse(
-      `its manifest names the weight file ${shown(name)}, which is ${what}. Weight files lie in the model's folder: name them so, such as "group1-shard1of1.bin"`,
+      `its manifest names the weight file ${shown(name)}, which is ${what}. Use a name inside the model's folder, such as "group1-shard1of1.bin"`,
     );
   }
 }
@@ -85,10 +85,10 @@ function whatIsWrong(name: unknown): string | undefined {
   if (name === "") return "empty";
   if (name.length > 4096) return "too long";
   if (name.includes("\0")) return "not a name (it has a NUL)";
-  if (/^[A-Za-z][A-Za-z0-9+.-]*:/.test(name)) return "a URL, or a path of Windows";
-  if (name.includes("\\")) return "a path of Windows";
+  if (/^[A-Za-z][A-Za-z0-9+.-]*:/.test(name)) return "a URL or a Windows path";
+  if (name.includes("\\")) return "a Windows path";
   if (name.startsWith("/")) return "an absolute path";
-  return name.split("/").includes("..") ? "outside of the folder" : undefined;
+  return name.split("/").includes("..") ? "outside the folder" : undefined;
 }
 
 function shown(name: unknown): string {
