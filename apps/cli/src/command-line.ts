@@ -79,7 +79,7 @@ function asTyped({ flags, purpose, default: byDefault, group }: CommandOption): 
   if (!option.required) return option;
   return option.argParser((value: string, before: string | readonly string[] | undefined) => {
     if (/^--?[a-z]/i.test(value))
-      throw new UsageError(`--${option.name()} expects a value, found the option ${value}.`);
+      throw new UsageError(`--${option.name()} expects a value; found the option ${value}.`);
     return before === undefined ? value : [before, value].flat();
   });
 }

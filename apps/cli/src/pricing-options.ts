@@ -71,7 +71,7 @@ export function readDevice(nameOrPath: string): DeviceSpec {
   } catch (cause) {
     throw new RematError(
       "DEVICE_FILE",
-      `${nameOrPath}: cannot be read (${(cause as Error).message}). Expected a JSON file with a device's figures.`,
+      `${nameOrPath}: cannot be read (${(cause as Error).message}). Name a JSON file with the device's figures.`,
       { cause },
     );
   }
@@ -80,7 +80,7 @@ export function readDevice(nameOrPath: string): DeviceSpec {
   } catch (cause) {
     const { message } = cause as Error;
     const wrong =
-      cause instanceof RematError ? message : `not JSON (${message}). Expected a file with a device's figures.`;
+      cause instanceof RematError ? message : `not JSON (${message}). Name a file with the device's figures.`;
     throw new RematError("DEVICE_FILE", `${nameOrPath}: ${wrong}`, { cause });
   }
 }
@@ -91,7 +91,7 @@ function deviceByName(name: string): DeviceSpec {
   } catch {
     const known = Object.keys(deviceSpecs).join(", ");
     throw new UsageError(
-      `there is no device ${quote(name)}. Expected one of ${known}, ${here} for this machine, or a JSON file with your own.`,
+      `unknown device ${quote(name)}. Choose one of ${known}, ${here} for this machine, or a JSON file with your own.`,
     );
   }
 }

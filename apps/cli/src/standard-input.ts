@@ -26,9 +26,9 @@ export async function withStandardInput(
   const wanted = targets.filter((target) => target === "-").length;
   if (wanted === 0 && !targets.some(isPipe)) return use(targets);
   if (wanted > 1)
-    throw new UsageError("standard input can be read once, and - stands there twice. Name a file for one of them.");
+    throw new UsageError("standard input can be read only once, and - was given twice. Name a file for one of them.");
   if (wanted > 0 && stdin === undefined)
-    throw new UsageError("- is standard input, which is a terminal here. Send a file to it, or name the file.");
+    throw new UsageError("- reads standard input, which is a terminal here. Pipe a file into it, or name the file.");
   const folder = mkdtempSync(join(tmpdir(), "remat-stdin-"));
   const remove = (): void => rmSync(folder, { recursive: true, force: true });
   // A model's code may end the process.
@@ -81,7 +81,7 @@ async function spool(source: AsyncIterable<Uint8Array>, folder: string, target: 
   );
   if (head.length === 0)
     throw new UsageError(
-      `${target === "-" ? "standard input" : target} is empty. Send a model or a trace to it, or name the file.`,
+      `${target === "-" ? "standard input" : target} is empty. Pipe a model or a trace into it, or name the file.`,
     );
   // By its first bytes an importer tells what it is.
   const named = join(folder, head[0] === 0x1f && head[1] === 0x8b ? "stdin.json.gz" : "stdin.json");

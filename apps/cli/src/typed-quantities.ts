@@ -25,7 +25,7 @@ export function parseSize(option: string, value: unknown): number {
     if (!(error instanceof RematError)) throw error;
   }
   if (budget !== undefined && "bytes" in budget) return budget.bytes;
-  throw new UsageError(`--${option} expects a size above 0 with a unit, such as 4GB, found ${quote(value)}.`);
+  throw new UsageError(`--${option} expects a size above 0 with a unit, such as 4GB; found ${quote(value)}.`);
 }
 
 /** Writes a budget as {@link parseBudget} reads it. */
@@ -42,7 +42,7 @@ export function parseShare(option: string, value: unknown): number {
   const share = match === null ? Number.NaN : Number(match[1]) / (match[2] === undefined ? 1 : 100);
   if (!(share >= 0) || typeof value === "boolean" || (share > 1 && match?.[2] === undefined))
     throw new UsageError(
-      `--${option} expects per cent or a fraction, 20% or 0.2; found ${quote(value)}${share > 1 ? `, which could be ${String(value)}%` : ""}.`,
+      `--${option} expects a percentage or fraction, such as 20% or 0.2; found ${quote(value)}${share > 1 ? `. Do you mean ${String(value)}%?` : "."}`,
     );
   return share;
 }

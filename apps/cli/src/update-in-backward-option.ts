@@ -24,7 +24,7 @@ export function updatesInBackward({
 }: OptionValues<readonly [typeof updateInBackwardOption]> & { readonly earlyRelease: boolean }): boolean {
   if (updateInBackward && !earlyRelease)
     throw new UsageError(
-      "--update-in-backward is for --early-release: after a plan and within a budget weights are updated after the backward pass. Give both, or leave it out.",
+      "--update-in-backward works only with --early-release. Add --early-release, or remove it.",
     );
   return updateInBackward;
 }

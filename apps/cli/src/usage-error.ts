@@ -14,7 +14,7 @@ export function parseCount(option: string, value: unknown, min = 1, max: number 
   const number = typeof value === "number" ? value : Number(String(value));
   if (!Number.isSafeInteger(number) || number < min || number > max || value === "" || typeof value === "boolean")
     throw new UsageError(
-      `--${option} expects a whole number of ${max < Number.MAX_SAFE_INTEGER ? `${min} to ${max}` : `at least ${min}`}, found ${quote(value)}.`,
+      `--${option} expects a whole number of ${max < Number.MAX_SAFE_INTEGER ? `${min} to ${max}` : `at least ${min}`}; found ${quote(value)}.`,
     );
   return number;
 }
@@ -22,7 +22,7 @@ export function parseCount(option: string, value: unknown, min = 1, max: number 
 /** Parses one of `allowed` from an option's value. */
 export function parseChoice<T extends string>(option: string, value: unknown, allowed: readonly T[]): T {
   if (!allowed.includes(value as T))
-    throw new UsageError(`--${option} expects one of ${allowed.join(", ")}, found ${quote(value)}.`);
+    throw new UsageError(`--${option} expects one of ${allowed.join(", ")}; found ${quote(value)}.`);
   return value as T;
 }
 
@@ -30,7 +30,7 @@ export function parseChoice<T extends string>(option: string, value: unknown, al
 export function parseText(option: string, value: unknown): string {
   if (typeof value === "number") return String(value);
   if (typeof value !== "string" || value === "")
-    throw new UsageError(`--${option} expects a value, found ${quote(value)}.`);
+    throw new UsageError(`--${option} expects a value; found ${quote(value)}.`);
   return value;
 }
 

@@ -18,13 +18,13 @@ export function extractReport(text: string): ReportData {
   if (match === null)
     throw new RematError(
       "REPORT_DATA",
-      "no report: expected an HTML file with a data block of remat. Name a file that `remat report` wrote.",
+      "not a remat report. Name an HTML file written by `remat report`.",
     );
   let bytes: Uint8Array;
   try {
     bytes = gunzipSync(Buffer.from(match[1], "base64"), { maxOutputLength: mostDataBytes });
   } catch (cause) {
-    throw new RematError("REPORT_DATA", `the report's data is damaged (${(cause as Error).message}). Make it again.`, {
+    throw new RematError("REPORT_DATA", `the report's data is damaged (${(cause as Error).message}). Create the report again.`, {
       cause,
     });
   }

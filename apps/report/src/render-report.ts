@@ -23,7 +23,7 @@ function readShell(): string {
   } catch (cause) {
     throw new RematError(
       "REPORT_SHELL",
-      "the report's app has not been built: expected dist/shell.html in @remat/report. Run its build, or install the package again.",
+      "the report's app is missing: @remat/report has no dist/shell.html. Install the package again, or build it.",
       { cause },
     );
   }

@@ -174,10 +174,10 @@ function readReports(folder: string, failed: (path: string, error: unknown) => v
 
 function notStarted(file: string, cause: unknown): RematError {
   const { code, message } = cause as NodeJS.ErrnoException;
-  const why = code === "ENOENT" ? "there is no such program" : message;
+  const why = code === "ENOENT" ? "no such program" : message;
   const next =
     code === "EMFILE" || code === "ENFILE"
-      ? "Allow more open files (ulimit -n)."
-      : "Expected a program as you would type it, such as: node train.js";
+      ? "Allow more open files: ulimit -n 1024."
+      : "Write the program as you would type it, such as: node train.js";
   return new RematError("PROGRAM_START", `${file}: cannot be started (${why}). ${next}`, { cause });
 }

@@ -57,7 +57,7 @@ function multiplyMs(): number {
     const product = tf.matMul(a, a);
     const [first] = product.dataSync();
     product.dispose();
-    if (first !== size) throw new Error(`a product of ones gave ${first}, expected ${size}`);
+    if (first !== size) throw new Error(`a product of ones gave ${first}; expected ${size}`);
     return performance.now() - start;
   };
   once();

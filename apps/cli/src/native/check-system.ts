@@ -31,17 +31,17 @@ export function checkSystem({ platform, arch, glibc }: BuildSystem): void {
   if (platform !== "linux")
     throw new RematError(
       "NATIVE_PLATFORM",
-      `the addon is built on Linux only, found ${platform}. There npm install @tensorflow/tfjs-node fetches one that is built.`,
+      `building the addon is not supported on ${platform}, only on Linux. Run npm install @tensorflow/tfjs-node, which fetches a built one.`,
     );
   if (arch !== "x64" && arch !== "arm64")
     throw new RematError(
       "NATIVE_PLATFORM",
-      `TensorFlow's wheels are for x64 and arm64, found ${arch}. Use the wasm backend.`,
+      `TensorFlow has no wheels for ${arch}, only for x64 and arm64. Use the wasm backend.`,
     );
   if (glibc === undefined)
     throw new RematError(
       "NATIVE_PLATFORM",
-      "TensorFlow's wheels need glibc, and this system has another C library (Alpine has musl). Use an image that is based on Debian, or the wasm backend.",
+      "TensorFlow's wheels need glibc, and this system has another C library, such as Alpine's musl. Use an image based on Debian, or the wasm backend.",
     );
 }
 
@@ -55,9 +55,9 @@ export async function findTools(env: Environment): Promise<BuildTools> {
   if ((await runCommand(compiler, ["--version"], { env })).code !== 0)
     throw new RematError(
       "NATIVE_COMPILER",
-      `the C++ compiler ${JSON.stringify(compiler)} does not run. Install it (Debian, Ubuntu: apt-get install g++; Fedora: dnf install gcc-c++), or name another in CXX.`,
+      `the C++ compiler ${JSON.stringify(compiler)} does not run. Install one (Debian, Ubuntu: apt-get install g++; Fedora: dnf install gcc-c++), or name another in CXX.`,
     );
   if ((await runCommand("npm", ["--version"], { env })).code !== 0)
-    throw new RematError("NATIVE_NPM", "npm does not run; it comes with Node. Put its folder on the PATH.");
+    throw new RematError("NATIVE_NPM", "npm does not run, though it comes with Node. Add its folder to PATH.");
   return { compiler, npm: "npm" };
 }

@@ -52,6 +52,6 @@ export async function compileAddon({
   if (result.code !== 0)
     throw new RematError(
       "NATIVE_COMPILE",
-      `${compiler} could not compile the addon against ${tensorflow}: ${failureText(result)}. A TensorFlow of another version may do: name its folder or wheel by --tensorflow.`,
+      `${compiler} could not compile the addon against ${tensorflow}: ${failureText(result)}. Try another version of TensorFlow: name its folder or wheel with --tensorflow.`,
     );
 }

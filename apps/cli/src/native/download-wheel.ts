@@ -46,12 +46,12 @@ export async function checkWheel(path: string, { fileName, sha256 }: WheelRequir
   if (found !== sha256)
     throw new RematError(
       "NATIVE_DOWNLOAD",
-      `${basename(path)} has the SHA-256 ${found}, expected ${sha256}, which is that of ${fileName}: it was damaged or changed on the way. ${elsewhere}`,
+      `${basename(path)} has SHA-256 ${found}, but ${fileName} has ${sha256}: the download is damaged or modified. ${elsewhere}`,
     );
 }
 
 const elsewhere =
-  "Check the network and pip's configuration, or fetch the wheel elsewhere and name the file by --tensorflow.";
+  "Check the network and pip's configuration, or download the wheel elsewhere and name it with --tensorflow.";
 
 /** @internal */
 export async function downloadByPip(wheel: WheelRequirement, { folder, env }: DownloadOptions): Promise<string> {
@@ -97,7 +97,7 @@ export async function downloadFromIndex(wheel: WheelRequirement, options: Downlo
     const body = Readable.fromWeb(response.body as ReadableStream<Uint8Array>);
     await pipeline(body, counted, createWriteStream(path));
   } catch (cause) {
-    throw new RematError("NATIVE_DOWNLOAD", `${hostOf(url)} ended after ${bytes} bytes of ${fileName}. ${elsewhere}`, {
+    throw new RematError("NATIVE_DOWNLOAD", `${hostOf(url)} closed the connection after ${bytes} bytes of ${fileName}. ${elsewhere}`, {
       cause,
     });
   }

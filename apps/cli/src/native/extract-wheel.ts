@@ -26,7 +26,7 @@ export async function extractWheel(wheel: string, folder: string): Promise<void>
   } catch (cause) {
     throw new RematError(
       "NATIVE_WHEEL",
-      `${wheel} cannot be unpacked: ${(cause as Error).message}. Expected a wheel of TensorFlow, as PyPI has it; fetch it anew.`,
+      `${wheel} cannot be unpacked: ${(cause as Error).message}. Download the TensorFlow wheel from PyPI again.`,
       { cause },
     );
   }

@@ -47,7 +47,7 @@ export async function findLibrary(options: LibraryOptions, cache: string, arch: 
   if (options.confirm !== undefined && !(await options.confirm({ ...wheel, folder })))
     throw new RematError(
       "NATIVE_DECLINED",
-      "nothing was built, since TensorFlow was not to be fetched. Install it (pip install tensorflow-cpu), or name its folder or wheel by --tensorflow.",
+      "nothing was built, because you declined to fetch TensorFlow. Install it (pip install tensorflow-cpu), or name its folder or wheel with --tensorflow.",
     );
   return fetchLibrary(wheel, folder, options);
 }
@@ -56,14 +56,14 @@ async function useGiven(path: string, cache: string, pins: Pins): Promise<Tensor
   if (!existsSync(path))
     throw new RematError(
       "NATIVE_LIBRARY",
-      `there is no ${path}. --tensorflow expects a folder of TensorFlow or a wheel.`,
+      `${path}: no such file or folder. --tensorflow expects TensorFlow's folder or a wheel.`,
     );
   if (statSync(path).isDirectory()) {
     const folder = [path, join(path, "tensorflow")].find((each) => missingFromLibrary(each) === undefined);
     if (folder === undefined)
       throw new RematError(
         "NATIVE_LIBRARY",
-        `${path} has no ${missingFromLibrary(path)}. --tensorflow expects the folder tensorflow of Python's site-packages, version 2.12 or later.`,
+        `${path} has no ${missingFromLibrary(path)}. --tensorflow expects the folder tensorflow in Python's site-packages, version 2.12 or later.`,
       );
     return { folder, origin: "given" };
   }
@@ -100,7 +100,7 @@ async function unpack(wheel: string, folder: string): Promise<void> {
     if (missing !== undefined)
       throw new RematError(
         "NATIVE_WHEEL",
-        `${wheel} has no ${missing}. Expected a wheel of TensorFlow for Linux, 2.12 or later.`,
+        `${wheel} has no ${missing}. Use a TensorFlow wheel for Linux, 2.12 or later.`,
       );
     await sealFolder(staging);
     replaceFolder(folder, staging);

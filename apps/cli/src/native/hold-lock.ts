@@ -66,7 +66,7 @@ export async function holdLock<T>(
         if (!isMine())
           throw new RematError(
             "NATIVE_LOCK_LOST",
-            `this process stood still for more than ${deadMs / 1000} s, and another one has begun the same: ${path} is not its own any more. Start it again.`,
+            `this process was paused for more than ${deadMs / 1000} s, and another one took over ${path}. Start it again.`,
           );
       },
     });

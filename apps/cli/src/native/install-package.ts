@@ -31,7 +31,7 @@ export async function installPackage(
       "NATIVE_NPM",
       `npm could not install @tensorflow/${name}@${pins.packages[name].version}: ${failureText(result)}. ${
         result.stderr.includes("EINTEGRITY")
-          ? "The registry has another file than the one that is pinned: use npm's own (npm config get registry)."
+          ? "The registry's file differs from the pinned one. Use npm's own registry (npm config get registry)."
           : "Check the network and npm's registry (npm config get registry)."
       }`,
     );

@@ -50,10 +50,10 @@ function moduleIn(app: string, name: string): string | undefined {
 function why(result: CommandResult): string {
   const text = failureText(result);
   if (result.signal === "SIGILL")
-    return `${text}. TensorFlow's wheels need a processor with AVX; a TensorFlow built for this one can be named by --tensorflow.`;
+    return `${text}. TensorFlow's wheels need a processor with AVX. Name a TensorFlow built for this processor with --tensorflow.`;
   if (text.includes("undefined symbol"))
-    return `${text}. This TensorFlow lacks a function that tfjs-node calls; 2.12 to 2.21 have all. Name another by --tensorflow.`;
+    return `${text}. This TensorFlow lacks a function that tfjs-node calls. Name one from 2.12 to 2.21 with --tensorflow.`;
   if (/GLIBC(XX)?_/.test(text))
-    return `${text}. The system's C or C++ library is older than TensorFlow needs; use a newer system, or an older TensorFlow by --tensorflow.`;
-  return `${text}. Build it anew by remat setup native --force.`;
+    return `${text}. The system's C or C++ library is too old for this TensorFlow. Use a newer system, or an older TensorFlow with --tensorflow.`;
+  return `${text}. Rebuild it with remat setup native --force.`;
 }

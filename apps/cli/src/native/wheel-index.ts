@@ -40,12 +40,12 @@ export function findWheel(links: readonly WheelLink[], { fileName, sha256 }: Whe
   if (link === undefined)
     throw new RematError(
       "NATIVE_WHEEL",
-      `the index has no ${fileName}. Fetch it elsewhere and name the file by --tensorflow.`,
+      `the index has no ${fileName}. Download it elsewhere and name the file with --tensorflow.`,
     );
   if (link.sha256 !== undefined && link.sha256 !== sha256)
     throw new RematError(
       "NATIVE_WHEEL",
-      `the index says that ${fileName} has the SHA-256 ${link.sha256}, expected ${sha256}: it has another file of that name. Use another index (PIP_INDEX_URL).`,
+      `the index lists ${fileName} with SHA-256 ${link.sha256}, expected ${sha256}. Use another index (PIP_INDEX_URL).`,
     );
   return link;
 }

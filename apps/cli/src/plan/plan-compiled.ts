@@ -48,7 +48,7 @@ const usual: Readonly<Record<string, unknown>> = { order: "fixed", method: planM
 export function refuseCompiledExecutor({ executor }: PlanOptions, name: string): void {
   if (executor?.plans !== "compiled") return;
   throw new UsageError(
-    `--executor ${executor.name} is for graphs of a compiled model, and ${name} is none. Write such a file by remat.export_graphs(model, "graphs.json.gz", ..., budgets=(0.9, 0.7, 0.5, 0.3, 0.1)) in Python, or leave it out.`,
+    `--executor ${executor.name} is for graphs of a compiled model, and ${name} is not one. Write one in Python with remat.export_graphs(..., budgets=(0.9, 0.7, 0.5, 0.3, 0.1)), or remove the option.`,
   );
 }
 
@@ -103,13 +103,13 @@ function refuseOthers(name: string, { executor }: PlanOptions, typedOptions: Typ
   const { executor: named } = typedOptions;
   if (named !== undefined && executor !== torchCompileExecutor)
     throw new UsageError(
-      `--executor ${executor?.name} follows plans of training steps; ${name} holds graphs of a compiled model, which --executor ${torchCompileExecutor.name} is for. Leave it out.`,
+      `--executor ${executor?.name} is for training steps, and ${name} contains graphs of a compiled model. Use --executor ${torchCompileExecutor.name}.`,
     );
   for (const option of optionsOfOthers) {
     const key = optionKey({ flags: `--${option}` });
     if (typedOptions[key] !== undefined && typedOptions[key] !== usual[key])
       throw new UsageError(
-        `--${option} means nothing for ${name}: of a compiled model only activation_memory_budget is planned. Leave it out.`,
+        `--${option} is not supported for ${name}: for a compiled model remat plans only activation_memory_budget. Remove it.`,
       );
   }
 }
@@ -171,16 +171,16 @@ function notFound(
 ): RematError {
   const within = budgetBytes === undefined ? "" : ` within ${formatBytes(budgetBytes)}`;
   const dear = maxOverhead === undefined ? "" : ` for at most ${formatTypedPercent(maxOverhead)} more time`;
-  const none = `${name}: none of the ${points.length} values of activation_memory_budget that were recorded holds the step${within}${dear}`;
+  const none = `${name}: none of the ${points.length} recorded values of activation_memory_budget keeps the step${within}${dear}`;
   if (tooDear !== undefined)
     return new RematError(
       "OVERHEAD",
-      `${none}; the quickest that does, ${tooDear.activationMemoryBudget}, takes ${formatOverhead(tooDear.overhead)} more. Give a larger --budget or --max-overhead.`,
+      `${none}; the fastest that fits, ${tooDear.activationMemoryBudget}, takes ${formatOverhead(tooDear.overhead)} more time. Raise --budget or --max-overhead.`,
     );
   const { peakBytes, activationMemoryBudget } = least;
   const fixedBytes = stock.staticBytes + stock.inputBytes;
   return new InfeasibleBudgetError(
     peakBytes,
-    `${none}; the least is ${formatTypedBytes(peakBytes)}, at ${activationMemoryBudget}, of which ${formatBytes(fixedBytes)} are weights, buffers and inputs, which no value frees. Give a larger budget, or record more values by remat.export_graphs(..., budgets=...) in Python.`,
+    `${none}; the smallest peak is ${formatTypedBytes(peakBytes)}, at ${activationMemoryBudget}, ${formatBytes(fixedBytes)} of it weights, buffers and inputs. Raise the budget, or record more values with remat.export_graphs(..., budgets=...).`,
   );
 }

@@ -38,7 +38,7 @@ export function ranksAsked(
   if (sharding === undefined) {
     if (codePath !== undefined || network !== undefined)
       throw new UsageError(
-        `--${codePath === undefined ? "network" : "fsdp-code"} is of the plan of --fsdp, and none is given. Add one, such as --fsdp world=8.`,
+        `--${codePath === undefined ? "network" : "fsdp-code"} needs a sharding plan. Add one, such as --fsdp world=8.`,
       );
     return undefined;
   }
@@ -46,18 +46,18 @@ export function ranksAsked(
     [
       asked.checkpoint !== undefined,
       "--checkpoint",
-      "say it in the plan, --fsdp world=8,checkpoint='layers.*', or leave it to be found",
+      "put it in the plan (--fsdp world=8,checkpoint='layers.*'), or let remat choose",
     ],
-    [asked.pyTorchPolicy !== undefined, "--pytorch-policy", "--fsdp-code writes what is checkpointed, too"],
-    [asked.maxOverhead !== undefined, "--max-overhead", "what is found is the quickest within --budget"],
-    [asked.paretoPoints > 0, "--pareto", "give one --budget after the other"],
-    [options.executor !== undefined, "--executor", "what follows is fully_shard"],
-    [asked.worldSize > 1, "--world-size", "the plan says world=8"],
-    [asked.fsdpUnits.length > 0, "--fsdp-units", "the plan says wrap="],
-    [asked.iterations !== undefined, "--iterations", "give --time"],
+    [asked.pyTorchPolicy !== undefined, "--pytorch-policy", "--fsdp-code also writes the checkpointing"],
+    [asked.maxOverhead !== undefined, "--max-overhead", "remat already looks for the fastest plan within --budget"],
+    [asked.paretoPoints > 0, "--pareto", "run it once per --budget"],
+    [options.executor !== undefined, "--executor", "the plan is for fully_shard"],
+    [asked.worldSize > 1, "--world-size", "write world=8 in the plan"],
+    [asked.fsdpUnits.length > 0, "--fsdp-units", "write wrap= in the plan"],
+    [asked.iterations !== undefined, "--iterations", "limit the search with --time"],
   ] as const;
   for (const [isGiven, option, instead] of wrong)
-    if (isGiven) throw new UsageError(`${option} does not go with --fsdp: ${instead}.`);
+    if (isGiven) throw new UsageError(`${option} cannot be combined with --fsdp: ${instead}.`);
   return { sharding, network: networkOf(network, pricing.device), codePath };
 }
 
@@ -127,10 +127,10 @@ function notFound(name: string, { budgetBytes, least, tried, isCutShort }: PlanS
   const more = isCutShort ? ", or more --time" : "";
   const which =
     tried === 1
-      ? "the plan leaves nothing open, and does not keep"
-      : `none of ${tried} ways to wrap, reshard and checkpoint keeps`;
+      ? "the plan as given does not keep"
+      : `none of ${tried} strategies to wrap, reshard and checkpoint keeps`;
   return new RematError(
     budgetNotFound,
-    `${name}: ${which} a rank within ${formatBytes(budgetBytes)}; the smallest peak found is ${formatTypedBytes(peakBytes)}${added === "" ? ", of the plan as given" : `, with ${added}`}. Give a larger budget, more ranks, or offload${more}.`,
+    `${name}: ${which} a rank within ${formatBytes(budgetBytes)}; the smallest peak found is ${formatTypedBytes(peakBytes)}${added === "" ? "" : `, with ${added}`}. Use a larger budget, more ranks, or offload${more}.`,
   );
 }

@@ -31,7 +31,7 @@ export function isForTorch(trace: Trace, { executor }: PlanOptions, name: string
   const isPyTorch = trace.header.framework === torchCheckpointExecutor.framework;
   if (executor === torchCheckpointExecutor && !isPyTorch)
     throw new UsageError(
-      `--executor ${executor.name} is for runs of PyTorch; ${name} is of ${trace.header.framework}. Leave it out.`,
+      `--executor ${executor.name} is for PyTorch runs; ${name} is a run of ${trace.header.framework}. Remove it.`,
     );
   return (executor ?? executorOf(trace)) === torchCheckpointExecutor;
 }
@@ -149,10 +149,10 @@ function notFound(
   const within = budgetBytes === undefined ? "" : ` within ${formatBytes(budgetBytes)}`;
   const dear = maxOverhead === undefined ? "" : ` for at most ${formatTypedPercent(maxOverhead)} more time`;
   // If no policy frees anything, a longer search does not, either.
-  const remedy = least.peakBytes < plain.peakBytes ? "Give a larger budget, or more --time." : "Give a larger budget.";
+  const remedy = least.peakBytes < plain.peakBytes ? "Raise the budget, or allow more --time." : "Raise the budget.";
   return new RematError(
     budgetNotFound,
-    `${name}: found nothing${within}${dear} that torch.utils.checkpoint can follow; the smallest peak found is ${formatTypedBytes(least.peakBytes)}, compared with ${formatBytes(plain.peakBytes)} without checkpointing, of which ${formatBytes(fixedBytes)} are weights, gradients and optimizer state, which no checkpointing frees.${describeRefused(refused)} ${remedy}`,
+    `${name}: no checkpointing fits${within}${dear}. The smallest peak found is ${formatTypedBytes(least.peakBytes)} (${formatBytes(plain.peakBytes)} without checkpointing), ${formatBytes(fixedBytes)} of it weights, gradients and optimizer state. ${remedy}${describeRefused(refused)}`,
   );
 }
 

@@ -51,7 +51,7 @@ export async function planGraphFile(
   if (graph.nodeCount === 0)
     throw new RematError(
       "GRAPH_FILE",
-      `${path}: the graph has no nodes, expected at least one. Nothing is to be planned.`,
+      `${path}: the graph has no nodes, so there is nothing to plan. Export it again.`,
     );
   const { timeMs, iterations, seed, order, paretoPoints, maxOverhead, workers, linkBytesPerSecond } = options;
   const inOrder = simulateSchedule(
@@ -62,7 +62,7 @@ export async function planGraphFile(
   if (referenceBytes === 0)
     throw new RematError(
       "GRAPH_FILE",
-      `${path}: every node has 0 bytes, so nothing is held that could be freed. Give what each node holds as its 'bytes'.`,
+      `${path}: every node has 0 bytes, so no memory can be freed. Set each node's 'bytes' to the size of its output.`,
     );
   const notes: string[] = [];
   if (referenceBytes !== inOrder.peakBytes)

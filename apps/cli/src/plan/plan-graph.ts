@@ -58,12 +58,12 @@ export async function planGraph(
   const { name } = source;
   for (const option of optionsOfSteps)
     if (typedOptions[option] !== undefined)
-      throw new UsageError(`--${option} is for models; ${name} is a graph, whose file says it all. Leave it out.`);
+      throw new UsageError(`--${option} is for models, and ${name} is a graph. Remove it.`);
   if (asked.pyTorchPolicy !== undefined)
-    throw new UsageError(`--pytorch-policy is for runs of PyTorch; ${name} is a graph. Leave it out.`);
+    throw new UsageError(`--pytorch-policy is for PyTorch runs, and ${name} is a graph. Remove it.`);
   if (!asked.method.takes.has("order"))
     throw new UsageError(
-      `--method ${asked.method.name} plans modules, of which the graph ${name} has none. Leave it out.`,
+      `--method ${asked.method.name} plans modules, and the graph ${name} has no modules. Remove it.`,
     );
   const beside = shownBeside(io, { "-o": asked.output });
   progress.show(`planning ${name}`, true);

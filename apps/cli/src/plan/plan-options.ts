@@ -52,8 +52,8 @@ function budgetFor(
   if (refused !== undefined)
     throw new UsageError(
       budgetOf === "module"
-        ? `--budget is what the step may hold at once, and --method ${name} chooses what each module stores, whatever the step then holds. Give --module-budget ${String(refused)}, of what all results of a module take, or leave --method out.`
-        : `--module-budget is what each module may store, and --method ${name} plans for what the step holds at once: give --budget, or --method ${perModule()}.`,
+        ? `--budget limits the step's peak, and --method ${name} limits what each module stores. Use --module-budget ${String(refused)}, or remove --method.`
+        : `--module-budget limits what each module stores, and --method ${name} limits the step's peak. Use --budget, or --method ${perModule()}.`,
     );
   return budgetOf === "module" ? options.moduleBudget : options.budget;
 }
@@ -69,14 +69,14 @@ function parseLink(name: string, value: unknown): number | "device" {
     if (!(error instanceof RematError && error.code === "BUDGET")) throw error;
   }
   throw new UsageError(
-    `--${name} expects what moves between the device and host memory in a second, each way, such as 12GB/s, or device for that of --device; found ${quote(value)}.`,
+    `--${name} expects the rate between device and host memory, such as 12GB/s, or device for the rate of --device; found ${quote(value)}.`,
   );
 }
 
 function linkOf({ name, linkGBps }: DeviceSpec): number {
   if (linkGBps !== undefined) return 1e9 * linkGBps;
   throw new UsageError(
-    `--link device: nothing is known of a link between ${name} and host memory. Give a rate, such as --link 12GB/s, name a device that has one by --device, or leave --link out.`,
+    `--link device: the rate between ${name} and host memory is unknown. Pass a rate, such as --link 12GB/s, choose another --device, or remove --link.`,
   );
 }
 
@@ -95,20 +95,20 @@ function checkTogether(options: PlanOptions): void {
   const { name, takes, budgetOf } = method;
   if (budget === undefined && budgetOf === "module")
     throw new UsageError(
-      `--method ${name} expects a --module-budget: 60% of what all results of a module take, or 2GB.`,
+      `--method ${name} needs a --module-budget: a share of a module's results, such as 60%, or a size, such as 2GB.`,
     );
   if (options.checkpoint === undefined && takes.has("checkpoint"))
     throw new UsageError(
-      `--method ${name} expects --checkpoint, what is checkpointed: layers.*, or block_1(save=BatchMatMul).`,
+      `--method ${name} needs the modules to checkpoint: --checkpoint 'layers.*', or 'block_1(save=BatchMatMul)'.`,
     );
   if (takes.has("checkpoint") && maxOverhead !== undefined)
-    throw new UsageError(`--max-overhead is for methods that search; --method ${name} takes what --checkpoint names.`);
+    throw new UsageError(`--max-overhead is for methods that search, and --method ${name} uses exactly the modules of --checkpoint. Remove it.`);
   if (budget === undefined && maxOverhead === undefined && paretoPoints === 0 && !takes.has("checkpoint"))
     throw new UsageError(
-      "expected a budget: --budget 0.9, 60% or 2GB, or what it may cost: --max-overhead 20%, or all choices: --pareto 10.",
+      "no budget was given. Pass --budget (0.9, 60% or 2GB), --max-overhead 20%, or --pareto 10 for all trade-offs.",
     );
   if (budget === undefined && !takes.has("maxOverhead") && !takes.has("checkpoint"))
-    throw new UsageError(`--method ${name} expects a --budget.`);
+    throw new UsageError(`--method ${name} needs a --budget, such as --budget 60%.`);
   const given: readonly (readonly [boolean, MethodOption, string])[] = [
     [paretoPoints > 0, "pareto", "--pareto goes"],
     [order === "free", "order", "--order free goes"],
@@ -309,7 +309,7 @@ function executorFor(options: PlanOptionValues): PlanExecutor | undefined {
   const chosen = planExecutors.find((one) => one.name === name) as PlanExecutor;
   if (chosen.plans === "step" && chosen.framework !== undefined && given.length > 0)
     throw new UsageError(
-      `--executor ${name} plans modules, and follows no plan op by op: leave out --${given[0].replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}; what it checkpoints is written by --pytorch-policy.`,
+      `--executor ${name} plans modules, not single ops. Remove --${given[0].replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}; --pytorch-policy writes the checkpointed modules.`,
     );
   return chosen;
 }

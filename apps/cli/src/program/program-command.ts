@@ -8,7 +8,7 @@ import { tellFacts } from "./tell-facts.js";
 export function programOf(command: string, program: readonly string[]): readonly string[] {
   if (program.length === 0)
     throw new UsageError(
-      `there is no program to run. Expected one behind --, as you would type it: remat ${command} -- node train.js`,
+      `no program to run. Write it after --, as you would type it: remat ${command} -- node train.js`,
     );
   return program;
 }
@@ -30,19 +30,19 @@ export function describeEarlyEnd(
   reports: readonly ThreadReport[],
 ): string {
   const ended = `${program.join(" ")}: ended with exit code ${exitCode}`;
-  if (reports.length === 0) return `${ended} before anything was heard of it: nothing is recorded`;
-  const fewer = steps > 1 ? "; --steps 1 asks for the first alone" : "";
-  return `${ended} before ${steps === 1 ? "a training step was" : `${steps} training steps of one kind were`} over: nothing is recorded${fewer}`;
+  if (reports.length === 0) return `${ended} before it loaded TensorFlow.js: nothing was recorded`;
+  const fewer = steps > 1 ? "; --steps 1 records the first one only" : "";
+  return `${ended} before ${steps === 1 ? "a training step was" : `${steps} training steps of one kind were`} complete: nothing was recorded${fewer}`;
 }
 
 /** Tells of a program that has loaded no TensorFlow.js that could be watched, with the next step. */
 export function describeNoTensorFlow(program: readonly string[]): string {
-  return `${program.join(" ")}: has not loaded TensorFlow.js in any Node process. Expected a Node program that imports @tensorflow/tfjs from node_modules, not from a bundle or a browser; see that it is started by what is typed behind --`;
+  return `${program.join(" ")}: did not load TensorFlow.js in any Node process. Run a Node program that imports @tensorflow/tfjs from node_modules, not from a bundle or in a browser`;
 }
 
 /** Reports on a program that loaded TensorFlow.js and was killed before anything else was known of it. */
 export const describeNothingKnown = (program: readonly string[], { version }: Pick<ThreadReport, "version">): string =>
-  `${program.join(" ")}: loaded TensorFlow.js ${version} and ended before anything was known of its tensors. Let it run longer`;
+  `${program.join(" ")}: loaded TensorFlow.js ${version} and ended before its tensors were recorded. Let it run longer`;
 
 /** Says how old the figures of a thread are that did not report its end, so that they are not taken for its last; undefined if it did. */
 export function describeKilled(
@@ -64,7 +64,7 @@ export function describeNothing(
   const problem = reports.find(({ problem }) => problem !== undefined)?.problem;
   if (problem !== undefined) return problem;
   if (reports.length === 0 && exitCode !== 0)
-    return `${shown}: ended with exit code ${exitCode} before anything was heard of it. Where it trains, let it go on until its first step is over`;
+    return `${shown}: ended with exit code ${exitCode} before it loaded TensorFlow.js. Fix that error, or let it run until its first step is complete`;
   if (reports.length === 0) return describeNoTensorFlow(program);
-  return `${shown}: has loaded TensorFlow.js ${reports[0].version}, but taken no training step. Expected optimizer.minimize, applyGradients, model.fit, trainOnBatch or variableGrads to run`;
+  return `${shown}: loaded TensorFlow.js ${reports[0].version}, but ran no training step. Call optimizer.minimize, applyGradients, model.fit, trainOnBatch or variableGrads`;
 }

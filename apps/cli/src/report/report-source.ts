@@ -13,7 +13,7 @@ export function reportSource(path: string): ReportSource {
   const model = modelSource(path);
   if (isOf(model, "graph"))
     throw new UsageError(
-      `${path} is a graph, of which there is no run to report. Plan it, and report the plan: ${shell`remat plan ${shell.path(path)} --budget 80% -o plan.json`}.`,
+      `${path} is a graph, which has no run to report. Plan it, then report the plan: ${shell`remat plan ${shell.path(path)} --budget 80% -o plan.json`}.`,
     );
   if (isOf(model, "plan")) return { kind: "plan", name: model.name, plan: importerOf(model).read(model.path) };
   return { kind: "run", name: model.name, model };

@@ -64,7 +64,7 @@ function died(path: string, code: number | null, signal: NodeJS.Signals | null, 
   const how = signal === null ? `ended with exit code ${code}` : `was killed by ${signal}`;
   const memory =
     signal === "SIGKILL"
-      ? " The system kills what takes more memory than there is: give a smaller --budget or --batch."
+      ? " The system may have run out of memory. Lower --budget or --batch."
       : "";
   return new RematError(
     "PROCESS_DIED",

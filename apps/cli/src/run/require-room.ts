@@ -25,9 +25,9 @@ export function requireRoom(
   if (memory === undefined) return;
   const roomBytes = Math.max(0, roomOf(memory) - libraryBytes);
   if (peakBytes <= roomBytes) return;
-  const kept = libraryBytes === 0 ? "" : `, beside ${formatTypedBytes(libraryBytes)} for kernels`;
+  const kept = libraryBytes === 0 ? "" : ` besides ${formatTypedBytes(libraryBytes)} for kernels`;
   throw new RematError(
     "MEMORY_LIMIT",
-    `${name}: a step holds ${formatTypedBytes(peakBytes)} at its peak, and ${formatTypedBytes(roomBytes)} are left of --memory${kept}. Nothing was run. Give a smaller --batch${roomBytes === 0 ? "" : `, or --budget ${roomBytes}B`}.`,
+    `${name}: a step needs ${formatTypedBytes(peakBytes)} at its peak, and --memory leaves ${formatTypedBytes(roomBytes)}${kept}. Nothing was run. Use a smaller --batch${roomBytes === 0 ? "" : `, or --budget ${roomBytes}B`}.`,
   );
 }

@@ -95,7 +95,7 @@ export function runOptionsOf(options: RunOptionValues, typedOptions: TypedOption
 
 function memoryOf({ memory, reserve }: RunOptionValues): RunOptions["memory"] {
   if (memory === undefined && reserve !== undefined)
-    throw new UsageError("--reserve is of the --memory that the process may have. Give that, too.");
+    throw new UsageError("--reserve is a part of --memory, which was not given. Add --memory.");
   return memory === undefined ? undefined : { bytes: memory, reserveBytes: reserve ?? 0 };
 }
 
@@ -106,7 +106,7 @@ function wantedOf(options: RunOptionValues, typedOptions: TypedOptions): Wanted 
   );
   if (given.length > 1)
     throw new UsageError(
-      "--budget, --max-overhead, --plan and --early-release exclude each other: each says how much memory a step may hold. Give one, or none for stock.",
+      "--budget, --max-overhead, --plan and --early-release cannot be combined. Pass one, or none for unmodified TensorFlow.js.",
     );
   const { budget, maxOverhead, plan, earlyRelease } = options;
   if (budget !== undefined) return { kind: "budget", budget };
@@ -120,7 +120,7 @@ function planWanted(path: string): Wanted {
   try {
     plan = readInputText(path);
   } catch (cause) {
-    throw new UsageError(`--plan ${path}: ${(cause as Error).message}. Expected a file that remat plan -o wrote.`);
+    throw new UsageError(`--plan ${path}: ${(cause as Error).message}. Name a file written by remat plan -o.`);
   }
   return { kind: "plan", plan, path };
 }

@@ -66,7 +66,7 @@ function requireStart({ maxResidentBytes, predictedPeakBytes = 0, source }: Step
   if (maxResidentBytes === undefined || residentBytes <= maxResidentBytes) return;
   throw new RematError(
     "MEMORY_LIMIT",
-    `${source.name}: the process has ${formatTypedBytes(residentBytes)} resident with its libraries alone, before a model is there, and --memory is ${formatTypedBytes(maxResidentBytes)}. Nothing was run. A step of ${formatTypedBytes(predictedPeakBytes)} takes --memory ${residentBytes + predictedPeakBytes}B --reserve ${residentBytes}B at least, here and with remat fit.`,
+    `${source.name}: libraries alone take ${formatTypedBytes(residentBytes)}, and --memory is ${formatTypedBytes(maxResidentBytes)}. Nothing was run. Pass at least --memory ${residentBytes + predictedPeakBytes}B --reserve ${residentBytes}B for a step of ${formatTypedBytes(predictedPeakBytes)}.`,
   );
 }
 
@@ -79,7 +79,7 @@ function requireResident({ maxResidentBytes, predictedPeakBytes = 0, source }: S
   const reserveBytes = residentBytes - predictedPeakBytes;
   throw new RematError(
     "MEMORY_LIMIT",
-    `${source.name}: ended after step ${step + 1}, in which the process had ${formatTypedBytes(residentBytes)} resident, of ${formatTypedBytes(maxResidentBytes)}. That is ${formatTypedBytes(reserveBytes)} besides the ${formatTypedBytes(predictedPeakBytes)} of tensors: give --reserve ${reserveBytes}B to remat fit and here, or a smaller --batch.`,
+    `${source.name}: stopped after step ${step + 1}: ${formatTypedBytes(residentBytes)} resident of ${formatTypedBytes(maxResidentBytes)}, ${formatTypedBytes(reserveBytes)} of it besides ${formatTypedBytes(predictedPeakBytes)} of tensors. Pass --reserve ${reserveBytes}B, or a smaller --batch.`,
   );
 }
 

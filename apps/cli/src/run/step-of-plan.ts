@@ -55,6 +55,6 @@ function contradiction(path: string, field: keyof typeof optionOfField, given: u
   const option = optionOfField[field];
   const plans = planned === undefined ? `the model's own ${option}` : `${option} ${String(planned)}`;
   return new UsageError(
-    `--${option} ${String(given)} contradicts --plan ${path}, which is for ${plans}. Leave --${option} out, or plan anew with it.`,
+    `--${option} ${String(given)} contradicts --plan ${path}, which is for ${plans}. Remove --${option}, or plan again with it.`,
   );
 }

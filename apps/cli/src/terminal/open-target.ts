@@ -107,7 +107,7 @@ async function traceInThread(request: TracingRequest, { signal, onProgress }: Op
         else reject(new RematError(report.code, report.message));
       });
       worker.on("error", reject);
-      worker.on("exit", () => reject(new RematError("TERMINAL_STOPPED", "tracing ended before it was done.")));
+      worker.on("exit", () => reject(new RematError("TERMINAL_STOPPED", "tracing ended early. Open the file again.")));
     });
   } finally {
     signal.removeEventListener("abort", stop);

@@ -49,7 +49,7 @@ export function answerWhatIfsOf(options: ModelOptions): AnswerWhatIfsOfTrace {
       const failed = (error: Error | number): void => {
         threads.delete(path);
         settle(
-          typeof error === "number" ? new RematError("TERMINAL_STOPPED", "tracing ended before it was done.") : error,
+          typeof error === "number" ? new RematError("TERMINAL_STOPPED", "tracing ended early. Ask again.") : error,
         );
       };
       thread.on("message", heard).on("error", failed).on("exit", failed);

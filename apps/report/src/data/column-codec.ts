@@ -48,7 +48,7 @@ export function unpackColumn(column: PackedColumn, bytes: Uint8Array): ColumnArr
   if (bytes.length !== planes * count)
     throw new RematError(
       "REPORT_DATA",
-      `report: column ${JSON.stringify(column.name)} has ${bytes.length} bytes, expected ${planes * count}. Make the report again.`,
+      `report: column ${JSON.stringify(column.name)} has ${bytes.length} bytes, expected ${planes * count}, so it is damaged. Create the report again.`,
     );
   const values = arrayOf(type, count);
   if (encoding === "raw") {

@@ -116,7 +116,7 @@ function readHead(bytes: Uint8Array): Head {
     try {
       head = parseJsonText(new TextDecoder().decode(bytes.subarray(4, 4 + length))) as Head;
     } catch (cause) {
-      throw new RematError("REPORT_DATA", "report: the data does not begin with its description. Make it again.", {
+      throw new RematError("REPORT_DATA", "report: the data does not begin with its description, so it is damaged. Create the report again.", {
         cause,
       });
     }
@@ -124,7 +124,7 @@ function readHead(bytes: Uint8Array): Head {
   if (head?.format !== reportFormat)
     throw new RematError(
       "REPORT_DATA",
-      `report: expected data of format ${reportFormat}, found ${JSON.stringify(head?.format ?? null)}. Open it with the version that wrote it, or make it again.`,
+      `report: expected data of format ${reportFormat}, found ${JSON.stringify(head?.format ?? null)}. Open it with the remat version that wrote it, or create it again.`,
     );
   return head;
 }

@@ -61,7 +61,7 @@ export function traceOfColumns({ columns, rest }: TraceColumns): Trace {
   const of = <T extends Table | "stacks">(table: T): TraceParts[T] => grouped.get(table) as unknown as TraceParts[T];
   for (const name of ["ops.name", "ops.outputs.start", "storages.bytes", "events.kind", "events.subject"])
     if (!columns.has(name))
-      throw new RematError("REPORT_DATA", `report: the data has no column ${name}. Make the report again.`);
+      throw new RematError("REPORT_DATA", `report: the data has no column ${name}. Create the report again.`);
   const events = of("events");
   return new Trace({
     ...rest,

@@ -54,7 +54,7 @@ export class App {
   /** The document that is shown. @throws RematError `TERMINAL_NO_DOCUMENT` */
   get document(): TraceDocument {
     const { run } = this.state;
-    if (run === undefined) throw new RematError("TERMINAL_NO_DOCUMENT", "no trace is open. Open one first.");
+    if (run === undefined) throw new RematError("TERMINAL_NO_DOCUMENT", "no trace is open. Open a trace first.");
     return run.document;
   }
 

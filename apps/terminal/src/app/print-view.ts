@@ -47,7 +47,7 @@ export interface PrintOptions {
 export async function printView(trace: Trace, options: PrintOptions): Promise<string> {
   const { columns, rows, view, title, other, module, model, depth = "none", theme = "dark" } = options;
   if (!viewNames.includes(view))
-    throw new RematError("VIEW_UNKNOWN", `there is no view ${view}. Name one of ${viewNames.join(", ")}.`);
+    throw new RematError("VIEW_UNKNOWN", `unknown view ${view}. Choose one of ${viewNames.join(", ")}.`);
   const glyphs: Glyphs = { ...(options.isAscii ? asciiGlyphs : unicodeGlyphs), scrollTrack: "" };
   const look: Look = { theme, depth, glyphs, isPlain: depth === "none" };
   const app = new App({
@@ -79,7 +79,7 @@ function requireModule(document: TraceDocument, fqn: string): string {
   if (found !== undefined) return found.fqn;
   const near = tree.nodes.filter((node) => node.fqn.includes(fqn)).slice(0, 5);
   const names = (near.length > 0 ? near : tree.nodes.slice(0, 5)).map((node) => node.fqn);
-  throw new RematError("MODULE_UNKNOWN", `there is no module ${fqn}. Name one, e.g. ${names.join(", ")}.`);
+  throw new RematError("MODULE_UNKNOWN", `unknown module ${fqn}. Name one, such as ${names.join(", ")}.`);
 }
 
 /** There is no cursor in a text. */
@@ -91,7 +91,7 @@ function unselected(line: Line): Line {
 function silentHost(device: DeviceSpec, answerWhatIfs: AnswerWhatIfs | undefined): Host {
   const nothing = (): void => undefined;
   return {
-    open: () => Promise.reject(new Error("nothing can be opened while a view is printed")),
+    open: () => Promise.reject(new Error("a file cannot be opened while a view is printed")),
     answerWhatIfs,
     writeFile: (name) => name,
     copy: nothing,

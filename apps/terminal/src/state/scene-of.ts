@@ -4,7 +4,7 @@ import type { Area, Scene, View } from "./view.js";
 
 /** Returns what a view sees of the app, in some room. @throws RematError `TERMINAL_NO_DOCUMENT` */
 export function sceneOf({ run, module, plan, device, prompt, searched, look }: AppState, area: Area): Scene {
-  if (run === undefined) throw new RematError("TERMINAL_NO_DOCUMENT", "no trace is open. Open one first.");
+  if (run === undefined) throw new RematError("TERMINAL_NO_DOCUMENT", "no trace is open. Open a trace first.");
   const { document } = run;
   return {
     run,

@@ -5,5 +5,5 @@ const oldestMinor = 17;
 export function checkVersion(version: string): string | undefined {
   const [major, minor] = version.split(".").map(Number);
   if (major === 4 && minor >= oldestMinor) return undefined;
-  return `the program loads tfjs-core ${version}; expected 4.${oldestMinor} or a later 4.x. Install such a version of TensorFlow.js`;
+  return `the program loads tfjs-core ${version}, which is not supported. Install TensorFlow.js 4.${oldestMinor} or a later 4.x`;
 }

@@ -68,7 +68,7 @@ export class ThreadReporter {
   /** After an error remat watches no more, and the program goes on. An error with a code says itself what to do; any other is a bug. */
   broke(error: unknown): void {
     const { name, message } = error instanceof Error ? error : { name: "Error", message: "" };
-    const stopped = "remat stopped watching the program, which went on without it";
+    const stopped = "remat stopped watching, and the program continued without it";
     if (error instanceof RematError) this.fail(`${stopped}: ${message}`);
     else this.fail(`${stopped} (${name}: ${message}). Please report this as a bug.`);
   }

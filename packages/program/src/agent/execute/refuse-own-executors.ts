@@ -18,7 +18,7 @@ export function refuseOwnExecutors(ordered: readonly string[]): void {
     () => {
       throw new RematError(
         "TWO_BUDGETS",
-        `${name}: this program keeps a budget or follows a plan of its own, and runs within \`${shell`remat exec ${shell.words(ordered)}`}\`, which decides already. Expected one of them: run it by \`remat exec --early-release\`, which tells what its own takes, or by \`node\` alone; or take ${name} out of it.`,
+        `${name}: the program sets its own budget or plan, and \`${shell`remat exec ${shell.words(ordered)}`}\` sets another. Remove ${name} from the program, or run it with \`node\` alone or \`remat exec --early-release\`.`,
       );
     },
   ]);
