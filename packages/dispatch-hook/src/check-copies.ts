@@ -17,5 +17,5 @@ export function problemOfCopies(tensors: Iterable<object>): RematError | undefin
 const copies = (): RematError =>
   new RematError(
     "TFJS_COPIES",
-    "there are two copies of @tensorflow/tfjs-core here, and what is trained is made by another than the one that remat finds: expected one. In a page a <script> that loads TensorFlow.js and a bundle that imports it make two: import it in the bundle alone. In a bundle npm ls @tensorflow/tfjs-core shows where they are: install one version for all. Where that shows one, the bundler has taken it twice, as ES modules and as CommonJS for a package that requires it: esbuild takes one with --main-fields=browser,module,main.",
+    "two copies of @tensorflow/tfjs-core are loaded, and the model does not use the one that remat found. Keep one: see npm ls @tensorflow/tfjs-core; in a page, import it only in the bundle.\nIf npm shows one copy, the bundler included it twice, as ES modules and as CommonJS: with esbuild pass --main-fields=browser,module,main.",
   );

@@ -168,7 +168,7 @@ export function engineInternals(): EngineInternals {
   if (missing.length > 0)
     throw new RematError(
       "ENGINE_UNKNOWN",
-      `this TensorFlow.js engine lacks ${missing.join(", ")}, which the dispatch hook patches: expected @tensorflow/tfjs-core 4.22; install that version`,
+      `this TensorFlow.js engine lacks ${missing.join(", ")}, which remat patches. Install @tensorflow/tfjs-core 4.22.`,
     );
   known = found;
   return found;

@@ -80,10 +80,10 @@ export function unitsOf(request: FitRequest, steps: StepsToFit): readonly FitUni
   for (const spec of request.devices) {
     const deviceBytes = request.memoryBytes ?? spec.memoryBytes;
     if (deviceBytes === undefined)
-      throw refusal(`nobody says how much memory ${spec.name} has. Give --memory, or a device file with memoryBytes.`);
+      throw refusal(`the memory of ${spec.name} is unknown. Pass --memory, or a device file with memoryBytes.`);
     const memoryBytes = deviceBytes - reserveBytes;
     if (memoryBytes <= 0)
-      throw refusal(`--reserve ${reserveBytes}B leaves nothing of the ${deviceBytes} bytes of ${spec.name}.`);
+      throw refusal(`--reserve ${reserveBytes}B uses all ${deviceBytes} bytes of ${spec.name}. Lower it.`);
     for (const optimizer of optimizers)
       for (const precision of precisions)
         for (const count of ranks)
@@ -125,7 +125,7 @@ export function refusesPrecision(
 ): string | undefined {
   return precision === "f32" || framework === "pytorch"
     ? undefined
-    : `${precision}: ${name} trains in float32, as all of TensorFlow.js does. Leave it out.`;
+    : `${precision}: TensorFlow.js supports float32 only, and ${name} trains in it. Remove it.`;
 }
 
 function checkOptimizer(optimizer: string, { name, framework, optimizers }: StepsToFit): void {
@@ -133,7 +133,7 @@ function checkOptimizer(optimizer: string, { name, framework, optimizers }: Step
   const code = torchOptimizerCode(optimizer);
   if (framework !== "pytorch" && code !== undefined)
     throw refusal(
-      `--optimizer ${optimizer}: ${name} trains in TensorFlow.js, and ${code} is of PyTorch. Name a run recorded of PyTorch, or leave it out.`,
+      `--optimizer ${optimizer}: ${code} is a PyTorch optimizer, and ${name} trains in TensorFlow.js. Name a PyTorch run, or remove it.`,
     );
   const reason = optimizers === undefined ? undefined : refusesRecordedOptimizer(optimizer, { framework, run: name });
   if (reason !== undefined) throw refusal(`${reason}.`);
@@ -158,11 +158,11 @@ function batchesOf(
   if (batches === undefined) return recorded === undefined ? usualBatches : [recorded];
   const sorted = [...new Set(batches)].sort((a, b) => a - b);
   if (sorted.length === 0 || sorted.some((batch) => !Number.isSafeInteger(batch) || batch < 1))
-    throw refusal(`expected batches of at least one sample, found ${batches.join(", ") || "none"}.`);
+    throw refusal(`a batch needs at least one sample; found ${batches.join(", ") || "none"}. Pass whole numbers, such as 8,16.`);
   if (recorded === undefined) return sorted;
   if (sorted.includes(recorded)) return [recorded];
   throw refusal(
-    `${name} was recorded with a batch of ${recorded} alone, and --batch asks for others. Record it at another batch, too, and name both runs.`,
+    `${name} was recorded only with a batch of ${recorded}, and --batch asks for others. Record it at another batch as well, and name both runs.`,
   );
 }
 

@@ -30,7 +30,7 @@ export function stepsOfRuns(runs: readonly RecordedRun[], sizes?: readonly numbe
     if (batch === undefined)
       throw new RematError(
         "FIT_BATCH",
-        `${file}: no op reads anything but weights, so nobody can say how many samples a batch has. Name the model itself, or runs at two batches.`,
+        `${file}: the batch size is unknown, because every op reads only weights. Name the model instead, or runs at two batches.`,
       );
     const known = new Map<string | undefined, Trace>([[undefined, first]]);
     return {
@@ -43,7 +43,7 @@ export function stepsOfRuns(runs: readonly RecordedRun[], sizes?: readonly numbe
         if (asked !== batch)
           throw new RematError(
             "FIT_BATCH",
-            `${file} was recorded with a batch of ${batch}, and ${asked} is asked for. Record the step at another batch, too, and name both runs.`,
+            `${file} was recorded only with a batch of ${batch}, not ${asked}. Record the step at another batch as well, and name both runs.`,
           );
         const step = known.get(optimizer) ?? withOptimizer(first, optimizer!);
         known.set(optimizer, step);
@@ -55,7 +55,7 @@ export function stepsOfRuns(runs: readonly RecordedRun[], sizes?: readonly numbe
   if (sizes === undefined && varying.side !== 0)
     throw new RematError(
       "FIT_BATCH",
-      `${runs.map((run) => run.name).join(", ")}: they differ in side ${varying.side ?? "?"} of what they begin with, such as a length, and a batch is its first. Record the step at two batches; remat extrapolate tells of other sizes.`,
+      `${runs.map((run) => run.name).join(", ")}: they differ in dimension ${varying.side ?? "?"} of their inputs, not in the batch, which is the first. Record the step at two batches; for other sizes use remat extrapolate.`,
     );
   const sized = runs.map(({ trace }, i) => ({ size: varying.sizes[i], trace }));
   return {

@@ -110,16 +110,16 @@ function checkTogether(options: PlanOptions): void {
   if (budget === undefined && !takes.has("maxOverhead") && !takes.has("checkpoint"))
     throw new UsageError(`--method ${name} needs a --budget, such as --budget 60%.`);
   const given: readonly (readonly [boolean, MethodOption, string])[] = [
-    [paretoPoints > 0, "pareto", "--pareto goes"],
-    [order === "free", "order", "--order free goes"],
-    [options.worldSize > 1 || options.fsdpUnits.length > 0, "sharding", "--world-size and --fsdp-units go"],
-    [options.modules.length > 0, "modules", "--module goes"],
-    [options.linkBytesPerSecond !== undefined, "link", "--link goes"],
-    [options.checkpoint !== undefined, "checkpoint", "--checkpoint goes"],
+    [paretoPoints > 0, "pareto", "--pareto works"],
+    [order === "free", "order", "--order free works"],
+    [options.worldSize > 1 || options.fsdpUnits.length > 0, "sharding", "--world-size and --fsdp-units work"],
+    [options.modules.length > 0, "modules", "--module works"],
+    [options.linkBytesPerSecond !== undefined, "link", "--link works"],
+    [options.checkpoint !== undefined, "checkpoint", "--checkpoint works"],
   ];
   for (const [isGiven, option, what] of given)
     if (isGiven && !takes.has(option))
-      throw new UsageError(`${what} with --method ${methodsThatTake(option)}, not with ${name}.`);
+      throw new UsageError(`${what} with --method ${methodsThatTake(option)}, not with ${name}. Change --method, or remove it.`);
 }
 
 function methodsThatTake(option: MethodOption): string {

@@ -222,7 +222,7 @@ export class Executor implements DispatchObserver, DispatchInterceptor, Dispatch
     if (this.ledger === undefined || name === current) return;
     throw new RematError(
       "BACKEND_UNSUPPORTED",
-      `the backend is switched from '${current}' to '${name}' in the middle of a forward and backward pass, whose data is evicted and recomputed on '${current}'. Expected one backend for the whole pass; switch before it or after it.`,
+      `the backend changed from '${current}' to '${name}' during a forward and backward pass, and evicted data is on '${current}'. Switch backends before or after the pass.`,
     );
   }
 

@@ -83,5 +83,5 @@ function recipesBehind(buffer: StoredBuffer): { recipes: Set<Recipe>; readers: M
 const evictedForGood = ({ bytes }: StoredBuffer): RematError =>
   new RematError(
     "VALUE_GONE",
-    `${formatBytes(bytes)} are read that the plan has evicted for good: made of random numbers, they cannot be recomputed, and no op of the plan reads them. The step does something that the planned one did not; plan it again.`,
+    `the step reads ${formatBytes(bytes)} of random values that the plan freed and that cannot be recomputed. The step differs from the planned one: plan it again.`,
   );

@@ -15,6 +15,6 @@ export function checkBackend(): void {
   const choices = nameBackends((other) => isKnown(other.residency));
   throw new RematError(
     "BACKEND_UNSUPPORTED",
-    `nothing can be evicted and recomputed on the backend '${name}': ${residency.unknown}. Expected ${choices}; call selectBackend(), or use releaseEarly(), which works everywhere.`,
+    `recomputation is not supported on the backend '${name}': ${residency.unknown}. Select ${choices} with selectBackend(), or use releaseEarly(), which works on every backend.`,
   );
 }

@@ -69,7 +69,7 @@ export function savedTensors(fn: () => Tensor, options: SavedTensorsOptions = {}
             if (saved.length === 0)
               throw new RematError(
                 "NO_GRADIENT",
-                "no trainable variable leads to the result of the function, so nothing is saved; pass the tensors to differentiate by as `xs`",
+                "the function's result depends on no trainable variable, so no tensors are saved. Pass the tensors to differentiate with respect to as `xs`.",
               );
             held = observer.describe(saved);
           });

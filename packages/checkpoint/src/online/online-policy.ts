@@ -224,10 +224,10 @@ export class OnlinePolicy implements Policy {
     const current = coming.describe();
     const room = formatTypedBytes(needed);
     const advice = coming.isOfUpdate
-      ? `It has room within ${room}, and ${nothingLessDoes()}, with a plan or without, since nothing can be evicted in an update. Allow that or more, or hold less besides.`
-      : `It has room within ${room}; an op that comes later may need more: what the whole step needs at least, a plan made ahead tells, which may be less. Allow that or more, give such a plan, or take a smaller batch.`;
+      ? `Nothing can be evicted during an update, so ${nothingLessDoes()}. Raise the budget to ${room} or more, or keep fewer other tensors.`
+      : `Raise the budget to ${room} or more (a later op may need more), pass a plan, which may need less, or use a smaller batch.`;
     throw new BudgetError(
-      `${current} needs ${formatBytes(bytes)} beside ${formatBytes(meter.liveBytes)} that cannot be evicted now (weights, gradients, what it reads, and what nothing can recompute): a budget of ${formatBytes(budgetBytes)} does not do. ${advice}`,
+      `${current} needs ${formatBytes(bytes)} besides ${formatBytes(meter.liveBytes)} that cannot be evicted, more than the budget of ${formatBytes(budgetBytes)}. ${advice}`,
       needed,
       current,
     );
@@ -236,4 +236,4 @@ export class OnlinePolicy implements Policy {
 
 /** Some backends have unknown scratch memory, for which an allowance is added. */
 const nothingLessDoes = (): string =>
-  unknownScratchBytes(1) === 0 ? "no budget below that does" : "none much below that does";
+  unknownScratchBytes(1) === 0 ? "no smaller budget is enough" : "no much smaller budget is enough";

@@ -17,7 +17,7 @@ export function checkOffloading(plan: Plan | undefined): void {
   if (deviceKind(device) !== "cpu") return;
   throw new RematError(
     "BACKEND_UNSUPPORTED",
-    `the plan for '${plan.subject.name}' offloads, and the backend '${name}' computes in host memory, where that saves nothing. Expected a backend with memory of its own, such as tfjs-node-gpu with a GPU; plan without a link, or follow it all the same with { offloadsOnHost: true }, on the command line remat run --offload-on-host.`,
+    `the plan for '${plan.subject.name}' offloads, which saves nothing on the backend '${name}': it computes in host memory. Plan without a link, or pass { offloadsOnHost: true } (remat run --offload-on-host).`,
   );
 }
 
@@ -32,6 +32,6 @@ export function refuseOffloading(plan: Plan): Plan {
   if (!offloads(plan)) return plan;
   throw new RematError(
     "PLAN_SUBJECT",
-    `the plan for '${plan.subject.name}' offloads, and a memory budget keeps to its bytes by recomputation alone. Follow it with applyPlan, or give one that was made without a link.`,
+    `the plan for '${plan.subject.name}' offloads, and a memory budget only recomputes. Use applyPlan, or a plan made without a link.`,
   );
 }

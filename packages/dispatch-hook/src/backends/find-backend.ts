@@ -38,7 +38,7 @@ export function findBackend(name: string): Backend {
  */
 export function addBackend(backend: Backend): () => void {
   if (byName.has(backend.name))
-    throw new RematError("BACKEND_KNOWN", `a backend '${backend.name}' is known already; give yours another name.`);
+    throw new RematError("BACKEND_KNOWN", `a backend '${backend.name}' already exists. Give yours another name.`);
   byName.set(backend.name, backend);
   known.push(backend);
   return () => {
@@ -51,9 +51,9 @@ function unknownBackend(name: string): Backend {
   return {
     name,
     priority: 0,
-    kernels: { unknown: "remat does not know it" },
+    kernels: { unknown: "remat has no kernel table for it" },
     sharing: new Map(),
-    residency: { unknown: "what shares a buffer there is not known" },
+    residency: { unknown: "remat does not know which tensors share memory there" },
     bytesOf: (entry) => requestedBytes(entry),
     deviceOf: () => ({ device: "cpu", allocationUnitBytes: 1, isAsynchronous: true }),
   };

@@ -44,7 +44,7 @@ export function declarePure(kernel: string): () => void {
   )
     throw new RematError(
       "KERNEL_UNKNOWN",
-      `declarePure(): no backend has a kernel ${JSON.stringify(kernel)}. Register it first, or mend the name.`,
+      `declarePure(): no backend has a kernel ${JSON.stringify(kernel)}. Register the kernel first, or correct the name.`,
     );
   declared.set(kernel, (declared.get(kernel) ?? 0) + 1);
   let isDeclared = true;

@@ -24,7 +24,7 @@ export class DataDependentError extends RematError {
     const module = runningModule();
     super(
       "DATA_DEPENDENT",
-      `${what}${module === undefined ? "" : ` (in module '${module}')`}: fake mode computes no values. ${nextStep}`,
+      `${what}${module === undefined ? "" : ` (in module '${module}')`}: fake mode does not compute values. ${nextStep}`,
     );
     this.kernel = kernel;
     this.module = module;

@@ -63,7 +63,7 @@ class StoreBesideOthers implements EntryStore {
       throw new DataDependentError(
         "dispose",
         "A tensor was used after it was disposed",
-        "Keep it (tf.keep) or make it later.",
+        "Keep it with tf.keep, or create it later.",
       );
     const entry = layoutOf(store.get(dataId));
     this.others.set(dataId, entry);
@@ -142,6 +142,6 @@ function valuesOf({ values, shape = [], dtype }: DataEntry): BackendValues {
   throw new DataDependentError(
     "a kernel",
     "The values of a fake tensor were read",
-    "Read constants that JavaScript gave, or run this part on a real backend.",
+    "Read only constants, or run this part on a real backend.",
   );
 }

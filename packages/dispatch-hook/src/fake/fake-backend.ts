@@ -123,8 +123,8 @@ export class FakeBackend extends KernelBackend implements SelfReportingBackend, 
   dependsOnData(): never {
     throw new DataDependentError(
       this.kernel,
-      `The shapes of what kernel ${this.kernel} returns depend on values`,
-      "Run this part on a real backend, or replace it by an op whose shapes follow from its inputs' shapes.",
+      `The output shapes of kernel ${this.kernel} depend on values`,
+      "Run this part on a real backend, or use an op whose output shape depends only on input shapes.",
     );
   }
 
@@ -166,7 +166,7 @@ export class FakeBackend extends KernelBackend implements SelfReportingBackend, 
     throw new DataDependentError(
       data.madeBy,
       `The values of a fake tensor made by ${by} were read`,
-      "Read constants that JavaScript gave, or run this part on a real backend.",
+      "Read only constants, or run this part on a real backend.",
     );
   }
 
@@ -262,7 +262,7 @@ function beyondCounting(kernel: string, shape: readonly number[], dtype: DataTyp
   const where = module === undefined ? "" : ` (in module '${module}')`;
   return new RematError(
     "TENSOR_SIZE",
-    `${kernel} makes ${dtype}[${shape.join(",")}]${where}, ${bytes.toExponential(2)} B: expected at most 2^53 - 1, which is as far as bytes are counted. Look for a size in the model that is too large.`,
+    `${kernel} makes ${dtype}[${shape.join(",")}]${where}, ${bytes.toExponential(2)} B, more than the limit of 2^53 - 1. Look for a size in the model that is too large.`,
   );
 }
 
@@ -273,7 +273,7 @@ function ownerOf(dataId: DataId): KernelBackend {
     throw new DataDependentError(
       "dispose",
       "A tensor was used after it was disposed",
-      "Keep it (tf.keep) or make it later.",
+      "Keep it with tf.keep, or create it later.",
     );
   return info.backend as KernelBackend;
 }

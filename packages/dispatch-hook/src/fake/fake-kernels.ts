@@ -45,8 +45,8 @@ function absentKernel(kernelName: string, backendName: string, standsFor: Backen
   const kernelFunc = (): never => {
     throw new RematError(
       "KERNEL_MISSING",
-      `Kernel ${kernelName} does not exist on the ${standsFor.name} backend, which fake mode stands for here; it exists on ${others.join(" and ")}. ` +
-        `Choose another one: fakeMode(fn, { backend: "${others[0]}" }).`,
+      `Kernel ${kernelName} is not supported by the ${standsFor.name} backend, which fake mode simulates; ${others.join(" and ")} support it. ` +
+        `Choose another backend: fakeMode(fn, { backend: "${others[0]}" }).`,
     );
   };
   return { kernelName, backendName, kernelFunc };

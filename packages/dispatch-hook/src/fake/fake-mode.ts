@@ -117,7 +117,7 @@ function open(options: FakeModeOptions): OpenMode {
   if (engine.pendingBackendInit != null) {
     throw new RematError(
       "BACKEND_PENDING",
-      `Backend '${engine.backendName}' is still starting. Await tf.ready() before fakeMode().`,
+      `Backend '${engine.backendName}' is still starting. Call await tf.ready() before fakeMode().`,
     );
   }
   const standsFor = fakeableHere(options.backend ?? fullestBackend());

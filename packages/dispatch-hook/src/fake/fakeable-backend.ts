@@ -39,7 +39,7 @@ export function fakeableBackend(named: Backend | BackendName): FakeableBackend {
   const choices = nameBackends(hasKnownKernels);
   throw new RematError(
     "BACKEND_UNSUPPORTED",
-    `Fake mode cannot stand for backend '${name}': ${kernels.unknown}. Choose ${choices}.`,
+    `Fake mode does not support backend '${name}': ${kernels.unknown}. Choose ${choices}.`,
   );
 }
 

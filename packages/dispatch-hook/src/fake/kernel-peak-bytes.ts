@@ -32,7 +32,7 @@ class QuietBackend extends FakeBackend {
   override dataWatcher: FakeBackend["dataWatcher"] = watcherOf(this.allocations);
 
   override tensorOf(): Tensor {
-    throw new Error("this kernel is composed of ops of the engine");
+    throw new Error("this kernel consists of other ops");
   }
 }
 

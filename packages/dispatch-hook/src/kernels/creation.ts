@@ -9,13 +9,13 @@ const fill: Infer<object, { shape: number[]; value: number | string; dtype?: Dat
 ) => call.make(shape, dtype ?? util.inferDtype(value));
 
 const onesLike: Infer<X> = ({ x }, _, call) => {
-  if (x.dtype === "string") mismatch(call, "strings have no one");
+  if (x.dtype === "string") mismatch(call, "string tensors have no ones");
   return call.make(x.shape, x.dtype);
 };
 
 /** The native backend uses empty strings for zeros. */
 const zerosLike: Infer<X> = ({ x }, _, call) => {
-  if (x.dtype === "string" && !call.traits.makesEmptyStrings) mismatch(call, "strings have no zero");
+  if (x.dtype === "string" && !call.traits.makesEmptyStrings) mismatch(call, "string tensors have no zeros");
   return call.make(x.shape, x.dtype);
 };
 

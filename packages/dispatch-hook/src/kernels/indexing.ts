@@ -19,7 +19,7 @@ const slice: Infer<X, { begin: number | number[]; size?: number | number[] | nul
     if (from === -1 || given < -1) mismatch(call, `begin [${begin}] or size [${size}] is negative`);
     shape[i] = given === -1 ? x.shape[i] - from : given;
     if (from + shape[i] > x.shape[i] || shape[i] < 0)
-      mismatch(call, `begin [${begin}] and size [${size}] leave the shape [${x.shape}]`);
+      mismatch(call, `begin [${begin}] and size [${size}] exceed the shape [${x.shape}]`);
   }
   return call.make(shape, x.dtype);
 };
@@ -66,7 +66,7 @@ const stridedSlice: Infer<X, StridedSlice> = ({ x }, a, call) => {
   const simple = info.isIdentity || info.sliceDim0 || info.isSimpleSlice;
   if (simple && call.traits.checksSliceBounds) {
     const size = slice_util.computeOutShape(info.begin, info.end, info.strides);
-    if (size.some((length) => length < 0)) mismatch(call, `begin [${info.begin}] lies behind end [${info.end}]`);
+    if (size.some((length) => length < 0)) mismatch(call, `begin [${info.begin}] is after end [${info.end}]`);
   }
   return call.make(info.finalShape, simple || !call.traits.stridesInFloat32 ? x.dtype : "float32");
 };

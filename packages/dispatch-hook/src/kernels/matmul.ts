@@ -18,7 +18,7 @@ function productShape({ a, b }: AB, { transposeA, transposeB }: Transposes, call
   const n = b.shape;
   const rankA = m.length;
   const rankB = n.length;
-  if (rankA < 2 || rankB < 2) mismatch(call, `operands of shapes [${m}] and [${n}] are no matrices`);
+  if (rankA < 2 || rankB < 2) mismatch(call, `operands of shapes [${m}] and [${n}] are not matrices`);
   const inner = transposeA ? m[rankA - 2] : m[rankA - 1];
   if (inner !== (transposeB ? n[rankB - 1] : n[rankB - 2])) {
     mismatch(call, `inner dimensions of [${m}]${transposeA ? "ᵀ" : ""} and [${n}]${transposeB ? "ᵀ" : ""} differ`);

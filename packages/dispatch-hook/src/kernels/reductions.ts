@@ -55,7 +55,7 @@ const argument: Infer<X, ArgMaxAttrs> = ({ x }, { axis }, call) => {
 
 const cumulative: Infer<X, CumsumAttrs> = ({ x }, { axis }, call) => {
   refuseComplex(call, x);
-  if (axis >= x.shape.length) mismatch(call, `axis ${axis} is not in a tensor of rank ${x.shape.length}`);
+  if (axis >= x.shape.length) mismatch(call, `axis ${axis} is out of range for a tensor of rank ${x.shape.length}`);
   return call.make(x.shape, sumDtype(x.dtype));
 };
 
@@ -74,14 +74,14 @@ interface Counted extends X {
 const bincount: Infer<Counted, BincountAttrs> = ({ weights }, { size }, call) => call.make([size], weights.dtype);
 
 const denseBincount: Infer<Counted, DenseBincountAttrs> = ({ x, weights }, { size }, call) => {
-  if (x.shape.length > 2 || x.shape.length === 0) mismatch(call, `x must have rank 1 or 2 and has ${x.shape.length}`);
+  if (x.shape.length > 2 || x.shape.length === 0) mismatch(call, `x must have rank 1 or 2, found ${x.shape.length}`);
   return call.make(x.shape.length === 1 ? [size] : [x.shape[0], size], weights.dtype);
 };
 
 const topK: Infer<X, TopKAttrs> = ({ x }, { k }, call) => {
   refuseComplex(call, x);
   const last = x.shape.length - 1;
-  if (last < 0 || k > x.shape[last]) mismatch(call, `k is ${k} and the last axis of [${x.shape}] is shorter`);
+  if (last < 0 || k > x.shape[last]) mismatch(call, `k is ${k}, more than the last axis of [${x.shape}]`);
   const shape = x.shape.slice();
   shape[last] = k;
   return [call.make(shape, x.dtype), call.make(shape, "int32")];

@@ -27,7 +27,7 @@ const batchToSpace: Infer<X, { blockShape: number[]; crops: number[][] }> = ({ x
   refuseComplex(call, x);
   const blocks = product(blockShape);
   const shape = x.shape.slice();
-  if (shape[0] % blocks !== 0) mismatch(call, `a batch of ${shape[0]} is no multiple of ${blocks} blocks`);
+  if (shape[0] % blocks !== 0) mismatch(call, `a batch of ${shape[0]} is not a multiple of ${blocks} blocks`);
   shape[0] /= blocks;
   for (let i = 0; i < blockShape.length; i++) {
     shape[i + 1] = shape[i + 1] * blockShape[i] - crops[i][0] - crops[i][1];
@@ -47,7 +47,7 @@ const spaceToBatch: Infer<X, { blockShape: number[]; paddings: number[][] }> = (
   for (let i = 0; i < blockShape.length; i++) {
     const length = shape[i + 1] + paddings[i][0] + paddings[i][1];
     if (length % blockShape[i] !== 0)
-      mismatch(call, `padded dimension ${i + 1} has ${length} elements, no multiple of ${blockShape[i]}`);
+      mismatch(call, `padded dimension ${i + 1} has ${length} elements, not a multiple of ${blockShape[i]}`);
     shape[i + 1] = length / blockShape[i];
   }
   return call.make(shape, x.dtype);
@@ -62,7 +62,7 @@ const depthToSpace: Infer<X, { blockSize: number; dataFormat?: "NHWC" | "NCHW" }
   const [n, a, b, c] = x.shape;
   const block = blockSize * blockSize;
   const depth = dataFormat === "NCHW" ? a : c;
-  if (depth % block !== 0) mismatch(call, `a depth of ${depth} is no multiple of ${block}`);
+  if (depth % block !== 0) mismatch(call, `a depth of ${depth} is not a multiple of ${block}`);
   const shape =
     dataFormat === "NCHW" ? [n, a / block, b * blockSize, c * blockSize] : [n, a * blockSize, b * blockSize, c / block];
   return call.make(shape, x.dtype);

@@ -46,6 +46,6 @@ export class ReadGuard implements DispatchInterceptor, DataObserver {
 function readTooLate(reader: string, variable?: Tensor & { readonly name?: string }): RematError {
   return new RematError(
     "UPDATE_IN_BACKWARD",
-    `${reader} reads ${variable === undefined ? "a weight" : `the weight '${variable.name ?? variable.id}'`} in the backward pass, after its update in that pass: a gradient function of your own reaches for it beyond its inputs and what it saved, and would get another value than in stock. Some weights of this step are updated and others not: go on from weights that you have saved, and leave updateInBackward out, or have the function save what it reads.`,
+    `${reader} reads ${variable === undefined ? "a weight" : `the weight '${variable.name ?? variable.id}'`} after its update in the backward pass, so your gradient function would see the new value. Restore saved weights, and remove updateInBackward or save that tensor for the gradient.`,
   );
 }

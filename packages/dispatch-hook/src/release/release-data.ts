@@ -20,8 +20,8 @@ const nobody: EngineBackend = {
 const savedFreed = (): RematError =>
   new RematError(
     "SAVED_GONE",
-    "a gradient function reads a saved tensor whose data early release has freed, since TensorFlow.js's own function for that op does not read it. " +
-      "Register it once remat is imported, or under the name of a kernel of your own, or do without releaseEarly().",
+    "a gradient function reads a saved tensor that early release freed, because TensorFlow.js's own gradient of that op does not read it. " +
+      "Register your gradient after importing remat, or remove releaseEarly().",
   );
 
 /**

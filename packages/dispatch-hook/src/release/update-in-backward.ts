@@ -73,7 +73,7 @@ export class BackwardUpdate implements UpdateTurns {
     if (!this.hasRun)
       throw new RematError(
         "UPDATE_IN_BACKWARD",
-        `${this.optimizer.getClassName()} of this TensorFlow.js does not go through its weights as those of 4.17 to 4.22 do: it cannot update them during the backward pass. Leave updateInBackward out.`,
+        `${this.optimizer.getClassName()} of this TensorFlow.js version cannot update weights during the backward pass; 4.17 to 4.22 can. Remove updateInBackward.`,
       );
     if (session.update.minimizer !== undefined) session.update.minimizer.isUpdated = true;
   }

@@ -31,7 +31,7 @@ export function locateData({ engine, storages }: Session, dataId: DataId): Locat
   if (!isKnown(residency))
     throw new RematError(
       "BACKEND_UNSUPPORTED",
-      `data cannot be evicted and recomputed on the backend '${name}': ${residency.unknown}. Choose another backend.`,
+      `recomputation is not supported on the backend '${name}': ${residency.unknown}. Choose another backend.`,
     );
   return { dataId, entry, residency, instance };
 }
@@ -48,6 +48,6 @@ export const addReference = (entry: DataEntry): void => {
 export function entryMissing(dataId: DataId): RematError {
   return new RematError(
     "DATA_UNKNOWN",
-    `no backend keeps the data ${JSON.stringify(dataId)}; expected that of a living tensor`,
+    `no backend has the data ${JSON.stringify(dataId)}: its tensor was disposed. Pass the data of a live tensor.`,
   );
 }

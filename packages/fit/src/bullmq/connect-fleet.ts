@@ -37,7 +37,7 @@ export async function connectFleet(url: string): Promise<FleetConnection> {
   const why = answer instanceof Error ? answer : last;
   throw new RematError(
     "FIT_FLEET",
-    `${hidePassword(address)}: no server of Redis or Valkey answers${why === undefined ? "" : ` (${why.message})`}. Start one, or name where it is.`,
+    `${hidePassword(address)}: no Redis or Valkey server answers${why === undefined ? "" : ` (${why.message})`}. Start one, or correct the address.`,
     { cause: why },
   );
 }
@@ -49,7 +49,7 @@ async function loadBullmq(): Promise<Pick<FleetConnection, "bullmq"> & { readonl
   } catch (cause) {
     throw new RematError(
       "FIT_FLEET",
-      "a fleet needs BullMQ and a client of Redis, which are not installed here. Run: npm install bullmq ioredis",
+      "a fleet needs BullMQ and a Redis client, which are not installed. Run: npm install bullmq ioredis",
       { cause },
     );
   }
@@ -64,7 +64,7 @@ function parseAddress(url: string): string {
   }
   throw new RematError(
     "FIT_FLEET",
-    `expected the address of a server, redis://host:6379, or rediss:// for one with TLS; found ${JSON.stringify(hidePassword(url))}.`,
+    `${JSON.stringify(hidePassword(url))} is not a server's address. Write redis://host:6379, or rediss:// for TLS.`,
   );
 }
 

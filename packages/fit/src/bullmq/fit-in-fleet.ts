@@ -100,7 +100,7 @@ export async function fitInFleet(
       if (times > mostWrong)
         throw new RematError(
           "FIT_FLEET",
-          `the fleet answered the same unit wrongly ${times} times: ${(error as Error).message} Look at its workers, and at who may write to its server.`,
+          `the fleet returned ${times} wrong answers to one unit: ${(error as Error).message} Check its workers, and who can write to its server.`,
         );
       onRejected?.((error as Error).message);
       return undefined;
@@ -152,7 +152,7 @@ export async function fitInFleet(
     if (signal?.aborted) return answers;
     throw error instanceof RematError
       ? error
-      : new RematError("FIT_FLEET", `the queue failed: ${(error as Error).message}. Look at its server.`, {
+      : new RematError("FIT_FLEET", `the queue failed: ${(error as Error).message}. Check its server.`, {
           cause: error,
         });
   } finally {

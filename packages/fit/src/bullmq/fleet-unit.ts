@@ -69,6 +69,6 @@ export function writeFailure(error: unknown): string {
 export function readFailure(text: string): RematError {
   const [, code, message] = /^([A-Z][A-Z_]+): ([^]*)$/.exec(text) ?? [];
   return code === undefined
-    ? new RematError("FIT_FLEET", `a unit failed in the fleet: ${text}. Look at what its workers print.`)
+    ? new RematError("FIT_FLEET", `a unit failed in the fleet: ${text}. Check the workers' output.`)
     : new RematError(code, message);
 }

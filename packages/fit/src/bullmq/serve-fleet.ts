@@ -118,7 +118,7 @@ class AnswererPool {
       try {
         const answer = await this.inTime(taken.answerer.answer(given.unit));
         if (answer === undefined)
-          throw new RematError("FIT_FLEET", "a worker was closed in the midst of a unit. Ask again.");
+          throw new RematError("FIT_FLEET", "a worker stopped during a unit. Run the search again.");
         this.free.push(taken);
         return answer;
       } catch (error) {
@@ -135,7 +135,7 @@ class AnswererPool {
     const timer = new AbortController();
     try {
       const late = wait(this.unitMs, undefined, { signal: timer.signal, ref: false }).then(() => {
-        throw new RematError("FIT_FLEET", `a unit took longer than ${this.unitMs / 1000} s, and was ended.`);
+        throw new RematError("FIT_FLEET", `a unit took longer than ${this.unitMs / 1000} s and was stopped. Search a smaller model or fewer configurations.`);
       });
       return await Promise.race([answer, late]);
     } finally {
@@ -153,7 +153,7 @@ class AnswererPool {
     if (keyOf(files) !== contentKey)
       throw new RematError(
         "FIT_FLEET",
-        "a worker has other files or another release of remat than the one who asks. Start remat fit --serve with the same files, packages and release.",
+        "a worker has different files or another version of remat. Start remat fit --serve with the same files, packages and version.",
       );
     if (this.busy + this.free.length > this.most) await this.free.shift()?.answerer.stop();
     return { contentKey, answerer: this.start(files) };

@@ -29,7 +29,7 @@ export async function exportFitStore(folder: string, path: string): Promise<numb
     } catch (cause) {
       throw new RematError(
         "FIT_STORE",
-        `${path}: cannot be written (${(cause as Error).message}). Make room there, or name another file with --sqlite.`,
+        `${path}: cannot be written (${(cause as Error).message}). Check the disk and permissions, or name another file with --sqlite.`,
         { cause },
       );
     }
@@ -67,7 +67,7 @@ function requireExport(path: string): void {
   if (header.length < applicationIdAt + 4 || header.readUInt32BE(applicationIdAt) !== applicationId)
     throw new RematError(
       "FIT_STORE",
-      `${path} was not written by --sqlite, and would be lost. If it is a store of an earlier release, move it into the folder of --store, where it is read; else name another file.`,
+      `${path} was not written by --sqlite and would be overwritten. Name another file; move a store of an earlier release into the folder of --store.`,
     );
   requireNoLog(path);
 }

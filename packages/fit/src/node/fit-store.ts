@@ -39,7 +39,7 @@ export function checkFitStore(folder: string): void {
     if (stats?.isFile())
       throw new RematError(
         "FIT_STORE",
-        `${folder} is a file, and a store is a folder with one file per search. If it is a SQLite store of an earlier release, move it into a folder: mkdir fits && mv ${folder} fits/, then --store fits.`,
+        `${folder} is a file, and --store needs a folder. Move a SQLite store of an earlier release into one: mkdir fits && mv ${folder} fits/, then --store fits.`,
       );
     if (stats === undefined) makeFolder(folder);
     accessSync(folder, constants.W_OK);
@@ -79,7 +79,7 @@ function statsOf(path: string): Stats | undefined {
 function cannotWrite(folder: string, cause: unknown): RematError {
   return new RematError(
     "FIT_STORE",
-    `${folder}: the store cannot be written (${(cause as Error).message}). Make room there, or name another folder with --store.`,
+    `${folder}: the store cannot be written (${(cause as Error).message}). Check the disk and permissions, or name another folder with --store.`,
     { cause },
   );
 }

@@ -58,6 +58,6 @@ function checkBatch(field: string, batch: number, { batches }: FitUnit): void {
 function wrong(field: string, expected: string, found: unknown): RematError {
   return new RematError(
     "FIT_ANSWER",
-    `an answer: field '${field}': expected ${expected}, found ${String(JSON.stringify(found)).slice(0, 100)}.`,
+    `an answer: field '${field}': expected ${expected}; found ${String(JSON.stringify(found)).slice(0, 100)}.`,
   );
 }

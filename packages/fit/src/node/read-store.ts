@@ -28,7 +28,7 @@ export function storedFiles(folder: string): readonly string[] {
   } catch (cause) {
     throw new RematError(
       "FIT_STORE",
-      `${folder}: not a store (${(cause as Error).message}). Name the folder of --store.`,
+      `${folder}: not a store (${(cause as Error).message}). Name the folder that --store wrote.`,
       {
         cause,
       },
@@ -77,7 +77,7 @@ function readWhole(path: string): Buffer {
 function rowsOfLines(path: string, content: Buffer): readonly StoredRow[] {
   const mark = ownName.exec(path)?.[1];
   if (mark !== undefined && mark !== contentMark(content))
-    throw damaged(path, "its content is not what was written under this name");
+    throw damaged(path, "its content was changed after it was written");
   return content
     .toString("utf8")
     .split("\n")
@@ -129,7 +129,7 @@ export function requireNoLog(path: string): void {
     if (size > 0)
       throw new RematError(
         "FIT_STORE",
-        `${path}: part of it is in ${path}${ending}, since another program has it open or ended early. Close that program, then run: sqlite3 ${path} "PRAGMA journal_mode=DELETE"`,
+        `${path}: incomplete: part of it is in ${path}${ending}, because another program uses it or crashed. Close it, then run: sqlite3 ${path} "PRAGMA journal_mode=DELETE"`,
       );
   }
 }

@@ -34,7 +34,7 @@ export async function fitUnitBatch(
     return {
       kind: "refused",
       configuration,
-      reason: `no batch of ${describeBatches(unit.batches)} on ${configuration.ranks === 1 ? "one device" : `${configuration.ranks} ranks`} makes up ${unit.globalBatch} samples${mostPasses === 1 ? " in one pass, and TensorFlow.js updates after each" : ""}`,
+      reason: `no batch of ${describeBatches(unit.batches)} on ${configuration.ranks === 1 ? "one device" : `${configuration.ranks} ranks`} makes up ${unit.globalBatch} samples${mostPasses === 1 ? " in one pass, and TensorFlow.js updates weights after every pass" : ""}`,
     };
   try {
     const among = { ...unit, batches };

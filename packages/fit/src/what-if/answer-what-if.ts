@@ -114,7 +114,7 @@ async function stepOf({ trace, steps }: PresentStep, { batch, optimizer }: OneSt
   if (asked === undefined)
     throw new RematError(
       "WHAT_IF",
-      `nobody can say how many samples the step of ${steps.name} has: name a batch, too.`,
+      `the batch size of ${steps.name} is unknown. Name a batch as well, such as batch=32.`,
     );
   return steps.stepAt(asked, optimizer);
 }
@@ -171,7 +171,7 @@ async function largestBatch(present: PresentStep, asked: WhatIf): Promise<FitRow
   if (asked.sharding !== undefined)
     throw new RematError(
       "WHAT_IF",
-      "the largest batch of ranks is for a search: remat fit --ranks N --ways stock finds it.",
+      "batch=largest is not supported for ranks. Run remat fit --ranks N --ways stock.",
     );
   const [recorded, ...others] = steps.recordedBatches ?? [];
   // This call throws an error that says why there is no other batch, and what to do.
@@ -201,7 +201,7 @@ async function largestBatch(present: PresentStep, asked: WhatIf): Promise<FitRow
 function notEven(batch: number): RematError {
   return new RematError(
     "WHAT_IF",
-    `not even a batch of ${batch} fits as the step runs: remat fit looks for ways that do.`,
+    `not even a batch of ${batch} fits without changes. Run remat fit to find a configuration that does.`,
   );
 }
 

@@ -25,7 +25,7 @@ export function parseWhatIf(text: string): WhatIf {
   const rest = text.replace(
     /(^|,)\s*(batch|optimizer|precision|device)\s*=\s*([^,]*)/g,
     (_all, _comma, key: string, value: string) => {
-      if (given.has(key)) throw refusal(`${key}= is given twice in ${JSON.stringify(text)}: leave one of them out.`);
+      if (given.has(key)) throw refusal(`${key}= is given twice in ${JSON.stringify(text)}. Remove one of them.`);
       given.set(key, value.trim());
       return "";
     },
@@ -35,7 +35,7 @@ export function parseWhatIf(text: string): WhatIf {
     given.get(key),
   );
   if (given.size === 0 && sharding === "")
-    throw refusal("nothing is asked. Expected e.g. batch=64, optimizer=adam, device=h100 or world=8,no-reshard.");
+    throw refusal("the question is empty. Ask, for example, batch=64, optimizer=adam, device=h100 or world=8,no-reshard.");
   return {
     ...(batch !== undefined && { batch: batch === "largest" ? batch : samplesOf(batch) }),
     ...(optimizer !== undefined && { optimizer }),
@@ -59,14 +59,14 @@ export function describeWhatIf({ batch, optimizer, precision, device, sharding }
 function samplesOf(text: string): number {
   const samples = Number(text);
   if (!/^\d+$/.test(text) || samples < 1 || !Number.isSafeInteger(samples))
-    throw refusal(`batch= expects a number of samples, or largest, found ${JSON.stringify(text)}.`);
+    throw refusal(`batch= expects a number of samples, or largest; found ${JSON.stringify(text)}.`);
   return samples;
 }
 
 function precisionOf(text: string): FitPrecision {
   const found = fitPrecisions.find((name) => name === text);
   if (found === undefined)
-    throw refusal(`precision= expects one of ${fitPrecisions.join(", ")}, found ${JSON.stringify(text)}.`);
+    throw refusal(`precision= expects one of ${fitPrecisions.join(", ")}; found ${JSON.stringify(text)}.`);
   return found;
 }
 

@@ -1,7 +1,7 @@
 import type { Unknown } from "../backend.js";
 
 /** No page runs TensorFlow, so pages need not load the code with the memory of its kernels. */
-const unknownInPages: Unknown = { unknown: "what its kernels hold is told in Node, not in a page" };
+const unknownInPages: Unknown = { unknown: "its kernels' memory is known only in Node" };
 
 // `kernel-tables.ts` imports this name.
 export { unknownInPages as tensorflowKernels };

@@ -34,7 +34,7 @@ export function checkCached(path: string, env: Environment = process.env): void 
   if (sums === undefined)
     throw new RematError(
       "NATIVE_UNTRUSTED",
-      `${app} has no ${sumsFile}, so an earlier remat made it. Build it anew by remat setup native.`,
+      `${app} has no ${sumsFile}: an earlier version of remat built it. Rebuild it with remat setup native.`,
     );
   const modules = rest.lastIndexOf("node_modules");
   const packagePath = rest.slice(0, modules + (rest[modules + 1].startsWith("@") ? 3 : 2));
@@ -50,7 +50,7 @@ export function checkCached(path: string, env: Environment = process.env): void 
     if (found !== sums.get(inApp))
       throw new RematError(
         "NATIVE_UNTRUSTED",
-        `${join(app, inApp)} is not as it was built: its SHA-256 is ${found}, expected ${sums.get(inApp) ?? "no such file"}. ${renew}.`,
+        `${join(app, inApp)} was changed after the build: its SHA-256 is ${found}, expected ${sums.get(inApp) ?? "no such file"}. ${renew}.`,
       );
   }
 }
@@ -67,6 +67,6 @@ export function checkOwner(file: string, env: Environment = process.env): void {
   if (distrust !== undefined)
     throw new RematError(
       "NATIVE_UNTRUSTED",
-      `nothing is loaded from the cache, since ${distrust}. Make it yours (chown, chmod go-w), or name another folder in REMAT_CACHE_DIR.`,
+      `the cache is not safe to load from: ${distrust}. Fix its owner and permissions (chown, chmod go-w), or set REMAT_CACHE_DIR to another folder.`,
     );
 }

@@ -109,7 +109,7 @@ function noneWorks(wanted: SelectBackendOptions, attempts: readonly BackendAttem
     const expected = known.map((each) => `${each.package.name} for ${each.backend.name}`).join(", ");
     return new RematError(
       "NO_BACKEND",
-      `no package that is loaded from disk is ${asked}. Expected one of ${expected}.`,
+      `${asked} is not a backend package that remat supports. Choose one of ${expected}.`,
     );
   }
   const reasons = attempts
@@ -119,7 +119,7 @@ function noneWorks(wanted: SelectBackendOptions, attempts: readonly BackendAttem
   const builds = tried.flatMap((name) => findPackage(name)?.built?.by ?? []);
   return new RematError(
     "NO_BACKEND",
-    `no backend works here: ${reasons}. Install one of ${tried.join(", ")}${builds.length === 0 ? "" : `, or build one by ${builds.join(" or ")}`}.`,
+    `no backend works on this machine: ${reasons}. Install one of ${tried.join(", ")}${builds.length === 0 ? "" : `, or build one with ${builds.join(" or ")}`}.`,
   );
 }
 

@@ -34,7 +34,7 @@ export async function startBackend(
   try {
     await import(pathToFileURL(path).href);
     if (!(await tf.setBackend(backend)))
-      throw new RematError("NO_BACKEND", `backend '${backend}' of ${path} did not start; see remat doctor`);
+      throw new RematError("NO_BACKEND", `backend '${backend}' of ${path} did not start. Run remat doctor to see why.`);
     await tf.ready();
   } finally {
     tf.env().set("PROD", wasProduction);
@@ -45,6 +45,6 @@ export async function startBackend(
   if (lacking.length > 0)
     throw new RematError(
       "BACKEND_UNTRAINABLE",
-      `it cannot train everything, since it lacks kernels: ${lacking.join(", ")}`,
+      `it cannot train every model, because kernels are missing: ${lacking.join(", ")}`,
     );
 }

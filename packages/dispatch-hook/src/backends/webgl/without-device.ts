@@ -40,7 +40,7 @@ function contextWithoutDevice(real: GpuContext): GpuContext {
 
 const doNothing = (): void => {};
 const refuseValues = (): never => {
-  throw new Error("nothing was computed");
+  throw new Error("no kernel was executed");
 };
 
 /**
