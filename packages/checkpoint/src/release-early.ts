@@ -77,5 +77,5 @@ export function releaseEarly(options: ReleaseEarlyOptions = {}): CloseMode {
   };
 }
 
-const warnUpdateAfter = (reason: string): void =>
-  warnOnce("UPDATE_AFTER_BACKWARD", `updateInBackward: weights are updated after the backward pass, since ${reason}.`);
+const tellUpdateAfter = (reason: string): void =>
+  warnOnce("UPDATE_AFTER_BACKWARD", `updateInBackward has no effect in this pass: weights are updated after the backward pass, because ${reason}.`);

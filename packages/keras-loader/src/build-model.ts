@@ -114,8 +114,8 @@ function watchWeights(layer: Layer, note: LayerNote): void {
     if (agree([weight.shape], [shape])) return weight;
     throw new RematError(
       "KERAS_LAYER_REFUSED",
-      `${sentenceStart(label(note))} at ${note.path} has an initializer of its weight '${name}' that gives ${showShapes([weight.shape])}, expected ${showShapes([shape])}. ` +
-        "Choose an initializer in Keras and export the model again.",
+      `${sentenceStart(label(note))} at ${note.path} initializes its weight '${name}' with shape ${showShapes([weight.shape])}, expected ${showShapes([shape])}. ` +
+        "Choose another initializer in Keras and export the model again.",
     );
   };
 }
@@ -140,9 +140,9 @@ function differingShapes(note: LayerNote, inputs: readonly SymbolicTensor[], exp
     .join(" and ");
   return new RematError(
     "KERAS_SHAPE_DIFFERS",
-    `Keras called ${label(note)} with ${showShapes(expected)}, tfjs-layers has ${showShapes(inputs.map((input) => input.shape))} there, ` +
-      `from ${sources}: tfjs-layers understands that layer differently. ` +
-      "Replace it in Keras by a layer that both have, or register a corrected class with tf.serialization.registerClass.",
+    `Keras called ${label(note)} with ${showShapes(expected)}, but tfjs-layers computes ${showShapes(inputs.map((input) => input.shape))} ` +
+      `from ${sources}. ` +
+      "Replace that layer in Keras, or register a corrected class with tf.serialization.registerClass.",
   );
 }
 
@@ -161,7 +161,7 @@ function naming<T>(note: LayerNote | undefined, shapes: readonly Shape[], run: (
         : message.replace(/\.( This may be due to one of the following reasons:)?$/, "");
     throw new RematError(
       isModelClass(note.className) ? "KERAS_MODEL_REFUSED" : "KERAS_LAYER_REFUSED",
-      `${sentenceStart(label(note))}${note.path === "" ? "" : ` at ${note.path}`} is refused by tfjs-layers${inputs}: ${reason}. ` +
+      `${sentenceStart(label(note))}${note.path === "" ? "" : ` at ${note.path}`} is not supported by tfjs-layers${inputs}: ${reason}. ` +
         "Change that layer in Keras and export the model again.",
       { cause },
     );
@@ -174,8 +174,8 @@ const isStackFull = (cause: unknown): boolean => cause instanceof RangeError && 
 function tooDeep(note: LayerNote, cause: unknown): RematError {
   return new RematError(
     "KERAS_TOO_DEEP",
-    `${sentenceStart(label(note))}${note.path === "" ? "" : ` at ${note.path}`} has too many layers in a row for tfjs-layers, which calls itself once for each (${(cause as Error).message}). ` +
-      "Make the model of models of at most 1,000 layers each in Keras and export it again.",
+    `${sentenceStart(label(note))}${note.path === "" ? "" : ` at ${note.path}`} is too deep for tfjs-layers, which recurses once per layer in a row (${(cause as Error).message}). ` +
+      "Split it in Keras into models of at most 1,000 layers each and export it again.",
     { cause },
   );
 }

@@ -56,13 +56,13 @@ function checkReference(
   path: string,
 ): string {
   const source = byName.get(from);
-  if (source === undefined) throw broken(path, `${who} the output of '${from}', which is no layer of the file`);
+  if (source === undefined) throw broken(path, `${who} the output of '${from}', which is not a layer of the file`);
   const calls = (source.inboundNodes?.length ?? 0) + firstCall(source);
   const least = isModelClass(source.className) ? 1 : 0;
   if (call < least || call >= calls) {
     throw broken(
       path,
-      `${who} the output of call ${call} of ${label(source)}, whose calls are ${least} to ${calls - 1}`,
+      `${who} the output of call ${call} of ${label(source)}, which has calls ${least} to ${calls - 1}`,
     );
   }
   return `${from}:${call}`;
@@ -71,6 +71,6 @@ function checkReference(
 function broken(path: string, what: string): RematError {
   return new RematError(
     "KERAS_GRAPH_BROKEN",
-    `Keras topology: in ${path}, ${what}. Export the model again (Keras' model.to_json(), or tensorflowjs_converter).`,
+    `Keras topology: in ${path}, ${what}. Export the model again with model.to_json() or tensorflowjs_converter.`,
   );
 }

@@ -39,7 +39,7 @@ export function checkOptions(className: string, name: string, config: JsonObject
     throw new RematError(
       "KERAS_OPTION_UNSUPPORTED",
       `${sentenceStart(label({ name, className }))} has ${field}: ${show(value)}, which tfjs-layers would ignore: ${reason}. ` +
-        "Rebuild the model in Keras without that option, or register a class of your own under this class name in the file.",
+        "Rebuild the model in Keras without that option, or register your own class under this class name.",
     );
   }
   config["dtype"] = understandDtype(className, name, config["dtype"]);
@@ -85,8 +85,8 @@ function understandDtype(className: string, name: string, dtype: unknown): strin
   if (known !== undefined) return known;
   throw new RematError(
     "KERAS_DTYPE_UNSUPPORTED",
-    `${sentenceStart(label({ name, className }))} has the dtype ${show(policy)}; tfjs-layers computes in ${Object.keys(accepted).join(", ")}. ` +
-      "Rebuild the model in Keras under the policy 'float32'.",
+    `${sentenceStart(label({ name, className }))} has the dtype ${show(policy)}, and tfjs-layers supports only ${Object.keys(accepted).join(", ")}. ` +
+      "Rebuild the model in Keras with the policy 'float32'.",
   );
 }
 

@@ -15,7 +15,7 @@ export function checkParts(className: string, name: string, config: JsonObject):
     if (model === undefined) continue;
     throw new RematError(
       "KERAS_LAYER_REFUSED",
-      `${sentenceStart(label({ name, className }))} has a ${model} in its ${field}, expected no model there. ` +
+      `${sentenceStart(label({ name, className }))} has a ${model} in its ${field}, which is not supported. ` +
         "Change that layer in Keras and export the model again.",
     );
   }

@@ -17,13 +17,13 @@ export function checkPenalties(className: string, name: string, config: JsonObje
   for (const field of innerLayerFields)
     for (const inner of [config[field]].flat())
       if (isObject(inner) && isObject(inner["config"]) && inner["config"]["activity_regularizer"] != null)
-        throw refused(className, name, `an activity regularizer in its ${field}, expected none there`);
+        throw refused(className, name, `an activity regularizer in its ${field}, which is not supported`);
 }
 
 function refused(className: string, name: string, what: string): RematError {
   return new RematError(
     "KERAS_OPTION_UNSUPPORTED",
     `${sentenceStart(label({ name, className }))} has ${what}. ` +
-      "Put an ActivityRegularization layer behind it in Keras, and export the model again.",
+      "Add an ActivityRegularization layer after it in Keras and export the model again.",
   );
 }

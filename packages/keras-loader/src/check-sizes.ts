@@ -27,7 +27,7 @@ export function checkSizes(className: string, name: string, config: JsonObject):
   for (const field of shapeOptions) {
     const shape = config[field];
     if (Array.isArray(shape) && !shape.every((size) => size === null || isSize(size)))
-      refuse(field, "whole numbers of at least 1, or null where a size is not known");
+      refuse(field, "whole numbers of at least 1, or null for an unknown size");
   }
   if (!windowClasses.test(className)) return;
   for (const field of windowOptions) {

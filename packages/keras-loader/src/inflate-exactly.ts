@@ -11,17 +11,17 @@ const step = 1 << 12;
 export function inflateExactly(packed: Uint8Array, declared: number): Uint8Array {
   const ratio = 1032;
   if (declared > ratio * packed.length + ratio)
-    throw new Error(`${packed.length} compressed bytes cannot hold the ${declared} that are declared`);
+    throw new Error(`${packed.length} compressed bytes cannot contain the declared ${declared}`);
   const out = new Uint8Array(declared);
   let length = 0;
   const inflate = new Inflate((data) => {
     if (length + data.length > declared)
-      throw new Error(`it unpacks to more than the ${declared} bytes that are declared`);
+      throw new Error(`it unpacks to more than the declared ${declared} bytes`);
     out.set(data, length);
     length += data.length;
   });
   for (let at = 0; at === 0 || at < packed.length; at += step)
     inflate.push(packed.subarray(at, at + step), at + step >= packed.length);
-  if (length !== declared) throw new Error(`it unpacks to ${length} bytes, and ${declared} are declared`);
+  if (length !== declared) throw new Error(`it unpacks to ${length} bytes, not to the declared ${declared}`);
   return out;
 }

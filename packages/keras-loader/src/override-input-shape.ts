@@ -13,7 +13,7 @@ export function overrideInputShape(model: LayerEntry, shape: InputShape | Readon
     : (shape as Readonly<Record<string, InputShape>>);
   if (Array.isArray(shape) && inputs.length !== 1) {
     throw mismatch(
-      `the model has ${inputs.length} inputs (${names(inputs)}), and one shape was given`,
+      `the model has ${inputs.length} inputs (${names(inputs)}), and only one shape was given`,
       "Give the shapes by name.",
     );
   }
@@ -24,13 +24,13 @@ export function overrideInputShape(model: LayerEntry, shape: InputShape | Readon
     if (own.length !== sizes.length + 1) {
       throw mismatch(
         `input '${name}' has ${own.length - 1} dimensions besides the batch, and ${sizes.length} were given`,
-        "Give as many.",
+        "Give one size for each.",
       );
     }
     if (!sizes.every((size) => size === null || isSize(size)))
       throw mismatch(
         `${show(sizes)} was given`,
-        "Give whole numbers of at least 1, or null where a size is not known.",
+        "Give whole numbers of at least 1, or null for an unknown size.",
       );
     input.config["batchInputShape"] = [own[0] ?? null, ...sizes];
   }

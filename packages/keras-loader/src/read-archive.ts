@@ -43,7 +43,7 @@ function unpack(bytes: Uint8Array, wanted: string, maxBytes: number): Uint8Array
   } catch (cause) {
     throw broken((cause as Error).message, cause);
   }
-  if (file === undefined) throw broken(`it holds no ${wanted}`);
+  if (file === undefined) throw broken(`it has no ${wanted}`);
   return file;
 }
 

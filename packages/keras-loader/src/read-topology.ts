@@ -23,7 +23,7 @@ export function readTopology(source: string | Uint8Array | object): Topology {
   if (file["format"] === "graph-model" || isGraph(file["modelTopology"])) {
     throw new RematError(
       "KERAS_GRAPH_MODEL",
-      "This model.json holds a graph model (a frozen TensorFlow graph), which has no layers to work on. " +
+      "This model.json is a graph model (a frozen TensorFlow graph), which has no layers. " +
         "Convert the Keras model itself with `tensorflowjs_converter --output_format tfjs_layers_model`.",
     );
   }
@@ -74,7 +74,7 @@ export function corrupt(path: string, found: unknown, expected: string): RematEr
   return new RematError(
     "KERAS_CORRUPT",
     `Keras topology: ${path} is ${found === undefined ? "missing" : show(found)}, expected ${expected}. ` +
-      "Export the model again (Keras' model.to_json(), or tensorflowjs_converter).",
+      "Export the model again with model.to_json() or tensorflowjs_converter.",
   );
 }
 

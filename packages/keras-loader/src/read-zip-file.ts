@@ -39,7 +39,7 @@ export function readZipFile(zip: Uint8Array, wanted: string, maxBytes: number): 
   const entry = entries.find(({ name }) => name === wanted);
   if (entry === undefined) return undefined;
   const { flags, method, crc, packedBytes, bytes, dataAt } = entry;
-  if (bytes > maxBytes) throw new Error(`its ${wanted} is of ${bytes} bytes, expected at most ${maxBytes}`);
+  if (bytes > maxBytes) throw new Error(`its ${wanted} has ${bytes} bytes, and the limit is ${maxBytes}`);
   if ((flags & 1) !== 0) throw new Error(`its ${wanted} is encrypted`);
   const packed = zip.subarray(dataAt, dataAt + packedBytes);
   let file: Uint8Array;
@@ -50,10 +50,10 @@ export function readZipFile(zip: Uint8Array, wanted: string, maxBytes: number): 
     try {
       file = inflateExactly(packed, bytes);
     } catch (cause) {
-      throw new Error(`its ${wanted} is not what was written: ${(cause as Error).message}`, { cause });
+      throw new Error(`its ${wanted} is damaged: ${(cause as Error).message}`, { cause });
     }
-  } else throw new Error(`its ${wanted} is compressed in the way ${method}, which is not supported`);
-  if (crc32(file) !== crc) throw new Error(`its ${wanted} is not what was written: the checksum differs`);
+  } else throw new Error(`its ${wanted} uses compression method ${method}, which is not supported`);
+  if (crc32(file) !== crc) throw new Error(`its ${wanted} is damaged: the checksum differs`);
   return file;
 }
 
@@ -65,12 +65,12 @@ function readDirectory(zip: Uint8Array): readonly ZipEntry[] {
   let at = start;
   for (let i = 0; i < count; i++) {
     if (at + entryBytes > end || view.getUint32(at, true) !== entrySignature)
-      throw new Error(`its directory has ${i} files, and says that it has ${count}`);
+      throw new Error(`its directory has ${i} files, but declares ${count}`);
     const next =
       at + entryBytes + view.getUint16(at + 28, true) + view.getUint16(at + 30, true) + view.getUint16(at + 32, true);
     if (next > end) throw new Error("its directory is cut short");
     const entry = readEntry(view, at, start);
-    if (names.has(entry.name)) throw new Error(`it holds ${JSON.stringify(entry.name.slice(0, 80))} twice`);
+    if (names.has(entry.name)) throw new Error(`it contains ${JSON.stringify(entry.name.slice(0, 80))} twice`);
     names.add(entry.name);
     entries.push(entry);
     at = next;
@@ -127,12 +127,12 @@ function readEntry(view: DataView, at: number, directory: number): ZipEntry {
   local = widened(local);
   const method = view.getUint16(at + 10, true);
   if (local + localBytes > directory || view.getUint32(local, true) !== localSignature)
-    throw new Error(`its ${name} is missing where the directory has it`);
+    throw new Error(`its ${name} is missing at the place that the directory gives`);
   const localName = view.getUint16(local + 26, true);
   const dataAt = local + localBytes + localName + view.getUint16(local + 28, true);
   if (dataAt + packedBytes > directory) throw new Error(`its ${name} is longer than the archive`);
   if (view.getUint16(local + 8, true) !== method || textOf(view, local + localBytes, localName) !== name)
-    throw new Error(`its ${name} has another name or compression than the directory says`);
+    throw new Error(`the name or compression of its ${name} differs from the directory`);
   return {
     name,
     flags: view.getUint16(at + 8, true),

@@ -88,8 +88,8 @@ function understandFunction(entry: JsonObject, name: string, path: string, notes
   if (namedOperation(entry) === undefined)
     throw new RematError(
       "KERAS_FUNCTION_UNKNOWN",
-      `${sentenceStart(label({ name, className: entry["class_name"] as string }))} at ${path} is a call of the function ${called}, which this loader lacks. ` +
-        "Write that step as a layer in Keras (Add, Multiply, Activation, Reshape, …), or of functions that it has, and export the model again.",
+      `${sentenceStart(label({ name, className: entry["class_name"] as string }))} at ${path} calls the function ${called}, which is not supported. ` +
+        "Use a layer (Add, Multiply, Activation, Reshape, …) or a supported function in Keras and export the model again.",
     );
   const config: JsonObject = { name };
   notes.set(config, {
@@ -121,8 +121,8 @@ function checkMirrored(className: string, name: string, config: JsonObject): voi
     return;
   throw new RematError(
     "KERAS_OPTION_UNSUPPORTED",
-    `${sentenceStart(label({ name, className }))} has a backward layer that is not the mirror of its forward layer, the only one that ` +
-      "tfjs-layers can make. Give both halves the same options in Keras and export the model again.",
+    `${sentenceStart(label({ name, className }))} has a backward layer that is not the mirror of its forward layer, ` +
+      "which is not supported. Use the same options for both in Keras and export the model again.",
   );
 }
 
@@ -133,12 +133,12 @@ function checkClass(className: string, name: string, entry: JsonObject): void {
   const reason = ownField(refusedLayers, className);
   const skeleton = reason === undefined ? classSkeleton(className, entry["config"]) : undefined;
   const next = className.endsWith("Lambda")
-    ? "Write that step as a layer in Keras (Add, Multiply, Activation, Rescaling, …) and export the model again."
+    ? "Use a layer (Add, Multiply, Activation, Rescaling, …) in Keras and export the model again."
     : reason === undefined
-      ? `Write it ${ownClass}.${skeleton === undefined ? "" : ` Or give it as one of \`layers\`, with the command --layers my-layers.js:\n\n${skeleton}\n\nWrite into it what the layer computes.`}`
+      ? `Write it ${ownClass}.${skeleton === undefined ? "" : ` Or pass it in \`layers\` (on the command line --layers my-layers.js):\n\n${skeleton}\n\nFill in what the layer computes.`}`
       : `Do that step before the model, or write it ${ownClass}.`;
   throw new RematError(
     "KERAS_LAYER_UNKNOWN",
-    `tfjs-layers cannot make ${label({ name, className })}: ${reason ?? `it has no such class${from}`}. ${next}`,
+    `tfjs-layers does not support ${label({ name, className })}: ${reason ?? `it has no such class${from}`}. ${next}`,
   );
 }

@@ -19,8 +19,8 @@ export function understandTopology(
   if (!isModelClass(className)) {
     throw new RematError(
       "KERAS_MODEL_UNKNOWN",
-      `The Keras topology is a ${className}, expected a Functional, Model or Sequential. ` +
-        "A subclassed model has no topology: rebuild it with the functional API of Keras.",
+      `${className} is not supported as a Keras topology; only Functional, Model and Sequential are. ` +
+        "A subclassed model has no topology: rebuild it with Keras' functional API.",
     );
   }
   const model = understandModel(config, path, notes);

@@ -143,7 +143,7 @@ function readState(value: unknown, context: NodeContext): TensorReference[] | un
 function refuseArgument(context: NodeContext, argument: string): never {
   throw new RematError(
     "KERAS_CALL_UNSUPPORTED",
-    `${sentenceStart(label(context))} is called with ${argument}, which tfjs-layers cannot pass. ` +
-      "Rebuild that step in Keras with a layer that takes only its inputs.",
+    `${sentenceStart(label(context))} is called with ${argument}, which tfjs-layers does not support. ` +
+      "Rebuild that step in Keras with a layer that takes only inputs.",
   );
 }

@@ -110,7 +110,7 @@ function readCall(node: unknown, entry: JsonObject, named: NamedOperation, conte
       if (value !== null) taken[parameter] = take(value);
     } else if (!saysNothing(keyword, value)) throw refused(context, `the argument ${keyword}: ${show(value)}`);
   }
-  if (inputs.length === 0) throw refused(context, "no tensor that the file tells");
+  if (inputs.length === 0) throw refused(context, "no tensor of the file");
   return { arguments: taken, node: inputs };
 }
 
@@ -175,7 +175,7 @@ function saysNothing(keyword: string, value: unknown): boolean {
 function refused(context: NodeContext, argument: string): RematError {
   return new RematError(
     "KERAS_CALL_UNSUPPORTED",
-    `${sentenceStart(label(context))} is called with ${argument}, which this loader cannot pass on. ` +
-      "Rebuild that step in Keras with the arguments that the function has by default, or with a layer.",
+    `${sentenceStart(label(context))} is called with ${argument}, which is not supported. ` +
+      "Rebuild that step in Keras with the function's default arguments, or with a layer.",
   );
 }

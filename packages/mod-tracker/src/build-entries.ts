@@ -66,7 +66,7 @@ function groupGraph(container: Container, entry: ModuleEntry, grouping: Grouping
   if (!(container.outputs?.length > 0))
     throw new RematError(
       "MODEL_NOT_BUILT",
-      `model '${container.name}' has no graph yet: expected a built model; give its first layer an inputShape, or call build() before tracking it`,
+      `model '${container.name}' is not built, so it has no graph. Give its first layer an inputShape, or call build() before tracking it.`,
     );
   const inlined = inlinedParts(container);
   const calls = executionOrder(container, inlined);

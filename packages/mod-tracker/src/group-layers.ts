@@ -37,7 +37,7 @@ export function groupLayers(container: Container, calls: readonly GraphCall[], g
     default:
       throw new RematError(
         "GROUPING_UNKNOWN",
-        `grouping: expected "auto", "prefixes", "cuts", "none" or a function, found ${JSON.stringify(grouping)}`,
+        `unknown grouping ${JSON.stringify(grouping)}. Use "auto", "prefixes", "cuts", "none" or a function.`,
       );
   }
 }

@@ -23,6 +23,6 @@ export function checkHooks(registered: UserHooks, added: UserHooks): void {
     if (added[name] !== undefined && registered[name] !== undefined)
       throw new RematError(
         "HOOK_TAKEN",
-        `a ${name} hook is registered already and there can be only one; call clearUserHooks() first`,
+        `a ${name} hook is already registered, and only one is allowed. Call clearUserHooks() first.`,
       );
 }

@@ -385,6 +385,6 @@ export class BudgetKeeper extends Executor implements BudgetExecution {
 function warnRaised(budgetBytes: number, stockPeakBytes: number): void {
   warnOnce(
     "BUDGET_RAISED",
-    `a step takes ${formatBytes(stockPeakBytes)} in stock, more than those before it: the budget, a part of that, is ${formatBytes(budgetBytes)} from here on. A budget in bytes stays what it is.`,
+    `a step would take ${formatBytes(stockPeakBytes)} without remat, more than earlier steps, so the budget (a share of that) is now ${formatBytes(budgetBytes)}. For a fixed limit give the budget in bytes.`,
   );
 }

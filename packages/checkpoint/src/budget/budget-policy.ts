@@ -239,7 +239,7 @@ export class BudgetPolicy implements Policy {
     const { predicted, subject } = unfit.plan;
     warnOnce(
       "PLAN_OVER_BUDGET",
-      `the plan that was given for '${subject.name}' holds ${formatTypedBytes(predicted.peakBytes)}, and the budget is ${formatTypedBytes(budgetBytes)}: it is not followed. Allow what it holds, leave the budget out, or plan again for less.`,
+      `the plan for '${subject.name}' has a peak of ${formatTypedBytes(predicted.peakBytes)}, over the budget of ${formatTypedBytes(budgetBytes)}, so it is ignored. Raise the budget, or plan again within it.`,
     );
   }
 

@@ -79,10 +79,10 @@ export class ResidentWatch {
     const most = now.highestBytes > before.highestBytes ? Math.max(now.highestBytes, now.bytes) : now.bytes;
     const bytes = most - before.besidesBytes;
     if (bytes <= (1 + residentShare) * budgetBytes + residentSlackBytes) return;
-    const advice = currentBackend().keepsFreedMemory ?? "Give a smaller budget if the process has to be smaller.";
+    const advice = currentBackend().keepsFreedMemory ?? "Lower the budget to make the process smaller.";
     warnOnce(
       code,
-      `the process has held ${inMB(bytes)} for tensors that keep to a budget of ${inMB(budgetBytes)}: what they free is not given back to the system. ${advice}`,
+      `the process uses ${inMB(bytes)} for tensors within a budget of ${inMB(budgetBytes)}, because freed memory is not returned to the system. ${advice}`,
     );
   }
 }

@@ -77,7 +77,7 @@ export class Attention extends DotOrAdditive {
 
   override build(inputShape: LayerShape | LayerShape[]): void {
     if (this.args["scoreMode"] === "concat")
-      throw new Error("the score mode 'concat'; 'dot' and AdditiveAttention are there");
+      throw new Error("the score mode 'concat' is not supported; use 'dot' or AdditiveAttention");
     if (this.args["useScale"] === true) this.scale = this.addOwnWeight("scale", [], {}, "ones");
     super.build(inputShape);
   }

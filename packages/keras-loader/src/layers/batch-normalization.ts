@@ -45,7 +45,7 @@ export const withOptionalAffine: (Base: LayerClass) => LayerClass = derivingOnce
         const middle = isLast ? x.shape.slice(1, -1) : x.shape.slice(axis + 1);
         const channels = x.shape.at(axis) as number;
         if (!isLast && axis !== 1)
-          throw new Error(`the axis ${axis} of ${x.rank} dimensions; the second and the last are there`);
+          throw new Error(`axis ${axis} of ${x.rank} dimensions is not supported; use the second or the last`);
         const places = middle.reduce((all, size) => all * size, 1);
         const sizes = isLast ? [x.shape[0], places, 1, channels] : [x.shape[0], channels, places, 1];
         stock.axis = isLast ? -1 : 1;

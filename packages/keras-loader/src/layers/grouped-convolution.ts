@@ -45,7 +45,7 @@ export const withGroups: (Base: LayerClass) => LayerClass = derivingOnce(
         const channels = shape[channelAxis(self, shape.length)] as number;
         if (channels % this.groups !== 0 || self.filters % this.groups !== 0)
           throw new Error(
-            `${this.groups} groups of ${channels} input and ${self.filters} output channels; both must be divisible by it`,
+            `${channels} input and ${self.filters} output channels must both be divisible by the ${this.groups} groups`,
           );
         const kernelShape = [...self.kernelSize, channels / this.groups, self.filters];
         self.kernel = this.addWeight(

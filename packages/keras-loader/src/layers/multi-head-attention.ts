@@ -61,9 +61,9 @@ export class MultiHeadAttention extends OwnLayer {
   override build(inputShape: LayerShape | LayerShape[]): void {
     const axes = this.args["attentionAxes"];
     if (axes != null && String(axes) !== "1")
-      throw new Error("attention axes of one's own; those by default are there");
-    if (this.args["useGate"] === true) throw new Error("a gate (use_gate: true)");
-    if (this.args["slidingWindow"] != null) throw new Error("a sliding window");
+      throw new Error("custom attention axes are not supported; use the default");
+    if (this.args["useGate"] === true) throw new Error("a gate (use_gate: true) is not supported");
+    if (this.args["slidingWindow"] != null) throw new Error("a sliding window is not supported");
     const { query, value, key } = this.#byRole(spreadShapes(inputShape, this.#indices));
     const { heads, keyHeads, keyDim, valueDim } = this;
     const width = this.#widthOf(query);

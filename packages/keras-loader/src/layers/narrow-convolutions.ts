@@ -175,7 +175,7 @@ export class Conv1DTranspose extends NarrowConvolution {
   #kernel: LayerVariable | undefined;
 
   protected override addKernels(channels: number): number {
-    if (this.dilation !== 1) throw new Error("a dilated transposed convolution, which tfjs has no kernel for");
+    if (this.dilation !== 1) throw new Error("TensorFlow.js has no kernel for a dilated transposed convolution");
     const shape = [this.size, this.outputChannels(), channels];
     this.#kernel = this.addOwnWeight("kernel", shape, this.optionsOf("kernel"), "glorotUniform");
     return this.outputChannels();

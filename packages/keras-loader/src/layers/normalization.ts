@@ -62,7 +62,7 @@ export class Normalization extends layers.Layer {
     if ((mean === null) !== (variance === null)) {
       throw new RematError(
         "KERAS_NORMALIZATION",
-        `Normalization '${this.name}' has ${mean === null ? "a variance without a mean" : "a mean without a variance"}: give both or neither.`,
+        `Normalization '${this.name}' has ${mean === null ? "a variance without a mean" : "a mean without a variance"}. Set both or neither.`,
       );
     }
     this.#given = mean === null || variance === null ? undefined : { mean, variance };
@@ -79,7 +79,7 @@ export class Normalization extends layers.Layer {
         throw new RematError(
           "KERAS_NORMALIZATION",
           `Normalization '${this.name}' keeps axis ${axis} of an input [${shape.map((size) => size ?? "null").join(", ")}], ` +
-            "which has no known size there: give an axis of known size.",
+            "whose size is unknown there. Choose an axis of known size.",
         );
       }
     }

@@ -30,7 +30,7 @@ export class Discretization extends OwnLayer {
   }
 
   override build(inputShape: LayerShape | LayerShape[]): void {
-    if (this.#boundaries.length === 0) throw new Error("no bin boundaries: it was not adapted to data");
+    if (this.#boundaries.length === 0) throw new Error("it has no bin boundaries, because it was not adapted to data");
     super.build(inputShape);
   }
 

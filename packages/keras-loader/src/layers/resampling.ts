@@ -181,7 +181,7 @@ export class UpSampling2D extends UpSampling {
     super(args, 2);
     this.#interpolation = (args["interpolation"] as string | undefined) ?? "nearest";
     if (!/^(nearest|bilinear)$/.test(this.#interpolation))
-      throw new Error(`interpolation '${this.#interpolation}'; 'nearest' and 'bilinear' are there`);
+      throw new Error(`interpolation '${this.#interpolation}' is not supported; use 'nearest' or 'bilinear'`);
   }
 
   override call(inputs: Tensor | Tensor[]): Tensor {

@@ -69,8 +69,8 @@ export class Resizing extends ToSize {
   override build(inputShape: LayerShape | LayerShape[]): void {
     const { interpolation, padToAspectRatio } = this.args;
     if (interpolation !== undefined && !/^(bilinear|nearest)$/.test(String(interpolation)))
-      throw new Error(`interpolation '${String(interpolation)}'; 'bilinear' and 'nearest' are there`);
-    if (padToAspectRatio === true) throw new Error("padding to the aspect ratio (pad_to_aspect_ratio: true)");
+      throw new Error(`interpolation '${String(interpolation)}' is not supported; use 'bilinear' or 'nearest'`);
+    if (padToAspectRatio === true) throw new Error("padding to the aspect ratio (pad_to_aspect_ratio: true) is not supported");
     super.build(inputShape);
   }
 

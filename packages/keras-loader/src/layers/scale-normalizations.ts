@@ -38,7 +38,7 @@ export class GroupNormalization extends OwnLayer {
     const channels = shape[axis] as number;
     const groups = this.#groups(channels);
     if (channels % groups !== 0)
-      throw new Error(`${groups} groups of ${channels} channels; expected a number that divides them`);
+      throw new Error(`${groups} groups do not divide ${channels} channels`);
     const { gammaInitializer, gammaRegularizer, gammaConstraint } = this.#args;
     const { betaInitializer, betaRegularizer, betaConstraint } = this.#args;
     if (this.#args["scale"] !== false) {

@@ -110,7 +110,7 @@ export class SoftmaxAlong extends OwnLayer {
 
   constructor(args: { readonly axis: number | readonly number[] }) {
     super(args);
-    if (Array.isArray(args.axis) && args.axis.length !== 1) throw new Error("several axes; one is there");
+    if (Array.isArray(args.axis) && args.axis.length !== 1) throw new Error("several axes are not supported; use one");
     this.#axis = [args.axis].flat()[0] as number;
   }
 

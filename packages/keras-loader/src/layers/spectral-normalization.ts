@@ -77,7 +77,7 @@ export class SpectralNormalization extends OwnLayer {
   get #kernel(): LayerVariable {
     const { kernel, embeddings } = this.layer as unknown as Readonly<Record<"kernel" | "embeddings", LayerVariable>>;
     const found = kernel ?? embeddings;
-    if (found == null) throw new Error(`a layer without a kernel (${this.layer.getClassName()})`);
+    if (found == null) throw new Error(`its layer (${this.layer.getClassName()}) has no kernel`);
     return found;
   }
 

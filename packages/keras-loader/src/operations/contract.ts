@@ -15,12 +15,12 @@ interface Lettered {
 export function contract(equation: string, ...operands: readonly Tensor[]): Tensor {
   const { inputs, output } = subscripts(equation);
   if (inputs.length !== operands.length)
-    throw new Error(`'${equation}' is of ${inputs.length} tensors, found ${operands.length}`);
+    throw new Error(`'${equation}' needs ${inputs.length} tensors, found ${operands.length}`);
   const refused = [...inputs, output].find(
     (letters) => letters.includes(".") || new Set(letters).size < letters.length,
   );
   if (refused !== undefined)
-    throw new Error(`'${refused}' in '${equation}': an ellipsis or a diagonal, which is not here`);
+    throw new Error(`'${refused}' in '${equation}': ellipses and diagonals are not supported`);
   let held: Lettered = { tensor: operands[0] as Tensor, letters: inputs[0] as string };
   operands.slice(1).forEach((tensor, i) => {
     const later = inputs.slice(i + 2).join("") + output;

@@ -39,7 +39,7 @@ function filling(value: number): Operation {
 function allKnown(shape: unknown): number[] {
   const sizes = givenSizes(shape);
   if (sizes.every((size) => size !== null)) return sizes;
-  throw new Error("a shape that is computed of values of tensors");
+  throw new Error("a shape computed from tensor values is not supported");
 }
 
 /** Operations on shapes, and with shapes made from them. */

@@ -7,7 +7,7 @@ import { reducedShape, variance } from "./reductions.js";
 function orderOf(order: unknown): number {
   if (order === undefined || order === null || order === "euclidean" || order === "fro") return 2;
   if (typeof order === "number") return order;
-  throw new Error(`the norm ${String(order)}; numbers and 'euclidean' are there`);
+  throw new Error(`the norm ${String(order)} is not supported; use a number or 'euclidean'`);
 }
 
 function norm(x: tfc.Tensor, order: number, axes: number[], keepDims: boolean): tfc.Tensor {

@@ -31,7 +31,7 @@ function reading<T>(from: string, read: () => T): T {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new RematError(
       "KERAS_WEIGHTS_FILE",
-      `${from}: not whole, or not HDF5 as Keras writes it (${why}). Save the model or its weights again in Keras, and copy the file whole.`,
+      `${from}: cut short, or not an HDF5 file of Keras (${why}). Save the model or its weights again in Keras, and copy the whole file.`,
       { cause },
     );
   }

@@ -13,7 +13,7 @@ export function readHdf5Topology(bytes: Uint8Array): object {
     if (topology === undefined)
       throw new RematError(
         "KERAS_NO_TOPOLOGY",
-        'This HDF5 file holds weights, but no model. Save the model with Keras\' model.save("model.keras"), or give its model.to_json() and these as its weights.',
+        'This HDF5 file contains weights, but no model. Save the model with Keras\' model.save("model.keras"), or load its model.to_json() with these weights.',
       );
     const compilation = attributeOf(root, "training_config");
     return {

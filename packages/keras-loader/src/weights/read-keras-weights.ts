@@ -30,7 +30,7 @@ function readHdf5(bytes: Uint8Array, from: string): KerasWeights {
     if (root.keys.includes("layers")) return { from, layout: "objects", root: readObject(root, "", from) };
     throw new RematError(
       "KERAS_WEIGHTS_FILE",
-      `${from}: holds ${root.keys.join(", ") || "nothing"}, expected layers, or model_weights with layer_names. ` +
+      `${from}: contains ${root.keys.join(", ") || "nothing"}, expected layers, or model_weights with layer_names. ` +
         'Load the model in a newer Keras and save it again with model.save("model.keras").',
     );
   });

@@ -34,7 +34,7 @@ export function weightsManifest(modelJson: object): readonly WeightsGroup[] {
   const isGroup = (group: unknown): group is Pick<WeightsGroup, "paths" | "weights"> =>
     isObject(group) && [group["paths"], group["weights"]].every(Array.isArray);
   if (!Array.isArray(groups) || !groups.every(isGroup))
-    throw refusal("weightsManifest is no list of groups with `paths` and `weights`");
+    throw refusal("weightsManifest is not a list of groups with `paths` and `weights`");
   return groups.map(({ paths, weights }) => ({
     paths,
     weights,
@@ -89,7 +89,7 @@ export function readManifestWeights(modelJson: object, read: (path: string) => U
     if (offset !== bytes.length)
       throw new RematError(
         "KERAS_WEIGHTS_FILE",
-        `${paths.join(", ")}: ${bytes.length} bytes, expected ${offset} for the ${weights.length} weights of the manifest. Copy the files whole, or convert the model again with tensorflowjs_converter.`,
+        `${paths.join(", ")}: ${bytes.length} bytes, expected ${offset} for the manifest's ${weights.length} weights. Copy the whole files, or convert the model again with tensorflowjs_converter.`,
       );
     return ofGroup;
   });
@@ -100,7 +100,7 @@ function bytesOf({ name, shape, dtype, quantization }: io.WeightsManifestEntry):
   const stored: unknown = quantization?.dtype ?? dtype;
   if (typeof stored === "string" && Object.hasOwn(numberBytes, stored)) return numberBytes[stored]! * elementsOf(shape);
   throw refusal(
-    `weight ${name} of the manifest is of ${typeof stored === "string" ? stored.slice(0, 80) : excerpt(stored)}, expected one of ${Object.keys(numberBytes).join(", ")}`,
+    `weight ${name} of the manifest has dtype ${typeof stored === "string" ? stored.slice(0, 80) : excerpt(stored)}, expected one of ${Object.keys(numberBytes).join(", ")}`,
   );
 }
 

@@ -33,7 +33,7 @@ export function parseBudget(budget: MemoryBudget): Budget {
   const amount = Number(`${digits}e${exponent ?? 0}`);
   const unit = unitText?.toLowerCase();
   if (unit === "%") return share(amount / 100, budget);
-  if (unit === undefined && amount > 1) throw refuse(budget, `, which could be ${budget.trim()}B or ${budget.trim()}%`);
+  if (unit === undefined && amount > 1) throw refuse(budget, `. Do you mean ${budget.trim()}B or ${budget.trim()}%?`);
   if (unit === undefined) return share(amount, budget);
   const isBinary = unit.includes("i");
   const scale = (isBinary ? 1024 : 1000) ** ("kmgt".indexOf(unit[0]) + 1);
@@ -52,14 +52,14 @@ export function bytesOfBudget(budget: Budget, referenceBytes: number): number {
 }
 
 function share(fraction: number, budget: MemoryBudget): Budget {
-  if (fraction > 1) throw refuse(budget, ": more than without a plan is never needed");
+  if (fraction > 1) throw refuse(budget, ", more than 100%");
   if (!(fraction > 0)) throw refuse(budget, ", which is not more than 0");
   return { fraction };
 }
 
 function wholeBytes(amount: number, budget: MemoryBudget): Budget {
   const bytes = Math.floor(amount);
-  if (!(bytes > 0 && bytes < Number.POSITIVE_INFINITY)) throw refuse(budget, ", which is not a byte or more");
+  if (!(bytes > 0 && bytes < Number.POSITIVE_INFINITY)) throw refuse(budget, ", less than a byte");
   return { bytes };
 }
 

@@ -11,11 +11,11 @@ export function requirePlainStep(trace: Trace): void {
   if (!trace.hasPhase(Phase.backward))
     throw new RematError(
       "TRACE_PHASE",
-      `the trace of '${model}' has ${trace.ops.count} ops and none of a backward pass; record a training step`,
+      `the trace of '${model}' has ${trace.ops.count} ops but no backward pass. Record a training step.`,
     );
   if (trace.hasPhase(Phase.recompute))
     throw new RematError(
       "TRACE_RECOMPUTES",
-      `the step of '${model}' checkpoints by itself; expected one without checkpointing, since what is recomputed is what a plan decides. Record it so.`,
+      `the step of '${model}' already uses checkpointing, which the plan must decide. Record it without checkpointing.`,
     );
 }

@@ -184,7 +184,7 @@ function lastReferences(trace: Trace, maker: Int32Array): Int32Array {
   if (!tellsSaves(trace))
     throw new RematError(
       "TRACE_SAVES",
-      `the trace of '${trace.header.model ?? "a model"}' has ${saves.count} saved tensors and does not say when the backward pass gives them back, so that nobody can tell what checkpointing would hold. Record it again, with the recorder of this version.`,
+      `the trace of '${trace.header.model ?? "a model"}' does not show when the backward pass frees its ${saves.count} saved tensors, so checkpointing cannot be predicted. Record it again with this version of remat.`,
     );
   const last = new Int32Array(storages.count).fill(-1);
   const isRead = new Uint8Array(storages.count);

@@ -75,7 +75,7 @@ export function extrapolateRuns(runs: readonly SizedRun[], sizes?: readonly numb
   if (runs.length < 2)
     throw new RematError(
       "RUNS_SIZES",
-      `expected runs of a step at two sizes or more, found ${runs.length}. Record it at another size, too.`,
+      `extrapolation needs runs at two or more sizes, found ${runs.length}. Record the step at another size.`,
     );
   requireSameSteps(runs);
   const varying = sizes === undefined ? findVaryingSize(runs) : { ...givenSizes(runs, sizes) };
@@ -84,7 +84,7 @@ export function extrapolateRuns(runs: readonly SizedRun[], sizes?: readonly numb
   if (same > 0)
     throw new RematError(
       "RUNS_SIZES",
-      `${sorted[same - 1].name} and ${sorted[same].name} are both of size ${sorted[same].size}. Expected runs of different sizes.`,
+      `${sorted[same - 1].name} and ${sorted[same].name} both have size ${sorted[same].size}. Use runs of different sizes.`,
     );
   // Fit the smallest runs, so that the others check the extrapolation to larger sizes.
   const fitted = sorted.slice(0, 3);
@@ -274,7 +274,7 @@ function findVaryingSize(runs: readonly SizedRun[]): VaryingSize {
   }
   throw new RematError(
     "RUNS_SIZES",
-    `${runs.map(({ name }) => name).join(", ")}: no tensor is of another shape in one than in the others. Expected runs of the same step at different sizes.`,
+    `${runs.map(({ name }) => name).join(", ")}: all tensors have the same shapes. Use runs of the step at different sizes.`,
   );
 }
 
@@ -282,7 +282,7 @@ function givenSizes(runs: readonly SizedRun[], sizes: readonly number[]): Varyin
   if (sizes.length !== runs.length)
     throw new RematError(
       "RUNS_SIZES",
-      `expected a size for each of the ${runs.length} runs, found ${sizes.length}: ${sizes.join(", ")}. Give them in the order of the runs.`,
+      `expected one size for each of the ${runs.length} runs, found ${sizes.length}: ${sizes.join(", ")}. Give them in the order of the runs.`,
     );
   return { sizes, side: undefined, shape: undefined, dtype: undefined };
 }
@@ -295,7 +295,7 @@ function requireLines({ irregular }: SizeModel, [, { name, trace }]: readonly Si
   const maker = trace.ops.count > 0 ? firstOpWith(trace, largest) : undefined;
   throw new RematError(
     "RUNS_IRREGULAR",
-    `${irregular.length} storages, ${bytes} bytes in ${name}, do not grow as a line between the two runs${maker === undefined ? "" : `, the largest of them made by ${maker}`}: as attention's square does. Record the step at a third size.`,
+    `${irregular.length} storages, ${bytes} bytes in ${name}, do not grow linearly between the two runs, as attention does${maker === undefined ? "" : ` (the largest is from ${maker})`}. Record the step at a third size.`,
   );
 }
 
@@ -317,6 +317,6 @@ function requireClose(name: string, recordedBytes: number, predictedBytes: numbe
   const share = ((Math.abs(predictedBytes - recordedBytes) / recordedBytes) * 100).toFixed(1);
   throw new RematError(
     "RUNS_IRREGULAR",
-    `${name}: it holds ${recordedBytes} bytes at its peak, and the other runs let expect ${predictedBytes}, which is ${share} % off, of at most ${largestError * 100} %: ${model.irregular.length === 0 ? "sizes do not grow as a line or a square" : `${model.irregular.length} storages do not grow as a line or a square`}, as sizes that depend on data do. Record runs whose sizes follow from that of the input alone.`,
+    `${name}: its peak is ${recordedBytes} bytes, ${share}% off the ${predictedBytes} that the other runs predict (limit ${largestError * 100}%), since ${model.irregular.length === 0 ? "sizes are" : `${model.irregular.length} storages are`} not linear or quadratic. Record runs without data-dependent sizes.`,
   );
 }

@@ -28,18 +28,18 @@ function requireSameOps(a: SizedRun, b: SizedRun): void {
       throw different(
         a,
         b,
-        `op ${op} is ${describeOp(a.trace, op)} in the one and ${describeOp(b.trace, op)} in the other`,
+        `op ${op} is ${describeOp(a.trace, op)} in one and ${describeOp(b.trace, op)} in the other`,
       );
     for (const side of ["inputs", "outputs"] as const)
       if (storagesOf(a.trace, op, side) !== storagesOf(b.trace, op, side))
-        throw different(a, b, `op ${op}, ${describeOp(a.trace, op)}, has other ${side} in the one than in the other`);
+        throw different(a, b, `op ${op}, ${describeOp(a.trace, op)}, has different ${side}`);
   }
   if (ofA.count !== ofB.count) {
     const [longer, shorter] = ofA.count > ofB.count ? [a, b] : [b, a];
     throw different(
       a,
       b,
-      `${longer.name} has ${longer.trace.ops.count} ops and ${shorter.name} ${shorter.trace.ops.count}, from op ${count}, ${describeOp(longer.trace, count)}, on`,
+      `${longer.name} has ${longer.trace.ops.count} ops and ${shorter.name} ${shorter.trace.ops.count}; they differ from op ${count}, ${describeOp(longer.trace, count)}, on`,
     );
   }
 }
@@ -52,7 +52,7 @@ function requireSameEvents(a: SizedRun, b: SizedRun): void {
       throw different(
         a,
         b,
-        `what happens after op ${op - 1}, ${op === 0 ? "the beginning" : describeOp(a.trace, op - 1)}, is not the same: storages come or go at other moments`,
+        `storages are allocated or freed at different times after op ${op - 1}, ${op === 0 ? "the beginning" : describeOp(a.trace, op - 1)}`,
       );
     if (ofA.kind[event] === EventKind.op) op = ofA.subject[event] + 1;
   }
@@ -82,6 +82,6 @@ function describeOp(trace: Trace, op: OpIndex): string {
 function different({ name }: SizedRun, other: SizedRun, what: string): RematError {
   return new RematError(
     "RUNS_DIFFER",
-    `${name} and ${other.name} are not the same step at another size: ${what}. Nothing can be said of sizes between or beyond where the ops change with it: record runs in a range in which they are the same.`,
+    `${name} and ${other.name} are not the same step at different sizes: ${what}. Record runs in a range of sizes where the ops stay the same.`,
   );
 }

@@ -56,7 +56,7 @@ export function readAllocatorLog(text: string, name = "the log"): AllocatorLog {
         : "there is nothing of either in it";
   throw new RematError(
     "ALLOCATOR_LOG",
-    `${name}: ${found}. Expected what TensorFlow's BFC allocator logs ("ran out of memory trying to allocate …"), or PyTorch's error "CUDA out of memory. Tried to allocate …" or torch.cuda.memory_summary(). Save what the program wrote to stderr.`,
+    `${name}: ${found}. Save the program's stderr: TensorFlow's "ran out of memory trying to allocate …", PyTorch's "CUDA out of memory. Tried to allocate …", or torch.cuda.memory_summary().`,
   );
 }
 

@@ -74,6 +74,6 @@ export function absurdSize(found: string): RematError {
   const shown = found.length < mostCharacters ? found : `${found.slice(0, mostCharacters - 1)}…`;
   return new RematError(
     "ALLOCATOR_LOG",
-    `it names the size ${JSON.stringify(shown.trim())}, which no allocator can have. If the program asked for it, a shape overflowed or is negative: look at the line that allocates. Otherwise the log is damaged: save it again.`,
+    `the log contains an impossible size, ${JSON.stringify(shown.trim())}. If the program asked for it, a shape overflowed or is negative; otherwise the log is damaged, so save it again.`,
   );
 }

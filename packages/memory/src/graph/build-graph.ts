@@ -52,20 +52,20 @@ export function buildGraph(record: GraphRecord): Graph {
   const storagesOf: (readonly StorageKey[])[] = [];
   nodes.forEach((node, n) => {
     if (indices.has(node.name))
-      throw nodeError(node, "has the name of an earlier node", "give every node its own name");
+      throw nodeError(node, "has the name of an earlier node", "Give every node its own name");
     const read = new Set<StorageKey>();
     const from = new Set<number>();
     for (const name of node.inputs ?? []) {
       const input = indices.get(name);
       if (input === undefined)
-        throw nodeError(node, `reads '${name}', which no earlier node is called`, "put nodes after their inputs");
+        throw nodeError(node, `reads '${name}', which is not an earlier node`, "Put nodes after their inputs");
       from.add(input);
       for (const storage of storagesOf[input]) read.add(storage);
     }
     const made = new Set(node.outputs);
     for (const storage of made)
       if (!(Number.isInteger(storage) && storage >= 0 && storage < storages.length))
-        throw nodeError(node, `lies on storage ${storage}`, `name one of the ${storages.length} storages`);
+        throw nodeError(node, `uses storage ${storage}, which does not exist`, `Name one of the ${storages.length} storages`);
     indices.set(node.name, n);
     storagesOf.push([...made]);
     kinds[n] = NodeKind[node.kind];
@@ -98,9 +98,9 @@ export function buildGraph(record: GraphRecord): Graph {
 
 function checkedBytes(bytes: number, storage: StorageIndex): number {
   if (bytes >= 0 && bytes < Number.POSITIVE_INFINITY) return bytes;
-  throw new RematError("GRAPH_STORAGE", `storage ${storage}: expected a number of bytes from 0 up, found ${bytes}`);
+  throw new RematError("GRAPH_STORAGE", `storage ${storage}: expected 0 bytes or more, found ${bytes}. Correct its size.`);
 }
 
 function nodeError(node: GraphNodeRecord, found: string, nextStep: string): RematError {
-  return new RematError("GRAPH_NODE", `graph node '${node.name}' ${found}; ${nextStep}`);
+  return new RematError("GRAPH_NODE", `graph node '${node.name}' ${found}. ${nextStep}.`);
 }

@@ -86,11 +86,11 @@ function checkPair(forward: Graph, backward: Graph): void {
   if (forward.storages.count !== backward.storages.count)
     throw new RematError(
       "GRAPH_PAIR",
-      `forward graph has ${forward.storages.count} storages, backward graph ${backward.storages.count}; build both over one table of storages`,
+      `forward graph has ${forward.storages.count} storages, and the backward graph has ${backward.storages.count}. Build both over one table of storages.`,
     );
   if (forward.nodeCount === 0 || forward.kinds[forward.nodeCount - 1] !== NodeKind.output)
     throw new RematError(
       "GRAPH_PAIR",
-      "the forward graph does not end with an output node; add one that reads what the backward graph takes",
+      "the forward graph does not end with an output node. Add one that reads the inputs of the backward graph.",
     );
 }

@@ -73,9 +73,9 @@ export function parseAllocatorSettings(text: string): AllocatorSettings {
         break;
       default:
         if (name === undefined || !withoutEffect.has(name))
-          throw refused(option, "an option that it has, as name:value");
+          throw refused(option, "a known option, as name:value");
         if (name === "backend" && value !== "native")
-          throw refused(option, "native, the allocator that this is about; that of CUDA keeps no segments");
+          throw refused(option, "native; the backend cudaMallocAsync keeps no segments");
     }
   }
   return settings;
@@ -142,6 +142,6 @@ function powerOfTwo(text: string, option: string): number {
 function refused(option: string, expected: string): RematError {
   return new RematError(
     "ALLOCATOR_SETTINGS",
-    `settings of the CUDA allocator: '${option}': expected ${expected}. Give what PYTORCH_CUDA_ALLOC_CONF holds.`,
+    `CUDA allocator settings: '${option}': expected ${expected}. Use the value of PYTORCH_CUDA_ALLOC_CONF.`,
   );
 }

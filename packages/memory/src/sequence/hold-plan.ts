@@ -58,7 +58,7 @@ export function holdPlan(trace: Trace, plan: Plan): PlanMemory {
   if (lives === undefined)
     throw new RematError(
       "PLAN_MISMATCH",
-      "the plan cannot run: a step reads what none before it has made. Plan this trace again, or name the run that the plan was made for.",
+      "the plan cannot run: a step reads a tensor that no earlier step computes. Plan this trace again, or name the run that was planned.",
     );
   const sums = new LifeSums(graph, sequence.nodes.length);
   for (const { value, from, to } of lives) sums.add(value, from, to);

@@ -161,6 +161,6 @@ function isStorages(value: unknown): value is Iterable<number> {
 function outOfOrder(trace: Trace, module: ModuleIndex, what: string, event: number): RematError {
   return new RematError(
     "TRACE_EVENT_ORDER",
-    `event ${event} is out of order: of module ${trace.modules[module].fqn} ${what}, but its forward pass has not begun; expected it to be entered first. Record the trace again from before the first call.`,
+    `event ${event} is out of order: for module ${trace.modules[module].fqn} ${what}, but its forward pass did not begin. Record the trace again from before the first call.`,
   );
 }

@@ -187,7 +187,7 @@ export abstract class MemoryReducer<State extends string> {
     }
     throw new RematError(
       "MEMORY_SECOND_ITERATION",
-      `${trace.modules[outermost].fqn} is called a second time outside every module, so a second iteration begins; expected resetModStats() or the mark "${resetModStatsMark}" before it. Reset between iterations, or pass { secondIteration: "reset" } to keep the last.`,
+      `${trace.modules[outermost].fqn} is called a second time, so a second iteration begins without resetModStats() or the mark "${resetModStatsMark}". Reset between iterations, or pass { secondIteration: "reset" } to keep the last.`,
     );
   }
 
@@ -282,7 +282,7 @@ export abstract class MemoryReducer<State extends string> {
     if (which !== "peak")
       throw new RematError(
         "MEMORY_SNAPSHOT_KIND",
-        `unknown kind of snapshot ${JSON.stringify(which)}: expected current or peak.`,
+        `unknown snapshot ${JSON.stringify(which)}. Use current or peak.`,
       );
     return this.held.peakRows();
   }

@@ -13,7 +13,7 @@ export function parseMemoryUnit(text: string): MemoryUnit {
   if (found === undefined)
     throw new RematError(
       "UNKNOWN_UNIT",
-      `unknown unit ${JSON.stringify(text)}: expected one of ${memoryUnits.join(", ")}. Note the capital letters: KiB is 1024 bytes.`,
+      `unknown unit ${JSON.stringify(text)}. Use one of ${memoryUnits.join(", ")}; capital letters matter, and KiB is 1024 bytes.`,
     );
   return found;
 }

@@ -56,11 +56,11 @@ export function requireMemoryTrace(trace: Trace, options: { readonly forwardOnly
   if (frees === 0)
     throw new RematError(
       "TRACE_NO_LIFETIMES",
-      `the trace says nothing about lifetimes: found ${allocations} allocations and no free, expected both. Record it with a memory tracker attached, or with the memory exporter of PyTorch.`,
+      `the trace has no lifetimes: it has ${allocations} allocations but no frees. Record it with a memory tracker, or with remat's recorder for PyTorch.`,
     );
   if (!trace.hasPhase(Phase.backward) && options.forwardOnly !== true)
     throw new RematError(
       "TRACE_NO_BACKWARD",
-      `the trace has no backward pass: found ${trace.ops.count} ops of other phases, expected a training step. Trace the step with its loss and gradients, or pass { forwardOnly: true }.`,
+      `the trace has ${trace.ops.count} ops but no backward pass. Trace the step with its loss and gradients, or pass { forwardOnly: true }.`,
     );
 }

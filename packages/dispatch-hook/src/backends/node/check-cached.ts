@@ -11,7 +11,7 @@ const addon = "lib/napi-v8/tfjs_binding.node";
 /** Path where the addon looks for TensorFlow. */
 const libraries = "deps/lib";
 
-const renew = "Build it anew by remat setup native --force";
+const renew = "Rebuild it with remat setup native --force";
 
 /**
  * Checks a module or library of the cache before it is loaded. It fails if another user could have changed it. Every

@@ -15,7 +15,7 @@ export function readAttributes(file: FileBytes, messages: readonly Message[]): R
 
 function readAttribute(file: FileBytes, { at, end }: Message): readonly [name: string, value: AttributeValue] {
   const version = file.u8(at);
-  if (version < 1 || version > 3) throw new Error(`an attribute of version ${version}`);
+  if (version < 1 || version > 3) throw new Error(`attributes of version ${version} are not supported`);
   const padded = (length: number): number => (version === 1 ? 8 * Math.ceil(length / 8) : length);
   const nameAt = at + (version === 3 ? 9 : 8);
   const name = file.text(nameAt, file.u16(at + 2));
@@ -60,5 +60,5 @@ function textInHeap(file: FileBytes, reference: number): string {
     if (index === wanted) return file.text(at + 16, Math.min(length, bytes));
     at += 16 + 8 * Math.ceil(bytes / 8);
   }
-  throw new Error(`a text that is missing in the heap at ${heap}`);
+  throw new Error(`a text is missing in the heap at ${heap}`);
 }

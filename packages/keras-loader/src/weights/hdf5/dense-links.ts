@@ -50,7 +50,7 @@ function heapIds(file: FileBytes, tree: number): readonly number[] {
 /** Returns a function that finds an object of a heap by its id. */
 function readHeap(file: FileBytes, heap: number): (id: number) => number {
   file.expect(heap, "FRHP");
-  if (file.u16(heap + 7) > 0) throw new Error("a group that is compressed, which Keras does not write");
+  if (file.u16(heap + 7) > 0) throw new Error("compressed groups, which Keras does not write, are not supported");
   const width = file.u16(heap + 110);
   const startBytes = file.u64(heap + 112);
   const mostDirect = file.u64(heap + 120);
@@ -58,9 +58,9 @@ function readHeap(file: FileBytes, heap: number): (id: number) => number {
   const root = file.u64(heap + 132);
   const rows = file.u16(heap + 140);
   if (width === 0 || startBytes === 0 || offsetWidth === 0 || offsetWidth > 6)
-    throw new Error(`a damaged heap at ${heap}`);
+    throw new Error(`the heap at ${heap} is damaged`);
   return (id) => {
-    if (file.u8(id) !== 0) throw new Error("a link that is not in its group's heap, which Keras does not write");
+    if (file.u8(id) !== 0) throw new Error("links outside a group's heap, which Keras does not write, are not supported");
     const offset = file.unsigned(id + 1, offsetWidth);
     if (rows === 0) return root + offset;
     file.expect(root, "FHIB");
@@ -75,6 +75,6 @@ function readHeap(file: FileBytes, heap: number): (id: number) => number {
       }
       from += width * blockBytes;
     }
-    throw new Error("a group with more links than are read");
+    throw new Error("a group has too many links");
   };
 }

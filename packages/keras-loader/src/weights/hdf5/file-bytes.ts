@@ -20,9 +20,9 @@ export class FileBytes {
   /** Counts `length` bytes at `at` as read. */
   take(at: number, length: number): number {
     if (!(Number.isSafeInteger(at) && at >= 0 && length >= 0 && at + length <= this.bytes.length))
-      throw new Error(`it refers to ${length} bytes at ${at}, and has ${this.bytes.length}`);
+      throw new Error(`it refers to ${length} bytes at ${at}, but has ${this.bytes.length}`);
     this.allowance -= length + 1;
-    if (this.allowance < 0) throw new Error("its structures refer to one another again and again");
+    if (this.allowance < 0) throw new Error("its structures refer to each other in a cycle");
     return at;
   }
 

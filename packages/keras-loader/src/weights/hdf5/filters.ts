@@ -4,7 +4,7 @@ import type { FileBytes } from "./file-bytes.js";
 /** Returns the numbers of the filters through which chunks were written, in order. */
 export function readFilters(file: FileBytes, at: number, end: number): readonly number[] {
   const version = file.u8(at);
-  if (version !== 1 && version !== 2) throw new Error(`filters of version ${version}`);
+  if (version !== 1 && version !== 2) throw new Error(`filters of version ${version} are not supported`);
   const count = file.u8(at + 1);
   const filters: number[] = [];
   for (let i = 0, next = at + (version === 1 ? 8 : 2); i < count; i++) {
@@ -15,7 +15,7 @@ export function readFilters(file: FileBytes, at: number, end: number): readonly 
     const values = file.u16(next + (hasName ? 6 : 4));
     next += (hasName ? 8 : 6) + (version === 1 ? 8 * Math.ceil(nameBytes / 8) : nameBytes);
     next += 4 * (version === 1 ? values + (values % 2) : values);
-    if (next > end) throw new Error("filters that are longer than their message");
+    if (next > end) throw new Error("the filters are longer than their message");
   }
   return filters;
 }
@@ -48,17 +48,17 @@ export function unfilter(
     else if (filter === fletcher32) chunk = withoutChecksum(chunk);
     else throw new Error(`filter ${filter} is not supported: save the file without it`);
   }
-  if (chunk.length !== bytes) throw new Error(`a chunk of ${chunk.length} bytes, expected ${bytes}`);
+  if (chunk.length !== bytes) throw new Error(`a chunk has ${chunk.length} bytes, expected ${bytes}`);
   return chunk;
 }
 
 function unzlib(chunk: Uint8Array, bytes: number): Uint8Array {
   const [method = 0, flags = 0] = chunk;
   if (chunk.length < 6 || (method & 15) !== 8 || ((method << 8) | flags) % 31 !== 0 || (flags & 32) !== 0)
-    throw new Error("a chunk that is not compressed as it says");
+    throw new Error("a chunk is not compressed as declared");
   const unpacked = inflateExactly(chunk.subarray(2, -checksumBytes), bytes);
   if (adler32(unpacked) !== new DataView(chunk.buffer, chunk.byteOffset, chunk.length).getUint32(chunk.length - 4))
-    throw new Error("a chunk is not what was written: the checksum differs");
+    throw new Error("a chunk is damaged: the checksum differs");
   return unpacked;
 }
 
@@ -89,7 +89,7 @@ function unshuffle(chunk: Uint8Array, elementBytes: number): Uint8Array {
 /** Returns a chunk without its checksum, which must match. Source: `H5_checksum_fletcher32`. */
 function withoutChecksum(chunk: Uint8Array): Uint8Array {
   const length = chunk.length - checksumBytes;
-  if (length < 0) throw new Error("a chunk without its checksum");
+  if (length < 0) throw new Error("a chunk has no checksum");
   let [a, b] = [0, 0];
   for (let at = 0; at < length; at += 2) {
     a = (a + ((chunk[at]! << 8) | (at + 1 < length ? chunk[at + 1]! : 0))) % 65535;
@@ -97,6 +97,6 @@ function withoutChecksum(chunk: Uint8Array): Uint8Array {
   }
   const stored = new DataView(chunk.buffer, chunk.byteOffset + length, checksumBytes).getUint32(0, true);
   if ((stored >>> 16) % 65535 !== b || (stored & 0xffff) % 65535 !== a)
-    throw new Error("a chunk is not what was written: the checksum differs");
+    throw new Error("a chunk is damaged: the checksum differs");
   return chunk.subarray(0, length);
 }

@@ -81,7 +81,7 @@ function readBlocks(
         seen.add(next);
       }
       if (isShared && (message.type === MessageType.datatype || message.type === MessageType.dataspace))
-        throw new Error("a type that several arrays share, which Keras does not write");
+        throw new Error("shared types, which Keras does not write, are not supported");
       messages.push(message);
       at = message.end;
     }

@@ -47,7 +47,7 @@ export class Hdf5Object {
     const links = this.ownLinks();
     if (!links.has(name)) throw new Error(`${name} not found in group`);
     const address = links.get(name);
-    if (address === undefined) throw new Error(`${name} is a link by name, which Keras does not write`);
+    if (address === undefined) throw new Error(`${name} is a link by name, which is not supported`);
     return this.objects.get(address) ?? new Hdf5Object(this.file, address, this.objects);
   }
 
@@ -64,7 +64,7 @@ export class Hdf5Object {
   numbers(): Float32Array | Float64Array {
     const type = readDatatype(this.file, this.message(MessageType.datatype));
     if (type.kind !== "number")
-      throw new Error(`values of type ${type.kind === "other" ? type.named : "text"}, expected numbers`);
+      throw new Error(`found values of type ${type.kind === "other" ? type.named : "text"}, expected numbers`);
     return readNumbers(readArray(this.file, this.messages, this.shape, type.bytes), type);
   }
 
@@ -83,9 +83,9 @@ export class Hdf5Object {
 export function openFile(bytes: Uint8Array): Hdf5Object {
   const file = new FileBytes(bytes);
   const version = file.u8(8);
-  if (version > 3) throw new Error(`a superblock of version ${version}`);
+  if (version > 3) throw new Error(`superblocks of version ${version} are not supported`);
   const isOld = version < 2;
   const [addressBytes, lengthBytes] = [file.u8(isOld ? 13 : 9), file.u8(isOld ? 14 : 10)];
-  if (addressBytes !== 8 || lengthBytes !== 8) throw new Error("addresses of other than 64 bits");
+  if (addressBytes !== 8 || lengthBytes !== 8) throw new Error("only addresses of 64 bits are supported");
   return new Hdf5Object(file, file.u64(isOld ? 64 + 4 * version : 36));
 }

@@ -21,21 +21,21 @@ export function readArray(
   elementBytes: number,
 ): Uint8Array {
   const layout = messages.find(({ type }) => type === MessageType.layout);
-  if (layout === undefined) throw new Error("an array without data");
+  if (layout === undefined) throw new Error("an array has no data");
   const bytes = product(shape) * elementBytes;
-  if (!Number.isSafeInteger(bytes)) throw new Error(`an array of the shape [${shape.join(", ")}]`);
+  if (!Number.isSafeInteger(bytes)) throw new Error(`the array shape [${shape.join(", ")}] is not supported`);
   const { at } = layout;
   const version = file.u8(at);
-  if (version < 1 || version > 4) throw new Error(`a layout of version ${version}`);
+  if (version < 1 || version > 4) throw new Error(`layouts of version ${version} are not supported`);
   const isOld = version < 3;
   const kind = file.u8(at + (isOld ? 2 : 1));
   if (kind === 0 && !isOld) return bytesOf(file, at + 4, file.u16(at + 2), bytes);
   const address = file.address(at + (isOld ? 8 : kind === 1 ? 2 : 3));
   if (kind === 1) return address === undefined ? new Uint8Array(bytes) : bytesOf(file, address, bytes, bytes);
   if (kind !== 2 || version === 4)
-    throw new Error("a layout that Keras does not write (libver='latest'): save it with the defaults of h5py");
+    throw new Error("the layout (libver='latest') is not supported: save it with h5py's defaults");
   const dimensions = file.u8(at + (isOld ? 1 : 2)) - 1;
-  if (dimensions !== shape.length || dimensions < 1) throw new Error("chunks of other dimensions than the array's");
+  if (dimensions !== shape.length || dimensions < 1) throw new Error("the chunks and the array have different dimensions");
   const chunk = shape.map((_, i) => file.u32(at + (isOld ? 16 : 11) + 4 * i));
   const filters = messages
     .filter(({ type }) => type === MessageType.filters)
@@ -44,7 +44,7 @@ export function readArray(
 }
 
 function bytesOf(file: FileBytes, at: number, found: number, bytes: number): Uint8Array {
-  if (found < bytes) throw new Error(`${found} bytes of data, expected ${bytes}`);
+  if (found < bytes) throw new Error(`found ${found} bytes of data, expected ${bytes}`);
   return file.slice(at, bytes);
 }
 
@@ -62,7 +62,7 @@ function readChunks(file: FileBytes, array: ChunkedArray): Uint8Array {
   const chunkBytes = product(chunk) * elementBytes;
   const chunks = product(shape.map((size, i) => Math.ceil(size / chunk[i]!)));
   if (chunkBytes === 0 || !(chunks * chunkBytes <= mostBeyond * bytes + leastChunkBytes))
-    throw new Error(`chunks of ${chunkBytes} bytes for an array of ${bytes}`);
+    throw new Error(`found chunks of ${chunkBytes} bytes for an array of ${bytes}`);
   const out = new Uint8Array(bytes);
   if (address === undefined || bytes === 0) return out;
   const keyBytes = 8 + 8 * (shape.length + 1);
@@ -76,7 +76,7 @@ function readChunks(file: FileBytes, array: ChunkedArray): Uint8Array {
     const isIn = offset.every((from, d) => from < shape[d]! && from % chunk[d]! === 0);
     const place = offset.reduce((at, from, d) => at * shape[d]! + from, 0);
     if (!isIn || seen.has(place))
-      throw new Error(`a chunk at [${offset.join(", ")}], which is outside of its array, or there twice`);
+      throw new Error(`the chunk at [${offset.join(", ")}] is outside its array or duplicated`);
     seen.add(place);
     const stored = file.slice(addressOf(node, i), filters.length === 0 ? chunkBytes : storedBytes);
     copyChunk(unfilter(stored, filters, mask, chunkBytes, elementBytes), offset, array, out);
