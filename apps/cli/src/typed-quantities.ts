@@ -10,7 +10,7 @@ export function parseBudgetOption(name: string, value: unknown): Budget {
     return parseBudget(parseText(name, value));
   } catch (error) {
     throw error instanceof RematError && error.code === "BUDGET"
-      ? new UsageError(`--${name}: ${error.message}.`)
+      ? new UsageError(`--${name}: ${error.message}`)
       : error;
   }
 }

@@ -38,11 +38,11 @@ export interface NothingWithin extends Pick<UnmetBudget, "isProven" | "smallestF
 export function nothingWithin(given: NothingWithin): InfeasibleBudgetError {
   const { name, budgetBytes, isProven, smallestFoundBytes, lowerBoundBytes, occurrence } = given;
   // A search for exactly that budget takes a different path than the search that found it.
-  const again = smallestFoundBytes > lowerBoundBytes ? "; so tight a one may take more time to find again" : "";
+  const again = smallestFoundBytes > lowerBoundBytes ? "; a plan this tight may take more time to find again" : "";
   return new InfeasibleBudgetError(
     smallestFoundBytes,
-    `${name}: ${isProven ? "proven that nothing fits" : "nothing was found"} within ${formatBytes(budgetBytes)}; the smallest budget found is ${formatTypedBytes(smallestFoundBytes)}, ` +
-      `and no plan needs less than ${formatBytes(lowerBoundBytes)}, which ${occurrence} takes. Give a budget of ${smallestFoundBytes}B or more${isProven ? "" : ", or more time to search"}${again}.`,
+    `${name}: ${isProven ? "no plan fits" : "no plan was found"} within ${formatBytes(budgetBytes)}. ${occurrence} alone needs ${formatBytes(lowerBoundBytes)}, and the smallest peak found is ${formatTypedBytes(smallestFoundBytes)}. ` +
+      `Raise the budget to ${smallestFoundBytes}B or more${isProven ? "" : ", or allow more time"}${again}.`,
     isProven,
   );
 }

@@ -209,7 +209,7 @@ export async function rematerialize(given: PlanningGraph, options: Rematerialize
   if (search.best !== undefined && found.peakBytes > budgetBytes)
     throw new RematError(
       "PLANNER_BUG",
-      `a schedule of ${found.peakBytes} bytes was taken for one within ${budgetBytes}; please report the graph`,
+      `a schedule of ${found.peakBytes} bytes exceeds the budget of ${budgetBytes}. Please report this graph as a bug.`,
     );
   return {
     isFeasible: found.peakBytes <= budgetBytes,
@@ -234,9 +234,9 @@ function checkOptions({ budgetBytes, iterations, timeMs, boundTimeMs }: Remateri
   if (!(typeof budgetBytes === "number" && budgetBytes > 0 && budgetBytes < Number.POSITIVE_INFINITY))
     throw new RematError(
       "BUDGET",
-      `expected a budget in bytes above 0, found ${JSON.stringify(budgetBytes)}; give a number, e.g. 0.9 * plain.peakBytes`,
+      `the budget must be bytes above 0; found ${JSON.stringify(budgetBytes)}. Pass a number, such as 0.9 * plain.peakBytes.`,
     );
   for (const [name, value] of Object.entries({ iterations, timeMs, boundTimeMs }))
     if (value !== undefined && !(typeof value === "number" && value >= 0))
-      throw new RematError("BUDGET", `expected ${name} to be a number from 0 up, found ${JSON.stringify(value)}`);
+      throw new RematError("BUDGET", `${name} must be at least 0; found ${JSON.stringify(value)}.`);
 }

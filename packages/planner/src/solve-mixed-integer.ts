@@ -63,7 +63,7 @@ export async function solveMixedInteger(
     forgetHighs();
     throw new RematError(
       solverFailed,
-      `HiGHS has failed on a program of ${problem.cost.length} columns and ${problem.rows.length} rows (${(cause as Error).message}). Plan with another method, such as greedy, or for a part of the model.`,
+      `the solver HiGHS failed on ${problem.cost.length} columns and ${problem.rows.length} rows (${(cause as Error).message}). Use another method, such as greedy, or plan a part of the model.`,
       { cause },
     );
   }
@@ -77,7 +77,7 @@ async function loaded(): Promise<Highs> {
     forgetHighs();
     throw new RematError(
       solverFailed,
-      `HiGHS could not be loaded (${(cause as Error).message}): bundles for browsers leave it out, of which it would be 3.7 MB. Plan with another method, such as greedy, or in Node.`,
+      `the solver HiGHS could not be loaded (${(cause as Error).message}): browser bundles leave it out (3.7 MB). Use another method, such as greedy, or plan in Node.`,
       { cause },
     );
   }

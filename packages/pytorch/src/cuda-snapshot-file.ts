@@ -86,7 +86,7 @@ export function asCudaSnapshot(value: unknown): CudaSnapshotFile {
       throw damaged(`${where}: expected one of ${stacks.length} stacks or -1, found ${String(stack)}`);
   };
   const devices = asList(file["devices"], "devices");
-  if (devices.length === 0) throw damaged("it is of no device: nothing was allocated when it was written");
+  if (devices.length === 0) throw damaged("it has no device: nothing was allocated when it was written");
   devices.forEach((item, d) => {
     const device = asRecord(item, `device ${d}`);
     if (!isCount(device["device"])) throw damaged(`device ${d}: expected its number`);
@@ -130,6 +130,6 @@ function isCount(value: unknown): value is number {
 function damaged(found: string): RematError {
   return new RematError(
     "CUDA_SNAPSHOT",
-    `a snapshot of the CUDA allocator: ${found}. Write it again: python -m remat snapshot snapshot.pickle snapshot.json.gz.`,
+    `snapshot of the CUDA allocator: ${found}. Write it again: python -m remat snapshot snapshot.pickle snapshot.json.gz.`,
   );
 }

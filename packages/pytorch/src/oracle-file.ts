@@ -146,13 +146,13 @@ export function asOracleFile(value: unknown): OracleFile {
   if (typeof value !== "object" || value === null || Array.isArray(value))
     throw new RematError(
       "PYTORCH_FILE",
-      `not a file of the PyTorch exporter: expected an object with 'schema', found ${value === null ? "null" : Array.isArray(value) ? "a list" : typeof value}. Pass the parsed JSON of one of its files.`,
+      `not a file of remat's PyTorch exporter: expected an object with 'schema', found ${value === null ? "null" : Array.isArray(value) ? "a list" : typeof value}. Pass the parsed JSON of such a file.`,
     );
   const file = value as Record<string, unknown>;
   if (!traceSchemas.includes(file["schema"] as string))
     throw new RematError(
       "PYTORCH_SCHEMA",
-      `unknown schema ${JSON.stringify(file["schema"]) ?? "(none)"}: expected one of ${traceSchemas.join(", ")}. Export the run again with the exporter of this version.`,
+      `unknown schema ${JSON.stringify(file["schema"]) ?? "(none)"}: expected one of ${traceSchemas.join(", ")}. Export the run again with this version of remat.`,
     );
   for (const field of ["events", "funcs", "fqns", "storages", "tensors", "module_tree"])
     if (!Array.isArray(file[field]))

@@ -111,12 +111,12 @@ function readPartitions(value: unknown): FxPartition[] {
       throw damaged(`partition ${i}: expected a 'budget' from 0 to 1, found ${JSON.stringify(budget) ?? "none"}`);
     return { budget, graphs: readPairs(graphs, `graphs of partition ${i}`) };
   });
-  if (partitions.length === 0) throw damaged("it holds no partition");
+  if (partitions.length === 0) throw damaged("it has no partition");
   const [{ graphs }, ...others] = partitions;
   const short = others.findIndex((other) => other.graphs.length !== graphs.length);
   if (short >= 0)
     throw damaged(
-      `partition ${short + 1}: expected ${graphs.length} graphs, as the first has, found ${others[short].graphs.length}`,
+      `partition ${short + 1}: expected ${graphs.length} graphs like the first, found ${others[short].graphs.length}`,
     );
   return partitions.sort((a, b) => b.budget - a.budget);
 }
@@ -130,7 +130,7 @@ function readPairs(value: unknown, where: string): FxGraphPair[] {
       backward: backward === null || backward === undefined ? undefined : readNodes(backward, `backward ${graph}`),
     };
   });
-  if (pairs.length === 0) throw damaged(where === "graphs" ? "it holds no graph" : `${where}: there is none`);
+  if (pairs.length === 0) throw damaged(where === "graphs" ? "it has no graph" : `${where}: there is none`);
   return pairs;
 }
 
@@ -143,7 +143,7 @@ function readNodes(value: unknown, where: string): FxNode[] {
     const { static: isStatic, fusible, bytes, flops, dtype } = node;
     for (const [field, count] of Object.entries({ bytes, flops }))
       if (count !== undefined && !(typeof count === "number" && count >= 0 && Number.isFinite(count)))
-        throw damaged(`node ${n} of ${where}: expected '${field}' from 0 up, found ${JSON.stringify(count)}`);
+        throw damaged(`node ${n} of ${where}: expected '${field}' of at least 0, found ${JSON.stringify(count)}`);
     if (dtype !== undefined && typeof dtype !== "string")
       throw damaged(`node ${n} of ${where}: expected a name as 'dtype', found ${JSON.stringify(dtype)}`);
     return {
@@ -171,5 +171,5 @@ function asItems(value: unknown, what: string): readonly unknown[] {
 }
 
 function damaged(found: string): RematError {
-  return new RematError("FX_GRAPHS", `compiled graphs of PyTorch: ${found}. Write them again by remat.export_graphs.`);
+  return new RematError("FX_GRAPHS", `compiled graphs of PyTorch: ${found}. Write them again with remat.export_graphs.`);
 }

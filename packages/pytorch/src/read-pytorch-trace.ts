@@ -199,7 +199,7 @@ class TraceReader {
         return;
       case "hook_done": {
         const hook = this.openHooks.pop();
-        if (hook === undefined) throw new Error("a hook is done that did not begin");
+        if (hook === undefined) throw new Error("a hook ends that did not begin");
         if (this.owned !== undefined) this.activity.owns(this.owned.fqn, this.owned.storages);
         this.owned = undefined;
         return hook();

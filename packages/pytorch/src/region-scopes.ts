@@ -29,7 +29,7 @@ export class RegionScopes {
       });
       this.scopes.set(n, scope);
     }
-    if (scope === undefined) throw new Error(`region ${n} is recomputed, which never ran`);
+    if (scope === undefined) throw new Error(`region ${n} is recomputed but never ran`);
     this.active.push(scope);
     this.builder.enterScope(scope, given);
   }
@@ -37,7 +37,7 @@ export class RegionScopes {
   end({ n = -1 }: OracleEvent, returned: readonly number[] | undefined): void {
     const scope = this.active.pop();
     if (scope === undefined || scope !== this.scopes.get(n))
-      throw new Error(`region ${n} ends, which is not the innermost`);
+      throw new Error(`region ${n} ends but is not the innermost`);
     this.builder.exitScope(scope, returned);
   }
 }

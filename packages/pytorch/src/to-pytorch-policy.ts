@@ -68,13 +68,13 @@ const unasked: ReadonlySet<string> = new Set(["aten.detach.default", "prim.devic
 export function toPyTorchPolicy(plan: Plan, trace: Trace, options: PyTorchPolicyOptions = {}): PyTorchPolicy {
   if (trace.header.framework !== "pytorch")
     throw policyError(
-      `the trace is of ${trace.header.framework}, expected pytorch; follow its plan with @remat/checkpoint`,
+      `the trace is of ${trace.header.framework}, not of pytorch. Follow its plan with @remat/checkpoint`,
     );
   const mismatch = findPlanMismatch(plan, trace);
   if (mismatch !== undefined)
     throw new RematError(
       "PLAN_MISMATCH",
-      `the plan is not of this trace: ${describePlanMismatch(mismatch)}. Plan this trace.`,
+      `the plan is for another trace: ${describePlanMismatch(mismatch)}. Plan this trace.`,
     );
   const units = unitsOf(trace, options.modules);
   const again = recomputedModules(plan, trace);
@@ -110,14 +110,14 @@ function unitsOf(trace: Trace, names: readonly string[] | undefined): readonly s
     const fqn = known.has(name) ? name : [...known].find((one) => nameInModel(one) === name);
     if (fqn === undefined)
       throw policyError(
-        `there is no module ${JSON.stringify(name)} with a call; name one of ${[...known].slice(0, 8).join(", ")}`,
+        `no module ${JSON.stringify(name)} runs in this trace. Name one of ${[...known].slice(0, 8).join(", ")}`,
       );
     return fqn;
   });
   for (const fqn of units)
     for (const other of units)
       if (fqn.startsWith(`${other}.`))
-        throw policyError(`module ${fqn} is inside ${other}, which is checkpointed as a whole; name one of them`);
+        throw policyError(`module ${fqn} is inside ${other}, which is checkpointed as a whole. Name one of them`);
   return units;
 }
 

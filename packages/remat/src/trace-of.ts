@@ -74,7 +74,7 @@ function checkCopy(what: Exclude<Trainable, Trace>): void {
   if (!isOfAny || model instanceof LayersModel) return;
   throw new RematError(
     "TFJS_COPIES",
-    `the model is made by another copy of tfjs-layers than the one that remat finds, ${version_layers}: expected one copy (npm ls @tensorflow/tfjs-layers shows where they are). Install @tensorflow/tfjs-core and @tensorflow/tfjs-layers in the version of @tensorflow/tfjs that the program has: npm install @tensorflow/tfjs-core@VERSION @tensorflow/tfjs-layers@VERSION.`,
+    `the model uses another copy of tfjs-layers than remat, which found ${version_layers} (npm ls @tensorflow/tfjs-layers). Install your program's version: npm install @tensorflow/tfjs-core@VERSION @tensorflow/tfjs-layers@VERSION.`,
   );
 }
 
@@ -84,6 +84,6 @@ function checkStep(made: unknown): unknown {
     return made;
   throw new RematError(
     "STEP_FUNCTION",
-    "the function returned a model: expected one that takes a training step, such as () => model.trainOnBatch(x, y). Give the model itself, or use traceFakeStep of @remat/tracer for one that is too large to be made.",
+    "the function returned a model, but must run a training step, such as () => model.trainOnBatch(x, y). Pass the model itself; if it is too large to build, use traceFakeStep of @remat/tracer.",
   );
 }

@@ -104,7 +104,7 @@ export function summarizePlan(plan: Plan, trace: Trace, options: SummarizePlanOp
   if (mismatch !== undefined)
     throw new RematError(
       "PLAN_MISMATCH",
-      `the plan is not of this trace: ${describePlanMismatch(mismatch)}. Plan this trace, or show the one that was planned.`,
+      `the plan is for another trace: ${describePlanMismatch(mismatch)}. Plan this trace, or open the one that was planned.`,
     );
   const { predicted } = plan;
   const planned = holdPlan(trace, plan);

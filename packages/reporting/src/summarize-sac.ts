@@ -173,12 +173,12 @@ function unknownModule(fqn: string, trace: Trace, stats: ReadonlyMap<string, SAC
   if (leaf !== undefined)
     return new RematError(
       "MODULE_UNKNOWN",
-      `module ${fqn} (${leaf.kind}) has no modules in it, and statistics are of modules that have. Name one of ${list(known)}.`,
+      `module ${fqn} (${leaf.kind}) contains no modules, so it has no statistics. Name one of ${list(known)}.`,
     );
   const near = known.filter((name) => name.includes(fqn) || fqn.startsWith(name));
   return new RematError(
     "MODULE_UNKNOWN",
-    `there is no module ${fqn}. Name one of ${list(near.length > 0 ? near : known)}.`,
+    `unknown module ${fqn}. Name one of ${list(near.length > 0 ? near : known)}.`,
   );
 }
 

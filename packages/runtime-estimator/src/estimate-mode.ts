@@ -18,6 +18,6 @@ export function parseEstimateMode(mode: string): EstimateMode {
   if (known !== undefined) return known;
   throw new RematError(
     "ESTIMATE_MODE",
-    `estimate mode '${mode}' is not supported: expected '${estimateModes[0]}' (roofline, any device) or '${estimateModes[1]}' (runs every op on this machine)`,
+    `estimate mode '${mode}' is not supported. Use '${estimateModes[0]}' (roofline, any device) or '${estimateModes[1]}' (runs every op on this machine).`,
   );
 }

@@ -109,14 +109,14 @@ export class RuntimeEstimator {
       if (counted((source) => source === RuntimeSource.measured)) return trace;
       throw new RematError(
         "NOT_MEASURED",
-        `none of the trace's ${count} ops has a measured runtime: pass the trace through benchmarkTrace of @remat/runtime-estimator/benchmark first`,
+        `none of the trace's ${count} ops has a measured runtime. Run benchmarkTrace of @remat/runtime-estimator/benchmark on the trace first.`,
       );
     }
     if (this.device !== undefined) return priceTrace(trace, this.device);
     if (counted((source) => source !== RuntimeSource.none)) return trace;
     throw new RematError(
       "NOT_PRICED",
-      `none of the trace's ${count} ops has a runtime: choose a device, e.g. mode("operator-level-cost-model", { device: deviceSpec("a100") })`,
+      `none of the trace's ${count} ops has a runtime. Choose a device: mode("operator-level-cost-model", { device: deviceSpec("a100") }).`,
     );
   }
 }

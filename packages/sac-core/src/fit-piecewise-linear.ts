@@ -30,7 +30,7 @@ const stepsAtMost = 5e7;
  */
 export function fitPiecewiseLinear(x: ArrayLike<number>, y: ArrayLike<number>, segments: number): FittedLine {
   if (!(Number.isInteger(segments) && segments >= 1))
-    throw new RematError("FIT_SEGMENTS", `expected a positive number of segments, found ${segments}. Pass 1 or more.`);
+    throw new RematError("FIT_SEGMENTS", `the number of segments is ${segments}. Pass 1 or more.`);
   const { x: xs, y: ys } = sortedPoints(x, y);
   const low = xs.length === 0 ? 0 : xs[0];
   const high = xs.length === 0 ? 0 : xs[xs.length - 1];
@@ -111,7 +111,7 @@ function sortedPoints(
   if (x.length !== y.length)
     throw new RematError(
       "FIT_POINTS",
-      `expected as many x as y, found ${x.length} and ${y.length}. Pass one y for each x.`,
+      `there are ${x.length} x and ${y.length} y. Pass one y for each x.`,
     );
   let xs = Float64Array.from(x);
   let ys = Float64Array.from(y);
@@ -120,7 +120,7 @@ function sortedPoints(
     if (!Number.isFinite(xs[i]) || !Number.isFinite(ys[i]))
       throw new RematError(
         "FIT_POINTS",
-        `point ${i}: expected finite numbers, found (${xs[i]}, ${ys[i]}). Leave it out.`,
+        `point ${i}: expected finite numbers, found (${xs[i]}, ${ys[i]}). Remove it.`,
       );
     if (i > 0 && xs[i] < xs[i - 1]) isSorted = false;
   }

@@ -196,8 +196,8 @@ class StatsCollector {
     throw new RematError(
       "SAC_SKIPPED_PARENT",
       `module ${trace.modules[trace.calls.module[call]].fqn}: in-place op ${op} (${trace.opName(op)}) writes into the result of op ${parent} ` +
-        `(${trace.opName(parent)}), which selective activation checkpointing leaves out. Expected a parent that it keeps: write ` +
-        `into another tensor, or leave asPytorch (--as-pytorch) out, which takes the op for its own parent.`,
+        `(${trace.opName(parent)}), which selective activation checkpointing skips. ` +
+        `Write into another tensor, or remove asPytorch (--as-pytorch).`,
     );
   }
 
@@ -218,7 +218,7 @@ function checkDevices(trace: Trace, { opStart, storages }: OutputStorages): void
       if (found >= 0 && found !== id)
         throw new RematError(
           "SAC_DEVICES",
-          `op ${op} (${trace.opName(op)}) has results on ${trace.strings[found]} and ${trace.strings[id]}: expected one accelerator. Trace the part of the model that runs on one device.`,
+          `op ${op} (${trace.opName(op)}) has results on ${trace.strings[found]} and ${trace.strings[id]}, and only one accelerator is supported. Trace the part of the model on one device.`,
         );
       found = id;
     }

@@ -23,7 +23,7 @@ export function accumulatedRun(trace: Trace, passes: number): Trace {
   if (passes === 1) return trace;
   if (trace.events.count * passes > mostEvents)
     throw planError(
-      `${passes} micro-batches of a step of ${trace.events.count} events are more than are simulated (${mostEvents} events). Use ${Math.max(1, Math.floor(mostEvents / trace.events.count))} or fewer.`,
+      `${passes} micro-batches of ${trace.events.count} events each exceed the limit of ${mostEvents} events. Use ${Math.max(1, Math.floor(mostEvents / trace.events.count))} or fewer.`,
     );
   const copy = new AccumulatedCopy(trace, [
     `Simulated with ${passes} micro-batches a step, each of the recorded batch.`,
@@ -75,7 +75,7 @@ function passesOf(trace: Trace): readonly Pass[] {
       if (kind === EventKind.enterModule && begins(item)) {
         if (end >= 0)
           throw planError(
-            `the run of '${header.model ?? "a model"}' has several backward passes in a step already; micro-batches= is for one that was recorded with one.`,
+            `the run of '${header.model ?? "a model"}' already has several backward passes per step. Record it with one, or remove micro-batches=.`,
           );
         if (begin < 0) begin = event;
       } else if (kind !== EventKind.mark) follow(event);

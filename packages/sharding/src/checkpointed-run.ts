@@ -92,7 +92,7 @@ export class CheckpointedRun {
   private stepsOfRun(): CheckpointedSteps {
     if (!tellsSaves(this.trace) && this.trace.header.framework !== "pytorch")
       throw planError(
-        "checkpoint= in a sharding plan is simulated on runs of PyTorch, whose traces say when autograd gives back what it saved. Of a run of TensorFlow.js remat compare --checkpoint tells what one device holds.",
+        "checkpoint= in a sharding plan is supported for PyTorch runs only. For one device of a TensorFlow.js run use remat compare --checkpoint.",
       );
     this.steps ??= new CheckpointedSteps(this.trace);
     return this.steps;
@@ -129,7 +129,7 @@ export function refuseParts(checkpoint: readonly CheckpointedModules[] | undefin
   const found = checkpoint?.find(({ parts }) => parts !== undefined);
   if (found !== undefined)
     throw planError(
-      `of ${found.modules.map((name) => name || "the root").join(", ")} only parts are checkpointed, whose weights would be freed before they run again: expected modules as a whole. Plan with --whole-modules.`,
+      `only parts of ${found.modules.map((name) => name || "the root").join(", ")} are checkpointed, and FSDP would free their weights before recomputation. Plan with --whole-modules.`,
     );
 }
 

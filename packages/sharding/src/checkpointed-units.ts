@@ -43,7 +43,7 @@ export function checkpointedUnits(
       const ops = running.opsOf(fqn);
       // A list of modules, such as `layers` itself, does not run.
       if (ops === undefined)
-        throw planError(`${fqn} does not run, so it cannot be checkpointed: name modules that do.`);
+        throw planError(`${fqn} does not run, so it cannot be checkpointed. Name modules that run.`);
       if (parts !== undefined) {
         for (const unit of partsOf(fqn, parts, running)) found.set(`${fqn}[${unit.ops!.join(":")}]`, unit);
         continue;
@@ -52,23 +52,23 @@ export function checkpointedUnits(
       if (reason !== undefined) {
         // A scope means only the modules that can be checkpointed.
         if (scope !== undefined) continue;
-        throw planError(`${fqn} cannot be checkpointed: ${reason}.`);
+        throw planError(`${fqn} cannot be checkpointed: ${reason}. Remove it from the plan.`);
       }
       const saved = savedPlaces(trace, ops, save);
       for (const rule of missing) if (savedPlaces(trace, ops, [rule]).length > 0) missing.delete(rule);
       // A layer without activations stays as it is.
       if (scope?.mode === "activations" && saved.length === ops.length) continue;
       if (save.length > 0 && saved.length === 0 && scope === undefined && !save.includes("nothing_saveable"))
-        throw planError(`nothing of ${fqn} is saved by ${save.join("+")}: its ops are ${opsIn(trace, ops)}.`);
+        throw planError(`${save.join("+")} saves nothing in ${fqn}. Choose among its ops: ${opsIn(trace, ops)}.`);
       found.set(fqn, { fqn, saved });
     }
     const unknown = [...missing].find((rule) => !policiesByName.includes(rule));
     if (unknown !== undefined && named.length > 0)
       throw planError(
-        `save=${unknown} is no op of ${named
+        `save=${unknown} is not an op of ${named
           .slice(0, 3)
           .map((module) => trace.modules[module].fqn)
-          .join(", ")}: their ops are ${opsIn(trace, running.opsOf(trace.modules[named[0]].fqn) ?? [])}. Leave it out.`,
+          .join(", ")}. Remove it, or choose among its ops: ${opsIn(trace, running.opsOf(trace.modules[named[0]].fqn) ?? [])}.`,
       );
   }
   return withoutInner([...found.values()]);
@@ -89,8 +89,8 @@ function partsOf(
   { partRefusalOf }: RunningModules,
 ): readonly CheckpointedUnit[] {
   return parts.map((ops) => {
-    const reason = partRefusalOf === undefined ? "parts are of policies for PyTorch" : partRefusalOf(fqn, ops);
-    if (reason !== undefined) throw planError(`the part [${ops.join(", ")}] of ${fqn} cannot run again: ${reason}.`);
+    const reason = partRefusalOf === undefined ? "parts are supported for PyTorch only" : partRefusalOf(fqn, ops);
+    if (reason !== undefined) throw planError(`the part [${ops.join(", ")}] of ${fqn} cannot be recomputed: ${reason}. Plan this run again.`);
     return { fqn, saved: [], ops };
   });
 }

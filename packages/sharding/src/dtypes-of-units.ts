@@ -100,7 +100,7 @@ export function lowDtypeOf(
     const [bytes, ...others] = dtypes.map((dtype) => bytesPerElement(dtype));
     const alike = others.every((other) => other === bytes) ? `, which holds as much: either takes ${bytes} bytes` : "";
     throw planError(
-      `${named.join(" and ")}: expected one dtype besides the parameters' own. Say the same param= of both${alike}.`,
+      `${named.join(" and ")}: only one dtype besides the parameters' own is supported. Use the same param= for both${alike}.`,
     );
   }
   return dtypes[0];

@@ -83,7 +83,7 @@ export class FSDPMemTracker extends MemoryReducer<FsdpModuleState> {
     if (this.isSharded) return;
     throw new RematError(
       "TRACE_NOT_SHARDED",
-      `the trace is not of a model under FSDP: found none of FSDP's hooks in ${trace.events.count} events. Use MemTracker for it, or simulateFsdp to predict one rank of many.`,
+      `the trace was not recorded under FSDP: its ${trace.events.count} events contain no FSDP hooks. Use MemTracker, or simulateFsdp to predict one rank.`,
     );
   }
 
@@ -137,7 +137,7 @@ export class FSDPMemTracker extends MemoryReducer<FsdpModuleState> {
     if (record === undefined)
       throw new RematError(
         "TRACE_EVENT_ORDER",
-        `hook ${hook} of module ${trace.modules[module].fqn} is out of order: its pre-forward hook has not begun; expected that first. Record the trace again from before the first call.`,
+        `hook ${hook} of module ${trace.modules[module].fqn} is out of order: its pre-forward hook did not run. Record the trace again from before the first call.`,
       );
     return record;
   }

@@ -20,7 +20,7 @@ import { usualWrap } from "./usual-wrap.js";
 export function requireFullyShardable(framework: string, name: string): void {
   if (framework !== "pytorch")
     throw planError(
-      `${name} is a model of TensorFlow.js, and fully_shard is PyTorch's: there is no code that shards it. What a rank of it would hold is an estimate, told without --fsdp-code and --apply.`,
+      `${name} is a TensorFlow.js model, and fully_shard is for PyTorch only. Remove --fsdp-code and --apply to see the estimate for a rank.`,
     );
 }
 
@@ -37,7 +37,7 @@ export function fullyShardCode(trace: Trace, given: ShardingPlan): PythonCode {
   checkShardingPlan(given);
   refuseParts(given.checkpoint);
   if (given.strategy !== undefined)
-    throw planError(`there are no calls of fully_shard for ${given.strategy}: expected a plan of FSDP.`);
+    throw planError(`${given.strategy} does not use fully_shard. Use an FSDP plan.`);
   const plan = { ...given, wrap: given.wrap ?? usualWrap(trace) };
   const root = rootModule(trace);
   const units = shardedUnits(trace, plan, root);

@@ -5,7 +5,7 @@ import { planError } from "./sharding-plan.js";
 export function rootModule(trace: Trace): number {
   const call = trace.calls.parent.indexOf(-1);
   if (call < 0 || trace.calls.count === 0)
-    throw planError("the trace calls no module, so there is nothing to wrap; expected a model traced by its modules.");
+    throw planError("the trace contains no modules to wrap. Record it with its model.");
   return trace.calls.module[call];
 }
 
@@ -37,7 +37,7 @@ export function matchModules(
       matched.add(module);
     });
     if (!found)
-      throw planError(`no module is called ${JSON.stringify(pattern)}: ${suggest(trace, prefix, pattern, alsoTaken)}.`);
+      throw planError(`no module is named ${JSON.stringify(pattern)}: ${suggest(trace, prefix, pattern, alsoTaken)}.`);
   }
   return [...matched];
 }

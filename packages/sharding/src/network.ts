@@ -27,13 +27,13 @@ export function parseNetwork(text: string, known?: DeviceNetwork): DeviceNetwork
     const [key, value] = item.split("=").map((each) => each.trim());
     const number = /^\d+(\.\d+)?(e-?\d+)?$/.test(value ?? "") ? Number(value) : Number.NaN;
     if (!Object.hasOwn(names, key) || !(number > 0) || (key === "per-node" && !Number.isInteger(number)))
-      throw planError(`unknown item ${JSON.stringify(item)} of a network: expected ${expected}.`);
+      throw planError(`unknown network setting ${JSON.stringify(item)}. Expected ${expected}.`);
     network[names[key]] = number;
   }
   const missing = Object.keys(names).filter((key) => network[names[key]] === undefined);
   if (missing.length > 0)
     throw planError(
-      `nothing is known of the device's network, and ${missing.join(", ")} not given: expected ${expected}.`,
+      `the device's network is unknown, and ${missing.join(", ")} is missing. Expected ${expected}.`,
     );
   return network as DeviceNetwork;
 }

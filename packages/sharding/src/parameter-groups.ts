@@ -82,7 +82,7 @@ export function parameterGroups(
       const known = owner.get(storage);
       if (known === undefined || known === unit || unit.modules.includes(root) || isWithin(trace, known, unit)) return;
       throw planError(
-        `${trace.modules[known.modules[0]].fqn} and ${trace.modules[unit.modules[0]].fqn} share a parameter of shape [${trace.tensorShape(tensor).join(", ")}]: expected it in one group. Wrap a module around both instead, or both as one: wrap=A+B.`,
+        `${trace.modules[known.modules[0]].fqn} and ${trace.modules[unit.modules[0]].fqn} share a parameter of shape [${trace.tensorShape(tensor).join(", ")}], which must be in one group. Wrap a module around both, or both as one: wrap=A+B.`,
       );
     }
     owner.set(storage, unit);
@@ -151,7 +151,7 @@ export function requireParameters(groups: readonly ParameterGroup[]): void {
   if (groups.length > 0) return;
   throw new RematError(
     "TRACE_NO_PARAMETERS",
-    "the trace has no parameters to shard: found none among its modules' weights and its storages. Trace a model whose parameters are told.",
+    "the trace contains no parameters to shard. Record it again with the model (model=), so that its parameters are known.",
   );
 }
 
@@ -170,7 +170,7 @@ function refuseTied(
       if (unit === undefined || unit.modules.includes(root) || isRelated(module, unit)) continue;
       const [outer, inner] = [module, unit.modules[0]].map((each) => nameInRoot(trace, root, each));
       throw planError(
-        `${inner} and ${outer} share a parameter of shape [${trace.tensorShape(tensor).join(", ")}], which PyTorch refuses to shard in a group of ${inner} without ${outer}: take both as one, wrap=${outer}+${inner}, or leave ${inner} to the root.`,
+        `${inner} and ${outer} share a parameter of shape [${trace.tensorShape(tensor).join(", ")}], so PyTorch cannot shard ${inner} without ${outer}. Wrap both as one, wrap=${outer}+${inner}, or leave ${inner} to the root.`,
       );
     }
 }
@@ -192,7 +192,7 @@ function parameter(
   const cast = policy.mixedPrecision?.param;
   if (plan.storedDtype !== undefined && isFloat && cast !== recorded)
     throw planError(
-      `stored=${plan.storedDtype} is of a run that computes in ${cast} itself, and a parameter of ${trace.modules[module].fqn} is of ${recorded}: record the model in ${cast}, or leave stored= out.`,
+      `stored=${plan.storedDtype} needs a run that computes in ${cast}, and a parameter of ${trace.modules[module].fqn} is ${recorded}. Record the model in ${cast}, or remove stored=.`,
     );
   const dtype = plan.storedDtype !== undefined && isFloat ? plan.storedDtype : recorded;
   const gatheredDtype = cast !== undefined && isFloat ? cast : dtype;

@@ -104,13 +104,13 @@ export function parseShardingPlan(text: string, options: ParseShardingPlanOption
   for (const item of splitList(text, ",")) {
     const [, key] = /^([\w-]+)=/.exec(item) ?? [];
     if (key !== undefined && onceKeys.includes(key) && given.has(key))
-      throw planError(`${key}= is given twice in ${JSON.stringify(text)}: leave one of them out.`);
+      throw planError(`${key}= is given twice in ${JSON.stringify(text)}. Remove one of them.`);
     given.add(key ?? item);
     if (given.has("wrap") && given.has("no-wrap"))
-      throw planError(`wrap= and no-wrap are both given in ${JSON.stringify(text)}: leave one of them out.`);
+      throw planError(`wrap= and no-wrap are both given in ${JSON.stringify(text)}. Remove one of them.`);
     plan = withItem(plan, item, options);
   }
-  if (Number.isNaN(plan.worldSize)) throw planError(`expected world=N in ${JSON.stringify(text)}, found none.`);
+  if (Number.isNaN(plan.worldSize)) throw planError(`world= is missing in ${JSON.stringify(text)}. Add the number of ranks, such as world=8.`);
   checkShardingPlan(plan);
   return plan;
 }
@@ -145,7 +145,7 @@ function withItem(plan: ShardingPlan, item: string, { checkpointFile }: ParseSha
     case "zero":
       if (value !== "1" && value !== "2")
         throw planError(
-          `expected zero=1 or zero=2, found ${JSON.stringify(value)}; ZeRO-3 is what FSDP does: leave it out.`,
+          `expected zero=1 or zero=2, found ${JSON.stringify(value)}. For ZeRO-3 remove it: FSDP is ZeRO-3.`,
         );
       return { ...plan, strategy: value === "1" ? "zero1" : "zero2" };
     case "bucket":
@@ -182,7 +182,7 @@ export function parseCheckpoint(text: string): readonly CheckpointedModules[] {
   // Rows of a comparison and sharding plans write the prefix.
   const items = splitList(text, ",").map((item) => item.replace(/^checkpoint=/, ""));
   if (items.length === 0)
-    throw planError("what is checkpointed names no modules: expected at least one, or a pattern.");
+    throw planError("checkpoint= names no modules. Name at least one, or a pattern.");
   return items.map(checkpointedModules);
 }
 
@@ -197,7 +197,7 @@ function checkpointedModules(value: string): CheckpointedModules {
   if (how === undefined) return { modules };
   const [, rules] = /^\s*(?:save|policy)\s*=\s*(.*)$/s.exec(how) ?? [];
   if (rules === undefined)
-    throw planError(`unknown item ${JSON.stringify(how)} of checkpoint=${named}: expected save=mm+addmm.`);
+    throw planError(`unknown setting ${JSON.stringify(how)} in checkpoint=${named}. Expected save=mm+addmm.`);
   return { modules, save: splitList(rules, "+").map((rule) => policyName(unquoted(rule)) ?? unquoted(rule)) };
 }
 
@@ -242,7 +242,7 @@ function withPolicyItem<T extends GroupPolicy>(policy: T, item: string): T | und
 function refuseTwoReshards({ reshardAfterForward: known }: GroupPolicy, item: string, value: boolean | number): void {
   if (known === undefined || known === value) return;
   const before = known === true ? "reshard" : known === false ? "no-reshard" : `reshard=${known}`;
-  throw planError(`${before} and ${item} are said of the same modules: leave one of them out.`);
+  throw planError(`${before} and ${item} apply to the same modules. Remove one of them.`);
 }
 
 function refuseTwoDtypes(
@@ -253,7 +253,7 @@ function refuseTwoDtypes(
 ): void {
   const known = mixedPrecision?.[key];
   if (known !== undefined && known !== value)
-    throw planError(`${key}=${known} and ${item} are said of the same modules: leave one of them out.`);
+    throw planError(`${key}=${known} and ${item} apply to the same modules. Remove one of them.`);
 }
 
 function withWrap(plan: ShardingPlan, value: string): ShardingPlan {
@@ -269,7 +269,7 @@ function withGroup(plan: ShardingPlan, modules: readonly string[], together: boo
     const next = withPolicyItem(policy, item);
     if (next === undefined)
       throw planError(
-        `unknown item ${JSON.stringify(item)} of ${JSON.stringify(modules.join("+") || "root")}: expected ${policyNames()}.`,
+        `unknown setting ${JSON.stringify(item)} of ${JSON.stringify(modules.join("+") || "root")}. Expected ${policyNames()}.`,
       );
     policy = next;
   }
@@ -343,11 +343,11 @@ function unknownItem(item: string): Error {
   const other = short ?? (long === undefined ? undefined : `${long[0].toLowerCase()}p`);
   if (other !== undefined)
     return planError(
-      `${otherParallelism[other]} (${JSON.stringify(item)}) is not simulated, since what a rank computes under it is not in a run on one device. Record a run under it: remat memory reads what its rank held.`,
+      `${otherParallelism[other]} (${JSON.stringify(item)}) is not supported in simulations. Record a run that uses it; remat memory shows the memory of its rank.`,
     );
   const names = [...[...planKeys, ...policyKeys].map((name) => `${name}=`), ...allFlags];
   const nearest = nearestNames(item.replace(/=.*/s, "="), names).join(", ");
   return planError(
-    `unknown item ${JSON.stringify(item)}: ${nearest === "" ? "" : `nearest to ${nearest}; `}expected ${planKeys.map((key) => `${key}=…`).join(", ")}, root(…), ${policyNames()}, ${Object.keys(planFlags).join(", ")}.`,
+    `unknown setting ${JSON.stringify(item)}${nearest === "" ? "" : `, nearest to ${nearest}`}. Expected ${planKeys.map((key) => `${key}=…`).join(", ")}, root(…), ${policyNames()}, ${Object.keys(planFlags).join(", ")}.`,
   );
 }

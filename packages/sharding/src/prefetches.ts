@@ -94,7 +94,7 @@ function prefetched(
       const unit = unitOf(module);
       const targets = to.flatMap((name) => matchModules(trace, root, [name]).map(unitOf));
       if (targets.includes(unit))
-        throw planError(`${trace.modules[module].fqn} prefetches itself: expected other groups.`);
+        throw planError(`${trace.modules[module].fqn} prefetches itself. Name other groups.`);
       found.set(unit, targets);
     }
   return found;
@@ -109,7 +109,7 @@ function requireUnit(trace: Trace, units: readonly ShardedUnit[], module: Module
   const unit = units.findIndex(({ modules }) => modules.includes(module));
   if (unit < 0)
     throw planError(
-      `${trace.modules[module].fqn} is not sharded by itself, so it cannot ${what}: expected one of ${units.map(({ modules }) => trace.modules[modules[0]].fqn).join(", ")}.`,
+      `${trace.modules[module].fqn} is not a group, so it cannot ${what}. Use one of ${units.map(({ modules }) => trace.modules[modules[0]].fqn).join(", ")}.`,
     );
   return unit;
 }

@@ -42,7 +42,7 @@ export function parseRematScope(text: string): RematScope | undefined {
 }
 
 const unquoted = (text: string): string => text.replace(/^["']|["']$/g, "");
-const wrong = (text: string): Error => planError(`cannot read ${JSON.stringify(text)}: expected ${expected}.`);
+const wrong = (text: string): Error => planError(`cannot read ${JSON.stringify(text)}. Expected ${expected}.`);
 
 /**
  * Returns the modules that a scope around the whole model checkpoints, outermost first.
@@ -69,8 +69,8 @@ export function modulesInScope(
   const largest = layers.reduce((most, { elements }) => Math.max(most, elements), 0);
   throw planError(
     layers.length === 0
-      ? "no layer runs: expected a trace with modules."
-      : `no layer's output has more than ${outputSizeThreshold} elements: the largest has ${largest}.`,
+      ? "no layer runs in this trace. Record a model with layers."
+      : `no layer's output has more than ${outputSizeThreshold} elements; the largest has ${largest}. Lower the threshold.`,
   );
 }
 

@@ -87,11 +87,11 @@ function parseRule(rule: string): SaveRule {
   if (policy !== undefined) return (name, _, rank) => namedPolicies[policy](packetOf(name), rank);
   if (/offload/.test(rule))
     throw planError(
-      `${JSON.stringify(rule)} moves what it saves to the host, which is not simulated: expected ${expected}.`,
+      `${JSON.stringify(rule)} offloads to the host, which is not supported in simulations. Expected ${expected}.`,
     );
   const [, op, sign, number] = /^([\w.]+)(?:([#%])(\d+))?$/.exec(rule) ?? [];
   if (op === undefined || (sign === "%" && Number(number) === 0))
-    throw planError(`cannot save ${JSON.stringify(rule)}: expected ${expected}.`);
+    throw planError(`cannot save ${JSON.stringify(rule)}. Expected ${expected}.`);
   // Attention is one kernel on a CPU, where rules may have been recorded, and others on CUDA.
   const isAttention = isCpuAttention(op);
   const isMeant = (name: string): boolean =>

@@ -30,7 +30,7 @@ export function shardedUnits(
       if (known !== undefined && (known.modules.length > 1 || modules.length > 1)) {
         const others = known.modules.length > 1 ? known.modules : modules;
         throw planError(
-          `${trace.modules[module].fqn} is in two groups: with ${namesOf(trace, others, module)}, and by itself or in another. Name it in one of them.`,
+          `${trace.modules[module].fqn} is in two groups: with ${namesOf(trace, others, module)}, and in another. Name it in one of them.`,
         );
       }
       byModule.set(module, unit);
@@ -75,7 +75,7 @@ function refuseNested(trace: Trace, modules: readonly number[]): void {
   for (const outer of names) {
     const inner = names.find((name) => name.startsWith(`${outer}.`));
     if (inner !== undefined)
-      throw planError(`${inner} is in ${outer}, and both are one group: name it in one of its own, or leave it out.`);
+      throw planError(`${inner} is inside ${outer}, so one group cannot name both. Give it its own group, or remove it.`);
   }
 }
 

@@ -186,13 +186,13 @@ export function checkShardingPlan(plan: ShardingPlan): void {
   const { worldSize, replicas = 1, rank = 0, groups = [] } = plan;
   if (!Number.isInteger(worldSize) || worldSize < 1)
     throw planError(
-      `expected a world size of at least 1, found ${worldSize}. Say over how many ranks to shard: world=8.`,
+      `the world size is ${worldSize}, and must be at least 1. Set the number of ranks: world=8.`,
     );
   if (worldSize > mostRanks)
-    throw planError(`expected a world size of at most ${mostRanks}, found ${worldSize}. Use the number of your GPUs.`);
+    throw planError(`the world size is ${worldSize}, and the limit is ${mostRanks}. Use the number of your GPUs.`);
   if (!Number.isInteger(replicas) || replicas < 1 || worldSize % replicas !== 0)
     throw planError(
-      `expected replicas that divide the ${worldSize} ranks, found ${replicas}: world=8,replicas=2 shards over 4 ranks, twice.`,
+      `replicas=${replicas} does not divide the ${worldSize} ranks. For example, world=8,replicas=2 shards over 4 ranks, twice.`,
     );
   if (!Number.isInteger(rank) || rank < 0 || rank >= worldSize)
     throw planError(`expected a rank from 0 to ${worldSize - 1}, found ${rank}.`);
@@ -204,18 +204,18 @@ export function checkShardingPlan(plan: ShardingPlan): void {
   checkStored(plan);
   checkOwnCasts(plan);
   for (const group of groups) {
-    if (group.modules.length === 0) throw planError("a group names no modules: expected at least one, or a pattern.");
+    if (group.modules.length === 0) throw planError("a group names no modules. Name at least one, or a pattern.");
     checkPolicy(group, shardRanks(plan));
   }
   for (const { modules, save, scope } of plan.checkpoint ?? [])
     if (modules.length === 0 && save === undefined && scope === undefined)
-      throw planError("what is checkpointed names no modules: expected at least one, or a pattern.");
+      throw planError("checkpoint= names no modules. Name at least one, or a pattern.");
   for (const [what, prefetch] of [
     ["forward", plan.forwardPrefetch],
     ["backward", plan.backwardPrefetch],
   ] as const)
     if (typeof prefetch === "number" && !(Number.isInteger(prefetch) && prefetch >= 0))
-      throw planError(`expected how many groups to prefetch in the ${what} pass, from 0 up, found ${prefetch}.`);
+      throw planError(`the number of groups to prefetch in the ${what} pass must be at least 0, found ${prefetch}.`);
 }
 
 /** The settings that only apply to `fully_shard`, with their names in the text form. */
@@ -240,17 +240,17 @@ function checkStrategy(plan: ShardingPlan): void {
   if (strategy === undefined) {
     if (bucketBytes !== undefined || gradientAsBucketView !== undefined)
       throw planError(
-        "bucket= and bucket-view are of ddp and zero=1: FSDP reduces group by group. Add ddp, or leave them out.",
+        "bucket= and bucket-view are for ddp and zero=1; FSDP reduces group by group. Add ddp, or remove them.",
       );
     return;
   }
   if (bucketBytes !== undefined && !(bucketBytes >= 1))
-    throw planError(`expected buckets of at least a byte, found ${bucketBytes}.`);
+    throw planError(`buckets need at least one byte, found ${bucketBytes}.`);
   for (const [field, text] of Object.entries(ofFsdp))
     if (plan[field as keyof typeof ofFsdp] !== undefined)
-      throw planError(`${text} is of FSDP, and the plan says ${strategy}: leave one of them out.`);
+      throw planError(`${text} is for FSDP, and the plan says ${strategy}. Remove one of them.`);
   if ((plan.wrap?.length ?? 0) > 0)
-    throw planError(`wrap= is of FSDP, and the plan says ${strategy}: leave one of them out.`);
+    throw planError(`wrap= is for FSDP, and the plan says ${strategy}. Remove one of them.`);
 }
 
 function checkStored({ storedDtype, mixedPrecision, groups = [] }: ShardingPlan): void {
@@ -260,7 +260,7 @@ function checkStored({ storedDtype, mixedPrecision, groups = [] }: ShardingPlan)
   const others = groups.some((group) => group.mixedPrecision !== undefined);
   if (mixedPrecision?.param === undefined || others)
     throw planError(
-      "stored= is of a run in the lower dtype that all groups compute in: say which that is once, world=8,bf16,stored=float32.",
+      "stored= needs one dtype that all groups compute in. Set it once for the plan: world=8,bf16,stored=float32.",
     );
 }
 
@@ -268,11 +268,11 @@ function checkOwnCasts({ ownCasts = [], storedDtype }: ShardingPlan): void {
   const unknown = ownCasts.find((each) => !ownCastKinds.includes(each));
   if (unknown !== undefined)
     throw planError(
-      `expected own-casts= of ${ownCastKinds.join(", ")}, found ${JSON.stringify(unknown)}; of none: own-casts= alone.`,
+      `expected own-casts= of ${ownCastKinds.join(", ")}, found ${JSON.stringify(unknown)}. For no casts write own-casts= without a value.`,
     );
   if (ownCasts.length > 0 && storedDtype !== undefined)
     throw planError(
-      "own-casts= is of a run in float32, and stored= of one that shows what is cast: leave one of them out.",
+      "own-casts= is for runs in float32, and stored= for runs that show their casts. Remove one of them.",
     );
 }
 
@@ -281,7 +281,7 @@ function checkPolicy({ reshardAfterForward, mixedPrecision = {} }: GroupPolicy, 
     const size = reshardAfterForward;
     if (!Number.isInteger(size) || size < 1 || ranks % size !== 0)
       throw planError(
-        `expected to reshard to a number of ranks that divides the ${ranks} of a shard, found ${size}; reshard alone is all of them.`,
+        `reshard=${size} does not divide the ${ranks} ranks of a shard. Use a divisor, or reshard for all ranks.`,
       );
   }
   for (const dtype of [

@@ -35,13 +35,13 @@ export function withOptimizer(trace: Trace, name: string): Trace {
   const { updates, statesPerParameter, opNames } = recorded;
   if (updates.every(({ parameters }) => parameters.length === 0))
     throw cannot(
-      `${run} updates no parameters, so that --optimizer ${name} has nothing to change: record it with its optimizer`,
+      `${run} updates no parameters, so --optimizer ${name} has no effect. Record it with its optimizer`,
     );
   if (other === undefined) {
     const { states, ops } = own;
     if (statesPerParameter === states && (ops === undefined || [...opNames].some((op) => ops.test(op)))) return trace;
     throw cannot(
-      `${run} was not recorded with ${name}, since its optimizer keeps ${describeStates(statesPerParameter)} of each parameter: record it with ${name}, or leave --optimizer out`,
+      `${run} was not recorded with ${name}: its optimizer keeps ${describeStates(statesPerParameter)} of each parameter. Record it with ${name}, or remove --optimizer`,
     );
   }
   return new OtherOptimizer(trace, other, recorded).whole();
@@ -56,10 +56,10 @@ export function refusesRecordedOptimizer(
   { framework, run }: { readonly framework: string; readonly run: string },
 ): string | undefined {
   if (framework !== "pytorch")
-    return `--optimizer ${name} cannot change ${run}, a recorded run of ${framework}: leave it out, or name the model itself`;
+    return `--optimizer ${name} cannot change ${run}, a recorded run of ${framework}. Remove it, or name the model instead`;
   return torchOptimizerNames().includes(name)
     ? undefined
-    : `no optimizer of a recorded run is called ${JSON.stringify(name)}: expected one of ${torchOptimizerNames().join(", ")}`;
+    : `unknown optimizer ${JSON.stringify(name)} for a recorded run. Use one of ${torchOptimizerNames().join(", ")}`;
 }
 
 /** Returns the names of the optimizers that a recorded run can be predicted with. */
@@ -73,7 +73,7 @@ export function torchOptimizerCode(name: string): string | undefined {
 }
 
 function describeStates(states: number): string {
-  return states === 0 ? "nothing of the shape" : `${Number(states.toFixed(2))} tensors of the shape`;
+  return states === 0 ? "no tensor of the shape" : `${Number(states.toFixed(2))} tensors of the shape`;
 }
 
 function cannot(reason: string): RematError {
@@ -98,7 +98,7 @@ class OtherOptimizer extends EventCopy {
         const dtype = trace.tensorDtype(tensor);
         if (!isFloatDtype(dtype))
           throw cannot(
-            `${optimizer.code} updates no parameters of ${dtype}, which ${trace.header.model ?? "the run"} has`,
+            `${optimizer.code} does not support parameters of ${dtype}, which ${trace.header.model ?? "the run"} has. Choose another optimizer`,
           );
       }
   }

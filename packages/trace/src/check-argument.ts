@@ -41,7 +41,7 @@ export function checkOptionNames(call: string, options: object, known: readonly 
   const unknown = Object.keys(options).find((name) => !known.includes(name));
   if (unknown === undefined) return;
   const names = known.length === 1 ? known[0] : `${known.slice(0, -1).join(", ")} or ${known.at(-1)}`;
-  throw new RematError("ARGUMENT", `${call}'s options: expected none but ${names}; found ${describeValue(unknown)}.`);
+  throw new RematError("ARGUMENT", `${call}'s options: unknown option; expected ${names}, found ${describeValue(unknown)}.`);
 }
 
 /** Returns a check whether a value is a whole number of at least `least`. */
@@ -84,7 +84,7 @@ export function describeValue(value: unknown): string {
       return `a ${typeof value}`;
     case "object":
       if (value === null) return "null";
-      if (value instanceof Promise) return "a promise, which is to be awaited";
+      if (value instanceof Promise) return "a promise, which must be awaited";
       return jsonOf(value) ?? (Array.isArray(value) ? "a list" : `an object${classOf(value)}`);
     default:
       return String(value);

@@ -26,7 +26,7 @@ export function checkPlanSteps({ ops, steps, origin }: Plan): void {
     for (const [field, values] of Object.entries({ free, offload }))
       for (const value of values)
         if ("op" in value && runs[value.op] === 0)
-          throw new PlanFieldError(`steps[${i}].${field}`, "what has been made", `op ${value.op}`);
+          throw new PlanFieldError(`steps[${i}].${field}`, "a computed value", `op ${value.op}`);
     moves.step(i, { op, free, offload, reload });
   }
   const missing = runs.indexOf(0);
@@ -53,7 +53,7 @@ class MovedValues {
     for (const value of offload) {
       const name = nameOf(value);
       if (!("op" in value)) throw new PlanFieldError(`steps[${i}].offload`, "an output of an op", name);
-      if (isOnDevice.has(name)) throw new PlanFieldError(`steps[${i}].offload`, "what is offloaded once", name);
+      if (isOnDevice.has(name)) throw new PlanFieldError(`steps[${i}].offload`, "a value that is offloaded only once", name);
       const moved = { isThere: false };
       isOnDevice.set(name, moved);
       ofOp.set(value.op, [...(ofOp.get(value.op) ?? []), moved]);
@@ -61,8 +61,8 @@ class MovedValues {
     for (const value of reload) {
       const name = nameOf(value);
       const known = isOnDevice.get(name);
-      if (known === undefined) throw new PlanFieldError(`steps[${i}].reload`, "what has been offloaded", name);
-      if (known.isThere) throw new PlanFieldError(`steps[${i}].reload`, "what is not there", name);
+      if (known === undefined) throw new PlanFieldError(`steps[${i}].reload`, "an offloaded value", name);
+      if (known.isThere) throw new PlanFieldError(`steps[${i}].reload`, "a value that is not on the device", name);
       known.isThere = true;
     }
   }

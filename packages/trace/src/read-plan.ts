@@ -32,7 +32,7 @@ function parse(source: string): unknown {
   } catch (cause) {
     throw new RematError(
       "PLAN_CORRUPT",
-      `plan: not JSON (${(cause as Error).message}). Expected a plan that \`remat plan -o\` or \`writePlan\` wrote.`,
+      `plan: not JSON (${(cause as Error).message}). Use a plan written by \`remat plan -o\` or \`writePlan\`.`,
       { cause },
     );
   }
@@ -43,7 +43,7 @@ function readFields(file: Record<string, unknown>): Plan {
   if (!canOffload && file["format"] !== planFormat)
     throw new RematError(
       "PLAN_FORMAT",
-      `plan: expected format '${planFormat}' or '${offloadingPlanFormat}', found ${excerpt(file["format"])}; make the plan anew with this version`,
+      `plan: expected format '${planFormat}' or '${offloadingPlanFormat}', found ${excerpt(file["format"])}. Plan again with this version of remat.`,
     );
   const subject = readSubject(readRecord("subject", file["subject"]));
   const ops = readList("ops", file["ops"], planOpReader(subject.kind));
@@ -52,7 +52,7 @@ function readFields(file: Record<string, unknown>): Plan {
   const steps = readList("steps", file["steps"], (item) => {
     const step = readStep(item, ops.length, sources.length);
     if (!canOffload && (step.offload ?? step.reload) !== undefined)
-      throw new PlanFieldError("", `what '${planFormat}' knows`, "offload or reload");
+      throw new PlanFieldError("", `a step of format '${planFormat}'`, "offload or reload");
     return step;
   });
   const plan: Plan = {

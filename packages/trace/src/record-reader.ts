@@ -97,7 +97,7 @@ export class RecordReader {
             `expected ${b.eventCount}, the number of events before it, found ${excerpt(r["events"])}`,
           );
         if (b.lastSavedOp >= b.opCount)
-          throw new TraceFieldError("events", `a saved tensor is held for op ${b.lastSavedOp}, which never ran`);
+          throw new TraceFieldError("events", `a saved tensor belongs to op ${b.lastSavedOp}, which never ran`);
         for (const [dtype, records] of Object.entries(r["recordedIn"] ?? {})) {
           if (!Array.isArray(records))
             throw new TraceFieldError("recordedIn", `expected lists of records by dtype, found ${excerpt(records)}`);

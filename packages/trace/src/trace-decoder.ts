@@ -72,7 +72,7 @@ export class TraceDecoder {
   damagedGzip(detail: string, cause?: unknown): RematError {
     return new RematError(
       "TRACE_CORRUPT",
-      `${this.name}: the gzip data is damaged, at the latest after line ${this.lines.line} (${detail}). Write the trace again.`,
+      `${this.name}: the gzip data is damaged after line ${this.lines.line} or earlier (${detail}). Record the trace again.`,
       { cause },
     );
   }
@@ -112,7 +112,7 @@ export class TraceDecoder {
       const field = error.field.replace(/(?<!\w)\w+$/, (name) => fileFields.get(name) ?? name);
       throw new RematError(
         "TRACE_CORRUPT",
-        `${this.name} line ${line}, field '${field}': ${error.detail}. Remove the line and all that follow to read what came before, or write the trace again.`,
+        `${this.name} line ${line}, field '${field}': ${error.detail}. Record the trace again, or remove this line and all after it to read the part before.`,
         { cause: error },
       );
     }
@@ -134,7 +134,7 @@ export class TraceDecoder {
     if (r["version"] !== traceFormatVersion)
       throw new RematError(
         "TRACE_VERSION",
-        `${this.name}: trace format version ${excerpt(r["version"])}, but this remat reads version ${traceFormatVersion}. Use the remat that wrote it, or write it again.`,
+        `${this.name}: trace format version ${excerpt(r["version"])}, but this version of remat reads ${traceFormatVersion}. Use the version that wrote it, or record it again.`,
       );
     return readHeader(r);
   }
@@ -142,14 +142,14 @@ export class TraceDecoder {
   private notATrace(found: string): RematError {
     return new RematError(
       "TRACE_NOT_A_TRACE",
-      `${this.name}: not a remat trace: ${found}. Expected a file written by \`remat … --trace\`.`,
+      `${this.name}: not a remat trace: ${found}. Use a file written by \`remat … --trace\`.`,
     );
   }
 
   private cutBefore(found: string): RematError {
     return new RematError(
       "TRACE_NOT_A_TRACE",
-      `${this.name}: not a remat trace: ${found}. It was perhaps cut short, because recording was stopped or the disk was full: record it again.`,
+      `${this.name}: not a remat trace: ${found}. Recording was probably stopped, or the disk was full. Record it again.`,
     );
   }
 
@@ -158,7 +158,7 @@ export class TraceDecoder {
     const found = error.text === undefined ? "" : `: ${excerpt(error.text)}`;
     return new RematError(
       "TRACE_CORRUPT",
-      `${this.name} line ${error.line}: ${error.message}${found}. Remove the line and all that follow to read what came before, or write the trace again.`,
+      `${this.name} line ${error.line}: ${error.message}${found}. Record the trace again, or remove this line and all after it to read the part before.`,
       { cause: error },
     );
   }

@@ -78,6 +78,6 @@ function namedLoss(name: string): NamedLoss {
   if (Object.hasOwn(losses, name)) return losses[name as LossName];
   throw new RematError(
     "LOSS_UNKNOWN",
-    `no loss is called ${JSON.stringify(name)}. Expected one of ${lossNames.join(", ")}.`,
+    `unknown loss ${JSON.stringify(name)}. Choose one of ${lossNames.join(", ")}.`,
   );
 }

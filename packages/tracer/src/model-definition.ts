@@ -200,7 +200,7 @@ function withInputs(
     if (shape === undefined)
       throw new RematError(
         "MODEL_INPUT_SHAPE",
-        `model ${model.name}: input ${input.name} has the shape ${showShape(input.shape)}: expected all sizes but the batch to be known. ` +
+        `model ${model.name}: input ${input.name} has the shape ${showShape(input.shape)}: only the batch size may be unknown. ` +
           "Give the inputs in an ES module that exports this model.",
       );
     if (input.dtype !== "float32") return tfCore.zeros(shape, input.dtype);
@@ -275,5 +275,5 @@ function describe(value: unknown): string {
 }
 
 function wrong(name: string, detail: string): RematError {
-  return new RematError("MODEL_EXPORT", `${name}: ${detail}. See what a model module exports in examples/README.md.`);
+  return new RematError("MODEL_EXPORT", `${name}: ${detail}. See examples/README.md for what a model module exports.`);
 }

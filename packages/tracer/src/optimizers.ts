@@ -57,6 +57,6 @@ function namedOptimizer(name: string): NamedOptimizer {
   if (Object.hasOwn(optimizers, name)) return optimizers[name as OptimizerName];
   throw new RematError(
     "OPTIMIZER_UNKNOWN",
-    `no optimizer is called ${JSON.stringify(name)}. Expected one of ${optimizerNames.join(", ")}, or ${noOptimizer} for gradients only.`,
+    `unknown optimizer ${JSON.stringify(name)}. Choose one of ${optimizerNames.join(", ")}, or ${noOptimizer} for gradients only.`,
   );
 }

@@ -127,7 +127,7 @@ export function resolveStep(request: StepRequest = {}): StepSpec {
   if (fasterGradients !== undefined && !isFasterGradients(fasterGradients))
     throw new RematError(
       "STEP_REQUEST",
-      `a training step's fasterGradients: expected equal or reordered, found ${describeValue(fasterGradients)}. Give one, or leave it out.`,
+      `a training step's fasterGradients: expected equal or reordered, found ${describeValue(fasterGradients)}. Correct it, or leave it out.`,
     );
   if (predict) requireNothingTrained(request);
   requireWhole("batch", batch === undefined ? 1 : batch, 1);
@@ -171,7 +171,7 @@ function requireCheckpointing(value: Checkpointing): void {
   if (checkpointings.includes(value)) return;
   throw new RematError(
     "STEP_REQUEST",
-    `a training step's checkpointing: expected ${checkpointings.join(" or ")}, found ${describeValue(value)}. Give one, or leave it out.`,
+    `a training step's checkpointing: expected ${checkpointings.join(" or ")}, found ${describeValue(value)}. Correct it, or leave it out.`,
   );
 }
 
@@ -180,7 +180,7 @@ function requireNothingTrained({ loss, optimizer = noOptimizer }: StepRequest): 
   if (found === undefined) return;
   throw new RematError(
     "STEP_REQUEST",
-    `a prediction's ${found}: expected none, since nothing is trained. Leave it out, or take a training step.`,
+    `a prediction's ${found}: not supported, because inference does not train. Leave it out, or take a training step.`,
   );
 }
 
@@ -188,6 +188,6 @@ function requireWhole(field: string, value: number, min: number): void {
   if (Number.isSafeInteger(value) && value >= min) return;
   throw new RematError(
     "STEP_REQUEST",
-    `a training step's ${field}: expected a whole number of at least ${min}, found ${describeValue(value)}. Give one, or leave it out.`,
+    `a training step's ${field}: expected a whole number of at least ${min}, found ${describeValue(value)}. Correct it, or leave it out.`,
   );
 }

@@ -224,6 +224,6 @@ function notesOf({ notes = [] }: ModelDefinition, { optimizer }: StepRequest): r
 function notTrainable(): RematError {
   return new RematError(
     "MODEL_NOT_TRAINABLE",
-    "the model has no trainable weight: expected at least one, since a training step is taken. Make a layer trainable, or return 'parameters'; of a model that is only used take a prediction (predict, or --predict).",
+    "the model has no trainable weights. Make a layer trainable, or return 'parameters'; to predict inference use --predict (predict in code).",
   );
 }

@@ -121,7 +121,7 @@ function summaryOf(
 /** The modules that cannot be checkpointed and that do not run again anyway, inside of one that is checkpointed as a whole. */
 function inOwnCode(refused: ReadonlyMap<string, string>, policy: CheckpointPolicy): ReadonlyMap<string, string> {
   const isCovered = (fqn: string) => policy.some((unit) => unit.ops === undefined && fqn.startsWith(`${unit.fqn}.`));
-  const reasons = [...refused].filter(([fqn, reason]) => !isCovered(fqn) && !reason.startsWith("it saves nothing"));
+  const reasons = [...refused].filter(([fqn, reason]) => !isCovered(fqn) && !reason.startsWith("it saves no"));
   return new Map(reasons);
 }
 
@@ -160,7 +160,7 @@ const mostModulesNamed = 5;
 
 /** Which modules cannot run again, by reason: the innermost ones, since those around them cannot run again for the same reason. */
 function describeRefused(refused: ReadonlyMap<string, string>): string {
-  const own = [...inOwnCode(refused, [])].filter(([, reason]) => reason !== "it is no module of the model");
+  const own = [...inOwnCode(refused, [])].filter(([, reason]) => reason !== "it is not a module of the model");
   const innermost = own.filter(
     ([fqn, reason]) => !own.some(([inner, same]) => same === reason && inner.startsWith(`${fqn}.`)),
   );

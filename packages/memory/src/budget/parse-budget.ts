@@ -11,7 +11,7 @@ export type MemoryBudget = number | string;
 /** A parsed budget: whole bytes, or a fraction (at most 1) of the peak without a plan. */
 export type Budget = { readonly bytes: number } | { readonly fraction: number };
 
-const forms = 'a share of what is held without a plan (0.9, "60%"), or bytes with a unit ("2GB", "512MiB")';
+const forms = 'a share of the peak without a plan (0.9, "60%"), or a size with a unit ("2GB", "512MiB")';
 /** Matches numbers rounded like those of `formatBytes` in `@remat/trace/text`. */
 const shown = /^(?=.{5}$|10..\..$)\d+\.\d+$/;
 const written = /^(\d+(?:\.\d*)?|\.\d+)(?:e(\d+))?\s*(%|[kmgt]?i?b)?$/i;
@@ -64,5 +64,5 @@ function wholeBytes(amount: number, budget: MemoryBudget): Budget {
 }
 
 function refuse(budget: unknown, why = ""): RematError {
-  return new RematError("BUDGET", `expected a budget as ${forms}; found ${describeValue(budget)}${why}`);
+  return new RematError("BUDGET", `expected a budget as ${forms}; found ${describeValue(budget)}${why}${why.endsWith("?") ? "" : "."}`);
 }

@@ -99,7 +99,7 @@ export class CallParts {
     if (refusal !== undefined) return { reason: refusal };
     const all = rules.opsOf[call];
     const ops = all.slice(first, beyond);
-    if (ops.length === 0) return { reason: "it has no ops there" };
+    if (ops.length === 0) return { reason: "it has no ops in that range" };
     const kept = new Set(places.map((place) => all[place]));
     const begin = this.boundary[ops[0]];
     const end = beyond < all.length ? this.boundary[all[beyond]] : exit[call];
@@ -112,7 +112,7 @@ export class CallParts {
       const storage = script.savedStorage[subject[at]];
       if (made.has(storage)) savesOf.set(storage, [...(savesOf.get(storage) ?? []), subject[at]]);
     }
-    if (savesOf.size === 0) return { reason: "it saves nothing that it makes" };
+    if (savesOf.size === 0) return { reason: "it saves none of its results" };
     const running = ops.filter((op) => !kept.has(op));
     const { rerun, lastUses, needed } = followBack(script, running, made, savesOf);
     const copied = this.copiesFor(rerun, made);
@@ -154,7 +154,7 @@ export class CallParts {
       for (const storage of storagesOf(trace, trace.opInputs(op))) {
         if (made.has(storage) || copied.get(op)?.includes(storage)) continue;
         const written = rules.writesOf(storage, call).at(-1) ?? -1;
-        if (written >= op) return { reason: `${trace.opName(written)} writes into a tensor that it is given`, op };
+        if (written >= op) return { reason: `${trace.opName(written)} writes into one of its inputs`, op };
       }
     }
     return undefined;
@@ -177,7 +177,7 @@ export class CallParts {
         .writesOf(storage, call)
         .find((op) => op > last && most(storage, trace.opWrites(op)) >= whole);
       if (written !== undefined)
-        return { reason: `${trace.opName(written)} writes into a tensor that is saved already`, op: maker[storage] };
+        return { reason: `${trace.opName(written)} writes into an already saved tensor`, op: maker[storage] };
     }
     return undefined;
   }
@@ -208,7 +208,7 @@ export class CallParts {
     for (const op of kept) {
       if (trace.ops.flags[op] & OpFlag.random) return { reason: `${trace.opName(op)} is random` };
       if (storagesOf(trace, trace.opWrites(op)).some((storage) => needed.has(storage)))
-        return { reason: `${trace.opName(op)} writes into a tensor that runs again` };
+        return { reason: `${trace.opName(op)} writes into a recomputed tensor` };
     }
     return undefined;
   }

@@ -87,7 +87,7 @@ export function checkpointableUnits(script: StepScript): CheckpointableUnits {
   const isOfModel = modelOf(modules.map(({ fqn }) => fqn));
   /** Returns why nothing in a call can run again, whatever its ops are. */
   const refusal = (call: CallIndex): string | undefined => {
-    if (!isOfModel(modules[calls.module[call]].fqn)) return "it is no module of the model";
+    if (!isOfModel(modules[calls.module[call]].fqn)) return "it is not a module of the model";
     const replaced = replacing.get(call);
     if (replaced !== undefined) return `it replaces ${replaced || "its own weights or buffers"} as it runs`;
     return transformed.has(call) ? "it runs under a transform of torch.func" : undefined;
@@ -109,7 +109,7 @@ export function checkpointableUnits(script: StepScript): CheckpointableUnits {
       refusal(call) ??
       changes ??
       whyNot(script, call, ranges.opsOf[call], of) ??
-      (late === undefined ? undefined : `${trace.opName(late)} writes into a tensor that is saved already`);
+      (late === undefined ? undefined : `${trace.opName(late)} writes into an already saved tensor`);
     if (reason !== undefined) refused.set(fqn, reason);
   }
   const runtimeMs = ops.runtimeMs.map((ms) => (ms > 0 ? ms : 0));
@@ -206,7 +206,7 @@ function whyNot(
       for (const storage of trace.tensorStorages(tensor)) {
         const last = lastWrite(storage, call);
         if (last > opsInside[0] && isForeign(storage))
-          return `${trace.opName(last)} writes into ${nameOfWrite.get(last) ?? "a tensor that it is given"}`;
+          return `${trace.opName(last)} writes into ${nameOfWrite.get(last) ?? "one of its inputs"}`;
       }
   }
   // This check comes last, so that a module that changes state is reported whether or not it saves anything.

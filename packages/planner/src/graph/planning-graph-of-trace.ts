@@ -58,12 +58,12 @@ function checkLink({ header: { framework } }: Trace, linkBytesPerSecond: number)
   if (!(typeof linkBytesPerSecond === "number" && linkBytesPerSecond > 0))
     throw new RematError(
       "LINK",
-      `expected what the link moves as bytes in a second, above 0, found ${JSON.stringify(linkBytesPerSecond)}; leave it out where nothing is to be offloaded`,
+      `linkBytesPerSecond must be above 0; found ${JSON.stringify(linkBytesPerSecond)}. Leave it out to plan without offloading.`,
     );
   if (framework !== "tfjs")
     throw new RematError(
       "LINK",
-      `nothing can be offloaded in a step of ${framework}: only the executor for TensorFlow.js follows such plans. Leave the link out.`,
+      `offloading is not supported for ${framework}, only for TensorFlow.js. Leave the link out.`,
     );
 }
 
@@ -75,20 +75,20 @@ function checkTrace(trace: Trace): void {
   if (!trace.hasPhase(Phase.backward))
     throw new RematError(
       "TRACE_PHASE",
-      `the trace of '${trace.header.model ?? "a model"}' has ${trace.ops.count} ops and none of a backward pass; trace a training step`,
+      `the trace of '${trace.header.model ?? "a model"}' has ${trace.ops.count} ops but no backward pass. Trace a training step.`,
     );
   const replayed = countReplayedOps(trace);
   if (replayed > 0) throw recomputes(trace, replayed);
   if (trace.ops.runtimeMs.every((ms) => !(ms > 0)))
     throw new RematError(
       "TRACE_RUNTIME",
-      `none of the ${trace.ops.count} ops has a runtime; price the trace with @remat/runtime-estimator before planning it`,
+      `none of the ${trace.ops.count} ops has a runtime. Estimate them with @remat/runtime-estimator before planning.`,
     );
 }
 
 function recomputes({ header: { model = "a model" }, ops }: Trace, replayed: number): RematError {
   return new RematError(
     "TRACE_RECOMPUTES",
-    `${replayed} of the ${ops.count} ops of the trace of '${model}' recompute what was evicted; expected a step as it is without checkpointing by hand or a plan, since what is recomputed is what a plan decides. Trace it with checkpointing "free", as remat plan MODEL does, or record it after endCheckpointing().`,
+    `${replayed} of the ${ops.count} ops of '${model}' are recomputations, which the plan must decide. Trace the step with checkpointing "free", as remat plan MODEL does, or record it after endCheckpointing().`,
   );
 }

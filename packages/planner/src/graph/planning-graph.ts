@@ -120,7 +120,7 @@ export function planningGraph(nodes: readonly PlanningNode[], baseBytes = 0): Pl
       if (!(Number.isInteger(k) && k >= 0 && k < node.outputBytes.length))
         throw new RematError(
           "PLANNING_GRAPH",
-          `node '${node.name}' (${v}) names output ${k} as a result; expected one of its ${node.outputBytes.length} outputs`,
+          `node '${node.name}' (${v}) names output ${k} as a result, but has ${node.outputBytes.length} outputs.`,
         );
       result[firstValue[v] + k] = 1;
     }
@@ -130,7 +130,7 @@ export function planningGraph(nodes: readonly PlanningNode[], baseBytes = 0): Pl
       if (!(isEarlier && Number.isInteger(k) && k >= 0 && k < nodes[from].outputBytes.length))
         throw new RematError(
           "PLANNING_GRAPH",
-          `node '${node.name}' (${v}) reads output ${k} of node ${from}; expected an output of one of the ${v} nodes before it`,
+          `node '${node.name}' (${v}) reads output ${k} of node ${from}, which is not an output of one of the ${v} nodes before it.`,
         );
       read.add(firstValue[from] + k);
     }
@@ -158,7 +158,7 @@ export function planningGraph(nodes: readonly PlanningNode[], baseBytes = 0): Pl
 function checked(owner: string, what: string, value: number): number {
   if (typeof value === "number" && value >= 0 && value < Number.POSITIVE_INFINITY) return value;
   const found = typeof value === "number" ? String(value) : JSON.stringify(value);
-  throw new RematError("PLANNING_GRAPH", `${owner}: expected ${what} to be a number from 0 up, found ${found}`);
+  throw new RematError("PLANNING_GRAPH", `${owner}: ${what} must be at least 0; found ${found}.`);
 }
 
 /** Returns lists as compressed rows. @internal */

@@ -32,14 +32,14 @@ export function readGraphFile(file: unknown): PlanningGraph {
     for (const field of ["bytes", "cost"]) {
       const value = node[field];
       if (!(typeof value === "number" && value >= 0 && value < Number.POSITIVE_INFINITY))
-        throw fileError(`node ${v} ('${name}'): expected ${field} to be a number from 0 up, found ${describe(value)}`);
+        throw fileError(`node ${v} ('${name}'): ${field} must be at least 0; found ${describe(value)}`);
     }
     return name;
   });
   for (const field of ["bytes", "cost"]) {
     const together = nodes.reduce((sum: number, node) => sum + node[field], 0);
     if (together > mostTogether)
-      throw fileError(`expected ${field} of all nodes to be at most ${mostTogether} together, found ${together}`);
+      throw fileError(`${field} of all nodes must add up to at most ${mostTogether}; found ${together}`);
   }
   const inputs: [number, number][][] = nodes.map(() => []);
   let misplaced: readonly [number, number] | undefined;
@@ -47,14 +47,14 @@ export function readGraphFile(file: unknown): PlanningGraph {
     const [from, to] = Array.isArray(edge) && edge.length === 2 ? edge : [undefined, undefined];
     for (const end of [from, to])
       if (!(Number.isInteger(end) && end >= 0 && end < nodes.length))
-        throw fileError(`edge ${JSON.stringify(edge)}: unknown node; there are nodes 0 to ${nodes.length - 1}`);
+        throw fileError(`edge ${JSON.stringify(edge)}: unknown node. Nodes are 0 to ${nodes.length - 1}`);
     inputs[to].push([from, 0]);
     if (from >= to) misplaced ??= [from, to];
   }
   const repeated = findRepeated(inputs);
   if (repeated !== undefined) {
     const [from, to] = repeated;
-    throw fileError(`edge [${from}, ${to}] ('${names[from]}' to '${names[to]}') is given twice; keep one`);
+    throw fileError(`edge [${from}, ${to}] ('${names[from]}' to '${names[to]}') is given twice. Remove one`);
   }
   if (misplaced !== undefined) throw orderError(inputs, names, misplaced);
   return planningGraph(
@@ -100,7 +100,7 @@ function orderError(
     }
   }
   return fileError(
-    `nodes are not in topological order: '${names[to]}' (${to}) reads '${names[from]}' (${from}), which comes after it; sort them`,
+    `nodes are not in topological order: '${names[to]}' (${to}) reads '${names[from]}' (${from}), which comes after it. Sort the nodes`,
   );
 }
 

@@ -39,19 +39,19 @@ const methods: readonly unknown[] = ["dp", "ilp", "greedy"];
 /** Checks the input of {@link solveKnapsack}. @internal */
 export function checkKnapsack({ memory, runtime, budget, method, timeLimitS }: Knapsack): void {
   if (memory.length === 0)
-    throw inputError("found no items: expected at least one. Leave the knapsack out where nothing can be saved");
+    throw inputError("there are no items. Pass at least one");
   if (memory.length !== runtime.length)
     throw inputError(
-      `found ${memory.length} sizes in 'memory' and ${runtime.length} in 'runtime': expected one of each per item`,
+      `'memory' has ${memory.length} items and 'runtime' ${runtime.length}. Pass one of each per item`,
     );
   for (let i = 0; i < memory.length; i++) {
     if (!isAmount(memory[i]))
-      throw inputError(`item ${i}: 'memory' is ${shown(memory[i])}, expected a number from 0 up`);
+      throw inputError(`item ${i}: 'memory' is ${shown(memory[i])}, expected a number of at least 0`);
     if (!isAmount(runtime[i]))
-      throw inputError(`item ${i}: 'runtime' is ${shown(runtime[i])}, expected a number from 0 up`);
+      throw inputError(`item ${i}: 'runtime' is ${shown(runtime[i])}, expected a number of at least 0`);
   }
   if (typeof budget !== "number" || Number.isNaN(budget) || budget < 0)
-    throw inputError(`'budget' is ${shown(budget)}: expected a number from 0 up, in the unit of 'memory'`);
+    throw inputError(`'budget' is ${shown(budget)}: expected a number of at least 0, in the unit of 'memory'`);
   if (method !== undefined && !methods.includes(method))
     throw inputError(`'method' is ${shown(method)}: expected "dp", "ilp" or "greedy"`);
   if (timeLimitS !== undefined && !(timeLimitS > 0))

@@ -15,7 +15,7 @@ export function namedModules(patterns: readonly string[], names: readonly string
     if (matching.length > 0) return matching;
     throw new RematError(
       "MODULE_PATTERN",
-      `found ${JSON.stringify(pattern)}, which is no module with statistics. Expected one of ${names.slice(0, listed).join(", ")}${names.length > listed ? `, … (${names.length} in all)` : ""}.`,
+      `${JSON.stringify(pattern)} matches no module with statistics. Use one of ${names.slice(0, listed).join(", ")}${names.length > listed ? `, … (${names.length} in all)` : ""}.`,
     );
   });
   return [...new Set(found)];

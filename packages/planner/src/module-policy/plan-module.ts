@@ -57,7 +57,7 @@ export async function planModule(stats: SACStats, options: ModulePolicyOptions):
   if (method !== "dp" && method !== "milp" && method !== "greedy")
     throw new RematError(
       "POLICY_INPUT",
-      `module policy: method is ${JSON.stringify(method)}: expected "dp", "milp" or "greedy".`,
+      `module policy: unknown method ${JSON.stringify(method)}. Use "dp", "milp" or "greedy".`,
     );
   const budgetBytes = budgetInBytes(options, stats.memoryBytes.reduce(add, 0));
   const tied = tieOps(stats);
@@ -123,8 +123,8 @@ function overBudget(stats: SACStats, tied: TiedOps, forcedBytes: number, budgetB
   const others = ops.length > named ? ` and ${ops.length - named} more` : "";
   return new InfeasibleBudgetError(
     forcedBytes,
-    `module policy: random and in-place ops that have to be stored take ${formatBytes(forcedBytes)}, the budget is ${formatBytes(budgetBytes)}: ` +
-      `${largest.join(", ")}${others}. Give a budget of at least ${formatTypedBytes(forcedBytes)}.`,
+    `module policy: random and in-place ops must be stored and take ${formatBytes(forcedBytes)}, more than the budget of ${formatBytes(budgetBytes)}. ` +
+      `Raise the budget to ${formatTypedBytes(forcedBytes)}. The largest: ${largest.join(", ")}${others}.`,
   );
 }
 

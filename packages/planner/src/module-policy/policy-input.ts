@@ -14,19 +14,19 @@ export function checkStats({ memoryBytes, runtimesMs, funcNames, ...indices }: S
   const ops = memoryBytes.length;
   if (runtimesMs.length !== ops || funcNames.length !== ops)
     throw inputError(
-      `found ${ops} sizes, ${runtimesMs.length} runtimes and ${funcNames.length} names: expected one of each per op`,
+      `there are ${ops} sizes, ${runtimesMs.length} runtimes and ${funcNames.length} names. Pass one of each per op`,
     );
   for (let op = 0; op < ops; op++) {
     if (!(memoryBytes[op] >= 0 && memoryBytes[op] < Number.POSITIVE_INFINITY))
-      throw inputError(`op ${op} (${funcNames[op]}): memoryBytes is ${memoryBytes[op]}, expected a number from 0 up`);
+      throw inputError(`op ${op} (${funcNames[op]}): memoryBytes is ${memoryBytes[op]}, expected at least 0`);
     if (!(runtimesMs[op] >= 0 && runtimesMs[op] < Number.POSITIVE_INFINITY))
       throw inputError(
-        `op ${op} (${funcNames[op]}): runtimesMs is ${runtimesMs[op]}, expected a number from 0 up. Price the trace first`,
+        `op ${op} (${funcNames[op]}): runtimesMs is ${runtimesMs[op]}, expected at least 0. Estimate the trace's runtimes first`,
       );
   }
   if (indices.inplaceOps.length !== indices.inplaceParents.length)
     throw inputError(
-      `found ${indices.inplaceOps.length} inplaceOps and ${indices.inplaceParents.length} inplaceParents: expected one parent each`,
+      `there are ${indices.inplaceOps.length} inplaceOps and ${indices.inplaceParents.length} inplaceParents. Pass one parent for each`,
     );
   for (const field of ["viewLikeOps", "randOps", "inplaceOps", "inplaceParents"] as const)
     for (const op of indices[field])
@@ -41,14 +41,14 @@ export function checkStats({ memoryBytes, runtimesMs, funcNames, ...indices }: S
 export function budgetInBytes(budget: ModuleBudget, totalBytes: number): number {
   const { budgetBytes, budgetFraction } = budget;
   if ((budgetBytes === undefined) === (budgetFraction === undefined))
-    throw inputError("expected one of budgetBytes and budgetFraction");
+    throw inputError("pass exactly one of budgetBytes and budgetFraction");
   if (budgetFraction !== undefined) {
     if (!(typeof budgetFraction === "number" && budgetFraction >= 0 && budgetFraction <= 1))
       throw inputError(`budgetFraction is ${shown(budgetFraction)}: expected a number from 0 to 1`);
     return Math.ceil(budgetFraction * totalBytes);
   }
   if (!(typeof budgetBytes === "number" && budgetBytes >= 0))
-    throw inputError(`budgetBytes is ${shown(budgetBytes)}: expected a number from 0 up`);
+    throw inputError(`budgetBytes is ${shown(budgetBytes)}: expected a number of at least 0`);
   return budgetBytes;
 }
 

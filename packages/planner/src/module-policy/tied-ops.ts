@@ -70,6 +70,6 @@ function contradiction({ funcNames, randOps }: SACStats, stored: number, recompu
     stored === recomputed ? "is a view as well" : `is tied to op ${recomputed} (${funcNames[recomputed]}), a view`;
   return new RematError(
     "POLICY_INPUT",
-    `module policy: op ${stored} (${funcNames[stored]}) is ${why}, but ${same}, which is always recomputed. No policy can do both: leave one of the two out of the statistics.`,
+    `module policy: op ${stored} (${funcNames[stored]}) is ${why}, but ${same}, which is always recomputed. Remove one of the two from the statistics.`,
   );
 }

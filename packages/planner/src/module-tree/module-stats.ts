@@ -78,7 +78,7 @@ function lastBytes(module: TrackedModule, state: string, device: string, categor
   if (snapshot === undefined)
     throw new RematError(
       "MODULE_STATS",
-      `module ${module.fqn}: found no snapshot of ${device} in state ${state}, expected one of its last call. Track a whole step, with its backward pass, and name a device that it used.`,
+      `module ${module.fqn}: no snapshot of ${device} in state ${state}. Track a whole step with its backward pass, and name a device that it uses.`,
     );
   return snapshot.bytesByCategory[category] ?? 0;
 }

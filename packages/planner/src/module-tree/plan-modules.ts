@@ -70,8 +70,8 @@ export async function planModules(
   if (smallestBytes <= budgetBytes) return planOf(model, budgetBytes, smallest, 0);
   throw new InfeasibleBudgetError(
     smallestBytes,
-    `module tree: the budget is ${formatBytes(budgetBytes)}, but module ${modules[peak.place].fqn} takes ${formatBytes(smallestBytes)} in its backward pass, with all ` +
-      `that ${model.units.length} modules may free freed. Give a budget of at least ${formatTypedBytes(smallestBytes)}, or allow more modules.`,
+    `module tree: the backward pass of ${modules[peak.place].fqn} needs ${formatBytes(smallestBytes)} even if all ${model.units.length} allowed modules are checkpointed, more than the budget of ${formatBytes(budgetBytes)}. ` +
+      `Raise the budget to ${formatTypedBytes(smallestBytes)}, or allow more modules.`,
   );
 }
 

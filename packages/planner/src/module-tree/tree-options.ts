@@ -19,10 +19,10 @@ export interface ModuleTreeOptions {
 
 /** Checks the input of {@link planModules}. @internal */
 export function checkTree(modules: readonly ModuleStats[], options: ModuleTreeOptions): void {
-  if (modules.length === 0) throw inputError("found no modules: expected the statistics of at least one");
+  if (modules.length === 0) throw inputError("there are no modules. Pass the statistics of at least one");
   const names = new Set<string>();
   for (const module of modules) {
-    if (names.has(module.fqn)) throw inputError(`module ${module.fqn} is there twice: expected each once`);
+    if (names.has(module.fqn)) throw inputError(`module ${module.fqn} is given twice. Remove one`);
     names.add(module.fqn);
     for (const field of ["parameterBytes", "gradientTotalBytes", "activationBytes", "activationTotalBytes"] as const)
       checkAmount(module, field, module[field]);
@@ -55,18 +55,18 @@ function checkTradeOff(module: ModuleStats): void {
   const { slopes, intercepts } = tradeOff;
   if (slopes.length !== intercepts.length)
     throw inputError(
-      `module ${module.fqn}: found ${slopes.length} slopes and ${intercepts.length} intercepts, expected one of each per segment`,
+      `module ${module.fqn}: it has ${slopes.length} slopes and ${intercepts.length} intercepts. Pass one of each per segment`,
     );
   for (const value of [...slopes, ...intercepts])
     if (!Number.isFinite(value))
       throw inputError(
-        `module ${module.fqn}: its trade-off holds ${value} among slopes and intercepts, expected finite numbers`,
+        `module ${module.fqn}: its trade-off contains ${value} among slopes and intercepts, expected finite numbers`,
       );
 }
 
 function checkAmount(module: ModuleStats, field: string, value: number): void {
   if (!(value >= 0 && value < Number.POSITIVE_INFINITY))
-    throw inputError(`module ${module.fqn}: ${field} is ${value}, expected a number from 0 up`);
+    throw inputError(`module ${module.fqn}: ${field} is ${value}, expected at least 0`);
 }
 
 function checkOption(name: string, value: unknown, isGood: (value: number) => boolean, expected: string): void {

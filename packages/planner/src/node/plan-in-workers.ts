@@ -68,7 +68,7 @@ function workersOf({ workers }: WorkerOptions): number {
   if (Number.isInteger(count) && count >= 1) return hasWorkers() ? count : 1;
   throw new RematError(
     "WORKERS",
-    `expected workers to be a whole number from 1 up, found ${JSON.stringify(workers)}; leave it out for one a core`,
+    `workers must be a whole number of at least 1; found ${JSON.stringify(workers)}. Leave it out for one per core.`,
   );
 }
 

@@ -95,14 +95,14 @@ function checkpointedCalls(trace: Trace, policies: readonly CheckpointedPolicy[]
     if (last === undefined)
       throw new RematError(
         "POLICY_INPUT",
-        `module policy: the trace has no forward call of ${fqn} with an op in it. Name a module of this trace.`,
+        `module policy: ${fqn} runs no op in this trace. Name another module.`,
       );
     const recomputed = policyOf.get(fqn)!;
     const unknown = recomputed.find((i) => !(i < last[1].length));
     if (unknown !== undefined)
       throw new RematError(
         "POLICY_INPUT",
-        `module policy: ${fqn} is to recompute op ${unknown}, but has ${last[1].length} ops. Use the statistics of this trace.`,
+        `module policy: op ${unknown} of ${fqn} does not exist: it has ${last[1].length} ops. Use the statistics of this trace.`,
       );
     return ofModule
       .filter(([, list]) => kernels(list) === kernels(last[1]))

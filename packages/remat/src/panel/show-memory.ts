@@ -54,7 +54,7 @@ export function showMemory(options: ShowMemoryOptions = {}): MemoryPanel {
   if (typeof document === "undefined")
     throw new RematError(
       "NO_PAGE",
-      "showMemory() draws on a page, and there is no document here: expected a browser's page. In a worker or in Node record a trace, and look at it by `remat report`.",
+      "showMemory() needs a browser page, and there is no document here. In a worker or in Node record a trace and open it with `remat report`.",
     );
   return new Panel(options.steps ?? 3, options.parent ?? document.body, options.report);
 }
@@ -219,7 +219,7 @@ class Panel implements MemoryPanel {
     try {
       const html = await this.report(this.lastTrace);
       const address = URL.createObjectURL(new Blob([html], { type: "text/html" }));
-      if (opened === null) throw new Error("The browser does not let the page open another: allow it, and try again.");
+      if (opened === null) throw new Error("The browser blocked the new page. Allow pop-ups, and try again.");
       opened.location.href = address;
     } catch (error) {
       opened?.close();

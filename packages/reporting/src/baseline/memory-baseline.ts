@@ -99,5 +99,5 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
 }
 
 function refusal(detail: string, cause?: unknown): RematError {
-  return new RematError("BASELINE", `baseline: ${detail}. Write it again: remat check … --update.`, { cause });
+  return new RematError("BASELINE", `baseline: ${detail}. Write it again with remat check … --update.`, { cause });
 }

@@ -16,7 +16,7 @@ export function writeDocument(document: OutputDocument, format: string, shape: O
   if (found === undefined)
     throw new RematError(
       "FORMAT_UNKNOWN",
-      `there is no output format ${JSON.stringify(format)}. Expected one of ${outputFormats.map(({ name }) => name).join(", ")}.`,
+      `unknown output format ${JSON.stringify(format)}. Choose one of ${outputFormats.map(({ name }) => name).join(", ")}.`,
     );
   return found.write(document, shape);
 }

@@ -123,12 +123,12 @@ function checkCanMeasure(trace: Trace): void {
   if (framework !== "tfjs")
     throw new RematError(
       "BENCHMARK_FRAMEWORK",
-      `this is a run of ${framework === "pytorch" ? "PyTorch" : framework}, and only ops of TensorFlow.js can be timed here. Use --mode operator-level-cost-model --device a100 to estimate it for a device (in code: priceTrace)${framework === "pytorch" ? ", or record the step in Python with remat.record_step, which times each op on its own machine" : ""}.`,
+      `timing ops of ${framework === "pytorch" ? "PyTorch" : framework} is not supported here. Estimate them with --mode operator-level-cost-model --device a100 (priceTrace in code)${framework === "pytorch" ? ", or time them in Python with remat.record_step" : ""}.`,
     );
   if ("standsFor" in tf.backend())
     throw new RematError(
       "BENCHMARK_FAKE",
-      `backend '${tf.getBackend()}' computes nothing, so it cannot be timed: run the benchmark outside fake mode, on a real backend`,
+      `backend '${tf.getBackend()}' does not compute, so it cannot be timed. Run the benchmark outside fake mode, on a real backend.`,
     );
 }
 

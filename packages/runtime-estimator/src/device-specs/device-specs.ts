@@ -52,6 +52,6 @@ export function deviceSpec(name: string): DeviceSpec {
   if (known !== undefined) return known;
   throw new RematError(
     "DEVICE_UNKNOWN",
-    `unknown device '${name}': expected one of ${Object.keys(deviceSpecs).join(", ")}; or give your own device's figures to parseDeviceSpec`,
+    `unknown device '${name}'. Choose one of ${Object.keys(deviceSpecs).join(", ")}, or pass your device's figures to parseDeviceSpec.`,
   );
 }

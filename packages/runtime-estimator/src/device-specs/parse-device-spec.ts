@@ -57,7 +57,7 @@ function parseJson(text: string): unknown {
 function expectTflops(value: unknown): Readonly<Record<string, number>> {
   const record = expectObject("tflops", value);
   if (record["float32"] === undefined)
-    fail("tflops.float32", "found nothing, expected TFLOP/s above 0: it prices every dtype that has no figure");
+    fail("tflops.float32", "found nothing, expected TFLOP/s above 0: it is the default for other dtypes");
   for (const [dtype, peak] of Object.entries(record)) expectNumber(`tflops.${dtype}`, peak, "TFLOP/s above 0");
   return record as Readonly<Record<string, number>>;
 }
@@ -83,7 +83,7 @@ function expectNetwork(value: unknown): DeviceNetwork {
 
 function expectText(field: string, value: unknown): string {
   if (typeof value !== "string" || value === "")
-    fail(field, `found ${quote(value)}, expected a text that is not empty`);
+    fail(field, `found ${quote(value)}, expected text`);
   return value as string;
 }
 

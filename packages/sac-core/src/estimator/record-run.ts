@@ -73,6 +73,6 @@ async function record(
 function notRecorded(): RematError {
   return new RematError(
     "SAC_NOTHING_RECORDED",
-    "the function took the estimator's context but recorded nothing. Call record(() => …) around the training step.",
+    "the function used the estimator's context but recorded nothing. Call record(() => …) around the training step.",
   );
 }

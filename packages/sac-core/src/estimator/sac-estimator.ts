@@ -187,7 +187,7 @@ export class SACEstimator {
     if (stats === undefined)
       throw new RematError(
         "MODULE_UNKNOWN",
-        `there are no statistics of module ${fqn}: expected one of ${[...this.sacModStats.keys()].join(", ") || "(none; estimate first)"}.`,
+        `no statistics for module ${fqn}. Use one of ${[...this.sacModStats.keys()].join(", ") || "(none; estimate first)"}.`,
       );
     return stats;
   }

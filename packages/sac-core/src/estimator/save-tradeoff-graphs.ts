@@ -43,7 +43,7 @@ async function makeFolder(folder: string): Promise<void> {
     const found = code === "EEXIST" || code === "ENOTDIR" ? "it is, or is in, a file" : message;
     throw new RematError(
       "GRAPHS_FOLDER",
-      `${folder}: cannot be the folder of drawings (${found}). Name another folder, which need not be there.`,
+      `${folder}: cannot be used as the folder of graphs (${found}). Name another folder; it may be a new one.`,
       { cause },
     );
   }

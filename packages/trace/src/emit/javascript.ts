@@ -42,7 +42,7 @@ export const javascript: JavaScriptBuilder = /* @__PURE__ */ Object.assign(
       if (!/^[A-Za-z_$][\w$]*$/.test(name) || reserved.has(name))
         throw new RematError(
           "EMITTED_NAME",
-          `${displaySafe(JSON.stringify(name))} is not an identifier of JavaScript.`,
+          `${displaySafe(JSON.stringify(name))} is not a JavaScript identifier. Rename it.`,
         );
       return asEmitted(name);
     },

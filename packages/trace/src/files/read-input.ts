@@ -121,7 +121,7 @@ function wrongKind(path: string, kind: string): InputError {
 }
 
 function tooLarge(path: string, bytes: number, maxBytes: number): InputError {
-  return new InputError("EINPUTSIZE", path, `it has ${bytes} bytes, and at most ${maxBytes} are read`);
+  return new InputError("EINPUTSIZE", path, `it has ${bytes} bytes, and the limit is ${maxBytes}`);
 }
 
 /**

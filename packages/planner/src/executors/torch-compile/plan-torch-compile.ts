@@ -97,12 +97,12 @@ function recordedBudgets(
   if (told.length < 2)
     throw new RematError(
       "COMPILED_BUDGETS",
-      `${name}: graphs of ${told.length === 1 ? `one activation_memory_budget, ${told[0].budget}` : "an activation_memory_budget that is not told"}, expected those of several to choose from. Write them by remat.export_graphs(..., budgets=(0.9, 0.7, 0.5, 0.3, 0.1)) in Python.`,
+      `${name}: the file has graphs for ${told.length === 1 ? `only one activation_memory_budget, ${told[0].budget}` : "an unknown activation_memory_budget"}. Write several in Python: remat.export_graphs(..., budgets=(0.9, 0.7, 0.5, 0.3, 0.1)).`,
     );
   if (!told[0].graphs.some(({ backward }) => backward !== undefined))
     throw new RematError(
       "COMPILED_BACKWARD",
-      `${name}: no backward graph, so nothing is saved for one. Export a model in training, with weights that require gradients.`,
+      `${name}: the file has no backward graph, so no tensors are saved. Export the model in training, with weights that require gradients.`,
     );
   const measured = told.map(({ budget, graphs }) => ({
     ...holdCompiledStep({ storages, graphs, results, added }),
