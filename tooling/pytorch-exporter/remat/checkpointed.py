@@ -108,7 +108,7 @@ def _checkpointed_class(plain):
                 _make_contexts(module)
 
         def prepare_scriptable(module):
-            raise RuntimeError("remat: the model follows a checkpointing policy, which torch.jit.script cannot capture; call remat.remove(model) first")
+            raise RuntimeError("remat: torch.jit.script cannot capture a model with a checkpointing policy; call remat.remove(model) first")
 
         body = {
             "forward": forward,
@@ -216,10 +216,10 @@ def _of_another_path(unit, dispatched):
         place, name_here = dispatched.strayed_at
         expected = unit.path[place] if unit.path is not None and place < len(unit.path) and unit.path[place] != name_here else "another op"
         found = f"op {place} is {name_here} here, and {expected} in the recorded step"
-    kept = "From there on this call keeps what it saves" if dispatched.strayed_at is not None else "Its parts run again as planned"
+    kept = "From there on this call keeps its saved tensors" if dispatched.strayed_at is not None else "Its parts are recomputed as planned"
     return (
-        f"remat: {name} takes another path than in the recorded step: {found}. It may skip modules at random (LayerDrop), get other inputs, or run on another device. {kept}, and training is bitwise the same. "
-        "The planned memory is that of the recorded path, so other paths may use more. This is told once. If every step takes this path, record such a step and plan it."
+        f"remat: {name} takes another path than in the recorded step: {found}. {kept}, and training is bitwise identical, but memory may exceed the plan. "
+        "Likely causes: modules skipped at random (LayerDrop), other inputs, or another device. If every step takes this path, record such a step and plan it."
     )
 
 

@@ -50,7 +50,7 @@ def _autocast_on_cpu(init):
         if device_type == "cuda":
             device_type, dtype = "cpu", dtype or torch.get_autocast_dtype("cuda")
             warnings.warn(
-                "remat: autocast of CUDA is recorded as that of the CPU, since this machine has no CUDA: to the same dtype, but not of quite the same ops",
+                "remat: CUDA autocast is recorded as CPU autocast, because this machine has no CUDA: same dtype, but slightly different ops. Record on a GPU for exact ops",
                 stacklevel=3,
             )
         init(self, device_type, dtype, *args, **kwargs)

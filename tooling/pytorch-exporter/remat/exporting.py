@@ -75,7 +75,7 @@ def _content_also_in(precision, build, asked):
             return _content_in(precision, build, asked)[0]
     except Exception as error:
         failure = f"{type(error).__name__}: {error}".splitlines()[0]
-    warnings.warn(f"remat: the step was not recorded in {precision}, too, since that raised {failure}; also_in=None does not try", stacklevel=3)
+    warnings.warn(f"remat: the step was not also recorded in {precision}, because that raised {failure}. Pass also_in=None to skip it", stacklevel=3)
     return None
 
 
@@ -110,7 +110,7 @@ def _take_first(step):
         if "modified by an inplace operation" not in str(error):
             raise
         warnings.warn(
-            f"remat: PyTorch will reject this step when it really runs, since an in-place op overwrites a value that the backward pass needs ({str(error).splitlines()[0]}). "
+            f"remat: PyTorch will reject this step in a real run, because an in-place op overwrites a value that the backward pass needs ({str(error).splitlines()[0]}). "
             "The file shows the memory that the step would use. Replace that op, such as `torch.cos_(x)`, with one that returns a new tensor",
             stacklevel=4,
         )
@@ -163,7 +163,7 @@ def _computing_in(precision, model):
 def _kernels(name, allocation_unit):
     name = name or ("cuda" if allocation_unit > 1 else "cpu")
     if name not in ("cuda", "cpu"):
-        raise ValueError(f'remat: kernels={name!r}; expected "cuda" or "cpu", whose kernels the step will run')
+        raise ValueError(f'remat: kernels={name!r} is not supported; pass "cuda" or "cpu", the device of the real step')
     return name
 
 
@@ -194,7 +194,7 @@ def _built(build, mode, values):
     except Exception as error:
         failure = f"{type(error).__name__}: {error}"
     parts = _checked(build())
-    warnings.warn(f"remat: the model was built on the CPU, since on fake tensors that raised {failure.splitlines()[0]}", stacklevel=3)
+    warnings.warn(f"remat: the model was built on the CPU, because building it on fake tensors raised {failure.splitlines()[0]}", stacklevel=3)
     return parts
 
 
@@ -221,7 +221,7 @@ def _saying_where():
     except Exception as error:
         if not str(error).startswith("remat: ") and hasattr(error, "add_note"):
             line = line_in(traceback.extract_tb(error.__traceback__))
-            error.add_note(f"remat: that was at {line}, on fake tensors, by which nothing is computed. If it is they that cannot do this, record a real step by record_step.")
+            error.add_note(f"remat: this happened at {line}, on fake tensors, which do not compute values. If your code needs values, record a real step with record_step.")
         raise
 
 
@@ -239,5 +239,5 @@ class _WrongParts(TypeError):
 def _checked(parts):
     found = f"{len(parts)} things" if isinstance(parts, (tuple, list)) else type(parts).__name__
     if found not in ("2 things", "3 things"):
-        raise _WrongParts(f"remat: build() gave {found}; expected (model, step) or (model, optimizer, step)")
+        raise _WrongParts(f"remat: build() returned {found}; return (model, step) or (model, optimizer, step)")
     return parts

@@ -53,9 +53,9 @@ class FakeValues(TorchDispatchMode):
         super().__init__()
         for key in assume:
             if key not in ("item", "nonzero"):
-                raise ValueError(f"remat: expected 'item' or 'nonzero' in assume, found {key!r}")
+                raise ValueError(f"remat: unknown key {key!r} in assume; use 'item' or 'nonzero'")
         if not 0 <= assume.get("nonzero", 0) <= 1:
-            raise ValueError(f"remat: expected a share between 0 and 1 as assume['nonzero'], found {assume['nonzero']}")
+            raise ValueError(f"remat: assume['nonzero'] must be a share between 0 and 1, found {assume['nonzero']}")
         self.mode, self.assume = mode, assume
         self._values = WeakTensorKeyDictionary()  # of fake tensors, and of others that were written to; None is unknown
         self._warned = set()
@@ -63,7 +63,7 @@ class FakeValues(TorchDispatchMode):
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         if str(func).rsplit(".", 1)[0] in _COUNTING:
-            raise RuntimeError(f"remat: {_line()} makes a sparse tensor ({func}), of as many elements as values say, of which there are none. Record a real step by record_step.")
+            raise RuntimeError(f"remat: {_line()} creates a sparse tensor ({func}), whose size depends on values, and fake tensors have none. Record a real step with record_step.")
         given = tensors_in((args, kwargs))
         is_known = all(self._value(tensor) is not None for tensor in given) and torch.Tag.nondeterministic_seeded not in func.tags
         fake_args, fake_kwargs = self._fake(args), self._fake(kwargs)
@@ -146,7 +146,7 @@ class FakeValues(TorchDispatchMode):
 
     def _read(self, func, fake_args, fake_kwargs, args, kwargs, is_known):
         if str(func).rsplit(".", 1)[0] in _WITH_WORKSPACE:
-            self._warn_of(_line(), f"runs {func}, which keeps a workspace for the backward pass on a CPU that fake tensors do not tell of: a real step holds more. Record it by record_step.")
+            self._warn_of(_line(), f"runs {func}, which keeps a workspace for the backward pass on a CPU. Fake tensors do not show it, so a real step uses more memory. Record it with record_step.")
         is_item = func is torch.ops.aten._local_scalar_dense.default
         try:
             # Fake tensors remember the values of some numbers.
@@ -160,12 +160,12 @@ class FakeValues(TorchDispatchMode):
                 return func(*self._real(args), **self._real(kwargs))
         kind = args[0].dtype if is_item else torch.bool
         if kind.is_floating_point:
-            self._warn_of(_line(), "reads a number, which is taken as 0, since the step computes nothing")
+            self._warn_of(_line(), "reads a number, which is assumed to be 0, because fake tensors have no values")
             return 0.0
         if "item" not in self.assume:
             raise RuntimeError(
-                f"remat: {_line()} reads a value ({func}, {kind}), of which there is none, since the step computes nothing. "
-                'Say what it is, by export(…, assume={"item": 1}), or record a real step by record_step.'
+                f"remat: {_line()} reads a value ({func}, {kind}), and fake tensors have none. "
+                'Set it with export(…, assume={"item": 1}), or record a real step with record_step.'
             )
         return (bool if kind is torch.bool else int)(self.assume["item"])
 
@@ -185,8 +185,8 @@ class FakeValues(TorchDispatchMode):
             if name == "aten.index":
                 return func(args[0], self._as_positions(args[1]), **kwargs)
         raise RuntimeError(
-            f"remat: {_line()} has a result ({func}) of a size that follows from values, of which there are none, since the step computes nothing. "
-            'For nonzero, where and masks say which share they find, by export(…, assume={"nonzero": 0.25}); else record a real step by record_step.'
+            f"remat: {_line()} has a result ({func}) whose size depends on values, and fake tensors have none. "
+            'For nonzero, where and masks set the share with export(…, assume={"nonzero": 0.25}); otherwise record a real step with record_step.'
         )
 
     def _count(self, mask):

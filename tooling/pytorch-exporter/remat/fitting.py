@@ -187,7 +187,7 @@ class _Comparison:
         guilty = self._verifier.guilty(policy, difference)
         marks = {self._mark(one, policy) for one in guilty} - self._marks
         if not marks:
-            raise TrainingDiffers(f"remat: the model is as before: {guilty[0].unit!r} changes training, {guilty[0].difference} differs, and the planner does not leave it out")
+            raise TrainingDiffers(f"remat: {guilty[0].unit!r} changes training ({guilty[0].difference} differs), and the planner cannot leave it out. The model is unchanged; report this as a bug")
         self._marks |= marks
         self.left_out += list(dict.fromkeys(_why_left_out(one, policy) for one in guilty))
         self._recording.mark(self._model, marks)
@@ -206,7 +206,7 @@ def _why_left_out(one, policy):
         return f"module {one.owner or '(the model itself)'!r} changes training if {_what_runs(one, policy)}: {differs} differs"
     what = f"module {one.unit or '(the model itself)'!r}"
     what = f"the parts of {what} that the plan names" if policy["modules"][one.unit].get("parts") else what
-    return f"training changes if {what} runs again, and remat did not find the module that causes it: {one.difference} differs"
+    return f"training changes if {what} runs again ({one.difference} differs), and remat did not find the module that causes it"
 
 
 def _what_runs(one, policy):
@@ -238,7 +238,7 @@ class _Recording:
         if self._has_backward:
             return
         did = "ran the model, but no backward pass" if self._runs_model else "did not run the model"
-        raise ValueError(f"remat: step() {did}; expected a training step: the loss, loss.backward(), optimizer.step(), optimizer.zero_grad()")
+        raise ValueError(f"remat: step() {did}. It must be a training step: the loss, loss.backward(), optimizer.step(), optimizer.zero_grad()")
 
     def mark(self, model, marks):
         """Tells in the file that modules cannot run again."""
@@ -257,8 +257,8 @@ class _Recording:
 
 def _not_met(planned, measured_bytes, limit):
     return (
-        f"remat: {planned['name']}: planned for {_mib(planned['peakBytes'])}, a step was measured at {_mib(measured_bytes)}, above the budget of {_mib(limit)}, "
-        f"after {_ATTEMPTS} plans at most; the model is as before. Free what else is held on the device, or give a larger budget."
+        f"remat: {planned['name']}: planned for {_mib(planned['peakBytes'])}, but a step was measured at {_mib(measured_bytes)}, above the budget of {_mib(limit)}, "
+        f"after at most {_ATTEMPTS} plans. The model is unchanged. Free other memory on the device, or raise the budget."
     )
 
 

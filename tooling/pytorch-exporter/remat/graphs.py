@@ -65,9 +65,9 @@ def export_graphs(model, path, *args, budgets=None, decompose=True, **kwargs):
     with _without_caches():
         results = torch.compile(model, backend=backend, dynamic=False)(*args, **kwargs)
     if not graphs.pairs[0]:
-        raise ValueError("remat: nothing of the model was compiled, so there is no graph to export; TORCH_LOGS=graph_breaks tells why")
+        raise ValueError("remat: torch.compile compiled no part of the model, so there is no graph to export; set TORCH_LOGS=graph_breaks to see why")
     if graphs.sets_its_own and len(graphs.budgets) > 1:
-        warnings.warn("remat: the model sets the budget of graphs by itself (region_activation_memory_budget), so activation_memory_budget changes nothing there", stacklevel=2)
+        warnings.warn("remat: the model sets its own budgets (region_activation_memory_budget), so activation_memory_budget has no effect there", stacklevel=2)
     graphs.join()
     content = {
         "schema": SCHEMA,
@@ -109,7 +109,7 @@ def _checked(budgets):
     budgets = [*budgets] if isinstance(budgets, Iterable) else [budgets]
     for budget in budgets:
         if isinstance(budget, bool) or not isinstance(budget, (int, float)) or not 0 <= budget <= 1:
-            raise ValueError(f"remat: expected budgets to be numbers from 0 to 1, as activation_memory_budget is, found {budget!r}")
+            raise ValueError(f"remat: budgets must be numbers from 0 to 1, like activation_memory_budget, found {budget!r}")
     return sorted({1.0, *map(float, budgets)}, reverse=True)
 
 

@@ -23,7 +23,7 @@ class FitCallback(TrainerCallback):
 
     def on_train_begin(self, args, state, control, model=None, optimizer=None, train_dataloader=None, **kwargs):
         if model.is_gradient_checkpointing:
-            raise ValueError("remat: the model checkpoints by itself; leave gradient_checkpointing out, since what is recomputed is what the budget decides")
+            raise ValueError("remat: the model already uses checkpointing, which the budget must decide; remove gradient_checkpointing")
         # Not from the Trainer's own loader, which counts what it gave.
         loader = DataLoader(train_dataloader.dataset, batch_size=args.train_batch_size, collate_fn=train_dataloader.collate_fn)
         with generators_as_before():

@@ -26,7 +26,7 @@ class FitCallback(Callback):
 
     def on_train_start(self, trainer, pl_module):
         if not pl_module.automatic_optimization:
-            raise ValueError("remat: the module optimizes by itself (automatic_optimization is False); call remat.fit with its step")
+            raise ValueError("remat: manual optimization (automatic_optimization is False) is not supported; call remat.fit with your step")
         with generators_as_before():
             batch = trainer.strategy.batch_to_device(next(iter(trainer.train_dataloader)), dataloader_idx=0)
         passes = min(2, trainer.accumulate_grad_batches)

@@ -21,13 +21,13 @@ def as_one_model(model) -> nn.Module | None:
     if isinstance(model, DistributedDataParallel):
         model = model.module
     if model is not None and not isinstance(model, nn.Module):
-        raise TypeError(f"remat: expected a torch.nn.Module, a list of them or a dict, found {type(model).__name__}")
+        raise TypeError(f"remat: the model must be a torch.nn.Module, a list of them or a dict, found {type(model).__name__}")
     if isinstance(model, torch.jit.ScriptModule):
-        raise TypeError("remat: the model is a TorchScript module, whose modules cannot be recorded or checkpointed; use the model that was given to torch.jit.script or torch.jit.trace")
+        raise TypeError("remat: the model is a TorchScript module, which is not supported; use the model that was given to torch.jit.script or torch.jit.trace")
     for fqn, module in [] if model is None else model.named_modules():
         if type(module).__name__ == "OptimizedModule":
             of = f" ({fqn})" if fqn else ""
-            raise TypeError(f"remat: the model is compiled{of}, so its ops cannot be seen; record the module that was given to torch.compile")
+            raise TypeError(f"remat: the model is compiled{of}, so its ops are not visible; record the module that was given to torch.compile")
     return model
 
 
@@ -36,7 +36,7 @@ def warn_of_compiled(model, step):
     own = set(model.modules())
     if any(type(one).__name__ == "OptimizedModule" and getattr(one, "_orig_mod", None) in own for one in used_by(step)):
         warnings.warn(
-            "remat: step() runs the model by torch.compile, and is recorded, planned and measured as it runs without. For what a compiled model holds: remat.export_graphs(model, …).",
+            "remat: step() uses torch.compile, and is recorded, planned and measured without it. For the memory of the compiled model use remat.export_graphs(model, …).",
             stacklevel=3,
         )
 

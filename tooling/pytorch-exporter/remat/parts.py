@@ -201,18 +201,18 @@ class _Entry:
         for tensor, version, storage in self.given:
             if storage is not None and tensor.untyped_storage()._cdata != storage._cdata:
                 raise RuntimeError(
-                    f"remat: {self.func} is to run again, and a tensor {list(tensor.shape)} that it was given was given other data since, by `.data = …`. "
-                    "Plan it without parts of modules: remat plan --whole-modules."
+                    f"remat: {self.func} cannot be recomputed: the data of its input {list(tensor.shape)} was replaced since, by `.data = …`. "
+                    "Plan whole modules only: remat plan --whole-modules."
                 )
             if tensor._version != version:
                 raise RuntimeError(
-                    f"remat: {self.func} is to run again, and a tensor {list(tensor.shape)} that it was given was written into since: version {tensor._version}, "
-                    f"expected {version}. Record the model as it is now, and plan it."
+                    f"remat: {self.func} cannot be recomputed: its input {list(tensor.shape)} was overwritten since: version {tensor._version}, "
+                    f"expected {version}. Record the current model and plan again."
                 )
             if _is_plain(tensor) and tensor.numel() > 0 and tensor.untyped_storage().nbytes() == 0:
                 raise RuntimeError(
-                    f"remat: {self.func} is to run again, and a tensor {list(tensor.shape)} that it was given was freed since, as the weights of sharded models are. "
-                    "Plan it without parts of modules: remat plan --whole-modules."
+                    f"remat: {self.func} cannot be recomputed: its input {list(tensor.shape)} was freed since, as weights of sharded models are. "
+                    "Plan whole modules only: remat plan --whole-modules."
                 )
 
 

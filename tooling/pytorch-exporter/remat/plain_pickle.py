@@ -19,7 +19,7 @@ def read_regular_file(path):
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise PickleRefused("not a regular file. Name the file itself.")
+            raise PickleRefused("not a regular file")
         with open(descriptor, "rb", closefd=False) as file:
             return file.read()
     finally:
@@ -45,7 +45,7 @@ def _load(data):
     def part(length):
         nonlocal at
         if length > end - at:
-            raise PickleRefused(f"damaged: {length} bytes at {at}, and {end - at} are left")
+            raise PickleRefused(f"damaged: {length} bytes needed at {at}, but {end - at} are left")
         at += length
         return data[at - length : at]
 
@@ -60,7 +60,7 @@ def _load(data):
     def nest(holder, items):
         depth = 1 + max((depths.get(id(item), 0) for item in items), default=0)
         if depth > _MOST_DEPTH:
-            raise PickleRefused(f"nested deeper than {_MOST_DEPTH} levels, which a snapshot is not")
+            raise PickleRefused(f"nested deeper than {_MOST_DEPTH} levels, and a snapshot is not")
         if depth > depths.get(id(holder), 0):
             depths[id(holder)] = depth
 
@@ -69,7 +69,7 @@ def _load(data):
             raise PickleRefused("damaged: items for something that is not a dict")
         for i in range(0, len(items), 2):
             if type(items[i]) not in (str, int):
-                raise PickleRefused(f"a dict with a key of type {type(items[i]).__name__}, expected a text")
+                raise PickleRefused(f"a dict with a key of type {type(items[i]).__name__}, expected str")
             target[items[i]] = items[i + 1]
         nest(target, items[1::2])
 
@@ -170,7 +170,7 @@ def _load(data):
             struct.unpack("<Q", part(8))
         elif op == 0x80:  # PROTO
             if data[at] > 5:
-                raise PickleRefused(f"of protocol {data[at]}, expected at most 5")
+                raise PickleRefused(f"pickle protocol {data[at]} is not supported, only up to 5")
             at += 1
         elif op == 0x2E:  # STOP
             if len(stack) != 1 or marks:
@@ -178,10 +178,10 @@ def _load(data):
             return stack[0]
         elif op in b"ci\x93\x82\x83\x84R\x81\x92ob":
             raise PickleRefused(
-                "it would run code, and a snapshot of the CUDA allocator holds plain data only. It was not read: do not open it with pickle.load."
+                "it would run code, and a snapshot holds plain data only. Do not open it with pickle.load"
             )
         else:
-            raise PickleRefused(f"it has the opcode {op:#04x} at {at - 1}, which plain data does not need. It was not read.")
+            raise PickleRefused(f"it has the opcode {op:#04x} at {at - 1}, which plain data does not use")
 
 
 def _index(data, at, op):

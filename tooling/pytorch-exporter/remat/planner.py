@@ -28,15 +28,15 @@ def planner_command(planner=None) -> list[str]:
         if command[0].endswith((".js", ".mjs")):
             command = ["node", *command]
         if shutil.which(command[0]) is None:
-            raise PlannerMissing(f"remat: the planner {command[0]!r} was not found; expected a command or the path of one, as planner or REMAT_PLANNER")
+            raise PlannerMissing(f"remat: the planner {command[0]!r} was not found; set planner= or REMAT_PLANNER to a command or its path")
         return command
     if shutil.which("remat"):
         return ["remat"]
     if shutil.which("npx"):
         return ["npx", "--yes", "remat"]
     raise PlannerMissing(
-        "remat: the planner was not found, which is a program of Node.js: neither `remat` nor `npx` is on the path. "
-        "Install Node.js 20 or newer and run `npm install -g remat`, or name the command by planner=… or the environment variable REMAT_PLANNER."
+        "remat: the planner, a Node.js program, was not found: neither `remat` nor `npx` is on the path. "
+        "Install Node.js 20 or newer and run `npm install -g remat`, or set planner= or REMAT_PLANNER."
     )
 
 
@@ -56,14 +56,14 @@ def plan_step(command, recorded, policy, budget, *, device=None, seconds=10, who
         return json.loads(done.stdout)
     said = done.stderr.strip().splitlines()
     reason = next((line for line in reversed(said) if line.startswith("remat: ")), said[-1] if said else f"exit code {done.returncode}")
-    reason = reason.replace("or more --time.", "or more seconds.")
+    reason = reason.replace("allow more --time.", "allow more seconds.")
     raise (BudgetNotMet if done.returncode == _NOT_FOUND else RuntimeError)(reason if reason.startswith("remat: ") else f"remat: the planner failed: {reason}")
 
 
 def budget_text(budget):
     """A budget as the command takes it."""
     if isinstance(budget, bool) or not isinstance(budget, (int, float, str)):
-        raise TypeError(f'remat: expected a budget as "20GiB", "60%", a share between 0 and 1 or a number of bytes, found {budget!r}')
+        raise TypeError(f'remat: expected a budget such as "20GiB", "60%", a share between 0 and 1 or a number of bytes, found {budget!r}')
     if isinstance(budget, str) and re.fullmatch(r"\s*\d+(\.0*)?\s*", budget) and float(budget) > 1:
-        raise ValueError(f'remat: the budget {budget!r} has no unit; expected "{budget.strip()}%", "{budget.strip()}GiB" or the like, or a number of bytes as an int')
+        raise ValueError(f'remat: the budget {budget!r} has no unit; write "{budget.strip()}%", "{budget.strip()}GiB", or a number of bytes as an int')
     return f"{budget}B" if isinstance(budget, int) else str(budget)

@@ -32,15 +32,15 @@ def apply(model, policy, *, verify=None):
     modules = dict(as_one_model(model).named_modules())
     following = next((fqn for fqn, module in modules.items() if is_checkpointed(module)), None)
     if following is not None:
-        raise ValueError(f"module {following!r} follows a policy already; remat.remove(model) first, since what two policies come to together was not planned")
+        raise ValueError(f"module {following!r} already follows a policy; call remat.remove(model) first")
     count = policy.get("moduleCount", len(modules))
     if count != len(modules):
-        raise ValueError(f"the policy is of another model: that has {count} modules, and this one {len(modules)}. Record this model, and plan it.")
+        raise ValueError(f"the policy is for another model: that has {count} modules, and this one {len(modules)}. Record and plan this model.")
     units = {}
     for fqn, unit in policy["modules"].items():
         module = modules.get(fqn)
         if module is None:
-            raise ValueError(f"the policy names module {fqn!r}, which the model has not; it was made for {policy.get('model')!r}")
+            raise ValueError(f"the policy names module {fqn!r}, which is not in the model; it was planned for {policy.get('model')!r}. Record and plan this model.")
         units[module] = _unit(fqn, module, unit, policy)
     for module, unit in units.items():
         make_checkpointed(module, unit)
@@ -64,8 +64,8 @@ def _apply_verified(model, policy, step):
         named = verifier.guilty(policy, difference)[0]
         raise TrainingDiffers(
             f"remat: the policy changes training, so it was not applied: when module {named.unit or '(the model itself)'!r} runs again, {named.difference} differs from a step without the policy. "
-            "The model changes state as it runs that a recording cannot see, or has changed since it was recorded. "
-            "Record the model as it is now and plan it again, or call remat.fit(model, step, budget), which leaves such modules out by itself."
+            "Likely causes: hidden state that the recording cannot see, or a change since it was recorded. "
+            "Record the current model and plan again, or call remat.fit(model, step, budget), which leaves such modules out."
         )
     return apply(whole, policy)
 
@@ -93,36 +93,36 @@ def without_policy(model):
 def _checked(policy):
     """A policy as it is given: read where that is a path, and refused where it is none."""
     given = "the policy" if isinstance(policy, dict) else os.fspath(policy)
-    how = "expected one that `remat plan step.json --pytorch-policy policy.json` writes"
+    how = "Write one with `remat plan step.json --pytorch-policy policy.json`."
     if not isinstance(policy, dict) and not os.path.exists(policy):
-        raise FileNotFoundError(f"{given} is no policy: there is no such file; {how}")
+        raise FileNotFoundError(f"{given}: no such file")
     if not isinstance(policy, dict):
         try:
             policy = json.loads(read_regular_file(policy))
         except ValueError as error:
-            raise ValueError(f"{given} is no policy: it holds no JSON ({error}); {how}") from error
+            raise ValueError(f"{given} is not a policy: not JSON ({error}). {how}") from error
     if not isinstance(policy, dict):
-        raise ValueError(f"{given} is no policy: it holds a {type(policy).__name__}; {how}")
+        raise ValueError(f"{given} is not a policy: it contains a {type(policy).__name__}. {how}")
     if policy.get("format") not in POLICY_FORMATS:
         raise ValueError(f"{given}: expected a policy of format {POLICY_FORMATS[-1]!r}, found {policy.get('format')!r}; write it with this version of remat")
     is_first = policy["format"] == POLICY_FORMATS[0]
     lacking = [key for key in ("modules", *(() if is_first else ("torch",))) if key not in policy]
     units = policy.get("modules", {})
     if not isinstance(units, dict):
-        raise ValueError(f"{given}: its modules are a {type(units).__name__}, expected an object; {how}")
+        raise ValueError(f"{given}: its modules are a {type(units).__name__}, expected an object. {how}")
     if not is_first:
         lacking += [f"{key} of {fqn!r}" for fqn, unit in units.items() for key in ("type", "parameters", "save") if key not in unit]
     if lacking:
-        raise ValueError(f"{given} is no whole policy: it lacks {', '.join(lacking)}; {how}")
+        raise ValueError(f"{given} is incomplete: it lacks {', '.join(lacking)}. {how}")
     return policy
 
 
 def _unit(fqn, module, unit, policy):
     """How a module is to run, once it is sure that the policy is of this module."""
     if isinstance(module, torch.jit.ScriptModule):
-        raise ValueError(f"remat: module {fqn!r} is a TorchScript module, which cannot be checkpointed; apply the policy to the model given to torch.jit.script or torch.jit.trace")
+        raise ValueError(f"remat: module {fqn!r} is a TorchScript module, which is not supported; apply the policy before torch.jit.script or torch.jit.trace")
     if "forward" in module.__dict__:
-        raise ValueError(f"the forward of module {fqn!r} was replaced by another library, which would hide the policy's; apply the policy first")
+        raise ValueError(f"another library replaced the forward of module {fqn!r}, which would bypass the policy; apply the policy first")
     if isinstance(unit, list):  # remat-pytorch-policy/1, which tells nothing of the module
         return Unit([entry for entry in unit if entry["policy"].endswith("_SAVE")], [], None)
     shapes = [list(parameter.shape) for parameter in module.parameters()]
@@ -133,12 +133,12 @@ def _unit(fqn, module, unit, policy):
     for what in expected:
         if expected[what] != found[what]:
             raise ValueError(
-                f"the policy is of another model: its module {fqn!r} has {what} {expected[what]}, and this one {found[what]}. Record this model, and plan it."
+                f"the policy is for another model: its module {fqn!r} has {what} {expected[what]}, and this one {found[what]}. Record and plan this model."
             )
     # Which ops a module dispatches may change from one release to the next.
     made, here = (_release(version) for version in (policy["torch"], torch.__version__))
     if (unit["save"] or unit.get("parts")) and made != here:
-        raise ValueError(f"the policy tells ops of PyTorch {made} one from the other, and this is {here}. Record the step with this PyTorch, and plan it.")
+        raise ValueError(f"the policy names ops of PyTorch {made}, and this is {here}. Record the step with this PyTorch and plan again.")
     return Unit([{**entry, "policy": "MUST_SAVE"} for entry in unit["save"]], [tuple(part) for part in unit.get("parts", [])], unit.get("ops"), _path_of(unit), fqn)
 
 

@@ -37,9 +37,9 @@ def _read(path):
         data = read_regular_file(path)
         return data, load_plain(data)
     except PickleRefused as refused:
-        raise SnapshotRefused(f"remat: {name}: no snapshot of the CUDA allocator: {refused} Expected what torch.cuda.memory._dump_snapshot writes.") from None
+        raise SnapshotRefused(f"remat: {name}: not a snapshot of the CUDA allocator: {refused}. Write one with torch.cuda.memory._dump_snapshot.") from None
     except OSError as error:
-        raise SnapshotRefused(f"remat: {name}: cannot be read ({error.strerror}). Name a file that you may read.") from error
+        raise SnapshotRefused(f"remat: {name}: cannot be read ({error.strerror}). Check the path and its permissions.") from error
 
 
 def _excerpt(value):
@@ -137,7 +137,7 @@ class _Content:
     def _visit(self, items):
         self.left -= len(items)
         if self.left < 0:
-            raise self._refused("a snapshot that has each of its parts once, found the same ones again and again")
+            raise self._refused("each part once, found the same parts repeatedly")
         return items
 
     def _of(self, of, field, kind, default=None):
@@ -149,4 +149,4 @@ class _Content:
         return value
 
     def _refused(self, expected):
-        return SnapshotRefused(f"remat: {self.name}: no snapshot of the CUDA allocator: expected {expected}. Write it by torch.cuda.memory._dump_snapshot.")
+        return SnapshotRefused(f"remat: {self.name}: not a snapshot of the CUDA allocator: expected {expected}. Write one with torch.cuda.memory._dump_snapshot.")

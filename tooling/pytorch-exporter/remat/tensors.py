@@ -55,7 +55,7 @@ def untyped_storages(tensor) -> list[torch.UntypedStorage]:
         return [_stood_for.get(storage._cdata, (storage, None))[0]]
     parts = _PARTS.get(tensor.layout)
     if parts is None:
-        raise TypeError(f"remat: a tensor has layout {tensor.layout}, expected torch.strided or one of {', '.join(map(str, _PARTS))}")
+        raise TypeError(f"remat: tensor layout {tensor.layout} is not supported; use torch.strided or one of {', '.join(map(str, _PARTS))}")
     with _disable_current_modes(), torch.no_grad():
         return [storage for part in parts for storage in untyped_storages(getattr(tensor, part)())]
 

@@ -29,8 +29,8 @@ def refusing_transforms():
     def disable_or_refuse(message):
         if message.startswith("torch.func"):
             raise TransformNotRecorded(
-                f"remat: the step calls torch.func.{_transform()}, which cannot be recorded: PyTorch does not show what autograd saves inside it. "
-                "Compute these gradients by torch.autograd.grad or loss.backward(), with create_graph=True for higher derivatives. torch.func.vmap, jvp and functional_call can be recorded."
+                f"remat: the step calls torch.func.{_transform()}, which is not supported: PyTorch does not show the tensors that autograd saves inside it. "
+                "Compute these gradients with torch.autograd.grad or loss.backward() (create_graph=True for higher derivatives). torch.func.vmap, jvp and functional_call are supported."
             )
         return disable(message)
 

@@ -68,14 +68,14 @@ class Verifier:
         stuck = reached(model, step).stuck if difference is not None else []
         if stuck:
             raise StepNotRepeatable(
-                f"remat: step() is not repeatable: two runs without a policy, from the same state, differ in {difference}. remat cannot copy {_list_of(stuck)}, so it cannot run the step twice from the same state, "
-                "and the steps have moved it on. Everything else is as before. Use a counter, a list or one fixed batch instead, or turn the comparison off by verify=False."
+                f"remat: step() is not repeatable: two runs without a policy, from the same state, differ in {difference}. remat cannot copy {_list_of(stuck)}, so it cannot repeat the step from the same state, "
+                "and the two runs advanced it. Everything else is unchanged. Use a counter, a list or one fixed batch instead, or pass verify=False."
             )
         if difference is not None:
             raise StepNotRepeatable(
-                f"remat: step() is not repeatable: two runs without a policy, from the same state, differ in {difference}. So nothing can tell whether a policy changes training; the model is as before. "
-                "Likely causes: step() takes its batch from an iterator, keeps state where remat does not look, or runs kernels that are not deterministic. "
-                "Let step() use one fixed batch, or turn the comparison off by verify=False."
+                f"remat: step() is not repeatable: two runs without a policy, from the same state, differ in {difference}. So remat cannot check whether a policy changes training; the model is unchanged. "
+                "Likely causes: step() takes its batch from an iterator, keeps state that remat does not see, or runs nondeterministic kernels. "
+                "Let step() use one fixed batch, or pass verify=False."
             )
 
     def difference(self, policy):

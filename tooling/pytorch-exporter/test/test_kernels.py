@@ -185,7 +185,7 @@ class Kernels(Folder):
 
             return weight, step
 
-        with self.assertWarnsRegex(UserWarning, "not recorded in torch.bfloat16, too, since that raised TypeError: float32 alone"):
+        with self.assertWarnsRegex(UserWarning, "not also recorded in torch.bfloat16, because that raised TypeError: float32 alone"):
             remat.export(build, self.folder / "step.json")
         self.assertNotIn("recorded_in", self.read("step.json"))
         self.assertEqual(weight.weight.dtype, torch.float32)
@@ -202,7 +202,7 @@ class Kernels(Folder):
             self.assertTrue(torch.equal(one, other))
 
     def test_other_kernels_are_refused(self):
-        with self.assertRaisesRegex(ValueError, "kernels='mps'; expected \"cuda\" or \"cpu\""):
+        with self.assertRaisesRegex(ValueError, "kernels='mps' is not supported; pass \"cuda\" or \"cpu\""):
             remat.export(lambda: None, self.folder / "step.json", kernels="mps")
 
 

@@ -116,7 +116,7 @@ class LateWrites(Folder):
 
     def test_a_module_that_writes_what_is_saved_is_refused_by_name(self):
         done = self.compare(WritesData, ["1"])
-        self.assertIn("Sequential.1 cannot be checkpointed: aten.copy_.default writes into a tensor that is saved already", done.stderr)
+        self.assertIn("Sequential.1 cannot be checkpointed: aten.copy_.default writes into an already saved tensor", done.stderr)
 
 
 def numbers_in(value):

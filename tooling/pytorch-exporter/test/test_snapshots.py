@@ -119,7 +119,7 @@ class Snapshots(unittest.TestCase):
             for name, content in wrong.items():
                 with self.subTest(name):
                     Path(f"{folder}/{name}.pickle").write_bytes(content)
-                    with self.assertRaisesRegex(remat.SnapshotRefused, f"{name}.pickle: no "):
+                    with self.assertRaisesRegex(remat.SnapshotRefused, f"{name}.pickle: not a "):
                         remat.export_snapshot(f"{folder}/{name}.pickle", f"{folder}/out.json")
             command = [sys.executable, "-m", "remat", "snapshot", f"{folder}/half.pickle", f"{folder}/out.json"]
             done = subprocess.run(command, capture_output=True, text=True, cwd=Path(__file__).parent.parent)
@@ -177,7 +177,7 @@ class Snapshots(unittest.TestCase):
                         with self.assertRaises(remat.SnapshotRefused):
                             remat.export_snapshot(f"{folder}/{name}.pickle", f"{folder}/out.json")
                     else:
-                        with self.assertRaisesRegex(remat.SnapshotRefused, f"remat: .*{name}.pickle: no snapshot") as caught:
+                        with self.assertRaisesRegex(remat.SnapshotRefused, f"remat: .*{name}.pickle: not a snapshot") as caught:
                             remat.export_snapshot(f"{folder}/{name}.pickle", f"{folder}/out.json")
                         self.assertLess(len(str(caught.exception)), 600)
                     self.assertLess(time.process_time() - before, 10)

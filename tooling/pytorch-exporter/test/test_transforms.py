@@ -106,7 +106,7 @@ class Fitted(unittest.TestCase):
     def test_a_step_without_a_backward_pass_is_rejected(self):
         model = nn.Linear(4, 4)
         for step, did in ((lambda: model(torch.ones(2, 4)), "ran the model, but no backward pass"), (lambda: None, "did not run the model")):
-            with self.assertRaisesRegex(ValueError, rf"step\(\) {did}; expected a training step"):
+            with self.assertRaisesRegex(ValueError, rf"step\(\) {did}\. It must be a training step"):
                 remat.fit(model, step, 1.0, planner=CLI, seconds=1, repeats=1, verbose=False)
 
 

@@ -199,7 +199,7 @@ class Wrapped(Folder):
         classes = [type(module) for module in model.modules()]
         for _ in range(2):
             remat.apply(model, policy_of(model))
-            with self.assertRaisesRegex(ValueError, "follows a policy already"):
+            with self.assertRaisesRegex(ValueError, "already follows a policy"):
                 remat.apply(model, policy_of(Transformer()))
             remat.remove(model)
             self.assertEqual([type(module) for module in model.modules()], classes)
@@ -213,7 +213,7 @@ class Wrapped(Folder):
             unit = {"type": "Sequential", "parameters": shapes, "save": []} | parts
             policy = {"format": "remat-pytorch-policy/4", "model": "m", "torch": torch.__version__, "modules": {"1": unit}}
             undo = remat.apply(model, policy)
-            with self.assertRaisesRegex(RuntimeError, r"torch.jit.script cannot capture; call remat.remove\(model\) first"):
+            with self.assertRaisesRegex(RuntimeError, r"torch.jit.script cannot capture .*; call remat.remove\(model\) first"):
                 torch.jit.script(model)
             # A trace is of the ops alone, and trains as the model does.
             traced = torch.jit.trace(model, x)
