@@ -57,7 +57,7 @@ describe("rules of a user's own, of a model of TensorFlow.js", () => {
   it.each([
     [["--checkpoint", "layers.9"], 'no module is called "layers.9": nearest are'],
     [["--checkpoint", "layers.*(save=mm)"], "nothing of Transformer.layers.0 is saved by mm: its ops are"],
-    [["--checkpoint", "layers.*", "--method", "milp"], "--method milp expects a --module-budget"],
+    [["--checkpoint", "layers.*", "--method", "milp"], "--method milp needs a --module-budget"],
     [["--checkpoint", "layers.*", "--max-overhead", "5%"], "--max-overhead is for methods that search"],
     [
       ["--checkpoint", "layers.*", "--method", "modules", "--budget", "60%"],

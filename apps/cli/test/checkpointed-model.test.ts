@@ -40,7 +40,7 @@ describe("a model that checkpoints its blocks by hand", () => {
     const refused = await remat("plan", model, ...step, "--budget", "60%", "--checkpointing", "given");
     expect(refused.code).not.toBe(0);
     expect(refused.stderr).toMatch(
-      /\d+ of the \d+ ops of the trace of 'model' recompute what was evicted; .* Trace it with checkpointing "free"/,
+      /\d+ of the \d+ ops of 'model' are recomputations.* Trace the step with checkpointing "free"/,
     );
   });
 });

@@ -156,9 +156,9 @@ describe("a config file", () => {
     [
       "no JSON",
       1,
-      /^remat: .*\.rematrc: not JSON \(.*\)\. Expected options by name, such as \{ "device": "h100" \}\.\n$/,
+      /^remat: .*\.rematrc: not JSON \(.*\)\. Write options by name, such as \{ "device": "h100" \}\.\n$/,
     ],
-    ["[]", 1, /^remat: .*\.rematrc: expected an object of options/],
+    ["[]", 1, /^remat: .*\.rematrc: not an object of options/],
     ['{ "batch": {} }', 1, /"batch" expects a text, a number, true or false, found \{\}/],
     [
       '{ "batch": "many" }',
@@ -167,14 +167,14 @@ describe("a config file", () => {
     ],
     ['{ "width": -1 }', 2, /--width expects a whole number of at least 40, found "-1"/],
     ['{ "color": "purple" }', 2, /--color expects one of auto, always, never, found "purple"/],
-    ['{ "batch": true }', 1, /"batch" expects a value, found true/],
+    ['{ "batch": true }', 1, /"batch" expects a value; found true/],
     ['{ "memory": { "snapshots": "no" } }', 1, /"snapshots" expects true or false, found "no"/],
     ['{ "batch": [] }', 1, /"batch" expects a text, a number, true or false, found \[\]/],
     ['{ "memory": { "config": "other" } }', 2, /remat memory has no option "config"/],
     ['{ "config": "other" }', 2, /no command has an option "config"/],
     ['{ "__proto__": 2 }', 2, /no command has an option "__proto__"/],
     ['{ "memory": { "bach": 2 } }', 2, /remat memory has no option "bach"; did you mean "batch"\?/],
-    ['{ "memory": 2 }', 1, /"memory" expects an object of options, found 2/],
+    ['{ "memory": 2 }', 1, /"memory" expects an object of options; found 2/],
     ['{ "bach": 2 }', 2, /no command has an option "bach"; did you mean "batch"\?/],
   ])("%s is refused in one line that names it", async (text, code, message) => {
     writeFileSync(".rematrc", text);
@@ -226,7 +226,7 @@ describe("standard input", () => {
     execFileSync("mkfifo", ["idle-pipe"]);
     const { code, stderr } = await remat("memory", "idle-pipe");
     expect(stderr).toContain(
-      "remat: idle-pipe: a named pipe, and nobody has written to it for 10 seconds. Start the writer first, or name a file.",
+      "remat: idle-pipe: a named pipe that received no data for 10 seconds. Start the writer first, or name a file.",
     );
     expect(code).toBe(2);
   }, 30_000);
@@ -239,9 +239,9 @@ describe("standard input", () => {
   });
 
   it.each([
-    [{}, ["-"], "- is standard input, which is a terminal here."],
+    [{}, ["-"], "- reads standard input, which is a terminal here."],
     [stdin(""), ["-"], "standard input is empty."],
-    [stdin("{}"), ["-", "-"], "standard input can be read once, and - stands there twice."],
+    [stdin("{}"), ["-", "-"], "standard input can be read only once, and - was given twice."],
   ])("that cannot be read is refused", async (io, targets, message) => {
     const { code, stderr } = await rematIn(io, "ui", ...targets, "--once");
     expect(stderr).toContain(message);
@@ -266,7 +266,7 @@ describe("help and errors", () => {
     const { code, stderr } = await remat("setup", "foo");
     expect({ code, stderr }).toEqual({
       code: 2,
-      stderr: 'remat: expected what to set up, native; found "foo". Run remat setup native. See remat setup --help.\n',
+      stderr: 'remat: cannot set up "foo". Run remat setup native. See remat setup --help.\n',
     });
   });
 });

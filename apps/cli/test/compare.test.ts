@@ -84,9 +84,9 @@ describe("remat compare", () => {
   });
 
   it.each([
-    [[], "expected at least one plan: --fsdp world=8"],
+    [[], "no plan to compare. Pass one or more, such as --fsdp world=8"],
     [["--fsdp", "world=8,wrp=a"], 'unknown item "wrp=a"'],
-    [["--fsdp", "world=2,checkpoint=layers.*"], "checkpoint= in a sharding plan is simulated on runs of PyTorch"],
+    [["--fsdp", "world=2,checkpoint=layers.*"], "checkpoint= in a sharding plan is supported for PyTorch runs only"],
     [["--fsdp", "world=8", "--network", "node=fast"], 'unknown item "node=fast" of a network'],
     [["--fsdp", "nowhere.json"], 'nowhere.json": cannot be read'],
     [["--fsdp", "world=8,wrap=nobody"], 'no module is called "nobody"'],

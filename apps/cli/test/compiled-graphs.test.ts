@@ -75,7 +75,7 @@ describe("remat memory of a compiled model", () => {
 
   it.each([
     ["another schema", { ...small, schema: "fx-graphs/7" }, "expected schema fx-graphs/2"],
-    ["no graphs", { ...small, graphs: [] }, "it holds no graph"],
+    ["no graphs", { ...small, graphs: [] }, "it has no graph"],
     ["an op that fx has not", { ...small, graphs: [{ forward: [node("a", "call", [], [])] }] }, 'unknown op "call"'],
     ["bytes below 0", { ...small, storages: [[-1, "cpu"]] }, "storage 0: expected bytes and a device"],
     ["a storage that is not there", { ...small, storages: [] }, "primals_1"],
@@ -92,7 +92,7 @@ describe("remat memory of a compiled model", () => {
     for (const command of ["estimate", "report"])
       expect(await remat(command, path)).toMatchObject({
         code: 1,
-        stderr: expect.stringContaining("Only remat memory and remat plan read these"),
+        stderr: expect.stringContaining("only remat memory and remat plan can read"),
       });
   });
 });

@@ -162,7 +162,7 @@ describe("a config file that is named", () => {
     inFolder("");
     expect(await remat("memory", "model.json", "--config", "none.json")).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining("none.json: there is no such file") as string,
+      stderr: expect.stringContaining("none.json: no such file") as string,
     });
   });
 });

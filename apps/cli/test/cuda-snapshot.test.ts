@@ -68,7 +68,7 @@ describe("remat memory of what the CUDA allocator saw", () => {
     });
     expect(await remat("memory", transformer, "--snapshot", transformer)).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining("as python -m remat snapshot writes it"),
+      stderr: expect.stringContaining("Write one with python -m remat snapshot"),
     });
     writeFileSync(join(folder, "snapshot.pickle"), Buffer.from([0x80, 5, 0x2e]));
     expect(await remat("memory", join(folder, "snapshot.pickle"))).toMatchObject({

@@ -82,7 +82,7 @@ describe("trying a backend in a process of its own", () => {
     expect(await probe("@tensorflow/tfjs-node")).toMatchObject({
       works: false,
       missing: "kernels",
-      reason: expect.stringMatching(/^it cannot train everything, since it lacks kernels: .*Conv2DBackpropFilter/),
+      reason: expect.stringMatching(/^it cannot train every model, because kernels are missing: .*Conv2DBackpropFilter/),
     });
   });
 
@@ -241,10 +241,10 @@ describe("remat doctor --verify", () => {
     writeFileSync(join(app, "\u001b[2Jplanted.js"), "");
     const { code, stdout, stderr } = await remat("doctor", "--verify");
     expect(code).toBe(1);
-    expect(stderr).toMatch(/not as remat built it/);
+    expect(stderr).toMatch(/the native cache differs from what remat built/);
     const lines = stdout.replace(/[0-9a-f]{64}/g, "…").split("\n");
     expect(lines[0]).toBe(
-      `2 things in ${join(folder, "cache")} are not as remat built it. Build anew by remat setup native --force.`,
+      `2 things in ${join(folder, "cache")} are the native cache differs from what remat built. Build anew by remat setup native --force.`,
     );
     expect(lines.slice(2)).toEqual([
       `not ok  ${app} (1 file)`,
@@ -274,7 +274,7 @@ describe("remat doctor --verify", () => {
     expect(await probe("@tensorflow/tfjs-node")).toMatchObject({
       works: false,
       missing: "trust",
-      reason: expect.stringContaining("index.js is not as it was built"),
+      reason: expect.stringContaining("index.js was changed after the build"),
     });
     expect(existsSync(join(folder, "ran"))).toBe(false);
   });

@@ -73,6 +73,6 @@ it.each(["null", "undefined", "'text'", "Object.create(null)"])(
     writeFileSync(model, `export default () => { throw ${thrown}; };\n`);
     const { code, stderr } = await remat("estimate", model);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^remat: [^\n]*which is no error\. Throw an Error that says what is wrong\.[^\n]*\n$/);
+    expect(stderr).toMatch(/^remat: [^\n]*which is not an Error\. Throw an Error with a message\.[^\n]*\n$/);
   },
 );

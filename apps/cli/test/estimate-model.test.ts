@@ -149,7 +149,7 @@ describe("a model that cannot be estimated", () => {
   it.each([
     ["empty.mjs", "", "has no default export"],
     ["syntax.mjs", "export default (", "cannot be imported"],
-    ["number.mjs", "export default 7;", "expected its default export to be a function"],
+    ["number.mjs", "export default 7;", "its default export is not a function"],
     ["nothing.mjs", "export default () => ({});", "expected a field 'model' or 'forward', found neither"],
     [
       "inputs.mjs",
@@ -164,7 +164,7 @@ describe("a model that cannot be estimated", () => {
     [
       "throws.mjs",
       "export default () => { throw new Error('boom'); };",
-      "throws.mjs:1:30: boom. Mend the model there; REMAT_DEBUG=1 shows from where it was called.",
+      "throws.mjs:1:30: boom. Fix the model there; REMAT_DEBUG=1 shows the call stack.",
     ],
     [
       "frozen.mjs",
@@ -178,7 +178,7 @@ describe("a model that cannot be estimated", () => {
         const relu = (y) => tf.layers.activation({ activation: "relu" }).apply(y);
         return tf.model({ inputs: x, outputs: Array.from({ length: 10_000 }).reduce(relu, tf.layers.dense({ units: 2 }).apply(x)) });
       };`,
-      "too deep, or its file nested too deeply, or its code calls itself without end (Maximum call stack size exceeded): tfjs-layers calls itself once for each layer in a row. Make a long model of models of at most 1,000 layers each. Set",
+      "too deep (Maximum call stack size exceeded): tfjs-layers recurses once per layer in a row, or the model's own code recurses without end. Split a long model into models of at most 1,000 layers each. Set",
     ],
     ["broken.json", "{", "not JSON"],
     ["odd.model.json", '{"modelTopology": {}}', "odd.model.json"],

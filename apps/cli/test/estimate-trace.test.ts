@@ -22,7 +22,7 @@ describe("remat estimate TRACE", () => {
   it("cannot time ops of PyTorch, and says what to do instead", async () => {
     const { code, stderr } = await remat("estimate", mlp, "--mode", "operator-level-benchmark", "--backend", "cpu");
     expect(code).toBe(1);
-    expect(stderr).toContain("Use --mode operator-level-cost-model --device a100");
+    expect(stderr).toContain("Estimate them with --mode operator-level-cost-model --device a100");
     expect(stderr).toContain("remat.record_step");
     expect((await remat("estimate", mlp, "--mode", "operator-level-cost-model", "--device", "a100")).code).toBe(0);
   });
@@ -123,15 +123,15 @@ describe("a wrong command line", () => {
     [["estimate", mlp, "--backend", "cpu"], 2, "--backend cannot change sac_03_mlp, which is a recorded run"],
     [["memory", mlp, "--seed", "9"], 2, "--seed cannot change sac_03_mlp, which is a recorded run"],
     [["estimate", mlp, "--colour"], 2, "unknown option '--colour'; did you mean --color?"],
-    [["estimate", mlp, "--device", "abacus"], 2, 'there is no device "abacus". Expected one of a100'],
+    [["estimate", mlp, "--device", "abacus"], 2, 'unknown device "abacus". Choose one of a100'],
     [["estimate", "nowhere.json"], 1, "nowhere.json: no such file"],
-    [["estimate", policy], 1, `${policy}: a checkpointing policy, which holds neither a model nor a run`],
+    [["estimate", policy], 1, `${policy}: a checkpointing policy, not a model or run`],
     [
       ["estimate", "/proc/self/mem"],
       1,
       "/proc/self/mem: cannot be read (it is made up by the kernel as it is read, not a regular file",
     ],
-    [["estimate", mlp, "--module", "MLP.block"], 1, "there is no module MLP.block. Name one of"],
+    [["estimate", mlp, "--module", "MLP.block"], 1, "unknown module MLP.block. Name one of"],
   ])("%j ends with one line and a next step", async (args, code, message) => {
     const run = await remat(...args);
     expect(run.stderr).toContain(message);

@@ -27,14 +27,14 @@ describe("remat extrapolate RUNS", () => {
   });
 
   it.each([
-    ["one run", [runs[0]], "expected runs of a step at two sizes or more, found 1"],
-    ["the same run twice", [runs[0], runs[0]], "no tensor is of another shape"],
+    ["one run", [runs[0]], "extrapolation needs runs at two or more sizes, found 1"],
+    ["the same run twice", [runs[0], runs[0]], "all tensors have the same shapes"],
     ["two lengths of a square", runs.slice(0, 2), "Record the step at a third size."],
-    ["another program", [runs[0], run("checkpointed")], "are not the same step at another size: op "],
-    ["a model", ["examples/lstm/model.js"], "no recorded run"],
-    ["a share", [...runs, "--budget", "70%"], "--budget expects a size here"],
+    ["another program", [runs[0], run("checkpointed")], "are not the same step at different sizes: op "],
+    ["a model", ["examples/lstm/model.js"], "is not a recorded run"],
+    ["a share", [...runs, "--budget", "70%"], "--budget expects a size, such as 20GiB"],
     ["sizes that are none", [...runs, "--at", "long"], "--at expects a whole number"],
-    ["too few sizes", [...runs, "--sizes", "1,2"], "expected a size for each of the 3 runs, found 2"],
+    ["too few sizes", [...runs, "--sizes", "1,2"], "expected one size for each of the 3 runs, found 2"],
   ])("refuses %s, saying why", async (_, args, message) => {
     const before = process.cwd();
     process.chdir(fileURLToPath(new URL("../../../", import.meta.url)));

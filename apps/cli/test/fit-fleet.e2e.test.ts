@@ -51,7 +51,7 @@ it("says where no server answers that was asked", async () => {
 
 it("draws the table as it fills, on a terminal alone", async () => {
   const { stderr: refused, code } = await remat(...sweep, "--watch");
-  expect({ code, refused }).toEqual({ code: 2, refused: expect.stringContaining("--watch draws on a terminal") });
+  expect({ code, refused }).toEqual({ code: 2, refused: expect.stringContaining("--watch needs a terminal") });
   let drawn = "";
   const write = (text: string): unknown => (drawn += text);
   const { stdout } = await rematIn({ stderr: { write, isTTY: true, columns: 60, rows: 12 } }, ...sweep, "--watch");

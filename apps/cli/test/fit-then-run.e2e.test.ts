@@ -117,8 +117,8 @@ it("a limit that a process is over before it has a model is refused before a ste
   const step = [model, "--optimizer", "adam", "--backend", "wasm", "--batch", "4"];
   const { code, stdout, stderr } = await remat("run", ...step, "--memory", "2MB", "--steps", "1");
   expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-  expect(stderr).toContain("before a model is there, and --memory is 2000000B (1.907 MiB). Nothing was run.");
-  const [, memory, reserve] = /--memory (\d+)B --reserve (\d+)B at least/.exec(stderr)!;
+  expect(stderr).toContain("and --memory is 2000000B (1.907 MiB). Nothing was run.");
+  const [, memory, reserve] = /at least --memory (\d+)B --reserve (\d+)B/.exec(stderr)!;
   const { peakBytes } = JSON.parse((await remat("memory", ...step, "--format", "json")).stdout) as {
     peakBytes: number;
   };

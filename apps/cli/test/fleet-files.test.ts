@@ -54,7 +54,7 @@ describe("a job of a fleet", () => {
     const given = new GivenFiles([at("model.json")], undefined);
     for (const job of [jobOf("model.mjs"), jobOf("model.json", "layers.mjs")])
       expect(() => given.jobOf(fleetFilesOf(job))).toThrow(
-        expect.objectContaining({ code: "FIT_FLEET", message: expect.stringContaining("was not given") }),
+        expect.objectContaining({ code: "FIT_FLEET", message: expect.stringContaining("does not have") }),
       );
   });
 
@@ -86,12 +86,12 @@ describe("a job of a fleet", () => {
     const files = fleetFilesOf(jobOf("model.mjs"));
     const given = new GivenFiles([at("model.mjs")], undefined);
     writeFileSync(at("size.mjs"), "export const size = 2;\n");
-    expect(() => given.jobOf(files)).toThrow("was not given");
+    expect(() => given.jobOf(files)).toThrow("does not have");
     writeFileSync(at("size.mjs"), "export const size = 1;\n");
     expect(given.jobOf(files).sources[0].path).toBe(at("model.mjs"));
     rmSync(at("model.mjs"));
     spawnSync("mkfifo", [at("model.mjs")]);
-    expect(() => given.jobOf(files)).toThrow("was not given");
+    expect(() => given.jobOf(files)).toThrow("does not have");
     rmSync(at("model.mjs"));
     writeFileSync(at("model.mjs"), code);
   });

@@ -109,7 +109,7 @@ it.each(writers)("remat $name rejects an output that is a named pipe, before it 
         const { code, stdout, stderr } = await remat(writer.name, option, path, ...target(writer, "other.js"));
         expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
         expect(stderr).toContain(
-          `${path}: it is a named pipe, not a regular file, and writing to it could wait for ever. Name a file, or write to standard output`,
+          `${path}: it is a named pipe, not a regular file, and writing to it could block. Name a file, or redirect standard output with`,
         );
       }
   } finally {
@@ -143,28 +143,28 @@ describe("what is read", () => {
 });
 
 it.each([
-  [["memory", "other.js", "--data", "/dev/zero"], "--data /dev/zero: it is a device, not a regular file. Name a file."],
+  [["memory", "other.js", "--data", "/dev/zero"], "--data /dev/zero: it is a device, not a regular file. Name a regular file."],
   [
     ["run", "other.js", "--plan", "sub/zero.json"],
-    "--plan sub/zero.json: it is a device, not a regular file. Name a file.",
+    "--plan sub/zero.json: it is a device, not a regular file. Name a regular file.",
   ],
   [["memory", "other.js", "--unit", "9e15"], '--unit expects a whole number of 1 to 1073741824, found "9e15".'],
-  [["memory", ""], /^remat: the name of the model is empty\. Expected model\.js /],
+  [["memory", ""], /^remat: the model's name is empty\. Expected model\.js /],
   [
     ["memory", "other.js", "--trace", "t.remat.jsonl.br"],
     "--trace t.remat.jsonl.br: what is written is not compressed so. Name a file without .br, or with .gz.",
   ],
   [
     ["plan", "other.js", "-o", "plan.json.gz"],
-    "-o plan.json.gz: what is written is not compressed so. Name a file without .gz.",
+    "-o plan.json.gz: compression as .gz is not supported here. Name a file without .gz.",
   ],
   [
     ["record", "-o", "t.zst", "--", "node", "other.js"],
-    "-o t.zst: what is written is not compressed so. Name a file without .zst, or with .gz.",
+    "-o t.zst: compression as .zst is not supported here. Name a file without .zst, or with .gz.",
   ],
   [
     ["report", "other.js", "-o", "report.html.gz"],
-    "-o report.html.gz: a report is written for a browser to open. Name a file without .gz.",
+    "-o report.html.gz: browsers cannot open a compressed report. Name a file without .gz.",
   ],
 ])("what cannot be meant is refused: %j", async (args, message) => {
   const { code, stdout, stderr } = await remat(...args);
@@ -177,7 +177,7 @@ it.each([
   ["/dev/zero", "/dev/zero: a device or a socket. Expected model.js "],
   ["loop.json", "loop.json: cannot be read (ELOOP: too many symbolic links"],
   ["sub/damaged.json", "sub/damaged.json: not JSON ("],
-  ["sub/run.jsonl.br", "sub/run.jsonl.br: compressed as .br files are. Decompress it, or compress it with gzip."],
+  ["sub/run.jsonl.br", "sub/run.jsonl.br: compression as .br is not supported. Decompress the file, or use gzip."],
 ])("what cannot be read says why: %s", async (path, message) => {
   symlinkSync("loop.json", "loop.json");
   writeFileSync(join("sub", "damaged.json"), '{ "nodes": [{ "bytes": 1');

@@ -171,7 +171,7 @@ describe("remat estimate --predict of a graph model", () => {
       "a dynamic op",
       () => writeGraph(join(folder, "dynamic"), refusedGraphs.where),
       ["--predict"],
-      /node y is a Where, whose result depends on values.*remat record -- node app\.js/,
+      /node y is a Where, whose output shape depends on values.*remat record -- node app\.js/,
     ],
     [
       "a loop that values end",
@@ -183,7 +183,7 @@ describe("remat estimate --predict of a graph model", () => {
       "an op that tfjs-converter has not",
       () => writeGraph(join(folder, "foreign"), refusedGraphs.foreign),
       ["--predict"],
-      /node y is a HouseOp: expected an op that tfjs-converter executes/,
+      /node y is a HouseOp, which tfjs-converter does not support/,
     ],
     [
       "missing weights",

@@ -105,8 +105,8 @@ describe("a Keras model", () => {
   });
 
   it.each([
-    ["no model in it", "films.weights.h5", /films\.weights\.h5: This HDF5 file holds weights, but no model\. Save/],
-    ["its end missing", "short.h5", /short\.h5: the HDF5 file: not whole, or not HDF5 as Keras writes it/],
+    ["no model in it", "films.weights.h5", /films\.weights\.h5: This HDF5 file contains weights, but no model\. Save/],
+    ["its end missing", "short.h5", /short\.h5: the HDF5 file: cut short, or not an HDF5 file of Keras/],
   ])("in HDF5 with %s is refused", async (_, name, message) => {
     const files = unzipSync(readFileSync(fixtureOf("keras-3-files.zip")));
     writeFileSync(pathOf(name), (files[name] ?? files["films.h5"]?.slice(0, 3000)) as Uint8Array);
@@ -116,7 +116,7 @@ describe("a Keras model", () => {
 
   it.each([
     ["--weights missing.h5", ["missing.h5"], /missing\.h5: cannot be read \(ENOENT/],
-    ["--weights of a file without any", ["model.json"], /model\.json: holds no weights\. Expected a \.weights\.h5/],
+    ["--weights of a file without any", ["model.json"], /model\.json: contains no weights\. Name a \.weights\.h5/],
     ["weights of another model", ["films.h5"], /model\.json, .*films\.h5: the HDF5 file: .*weights of 3 layers .*Give/],
     [
       "some of the weight files",
@@ -138,6 +138,6 @@ describe("a Keras model", () => {
   it("alone has layers of its own: a module makes what it has", async () => {
     writeFileSync(pathOf("module.mjs"), "export default ({ tf }) => tf.sequential({ layers: [] });");
     const { code, stderr } = await remat("memory", pathOf("module.mjs"), "--layers", pathOf("layers.mjs"));
-    expect([code, stderr]).toEqual([2, expect.stringMatching(/--layers .* is no Keras model\. Leave --layers out/)]);
+    expect([code, stderr]).toEqual([2, expect.stringMatching(/--layers .* is not a Keras model, .* Remove --layers/)]);
   });
 });

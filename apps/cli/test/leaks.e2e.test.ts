@@ -53,7 +53,7 @@ describe("remat leaks -- PROGRAM", () => {
 
   it("says nothing of growth where no TensorFlow.js was there to be watched", () => {
     const { text, grows, isWatched } = tellLeaks(command, [], () => device);
-    expect(text).toContain("has not loaded TensorFlow.js");
+    expect(text).toContain("did not load TensorFlow.js");
     expect([grows, isWatched]).toEqual([false, false]);
   });
 

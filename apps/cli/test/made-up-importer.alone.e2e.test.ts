@@ -92,5 +92,5 @@ it("is in help where it helps, is offered at the start, and is refused what a ru
   expect((await remat("memory", "nowhere")).stderr).toContain("run.ops (a list of ops");
   expect(startEntries(folder)[0]).toMatchObject({ title: "chain.ops", target: path });
   expect((await remat("memory", path, "--batch", "2")).stderr).toContain("--batch cannot change chain");
-  expect((await remat("run", path)).stderr).toMatch(/cannot be run\. Expected a model: model\.js/);
+  expect((await remat("run", path)).stderr).toMatch(/not a model, so it cannot run\. Expected model\.js/);
 });

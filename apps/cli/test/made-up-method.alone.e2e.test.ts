@@ -82,7 +82,7 @@ it("is in help, and is refused what it does not take", async () => {
     expect(code).toBe(2);
     return stderr;
   };
-  expect(await refusal("--max-overhead", "5%")).toContain("--method idle expects a --budget.");
+  expect(await refusal("--max-overhead", "5%")).toContain("--method idle needs a --budget, such as --budget 60%.");
   expect(await refusal("--budget", "90%", "--pareto", "3")).toContain(
     "--pareto goes with --method schedule, not with idle.",
   );

@@ -105,7 +105,7 @@ describe("remat memory TRACE", () => {
 
   it.each([
     [["--units", "MB"], 2, "KiB, MiB, GiB"],
-    [["--fsdp", "world=0"], 2, "world size of at least 1, found 0"],
+    [["--fsdp", "world=0"], 2, "the world size is 0"],
     [["--fsdp", "world=4,wrap=nothing.*"], 1, "nothing.*"],
     [["--at", "noon"], 2, "--at expects peak, op:N"],
     [["--at", "op:99999999"], 1, "has no op 99999999"],
@@ -119,6 +119,6 @@ describe("remat memory TRACE", () => {
   it("refuses a trace that tells no lifetimes", async () => {
     const run = await remat("memory", golden("sac_03_mlp"));
     expect(run).toMatchObject({ code: 1, stdout: "" });
-    expect(run.stderr).toContain("nothing about lifetimes");
+    expect(run.stderr).toContain("the trace has no lifetimes");
   });
 });

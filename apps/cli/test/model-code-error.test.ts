@@ -23,7 +23,7 @@ function model(name: string, ...lines: readonly string[]): string {
   return path;
 }
 
-const end = "Mend the model there; REMAT_DEBUG=1 shows from where it was called.";
+const end = "Fix the model there; REMAT_DEBUG=1 shows the call stack.";
 
 describe("an error that a model's code throws is told in one line with its place", () => {
   it("where the model is made", async () => {

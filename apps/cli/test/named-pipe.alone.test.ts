@@ -24,6 +24,6 @@ it("waits ten seconds by the clock for a writer, however long its sleeps take", 
   vi.spyOn(performance, "now").mockImplementation(() => sleeps.nowMs);
   const pipe = join(folder, "pipe");
   execFileSync("mkfifo", [pipe]);
-  await expect(readNamedPipe(pipe).next()).rejects.toThrow("nobody has written to it for 10 seconds");
+  await expect(readNamedPipe(pipe).next()).rejects.toThrow("received no data for 10 seconds");
   expect(sleeps.count).toBe(4);
 });

@@ -59,7 +59,7 @@ describe("a step over a link", () => {
   ])("is refused for %s %s, which is no rate", async (...args) => {
     const { code, stderr } = await remat("plan", model, "--budget", "50%", ...args);
     expect(code).toBe(2);
-    expect(stderr).toContain("--link expects what moves between the device and host memory in a second");
+    expect(stderr).toContain("--link expects the rate between device and host memory");
   });
 
   it("is that of the device by name, or of a device of one's own", async () => {
@@ -76,7 +76,7 @@ describe("a step over a link", () => {
     }
     const refused = await remat("plan", model, ...effort, "--device", "cpu");
     expect(refused.code).toBe(2);
-    expect(refused.stderr).toContain("--link device: nothing is known of a link between cpu and host memory");
+    expect(refused.stderr).toContain("--link device: the rate between cpu and host memory is unknown");
   });
 
   it("goes with no method that plans modules", async () => {

@@ -81,7 +81,7 @@ describe("standard output as a file", () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(/^<!doctype html>/i);
     expect(stderr).toBe("");
-    expect((await remat("report", model, "-o", "-", "--open")).stderr).toContain("--open opens a file");
+    expect((await remat("report", model, "-o", "-", "--open")).stderr).toContain("--open needs a file");
   });
 
   it("is the place of one file only", async () => {
@@ -116,7 +116,7 @@ describe("--graphs", () => {
       const { code, stderr } = await remat("estimate", model, "--graphs", name);
       expect(code).toBe(1);
       expect(stderr).toBe(
-        `remat: ${name}: cannot be the folder of drawings (it is, or is in, a file). Name another folder, which need not be there.\n`,
+        `remat: ${name}: cannot be used as the folder of graphs (it is, or is in, a file). Name another folder; it may be a new one.\n`,
       );
     }
     expect(readFileSync("taken", "utf8")).toBe("a file");

@@ -21,7 +21,7 @@ test("a compressed file that unpacks to more than 256 MiB is rejected with the n
   // Streams of gzip data that follow each other are one text.
   const part = gzipSync(Buffer.alloc(16 * 2 ** 20, " "), { level: 1 });
   const bomb = write("bomb.json.gz", Buffer.concat(Array.from({ length: 64 }, () => part)));
-  expect(() => parseJson(bomb)).toThrow(`${bomb}: it unpacks to more than 256 MiB. If it is a real model or run,`);
+  expect(() => parseJson(bomb)).toThrow(`${bomb}: it unpacks to more than 256 MiB. If you trust the file,`);
 });
 
 test("a compressed file that ends early, and one that is not compressed, are rejected by name", () => {

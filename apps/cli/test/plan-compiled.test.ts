@@ -113,11 +113,11 @@ describe("remat plan of a compiled model", () => {
   it.each([
     [["--executor", "tfjs"], "--executor torch-compile is for"],
     [["--executor", "torch-checkpoint"], "--executor torch-compile is for"],
-    [["--batch", "4"], "--batch means nothing"],
-    [["--method", "greedy"], "--budget is what the step may hold"],
-    [["--method", "modules"], "--method means nothing"],
-    [["--pytorch-policy", "p.json"], "--pytorch-policy means nothing"],
-    [["--fsdp", "world=2"], "--fsdp means nothing"],
+    [["--batch", "4"], "--batch is not supported for"],
+    [["--method", "greedy"], "--budget limits the step's peak"],
+    [["--method", "modules"], "--method is not supported for"],
+    [["--pytorch-policy", "p.json"], "--pytorch-policy is not supported for"],
+    [["--fsdp", "world=2"], "--fsdp is not supported for"],
   ])("refuses %j", async (options, said) => {
     const { code, stderr } = await remat("plan", path, "--budget", "80%", ...options);
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(said) });

@@ -41,10 +41,10 @@ it("says what holds least where nothing keeps to the budget, and writes nothing"
 });
 
 it.each([
-  [[], "expected a budget: --budget"],
-  [["--budget", "1GB", "--checkpoint", "layers.*"], "--checkpoint does not go with --fsdp"],
-  [["--budget", "1GB", "--max-overhead", "5%"], "--max-overhead does not go with --fsdp"],
-  [["--budget", "1GB", "--executor", "tfjs"], "--executor does not go with --fsdp"],
+  [[], "no budget was given. Pass --budget"],
+  [["--budget", "1GB", "--checkpoint", "layers.*"], "--checkpoint cannot be combined with --fsdp"],
+  [["--budget", "1GB", "--max-overhead", "5%"], "--max-overhead cannot be combined with --fsdp"],
+  [["--budget", "1GB", "--executor", "tfjs"], "--executor cannot be combined with --fsdp"],
   [["--budget", "1GB", "--network", "node=fast"], 'unknown item "node=fast"'],
 ])("refuses %j", async (more, message) => {
   const { code, stderr } = await remat(...asked, ...more);
@@ -55,7 +55,7 @@ it.each([
 it("refuses what is of the plan of --fsdp where there is none", async () => {
   const { code, stderr } = await remat("plan", recorded, "--budget", "80%", "--fsdp-code", join(folder, "x.py"));
   expect(code).toBe(2);
-  expect(stderr).toContain("--fsdp-code is of the plan of --fsdp, and none is given");
+  expect(stderr).toContain("--fsdp-code needs a sharding plan");
 });
 
 it("writes no code of a plan that PyTorch refuses", async () => {
@@ -75,6 +75,6 @@ it.each([
     const path = join(folder, `${command}-tfjs.py`);
     const { code, stdout, stderr } = await remat(command, model, "--size", "tiny", ...args, "--fsdp-code", path);
     expect({ code: code > 0, stdout, isThere: existsSync(path) }).toEqual({ code: true, stdout: "", isThere: false });
-    expect(stderr).toContain("is a model of TensorFlow.js, and fully_shard is PyTorch's");
+    expect(stderr).toContain("is a TensorFlow.js model, and fully_shard is for PyTorch only");
   },
 );

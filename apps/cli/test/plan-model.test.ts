@@ -172,9 +172,9 @@ describe("remat plan TRACE", () => {
       writeFileSync(path, JSON.stringify(recorded));
       const run = await remat("plan", path, "--budget", "20%", "--pytorch-policy", join(folder, "none.json"));
       expect(run.code).toBe(3);
-      expect(run.stderr).toContain("that torch.utils.checkpoint can follow; the smallest peak found is");
+      expect(run.stderr).toContain("The smallest peak found is");
       expect(run.stderr).toMatch(
-        /the smallest peak found is \d+B \(.+\), compared with .+ without checkpointing, of which .+ or more --time\./,
+        /The smallest peak found is \d+B \(.+\) \(.+ without checkpointing\), .+ allow more --time\./,
       );
       expect(existsSync(join(folder, "none.json"))).toBe(false);
     });
@@ -221,7 +221,7 @@ describe("remat plan TRACE", () => {
         "--executor",
         "torch-checkpoint",
       );
-      expect(tfjs.stderr).toContain("is for runs of PyTorch; Transformer is of tfjs");
+      expect(tfjs.stderr).toContain("is for PyTorch runs; Transformer is a run of tfjs");
     });
   });
 
@@ -279,20 +279,20 @@ describe("remat plan TRACE", () => {
     writeFileSync(noBackward, Buffer.concat([...writeTrace(forward.build())]));
     const cases: [string[], number, string][] = [
       [[noBackward, "--budget", "0.5"], 1, "backward"],
-      [[golden("sac_03_mlp"), "--budget", "0.5"], 1, "nothing about lifetimes"],
+      [[golden("sac_03_mlp"), "--budget", "0.5"], 1, "the trace has no lifetimes"],
       [[golden("mem_03_mlp_adam"), "--budget", "0.5", "--batch", "3"], 2, "--batch cannot change"],
       [[golden("mem_03_mlp_adam"), "--budget", "0.5", "--order", "free"], 2, "--order free is for graph files"],
-      [[golden("mem_tf_b2_adam"), "--budget", "1%", "--method", "modules"], 1, "Give a budget of at least"],
+      [[golden("mem_tf_b2_adam"), "--budget", "1%", "--method", "modules"], 1, "Raise the budget to"],
       [
         [golden("mem_tf_b2_adam"), "--module-budget", "0.5", "--method", "dp", "--module", "nothing.*"],
         2,
-        "which is no module",
+        "matches no module",
       ],
-      [[golden("mem_tf_b2_adam"), "--pareto", "3", "--method", "dp"], 2, "--method dp expects a --module-budget"],
+      [[golden("mem_tf_b2_adam"), "--pareto", "3", "--method", "dp"], 2, "--method dp needs a --module-budget"],
       [
         [golden("mem_tf_b2_adam"), "--budget", "60%", "--method", "dp"],
         2,
-        "--budget is what the step may hold at once, and --method dp chooses what each module stores, whatever the step then holds. Give --module-budget 60%",
+        "--budget limits the step's peak, and --method dp limits what each module stores. Use --module-budget 60%",
       ],
       [[golden("mem_tf_b2_adam"), "--module-budget", "60%"], 2, "give --budget, or --method dp, milp or greedy"],
       [[transformer, "--size", "tiny", "--budget", "0.5", "--pytorch-policy", "x"], 2, "Transformer is of tfjs"],

@@ -9,25 +9,25 @@ import { remat } from "./run.js";
 
 describe("remat record and remat exec", () => {
   it.each([
-    [["record"], 2, /^remat: there is no program to run. Expected one behind --, .*: remat record -- node train.js/],
-    [["watch"], 2, /there is no program to run.*: remat watch -- node train.js/],
+    [["record"], 2, /^remat: no program to run. Write it after --, .*: remat record -- node train.js/],
+    [["watch"], 2, /no program to run.*: remat watch -- node train.js/],
     [["exec", "--budget", "1GB"], 2, /remat exec -- node train.js/],
-    [["exec", "--", "node", "train.js"], 2, /expected --budget, --plan or both, or --early-release alone, found none/],
+    [["exec", "--", "node", "train.js"], 2, /no limit was given\. Pass --budget, --plan or both, or --early-release alone/],
     [["exec", "--early-release", "--budget", "1GB", "--", "node", "train.js"], 2, /found that and another/],
-    [["exec", "--budget", "1GB", "--update-in-backward", "--", "node", "train.js"], 2, /is for --early-release/],
+    [["exec", "--budget", "1GB", "--update-in-backward", "--", "node", "train.js"], 2, /works only with --early-release/],
     [["exec", "--budget", "much", "--", "node", "train.js"], 2, /--budget: expected a budget as a share/],
     [
       ["exec", "--plan", "no-plan.json", "--", "node", "train.js"],
       2,
-      /no-plan.json: .*Expected a file that remat plan/,
+      /no-plan.json: .*Name a file written by remat plan/,
     ],
     [
       ["exec", "--plan", "no-plan.json", "--plan", "none-either.json", "--", "node", "train.js"],
       2,
-      /no-plan.json: .*Expected a file that remat plan/,
+      /no-plan.json: .*Name a file written by remat plan/,
     ],
     [["record", "--steps", "0", "--", "node", "train.js"], 2, /--steps expects a whole number of at least 1/],
-    [["record", "--", "remat-has-no-such-program"], 1, /cannot be started \(there is no such program\)/],
+    [["record", "--", "remat-has-no-such-program"], 1, /cannot be started \(no such program\)/],
   ])("%j is one line with the next step", async (args, code, message) => {
     const run = await remat(...args);
     expect(run.code).toBe(code);

@@ -261,10 +261,10 @@ describe("what remat record tells of a step", () => {
       "node a.js: ended with exit code 1 before a training step was over: nothing is recorded",
     );
     expect(describeEarlyEnd(["node", "a.js"], 2, 5, [])).toMatch(
-      /before anything was heard of it: nothing is recorded$/,
+      /before it loaded TensorFlow\.js: nothing was recorded$/,
     );
     // It may have loaded TensorFlow.js, and be in its first step.
     expect(describeNothing(["node", "a.js"], 137, [])).toMatch(/^node a.js: ended with exit code 137 before anything/);
-    expect(describeNothing(["node", "a.js"], 0, [])).toContain("has not loaded TensorFlow.js");
+    expect(describeNothing(["node", "a.js"], 0, [])).toContain("did not load TensorFlow.js");
   });
 });

@@ -119,7 +119,7 @@ describe("remat report", () => {
       path("no.html"),
     );
     expect(other.code).toBe(1);
-    expect(other.stderr).toContain("Name the run that it was made for");
+    expect(other.stderr).toContain("Name the run that was planned");
     expect(existsSync(path("no.html"))).toBe(false);
   });
 
@@ -212,8 +212,8 @@ describe("remat report", () => {
   });
 
   it.each([
-    [["report"], 2, "expected a model, a trace or a plan"],
-    [["report", adam, "--extract", "report.html"], 2, "--extract reads a report and makes none"],
+    [["report"], 2, "Name a model, a trace or a plan"],
+    [["report", adam, "--extract", "report.html"], 2, "--extract reads an existing report"],
     [["report", "--extract", "none.html"], 1, "none.html: cannot be read"],
     [["report", adam, "--time", "soon"], 2, "--time expects a time"],
     [["report", adam, "--batch", "3"], 2, "--batch cannot change"],
@@ -230,6 +230,6 @@ describe("remat report", () => {
     writeFileSync(path("graph.json"), '{"schema": "rematerialization-graph/1", "nodes": [], "edges": []}');
     const run = await remat("report", path("graph.json"));
     expect(run.code).toBe(2);
-    expect(run.stderr).toContain("is a graph, of which there is no run to report");
+    expect(run.stderr).toContain("is a graph, which has no run to report");
   });
 });

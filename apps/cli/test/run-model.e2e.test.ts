@@ -71,7 +71,7 @@ describe("remat run MODEL without a native backend", () => {
     // Libraries alone are larger than that.
     const over = await remat("run", ...step, "--memory", `${predicted.peakBytes + 100}B`, "--reserve", "100B");
     expect(over).toMatchObject({ code: 1, stdout: "" });
-    const [, least] = /resident with its libraries alone, .* --reserve (\d+)B at least/.exec(over.stderr)!;
+    const [, least] = /libraries alone take .* --reserve (\d+)B/.exec(over.stderr)!;
     // What a model takes besides its tensors is more than two processes differ by.
     const takingMore = join(folder, "taking-more.mjs");
     const url = pathToFileURL(example("foo/model.js"));
@@ -90,13 +90,13 @@ describe("remat run MODEL without a native backend", () => {
       `${reserveBytes}B`,
     );
     expect(ended).toMatchObject({ code: 1, stdout: "" });
-    const [, took] = /ended after step 1, in which the process had .* give --reserve (\d+)B to remat fit/.exec(
+    const [, took] = /stopped after step 1: .* Pass --reserve (\d+)B/.exec(
       ended.stderr,
     )!;
     expect(Number(took)).toBeGreaterThan(reserveBytes);
     const asTold = ["--memory", `${Number(took) + 2 ** 26 + predicted.peakBytes}B`, "--reserve", `${took}B`];
     expect(await remat("run", takingMore, ...step.slice(1), ...asTold)).toMatchObject({ code: 0 });
-    expect((await remat("run", ...step, "--reserve", "1MB")).stderr).toContain("--reserve is of the --memory");
+    expect((await remat("run", ...step, "--reserve", "1MB")).stderr).toContain("--reserve is a part of --memory");
   });
 
   it.each([
@@ -167,7 +167,7 @@ describe("remat run MODEL without a native backend", () => {
     expect((await lossOf(pathOf("bare.json"), "--weights", pathOf("weighted/model.json")))[0]).toBe(42.25);
     const [loss, notes] = await lossOf(pathOf("bare.json"));
     expect(loss).not.toBe(42.25);
-    expect(notes).toContain("its weight files are not beside it (w.bin): weights are what their initializers give");
+    expect(notes).toContain("its weight files are not beside it (w.bin): weights have their initial values");
   });
 
   it("takes cross-entropy after a softmax, else mean squared error, and says so", async () => {
@@ -237,18 +237,18 @@ describe("remat run MODEL without a native backend", () => {
 
   it("refuses wrong command lines, and budgets below the smallest, with the next step", async () => {
     const both = await remat("run", example("foo/model.js"), "--early-release", "--budget", "1GB", ...cpu);
-    expect([both.code, both.stderr]).toEqual([2, expect.stringMatching(/exclude each other/)]);
+    expect([both.code, both.stderr]).toEqual([2, expect.stringMatching(/cannot be combined/)]);
     const size = await remat("run", example("foo/model.js"), "--budget", "lots", ...cpu);
     expect([size.code, size.stderr]).toEqual([2, expect.stringMatching(/--budget: expected a budget .*found "lots"/)]);
     const tight = await remat("run", example("foo/model.js"), "--budget", "1kB", "--time", "500ms", ...cpu);
     expect([tight.code, tight.stderr]).toEqual([
       1,
       expect.stringMatching(
-        /proven that nothing fits within 1000 B; the smallest budget found is \d+B \(.*\), .* takes\. Give/,
+        /no plan fits within 1000 B\. .* alone needs .*the smallest peak found is \d+B \(.*\)\. Raise/,
       ),
     ]);
     const optimizer = await remat("run", example("foo/model.js"), "--optimizer", "sdg", ...cpu);
-    expect([optimizer.code, optimizer.stderr]).toEqual([2, expect.stringMatching(/no optimizer is called "sdg"/)]);
+    expect([optimizer.code, optimizer.stderr]).toEqual([2, expect.stringMatching(/unknown optimizer "sdg"/)]);
   });
 });
 

@@ -106,16 +106,16 @@ describe("remat ui", () => {
   it("says that it needs a terminal, and offers --once", async () => {
     const { code, stdout, stderr } = await remat("ui", transformer);
     expect([code, stdout]).toEqual([2, ""]);
-    expect(stderr).toMatch(/needs a terminal.*remat ui --once/);
+    expect(stderr).toMatch(/needs a terminal.*remat ui model\.json --once/);
   });
 
   it.each([
-    [["ui", "--once"], 2, /--once expects a model or trace/],
+    [["ui", "--once"], 2, /--once needs a model or trace/],
     [["ui", transformer, "--once", "--view", "10"], 2, /--view expects one of held, modules, ops/],
-    [["ui", transformer, "--once", "--device", "abacus"], 2, /there is no device "abacus"/],
+    [["ui", transformer, "--once", "--device", "abacus"], 2, /unknown device "abacus"/],
     [["ui", transformer, "--once", "--columns", "10"], 2, /--columns expects a whole number of at least 40/],
     [["ui", "nothing.json", "--once"], 1, /no such file/],
-    [["ui", transformer, "--size", "tiny", "--once", "--module", "nothing"], 1, /there is no module nothing/],
+    [["ui", transformer, "--size", "tiny", "--once", "--module", "nothing"], 1, /unknown module nothing/],
   ])("refuses %j", async (args, expected, message) => {
     const { code, stderr } = await remat(...args);
     expect(code).toBe(expected);

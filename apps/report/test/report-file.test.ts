@@ -77,7 +77,7 @@ describe("a report's data", () => {
   });
 
   it("is refused where it is of something else", async () => {
-    expect(() => extractReport("<html></html>")).toThrow("no report: expected an HTML file with a data block");
+    expect(() => extractReport("<html></html>")).toThrow("not a remat report");
     const html = renderReport(await makeReport(stepTrace(), { title: "x", planTimeMs: 0 }));
     expect(() => extractReport(html.replace(/(id="remat-data"[^>]*>.{40}).{8}/, "$1AAAAAAAA"))).toThrow(
       "data is damaged",

@@ -92,7 +92,7 @@ describe("a plan for something else", () => {
   test("of a graph or of PyTorch is none for a step", async () => {
     const plan = await planFor(2, 4, 1);
     expect(() => applyPlan({ ...plan, subject: { ...plan.subject, kind: "graph" } })).toThrow(
-      /PLAN_SUBJECT|is of a graph/,
+      /PLAN_SUBJECT|is for a graph/,
     );
     expect(() => applyPlan({ ...plan, subject: { ...plan.subject, framework: "pytorch" } })).toThrow(/of pytorch/);
   });

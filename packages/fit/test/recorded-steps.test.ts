@@ -48,7 +48,7 @@ describe("two recorded batches", () => {
   });
 
   test("are not two lengths", () => {
-    expect(() => stepsOfRuns(sizedRuns("lstm_length").slice(0, 2))).toThrow(/differ in side 1|a batch is its first/);
+    expect(() => stepsOfRuns(sizedRuns("lstm_length").slice(0, 2))).toThrow(/differ in dimension 1|not in the batch/);
   });
 });
 
@@ -60,7 +60,7 @@ describe("one recorded run", () => {
     const units = unitsOf({ devices: [deviceSpec("a100")], ways: ["stock"] }, steps);
     expect(units.map((unit) => unit.batches)).toEqual([[batch]]);
     expect(() => unitsOf({ devices: [deviceSpec("a100")], batches: [batch + 1] }, steps)).toThrow(
-      `was recorded with a batch of ${batch} alone`,
+      `was recorded only with a batch of ${batch}`,
     );
   });
 

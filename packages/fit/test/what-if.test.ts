@@ -140,7 +140,7 @@ it("begins with the step as it is, and answers what is usual, refusing each thin
   expect(rows[0].stepMs).toBe(stepMs(oneRun.trace) / countSteps(oneRun.trace));
   const refused = rows.filter(({ peakBytes }) => peakBytes === undefined);
   expect(refused.map(({ question }) => question)).toEqual(["batch=largest"]);
-  expect(refused[0].answer).toMatch(/recorded with a batch of 256.*Record the step at another batch, too/);
+  expect(refused[0].answer).toMatch(/recorded only with a batch of 256.*Record the step at another batch as well/);
 });
 
 it("asks nothing of ranks of a very large step, of which it would take long", () => {
@@ -203,12 +203,12 @@ describe("a question", () => {
   });
 
   it.each([
-    ["", "nothing is asked"],
+    ["", "the question is empty"],
     ["batch=0", "expects a number of samples"],
     ["batch=4, batch=8", "batch= is given twice"],
     ["precision=fp8", "expects one of f32, bf16"],
     ["device=abacus", "unknown device"],
-    ["word=8", "unknown item"],
+    ["word=8", "unknown setting"],
     ["optimizer=adamw8bit, world=8", "bitsandbytes"],
     ["batch=largest, world=8", "remat fit --ranks"],
   ])("that cannot be answered is refused by name: %s", async (text, reason) => {

@@ -76,7 +76,7 @@ describe("an activity regularizer", () => {
     [
       "in a wrapper",
       inner,
-      /Layer 't' \(TimeDistributed\) has an activity regularizer in its layer, expected none there/,
+      /Layer 't' \(TimeDistributed\) has an activity regularizer in its layer, which is not supported/,
     ],
   ])("%s is refused by name", (_, layer, message) => {
     const input = { class_name: "InputLayer", config: { name: "x", batch_input_shape: [null, 3, 4] } };

@@ -16,7 +16,7 @@ describe("a file that nobody's program wrote", () => {
       expect(message).toBe(
         `tfjs-layers cannot make layer 'odd' (${className}): it has no such class. ` +
           `Write it as a class with \`static className = "${className}"\` and call tf.serialization.registerClass before loading. ` +
-          `Or give it as one of \`layers\`, with the command --layers my-layers.js:\n\n${classSkeleton(className, {})}\n\nWrite into it what the layer computes.`,
+          `Or pass it in \`layers\` (on the command line --layers my-layers.js):\n\n${classSkeleton(className, {})}\n\nFill in what the layer computes.`,
       );
     },
   );
@@ -76,7 +76,7 @@ describe("a file that nobody's program wrote", () => {
       const model = smallModel(input, ["inner", "ReLU", {}, ["x"]]).modelTopology;
       expect(refusal(smallModel(input, ["conv", "Conv2D", { ...conv, [field]: model }, ["x"]]))).toEqual([
         "KERAS_LAYER_REFUSED",
-        `Layer 'conv' (Conv2D) has a Functional in its ${field}, expected no model there. ` +
+        `Layer 'conv' (Conv2D) has a Functional in its ${field}, which is not supported. ` +
           "Change that layer in Keras and export the model again.",
       ]);
     },
@@ -88,7 +88,7 @@ describe("a file that nobody's program wrote", () => {
     expect(refusal(smallModel(tokens, ["words", "Embedding", embedding, ["x"]]))).toEqual([
       "KERAS_LAYER_REFUSED",
       "Layer 'words' (Embedding) at modelTopology.config.layers[1] has an initializer of its weight 'embeddings' that gives [2], expected [11, 3]. " +
-        "Choose an initializer in Keras and export the model again.",
+        "Choose another initializer in Keras and export the model again.",
     ]);
   });
 
@@ -112,7 +112,7 @@ describe("a file that nobody's program wrote", () => {
     const [code, message] = refusal(smallModel(input, ...chain));
     expect(code).toBe("KERAS_TOO_DEEP");
     expect(message).toMatch(
-      /^Layer 'small' \(Functional\) at modelTopology has too many layers in a row for tfjs-layers, .* Make the model of models of at most 1,000 layers each in Keras and export it again\.$/,
+      /^Layer 'small' \(Functional\) at modelTopology is too deep for tfjs-layers, .* Split it in Keras into models of at most 1,000 layers each and export it again\.$/,
     );
   });
 });

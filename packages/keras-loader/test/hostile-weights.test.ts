@@ -156,10 +156,10 @@ describe("compressed data", () => {
     expect(unzlibSync(packed)).toHaveLength(64 << 20);
     const memory = process.memoryUsage().arrayBuffers;
     expect(
-      secondsOf(() => expect(() => inflateExactly(packed.subarray(2, -4), 4096)).toThrow(/more than the 4096/)),
+      secondsOf(() => expect(() => inflateExactly(packed.subarray(2, -4), 4096)).toThrow(/more than the declared 4096/)),
     ).toBeLessThan(2);
     expect(process.memoryUsage().arrayBuffers - memory).toBeLessThan(40 << 20);
-    expect(() => inflateExactly(packed.subarray(0, 100), 2 ** 32)).toThrow(/100 compressed bytes cannot hold/);
+    expect(() => inflateExactly(packed.subarray(0, 100), 2 ** 32)).toThrow(/100 compressed bytes cannot contain/);
   });
 });
 
@@ -184,17 +184,17 @@ describe("an archive", () => {
     [
       "declares four gigabytes",
       changed((view, [, weights]) => view.setUint32(weights! + 24, 2 ** 32 - 2, true)),
-      /cannot hold the 4294967294 that are declared/,
+      /cannot contain the declared 4294967294/,
     ],
     [
       "declares one byte less",
       changed((view, [, weights]) => view.setUint32(weights! + 24, 4999, true)),
-      /more than the 4999 bytes/,
+      /more than the declared 4999 bytes/,
     ],
     [
       "declares one byte more",
       changed((view, [, weights]) => view.setUint32(weights! + 24, 5001, true)),
-      /unpacks to 5000 bytes, and 5001 are declared/,
+      /unpacks to 5000 bytes, not to the declared 5001/,
     ],
     [
       "has another checksum",
@@ -204,7 +204,7 @@ describe("an archive", () => {
     [
       "has files that overlap",
       changed((view, [, weights]) => view.setUint32(weights! + 20, 1, true)),
-      /unpack|not what was written|overlap/,
+      /unpack|damaged|overlap/,
     ],
     [
       "has a file longer than itself",
@@ -214,12 +214,12 @@ describe("an archive", () => {
     [
       "has a file elsewhere",
       changed((view, [, weights]) => view.setUint32(weights! + 42, 2 ** 30, true)),
-      /is missing where the directory has it/,
+      /is missing at the place that the directory gives/,
     ],
     [
       "has one file under two names",
       changed((view, [, weights]) => view.setUint32(weights! + 42, 0, true)),
-      /another name/,
+      /differs from the directory/,
     ],
     ["is encrypted", changed((view, [, weights]) => view.setUint16(weights! + 8, 1, true)), /is encrypted/],
     [

@@ -7,7 +7,7 @@ import { smallModel } from "./topologies.js";
 const input: [string, string, object] = ["x", "InputLayer", { batch_input_shape: [null, 8, 8, 4], dtype: "float32" }];
 const conv = { filters: 4, kernel_size: [3, 3], padding: "same" };
 const unsupported =
-  "Rebuild the model in Keras without that option, or register a class of your own under this class name in the file.";
+  "Rebuild the model in Keras without that option, or register your own class under this class name.";
 
 describe("a layer that tfjs-layers lacks or misunderstands is refused by name", () => {
   it.each<[string, object, string]>([
@@ -92,7 +92,7 @@ describe("a layer that tfjs-layers lacks or misunderstands is refused by name", 
     expect(refusal(source)).toEqual([
       "KERAS_SHAPE_DIFFERS",
       "Keras called layer 'dropout' (Dropout) with [null, 1, 1, 1024], tfjs-layers has [null, 1024] there, from 'global_average_pooling2d' " +
-        "(GlobalAveragePooling2D): tfjs-layers understands that layer differently. Replace it in Keras by a layer that both have, or register " +
+        "(GlobalAveragePooling2D). Replace that layer in Keras, or register " +
         "a corrected class with tf.serialization.registerClass.",
     ]);
   });

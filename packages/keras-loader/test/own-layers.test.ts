@@ -50,7 +50,7 @@ describe("layers of the user's own", () => {
   it.each<[string, unknown, RegExp]>([
     ["a name", "Scaled", /is of type string: expected a class that extends tf\.layers\.Layer/],
     ["a function", () => 3, /is the function/],
-    ["a class without a name", class extends tf.layers.Layer {}, /has a `static className`/],
+    ["a class without a name", class extends tf.layers.Layer {}, /with a `static className`/],
     [
       "a class of something else",
       class Scaled {

@@ -25,4 +25,4 @@ export function mobilenet(change: (config: { layers: Record<string, any>[]; [fie
 }
 
 /** What to do about a file that is corrupt. */
-export const again = "Export the model again (Keras' model.to_json(), or tensorflowjs_converter).";
+export const again = "Export the model again with model.to_json() or tensorflowjs_converter.";

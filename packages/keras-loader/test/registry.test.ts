@@ -93,7 +93,7 @@ describe("Normalization", () => {
 
   it("names itself and the next step when made wrongly", () => {
     expect(() => new Normalization({ name: "n", mean: [1] })).toThrow(
-      "Normalization 'n' has a mean without a variance: give both or neither.",
+      "Normalization 'n' has a mean without a variance. Set both or neither.",
     );
     const layer = new Normalization({ name: "n", axis: 1 });
     expect(() => layer.apply(tf.input({ shape: [null, 3] }))).toThrow(

@@ -31,7 +31,7 @@ describe("a file that is no Keras topology", () => {
       "an archive of something else",
       zipSync({ "a.txt": new Uint8Array(3) }),
       "KERAS_ARCHIVE",
-      /it holds no config\.json/,
+      /it has no config\.json/,
     ],
     ["a list", "[1]", "KERAS_CORRUPT", /the file is \[1\], expected a JSON object/],
     ["an empty object", {}, "KERAS_CORRUPT", /class_name is missing, expected a model's class/],
@@ -47,12 +47,12 @@ describe("a file that is no Keras topology", () => {
       "KERAS_GRAPH_MODEL",
       /--output_format tfjs_layers_model/,
     ],
-    ["a graph", { modelTopology: { node: [] } }, "KERAS_GRAPH_MODEL", /no layers to work on/],
+    ["a graph", { modelTopology: { node: [] } }, "KERAS_GRAPH_MODEL", /which has no layers/],
     [
       "a subclassed model",
       { class_name: "MyModel", config: {} },
       "KERAS_MODEL_UNKNOWN",
-      /is a MyModel, expected a Functional, Model or Sequential/,
+      /MyModel is not supported as a Keras topology/,
     ],
   ])("is refused: %s", (_what, source, code, message) => {
     const [foundCode, foundMessage] = refusal(source);

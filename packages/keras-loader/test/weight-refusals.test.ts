@@ -52,7 +52,7 @@ describe("a file of weights", () => {
       "without a topology",
       () => readHdf5Topology(fileOf("films.weights.h5")),
       "KERAS_NO_TOPOLOGY",
-      /holds weights, but no model\. Save the model/,
+      /contains weights, but no model\. Save the model/,
     ],
     [
       "of another kind",
@@ -70,25 +70,25 @@ describe("a file of weights", () => {
         return readHdf5Topology(bytes);
       },
       "KERAS_WEIGHTS_FILE",
-      /not whole, or not HDF5 .*line 1, column 2/,
+      /cut short, or not an HDF5 .*line 1, column 2/,
     ],
     [
       "cut short",
       () => readKerasWeights(fileOf("films.h5").slice(0, 9000)),
       "KERAS_WEIGHTS_FILE",
-      /HDF5 file: not whole, or .*copy the file whole/,
+      /HDF5 file: cut short, or .*copy the whole file/,
     ],
     [
       "in an archive without it",
       () => readKerasWeights(zipSync({ "config.json": strToU8("{}") })),
       "KERAS_ARCHIVE",
-      /holds no model\.weights\.h5/,
+      /has no model\.weights\.h5/,
     ],
     [
       "that is no manifest",
       () => readManifestWeights({ weightsManifest: [{ paths: 3 }] }, () => new Uint8Array(4)),
       "KERAS_WEIGHTS_FILE",
-      /no list of groups with `paths` and `weights`/,
+      /not a list of groups with `paths` and `weights`/,
     ],
     [
       "of strings",
@@ -101,7 +101,7 @@ describe("a file of weights", () => {
         `with the manifest ${JSON.stringify(groups)}`,
         () => readManifestWeights({ weightsManifest: groups }, () => new Uint8Array(4)),
         "KERAS_WEIGHTS_FILE",
-        /no list of groups with `paths` and `weights`/,
+        /not a list of groups with `paths` and `weights`/,
       ],
     ),
     ...[null, {}, { name: 3, shape: [1], dtype: "float32" }].map((weight): [string, () => unknown, string, RegExp] => [

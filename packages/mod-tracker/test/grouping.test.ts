@@ -162,7 +162,7 @@ test("no groups, and an unknown way", async () => {
   const events = moduleEvents(await traceOf(model, () => model.predict(tf.ones([2, 4])), { grouping: "none" }));
   expect(events.some((line) => line.includes("block1."))).toBe(false);
   await expect(traceOf(model, () => {}, { grouping: "layers" as never })).rejects.toThrow(
-    /grouping: expected.*"layers"/,
+    /unknown grouping "layers"/,
   );
 });
 

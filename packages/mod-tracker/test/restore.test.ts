@@ -119,5 +119,5 @@ test("an exception in a layer ends every call, and the tracker goes on", () => {
 
 test("a model without a graph is refused with what to do", () => {
   const model = tf.sequential({ name: "late", layers: [] });
-  expect(() => new ModTracker().track(model)).toThrow(/'late' has no graph yet.*inputShape/);
+  expect(() => new ModTracker().track(model)).toThrow(/'late' is not built.*inputShape/);
 });

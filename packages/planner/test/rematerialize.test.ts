@@ -294,10 +294,10 @@ test("nodes without cost or bytes are legal", async () => {
 });
 
 test.each([
-  [{ budgetBytes: 0 }, "expected a budget in bytes above 0, found 0; give a number, e.g. 0.9 * plain.peakBytes"],
-  [{ budgetBytes: "2GB" as unknown as number }, 'expected a budget in bytes above 0, found "2GB"'],
-  [{ budgetBytes: Number.NaN }, "expected a budget in bytes above 0, found null"],
-  [{ budgetBytes: 5, iterations: -1 }, "expected iterations to be a number from 0 up, found -1"],
+  [{ budgetBytes: 0 }, "the budget must be bytes above 0; found 0. Pass a number, such as 0.9 * plain.peakBytes."],
+  [{ budgetBytes: "2GB" as unknown as number }, 'the budget must be bytes above 0; found "2GB"'],
+  [{ budgetBytes: Number.NaN }, "the budget must be bytes above 0; found null"],
+  [{ budgetBytes: 5, iterations: -1 }, "iterations must be at least 0; found -1."],
 ])("options %j are refused", async (options, message) => {
   await expect(rematerialize(trainingGraph(3), options)).rejects.toThrow(message);
 });

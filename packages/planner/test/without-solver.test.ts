@@ -18,7 +18,7 @@ test("a program is refused where a page's bundle has left out the solver", async
   const problem = { cost: [1], upper: one, isWhole: one, rows: [] };
   await expect(solveMixedInteger(problem, { relativeGap: 0, timeLimitS: 1 })).rejects.toMatchObject({
     code: "SOLVER_FAILED",
-    message: expect.stringMatching(/^HiGHS could not be loaded \(.*\): bundles for browsers leave it out/),
+    message: expect.stringMatching(/^the solver HiGHS could not be loaded \(.*\): browser bundles leave it out/),
   });
 });
 

@@ -29,7 +29,7 @@ describe("running a program", () => {
     const { exitCode, reports } = await runUnder({ kind: "exec", budget: "100B" }, ["node", "loop.cjs"]);
     expect(exitCode).toBe(1);
     expect(reports).toMatchObject([
-      { problem: expect.stringMatching(/a budget of 100 B does not do. It has room within \d+B/) },
+      { problem: expect.stringMatching(/more than the budget of 100 B\. Raise the budget to \d+B/) },
     ]);
   });
 

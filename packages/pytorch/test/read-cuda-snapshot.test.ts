@@ -51,7 +51,7 @@ describe("readCudaSnapshot", () => {
   it.each([
     ["another schema", { ...madeUpSnapshot(), schema: "cuda-snapshot/9" }, "expected schema cuda-snapshot/1"],
     ["no object", [1], "expected an object"],
-    ["no devices", { ...madeUpSnapshot(), devices: [] }, "of no device"],
+    ["no devices", { ...madeUpSnapshot(), devices: [] }, "it has no device"],
     ["an unknown action", withDevice({ trace: [["explode", 0, 0, 0, -1]] }), "event 0: unknown action"],
     ["a stack that is not there", withDevice({ trace: [["alloc", 0, 1, 0, 7]] }), "event 0: expected one of 3 stacks"],
     ["bytes below 0", withDevice({ trace: [["alloc", 0, -1, 0, 0]] }), "event 0: expected an address"],
@@ -143,7 +143,7 @@ describe("readCudaSnapshot", () => {
   it("refuses each field that is missing, of another type or out of range, and says which", () => {
     for (const [file, said] of refused) {
       const read = () => readCudaSnapshot(file);
-      expect(read, JSON.stringify(file)).toThrow(`a snapshot of the CUDA allocator: ${said}`);
+      expect(read, JSON.stringify(file)).toThrow(`snapshot of the CUDA allocator: ${said}`);
       expect(read).toThrow(expect.objectContaining({ code: "CUDA_SNAPSHOT" }));
     }
   });

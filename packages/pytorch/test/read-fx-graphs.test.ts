@@ -65,7 +65,7 @@ describe("readFxGraphs", () => {
 
   it.each([
     ["partitions", { ...file, partitions: undefined }, "partitions: expected a list"],
-    ["a partition", { ...file, partitions: [] }, "it holds no partition"],
+    ["a partition", { ...file, partitions: [] }, "it has no partition"],
     [
       "a budget",
       { ...file, partitions: [{ graphs: [pair] }] },
@@ -79,7 +79,7 @@ describe("readFxGraphs", () => {
       "partition 1: expected 1 graphs",
     ],
     ["FLOPs from 0 up", withNode({ flops: -1 }), "node 0 of forward graph 0 of partition 0: expected 'flops'"],
-    ["bytes that are a number", withNode({ bytes: "8" }), "expected 'bytes' from 0 up"],
+    ["bytes that are a number", withNode({ bytes: "8" }), "expected 'bytes' of at least 0"],
     ["a dtype by name", withNode({ dtype: 32 }), "expected a name as 'dtype'"],
     ["results that are there", { ...file, results: [2] }, "item 0 of results: expected one of 2 storages, found 2"],
     ["gradients that are there", { ...file, added: [-1] }, "item 0 of added: expected one of 2 storages, found -1"],

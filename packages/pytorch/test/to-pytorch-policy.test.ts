@@ -157,7 +157,7 @@ describe("toPyTorchPolicy", () => {
     const named = (...modules: string[]) => Object.keys(toPyTorchPolicy(plan, trace, { modules }).modules);
     expect(named("layers.2", "Transformer.layers.0")).toEqual(["layers.2", "layers.0"]);
     expect(named("Transformer")).toEqual([""]);
-    expect(() => named("layers.9")).toThrow('there is no module "layers.9" with a call; name one of Transformer');
+    expect(() => named("layers.9")).toThrow('no module "layers.9" runs in this trace. Name one of Transformer');
     expect(() => named("Transformer", "layers.0")).toThrow("is inside Transformer, which is checkpointed as a whole");
   });
 
@@ -172,6 +172,6 @@ describe("toPyTorchPolicy", () => {
     const plan = planWithout(trace, []);
     expect(() => toPyTorchPolicy({ ...plan, ops: plan.ops.slice(1) }, trace)).toThrow("op 0 is planned as");
     const other = trace.withHeader({ ...trace.header, framework: "tfjs" });
-    expect(() => toPyTorchPolicy(plan, other)).toThrow("the trace is of tfjs, expected pytorch");
+    expect(() => toPyTorchPolicy(plan, other)).toThrow("the trace is of tfjs, not of pytorch");
   });
 });

@@ -115,7 +115,7 @@ describe("memoryOf", () => {
   it("refuses a function that makes a model, and says what to give", async () => {
     await expect(memoryOf(() => network())).rejects.toMatchObject({
       code: "STEP_FUNCTION",
-      message: expect.stringContaining("Give the model itself"),
+      message: expect.stringContaining("Pass the model itself"),
     });
   });
 });

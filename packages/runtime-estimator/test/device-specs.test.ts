@@ -73,7 +73,7 @@ describe("deviceSpec", () => {
   test.each(["a1000", "", "toString", "__proto__"])("'%s' is refused with the list of names", (name) => {
     expect(() => deviceSpec(name)).toThrow(RematError);
     expect(() => deviceSpec(name)).toThrow(
-      /unknown device '.*': expected one of a100, .*cpu-server; or give .* parseDeviceSpec/,
+      /unknown device '.*'\. Choose one of a100, .*cpu-server, or pass .* parseDeviceSpec/,
     );
   });
 });
@@ -109,7 +109,7 @@ describe("parseDeviceSpec", () => {
     [
       "no float32",
       { ...spec, tflops: { float16: 3 } },
-      "device spec: field 'tflops.float32': found nothing, expected TFLOP/s above 0: it prices every dtype that has no figure",
+      "device spec: field 'tflops.float32': found nothing, expected TFLOP/s above 0: it is the default for other dtypes",
     ],
     [
       "a negative peak",

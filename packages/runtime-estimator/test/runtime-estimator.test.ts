@@ -112,7 +112,7 @@ describe("RuntimeEstimator", () => {
     expect(() => new RuntimeEstimator().mode("operator-level-guess")).toThrow(
       new RematError(
         "ESTIMATE_MODE",
-        "estimate mode 'operator-level-guess' is not supported: expected 'operator-level-cost-model' (roofline, any device) or 'operator-level-benchmark' (runs every op on this machine)",
+        "estimate mode 'operator-level-guess' is not supported. Use 'operator-level-cost-model' (roofline, any device) or 'operator-level-benchmark' (runs every op on this machine).",
       ),
     );
   });
@@ -123,7 +123,7 @@ describe("RuntimeEstimator", () => {
       /none of the trace's 10 ops has a measured runtime.*benchmarkTrace/,
     );
     expect(() => new RuntimeEstimator().estimate(trace)).toThrow(
-      /none of the trace's 10 ops has a runtime: choose a device/,
+      /none of the trace's 10 ops has a runtime. Choose a device/,
     );
   });
 });

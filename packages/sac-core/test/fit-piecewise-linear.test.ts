@@ -258,7 +258,7 @@ describe("short curves", () => {
 
 describe("bad input", () => {
   test.each([
-    [[1, 2], [1], 1, "FIT_POINTS", /as many x as y, found 2 and 1/],
+    [[1, 2], [1], 1, "FIT_POINTS", /there are 2 x and 1 y/],
     [[1, Number.NaN], [1, 2], 1, "FIT_POINTS", /point 1: expected finite numbers, found \(NaN, 2\)/],
     [[1, 2], [1, 2], 0, "FIT_SEGMENTS", /found 0/],
     [[1, 2], [1, 2], 1.5, "FIT_SEGMENTS", /found 1.5/],

@@ -67,9 +67,9 @@ it.each([
 
 it("refuses a run that takes several passes already, and a number that is none", () => {
   for (const [trace, text, message] of [
-    [accumulated, "world=4,micro-batches=2", "has several backward passes in a step already"],
+    [accumulated, "world=4,micro-batches=2", "already has several backward passes per step"],
     [plain, "world=4,micro-batches=0", "expected at least 1 micro-batch, found 0"],
-    [plain, "world=4,micro-batches=1000000000", "1000000000 micro-batches of a step of"],
+    [plain, "world=4,micro-batches=1000000000", "1000000000 micro-batches of"],
   ] as const)
     expect(() => simulateFsdp(trace, parseShardingPlan(text))).toThrow(
       expect.objectContaining({ code: "SHARDING_PLAN", message: expect.stringContaining(message) }),

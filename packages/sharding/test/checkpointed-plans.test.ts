@@ -231,7 +231,7 @@ describe("what cannot be checkpointed is refused by name", () => {
     ["checkpoint=layers.0(save=conv2d)", "nothing of Transformer.layers.0 is saved by conv2d: its ops are aten."],
     ["checkpoint=layers.*(save=mm+conv2d)", "save=conv2d is no op of Transformer.layers.0, Transformer.layers.1"],
     ["checkpoint=layers.0(save=mm%0)", 'cannot save "mm%0": expected ops by name'],
-    ["checkpoint=layers.0(save=offload_dot_with_no_batch_dims)", "moves what it saves to the host"],
+    ["checkpoint=layers.0(save=offload_dot_with_no_batch_dims)", "offloads to the host"],
   ])("%s", (item, message) => {
     expect(() => simulateFsdp(traces["tf"], parseShardingPlan(`world=4,${item}`))).toThrow(
       expect.objectContaining({ code: "SHARDING_PLAN", message: expect.stringContaining(message) }),

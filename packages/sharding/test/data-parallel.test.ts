@@ -143,12 +143,12 @@ it("reduces buckets beside the backward pass, and waits for them at its end", ()
 
 describe("refuses", () => {
   it.each([
-    ["world=4,ddp,wrap=0", "wrap= is of FSDP, and the plan says ddp"],
+    ["world=4,ddp,wrap=0", "wrap= is for FSDP, and the plan says ddp"],
     ["world=4,ddp,bf16", "bf16, param=, reduce=, output= and cast= is of FSDP"],
-    ["world=4,zero=1,offload", "offload is of FSDP, and the plan says zero1"],
-    ["world=4,zero=3", "ZeRO-3 is what FSDP does"],
-    ["world=4,bucket=5", "bucket= and bucket-view are of ddp and zero=1"],
-    ["world=4,ddp,bucket=0", "expected buckets of at least a byte"],
+    ["world=4,zero=1,offload", "offload is for FSDP, and the plan says zero1"],
+    ["world=4,zero=3", "FSDP is ZeRO-3"],
+    ["world=4,bucket=5", "bucket= and bucket-view are for ddp and zero=1"],
+    ["world=4,ddp,bucket=0", "buckets need at least one byte"],
   ])("%s", (text, message) => {
     expect(() => parseShardingPlan(text)).toThrow(
       expect.objectContaining({ code: "SHARDING_PLAN", message: expect.stringContaining(message) }),

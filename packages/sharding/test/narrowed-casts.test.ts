@@ -77,8 +77,8 @@ describe("what computes in float32 among what does not", () => {
 
   it.each([
     ["world=4,bf16,own-casts=gelu", 'expected own-casts= of norm, softmax, loss, found "gelu"'],
-    ["world=4,bf16,own-casts=norm,stored=float32", "own-casts= is of a run in float32"],
-    ["world=4,ddp,own-casts=norm", "own-casts= is of FSDP"],
+    ["world=4,bf16,own-casts=norm,stored=float32", "own-casts= is for runs in float32"],
+    ["world=4,ddp,own-casts=norm", "own-casts= is for FSDP"],
   ])("refuses %s", (text, message) => {
     expect(() => parseShardingPlan(text)).toThrow(message);
   });
@@ -105,11 +105,11 @@ describe("a run that computes in bfloat16 itself", () => {
   });
 
   it.each([
-    ["world=4,stored=float32", "say which that is once, world=8,bf16,stored=float32"],
-    ["world=4,fp16,stored=float32", "record the model in float16, or leave stored= out"],
+    ["world=4,stored=float32", "Set it once for the plan: world=8,bf16,stored=float32"],
+    ["world=4,fp16,stored=float32", "Record the model in float16, or remove stored="],
     ["world=4,bf16,stored=int8", 'expected stored=float16, bfloat16, float32, float64, found "int8"'],
-    ["world=4,stored=float32,ddp", "stored= is of FSDP"],
-    ["world=4,bf16,wrap=model.layers.0(fp16),stored=float32", "of a run in the lower dtype that all groups compute in"],
+    ["world=4,stored=float32,ddp", "stored= is for FSDP"],
+    ["world=4,bf16,wrap=model.layers.0(fp16),stored=float32", "one dtype that all groups compute in"],
   ])("refuses %s", (text, message) => {
     expect(() => simulateFsdp(trace, parseShardingPlan(text))).toThrow(message);
   });

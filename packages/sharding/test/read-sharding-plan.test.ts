@@ -26,10 +26,10 @@ describe("a sharding plan in a file", () => {
       '{"schema": "sharding-plan/1", "worldSize": 8, "checkpoint": [{"save": ["mm"]}]}',
       'expected "modules" in each of "checkpoint"',
     ],
-    ['{"schema": "sharding-plan/1"}', "expected a world size of at least 1"],
+    ['{"schema": "sharding-plan/1"}', "and must be at least 1"],
     [
       '{"schema": "sharding-plan/1", "worldSize": 1e18}',
-      "expected a world size of at most 1048576, found 1000000000000000000",
+      "the world size is 1000000000000000000, and the limit is 1048576",
     ],
   ])("is refused by its field: %s", (text, message) => {
     expect(() => readShardingPlan(text)).toThrow(

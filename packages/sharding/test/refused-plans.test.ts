@@ -21,14 +21,14 @@ describe("simulateFsdp refuses", () => {
     ],
     ["wrap=layers.0+layers.1,wrap=layers.1+layers.2", /layers\.1 is in two groups/],
     ["wrap=layers.0+layers.0.attention", /layers\.0\.attention is in Transformer\.layers\.0, and both are one group/],
-    ["wrap=layers.0(no-reshard,reshard=2)", /no-reshard and reshard=2 are said of the same modules/],
+    ["wrap=layers.0(no-reshard,reshard=2)", /no-reshard and reshard=2 apply to the same modules/],
     ["reshard,no-reshard", /reshard and no-reshard are said/],
     ["bf16,param=float16", /param=bfloat16 and param=float16 are said/],
     [
       "wrap=layers.0(bf16),wrap=layers.1(fp16)",
-      /layers\.0 in bfloat16 and Transformer\.layers\.1 in float16: expected one dtype besides the parameters' own\. Say the same param= of both, which holds as much: either takes 2 bytes\./,
+      /layers\.0 in bfloat16 and Transformer\.layers\.1 in float16: expected one dtype besides the parameters' own\. Use the same param= for both, which holds as much: either takes 2 bytes\./,
     ],
-    ["wrap=layers.0(bf16),wrap=layers.1(param=float64)", /layers\.1 in float64: .*Say the same param= of both\./],
+    ["wrap=layers.0(bf16),wrap=layers.1(param=float64)", /layers\.1 in float64: .*Use the same param= for both\./],
     ["bf16,fp16", /param=bfloat16 and fp16 are said/],
     ["wrap=layers.*(reshard", /"\(" is not closed in "world=4,wrap=layers\.\*\(reshard"/],
     ["wrap='layers.*", /a quote ' is not closed/],
@@ -38,7 +38,7 @@ describe("simulateFsdp refuses", () => {
       /layers\.0\.attention is not sharded by itself, so it cannot keep its parameters sharded in the backward pass: expected one of/,
     ],
     ["offloda", /unknown item "offloda": nearest to offload/],
-    ["wrap=layers.[4-6]", /no module is called "layers\.\[4-6\]"/],
+    ["wrap=layers.[4-6]", /no module is named "layers\.\[4-6\]"/],
   ])("what cannot be, or is said twice: %s", (items, message) => {
     expect(() => simulateFsdp(trace, parseShardingPlan(`world=4,${items}`))).toThrow(message);
   });
@@ -61,7 +61,7 @@ describe("simulateFsdp refuses", () => {
     const product = sharded.funcs.find(({ name }: { name: string }) => name === "aten.addmm.default");
     product.name = "c10d._allgather_base_.default";
     expect(() => simulateFsdp(readPyTorchTrace(sharded), parseShardingPlan("world=4"))).toThrow(
-      /is of one of several ranks: it has ops such as c10d\._allgather_base_/,
+      /is from one of several ranks: it has ops such as c10d\._allgather_base_/,
     );
   });
 });
@@ -111,5 +111,5 @@ describe("patterns of modules", () => {
   );
 
   it("takes a range that goes down for a name", () =>
-    expect(() => unitsOf("layers.[2-0]")).toThrow(/no module is called/));
+    expect(() => unitsOf("layers.[2-0]")).toThrow(/no module is named/));
 });

@@ -74,7 +74,7 @@ describe("RematScope of Keras, as it is spelled there", () => {
     const found = namesOf(`RematScope("list_of_layers", layer_names=["${name}"])`);
     expect(found).toEqual(trace.modules.map(({ fqn }) => fqn).filter((fqn) => fqn.endsWith(`.${name}`)));
     expect(() => namesOf('RematScope("list_of_layers", layer_names=["nobody"])')).toThrow(
-      /no module is called "nobody"/,
+      /no module is named "nobody"/,
     );
   });
 

@@ -74,38 +74,38 @@ describe("parseShardingPlan", () => {
     `unknown item "${item}": ${nearest}expected world=…, replicas=…, rank=…, wrap=…, ignore=…, forward-prefetch=…, backward-prefetch=…, no-unshard-in-backward=…, checkpoint=…, micro-batches=…, zero=…, bucket=…, stored=…, own-casts=…, root(…), reshard, no-reshard, bf16, fp16, reshard=…, param=…, reduce=…, output=…, cast=…, no-reshard-after-backward, offload, sync-last, as-tracked, no-wrap, ddp, bucket-view.`;
 
   it.each([
-    ["", 'expected world=N in "", found none.'],
-    ["wrap=a", 'expected world=N in "wrap=a", found none.'],
-    ["world=0", "expected a world size of at least 1, found 0. Say over how many ranks to shard: world=8."],
+    ["", 'world= is missing in "". Add the number of ranks, such as world=8.'],
+    ["wrap=a", 'world= is missing in "wrap=a". Add the number of ranks, such as world=8.'],
+    ["world=0", "the world size is 0, and must be at least 1. Set the number of ranks: world=8."],
     ["world=-1", 'expected a whole number in world=N, found "-1".'],
     ["world=8,rank=8", "expected a rank from 0 to 7, found 8."],
     ["world=8,bf32", unknownItem("bf32", "nearest to bf16; ")],
     [
       "world=8,tp=2",
-      'tensor parallelism ("tp=2") is not simulated, since what a rank computes under it is not in a run on one device. Record a run under it: remat memory reads what its rank held.',
+      'tensor parallelism ("tp=2") is not supported in simulations. Record a run that uses it; remat memory shows the memory of its rank.',
     ],
     [
       "world=8,tensor-parallel=2",
-      'tensor parallelism ("tensor-parallel=2") is not simulated, since what a rank computes under it is not in a run on one device. Record a run under it: remat memory reads what its rank held.',
+      'tensor parallelism ("tensor-parallel=2") is not supported in simulations. Record a run that uses it; remat memory shows the memory of its rank.',
     ],
     [
       "world=8,pipeline=4",
-      'pipeline parallelism ("pipeline=4") is not simulated, since what a rank computes under it is not in a run on one device. Record a run under it: remat memory reads what its rank held.',
+      'pipeline parallelism ("pipeline=4") is not supported in simulations. Record a run that uses it; remat memory shows the memory of its rank.',
     ],
-    ["world=4,world=8", 'world= is given twice in "world=4,world=8": leave one of them out.'],
-    ["world=8,wrap=a,no-wrap", 'wrap= and no-wrap are both given in "world=8,wrap=a,no-wrap": leave one of them out.'],
+    ["world=4,world=8", 'world= is given twice in "world=4,world=8". Remove one of them.'],
+    ["world=8,wrap=a,no-wrap", 'wrap= and no-wrap are both given in "world=8,wrap=a,no-wrap". Remove one of them.'],
     ["world=8,wraps=a", unknownItem("wraps=a", "nearest to wrap=, rank=; ")],
     [
       "world=8,replicas=3",
-      "expected replicas that divide the 8 ranks, found 3: world=8,replicas=2 shards over 4 ranks, twice.",
+      "replicas=3 does not divide the 8 ranks. For example, world=8,replicas=2 shards over 4 ranks, twice.",
     ],
     [
       "world=8,wrap=a(reshard=3)",
-      "expected to reshard to a number of ranks that divides the 8 of a shard, found 3; reshard alone is all of them.",
+      "reshard=3 does not divide the 8 ranks of a shard. Use a divisor, or reshard for all ranks.",
     ],
     [
       "world=8,replicas=2,reshard=8",
-      "expected to reshard to a number of ranks that divides the 4 of a shard, found 8; reshard alone is all of them.",
+      "reshard=8 does not divide the 4 ranks of a shard. Use a divisor, or reshard for all ranks.",
     ],
     [
       "world=8,wrap=a(offload)",

@@ -162,18 +162,18 @@ describe("the optimizer that was recorded", () => {
     [
       "blocks-adam-64",
       "sgd",
-      "was not recorded with sgd, since its optimizer keeps 2 tensors of the shape of each parameter",
+      "was not recorded with sgd: its optimizer keeps 2 tensors of the shape of each parameter",
     ],
     [
       "blocks-sgd-64",
       "adam",
-      "was not recorded with adam, since its optimizer keeps nothing of the shape of each parameter",
+      "was not recorded with adam: its optimizer keeps no tensor of the shape of each parameter",
     ],
     ["mem_03_mlp_sgdm", "sgd", "keeps 1 tensors of the shape"],
     [
       "blocks-adam-64",
       "lion",
-      'no optimizer of a recorded run is called "lion": expected one of adam, adamw, sgd, adamw8bit',
+      'unknown optimizer "lion" for a recorded run. Use one of adam, adamw, sgd, adamw8bit',
     ],
   ])("of %s is not %s: it is refused", (name, optimizer, message) => {
     expect(() => withOptimizer(read(name), optimizer)).toThrow(message);
@@ -189,7 +189,7 @@ it("refuses a run that updates nothing, and parameters that are no numbers with 
     model: "net",
   });
   expect(() => withOptimizer(b.build(), "adamw8bit")).toThrow("net updates no parameters");
-  expect(() => withOptimizer(step("int16"), "adamw8bit")).toThrow("updates no parameters of int16");
+  expect(() => withOptimizer(step("int16"), "adamw8bit")).toThrow("does not support parameters of int16");
   const tfjs = new TraceBuilder({
     framework: "tfjs",
     device: "cpu",

@@ -190,19 +190,19 @@ describe("a corrupt trace", () => {
   it("is refused where a tensor is saved for an op that never ran", () => {
     const at = lines.findIndex((line) => line.includes('"t":"save"'));
     const text = lines.with(at, lines[at].replace('"op":0', '"op":2')).join("\n");
-    expect(refusal(text)?.message).toMatch(`run line ${lines.length}, field 'events': a saved tensor is held for op 2`);
+    expect(refusal(text)?.message).toMatch(`run line ${lines.length}, field 'events': a saved tensor belongs to op 2`);
   });
 
   it("is refused for another version, naming both", () => {
     const error = refusal(lines.with(0, lines[0].replace('"version":1', '"version":2')).join("\n"));
     expect(error?.code).toBe("TRACE_VERSION");
     expect(error?.message).toBe(
-      "run: trace format version 2, but this remat reads version 1. Use the remat that wrote it, or write it again.",
+      "run: trace format version 2, but this version of remat reads 1. Use the version that wrote it, or record it again.",
     );
   });
 
-  const cutShort = "It was perhaps cut short, because recording was stopped or the disk was full: record it again.";
-  const written = "Expected a file written by `remat … --trace`.";
+  const cutShort = "Recording was probably stopped, or the disk was full. Record it again.";
+  const written = "Use a file written by `remat … --trace`.";
   it.each([
     ["nothing", "", `the file is empty. ${cutShort}`],
     ["no JSON", "hello\nworld\n", `its first line is not JSON. ${written}`],

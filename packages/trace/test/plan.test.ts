@@ -157,7 +157,7 @@ test.each<[string, (file: AnyFile) => void, string, string]>([
     "the first version",
     (f) => (f.format = "remat-plan/1"),
     "PLAN_FORMAT",
-    'found "remat-plan/1"; make the plan anew with this version',
+    'found "remat-plan/1". Plan again with this version of remat.',
   ],
   [
     "an op without outputs",
@@ -214,7 +214,7 @@ test.each<[string, (file: AnyFile) => void, string, string]>([
     "a value not made",
     (f) => (f.steps[0].free = ["7:0"]),
     "PLAN_CORRUPT",
-    'steps[0].free: expected what has been made, found "op 7"',
+    'steps[0].free: expected a computed value, found "op 7"',
   ],
   [
     "a value that is none",
@@ -271,13 +271,13 @@ test.each<[string, (file: AnyFile) => void, string]>([
   [
     "in the version without it",
     (f) => (f.format = "remat-plan/2"),
-    "steps[0]: expected what 'remat-plan/2' knows, found \"offload or reload\"",
+    "steps[0]: expected a step of format 'remat-plan/2', found \"offload or reload\"",
   ],
-  ["of what is not made yet", (f) => (f.steps[0].offload = ["5:0"]), "steps[0].offload: expected what has been made"],
+  ["of what is not made yet", (f) => (f.steps[0].offload = ["5:0"]), "steps[0].offload: expected a computed value"],
   ["of a source", (f) => (f.steps[0].offload = ["s0"]), 'steps[0].offload: expected an output of an op, found "s0"'],
-  ["twice", (f) => (f.steps[4].offload = ["0:0"]), 'steps[4].offload: expected what is offloaded once, found "0:0"'],
-  ["never", (f) => delete f.steps[0].offload, 'steps[2].reload: expected what has been offloaded, found "0:0"'],
-  ["of what is there", (f) => delete f.steps[3].free, 'steps[5].reload: expected what is not there, found "0:0"'],
+  ["twice", (f) => (f.steps[4].offload = ["0:0"]), 'steps[4].offload: expected a value that is offloaded only once, found "0:0"'],
+  ["never", (f) => delete f.steps[0].offload, 'steps[2].reload: expected an offloaded value, found "0:0"'],
+  ["of what is there", (f) => delete f.steps[3].free, 'steps[5].reload: expected a value that is not on the device, found "0:0"'],
   ["of no value", (f) => (f.steps[2].reload = [7]), "steps[2].reload[0]: expected text, found 7"],
 ])("offloading %s is refused", (_what, change, message) => {
   const file = JSON.parse(writePlan(offloading()));

@@ -55,7 +55,7 @@ describe("a line longer than any record", () => {
   const error = {
     code: "TRACE_CORRUPT",
     message:
-      "bomb.gz line 4: longer than 64 MiB. Remove the line and all that follow to read what came before, or write the trace again.",
+      "bomb.gz line 4: longer than 64 MiB. Record the trace again, or remove this line and all after it to read the part before.",
   };
 
   it("is refused before it is read, naming file and line, however long it is", async () => {
@@ -149,7 +149,7 @@ describe("readTrace", () => {
     const bytes = fileOf(threeOps(), { gzip: true });
     bytes[bytes.length - 6] ^= 1;
     const message =
-      "run: the gzip data is damaged, at the latest after line 29 (its checksum does not match). Write the trace again.";
+      "run: the gzip data is damaged after line 29 or earlier (its checksum does not match). Record the trace again.";
     expect(() => parseTrace(bytes, { name: "run" })).toThrow(new RematError("TRACE_CORRUPT", message));
     await expect(readTrace([bytes], { name: "run" })).rejects.toThrow(message);
   });

@@ -38,8 +38,8 @@ describe("resolveStep", () => {
     [{ steps: 0 }, "steps: expected"],
     [{ stepsBefore: -1 }, "stepsBefore: expected"],
     [{ checkpointing: "off" as never }, 'checkpointing: expected given or free, found "off"'],
-    [{ predict: true, optimizer: "adam" }, "a prediction's optimizer: expected none"],
-    [{ predict: true, loss: "mean" }, "a prediction's loss: expected none"],
+    [{ predict: true, optimizer: "adam" }, "a prediction's optimizer: not supported"],
+    [{ predict: true, loss: "mean" }, "a prediction's loss: not supported"],
     [{ loss: "hinge" }, 'no loss is called "hinge"'],
     [{ optimizer: "lion" }, 'no optimizer is called "lion"'],
   ])("refuses %j", (request, message) => {

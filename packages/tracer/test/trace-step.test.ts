@@ -155,7 +155,7 @@ describe("traceFakeStep", () => {
     [
       ({ tf: t }: ModelContext) =>
         t.sequential({ layers: [t.layers.conv2d({ filters: 1, kernelSize: 3, inputShape: [null, null, 7] })] }),
-      "expected all sizes but the batch to be known",
+      "only the batch size may be unknown",
     ],
     [
       ({ tf: t }: ModelContext) =>
@@ -169,10 +169,10 @@ describe("traceFakeStep", () => {
 
   it("refuses losses and optimizers that are not there, listing those that are", async () => {
     await expect(traceFakeStep(mlp, { loss: "hinge" })).rejects.toThrow(
-      /no loss is called "hinge"\. Expected one of sum, /,
+      /unknown loss "hinge"\. Choose one of sum, /,
     );
     await expect(traceFakeStep(mlp, { optimizer: "lion" })).rejects.toThrow(
-      /no optimizer is called "lion"\. Expected one of sgd, /,
+      /unknown optimizer "lion"\. Choose one of sgd, /,
     );
   });
 

@@ -71,7 +71,7 @@ describe.runIf(browserPath !== "")("in a browser", () => {
       other.evaluate((way) => (globalThis as unknown as typeof program).trainOtherCopy(way), way);
     expect(await copy(way)).toEqual({
       code: "TFJS_COPIES",
-      message: expect.stringMatching(/^there are two copies of @tensorflow\/tfjs-core here/),
+      message: expect.stringMatching(/^two copies of @tensorflow\/tfjs-core are loaded/),
       weights: [0.5, 1],
       isRestored: true,
     });

@@ -273,7 +273,7 @@ describe("setupNative", () => {
       "npm",
       'if (args[0] === "ci") { console.error("npm error code EINTEGRITY\\nnpm error wanted sha512-a but got sha512-b"); process.exit(1); }',
       "NATIVE_NPM",
-      /wanted sha512-a but got sha512-b.*another file than the one that is pinned/,
+      /wanted sha512-a but got sha512-b.*file differs from the pinned one/,
     ],
   ])("keeps what was there when %s fails", async (_what, command, source, code, message) => {
     const tensorflow = machine.files("tf", libraryFiles);
@@ -328,7 +328,7 @@ describe("setupNative", () => {
   });
 
   test.each([
-    ["no-such-folder", /there is no .*no-such-folder.*expects a folder of TensorFlow or a wheel/],
+    ["no-such-folder", /no-such-folder: no such file or folder.*expects TensorFlow's folder or a wheel/],
     ["empty", /has no libtensorflow_cc\.so\.2.*site-packages/],
     ["text.whl", /text\.whl cannot be unpacked.*fetch it anew/],
     ["small.whl", /small\.whl has no include\/tensorflow\/c\/eager\/c_api\.h/],

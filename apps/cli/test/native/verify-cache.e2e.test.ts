@@ -62,7 +62,7 @@ describe("verifyCache", () => {
 
   test("tells of what an earlier remat made", async () => {
     mkdirSync(native("tfjs-node-4.22.0"), { recursive: true });
-    expect(await problems()).toEqual(["tfjs-node-4.22.0 has no SHA256SUMS, so an earlier remat made it"]);
+    expect(await problems()).toEqual(["tfjs-node-4.22.0 has no SHA256SUMS: an earlier version of remat built it"]);
   });
 });
 
@@ -75,12 +75,12 @@ describe("nothing is loaded or preloaded", () => {
     writeFileSync(join(folder, "node_modules/@tensorflow/tfjs-node/index.js"), plant());
     await expect(verifyNative(folder, "tfjs-node", machine.env)).rejects.toMatchObject({
       code: "NATIVE_UNTRUSTED",
-      message: expect.stringMatching(/index\.js is not as it was built: its SHA-256 is .* setup native --force/),
+      message: expect.stringMatching(/index\.js was changed after the build: its SHA-256 is .* setup native --force/),
     });
     expect(existsSync(join(machine.folder, "ran"))).toBe(false);
     const lines: string[] = [];
     expect(await setup({ report: (line) => lines.push(line) })).toMatchObject({ built: true });
-    expect(lines[0]).toMatch(/^what is there is built anew: .*is not as it was built/);
+    expect(lines[0]).toMatch(/^what is there is built anew: .*was changed after the build/);
     expect(existsSync(join(machine.folder, "ran"))).toBe(false);
     expect(await problems()).toEqual([]);
   });
@@ -88,7 +88,7 @@ describe("nothing is loaded or preloaded", () => {
   test("whose addon was swapped", async () => {
     const { folder } = await setup();
     writeFileSync(addon(folder), "another addon");
-    await expect(verifyNative(folder, "tfjs-node", machine.env)).rejects.toThrow(/tfjs_binding\.node is not as it was/);
+    await expect(verifyNative(folder, "tfjs-node", machine.env)).rejects.toThrow(/tfjs_binding\.node was changed after the build/);
   });
 
   test.each([
@@ -101,7 +101,7 @@ describe("nothing is loaded or preloaded", () => {
     chmodSync(join(machine.cache, path), 0o777);
     await expect(verifyNative(folder, "tfjs-node", machine.env)).rejects.toMatchObject({
       code: "NATIVE_UNTRUSTED",
-      message: expect.stringMatching(/can be written to by others \(mode 777\).*chmod go-w/),
+      message: expect.stringMatching(/other users can write to .* \(mode 777\).*chmod go-w/),
     });
   });
 

@@ -30,7 +30,7 @@ it("answers of a recorded trace what is usual, then what is typed, as fit does; 
   expect(text).toContain(`with device=h100, world=4,no-reshard: ${asked.answer}`);
   press("i", ..."batch=64", "enter");
   await app.runner.works.finish();
-  expect(screenText(app).join("\n").replaceAll(/\s+/g, " ")).toMatch(/Record the step at another batch, too/);
+  expect(screenText(app).join("\n").replaceAll(/\s+/g, " ")).toMatch(/Record the step at another batch as well/);
 });
 
 it("asks again of the step under other settings", async () => {

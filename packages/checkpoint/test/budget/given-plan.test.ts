@@ -72,7 +72,7 @@ test("a plan that is given and holds more than the budget is told of, and not fo
     );
     expect(lastStep?.plan).toBeUndefined();
     await new Promise((resolve) => setImmediate(resolve));
-    const over = told.filter(({ message }) => message.includes("it is not followed"));
+    const over = told.filter(({ message }) => message.includes("it is ignored"));
     expect(over).toMatchObject([{ name: "RematWarning", code: "PLAN_OVER_BUDGET" }]);
     expect(over[0].message).toContain(`${peakBytes}B`);
   } finally {

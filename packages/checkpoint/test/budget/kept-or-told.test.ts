@@ -88,7 +88,7 @@ describe("an embedding, whose gradient on cpu needs a copy of it for each word",
     await new Promise((resolve) => setTimeout(resolve, 5));
     process.off("warning", warn);
     expect(warnings).toEqual([
-      expect.stringMatching(/^BUDGET_EXCEEDED: UnsortedSegmentSum of .* more than the budget/),
+      expect.stringMatching(/^BUDGET_EXCEEDED: memory reached .* in UnsortedSegmentSum of .* over the budget/),
     ]);
   });
 });

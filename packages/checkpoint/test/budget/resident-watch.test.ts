@@ -48,7 +48,7 @@ describe("a watch over resident memory", () => {
       warnings === 0
         ? []
         : [
-            "the process has held 214 MB for tensors that keep to a budget of 100 MB: what they free is not given back to the system. Give a smaller budget if the process has to be smaller.",
+            "the process uses 214 MB for tensors within a budget of 100 MB, because freed memory is not returned to the system. Lower the budget to make the process smaller.",
           ],
     );
   });
@@ -111,7 +111,7 @@ describe("withMemoryBudget", () => {
       train(2);
     });
     expect(emit.mock.calls).toEqual([
-      [expect.stringContaining("keep to a budget of 1 MB"), { type: "RematWarning", code: "RESIDENT_OVER_BUDGET" }],
+      [expect.stringContaining("within a budget of 1 MB"), { type: "RematWarning", code: "RESIDENT_OVER_BUDGET" }],
     ]);
   });
 

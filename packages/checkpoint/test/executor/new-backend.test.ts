@@ -63,7 +63,7 @@ describe("a new backend is one object", () => {
       fakeMode(() => [currentFakeBackend(), tf.matMul(tf.ones([2, 3]), tf.ones([3, 4])).shape], { backend: newcomer }),
     ).toEqual(["newcomer", [2, 4]]);
     expect(() => fakeMode(() => tf.relu(tf.ones([2])), { backend: newcomer })).toThrow(
-      /Kernel Relu does not exist on the newcomer backend/,
+      /Kernel Relu is not supported by the newcomer backend/,
     );
   });
 

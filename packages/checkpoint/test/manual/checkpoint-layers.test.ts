@@ -86,7 +86,7 @@ describe("blocks of a flat model, by the names of its layers", () => {
 test("a pattern that matches nothing is refused with the names that there are", () => {
   const model = residualNet();
   expect(() => checkpointLayers(model, "stage*")).toThrow(
-    /no layer or group of 'net' matches 'stage\*'; there are block_1, .*block_1\.block_1_expand/,
+    /no layer or group of 'net' matches 'stage\*'\. Use one of block_1, .*block_1\.block_1_expand/,
   );
   model.dispose();
   expect(() => checkpointLayers(model, model.layers as unknown as string)).toThrow(

@@ -112,7 +112,7 @@ describe("a chain", () => {
     const { op, smallestBudgetBytes, message } = error as BudgetError;
     expect(op).toMatch(/^(BatchMatMul|Tanh) of /);
     expect(smallestBudgetBytes).toBeGreaterThan(2 * each);
-    expect(message).toMatch(/has room within \d+B( \([\d.]+ KiB\))?; an op that comes later may need more: /);
+    expect(message).toMatch(/Raise the budget to \d+B( \([\d.]+ KiB\))? or more \(a later op may need more\)/);
     expect(tf.memory()).toEqual(before);
     expect(gradientOf(loss)).toHaveLength(1 + 256);
     x.dispose();

@@ -112,7 +112,7 @@ test("a kernel that the backend lacks says so, and where it exists", () => {
   expect(error).toBeInstanceOf(RematError);
   expect(error).toMatchObject({
     code: "KERNEL_MISSING",
-    message: expect.stringContaining("Einsum does not exist on the wasm backend"),
+    message: expect.stringContaining("Einsum is not supported by the wasm backend"),
   });
   expect(error).toMatchObject({ message: expect.stringContaining("cpu and tensorflow") });
   expect(fakeMode(product, { backend: "tensorflow" })).toEqual([2, 4]);
@@ -135,7 +135,7 @@ test.each(["webgl", "webgpu", "made-up"])("%s, whose kernels are not known, is r
     expect.objectContaining({
       code: "BACKEND_UNSUPPORTED",
       message: expect.stringMatching(
-        `cannot stand for backend '${backend}': .+ Choose cpu, tensorflow \\(native\\) or wasm`,
+        `Fake mode does not support backend '${backend}': .+ Choose cpu, tensorflow \\(native\\) or wasm`,
       ),
     }),
   );

@@ -25,7 +25,7 @@ test("profiles kernels", async () => {
 
 test("waits for no backend that is still starting", async () => {
   const starting = tf.setBackend("wasm");
-  expect(() => fakeMode(() => 1)).toThrow(/Backend 'wasm' is still starting. Await tf.ready\(\)/);
+  expect(() => fakeMode(() => 1)).toThrow(/Backend 'wasm' is still starting. Call await tf.ready\(\)/);
   await starting;
   expect(fakeMode(() => 1)).toBe(1);
   expect(tf.getBackend()).toBe("wasm");

@@ -86,7 +86,7 @@ describe("what was never computed cannot be read", () => {
     await expect(fakeMode(() => tf.relu(tf.ones([2])).data())).rejects.toThrow(DataDependentError);
     await expect(fakeMode(() => tf.whereAsync(tf.greater(tf.ones([2]), 0)))).rejects.toThrow(/Greater/);
     expect(() => fakeMode(() => tf.unique(tf.relu(tf.ones([2]))))).toThrow(
-      /shapes of what kernel Unique returns depend on values/,
+      /output shapes of kernel Unique depend on values/,
     );
   });
 

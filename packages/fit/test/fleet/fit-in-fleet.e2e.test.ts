@@ -154,7 +154,7 @@ describe.runIf(hasRedis())("a fleet", () => {
     });
     await expect(fitInFleet(units, { ...given, contentKey: "other" })).rejects.toMatchObject({
       code: "FIT_FLEET",
-      message: expect.stringContaining("has other files"),
+      message: expect.stringContaining("has different files"),
     });
     await failing.close();
     // What failed is asked again, of whoever is there now.
@@ -193,7 +193,7 @@ describe.runIf(hasRedis())("a fleet", () => {
     const always = await lying(wrong.slice(0, 1));
     await expect(fitInFleet([unit], given)).rejects.toMatchObject({
       code: "FIT_FLEET",
-      message: expect.stringMatching(/answered the same unit wrongly 4 times: .*field 'row\./),
+      message: expect.stringMatching(/returned 4 wrong answers to one unit: .*field 'row\./),
     });
     await always.close();
   });

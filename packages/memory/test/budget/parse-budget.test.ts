@@ -48,9 +48,9 @@ test.each([
   ["much", 'found "much"'],
   ["2 parsecs", 'found "2 parsecs"'],
   ["0%", "not more than 0"],
-  ["120%", "more than without a plan is never needed"],
+  ["120%", "more than 100%"],
   ["500000", "which could be 500000B or 500000%"],
-  ["0.5B", "not a byte or more"],
+  ["0.5B", "less than a byte"],
 ])("%j is no budget", (wrong, why) => {
   expect(() => parseBudget(wrong)).toThrow(why);
   expect(() => parseBudget(wrong)).toThrow(/expected a budget/);

@@ -127,7 +127,7 @@ describe("what is refused", () => {
     expect(refusal(recorded("unrolled"))).toMatchObject({ code: "RUNS_DIFFER" });
   });
 
-  test("sizes that depend on data", () => {
+  test("data-dependent sizes", () => {
     expect(refusal(recorded("experts"))?.code).toBe("RUNS_IRREGULAR");
   });
 

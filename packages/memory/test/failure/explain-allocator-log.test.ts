@@ -302,7 +302,7 @@ describe("a log", () => {
     ["OOM when allocating tensor with shape[2,3]", "there is nothing of either in it"],
   ])("of another program is refused: %j", (text, found) => {
     expect(() => readAllocatorLog(text, "oom.log")).toThrow(
-      `oom.log: ${found}. Expected what TensorFlow's BFC allocator logs`,
+      `oom.log: ${found}. Save the program's stderr`,
     );
   });
 });

@@ -13,7 +13,7 @@ test.each([
   [
     "an input that comes later",
     { storages, nodes: [{ name: "b", kind: "compute", inputs: ["a"] } as const, placeholder] },
-    "graph node 'b' reads 'a', which no earlier node is called; put nodes after their inputs",
+    "graph node 'b' reads 'a', which is not an earlier node. Put nodes after their inputs.",
   ],
   [
     "a storage that does not exist",
@@ -23,7 +23,7 @@ test.each([
   [
     "negative bytes",
     { storages: [{ bytes: -1, device: "cpu" }], nodes: [] },
-    "storage 0: expected a number of bytes from 0 up, found -1",
+    "storage 0: expected 0 bytes or more, found -1. Correct its size.",
   ],
 ])("%s is refused", (_what, record, message) => {
   expect(() => buildGraph(record)).toThrow(message);

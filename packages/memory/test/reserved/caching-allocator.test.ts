@@ -115,8 +115,8 @@ describe("parseAllocatorSettings", () => {
     ["max_split_size_mb:19", "a whole number of MiB from 20 up"],
     ["expandable_segments:yes", "True or False"],
     ["roundup_power2_divisions:[256:3]", "powers of two"],
-    ["no_such_option:1", "an option that it has"],
-    ["max_split_size_mb", "an option that it has"],
+    ["no_such_option:1", "a known option"],
+    ["max_split_size_mb", "a known option"],
     ["backend:cudaMallocAsync", "native"],
   ])("refuses %s", (text, expected) => {
     expect(() => parseAllocatorSettings(text)).toThrow(expected);

@@ -152,7 +152,7 @@ describe("bad input", () => {
   };
 
   it("refuses events out of order, saying what was found and expected", () => {
-    const next = "Record the trace again, or report the writer.";
+    const next = "Record the trace again; if it persists, report a bug in its writer.";
     refuses(
       (b) => [b.allocate(4), b.free(0), b.free(0)],
       `event 2 (free) is out of order: storage 0 was freed before; expected one that is alive. ${next}`,
@@ -167,11 +167,11 @@ describe("bad input", () => {
     );
     refuses(
       (b) => b.exitModule(b.call(b.module({ fqn: "m", kind: "M", leaf: true }), -1, false)),
-      "event 0 is out of order: of module m its forward pass ends, but its forward pass has not begun; expected it to be entered first. Record the trace again from before the first call.",
+      "event 0 is out of order: for module m its forward pass ends, but its forward pass did not begin. Record the trace again from before the first call.",
     );
     refuses(
       (b) => b.enterModule(b.call(b.module({ fqn: "m", kind: "M", leaf: true }), -1, false), 1),
-      "event 0 is out of order: of module m its backward pass begins, but its forward pass has not begun; expected it to be entered first. Record the trace again from before the first call.",
+      "event 0 is out of order: for module m its backward pass begins, but its forward pass did not begin. Record the trace again from before the first call.",
     );
   });
 
@@ -203,14 +203,14 @@ describe("bad input", () => {
     expect(() => trackMemory(b.build())).toThrow(
       expect.objectContaining({
         code: "TRACE_NO_LIFETIMES",
-        message: expect.stringContaining("found 1 allocations and no free"),
+        message: expect.stringContaining("it has 1 allocations but no frees"),
       }),
     );
     b.free(0);
     expect(() => trackMemory(b.build())).toThrow(
       expect.objectContaining({
         code: "TRACE_NO_BACKWARD",
-        message: expect.stringContaining("found 1 ops of other phases"),
+        message: expect.stringContaining("the trace has 1 ops but no backward pass"),
       }),
     );
     expect(trackMemory(b.build(), { forwardOnly: true }).peakBytes()).toBe(4);

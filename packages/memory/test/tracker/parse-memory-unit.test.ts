@@ -10,7 +10,7 @@ describe("parseMemoryUnit", () => {
     expect(() => parseMemoryUnit(text)).toThrow(
       new RematError(
         "UNKNOWN_UNIT",
-        `unknown unit ${JSON.stringify(text)}: expected one of B, KiB, MiB, GiB. Note the capital letters: KiB is 1024 bytes.`,
+        `unknown unit ${JSON.stringify(text)}. Use one of B, KiB, MiB, GiB; capital letters matter, and KiB is 1024 bytes.`,
       ),
     );
   });

@@ -134,15 +134,15 @@ test("where nothing fits, the op that binds is named, with what it reads and mak
 });
 
 test.each([
-  [{}, "expected one of budgetBytes, budgetFraction and maxOverhead, found none"],
+  [{}, "pass exactly one of budgetBytes, budgetFraction and maxOverhead; found none"],
   [
     { budgetBytes: 1, maxOverhead: 1 },
-    "expected one of budgetBytes, budgetFraction and maxOverhead, found budgetBytes, maxOverhead",
+    "pass exactly one of budgetBytes, budgetFraction and maxOverhead; found budgetBytes, maxOverhead",
   ],
   [{ budgetBytes: 0 }, "expected budgetBytes to be a number above 0, found 0"],
   [{ budgetBytes: "2GB" }, 'expected budgetBytes to be a number above 0, found "2GB"'],
   [{ budgetFraction: 1.5 }, "expected budgetFraction to be a number above 0 and up to 1, found 1.5"],
-  [{ maxOverhead: -0.1 }, "expected maxOverhead to be a number from 0 up, found -0.1"],
+  [{ maxOverhead: -0.1 }, "maxOverhead must be a number of at least 0; found -0.1"],
 ])("the goal %j is refused", async (goal, message) => {
   await expect(planCheckpointing(trace, goal as unknown as { budgetBytes: number })).rejects.toThrow(message);
 });
@@ -151,13 +151,13 @@ test("a trace without a backward pass, or without runtimes, is refused", async (
   const b = new TraceBuilder({ framework: "tfjs", device: "cpu", mode: "fake", allocationUnitBytes: 1, model: "m" });
   b.op({ name: "Relu", runtimeMs: 1 });
   await expect(planCheckpointing(b.build(), { budgetBytes: 1 })).rejects.toThrow(
-    "the trace of 'm' has 1 ops and none of a backward pass; trace a training step",
+    "the trace of 'm' has 1 ops but no backward pass. Trace a training step.",
   );
   await expect(
     planCheckpointing(trace.withRuntimes({ ...trace.ops, runtimeMs: new Float64Array(trace.ops.count) }), {
       budgetBytes: 1,
     }),
   ).rejects.toThrow(
-    "none of the 85 ops has a runtime; price the trace with @remat/runtime-estimator before planning it",
+    "none of the 85 ops has a runtime. Estimate them with @remat/runtime-estimator before planning.",
   );
 });

@@ -222,7 +222,7 @@ test("refuses parts that begin between what makes a tensor and what draws number
   expect(places.length).toBeGreaterThan(0);
   for (const place of places) {
     expect(units.partOf(call, place - 1, ops.length)).toMatchObject({ call });
-    expect(units.partOf(call, place, ops.length)).toBe(`${draws} writes into a tensor that it is given`);
+    expect(units.partOf(call, place, ops.length)).toBe(`${draws} writes into one of its inputs`);
   }
 });
 
@@ -311,7 +311,7 @@ describe("modules that change what they start from", () => {
     const afterwards = from.findIndex((event) => event.bw === 1);
     expect(withEvents(from).refused.has(inner)).toBe(false);
     expect(withEvents(from.toSpliced(afterwards, 0, writes)).refused.get(inner)).toBe(
-      "aten.add.out writes into a tensor that it is given",
+      "aten.add.out writes into one of its inputs",
     );
     // By hand, as a program may update weights.
     expect(withEvents([...from, writes]).refused.has(inner)).toBe(false);

@@ -77,22 +77,22 @@ test.each<[string, PlanningNode[], string]>([
   [
     "negative bytes",
     [node("a", { outputBytes: [3, -1] })],
-    "node 'a' (0): expected bytes to be a number from 0 up, found -1",
+    "node 'a' (0): bytes must be at least 0; found -1.",
   ],
   [
     "a cost that is no number",
     [node("a"), node("b", { cost: Number.NaN })],
-    "node 'b' (1): expected cost to be a number from 0 up, found NaN",
+    "node 'b' (1): cost must be at least 0; found NaN.",
   ],
   [
     "a cost as text",
     [node("a", { cost: "5" as unknown as number })],
-    `node 'a' (0): expected cost to be a number from 0 up, found "5"`,
+    `node 'a' (0): cost must be at least 0; found "5".`,
   ],
   [
     "workspace without end",
     [node("a", { workspaceBytes: Number.POSITIVE_INFINITY })],
-    "node 'a' (0): expected workspace bytes to be a number from 0 up, found Infinity",
+    "node 'a' (0): workspace bytes must be at least 0; found Infinity.",
   ],
   ["an unknown node", [node("a"), node("b", { inputs: [[7, 0]] })], "node 'b' (1) reads output 0 of node 7"],
   ["a node that reads itself", [node("a", { inputs: [[0, 0]] })], "node 'a' (0) reads output 0 of node 0"],
@@ -105,6 +105,6 @@ test.each<[string, PlanningNode[], string]>([
 
 test("bytes held all the time that are no number are refused", () => {
   expect(() => planningGraph([node("a")], Number.NaN)).toThrow(
-    "the graph: expected base bytes to be a number from 0 up, found NaN",
+    "the graph: base bytes must be at least 0; found NaN.",
   );
 });

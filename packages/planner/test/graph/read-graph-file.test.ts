@@ -32,22 +32,22 @@ test.each([
   [
     "negative bytes",
     { schema, nodes: [node("a"), node("b", -1)], edges: [] },
-    "node 1 ('b'): expected bytes to be a number from 0 up, found -1",
+    "node 1 ('b'): bytes must be at least 0; found -1",
   ],
   [
     "bytes that cannot be added",
     { schema, nodes: [node("a", 1e308), node("b", 1e308)], edges: [] },
-    "expected bytes of all nodes to be at most 1e+300 together, found Infinity",
+    "bytes of all nodes must add up to at most 1e+300; found Infinity",
   ],
   [
     "cost that is no number",
     { schema, nodes: [node("a", 1, Number.NaN)], edges: [] },
-    "node 0 ('a'): expected cost to be a number from 0 up, found NaN",
+    "node 0 ('a'): cost must be at least 0; found NaN",
   ],
   [
     "an unknown node",
     { schema, nodes: [node("a")], edges: [[0, 3]] },
-    "edge [0,3]: unknown node; there are nodes 0 to 0",
+    "edge [0,3]: unknown node. Nodes are 0 to 0",
   ],
   [
     "an edge twice",

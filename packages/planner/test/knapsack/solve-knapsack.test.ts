@@ -190,12 +190,12 @@ test("a hard instance gets a feasible answer with its gap", async () => {
 describe("refused, naming the item", () => {
   const good = { memory: [1, 2], runtime: [1, 1], budget: 1 };
   const cases: [string, object, RegExp][] = [
-    ["NaN memory", { memory: [1, Number.NaN] }, /item 1: 'memory' is NaN, expected a number from 0 up/],
+    ["NaN memory", { memory: [1, Number.NaN] }, /item 1: 'memory' is NaN, expected a number of at least 0/],
     ["negative memory", { memory: [-1, 2] }, /item 0: 'memory' is -1/],
     ["infinite runtime", { runtime: [1, Number.POSITIVE_INFINITY] }, /item 1: 'runtime' is Infinity/],
     ["text for a size", { memory: ["5", 2] }, /item 0: 'memory' is "5"/],
-    ["no items", { memory: [], runtime: [] }, /found no items/],
-    ["lists of different length", { runtime: [1] }, /found 2 sizes in 'memory' and 1 in 'runtime'/],
+    ["no items", { memory: [], runtime: [] }, /there are no items/],
+    ["lists of different length", { runtime: [1] }, /'memory' has 2 items and 'runtime' 1/],
     ["budget as text", { budget: "1" }, /'budget' is "1": expected a number/],
     ["NaN budget", { budget: Number.NaN }, /'budget' is NaN/],
     ["negative budget", { budget: -1 }, /'budget' is -1/],

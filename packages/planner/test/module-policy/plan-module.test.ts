@@ -189,13 +189,13 @@ describe("refused", () => {
     ["a share above 1", {}, { budgetFraction: 1.1 }, /budgetFraction is 1.1: expected a number from 0 to 1/],
     ["a share as text", {}, { budgetFraction: "0.5" }, /budgetFraction is "0.5"/],
     ["bytes that are NaN", {}, { budgetBytes: Number.NaN }, /budgetBytes is NaN/],
-    ["two budgets", {}, { budgetBytes: 1, budgetFraction: 1 }, /expected one of budgetBytes and budgetFraction/],
-    ["no budget", {}, { method: "dp" }, /expected one of budgetBytes and budgetFraction/],
+    ["two budgets", {}, { budgetBytes: 1, budgetFraction: 1 }, /pass exactly one of budgetBytes and budgetFraction/],
+    ["no budget", {}, { method: "dp" }, /pass exactly one of budgetBytes and budgetFraction/],
     [
       "an unknown method",
       {},
       { budgetFraction: 1, method: "ilp" },
-      /method is "ilp": expected "dp", "milp" or "greedy"/,
+      /unknown method "ilp". Use "dp", "milp" or "greedy"/,
     ],
   ];
   test.each(cases)("%s", async (_, change, options, message) => {

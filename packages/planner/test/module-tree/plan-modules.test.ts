@@ -158,7 +158,7 @@ describe("refused, naming the module", () => {
     stats.map((module, i) => (i === 1 ? { ...module, ...more } : module));
   const tradeOff = { sacMemoryBytes: 1, sacRuntimeMs: 1, slopes: [1], intercepts: [0] };
   const cases: [string, readonly ModuleStats[], object, RegExp][] = [
-    ["no modules", [], {}, /found no modules/],
+    ["no modules", [], {}, /there are no modules/],
     [
       "NaN bytes",
       change({ activationBytes: Number.NaN }),

@@ -63,6 +63,6 @@ test("where the worker's file is missing, one thread does it all", async () => {
 
 test.each([0, 1.5, Number.NaN])("%s workers are refused", async (workers) => {
   await expect(planFromSources(trace, { budgetFraction: 0.5, workers })).rejects.toThrow(
-    `expected workers to be a whole number from 1 up, found ${JSON.stringify(workers)}; leave it out for one a core`,
+    `workers must be a whole number of at least 1; found ${JSON.stringify(workers)}. Leave it out for one per core.`,
   );
 });

@@ -99,7 +99,7 @@ describe("planSharding", () => {
   });
 
   it("throws what simulateFsdp throws of the plan as given", () => {
-    expect(() => plan("world=8,wrap=layer.*", 1)).toThrow('no module is called "layer.*"');
+    expect(() => plan("world=8,wrap=layer.*", 1)).toThrow('no module is named "layer.*"');
   });
 });
 

@@ -55,10 +55,10 @@ describe("summarizeSac", () => {
 
   it("refuses a module that is not there, or that has no modules in it, naming others", () => {
     expect(() => summarizeSac(transformer, { module: "Transformer.layer" })).toThrow(
-      "there is no module Transformer.layer. Name one of",
+      "unknown module Transformer.layer. Name one of",
     );
     expect(() => summarizeSac(transformer, { module: "Transformer.norm" })).toThrow(
-      "Transformer.norm (LayerNorm) has no modules in it",
+      "Transformer.norm (LayerNorm) contains no modules",
     );
   });
 });

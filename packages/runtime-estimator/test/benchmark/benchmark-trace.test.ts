@@ -158,7 +158,7 @@ describe("refuses", () => {
     await expect(benchmarkTrace(trace)).rejects.toThrow(
       new RematError(
         "BENCHMARK_FRAMEWORK",
-        "this is a run of PyTorch, and only ops of TensorFlow.js can be timed here. Use --mode operator-level-cost-model --device a100 to estimate it for a device (in code: priceTrace), or record the step in Python with remat.record_step, which times each op on its own machine.",
+        "timing ops of PyTorch is not supported here. Estimate them with --mode operator-level-cost-model --device a100 (priceTrace in code), or time them in Python with remat.record_step.",
       ),
     );
   });

@@ -55,7 +55,7 @@ test("so with any text", () => {
 test("an identifier is one, or is refused", () => {
   expect(javascript.identifier("$a_1")).toBe("$a_1");
   for (const name of ["", "1a", "a.b", "a b", "a\n", "class", "a;b", "a}"])
-    expect(() => javascript.identifier(name), name).toThrow("is not an identifier of JavaScript");
+    expect(() => javascript.identifier(name), name).toThrow("is not a JavaScript identifier");
 });
 
 test("a hole in a string or a comment is refused", () => {

@@ -65,7 +65,7 @@ test("numbers are written as Python reads them", () => {
 test("an identifier is one, or is refused", () => {
   expect(python.identifier("float8_e4m3fn")).toBe("float8_e4m3fn");
   for (const name of ["", "1a", "a.b", "a b", "a\n", "class", "None", "a;b", "ä"])
-    expect(() => python.identifier(name), name).toThrow("is not an identifier of Python");
+    expect(() => python.identifier(name), name).toThrow("is not a Python identifier");
 });
 
 test("a hole in a string or a comment is refused, and so is code behind a comment", () => {

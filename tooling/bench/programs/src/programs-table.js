@@ -25,7 +25,7 @@ function cellOf(run, stock) {
 
 /** Of a budget that was refused what would have done, of any other end the last line that says it. */
 function whyEnded(text) {
-  const [, room] = /has room within \d+B \(([^)]+)\)/.exec(text) ?? [];
+  const [, room] = /Raise the budget to \d+B \(([^)]+)\)/.exec(text) ?? [];
   if (room !== undefined) return `refused: room within ${room}`;
   const lines = text.split("\n").map((line) => line.trim());
   const said = lines.find((line) => /Error\b/.test(line)) ?? lines.filter(Boolean).at(-1) ?? "";

@@ -64,7 +64,7 @@ describe("what may be loaded", () => {
     // As another user sees it, or root what belongs to another.
     if (root) chownSync(file, 4711, 4711);
     expect(distrustOf(file, root ? 0 : 4711)).toBe(
-      `${file} belongs to the user ${root ? 4711 : process.getuid?.()}, not to this one (${root ? 0 : 4711}) or root`,
+      `${file} belongs to user ${root ? 4711 : process.getuid?.()}, not to you (${root ? 0 : 4711}) or root`,
     );
     expect(distrustOf("/", 4711)).toBeUndefined();
   });
@@ -107,7 +107,7 @@ describe("selectBackend", () => {
     const { attempts, backend } = await selectBackend({ from: project, for: "training" });
     expect(backend).toBe("wasm");
     expect(attempts[1]).toMatchObject({ package: "@tensorflow/tfjs-node", selected: false, missing: "kernels" });
-    expect(attempts[1].reason).toMatch(/^it cannot train everything, since it lacks kernels: .*Conv2DBackpropFilter/);
+    expect(attempts[1].reason).toMatch(/^it cannot train every model, because kernels are missing: .*Conv2DBackpropFilter/);
     expect(tf.getBackend()).toBe(backend);
     const train = () => selectBackend({ from: project, for: "training", backend: "tensorflow" });
     await expect(train()).rejects.toThrow(/no backend works here.*tfjs-node: it cannot train everything/);
@@ -170,18 +170,18 @@ describe("selectBackend", () => {
     [
       "that was changed",
       (app: string) => writeFileSync(join(app, "node_modules/@tensorflow/tfjs-node/index.js"), `${planted()} // more`),
-      /index\.js is not as it was built: its SHA-256 is/,
+      /index\.js was changed after the build: its SHA-256 is/,
     ],
-    ["that others can write to", (app: string) => chmodSync(app, 0o775), /can be written to by others \(mode 775\)/],
+    ["that others can write to", (app: string) => chmodSync(app, 0o775), /other users can write to .* \(mode 775\)/],
     [
       "in a cache that others can write to",
       () => chmodSync(cacheFolder(), 0o757),
-      /by others \(mode 757\).*REMAT_CACHE_DIR/,
+      /other users can write to .* \(mode 757\).*REMAT_CACHE_DIR/,
     ],
     [
       "in a folder where everybody can replace the cache",
       () => chmodSync(project, 0o777),
-      /can be written to by everybody \(mode 777\)/,
+      /all users can write to .* \(mode 777\)/,
     ],
   ])("loads nothing from the cache %s, and says why", async (_what, spoil, reason) => {
     installCached("tfjs-node", planted());

@@ -8,7 +8,7 @@ import { RepeatingMode } from "./repeating-mode.js";
 const ampleBytes = 1e12;
 /** Of what a spec has begun and not waited for, which is not in what it took the first time. */
 const isOfLeftWork = (message) => message.startsWith(leftWork);
-const asksFor = /has (?:room within|held) (\d+)B/;
+const asksFor = /(?:Raise the budget to|memory reached) (\d+)B/;
 
 /**
  * Each spec with a backward pass in the smallest budget to which the errors lead: the first time it has room for everything, then none, and from then
