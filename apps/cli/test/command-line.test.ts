@@ -32,7 +32,7 @@ describe("what was mistyped", () => {
     ["memory a b", "too many arguments for 'memory'. Expected 1 argument but got 2. See remat memory --help."],
     [
       "completion tcsh",
-      'there is no completion for "tcsh". Expected a shell, one of bash, zsh, fish. See remat completion --help.',
+      'completion for "tcsh" is not supported. Choose one of bash, zsh, fish. See remat completion --help.',
     ],
     [
       "version --color sometimes",
@@ -163,7 +163,7 @@ describe("a config file", () => {
     [
       '{ "batch": "many" }',
       2,
-      /--batch expects a whole number of at least 1, found "many"\. See remat memory --help\.\n$/,
+      /--batch expects a whole number of at least 1; found "many"\. See remat memory --help\.\n$/,
     ],
     ['{ "width": -1 }', 2, /--width expects a whole number of at least 40, found "-1"/],
     ['{ "color": "purple" }', 2, /--color expects one of auto, always, never, found "purple"/],

@@ -78,7 +78,7 @@ describe("remat compare", () => {
       const { code, stderr } = await remat(command, fixture, ...options);
       expect(code).toBe(1);
       expect(stderr).toMatch(
-        /^remat: (\S*=)?\S*other-(policy|plan)\.json\S*: sharding plan: no module is called "blocks\.[0*]"/,
+        /^remat: (\S*=)?\S*other-(policy|plan)\.json\S*: sharding plan: no module is named "blocks\.[0*]"/,
       );
     }
   });
@@ -89,7 +89,7 @@ describe("remat compare", () => {
     [["--fsdp", "world=2,checkpoint=layers.*"], "checkpoint= in a sharding plan is supported for PyTorch runs only"],
     [["--fsdp", "world=8", "--network", "node=fast"], 'unknown item "node=fast" of a network'],
     [["--fsdp", "nowhere.json"], 'nowhere.json": cannot be read'],
-    [["--fsdp", "world=8,wrap=nobody"], 'no module is called "nobody"'],
+    [["--fsdp", "world=8,wrap=nobody"], 'no module is named "nobody"'],
   ])("refuses %j in a line", async (args, message) => {
     const { code, stderr } = await remat("compare", ...tiny, ...args);
     expect(code).not.toBe(0);

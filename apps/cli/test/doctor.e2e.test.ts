@@ -231,7 +231,7 @@ describe("remat doctor --verify", () => {
     expect(await remat("doctor", "--verify")).toEqual({
       code: 0,
       stderr: "",
-      stdout: `All of ${join(folder, "cache")} is as remat built it (1 file), and nobody else can write to it.\n\nok      ${app} (1 file)\n`,
+      stdout: `All of ${join(folder, "cache")} is as remat built it (1 file), and no other user can write to it.\n\nok      ${app} (1 file)\n`,
     });
   });
 
@@ -244,7 +244,7 @@ describe("remat doctor --verify", () => {
     expect(stderr).toMatch(/the native cache differs from what remat built/);
     const lines = stdout.replace(/[0-9a-f]{64}/g, "…").split("\n");
     expect(lines[0]).toBe(
-      `2 things in ${join(folder, "cache")} are the native cache differs from what remat built. Build anew by remat setup native --force.`,
+      `2 differences in ${join(folder, "cache")} from what remat built. Rebuild with remat setup native --force.`,
     );
     expect(lines.slice(2)).toEqual([
       `not ok  ${app} (1 file)`,

@@ -142,7 +142,7 @@ it("takes a module, or the folder that it is in", async () => {
 it("calls a loss that does not exist a wrong command line", async () => {
   const run = await remat("estimate", example("foo/model.js"), "--loss", "hinge");
   expect(run).toMatchObject({ code: 2, stdout: "" });
-  expect(run.stderr).toMatch(/^remat: no loss is called "hinge"\. Expected one of .*\. See remat estimate --help\.\n$/);
+  expect(run.stderr).toMatch(/^remat: unknown loss "hinge"\. Choose one of .*\. See remat estimate --help\.\n$/);
 });
 
 describe("a model that cannot be estimated", () => {

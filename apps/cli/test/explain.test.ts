@@ -113,7 +113,7 @@ describe("remat explain", () => {
     const { code, stderr } = await remat("explain", trace);
     expect(code).toBe(1);
     expect(stderr).toMatch(
-      /^remat: .*: there is nothing of either in it\. Expected what TensorFlow's BFC allocator logs .*\n$/,
+      /^remat: .*: there is nothing of either in it\. Save the program's stderr: .*\n$/,
     );
     expect(await remat("explain", join(folder, "none.log"))).toMatchObject({
       code: 1,

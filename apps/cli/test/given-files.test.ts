@@ -152,7 +152,7 @@ it.each([
   [["memory", ""], /^remat: the model's name is empty\. Expected model\.js /],
   [
     ["memory", "other.js", "--trace", "t.remat.jsonl.br"],
-    "--trace t.remat.jsonl.br: what is written is not compressed so. Name a file without .br, or with .gz.",
+    "--trace t.remat.jsonl.br: compression as .br is not supported here. Name a file without .br, or with .gz.",
   ],
   [
     ["plan", "other.js", "-o", "plan.json.gz"],

@@ -177,7 +177,7 @@ describe("remat estimate --predict of a graph model", () => {
       "a loop that values end",
       () => writeGraph(join(folder, "loop"), refusedGraphs.loop),
       ["--predict"],
-      /node steps is a StatelessWhile, whose result depends on values/,
+      /node steps is a StatelessWhile, whose output shape depends on values/,
     ],
     [
       "an op that tfjs-converter has not",

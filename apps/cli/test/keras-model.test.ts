@@ -86,10 +86,10 @@ describe("a Keras model", () => {
   });
 
   it.each([
-    ["plain.mjs", /plain\.mjs: has no function as its default export\. Expected an ES module: export default/],
-    ["none.mjs", /none\.mjs: its function returns no list\. Expected/],
+    ["plain.mjs", /plain\.mjs: its default export is not a function\. Write an ES module: export default/],
+    ["none.mjs", /none\.mjs: its function does not return a list\. Write/],
     ["string.mjs", /One of `layers` is of type string: expected a class/],
-    ["absent.mjs", /absent\.mjs: cannot be imported: .*Expected an ES module/],
+    ["absent.mjs", /absent\.mjs: cannot be imported: .*Write an ES module/],
   ])("refuses %s for layers", async (name, message) => {
     const { code, stderr } = await memory("--layers", pathOf(name));
     expect([code, stderr]).toEqual([1, expect.stringMatching(message)]);

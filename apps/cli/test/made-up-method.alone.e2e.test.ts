@@ -70,7 +70,7 @@ it("finds nothing where its plan holds more than the budget: exit code 3, nothin
   expect(code).toBe(3);
   expect(stdout).toContain("simulated, the peak is above the budget: idle did not find a plan within it");
   expect(stderr).toMatch(
-    /--method idle found nothing within 976\.6 KiB: simulated, its plan holds \d+B \([\d.]+ MiB\)\./,
+    /--method idle found nothing within 976\.6 KiB: its plan has a simulated peak of \d+B \([\d.]+ MiB\)\./,
   );
   expect(existsSync(path)).toBe(false);
 });

@@ -91,7 +91,7 @@ describe("an error that a model's code throws is told in one line with its place
       }),
     );
     expect((await remat("estimate", path)).stderr).toBe(
-      `remat: ${path}: Tensor must have a shape comprised of positive integers but got shape [1,-2,3]. Mend the model; REMAT_DEBUG=1 shows from where it was called.\n`,
+      `remat: ${path}: Tensor must have a shape comprised of positive integers but got shape [1,-2,3]. Fix the model; REMAT_DEBUG=1 shows the call stack.\n`,
     );
     for (const code of ["KERNEL_ARGUMENTS", "KERNEL_MISSING", "DATA_DEPENDENT", "TENSOR_SIZE"]) {
       const refused = new RematError(code, "Kernel Reshape cannot run.");
@@ -103,7 +103,7 @@ describe("an error that a model's code throws is told in one line with its place
   it("where it is no error", async () => {
     const path = model("nothing.mjs", "export default () => { throw undefined };");
     expect((await remat("memory", path)).stderr).toBe(
-      `remat: ${path}: the model's code threw undefined, which is no error. Throw an Error that says what is wrong.\n`,
+      `remat: ${path}: the model's code threw undefined, which is not an Error. Throw an Error with a message.\n`,
     );
   });
 

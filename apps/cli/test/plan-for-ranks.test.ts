@@ -35,7 +35,7 @@ it("says what holds least where nothing keeps to the budget, and writes nothing"
   const { code, stderr } = await remat(...asked, "--budget", "1KB", "--time", "1s", "--fsdp-code", file);
   expect(code).toBe(3);
   expect(stderr).toMatch(
-    /none of \d+ ways to wrap, reshard and checkpoint keeps a rank within 1000 B; the smallest peak found is \d+B/,
+    /none of \d+ strategies to wrap, reshard and checkpoint keeps a rank within 1000 B; the smallest peak found is \d+B/,
   );
   expect(() => readFileSync(file)).toThrow("ENOENT");
 });

@@ -135,7 +135,7 @@ describe("remat plan GRAPH", () => {
     expect(recommended.noCost.overhead).toBe(0);
     expect(recommended.within5Percent.overhead).toBeLessThanOrEqual(0.05);
     const table = await remat("plan", path, ...args);
-    expect(table.stdout).toContain("the one recommended for at most 5 % overhead");
+    expect(table.stdout).toContain("recommended for at most 5% overhead");
     expect(table.stdout).toContain("Memory for cost");
     expect(table.stdout).toContain("at most 20 %");
   });
@@ -223,7 +223,7 @@ describe("remat plan GRAPH", () => {
     const answer = JSON.parse(stdout);
     expect(performance.now() - began).toBeLessThan(30_000);
     expect(answer.peakBytes).toBeLessThanOrEqual(0.5 * inOrderPeak);
-    if (answer.gap > 0) expect(answer.notes).toEqual(["interrupted: this is the best found until then"]);
+    if (answer.gap > 0) expect(answer.notes).toEqual(["interrupted: this is the best plan found so far"]);
   });
 
   it("says so when it is interrupted before anything was found", async () => {
@@ -239,7 +239,7 @@ describe("remat plan GRAPH", () => {
       },
     });
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    expect(stderr).toMatch(/^remat: chain: interrupted before anything within 2.931 KiB was found; .*\n$/);
+    expect(stderr).toMatch(/^remat: chain: interrupted before a plan within 2.931 KiB was found\. .*\n$/);
   });
 
   it("shows how far it is where stderr is a terminal", async () => {

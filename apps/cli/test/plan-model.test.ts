@@ -109,7 +109,7 @@ describe("remat plan MODEL", () => {
     );
     expect(run.code).toBe(1);
     expect(run.stderr).toMatch(
-      /^remat: Transformer: proven that nothing fits within .*; the smallest budget found is \d+B \(.*\), .*\n$/,
+      /^remat: Transformer: no plan fits within .* the smallest peak found is \d+B \(.*\)\. .*\n$/,
     );
     const why = JSON.parse(run.stdout);
     expect(why.feasible).toBe(false);
@@ -188,7 +188,7 @@ describe("remat plan TRACE", () => {
       const run = await remat("plan", path, "--budget", "20%");
       expect(run.code).toBe(3);
       const [, modules, others] =
-        /These modules cannot run again: (.+) \(it replaces its own weights or buffers as it runs\); and (\d+) more\. Give a larger budget\.$/m.exec(
+        /Raise the budget\. These modules cannot run again: (.+) \(it replaces its own weights or buffers as it runs\); and (\d+) more\.$/m.exec(
           run.stderr,
         ) ?? [];
       expect(modules?.split(", ")).toHaveLength(5);
@@ -294,7 +294,7 @@ describe("remat plan TRACE", () => {
         2,
         "--budget limits the step's peak, and --method dp limits what each module stores. Use --module-budget 60%",
       ],
-      [[golden("mem_tf_b2_adam"), "--module-budget", "60%"], 2, "give --budget, or --method dp, milp or greedy"],
+      [[golden("mem_tf_b2_adam"), "--module-budget", "60%"], 2, "Use --budget, or --method dp, milp or greedy"],
       [[transformer, "--size", "tiny", "--budget", "0.5", "--pytorch-policy", "x"], 2, "Transformer is of tfjs"],
       [[join(folder, "no.json"), "--budget", "0.5"], 1, "no such file"],
     ];

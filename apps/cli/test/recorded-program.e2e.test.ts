@@ -255,10 +255,10 @@ describe("what remat record tells of a step", () => {
       passes: 3,
     };
     expect(describeEarlyEnd(["node", "a.js"], 130, 5, [report])).toBe(
-      "node a.js: ended with exit code 130 before 5 training steps of one kind were over: nothing is recorded; --steps 1 asks for the first alone",
+      "node a.js: ended with exit code 130 before 5 training steps of one kind were complete: nothing was recorded; --steps 1 records the first one only",
     );
     expect(describeEarlyEnd(["node", "a.js"], 1, 1, [report])).toBe(
-      "node a.js: ended with exit code 1 before a training step was over: nothing is recorded",
+      "node a.js: ended with exit code 1 before a training step was complete: nothing was recorded",
     );
     expect(describeEarlyEnd(["node", "a.js"], 2, 5, [])).toMatch(
       /before it loaded TensorFlow\.js: nothing was recorded$/,

@@ -162,5 +162,5 @@ it("refuses a plan of another run", async () => {
       planTimeMs: 0,
       plan: { name: "p.json", plan: answer.point!.plan },
     }),
-  ).rejects.toThrow("p.json: the plan is for a run of 18 ops, the run has 24. Name the run that it was made for");
+  ).rejects.toThrow("p.json: the plan is for a run of 18 ops, and the run has 24. Name the run that was planned");
 });

@@ -45,11 +45,11 @@ describe("a plan for something else", () => {
     const before = tf.memory();
     const stock = step(other);
     expect(() => withPlan(plan, () => step(other))).toThrow(
-      /op 0 is not as in the plan for 'model': expected \(outside modules\) forward BatchMatMul 0: float32\[64,32\], found forward BatchMatMul: float32\[48,32\]\. .*onMismatch/s,
+      /op 0 differs from the plan for 'model': expected \(outside modules\) forward BatchMatMul 0: float32\[64,32\], found forward BatchMatMul: float32\[48,32\]\. .*onMismatch/s,
     );
     const deeper = network(7, 64);
     expect(() => withPlan(plan, () => step(deeper))).toThrow(
-      /op 12 is not as in the plan .*expected \(outside modules\) forward Sum 0: float32\[\], found forward BatchMatMul: float32\[64,32\]/s,
+      /op 12 differs from the plan .*expected \(outside modules\) forward Sum 0: float32\[\], found forward BatchMatMul: float32\[64,32\]/s,
     );
     tf.dispose([deeper.parameters, deeper.inputs] as never);
     expect(tf.memory()).toMatchObject({ numTensors: before.numTensors, numBytes: before.numBytes });

@@ -189,7 +189,7 @@ describe("several plans at once", () => {
   test("a pass that none is for is refused unless it may store more; a list that holds what is none is refused at once", async () => {
     const plans = [await planFor(() => network(64)), await planFor(() => network(48))];
     expect(() => withPlan(plans, () => step(network(40)))).toThrow(
-      /op 0 is not as in the plan for 'model', the likeliest of 2: expected .*float32\[64,32\], found .*float32\[40,32\]/,
+      /op 0 differs from the plan for 'model', the closest of 2 plans: expected .*float32\[64,32\], found .*float32\[40,32\]/,
     );
     for (const wrong of [[], [plans[0], undefined]])
       expect(() => applyPlan(wrong as Plan[])).toThrow(expect.objectContaining({ code: "PLAN_SUBJECT" }));

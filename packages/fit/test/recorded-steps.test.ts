@@ -97,7 +97,7 @@ describe("one recorded run", () => {
 
   it("refuses an optimizer that nobody knows", () => {
     expect(() => unitsOf({ devices: [deviceSpec("a100")], optimizers: ["lion"] }, steps)).toThrow(
-      'no optimizer of a recorded run is called "lion": expected one of adam, adamw, sgd, adamw8bit.',
+      'unknown optimizer "lion" for a recorded run. Use one of adam, adamw, sgd, adamw8bit.',
     );
   });
 

@@ -30,7 +30,7 @@ describe("a file that nobody's program wrote", () => {
     expect(code).toBe("KERAS_LAYER_REFUSED");
     expect(message).toMatch(
       new RegExp(
-        `^Layer 'odd' \\(Dense\\) at \\S+ is refused by tfjs-layers: Unknown ${what}: (constructor|toString)\\. ` +
+        `^Layer 'odd' \\(Dense\\) at \\S+ is not supported by tfjs-layers: Unknown ${what}: (constructor|toString)\\. ` +
           "Change that layer in Keras and export the model again\\.$",
       ),
     );
@@ -65,7 +65,7 @@ describe("a file that nobody's program wrote", () => {
     const file = smallModel(["x", "InputLayer", { [field]: shape }], ["relu", "ReLU", {}, ["x"]]);
     expect(refusal(file)).toEqual([
       "KERAS_SIZE_WRONG",
-      `Layer 'x' (InputLayer) has ${field}: ${JSON.stringify(shape)}, expected whole numbers of at least 1, or null where a size is not known. ` +
+      `Layer 'x' (InputLayer) has ${field}: ${JSON.stringify(shape)}, expected whole numbers of at least 1, or null for an unknown size. ` +
         "Change that layer in Keras and export the model again.",
     ]);
   });
@@ -87,7 +87,7 @@ describe("a file that nobody's program wrote", () => {
     const embedding = { input_dim: 11, output_dim: 3, embeddings_initializer: "tanh" };
     expect(refusal(smallModel(tokens, ["words", "Embedding", embedding, ["x"]]))).toEqual([
       "KERAS_LAYER_REFUSED",
-      "Layer 'words' (Embedding) at modelTopology.config.layers[1] has an initializer of its weight 'embeddings' that gives [2], expected [11, 3]. " +
+      "Layer 'words' (Embedding) at modelTopology.config.layers[1] initializes its weight 'embeddings' with shape [2], expected [11, 3]. " +
         "Choose another initializer in Keras and export the model again.",
     ]);
   });

@@ -106,7 +106,7 @@ describe("a corrupt topology is refused naming the field", () => {
     [
       "an input of nowhere",
       mobilenet((config) => Object.assign(config.layers[3] ?? {}, { inbound_nodes: [[["nowhere", 0, 0, {}]]] })),
-      "layer 'conv1_relu' (ReLU) takes the output of 'nowhere', which is no layer of the file",
+      "layer 'conv1_relu' (ReLU) takes the output of 'nowhere', which is not a layer of the file",
     ],
     [
       "a call that is not made",
@@ -126,7 +126,7 @@ describe("a corrupt topology is refused naming the field", () => {
     [
       "an output of nowhere",
       mobilenet((config) => Object.assign(config, { output_layers: [["nowhere", 0, 0]] })),
-      "the model has the output of 'nowhere', which is no layer of the file",
+      "the model has the output of 'nowhere', which is not a layer of the file",
     ],
   ])("%s", (_what, source, message) => {
     expect(refusal(source)).toEqual([
@@ -152,7 +152,7 @@ describe("an input shape that does not fit is refused", () => {
       "one for two inputs",
       two,
       { inputShape: [3] },
-      "the model has 2 inputs ('x', 'w'), and one shape was given. Give the shapes by name.",
+      "the model has 2 inputs ('x', 'w'), and only one shape was given. Give the shapes by name.",
     ],
     ["an unknown name", two, { inputShape: { y: [3] } }, "the model has no input 'y'. Its inputs are 'x', 'w'."],
     [

@@ -43,7 +43,7 @@ it("an archive of which any byte of a file was changed is refused, or read as it
   const flipped = archive.slice();
   const middle = flipped.length >> 1;
   flipped[middle] = ~(flipped[middle] as number);
-  expect(refusalOf(() => readArchiveWeights(flipped))[1]).toMatch(/its model\.weights\.h5 is not what was written/);
+  expect(refusalOf(() => readArchiveWeights(flipped))[1]).toMatch(/its model\.weights\.h5 is damaged/);
 });
 
 describe("a file of weights", () => {
@@ -94,7 +94,7 @@ describe("a file of weights", () => {
       "of strings",
       () => readManifestWeights(manifest(entry("w", [2], "string")), () => new Uint8Array(4)),
       "KERAS_WEIGHTS_FILE",
-      /weight w of the manifest is of string, expected one of float32/,
+      /weight w of the manifest has dtype string, expected one of float32/,
     ],
     ...[3, null, [3], [{ paths: ["a"], weights: {} }], [{ paths: "a", weights: [] }]].map(
       (groups): [string, () => unknown, string, RegExp] => [
@@ -138,7 +138,7 @@ describe("a file of weights", () => {
       "of the dtype of a prototype",
       () => readManifestWeights(manifest(entry("w", [2], "constructor")), () => new Uint8Array(4)),
       "KERAS_WEIGHTS_FILE",
-      /weight w of the manifest is of constructor, expected one of float32/,
+      /weight w of the manifest has dtype constructor, expected one of float32/,
     ],
     [
       "shorter than its manifest",

@@ -125,7 +125,7 @@ test("disposes of the model of a run that fails, says what failed, and loads the
   await expect(solveMixedInteger(small, limits)).rejects.toMatchObject({
     code: "SOLVER_FAILED",
     message: expect.stringMatching(
-      /^HiGHS has failed on a program of 2 columns and 1 rows \(memory access out of bounds\)/,
+      /^the solver HiGHS failed on 2 columns and 1 rows \(memory access out of bounds\)/,
     ),
   });
   expect(disposed).toEqual([1]);

@@ -154,7 +154,7 @@ class TraceReader {
     if (config.besides !== undefined) {
       this.builder.allocate(config.besides, config.device, Category.other);
       this.notes.push(
-        `of what is held, ${config.besides} bytes are in no tensor of the step: what CUDA's libraries keep, as cuBLAS its workspaces, and tensors that the step does not touch`,
+        `${config.besides} bytes in use are in no tensor of the step: memory of CUDA's libraries, such as cuBLAS workspaces, and tensors that the step does not use`,
       );
     }
     if (file.error) this.notes.push(`the run raised ${file.error.type}: ${file.error.msg}`);

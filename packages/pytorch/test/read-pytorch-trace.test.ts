@@ -400,7 +400,7 @@ describe("what autograd saves", () => {
       "op 0 aten.relu.default() =  forward",
     ]);
     expect(trace.header).toMatchObject({ hostMs: 2.5, checkpointingMs: checkpointing });
-    expect(trace.header.notes).toEqual([expect.stringMatching("^of what is held, 512 bytes are in no tensor")]);
+    expect(trace.header.notes).toEqual([expect.stringMatching("^512 bytes in use are in no tensor")]);
     for (const name of ["hostMs", "checkpointingMs"]) expect(of({}, {}).header).not.toHaveProperty(name);
     expect(() => of({ besides: -1 }, {})).toThrow("expected 'besides' to be bytes, found -1");
     expect(() => of({ host_ms: "2" }, {})).toThrow(`expected 'host_ms' to be milliseconds, found "2"`);

@@ -192,7 +192,7 @@ describe("what was accepted in silence is refused by name", () => {
     [
       "bytes that are not awaited",
       () => readTrace(Promise.resolve() as never),
-      "readTrace's source: expected the bytes of a trace, such as await readFile(path), its text, or a stream of its bytes; found a promise, which is to be awaited.",
+      "readTrace's source: expected the bytes of a trace, such as await readFile(path), its text, or a stream of its bytes; found a promise, which must be awaited.",
     ],
   ])("%s", async (_what, call, message) => {
     await expect((async () => call())()).rejects.toMatchObject({ code: "ARGUMENT", message });

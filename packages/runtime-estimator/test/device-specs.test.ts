@@ -102,9 +102,9 @@ describe("parseDeviceSpec", () => {
     [
       "no name",
       { ...spec, name: undefined },
-      "device spec: field 'name': found nothing, expected a text that is not empty",
+      "device spec: field 'name': found nothing, expected text",
     ],
-    ["an empty name", { ...spec, name: "" }, "device spec: field 'name': found '', expected a text that is not empty"],
+    ["an empty name", { ...spec, name: "" }, "device spec: field 'name': found '', expected text"],
     ["tflops as a number", { ...spec, tflops: 3 }, "device spec: field 'tflops': found '3', expected an object"],
     [
       "no float32",

@@ -229,7 +229,7 @@ describe("what cannot be checkpointed is refused by name", () => {
     ["checkpoint=dots_savable", 'no module is called "dots_savable": nearest are dots_saveable'],
     ["checkpoint=layers.0(keep=mm)", 'unknown item "keep=mm" of checkpoint=layers.0: expected save=mm+addmm'],
     ["checkpoint=layers.0(save=conv2d)", "nothing of Transformer.layers.0 is saved by conv2d: its ops are aten."],
-    ["checkpoint=layers.*(save=mm+conv2d)", "save=conv2d is no op of Transformer.layers.0, Transformer.layers.1"],
+    ["checkpoint=layers.*(save=mm+conv2d)", "save=conv2d is not an op of Transformer.layers.0, Transformer.layers.1"],
     ["checkpoint=layers.0(save=mm%0)", 'cannot save "mm%0": expected ops by name'],
     ["checkpoint=layers.0(save=offload_dot_with_no_batch_dims)", "offloads to the host"],
   ])("%s", (item, message) => {

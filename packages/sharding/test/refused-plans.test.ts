@@ -20,13 +20,13 @@ describe("simulateFsdp refuses", () => {
       /^sharding plan: Transformer\.layers\.1 is in two groups: with .*layers\.0/,
     ],
     ["wrap=layers.0+layers.1,wrap=layers.1+layers.2", /layers\.1 is in two groups/],
-    ["wrap=layers.0+layers.0.attention", /layers\.0\.attention is in Transformer\.layers\.0, and both are one group/],
+    ["wrap=layers.0+layers.0.attention", /layers\.0\.attention is inside Transformer\.layers\.0, so one group cannot name both/],
     ["wrap=layers.0(no-reshard,reshard=2)", /no-reshard and reshard=2 apply to the same modules/],
     ["reshard,no-reshard", /reshard and no-reshard are said/],
     ["bf16,param=float16", /param=bfloat16 and param=float16 are said/],
     [
       "wrap=layers.0(bf16),wrap=layers.1(fp16)",
-      /layers\.0 in bfloat16 and Transformer\.layers\.1 in float16: expected one dtype besides the parameters' own\. Use the same param= for both, which holds as much: either takes 2 bytes\./,
+      /layers\.0 in bfloat16 and Transformer\.layers\.1 in float16: only one dtype besides the parameters' own is supported\. Use the same param= for both, which holds as much: either takes 2 bytes\./,
     ],
     ["wrap=layers.0(bf16),wrap=layers.1(param=float64)", /layers\.1 in float64: .*Use the same param= for both\./],
     ["bf16,fp16", /param=bfloat16 and fp16 are said/],
@@ -35,7 +35,7 @@ describe("simulateFsdp refuses", () => {
     ["wrap=layers.0)", /"\)" closes nothing/],
     [
       "wrap=layers.*,no-unshard-in-backward=layers.0.attention",
-      /layers\.0\.attention is not sharded by itself, so it cannot keep its parameters sharded in the backward pass: expected one of/,
+      /layers\.0\.attention is not a group, so it cannot keep its parameters sharded in the backward pass\. Use one of/,
     ],
     ["offloda", /unknown item "offloda": nearest to offload/],
     ["wrap=layers.[4-6]", /no module is named "layers\.\[4-6\]"/],
@@ -92,10 +92,10 @@ describe("parts of modules", () => {
     expect(runs.bookkeepingMs(checkpoint)).toBe(0);
     expect(new CheckpointedRun(timed(trace)).bookkeepingMs(checkpoint)).toBeGreaterThan(0);
     expect(() => runs.unitsOf([{ modules: ["layers.0"], parts: [[5000, 5001]] }])).toThrow(
-      "the part [5000, 5001] of Transformer.layers.0 cannot run again: it has no ops there",
+      "the part [5000, 5001] of Transformer.layers.0 cannot be recomputed: it has no ops in that range",
     );
     for (const refuse of [simulateFsdp, fullyShardCode])
-      expect(() => refuse(trace, { worldSize: 4, checkpoint })).toThrow("of layers.0 only parts are checkpointed");
+      expect(() => refuse(trace, { worldSize: 4, checkpoint })).toThrow("only parts of layers.0 are checkpointed");
   });
 });
 

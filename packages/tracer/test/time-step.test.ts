@@ -89,7 +89,7 @@ describe("timeStep", () => {
     const before = tf.memory().numTensors;
     const trace = await traceOf(network(8, "tanh"));
     await expect(timeStep(network(8), trace, few)).rejects.toThrow(
-      /op \d+ of the step is \w+ where the trace has \w+:/,
+      /op \d+ of the step is \w+, but the trace has \w+:/,
     );
     await expect(timeStep(network(8), trace, { ...few, optimizer: "sgd" })).rejects.toMatchObject({
       code: "STEP_MISMATCH",
@@ -126,7 +126,7 @@ describe("timeStep", () => {
   it("refuses a step that ends too early", async () => {
     const trace = await traceOf(network(8));
     const stopwatch = new OpStopwatch(trace);
-    expect(() => stopwatch.time(() => {})).toThrow(/op 0 of the step is missing where the trace has/);
+    expect(() => stopwatch.time(() => {})).toThrow(/op 0 of the step is missing, but the trace has/);
   });
 });
 

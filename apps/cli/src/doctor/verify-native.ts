@@ -69,9 +69,9 @@ function verdictOf(found: Verification): string {
   const problems = countProblems(found);
   if (items.length === 0) return `Nothing is built in ${cache}, so remat loads nothing from there.`;
   if (problems > 0)
-    return `${count(problems, "thing")} in ${cache} ${problems === 1 ? "is" : "are"} not as remat built it. Build anew by remat setup native --force.`;
+    return `${count(problems, "difference")} in ${cache} from what remat built. Rebuild with remat setup native --force.`;
   const files = items.reduce((sum, item) => sum + item.files, 0);
-  return `All of ${cache} is as remat built it (${count(files, "file")}), and nobody else can write to it.`;
+  return `All of ${cache} is as remat built it (${count(files, "file")}), and no other user can write to it.`;
 }
 
 const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? "" : "s"}`;

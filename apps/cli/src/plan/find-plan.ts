@@ -72,7 +72,7 @@ function foundPlan(
     plan,
     trace,
     notes: [
-      ...(isInterrupted ? ["interrupted: this is the best found until then"] : []),
+      ...(isInterrupted ? ["interrupted: this is the best plan found so far"] : []),
       ...notes,
       ...(isAbove ? [`simulated, the peak is above the budget: ${name} did not find a plan within it`] : []),
     ],

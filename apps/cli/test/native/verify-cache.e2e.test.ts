@@ -53,7 +53,7 @@ describe("verifyCache", () => {
     rmSync(inPackage("binding/tfjs_binding.cc"));
     chmodSync(inPackage("package.json"), 0o666);
     expect((await problems()).map((line) => line.replace(/[0-9a-f]{64}/g, "…"))).toEqual([
-      "tfjs-node-4.22.0/node_modules/@tensorflow/tfjs-node/package.json can be written to by others (mode 666)",
+      "other users can write to tfjs-node-4.22.0/node_modules/@tensorflow/tfjs-node/package.json (mode 666)",
       "tfjs-node-4.22.0/node_modules/@tensorflow/tfjs-node/index.js has the SHA-256 …, expected …",
       "tfjs-node-4.22.0/node_modules/planted/index.js was not there when it was built",
       "tfjs-node-4.22.0/node_modules/@tensorflow/tfjs-node/binding/tfjs_binding.cc is not there any more",

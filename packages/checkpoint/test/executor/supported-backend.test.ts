@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { applyPlan, checkpoint, endCheckpointing, releaseEarly, withMemoryBudget, withPlan } from "../../src/index.js";
 
 const backends: Readonly<Record<string, RegExp>> = {
-  mine: /on the backend 'mine': what shares a buffer there is not known\. Expected cpu, tensorflow \(native\), wasm, webgl or webgpu; call/,
+  mine: /on the backend 'mine': remat does not know which tensors share memory there\. Select cpu, tensorflow \(native\), wasm, webgl or webgpu with selectBackend/,
   theirs: /on the backend 'theirs': .*releaseEarly\(\), which works/,
 };
 

@@ -39,7 +39,7 @@ export function presentWhatIf(present: PresentStep): WhatIfRow {
   if (!tellsLifetimes(trace))
     return refusedWhatIf(
       presentQuestion,
-      "The trace does not tell when storages are freed, so nobody can say what it holds. Record it with remat record, or of PyTorch with remat's exporter.",
+      "The trace does not show when storages are freed, so its memory is unknown. Record it with remat record, or with remat's recorder for PyTorch.",
     );
   return answeredWhatIf(presentQuestion, {
     ...heldPeak(trace),

@@ -21,7 +21,7 @@ export const scheduleMethod: PlanMethod = {
       notes:
         isGiven || recommended === undefined
           ? []
-          : ["no budget was given: the plan is the one recommended for at most 5 % overhead"],
+          : ["no budget was given: this plan is recommended for at most 5% overhead"],
       ...(recommended !== undefined && { front: { front, recommended } }),
     };
   },

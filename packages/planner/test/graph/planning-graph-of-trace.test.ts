@@ -100,7 +100,7 @@ test("a step that recomputes by itself is refused, one whose gradient functions,
   expect(() => planningGraphOfTrace(trace(undefined))).toThrow(
     expect.objectContaining({
       code: "TRACE_RECOMPUTES",
-      message: expect.stringMatching(/^1 of the 3 ops of the trace of 'm' recompute .* checkpointing "free"/),
+      message: expect.stringMatching(/^1 of the 3 ops of 'm' are recomputations.* checkpointing "free"/),
     }),
   );
   for (const other of [trace(0), trace(undefined, "pytorch")]) expect(planningGraphOfTrace(other).nodeCount).toBe(3);

@@ -138,7 +138,7 @@ test("a budget below what has to be stored names the ops and the smallest budget
     code: "BUDGET_INFEASIBLE",
     smallestBudgetBytes: 50,
     message: expect.stringMatching(
-      /take 50 B, the budget is 49 B: op 1 \(dropout\) with 50 B\. Give a budget of at least 50B\./,
+      /take 50 B, more than the budget of 49 B\. Raise the budget to 50B\. The largest: op 1 \(dropout\) with 50 B\./,
     ),
   });
   expect(Array.from((await planModule(sacStatsOf(module), { budgetBytes: 50 })).isStored)).toEqual([0, 1, 1, 0]);

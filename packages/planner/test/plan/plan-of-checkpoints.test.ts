@@ -105,6 +105,6 @@ describe("planOfCheckpoints", () => {
     const make = (fqn: string, op: number) => () =>
       planOfCheckpoints(trace, graph, [{ fqn, recomputedOps: [op] }], options);
     expect(make("net.layer_7", 0)).toThrow("net.layer_7 runs no op in this trace");
-    expect(make("net.layer_1", 3)).toThrow("net.layer_1 is to recompute op 3, but has 3 ops");
+    expect(make("net.layer_1", 3)).toThrow("op 3 of net.layer_1 does not exist: it has 3 ops");
   });
 });

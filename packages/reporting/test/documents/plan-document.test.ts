@@ -77,7 +77,7 @@ describe("summarizePlan", () => {
     } as const;
     const other = { ...plan, ops: plan.ops.with(3, elsewhere) };
     expect(() => summarizePlan(other, trace, { unrecomputed })).toThrow(
-      'the plan is not of this trace: op 3 is planned as "else where"[0] forward Tanh 0:, found',
+      'the plan is for another trace: op 3 is planned as "else where"[0] forward Tanh 0:, found',
     );
   });
 });

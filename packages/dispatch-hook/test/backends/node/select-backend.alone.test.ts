@@ -110,7 +110,7 @@ describe("selectBackend", () => {
     expect(attempts[1].reason).toMatch(/^it cannot train every model, because kernels are missing: .*Conv2DBackpropFilter/);
     expect(tf.getBackend()).toBe(backend);
     const train = () => selectBackend({ from: project, for: "training", backend: "tensorflow" });
-    await expect(train()).rejects.toThrow(/no backend works here.*tfjs-node: it cannot train everything/);
+    await expect(train()).rejects.toThrow(/no backend works on this machine.*tfjs-node: it cannot train every model/);
   });
 
   test("takes the backend that it is told", async () => {
@@ -229,7 +229,7 @@ describe("selectBackend", () => {
   test("says all when nothing works", async () => {
     install("@tensorflow/tfjs-node-gpu", "throw new Error('broken');");
     await expect(selectBackend({ from: project, backend: "tensorflow" })).rejects.toThrow(
-      /no backend works here.*tfjs-node-gpu: broken.*tfjs-node' is not installed in .*Install one of .*remat setup native/,
+      /no backend works on this machine.*tfjs-node-gpu: broken.*tfjs-node' is not installed in .*Install one of .*remat setup native/,
     );
   });
 });
