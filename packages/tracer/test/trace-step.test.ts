@@ -125,7 +125,7 @@ describe("traceFakeStep", () => {
     );
     expect(ops(trace).some((op) => op.endsWith("float32[2,224,224,2]"))).toBe(true);
     expect(trace.header.notes).toContain(
-      "input image takes images of any size [any, any, any, 3]: 224 x 224 was assumed",
+      "input image takes images of any size [any, any, any, 3]: 224 x 224 were assumed",
     );
   });
 
