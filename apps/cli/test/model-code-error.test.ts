@@ -93,7 +93,7 @@ describe("an error that a model's code throws is told in one line with its place
     expect((await remat("estimate", path)).stderr).toBe(
       `remat: ${path}: Tensor must have a shape comprised of positive integers but got shape [1,-2,3]. Fix the model; REMAT_DEBUG=1 shows the call stack.\n`,
     );
-    for (const code of ["KERNEL_ARGUMENTS", "KERNEL_MISSING", "DATA_DEPENDENT", "TENSOR_SIZE"]) {
+    for (const code of ["KERNEL_ARGUMENTS", "KERNEL_MISSING", "DATA_DEPENDENT", "TENSOR_SIZE"] as const) {
       const refused = new RematError(code, "Kernel Reshape cannot run.");
       expect(namingModel(refused, [path])).toMatchObject({ code, message: `${path}: Kernel Reshape cannot run.` });
       expect(namingModel(refused, [path, folder])).toBe(refused);

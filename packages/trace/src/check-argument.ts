@@ -41,7 +41,10 @@ export function checkOptionNames(call: string, options: object, known: readonly 
   const unknown = Object.keys(options).find((name) => !known.includes(name));
   if (unknown === undefined) return;
   const names = known.length === 1 ? known[0] : `${known.slice(0, -1).join(", ")} or ${known.at(-1)}`;
-  throw new RematError("ARGUMENT", `${call}'s options: unknown option; expected ${names}, found ${describeValue(unknown)}.`);
+  throw new RematError(
+    "ARGUMENT",
+    `${call}'s options: unknown option; expected ${names}, found ${describeValue(unknown)}.`,
+  );
 }
 
 /** Returns a check whether a value is a whole number of at least `least`. */

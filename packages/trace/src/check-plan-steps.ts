@@ -53,7 +53,8 @@ class MovedValues {
     for (const value of offload) {
       const name = nameOf(value);
       if (!("op" in value)) throw new PlanFieldError(`steps[${i}].offload`, "an output of an op", name);
-      if (isOnDevice.has(name)) throw new PlanFieldError(`steps[${i}].offload`, "a value that is offloaded only once", name);
+      if (isOnDevice.has(name))
+        throw new PlanFieldError(`steps[${i}].offload`, "a value that is offloaded only once", name);
       const moved = { isThere: false };
       isOnDevice.set(name, moved);
       ofOp.set(value.op, [...(ofOp.get(value.op) ?? []), moved]);

@@ -21,6 +21,7 @@ export {
 export { countReplayedOps } from "./count-replayed-ops.js";
 export { crc32 } from "./crc32.js";
 export type { DeviceNetwork, DeviceSpec } from "./device-spec.js";
+export type { ErrorCode } from "./error-reference.js";
 export { describePlanMismatch, findPlanMismatch, type PlanMismatch } from "./find-plan-mismatch.js";
 export { fingerprintOf, fingerprintOfOps } from "./fingerprint.js";
 export { forwardOpsByCall } from "./forward-ops.js";

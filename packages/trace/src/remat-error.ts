@@ -1,3 +1,5 @@
+import type { ErrorCode } from "./error-reference.js";
+
 /** The property with the kind of an error class, shared by all copies of the packages in a process. */
 const kind: symbol = Symbol.for("remat.error");
 
@@ -23,13 +25,13 @@ export class RematError extends Error {
   /** The kind of its class: `BudgetError`. */
   override readonly name: string;
   /** A stable code for programs, such as `TRACE_CORRUPT`. */
-  readonly code: string;
+  readonly code: ErrorCode;
 
   static {
     setErrorKind(this, "RematError");
   }
 
-  constructor(code: string, message: string, options?: { cause?: unknown }) {
+  constructor(code: ErrorCode, message: string, options?: { cause?: unknown }) {
     super(message, options);
     this.name = String(kindOf(new.target) ?? "RematError");
     this.code = code;

@@ -9,6 +9,6 @@ class OwnError extends RematError {
 class PlainError extends RematError {}
 
 test("an error is named as its class, which is what is printed of it", () => {
-  const made = [new RematError("A", "a"), new OwnError("A", "a"), new PlainError("A", "a")];
+  const made = [new RematError("ARGUMENT", "a"), new OwnError("ARGUMENT", "a"), new PlainError("ARGUMENT", "a")];
   expect(made.map(String)).toEqual(["RematError: a", "OwnError: a", "RematError: a"]);
 });

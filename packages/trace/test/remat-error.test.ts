@@ -23,19 +23,19 @@ class Other extends copy.RematError {
 }
 
 const made = {
-  ours: new RematError("A", "a"),
-  theirs: new copy.RematError("A", "a"),
-  narrow: new Narrow("A", "a"),
-  narrowOfCopy: new NarrowOfCopy("A", "a"),
-  wide: new Wide("A", "a"),
-  other: new Other("A", "a"),
+  ours: new RematError("ARGUMENT", "a"),
+  theirs: new copy.RematError("ARGUMENT", "a"),
+  narrow: new Narrow("ARGUMENT", "a"),
+  narrowOfCopy: new NarrowOfCopy("ARGUMENT", "a"),
+  wide: new Wide("ARGUMENT", "a"),
+  other: new Other("ARGUMENT", "a"),
   plain: new Error("a"),
   alike: Object.assign(new Error("a"), { code: "A", name: "RematError" }),
   record: { code: "A", name: "RematError", constructor: RematError },
   none: undefined,
 };
 
-const those = (kind: new (code: string, message: string) => Error) =>
+const those = (kind: new (code: "ARGUMENT", message: string) => Error) =>
   Object.entries(made).flatMap(([name, error]) => (error instanceof kind ? [name] : []));
 
 describe("instanceof", () => {

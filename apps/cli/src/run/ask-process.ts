@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { basename, extname } from "node:path";
-import { RematError } from "@remat/trace";
+import { type ErrorCode, RematError } from "@remat/trace";
 import type { Answer } from "./serve-job.js";
 import { trainingProcess } from "./training-process.js";
 
@@ -53,7 +53,7 @@ export async function askProcess<Job extends object, Result>(
   }
 }
 
-function errorOf({ code, message, stack }: { code: string | undefined; message: string; stack: string }): Error {
+function errorOf({ code, message, stack }: { code: ErrorCode | undefined; message: string; stack: string }): Error {
   const error = code === undefined ? new Error(message) : new RematError(code, message);
   error.stack = stack;
   return error;
@@ -62,10 +62,7 @@ function errorOf({ code, message, stack }: { code: string | undefined; message: 
 function died(path: string, code: number | null, signal: NodeJS.Signals | null, stderr: string): RematError {
   const last = stderr.trim().split("\n").at(-1) ?? "";
   const how = signal === null ? `ended with exit code ${code}` : `was killed by ${signal}`;
-  const memory =
-    signal === "SIGKILL"
-      ? " The system may have run out of memory. Lower --budget or --batch."
-      : "";
+  const memory = signal === "SIGKILL" ? " The system may have run out of memory. Lower --budget or --batch." : "";
   return new RematError(
     "PROCESS_DIED",
     `${basename(path, extname(path)).replace("-", " ")} ${how} before it answered${last === "" ? "" : `: ${last}`}.${memory}`,

@@ -159,7 +159,10 @@ async function newPlan(trace: Trace, { wanted, timeMs, source }: PlanningJob, st
   if (answer.point !== undefined) return answer.point.plan;
   const { infeasible } = answer;
   if (infeasible === undefined)
-    throw new RematError("PLANNER_BUG", `${source.name}: the planner returned neither a plan nor a reason. Please report this as a bug.`);
+    throw new RematError(
+      "PLANNER_BUG",
+      `${source.name}: the planner returned neither a plan nor a reason. Please report this as a bug.`,
+    );
   const budgetBytes = wanted.kind === "budget" ? bytesOfBudget(wanted.budget, stockPeakBytes) : 0;
   const occurrence = formatOccurrence(infeasible.occurrence);
   throw nothingWithin({ ...infeasible, occurrence, name: trace.header.model ?? source.name, budgetBytes });
@@ -167,6 +170,7 @@ async function newPlan(trace: Trace, { wanted, timeMs, source }: PlanningJob, st
 
 function goalOf(wanted: PlanningJob["wanted"], stockPeakBytes: number): CheckpointingGoal {
   if (wanted.kind === "overhead") return { maxOverhead: wanted.maxOverhead };
-  if (wanted.kind !== "budget") throw new RematError("PLANNER_BUG", `'${wanted.kind}' does not need a plan. Please report this as a bug.`);
+  if (wanted.kind !== "budget")
+    throw new RematError("PLANNER_BUG", `'${wanted.kind}' does not need a plan. Please report this as a bug.`);
   return { budgetBytes: bytesOfBudget(wanted.budget, stockPeakBytes) };
 }

@@ -1,10 +1,10 @@
-import { RematError } from "@remat/trace";
+import { type ErrorCode, RematError } from "@remat/trace";
 import { endWithParent } from "./end-with-parent.js";
 
 /** What a process answers: a result, or why there is none. */
 export type Answer<Result> =
   | { readonly result: Result }
-  | { readonly error: { readonly code: string | undefined; readonly message: string; readonly stack: string } }
+  | { readonly error: { readonly code: ErrorCode | undefined; readonly message: string; readonly stack: string } }
   | { readonly progress: string };
 
 /**

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from "node:worker_threads";
-import { type Plan, RematError } from "@remat/trace";
+import { type ErrorCode, type Plan, RematError } from "@remat/trace";
 import { loadTrace } from "../load-trace.js";
 import type { ModelOptions } from "../model-options.js";
 import type { ModelSource } from "../model-source.js";
@@ -25,7 +25,7 @@ export type TracingReport =
       readonly planned: unknown;
       readonly earlyReleasePeakBytes: number | undefined;
     }
-  | { readonly kind: "failed"; readonly code: string; readonly message: string };
+  | { readonly kind: "failed"; readonly code: ErrorCode; readonly message: string };
 
 // The file of a thread: it is run by nothing but `new Worker`.
 if (parentPort !== null) {

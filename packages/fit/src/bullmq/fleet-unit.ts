@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { RematError } from "@remat/trace";
+import { type ErrorCode, RematError } from "@remat/trace";
 import * as v from "valibot";
 import type { FitUnit } from "../fit-unit.js";
 import { checkSchema } from "../node/check-schema.js";
@@ -70,5 +70,5 @@ export function readFailure(text: string): RematError {
   const [, code, message] = /^([A-Z][A-Z_]+): ([^]*)$/.exec(text) ?? [];
   return code === undefined
     ? new RematError("FIT_FLEET", `a unit failed in the fleet: ${text}. Check the workers' output.`)
-    : new RematError(code, message);
+    : new RematError(code as ErrorCode, message);
 }

@@ -135,7 +135,10 @@ class AnswererPool {
     const timer = new AbortController();
     try {
       const late = wait(this.unitMs, undefined, { signal: timer.signal, ref: false }).then(() => {
-        throw new RematError("FIT_FLEET", `a unit took longer than ${this.unitMs / 1000} s and was stopped. Search a smaller model or fewer configurations.`);
+        throw new RematError(
+          "FIT_FLEET",
+          `a unit took longer than ${this.unitMs / 1000} s and was stopped. Search a smaller model or fewer configurations.`,
+        );
       });
       return await Promise.race([answer, late]);
     } finally {

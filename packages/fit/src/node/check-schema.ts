@@ -1,4 +1,4 @@
-import { RematError } from "@remat/trace";
+import { type ErrorCode, RematError } from "@remat/trace";
 import * as v from "valibot";
 
 /**
@@ -12,7 +12,7 @@ import * as v from "valibot";
 export function checkSchema<Schema extends v.GenericSchema>(
   schema: Schema,
   value: unknown,
-  { code, what }: { readonly code: string; readonly what: string },
+  { code, what }: { readonly code: ErrorCode; readonly what: string },
 ): v.InferOutput<Schema> {
   const result = v.safeParse(schema, value, { abortEarly: true });
   // The parsed copy could change the order of fields, and results of a fleet must equal those of one machine byte for

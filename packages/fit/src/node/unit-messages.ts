@@ -1,3 +1,4 @@
+import type { ErrorCode } from "@remat/trace";
 import type { FitAnswer, FitUnit } from "../fit-unit.js";
 
 /**
@@ -18,4 +19,4 @@ export interface UnitOrder {
 export type UnitReport =
   | { readonly id: number; readonly batch: number }
   | { readonly id: number; readonly answer: FitAnswer }
-  | { readonly id: number; readonly failure: { readonly message: string; readonly code: string | undefined } };
+  | { readonly id: number; readonly failure: { readonly message: string; readonly code: ErrorCode | undefined } };

@@ -1,3 +1,4 @@
+import type { ErrorCode } from "@remat/trace";
 import type { Rematerialization, RematerializeOptions, RematerializeProgress } from "../rematerialize.js";
 
 /** A message to a worker: to search, or to stop. @internal */
@@ -10,4 +11,4 @@ export type SearchAnswer =
   | { readonly id: number; readonly progress: RematerializeProgress }
   | { readonly id: number; readonly found: Rematerialization }
   /** A failure. The code of a `RematError` is sent separately, because copying an error loses it. */
-  | { readonly id: number; readonly failure: { readonly message: string; readonly code: string | undefined } };
+  | { readonly id: number; readonly failure: { readonly message: string; readonly code: ErrorCode | undefined } };

@@ -41,7 +41,10 @@ export const python: PythonBuilder = /* @__PURE__ */ Object.assign(
       asEmitted(quoteText(text, (code) => `\\U${code.toString(16).padStart(8, "0")}`)),
     identifier(name: string): PythonCode {
       if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) || keywords.has(name))
-        throw new RematError("EMITTED_NAME", `${displaySafe(JSON.stringify(name))} is not a Python identifier. Rename it.`);
+        throw new RematError(
+          "EMITTED_NAME",
+          `${displaySafe(JSON.stringify(name))} is not a Python identifier. Rename it.`,
+        );
       return asEmitted(name);
     },
     comment: (text: string): PythonCode => asEmitted(`# ${displaySafe(text)}`),

@@ -1,0 +1,47 @@
+/**
+ * Writes the page `docs/reference/errors.md`: what each error code means, and what to do about it.
+ *
+ * @param {Readonly<Record<string, Readonly<Record<string, { readonly meaning: string, readonly cure: string }>>>>} reference of
+ *   `packages/trace/src/error-reference.ts`
+ */
+export function writeErrorPage(reference) {
+  const sections = Object.entries(reference).map(([title, entries]) =>
+    [
+      `## ${title}`,
+      ...Object.entries(entries).map(
+        ([code, { meaning, cure }]) => `### ${code}\n\n${meaning}\n\n**What to do:** ${cure}`,
+      ),
+    ].join("\n\n"),
+  );
+  return `${[head, ...sections].join("\n\n")}\n`;
+}
+
+/** The page, relative to the root of the workspace. */
+export const errorPage = "docs/reference/errors.md";
+
+const head = `# Errors
+
+<!-- Written by \`pnpm errors\` from packages/trace/src/error-reference.ts. Edit that file. -->
+
+An error of remat is one line: the problem, the likely cause, and one thing to do. The command line prints it after \`remat:\`. In code it is a \`RematError\` with a \`code\`, which stays
+the same between versions:
+
+\`\`\`ts
+import { readTrace, RematError } from "@remat/trace";
+
+try {
+  await readTrace(new Uint8Array());
+} catch (error) {
+  if (error instanceof RematError && error.code === "TRACE_NOT_A_TRACE") console.error(error.message);
+}
+\`\`\`
+
+This page explains each code. \`REMAT_DEBUG=1\` also prints the code and the call stack.
+
+| exit code | meaning |
+|---|---|
+| 0 | success |
+| 1 | a model or file cannot be used, or nothing fits |
+| 2 | the command line is wrong |
+| 3 | no plan was found in the given time, but one may exist |
+| 130 | Ctrl-C ended the command early |`;
