@@ -248,8 +248,8 @@ describe("remat doctor --verify", () => {
     );
     expect(lines.slice(2)).toEqual([
       `not ok  ${app} (1 file)`,
-      expect.stringMatching(/^ {10}\S+planted.js was not there when it was built$/),
-      "          package.json has the SHA-256 …, expected …",
+      expect.stringMatching(/^ {10}\S+planted.js was added after the build$/),
+      "          package.json has SHA-256 …, expected …",
       "",
     ]);
     expect(stdout).not.toContain("\u001b");

@@ -138,7 +138,7 @@ describe("remat estimate --predict", () => {
     const path = join(folder, "predicted.html");
     const { code, stdout } = await remat("report", mobileNet, "--predict", "-o", path);
     expect([code, stdout]).toEqual([0, expect.stringMatching(/^peak .*largest batch that fits/) as string]);
-    expect(readFileSync(path, "utf8")).toContain("the model as it is used has no backward pass");
+    expect(readFileSync(path, "utf8")).toContain("inference has no backward pass");
   });
 
   it.each(["--loss", "--optimizer"])("refuses %s, since nothing is trained", async (option) => {

@@ -144,7 +144,7 @@ it("marks a plan as stale that was made for a run with other shapes", async () =
     (await makeReport(trace, { title: "x", planTimeMs: 0, plan })).meta.answers[0];
   expect((await ask(plain)).reasons.join()).not.toContain("Stale");
   const [reason] = (await ask(stepTrace({ layers: 3, opName: "BatchMatMul" }))).reasons;
-  expect(reason).toMatch(/^Stale: it was made for another run \(op 0 is planned as .*MatMul/);
+  expect(reason).toMatch(/^Stale: the plan is for another run \(op 0 is planned as .*MatMul/);
 });
 
 it("says why there are no plans", async () => {

@@ -270,9 +270,9 @@ describe("the batch of a configuration", () => {
   });
 
   it.each([
-    ["early-release", 1, "early-release is of TensorFlow.js"],
-    ["update-in-backward", 2, "update-in-backward is of one device"],
-    ["offload", 1, "plans that offload are followed in TensorFlow.js"],
+    ["early-release", 1, "early-release is for TensorFlow.js only"],
+    ["update-in-backward", 2, "update-in-backward is for one device only"],
+    ["offload", 1, "plans that offload are supported for TensorFlow.js only"],
   ] as const)("of a run of PyTorch with %s on %i is refused by name", async (way, ranks, reason) => {
     const [unit] = unitsOf({ devices: [deviceSpec("a100")], ways: [way], ranks: [ranks] }, scaled[0]);
     expect(await fitUnitBatch(unit, scaled[0])).toMatchObject({

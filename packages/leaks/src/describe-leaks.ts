@@ -100,8 +100,8 @@ function verdictOf(report: LeakReport, leaks: readonly LeakMaker[], { device, ex
   if (!isJudged(report)) {
     const before = `${seen === "" ? "no period was seen" : `${seen} seen`}`;
     return exitCode === 0
-      ? `nothing can be said of growth: ${before}; expected four or more after the first. Let it run longer, or call markPeriod() of @remat/leaks after each`
-      : `nothing can be said of growth: ${before} before the program ended with exit code ${exitCode}; expected four or more after the first. If it ran out of memory, remat record shows where`;
+      ? `growth is unknown: ${before}, and four or more after the first are needed. Let it run longer, or call markPeriod() of @remat/leaks after each`
+      : `growth is unknown: ${before} before the program ended with exit code ${exitCode}, and four or more after the first are needed. If it ran out of memory, remat record shows where`;
   }
   if (leaks.length === 0)
     return `${report.process.length === 0 ? "nothing grows" : "no tensor grows in number"}: ${tensors(report.count)} and ${formatBytes(report.bytes)} alive${seen === "" ? ", and no period was seen" : ` after ${seen}`}`;

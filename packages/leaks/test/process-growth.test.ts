@@ -126,7 +126,7 @@ describe("describeLeaks", () => {
     );
     const short: LeakReport = { ...leaking, makers: [{ ...maker, verdict: "too short" }] };
     expect(describeLeaks(short, { exitCode: 1 })[0]).toBe(
-      "nothing can be said of growth: 100 steps seen before the program ended with exit code 1; expected four or more after the first. If it ran out of memory, remat record shows where",
+      "growth is unknown: 100 steps seen before the program ended with exit code 1, and four or more after the first are needed. If it ran out of memory, remat record shows where",
     );
     expect(describeLeaks(short)[0]).toContain("Let it run longer");
   });

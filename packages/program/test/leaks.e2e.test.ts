@@ -11,11 +11,11 @@ const programs = (folder: string): readonly string[] =>
 const leaking = programs("leaking");
 const clean = programs("clean");
 const tooShort =
-  "expected four or more after the first. Let it run longer, or call markPeriod() of @remat/leaks after each";
+  "and four or more after the first are needed. Let it run longer, or call markPeriod() of @remat/leaks after each";
 /** What the first line says of programs that there is little to say of. */
 const unusual: readonly (readonly [string, string | RegExp])[] = [
-  ["never-repeats", `nothing can be said of growth: no period was seen; ${tooShort}`],
-  ["two-steps", `nothing can be said of growth: 2 steps seen; ${tooShort}`],
+  ["never-repeats", `growth is unknown: no period was seen, ${tooShort}`],
+  ["two-steps", `growth is unknown: 2 steps seen, ${tooShort}`],
   ["disposes-twice", /^nothing grows: 1 tensor and 64 B alive after \d+ repeated sequences of ops$/],
   ["no-tensors", "nothing grows: 0 tensors and 0 B alive, and no period was seen"],
 ];

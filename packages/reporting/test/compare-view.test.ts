@@ -59,7 +59,7 @@ describe("a comparison", () => {
     const cnn = goldenFiles().find(({ name }) => name === "mem_04_cnn_adam")!;
     const other = run("cnn", readPyTorchTrace(readGolden(cnn)));
     expect(compareView(a100, other).notes.join()).toMatch(
-      /a100 and cnn are of different models: of \d+ modules they have 0/,
+      /a100 and cnn are different models: 0 of \d+ modules/,
     );
     expect(compareView(a100, h100).notes).toEqual([]);
     expect([9, 33849.443, 8.99, -0.999, 0].map(formatChange)).toEqual(["10x", "33,850x", "+899.0 %", "-99.9 %", "0 %"]);
@@ -101,9 +101,9 @@ describe("a comparison", () => {
 
   it("of other numbers of steps says how many each has, in either order", () => {
     const [one, two, three] = [1, 2, 3].map((steps) => madeUp(`run ${steps}`, steps, ["net"]));
-    expect(notesOf(two, three)).toEqual(["run 2 is of 2 steps, run 3 of 3: totals are of all of them"]);
-    expect(notesOf(one, two)).toEqual(["run 1 is of 1 step, run 2 of 2: totals are of all of them"]);
-    expect(notesOf(two, one)).toEqual(["run 2 is of 2 steps, run 1 of 1: totals are of all of them"]);
+    expect(notesOf(two, three)).toEqual(["run 2 has 2 steps, run 3 has 3: totals are for all of them"]);
+    expect(notesOf(one, two)).toEqual(["run 1 has 1 step, run 2 has 2: totals are for all of them"]);
+    expect(notesOf(two, one)).toEqual(["run 2 has 2 steps, run 1 has 1: totals are for all of them"]);
     expect(notesOf(two, two)).toEqual([]);
     // Of a run without ops nothing is known.
     expect(notesOf(madeUp("empty", 0, ["net"]), two)).toEqual([]);
@@ -113,10 +113,10 @@ describe("a comparison", () => {
     const four = madeUp("four", 1, ["a", "b", "c", "d"]);
     expect(notesOf(four, madeUp("half", 1, ["a", "b"]))).toEqual([]);
     expect(notesOf(four, madeUp("less", 1, ["a", "x", "y"]))).toEqual([
-      "four and less are of different models: of 4 modules they have 1 in common",
+      "four and less are different models: 1 of 4 modules are in both",
     ]);
     expect(notesOf(madeUp("small", 1, ["x"]), four)).toEqual([
-      "small and four are of different models: of 4 modules they have 0 in common",
+      "small and four are different models: 0 of 4 modules are in both",
     ]);
     expect(notesOf(four, madeUp("bare", 1, []))).toEqual([]);
   });

@@ -32,7 +32,7 @@ export function describeReadSharded(trace: Trace, keptSharded: ReadonlySet<Group
     for (const tensor of trace.opInputs(op)) {
       const group = groupOf.get(trace.tensors.storage[tensor]);
       if (group !== undefined)
-        return `PyTorch will fail in the backward pass: ${trace.opName(op)} reads parameters of ${group.fqn}, which no-unshard-in-backward= leaves sharded. That is of groups whose parameters no gradient needs, such as an embedding's.`;
+        return `PyTorch will fail in the backward pass: ${trace.opName(op)} reads parameters of ${group.fqn}, which no-unshard-in-backward= leaves sharded. Use it only for groups whose parameters no gradient needs, such as an embedding.`;
     }
   }
   return undefined;

@@ -78,7 +78,7 @@ export function describePlanMismatch({ op, planned, found, gradients }: PlanMism
   const why =
     gradients === undefined
       ? ""
-      : ` (the plan is of a step with ${describeGradients(gradients.planned)}, this is one with ${describeGradients(gradients.found)})`;
+      : ` (the plan is for a step with ${describeGradients(gradients.planned)}, and this step has ${describeGradients(gradients.found)})`;
   return `op ${op} is planned as ${expected}, found ${found === undefined ? "nothing" : formatOccurrence(found)}${why}`;
 }
 

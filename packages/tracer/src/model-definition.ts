@@ -91,7 +91,7 @@ export async function defineModel(exported: unknown, context: ModelContext, name
 }
 
 const ofAnotherCopy =
-  "the model is made by another copy of tfjs-layers than remat's: its layers cannot be told apart, and its parameters are not counted. Make it of the tf that a module's function is given: export default ({ tf }) => tf.sequential(…).";
+  "the model uses another copy of tfjs-layers than remat, so its layers and parameters are unknown. Build it from the tf that remat passes in: export default ({ tf }) => tf.sequential(…).";
 
 function checkedDefinition(made: unknown, context: ModelContext, name: string): ModelDefinition {
   if (isLayersModel(made)) return definitionOfLayersModel(made, context);

@@ -64,7 +64,7 @@ export async function findAnswers(
     onProgress(progress) {
       const { workers: processes } = progress;
       if (processes === 0 && !isTold)
-        onNotice("nobody takes units yet: start remat fit --serve with the same address and the same files");
+        onNotice("no workers are connected yet: start remat fit --serve with the same address and the same files");
       isTold ||= processes === 0;
       onProgress(`${describe(progress)}; ${processes} ${processes === 1 ? "process" : "processes"}`);
     },

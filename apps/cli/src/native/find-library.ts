@@ -42,7 +42,7 @@ export async function findLibrary(options: LibraryOptions, cache: string, arch: 
   if (missingFromLibrary(folder) === undefined) {
     const [problem] = (await checkSeal(folder)).problems;
     if (problem === undefined) return { folder, origin: "cached" };
-    options.report(`the TensorFlow in the cache is fetched anew: ${problem.path} ${problem.what}`);
+    options.report(`fetching TensorFlow again, because the cached one was changed: ${problem.path} ${problem.what}`);
   }
   if (options.confirm !== undefined && !(await options.confirm({ ...wheel, folder })))
     throw new RematError(

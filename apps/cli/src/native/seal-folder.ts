@@ -38,7 +38,7 @@ export async function checkSeal(
 ): Promise<{ problems: readonly SealProblem[]; files: number }> {
   const sums = readSums(folder);
   if (sums === undefined)
-    return { problems: [{ path: folder, what: `has no ${sumsFile}, so an earlier remat made it` }], files: 0 };
+    return { problems: [{ path: folder, what: `has no ${sumsFile}: an earlier version of remat built it` }], files: 0 };
   const problems: SealProblem[] = [];
   for (const path of [folder, ...entriesOf(folder)]) {
     const distrust = distrustOf(path);
@@ -49,13 +49,13 @@ export async function checkSeal(
     const name = inFolder(folder, path);
     const expected = sums.get(name);
     missing.delete(name);
-    if (expected === undefined) problems.push({ path, what: "was not there when it was built" });
+    if (expected === undefined) problems.push({ path, what: "was added after the build" });
     else {
-      const found = await hash(path).catch(() => "none, since it cannot be read");
-      if (found !== expected) problems.push({ path, what: `has the SHA-256 ${found}, expected ${expected}` });
+      const found = await hash(path).catch(() => "unknown, because it cannot be read");
+      if (found !== expected) problems.push({ path, what: `has SHA-256 ${found}, expected ${expected}` });
     }
   }
-  for (const name of missing) problems.push({ path: join(folder, name), what: "is not there any more" });
+  for (const name of missing) problems.push({ path: join(folder, name), what: "is missing" });
   return { problems, files: sums.size };
 }
 

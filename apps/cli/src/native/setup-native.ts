@@ -107,7 +107,7 @@ async function useWhatIsThere(
       allocator: isThere ? allocator : undefined,
     };
   } catch (error) {
-    report(`what is there is built anew: ${(error as Error).message}`);
+    report(`rebuilding: ${(error as Error).message}`);
     return undefined;
   }
 }

@@ -140,13 +140,13 @@ export function followedPlan(name: string, { predicted, steps }: Plan): Followed
 
 function whyNot(trace: Trace, { timeMs, iterations }: FindPlansOptions): string | undefined {
   if (timeMs === 0 && iterations === undefined) return "planning was switched off (--time 0)";
-  if (trace.truncated !== undefined) return "the trace is cut short or damaged, so the end of the step is not known";
+  if (trace.truncated !== undefined) return "the trace is cut short or damaged, so the end of the step is unknown";
   if (trace.header.step?.predict === true)
-    return "the model as it is used has no backward pass, so that nothing is kept for one and nothing could be recomputed";
+    return "inference has no backward pass, so there is nothing to recompute";
   if (!trace.hasPhase(Phase.backward)) return "the trace has no backward pass";
   if (countReplayedOps(trace) > 0)
-    return "the step recomputes by itself what was checkpointed by hand; use remat plan, which takes it without";
-  if (!tellsLifetimes(trace)) return "the trace says nothing about lifetimes";
+    return "the step already uses manual activation checkpointing; use remat plan, which traces it without";
+  if (!tellsLifetimes(trace)) return "the trace has no lifetimes";
   if (!trace.ops.runtimeMs.some((ms) => ms > 0)) return "its ops have no times";
   if (trace.ops.count > mostOps)
     return `${trace.ops.count} ops are more than are planned for a report (${mostOps}); use remat plan`;

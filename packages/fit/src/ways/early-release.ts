@@ -20,11 +20,11 @@ function releasedWay(name: FitWay["name"], purpose: string, updateInBackward: bo
     purpose,
     isPlanned: () => false,
     refuses(unit: FitUnit, { releasedPeakAt, framework, name: model }: StepsToFit) {
-      if (isSharded(unit)) return `${name} is of one device, and ${unit.configuration.ranks} ranks are asked for`;
+      if (isSharded(unit)) return `${name} is for one device only, not for ${unit.configuration.ranks} ranks`;
       if (releasedPeakAt !== undefined) return undefined;
       return framework === "tfjs"
         ? `what ${model}, a recorded run, holds with ${name} only its model can tell`
-        : `${name} is of TensorFlow.js: PyTorch frees by reference counts already`;
+        : `${name} is for TensorFlow.js only: PyTorch already frees by reference counts`;
     },
     async stepWith(unit, steps, batch) {
       const { optimizer } = unit.configuration;

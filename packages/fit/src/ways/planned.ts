@@ -20,7 +20,7 @@ export const recomputeWay: FitWay = {
   isPlanned: (unit) => !isSharded(unit),
   refuses: (unit, { framework, name }) =>
     isSharded(unit) && framework !== "pytorch"
-      ? `checkpointing on a rank of many is simulated on runs of PyTorch, and ${name} is of ${framework}`
+      ? `checkpointing on several ranks is supported for PyTorch runs only, and ${name} is a run of ${framework}`
       : undefined,
   async stepWith(unit, steps, batch, effort) {
     const trace = await freeStep(unit, steps, batch);
@@ -45,9 +45,9 @@ export const offloadWay: FitWay = {
   refuses(unit, { framework, name }) {
     if (isSharded(unit)) return undefined;
     if (framework !== "tfjs")
-      return `plans that offload are followed in TensorFlow.js, and ${name} is of ${framework}; give --ranks for FSDP's offloading`;
+      return `plans that offload are supported for TensorFlow.js only, and ${name} is a run of ${framework}; use --ranks for FSDP's offloading`;
     return unit.spec.linkGBps === undefined
-      ? `nobody says how fast ${unit.spec.name} reaches host memory: give a device with linkGBps`
+      ? `the rate between ${unit.spec.name} and host memory is unknown: use a device with linkGBps`
       : undefined;
   },
   async stepWith(unit, steps, batch, effort) {

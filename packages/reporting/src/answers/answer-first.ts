@@ -186,7 +186,7 @@ function answerFree(trace: Trace, { verdict, tree, idle, plans = [], units }: An
 
 /** Why freeing earlier gives something, or does not. */
 function describeIdle({ header: { framework } }: Trace, peakBytes: number, idle: IdleMemory | undefined): string {
-  if (idle === undefined) return "What is held for nothing cannot be told of this run.";
+  if (idle === undefined) return "This run does not show which memory is kept needlessly.";
   const share = idle.bytes / Math.max(1, peakBytes);
   if (share < worthSaying) return "Next to nothing of the peak is held longer than it is used.";
   const parts = Object.entries(idle.bytesByCategory)

@@ -131,7 +131,7 @@ export function answerPlan(
     units,
   );
   if (mismatch === undefined) return outcome;
-  const stale = `Stale: it was made for another run (${mismatch}), so that this is what it promised there. Plan this run anew.`;
+  const stale = `Stale: the plan is for another run (${mismatch}), so these figures are for that run. Plan this run again.`;
   return { ...outcome, reasons: [stale, ...outcome.reasons], isGood: false };
 }
 

@@ -98,7 +98,7 @@ function describeCause(log: AllocatorLog, verdict: AllocatorVerdict, size: SizeF
     case "full":
       return `full: ${lacks} lack, whatever the pieces`;
     case "unknown":
-      return "whether it was full or fragmented cannot be told of this";
+      return "this log does not show whether memory was full or fragmented";
   }
 }
 

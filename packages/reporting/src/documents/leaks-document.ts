@@ -74,7 +74,7 @@ export function leaksFacts({ growth, device, heldBytes, stepMs }: LeaksSummary, 
   const size = sizeFormat(units);
   if (growth === undefined)
     return {
-      facts: ["the trace says nothing about when storages are freed, so that what outlives its step cannot be told"],
+      facts: ["the trace does not show when storages are freed, so leaks cannot be found in it"],
     };
   const { steps, makers, before } = growth;
   const growing = makers.filter(({ verdict }) => verdict === "growing");

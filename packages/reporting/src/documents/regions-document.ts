@@ -103,23 +103,23 @@ function describeCause({ cause, saver }: Pick<RegionExcess, "cause" | "saver">, 
       return "made by random kernels or by JavaScript, which would make something else if they ran again: it has to be held; have them make less, or on something smaller";
     case "readOutside":
       return saver === undefined
-        ? "computed again before the backward pass, since the program read its values: have the block return what is read of it, such as its mean"
+        ? "recomputed before the backward pass, because the program read its values: return that value from the block, such as its mean"
         : `computed again before the backward pass, for ${saver}: have what uses it in the block, or return it`;
     case "savedOutside":
       return `saved outside by ${saver ?? "an op"}: have what uses it in the region, or return less`;
     case "viewReturned":
-      return "the rest of a storage of which the region returns a view: return a copy (.clone()) of that part";
+      return "the rest of a storage that the region returns a view of: return a copy (.clone()) of that part";
     case "program":
-      if (isTfjs) return "nobody saved it, the program keeps it (tf.keep): dispose of it once it is read";
-      return "nobody saved it, the program holds it: a list, an attribute, a hook, a closure or a cache; hold what is computed of it instead (its mean, .item()), or nothing: a .detach()ed tensor holds as much";
+      if (isTfjs) return "the program keeps it (tf.keep): dispose of it after reading it";
+      return "the program references it (a list, attribute, hook, closure or cache): keep a value computed from it instead, such as .item(). A .detach()ed tensor uses as much memory";
     case "neverRecomputed":
       if (isTfjs)
-        return "never recomputed, since no backward pass asked for anything in it: call it without checkpointing";
-      return "never recomputed, since no backward pass asked for anything in it: run it without checkpointing, or under torch.no_grad()";
+        return "never recomputed, because no backward pass needs it: call it without checkpointing";
+      return "never recomputed, because no backward pass needs it: run it without checkpointing, or under torch.no_grad()";
     case "viewGiven":
       return "given a view, with which all of its storage is held: give a copy (.clone()) of that part";
     case "reentrant":
-      return "re-entrant: its results are recomputed, too, which nobody reads; use_reentrant=False stops before";
+      return "re-entrant: its results are also recomputed, though unused; use_reentrant=False avoids that";
   }
 }
 

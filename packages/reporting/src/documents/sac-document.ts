@@ -45,7 +45,7 @@ function modulesTable({ modules }: SacSummary, size: SizeFormat, limit = modules
     return {
       kind: "text",
       lines: [
-        "The run tells of no module with others in it, and statistics are of these. Who holds what: remat memory.",
+        "This run has no module that contains others, so there are no statistics. See its memory with remat memory.",
       ],
     };
   const isHeld = modules.some(({ heldBytes }) => heldBytes !== undefined);

@@ -36,7 +36,7 @@ it("tells of a plan the peak that the plan predicts, what that costs and recompu
   // Of another run it is stale, whatever it promised.
   const stale = answerPlan({ name: "plan.json", plan, deviceMemoryBytes: peakBytes, mismatch: "op 3 is another" });
   expect(stale.isGood).toBe(false);
-  expect(stale.reasons[0]).toMatch(/^Stale: it was made for another run \(op 3 is another\)/);
+  expect(stale.reasons[0]).toMatch(/^Stale: the plan is for another run \(op 3 is another\)/);
 });
 
 it("says nothing that nobody knows", () => {

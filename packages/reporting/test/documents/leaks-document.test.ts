@@ -82,6 +82,6 @@ test("says where a trace cannot tell", () => {
   const tensor = b.tensor({ storage: b.allocate(4), dtype: "float32", shape: [] });
   b.op({ name: "Mean", outputs: [tensor] });
   expect(leaksFacts(summarizeLeaks(b.build())).facts).toEqual([
-    "the trace says nothing about when storages are freed, so that what outlives its step cannot be told",
+    "the trace does not show when storages are freed, so leaks cannot be found in it",
   ]);
 });

@@ -19,7 +19,7 @@ export function distrustOf(path: string, uid: number | undefined = process.getui
   if (stats.uid !== uid && stats.uid !== 0)
     return `${path} belongs to user ${stats.uid}, not to you (${uid}) or root`;
   if (stats.isSymbolicLink() || (stats.mode & writableByOthers) === 0) return undefined;
-  return `other users can write to ${path} (mode ${(stats.mode & 0o7777).toString(8)})`;
+  return `${path} is writable by other users (mode ${(stats.mode & 0o7777).toString(8)})`;
 }
 
 /**
@@ -39,7 +39,7 @@ export function distrustOfWay(
   for (let folder = dirname(root); ; folder = dirname(folder)) {
     const { mode } = statSync(folder);
     if ((mode & writableByAll) !== 0 && (mode & sticky) === 0)
-      return `all users can write to ${folder} (mode ${(mode & 0o7777).toString(8)})`;
+      return `${folder} is writable by all users (mode ${(mode & 0o7777).toString(8)})`;
     if (folder === dirname(folder)) break;
   }
   const way = relative(root, realpathSync(file)).split(sep);
