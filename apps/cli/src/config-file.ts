@@ -54,7 +54,10 @@ export async function readConfigFile(
   const strangerId = path === undefined ? strangerOf(filepath) : undefined;
   if (strangerId !== undefined) return { path: filepath, options: {}, strangerId };
   if (typeof config !== "object" || config === null || Array.isArray(config))
-    throw new RematError("CONFIG_FILE", `${filepath}: not an object of options. Expected JSON, such as { "device": "h100" }.`);
+    throw new RematError(
+      "CONFIG_FILE",
+      `${filepath}: not an object of options. Expected JSON, such as { "device": "h100" }.`,
+    );
   const names = new Set(commands.map(nameOfEntry));
   const options: Record<string, unknown> = {};
   const byName = new Map([...known, ...configurableOptions].map((option) => [optionName(option), option]));
@@ -91,10 +94,7 @@ function load(
     const filepath = resolve(path);
     const text = readWhole(filepath);
     if (text === undefined)
-      throw new RematError(
-        "CONFIG_FILE",
-        `${path}: no such file, or it is not readable. Name a JSON file of options.`,
-      );
+      throw new RematError("CONFIG_FILE", `${path}: no such file, or it is not readable. Name a JSON file of options.`);
     return { config: optionsIn(filepath, parse(filepath, text)), filepath };
   }
   for (let at = resolve(folder); ; at = dirname(at)) {

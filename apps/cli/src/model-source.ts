@@ -80,7 +80,10 @@ export function importerOf<Kind extends SourceKind>(
 ): Extract<Importer, { readonly gives: Kind }> {
   const importer = importers.find(({ name }) => name === source.importer);
   if (importer?.gives !== source.gives)
-    throw new RematError("IMPORTER_UNKNOWN", `no importer ${source.importer} for a ${source.gives}. Use the same remat release for all processes.`);
+    throw new RematError(
+      "IMPORTER_UNKNOWN",
+      `no importer ${source.importer} for a ${source.gives}. Use the same remat release for all processes.`,
+    );
   return importer as Extract<Importer, { readonly gives: Kind }>;
 }
 

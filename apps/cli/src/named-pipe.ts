@@ -17,7 +17,8 @@ export async function* readNamedPipe(path: string): AsyncGenerator<Uint8Array> {
   let isOwned = true;
   try {
     // Whoever replaced it since it was looked at gets no further.
-    if (!fstatSync(fd).isFIFO()) throw new UsageError(`${path}: the named pipe was replaced while reading. Name a file.`);
+    if (!fstatSync(fd).isFIFO())
+      throw new UsageError(`${path}: the named pipe was replaced while reading. Name a file.`);
     const first = await firstBytes(fd, path);
     const socket = new Socket({ fd, readable: true, writable: false });
     isOwned = false;

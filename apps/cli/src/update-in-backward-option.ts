@@ -23,8 +23,6 @@ export function updatesInBackward({
   earlyRelease,
 }: OptionValues<readonly [typeof updateInBackwardOption]> & { readonly earlyRelease: boolean }): boolean {
   if (updateInBackward && !earlyRelease)
-    throw new UsageError(
-      "--update-in-backward works only with --early-release. Add --early-release, or remove it.",
-    );
+    throw new UsageError("--update-in-backward works only with --early-release. Add --early-release, or remove it.");
   return updateInBackward;
 }

@@ -153,11 +153,7 @@ describe("a config file", () => {
   });
 
   it.each([
-    [
-      "no JSON",
-      1,
-      /^remat: .*\.rematrc: not JSON \(.*\)\. Write options by name, such as \{ "device": "h100" \}\.\n$/,
-    ],
+    ["no JSON", 1, /^remat: .*\.rematrc: not JSON \(.*\)\. Write options by name, such as \{ "device": "h100" \}\.\n$/],
     ["[]", 1, /^remat: .*\.rematrc: not an object of options/],
     ['{ "batch": {} }', 1, /"batch" expects a text, a number, true or false, found \{\}/],
     [

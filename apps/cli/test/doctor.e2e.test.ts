@@ -82,7 +82,9 @@ describe("trying a backend in a process of its own", () => {
     expect(await probe("@tensorflow/tfjs-node")).toMatchObject({
       works: false,
       missing: "kernels",
-      reason: expect.stringMatching(/^it cannot train every model, because kernels are missing: .*Conv2DBackpropFilter/),
+      reason: expect.stringMatching(
+        /^it cannot train every model, because kernels are missing: .*Conv2DBackpropFilter/,
+      ),
     });
   });
 

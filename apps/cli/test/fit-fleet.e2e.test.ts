@@ -22,7 +22,9 @@ describe.runIf(hasRedis())("remat fit --engine", () => {
   it("shows what one machine shows, answered by remat fit --serve, and says where nobody is there", async () => {
     let told = "";
     const waiting = rematIn({ stderr: { write: (text) => (told += text) } }, ...sweep, "--engine", redis.url);
-    await expect.poll(() => told, { timeout: 300_000 }).toContain("no workers are connected yet: start remat fit --serve");
+    await expect
+      .poll(() => told, { timeout: 300_000 })
+      .toContain("no workers are connected yet: start remat fit --serve");
     let interrupt = (): void => undefined;
     const serving = rematIn(
       {

@@ -369,10 +369,7 @@ it("tells of a recorded run with its own optimizer, of one that it can be given,
 
 describe("what makes no sense", () => {
   it.each([
-    [
-      [...tiny, "--optimizer", "adamw8bit"],
-      "bitsandbytes.optim.AdamW8bit(model.parameters()) is a PyTorch optimizer",
-    ],
+    [[...tiny, "--optimizer", "adamw8bit"], "bitsandbytes.optim.AdamW8bit(model.parameters()) is a PyTorch optimizer"],
     [
       [...tiny, "--ranks", "1,8", "--apply", join(folder, "shard.py")],
       "is a TensorFlow.js model, and fully_shard is for PyTorch only",

@@ -143,7 +143,10 @@ describe("what is read", () => {
 });
 
 it.each([
-  [["memory", "other.js", "--data", "/dev/zero"], "--data /dev/zero: it is a device, not a regular file. Name a regular file."],
+  [
+    ["memory", "other.js", "--data", "/dev/zero"],
+    "--data /dev/zero: it is a device, not a regular file. Name a regular file.",
+  ],
   [
     ["run", "other.js", "--plan", "sub/zero.json"],
     "--plan sub/zero.json: it is a device, not a regular file. Name a regular file.",

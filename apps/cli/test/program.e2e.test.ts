@@ -12,9 +12,17 @@ describe("remat record and remat exec", () => {
     [["record"], 2, /^remat: no program to run. Write it after --, .*: remat record -- node train.js/],
     [["watch"], 2, /no program to run.*: remat watch -- node train.js/],
     [["exec", "--budget", "1GB"], 2, /remat exec -- node train.js/],
-    [["exec", "--", "node", "train.js"], 2, /no limit was given\. Pass --budget, --plan or both, or --early-release alone/],
+    [
+      ["exec", "--", "node", "train.js"],
+      2,
+      /no limit was given\. Pass --budget, --plan or both, or --early-release alone/,
+    ],
     [["exec", "--early-release", "--budget", "1GB", "--", "node", "train.js"], 2, /found that and another/],
-    [["exec", "--budget", "1GB", "--update-in-backward", "--", "node", "train.js"], 2, /works only with --early-release/],
+    [
+      ["exec", "--budget", "1GB", "--update-in-backward", "--", "node", "train.js"],
+      2,
+      /works only with --early-release/,
+    ],
     [["exec", "--budget", "much", "--", "node", "train.js"], 2, /--budget: expected a budget as a share/],
     [
       ["exec", "--plan", "no-plan.json", "--", "node", "train.js"],

@@ -90,9 +90,7 @@ describe("remat run MODEL without a native backend", () => {
       `${reserveBytes}B`,
     );
     expect(ended).toMatchObject({ code: 1, stdout: "" });
-    const [, took] = /stopped after step 1: .* Pass --reserve (\d+)B/.exec(
-      ended.stderr,
-    )!;
+    const [, took] = /stopped after step 1: .* Pass --reserve (\d+)B/.exec(ended.stderr)!;
     expect(Number(took)).toBeGreaterThan(reserveBytes);
     const asTold = ["--memory", `${Number(took) + 2 ** 26 + predicted.peakBytes}B`, "--reserve", `${took}B`];
     expect(await remat("run", takingMore, ...step.slice(1), ...asTold)).toMatchObject({ code: 0 });

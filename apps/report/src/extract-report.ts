@@ -16,17 +16,18 @@ export function extractReport(text: string): ReportData {
   // Only base64 stands in the block, so that what names hold cannot be taken for it: everything else is escaped.
   const match = /<script id="remat-data" type="[^"]*">([A-Za-z0-9+/=\s]*)<\/script>/.exec(text);
   if (match === null)
-    throw new RematError(
-      "REPORT_DATA",
-      "not a remat report. Name an HTML file written by `remat report`.",
-    );
+    throw new RematError("REPORT_DATA", "not a remat report. Name an HTML file written by `remat report`.");
   let bytes: Uint8Array;
   try {
     bytes = gunzipSync(Buffer.from(match[1], "base64"), { maxOutputLength: mostDataBytes });
   } catch (cause) {
-    throw new RematError("REPORT_DATA", `the report's data is damaged (${(cause as Error).message}). Create the report again.`, {
-      cause,
-    });
+    throw new RematError(
+      "REPORT_DATA",
+      `the report's data is damaged (${(cause as Error).message}). Create the report again.`,
+      {
+        cause,
+      },
+    );
   }
   return decodeReport(bytes);
 }

@@ -78,4 +78,7 @@ export function releaseEarly(options: ReleaseEarlyOptions = {}): CloseMode {
 }
 
 const tellUpdateAfter = (reason: string): void =>
-  warnOnce("UPDATE_AFTER_BACKWARD", `updateInBackward has no effect in this pass: weights are updated after the backward pass, because ${reason}.`);
+  warnOnce(
+    "UPDATE_AFTER_BACKWARD",
+    `updateInBackward has no effect in this pass: weights are updated after the backward pass, because ${reason}.`,
+  );

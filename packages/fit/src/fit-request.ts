@@ -158,7 +158,9 @@ function batchesOf(
   if (batches === undefined) return recorded === undefined ? usualBatches : [recorded];
   const sorted = [...new Set(batches)].sort((a, b) => a - b);
   if (sorted.length === 0 || sorted.some((batch) => !Number.isSafeInteger(batch) || batch < 1))
-    throw refusal(`a batch needs at least one sample; found ${batches.join(", ") || "none"}. Pass whole numbers, such as 8,16.`);
+    throw refusal(
+      `a batch needs at least one sample; found ${batches.join(", ") || "none"}. Pass whole numbers, such as 8,16.`,
+    );
   if (recorded === undefined) return sorted;
   if (sorted.includes(recorded)) return [recorded];
   throw refusal(

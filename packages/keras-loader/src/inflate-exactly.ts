@@ -15,8 +15,7 @@ export function inflateExactly(packed: Uint8Array, declared: number): Uint8Array
   const out = new Uint8Array(declared);
   let length = 0;
   const inflate = new Inflate((data) => {
-    if (length + data.length > declared)
-      throw new Error(`it unpacks to more than the declared ${declared} bytes`);
+    if (length + data.length > declared) throw new Error(`it unpacks to more than the declared ${declared} bytes`);
     out.set(data, length);
     length += data.length;
   });

@@ -28,10 +28,7 @@ export function overrideInputShape(model: LayerEntry, shape: InputShape | Readon
       );
     }
     if (!sizes.every((size) => size === null || isSize(size)))
-      throw mismatch(
-        `${show(sizes)} was given`,
-        "Give whole numbers of at least 1, or null for an unknown size.",
-      );
+      throw mismatch(`${show(sizes)} was given`, "Give whole numbers of at least 1, or null for an unknown size.");
     input.config["batchInputShape"] = [own[0] ?? null, ...sizes];
   }
 }

@@ -156,7 +156,9 @@ describe("compressed data", () => {
     expect(unzlibSync(packed)).toHaveLength(64 << 20);
     const memory = process.memoryUsage().arrayBuffers;
     expect(
-      secondsOf(() => expect(() => inflateExactly(packed.subarray(2, -4), 4096)).toThrow(/more than the declared 4096/)),
+      secondsOf(() =>
+        expect(() => inflateExactly(packed.subarray(2, -4), 4096)).toThrow(/more than the declared 4096/),
+      ),
     ).toBeLessThan(2);
     expect(process.memoryUsage().arrayBuffers - memory).toBeLessThan(40 << 20);
     expect(() => inflateExactly(packed.subarray(0, 100), 2 ** 32)).toThrow(/100 compressed bytes cannot contain/);

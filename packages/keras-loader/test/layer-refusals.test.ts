@@ -6,8 +6,7 @@ import { smallModel } from "./topologies.js";
 
 const input: [string, string, object] = ["x", "InputLayer", { batch_input_shape: [null, 8, 8, 4], dtype: "float32" }];
 const conv = { filters: 4, kernel_size: [3, 3], padding: "same" };
-const unsupported =
-  "Rebuild the model in Keras without that option, or register your own class under this class name.";
+const unsupported = "Rebuild the model in Keras without that option, or register your own class under this class name.";
 
 describe("a layer that tfjs-layers lacks or misunderstands is refused by name", () => {
   it.each<[string, object, string]>([

@@ -15,7 +15,10 @@ export class ActiveModules {
   remove(fqn: string): void {
     const count = this.counts.get(fqn) ?? 0;
     if (count === 0)
-      throw new RematError("MODULE_ORDER", `module '${fqn}' ended more often than it began. Please report this as a bug.`);
+      throw new RematError(
+        "MODULE_ORDER",
+        `module '${fqn}' ended more often than it began. Please report this as a bug.`,
+      );
     if (count === 1) this.counts.delete(fqn);
     else this.counts.set(fqn, count - 1);
   }

@@ -161,9 +161,7 @@ test("no groups, and an unknown way", async () => {
   const model = residualModel((block, layer) => `block${block}_${layer}`);
   const events = moduleEvents(await traceOf(model, () => model.predict(tf.ones([2, 4])), { grouping: "none" }));
   expect(events.some((line) => line.includes("block1."))).toBe(false);
-  await expect(traceOf(model, () => {}, { grouping: "layers" as never })).rejects.toThrow(
-    /unknown grouping "layers"/,
-  );
+  await expect(traceOf(model, () => {}, { grouping: "layers" as never })).rejects.toThrow(/unknown grouping "layers"/);
 });
 
 test("the order of execution is tfjs-layers' own", async () => {

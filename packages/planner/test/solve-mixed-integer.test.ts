@@ -124,9 +124,7 @@ test("disposes of the model of a run that fails, says what failed, and loads the
   const { disposed, highs } = await watchModels({ breaks: true });
   await expect(solveMixedInteger(small, limits)).rejects.toMatchObject({
     code: "SOLVER_FAILED",
-    message: expect.stringMatching(
-      /^the solver HiGHS failed on 2 columns and 1 rows \(memory access out of bounds\)/,
-    ),
+    message: expect.stringMatching(/^the solver HiGHS failed on 2 columns and 1 rows \(memory access out of bounds\)/),
   });
   expect(disposed).toEqual([1]);
   expect(await loadHighs()).not.toBe(highs);

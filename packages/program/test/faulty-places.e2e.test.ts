@@ -69,7 +69,8 @@ describe.each(Object.entries(orders))(
       expect(alone(command).exitCode).toBe(3);
       expect(ofProgram(ran)).toEqual(alone(command));
       expect(ran.told.length).toBeLessThanOrEqual(1);
-      for (const line of ran.told) expect(line).toMatch(/too many open files.*Allow more open files: ulimit -n 1024\.$/);
+      for (const line of ran.told)
+        expect(line).toMatch(/too many open files.*Allow more open files: ulimit -n 1024\.$/);
     });
 
     it("where the folder for temporary files is cleaned while it runs", async () => {

@@ -171,5 +171,8 @@ function asItems(value: unknown, what: string): readonly unknown[] {
 }
 
 function damaged(found: string): RematError {
-  return new RematError("FX_GRAPHS", `compiled graphs of PyTorch: ${found}. Write them again with remat.export_graphs.`);
+  return new RematError(
+    "FX_GRAPHS",
+    `compiled graphs of PyTorch: ${found}. Write them again with remat.export_graphs.`,
+  );
 }

@@ -53,7 +53,11 @@ export async function plan(what: Trainable, options: PlanOptions): Promise<Plan>
   const budgetBytes = "bytes" in parsed ? parsed.bytes : await bytesOfPart(parsed, what, step);
   const { point, infeasible } = await planCheckpointing(trace, { budgetBytes, timeMs: planningMs });
   if (point !== undefined) return point.plan;
-  if (infeasible === undefined) throw new RematError("PLANNER_BUG", "the planner returned neither a plan nor a reason. Please report this as a bug.");
+  if (infeasible === undefined)
+    throw new RematError(
+      "PLANNER_BUG",
+      "the planner returned neither a plan nor a reason. Please report this as a bug.",
+    );
   const name = trace.header.model ?? "model";
   const occurrence = formatOccurrence(infeasible.occurrence);
   throw nothingWithin({ ...infeasible, occurrence, name, budgetBytes });

@@ -74,7 +74,7 @@ function checkCopy(what: Exclude<Trainable, Trace>): void {
   if (!isOfAny || model instanceof LayersModel) return;
   throw new RematError(
     "TFJS_COPIES",
-    `the model uses another copy of tfjs-layers than remat, which found ${version_layers} (npm ls @tensorflow/tfjs-layers). Install your program's version: npm install @tensorflow/tfjs-core@VERSION @tensorflow/tfjs-layers@VERSION.`,
+    `the model uses another copy of tfjs-layers than remat (${version_layers}). Install your program's version: npm install @tensorflow/tfjs-core@VERSION @tensorflow/tfjs-layers@VERSION.`,
   );
 }
 

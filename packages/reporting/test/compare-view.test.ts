@@ -58,9 +58,7 @@ describe("a comparison", () => {
   it("of different models, or numbers of steps, says so, and how many times rather than thousands of per cent", () => {
     const cnn = goldenFiles().find(({ name }) => name === "mem_04_cnn_adam")!;
     const other = run("cnn", readPyTorchTrace(readGolden(cnn)));
-    expect(compareView(a100, other).notes.join()).toMatch(
-      /a100 and cnn are different models: 0 of \d+ modules/,
-    );
+    expect(compareView(a100, other).notes.join()).toMatch(/a100 and cnn are different models: 0 of \d+ modules/);
     expect(compareView(a100, h100).notes).toEqual([]);
     expect([9, 33849.443, 8.99, -0.999, 0].map(formatChange)).toEqual(["10x", "33,850x", "+899.0 %", "-99.9 %", "0 %"]);
   });

@@ -99,11 +99,7 @@ describe("parseDeviceSpec", () => {
   test.each<[string, unknown, string]>([
     ["no JSON", "{name", "device spec: expected JSON, found '{name'"],
     ["no object", [1], "device spec: field 'the spec': found '[1]', expected an object"],
-    [
-      "no name",
-      { ...spec, name: undefined },
-      "device spec: field 'name': found nothing, expected text",
-    ],
+    ["no name", { ...spec, name: undefined }, "device spec: field 'name': found nothing, expected text"],
     ["an empty name", { ...spec, name: "" }, "device spec: field 'name': found '', expected text"],
     ["tflops as a number", { ...spec, tflops: 3 }, "device spec: field 'tflops': found '3', expected an object"],
     [

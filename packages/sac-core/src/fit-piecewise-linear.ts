@@ -109,19 +109,13 @@ function sortedPoints(
   y: ArrayLike<number>,
 ): { readonly x: Float64Array; readonly y: Float64Array } {
   if (x.length !== y.length)
-    throw new RematError(
-      "FIT_POINTS",
-      `there are ${x.length} x and ${y.length} y. Pass one y for each x.`,
-    );
+    throw new RematError("FIT_POINTS", `there are ${x.length} x and ${y.length} y. Pass one y for each x.`);
   let xs = Float64Array.from(x);
   let ys = Float64Array.from(y);
   let isSorted = true;
   for (let i = 0; i < xs.length; i++) {
     if (!Number.isFinite(xs[i]) || !Number.isFinite(ys[i]))
-      throw new RematError(
-        "FIT_POINTS",
-        `point ${i}: expected finite numbers, found (${xs[i]}, ${ys[i]}). Remove it.`,
-      );
+      throw new RematError("FIT_POINTS", `point ${i}: expected finite numbers, found (${xs[i]}, ${ys[i]}). Remove it.`);
     if (i > 0 && xs[i] < xs[i - 1]) isSorted = false;
   }
   if (!isSorted) {

@@ -68,7 +68,9 @@ export function checkpointedUnits(
         `save=${unknown} is not an op of ${named
           .slice(0, 3)
           .map((module) => trace.modules[module].fqn)
-          .join(", ")}. Remove it, or choose among its ops: ${opsIn(trace, running.opsOf(trace.modules[named[0]].fqn) ?? [])}.`,
+          .join(
+            ", ",
+          )}. Remove it, or choose among its ops: ${opsIn(trace, running.opsOf(trace.modules[named[0]].fqn) ?? [])}.`,
       );
   }
   return withoutInner([...found.values()]);
@@ -90,7 +92,8 @@ function partsOf(
 ): readonly CheckpointedUnit[] {
   return parts.map((ops) => {
     const reason = partRefusalOf === undefined ? "parts are supported for PyTorch only" : partRefusalOf(fqn, ops);
-    if (reason !== undefined) throw planError(`the part [${ops.join(", ")}] of ${fqn} cannot be recomputed: ${reason}. Plan this run again.`);
+    if (reason !== undefined)
+      throw planError(`the part [${ops.join(", ")}] of ${fqn} cannot be recomputed: ${reason}. Plan this run again.`);
     return { fqn, saved: [], ops };
   });
 }

@@ -36,8 +36,7 @@ export function fullyShardCode(trace: Trace, given: ShardingPlan): PythonCode {
   requireFullyShardable(trace.header.framework, trace.header.model ?? "the model");
   checkShardingPlan(given);
   refuseParts(given.checkpoint);
-  if (given.strategy !== undefined)
-    throw planError(`${given.strategy} does not use fully_shard. Use an FSDP plan.`);
+  if (given.strategy !== undefined) throw planError(`${given.strategy} does not use fully_shard. Use an FSDP plan.`);
   const plan = { ...given, wrap: given.wrap ?? usualWrap(trace) };
   const root = rootModule(trace);
   const units = shardedUnits(trace, plan, root);

@@ -32,9 +32,7 @@ export function parseNetwork(text: string, known?: DeviceNetwork): DeviceNetwork
   }
   const missing = Object.keys(names).filter((key) => network[names[key]] === undefined);
   if (missing.length > 0)
-    throw planError(
-      `the device's network is unknown, and ${missing.join(", ")} is missing. Expected ${expected}.`,
-    );
+    throw planError(`the device's network is unknown, and ${missing.join(", ")} is missing. Expected ${expected}.`);
   return network as DeviceNetwork;
 }
 

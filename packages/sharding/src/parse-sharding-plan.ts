@@ -110,7 +110,8 @@ export function parseShardingPlan(text: string, options: ParseShardingPlanOption
       throw planError(`wrap= and no-wrap are both given in ${JSON.stringify(text)}. Remove one of them.`);
     plan = withItem(plan, item, options);
   }
-  if (Number.isNaN(plan.worldSize)) throw planError(`world= is missing in ${JSON.stringify(text)}. Add the number of ranks, such as world=8.`);
+  if (Number.isNaN(plan.worldSize))
+    throw planError(`world= is missing in ${JSON.stringify(text)}. Add the number of ranks, such as world=8.`);
   checkShardingPlan(plan);
   return plan;
 }
@@ -181,8 +182,7 @@ function withItem(plan: ShardingPlan, item: string, { checkpointFile }: ParseSha
 export function parseCheckpoint(text: string): readonly CheckpointedModules[] {
   // Rows of a comparison and sharding plans write the prefix.
   const items = splitList(text, ",").map((item) => item.replace(/^checkpoint=/, ""));
-  if (items.length === 0)
-    throw planError("checkpoint= names no modules. Name at least one, or a pattern.");
+  if (items.length === 0) throw planError("checkpoint= names no modules. Name at least one, or a pattern.");
   return items.map(checkpointedModules);
 }
 

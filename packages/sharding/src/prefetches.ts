@@ -93,8 +93,7 @@ function prefetched(
     for (const module of matchModules(trace, root, [from])) {
       const unit = unitOf(module);
       const targets = to.flatMap((name) => matchModules(trace, root, [name]).map(unitOf));
-      if (targets.includes(unit))
-        throw planError(`${trace.modules[module].fqn} prefetches itself. Name other groups.`);
+      if (targets.includes(unit)) throw planError(`${trace.modules[module].fqn} prefetches itself. Name other groups.`);
       found.set(unit, targets);
     }
   return found;

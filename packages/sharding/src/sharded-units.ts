@@ -75,7 +75,9 @@ function refuseNested(trace: Trace, modules: readonly number[]): void {
   for (const outer of names) {
     const inner = names.find((name) => name.startsWith(`${outer}.`));
     if (inner !== undefined)
-      throw planError(`${inner} is inside ${outer}, so one group cannot name both. Give it its own group, or remove it.`);
+      throw planError(
+        `${inner} is inside ${outer}, so one group cannot name both. Give it its own group, or remove it.`,
+      );
   }
 }
 

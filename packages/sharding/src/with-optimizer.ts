@@ -34,9 +34,7 @@ export function withOptimizer(trace: Trace, name: string): Trace {
   const recorded = recordedUpdates(trace);
   const { updates, statesPerParameter, opNames } = recorded;
   if (updates.every(({ parameters }) => parameters.length === 0))
-    throw cannot(
-      `${run} updates no parameters, so --optimizer ${name} has no effect. Record it with its optimizer`,
-    );
+    throw cannot(`${run} updates no parameters, so --optimizer ${name} has no effect. Record it with its optimizer`);
   if (other === undefined) {
     const { states, ops } = own;
     if (statesPerParameter === states && (ops === undefined || [...opNames].some((op) => ops.test(op)))) return trace;

@@ -20,7 +20,10 @@ describe("simulateFsdp refuses", () => {
       /^sharding plan: Transformer\.layers\.1 is in two groups: with .*layers\.0/,
     ],
     ["wrap=layers.0+layers.1,wrap=layers.1+layers.2", /layers\.1 is in two groups/],
-    ["wrap=layers.0+layers.0.attention", /layers\.0\.attention is inside Transformer\.layers\.0, so one group cannot name both/],
+    [
+      "wrap=layers.0+layers.0.attention",
+      /layers\.0\.attention is inside Transformer\.layers\.0, so one group cannot name both/,
+    ],
     ["wrap=layers.0(no-reshard,reshard=2)", /no-reshard and reshard=2 apply to the same modules/],
     ["reshard,no-reshard", /reshard and no-reshard are said/],
     ["bf16,param=float16", /param=bfloat16 and param=float16 are said/],

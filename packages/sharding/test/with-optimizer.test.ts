@@ -170,11 +170,7 @@ describe("the optimizer that was recorded", () => {
       "was not recorded with adam: its optimizer keeps no tensor of the shape of each parameter",
     ],
     ["mem_03_mlp_sgdm", "sgd", "keeps 1 tensors of the shape"],
-    [
-      "blocks-adam-64",
-      "lion",
-      'unknown optimizer "lion" for a recorded run. Use one of adam, adamw, sgd, adamw8bit',
-    ],
+    ["blocks-adam-64", "lion", 'unknown optimizer "lion" for a recorded run. Use one of adam, adamw, sgd, adamw8bit'],
   ])("of %s is not %s: it is refused", (name, optimizer, message) => {
     expect(() => withOptimizer(read(name), optimizer)).toThrow(message);
   });

@@ -275,9 +275,17 @@ test.each<[string, (file: AnyFile) => void, string]>([
   ],
   ["of what is not made yet", (f) => (f.steps[0].offload = ["5:0"]), "steps[0].offload: expected a computed value"],
   ["of a source", (f) => (f.steps[0].offload = ["s0"]), 'steps[0].offload: expected an output of an op, found "s0"'],
-  ["twice", (f) => (f.steps[4].offload = ["0:0"]), 'steps[4].offload: expected a value that is offloaded only once, found "0:0"'],
+  [
+    "twice",
+    (f) => (f.steps[4].offload = ["0:0"]),
+    'steps[4].offload: expected a value that is offloaded only once, found "0:0"',
+  ],
   ["never", (f) => delete f.steps[0].offload, 'steps[2].reload: expected an offloaded value, found "0:0"'],
-  ["of what is there", (f) => delete f.steps[3].free, 'steps[5].reload: expected a value that is not on the device, found "0:0"'],
+  [
+    "of what is there",
+    (f) => delete f.steps[3].free,
+    'steps[5].reload: expected a value that is not on the device, found "0:0"',
+  ],
   ["of no value", (f) => (f.steps[2].reload = [7]), "steps[2].reload[0]: expected text, found 7"],
 ])("offloading %s is refused", (_what, change, message) => {
   const file = JSON.parse(writePlan(offloading()));

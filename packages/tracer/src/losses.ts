@@ -76,8 +76,5 @@ export function lossByName(name: string): Loss {
 
 function namedLoss(name: string): NamedLoss {
   if (Object.hasOwn(losses, name)) return losses[name as LossName];
-  throw new RematError(
-    "LOSS_UNKNOWN",
-    `unknown loss ${JSON.stringify(name)}. Choose one of ${lossNames.join(", ")}.`,
-  );
+  throw new RematError("LOSS_UNKNOWN", `unknown loss ${JSON.stringify(name)}. Choose one of ${lossNames.join(", ")}.`);
 }

@@ -88,9 +88,7 @@ describe("timeStep", () => {
     const { runKernelFunc } = tf.engine() as unknown as { runKernelFunc: unknown };
     const before = tf.memory().numTensors;
     const trace = await traceOf(network(8, "tanh"));
-    await expect(timeStep(network(8), trace, few)).rejects.toThrow(
-      /op \d+ of the step is \w+, but the trace has \w+:/,
-    );
+    await expect(timeStep(network(8), trace, few)).rejects.toThrow(/op \d+ of the step is \w+, but the trace has \w+:/);
     await expect(timeStep(network(8), trace, { ...few, optimizer: "sgd" })).rejects.toMatchObject({
       code: "STEP_MISMATCH",
     });

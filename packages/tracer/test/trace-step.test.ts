@@ -168,9 +168,7 @@ describe("traceFakeStep", () => {
   });
 
   it("refuses losses and optimizers that are not there, listing those that are", async () => {
-    await expect(traceFakeStep(mlp, { loss: "hinge" })).rejects.toThrow(
-      /unknown loss "hinge"\. Choose one of sum, /,
-    );
+    await expect(traceFakeStep(mlp, { loss: "hinge" })).rejects.toThrow(/unknown loss "hinge"\. Choose one of sum, /);
     await expect(traceFakeStep(mlp, { optimizer: "lion" })).rejects.toThrow(
       /unknown optimizer "lion"\. Choose one of sgd, /,
     );

@@ -21,9 +21,7 @@ export const completionOf = (commands: readonly CommandEntry[]): Command =>
     run: async ({ targets: [shell], io }) => {
       const known = shells.find((name) => name === shell);
       if (known === undefined)
-        throw new UsageError(
-          `completion for ${quote(shell)} is not supported. Choose one of ${shells.join(", ")}.`,
-        );
+        throw new UsageError(`completion for ${quote(shell)} is not supported. Choose one of ${shells.join(", ")}.`);
       io.stdout.write(writers[known](await completedCommands(commands)));
     },
   });

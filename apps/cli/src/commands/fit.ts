@@ -69,7 +69,8 @@ async function fit(invocation: Invocation<typeof options>): Promise<number> {
     await exportStore(given.store, given.sqlite, io);
     return 0;
   }
-  if (targets.length === 0) throw new UsageError("no model was given. Name a model or recorded runs of one: see remat fit --help.");
+  if (targets.length === 0)
+    throw new UsageError("no model was given. Name a model or recorded runs of one: see remat fit --help.");
   const { format, units } = given;
   const asked = fitOptionsOf(given, typedOptions);
   const { request, prices, workers, engine, cache, watches, prunes, apply, store, sqlite, parquet, page, label } =
@@ -176,9 +177,7 @@ async function exportStore(folder: string, path: string, io: ConsoleIo): Promise
 /** Answers (`remat fit --serve`) for a fleet until it is ended. */
 async function serve(url: string, { targets, options: given, io }: Invocation<typeof options>): Promise<void> {
   if (targets.length === 0)
-    throw new UsageError(
-      "--serve needs the files to answer about. Name models or recorded runs.",
-    );
+    throw new UsageError("--serve needs the files to answer about. Name models or recorded runs.");
   const [{ serveFleetUnits }, { GivenFiles }] = await Promise.all([
     import("../fit/serve-fleet-units.js"),
     import("../fit/fleet-files.js"),

@@ -105,8 +105,7 @@ async function report({ targets, options: given, typedOptions, io }: Invocation<
   if (path.endsWith(".gz"))
     throw new UsageError(`-o ${path}: browsers cannot open a compressed report. Name a file without .gz.`);
   const isFile = !isStandardOutput(path);
-  if (!isFile && opens)
-    throw new UsageError("--open needs a file, and -o names standard output. Remove one of them.");
+  if (!isFile && opens) throw new UsageError("--open needs a file, and -o names standard output. Remove one of them.");
   const progress = new Progress(io);
   const ended = new AbortController();
   try {

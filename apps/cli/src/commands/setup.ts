@@ -37,8 +37,7 @@ async function setup({
   options: { gpu, force, yes, tensorflow, dir: cache },
   io,
 }: Invocation<typeof setupOptions>): Promise<void> {
-  if (what !== "native")
-    throw new UsageError(`cannot set up ${quote(what)}. Run remat setup native.`);
+  if (what !== "native") throw new UsageError(`cannot set up ${quote(what)}. Run remat setup native.`);
   const progress = new Progress(io);
   try {
     const made = await setupNative({

@@ -129,9 +129,7 @@ async function printOnce(
         onProgress: (text) => progress.show(`${target}: ${text}`),
       });
       if (opened.kind === "plan")
-        throw new UsageError(
-          `${quote(target)} is a plan, which --once cannot print. Use remat report for it.`,
-        );
+        throw new UsageError(`${quote(target)} is a plan, which --once cannot print. Use remat report for it.`);
       runs.push(opened);
     }
     const [target] = targets;

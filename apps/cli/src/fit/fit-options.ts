@@ -308,7 +308,9 @@ function parsePrices(option: string, value: unknown): readonly (readonly [name: 
     const [name, price, ...rest] = item.split("=");
     const number = Number(price);
     if (rest.length > 0 || price === undefined || price === "" || !(number > 0 && number < Number.POSITIVE_INFINITY))
-      throw new UsageError(`--${option} expects a device and its price per hour, such as a100=2.5; found ${quote(item)}.`);
+      throw new UsageError(
+        `--${option} expects a device and its price per hour, such as a100=2.5; found ${quote(item)}.`,
+      );
     return [name, number];
   });
 }

@@ -30,9 +30,7 @@ export async function stepsOfJob({ sources, options }: FitJob, progress: Pick<Pr
   const runs = [];
   for (const source of sources) {
     if (isOf(source, "model"))
-      throw new UsageError(
-        `${source.name} is a model and ${first.name} a recorded run. Name one model, or only runs.`,
-      );
+      throw new UsageError(`${source.name} is a model and ${first.name} a recorded run. Name one model, or only runs.`);
     runs.push({ name: source.name, trace: await loadTrace(source, options, progress) });
   }
   const steps = stepsOfRuns(runs);

@@ -55,8 +55,7 @@ async function readManifest(
       throw refuse(
         `${missing.length} of its ${names.length} weight files are not beside it: ${missing.slice(0, 10).join(", ")}${missing.length > 10 ? ", …" : ""}. Copy them there, or remove the rest to use initial weights`,
       );
-    if (names.length > 0)
-      onNote(`its weight files are not beside it (${names[0]}): weights have their initial values`);
+    if (names.length > 0) onNote(`its weight files are not beside it (${names[0]}): weights have their initial values`);
     return undefined;
   });
 }

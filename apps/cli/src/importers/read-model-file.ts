@@ -11,9 +11,7 @@ export function readModelFile(path: string, maxBytes?: number): Buffer {
     return readInput(path, maxBytes === undefined ? {} : { maxBytes });
   } catch (cause) {
     const next =
-      cause instanceof InputError && cause.code === "EINPUTKIND"
-        ? "Name a regular file."
-        : "Check its permissions.";
+      cause instanceof InputError && cause.code === "EINPUTKIND" ? "Name a regular file." : "Check its permissions.";
     throw new RematError("MODEL_UNREADABLE", `${path}: cannot be read (${(cause as Error).message}). ${next}`, {
       cause,
     });

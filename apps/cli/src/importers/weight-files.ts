@@ -60,9 +60,7 @@ export class WeightFiles {
         );
     }
     if (total > mostBytes)
-      throw this.refuse(
-        `its weight files have ${total} bytes, and the limit is ${mostBytes}. Use a smaller model`,
-      );
+      throw this.refuse(`its weight files have ${total} bytes, and the limit is ${mostBytes}. Use a smaller model`);
   }
 
   /** @throws RematError `MODEL_UNREADABLE` for a device or a pipe */

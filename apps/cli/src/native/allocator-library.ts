@@ -79,7 +79,10 @@ export async function compileAllocator(compiler: string, env: Environment): Prom
     const args = ["-O2", "-std=c++17", "-fPIC", "-shared", source, "-o", made, "-ldl", "-lpthread"];
     const result = await runCommand(compiler, args, { env });
     if (result.code !== 0)
-      throw new RematError("NATIVE_COMPILE", `${compiler} could not compile ${source}: ${failureText(result)}. Check the compiler's installation, or name another in CXX.`);
+      throw new RematError(
+        "NATIVE_COMPILE",
+        `${compiler} could not compile ${source}: ${failureText(result)}. Check the compiler's installation, or name another in CXX.`,
+      );
     await sealFolder(staging);
     replaceFolder(folder, staging);
     for (const name of readdirSync(dirname(folder)))

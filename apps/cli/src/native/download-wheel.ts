@@ -97,9 +97,13 @@ export async function downloadFromIndex(wheel: WheelRequirement, options: Downlo
     const body = Readable.fromWeb(response.body as ReadableStream<Uint8Array>);
     await pipeline(body, counted, createWriteStream(path));
   } catch (cause) {
-    throw new RematError("NATIVE_DOWNLOAD", `${hostOf(url)} closed the connection after ${bytes} bytes of ${fileName}. ${elsewhere}`, {
-      cause,
-    });
+    throw new RematError(
+      "NATIVE_DOWNLOAD",
+      `${hostOf(url)} closed the connection after ${bytes} bytes of ${fileName}. ${elsewhere}`,
+      {
+        cause,
+      },
+    );
   }
   return path;
 }

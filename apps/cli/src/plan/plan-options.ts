@@ -102,7 +102,9 @@ function checkTogether(options: PlanOptions): void {
       `--method ${name} needs the modules to checkpoint: --checkpoint 'layers.*', or 'block_1(save=BatchMatMul)'.`,
     );
   if (takes.has("checkpoint") && maxOverhead !== undefined)
-    throw new UsageError(`--max-overhead is for methods that search, and --method ${name} uses exactly the modules of --checkpoint. Remove it.`);
+    throw new UsageError(
+      `--max-overhead is for methods that search, and --method ${name} uses exactly the modules of --checkpoint. Remove it.`,
+    );
   if (budget === undefined && maxOverhead === undefined && paretoPoints === 0 && !takes.has("checkpoint"))
     throw new UsageError(
       "no budget was given. Pass --budget (0.9, 60% or 2GB), --max-overhead 20%, or --pareto 10 for all trade-offs.",
@@ -119,7 +121,9 @@ function checkTogether(options: PlanOptions): void {
   ];
   for (const [isGiven, option, what] of given)
     if (isGiven && !takes.has(option))
-      throw new UsageError(`${what} with --method ${methodsThatTake(option)}, not with ${name}. Change --method, or remove it.`);
+      throw new UsageError(
+        `${what} with --method ${methodsThatTake(option)}, not with ${name}. Change --method, or remove it.`,
+      );
 }
 
 function methodsThatTake(option: MethodOption): string {

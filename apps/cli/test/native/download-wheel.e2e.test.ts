@@ -82,7 +82,9 @@ describe("downloadWheel without pip", () => {
   test("tells when it is cut off", async () => {
     pages[`/files/${fileName}`] = "cut";
     list(hashOf("the wheel"));
-    await expect(download().done).rejects.toThrow(/closed the connection after \d+ bytes of tensorflow_cpu.*--tensorflow/);
+    await expect(download().done).rejects.toThrow(
+      /closed the connection after \d+ bytes of tensorflow_cpu.*--tensorflow/,
+    );
   });
 
   test("tells what the index answers", async () => {

@@ -88,7 +88,9 @@ describe("nothing is loaded or preloaded", () => {
   test("whose addon was swapped", async () => {
     const { folder } = await setup();
     writeFileSync(addon(folder), "another addon");
-    await expect(verifyNative(folder, "tfjs-node", machine.env)).rejects.toThrow(/tfjs_binding\.node was changed after the build/);
+    await expect(verifyNative(folder, "tfjs-node", machine.env)).rejects.toThrow(
+      /tfjs_binding\.node was changed after the build/,
+    );
   });
 
   test.each([

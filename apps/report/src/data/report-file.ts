@@ -116,9 +116,13 @@ function readHead(bytes: Uint8Array): Head {
     try {
       head = parseJsonText(new TextDecoder().decode(bytes.subarray(4, 4 + length))) as Head;
     } catch (cause) {
-      throw new RematError("REPORT_DATA", "report: the data does not begin with its description, so it is damaged. Create the report again.", {
-        cause,
-      });
+      throw new RematError(
+        "REPORT_DATA",
+        "report: the data does not begin with its description, so it is damaged. Create the report again.",
+        {
+          cause,
+        },
+      );
     }
   }
   if (head?.format !== reportFormat)

@@ -141,8 +141,7 @@ export function followedPlan(name: string, { predicted, steps }: Plan): Followed
 function whyNot(trace: Trace, { timeMs, iterations }: FindPlansOptions): string | undefined {
   if (timeMs === 0 && iterations === undefined) return "planning was switched off (--time 0)";
   if (trace.truncated !== undefined) return "the trace is cut short or damaged, so the end of the step is unknown";
-  if (trace.header.step?.predict === true)
-    return "inference has no backward pass, so there is nothing to recompute";
+  if (trace.header.step?.predict === true) return "inference has no backward pass, so there is nothing to recompute";
   if (!trace.hasPhase(Phase.backward)) return "the trace has no backward pass";
   if (countReplayedOps(trace) > 0)
     return "the step already uses manual activation checkpointing; use remat plan, which traces it without";

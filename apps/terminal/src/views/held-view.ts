@@ -202,8 +202,7 @@ function headOf(scene: Scene, own: HeldState): readonly Line[] {
   const { document, area, look } = scene;
   const tree = treeOf(scene, own);
   if (tree === undefined)
-    return note("The trace does not show when storages are freed, so memory in use is unknown.", area.width)
-      .lines;
+    return note("The trace does not show when storages are freed, so memory in use is unknown.", area.width).lines;
   const { totalBytes, count } = tree.held;
   const trace = document.memoryTrace();
   const op = momentOf(scene, own);

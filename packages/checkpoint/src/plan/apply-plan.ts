@@ -191,7 +191,7 @@ const leftPlan = (
 ): RematError =>
   new RematError(
     "PLAN_MISMATCH",
-    `op ${op} differs from the plan for '${name}'${planCount > 1 ? `, the closest of ${planCount} plans` : ""}: expected ${planned === undefined ? "no more ops" : formatOccurrence(planned)}, found ${formatOccurrence(found)}. Plan this model, loss and batch again, or pass { onMismatch: "store" } to continue without recomputation.`,
+    `op ${op} differs from the plan for '${name}'${planCount > 1 ? `, the closest of ${planCount} plans` : ""}: expected ${planned === undefined ? "no more ops" : formatOccurrence(planned)}, found ${formatOccurrence(found)}. Plan this step again, or pass { onMismatch: "store" } to continue without recomputation.`,
   );
 
 /**

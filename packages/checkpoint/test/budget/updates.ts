@@ -77,7 +77,9 @@ export function stepsInWhatIsAskedFor(make: () => tf.Optimizer): { seen: unknown
         const isUpdate = op.startsWith("the update of the weights by ");
         if (isUpdate) refusedUpdates++;
         const next = `Raise the budget to ${smallestBudgetBytes}B.* or more`;
-        const advice = isUpdate ? `so no smaller budget is enough\\. ${next}` : `${next} \\(a later op may need more\\)`;
+        const advice = isUpdate
+          ? `so no smaller budget is enough\\. ${next}`
+          : `${next} \\(a later op may need more\\)`;
         expect((error as BudgetError).message).toMatch(new RegExp(advice));
       }
     }

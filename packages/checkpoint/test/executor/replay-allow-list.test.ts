@@ -145,7 +145,10 @@ describe("replays that are verified", () => {
     kept.push(declarePure("NoisyScale"), verifyReplays());
     const before = tf.memory();
     expect(() => evictAll(() => gradientsThrough("NoisyScale"))).toThrow(
-      expect.objectContaining({ code: "REPLAY_DIFFERS", message: expect.stringContaining("NoisyScale returned other") }),
+      expect.objectContaining({
+        code: "REPLAY_DIFFERS",
+        message: expect.stringContaining("NoisyScale returned other"),
+      }),
     );
     expect(tf.memory()).toEqual(before);
   });

@@ -169,10 +169,7 @@ async function batchesToSearch({ trace, steps }: PresentStep, { optimizer }: Wha
 async function largestBatch(present: PresentStep, asked: WhatIf): Promise<FitRow> {
   const { steps } = present;
   if (asked.sharding !== undefined)
-    throw new RematError(
-      "WHAT_IF",
-      "batch=largest is not supported for ranks. Run remat fit --ranks N --ways stock.",
-    );
+    throw new RematError("WHAT_IF", "batch=largest is not supported for ranks. Run remat fit --ranks N --ways stock.");
   const [recorded, ...others] = steps.recordedBatches ?? [];
   // This call throws an error that says why there is no other batch, and what to do.
   if (recorded !== undefined && others.length === 0) await steps.stepAt(2 * recorded, asked.optimizer);

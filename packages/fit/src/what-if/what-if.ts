@@ -35,7 +35,9 @@ export function parseWhatIf(text: string): WhatIf {
     given.get(key),
   );
   if (given.size === 0 && sharding === "")
-    throw refusal("the question is empty. Ask, for example, batch=64, optimizer=adam, device=h100 or world=8,no-reshard.");
+    throw refusal(
+      "the question is empty. Ask, for example, batch=64, optimizer=adam, device=h100 or world=8,no-reshard.",
+    );
   return {
     ...(batch !== undefined && { batch: batch === "largest" ? batch : samplesOf(batch) }),
     ...(optimizer !== undefined && { optimizer }),

@@ -67,7 +67,8 @@ abstract class ConvolutionalLSTM extends OwnLayer {
   }
 
   override build(inputShape: LayerShape | LayerShape[]): void {
-    if (this.#args["stateful"] === true) throw new Error("a state kept between batches (stateful: true) is not supported");
+    if (this.#args["stateful"] === true)
+      throw new Error("a state kept between batches (stateful: true) is not supported");
     const shape = firstShape(inputShape);
     const channels = shape[this.#isFirst ? 2 : shape.length - 1] as number;
     const gates = 4 * this.#filters;

@@ -46,7 +46,8 @@ abstract class LocallyConnected extends OwnLayer {
 
   override build(inputShape: LayerShape | LayerShape[]): void {
     const { implementation, padding } = this.#args;
-    if ((implementation ?? 1) !== 1) throw new Error(`implementation ${String(implementation)} is not supported; use 1`);
+    if ((implementation ?? 1) !== 1)
+      throw new Error(`implementation ${String(implementation)} is not supported; use 1`);
     if ((padding ?? "valid") !== "valid") throw new Error(`padding '${String(padding)}' is not supported; use 'valid'`);
     const { space, channels } = this.#read(firstShape(inputShape));
     if (space.includes(null)) throw new Error("an input of unknown size is not supported");

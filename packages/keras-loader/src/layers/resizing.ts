@@ -70,7 +70,8 @@ export class Resizing extends ToSize {
     const { interpolation, padToAspectRatio } = this.args;
     if (interpolation !== undefined && !/^(bilinear|nearest)$/.test(String(interpolation)))
       throw new Error(`interpolation '${String(interpolation)}' is not supported; use 'bilinear' or 'nearest'`);
-    if (padToAspectRatio === true) throw new Error("padding to the aspect ratio (pad_to_aspect_ratio: true) is not supported");
+    if (padToAspectRatio === true)
+      throw new Error("padding to the aspect ratio (pad_to_aspect_ratio: true) is not supported");
     super.build(inputShape);
   }
 

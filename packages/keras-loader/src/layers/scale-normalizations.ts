@@ -37,8 +37,7 @@ export class GroupNormalization extends OwnLayer {
     const [axis] = axesOf(this.#args["axis"] ?? -1, shape.length) as [number];
     const channels = shape[axis] as number;
     const groups = this.#groups(channels);
-    if (channels % groups !== 0)
-      throw new Error(`${groups} groups do not divide ${channels} channels`);
+    if (channels % groups !== 0) throw new Error(`${groups} groups do not divide ${channels} channels`);
     const { gammaInitializer, gammaRegularizer, gammaConstraint } = this.#args;
     const { betaInitializer, betaRegularizer, betaConstraint } = this.#args;
     if (this.#args["scale"] !== false) {

@@ -19,8 +19,7 @@ export function contract(equation: string, ...operands: readonly Tensor[]): Tens
   const refused = [...inputs, output].find(
     (letters) => letters.includes(".") || new Set(letters).size < letters.length,
   );
-  if (refused !== undefined)
-    throw new Error(`'${refused}' in '${equation}': ellipses and diagonals are not supported`);
+  if (refused !== undefined) throw new Error(`'${refused}' in '${equation}': ellipses and diagonals are not supported`);
   let held: Lettered = { tensor: operands[0] as Tensor, letters: inputs[0] as string };
   operands.slice(1).forEach((tensor, i) => {
     const later = inputs.slice(i + 2).join("") + output;

@@ -64,5 +64,8 @@ function wholeBytes(amount: number, budget: MemoryBudget): Budget {
 }
 
 function refuse(budget: unknown, why = ""): RematError {
-  return new RematError("BUDGET", `expected a budget as ${forms}; found ${describeValue(budget)}${why}${why.endsWith("?") ? "" : "."}`);
+  return new RematError(
+    "BUDGET",
+    `expected a budget as ${forms}; found ${describeValue(budget)}${why}${why.endsWith("?") ? "" : "."}`,
+  );
 }

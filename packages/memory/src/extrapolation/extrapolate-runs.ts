@@ -317,6 +317,6 @@ function requireClose(name: string, recordedBytes: number, predictedBytes: numbe
   const share = ((Math.abs(predictedBytes - recordedBytes) / recordedBytes) * 100).toFixed(1);
   throw new RematError(
     "RUNS_IRREGULAR",
-    `${name}: its peak is ${recordedBytes} bytes, ${share}% off the ${predictedBytes} that the other runs predict (limit ${largestError * 100}%), since ${model.irregular.length === 0 ? "sizes are" : `${model.irregular.length} storages are`} not linear or quadratic. Record runs without data-dependent sizes.`,
+    `${name}: its peak of ${recordedBytes} bytes is ${share}% off the predicted ${predictedBytes} (limit ${largestError * 100}%): ${model.irregular.length === 0 ? "sizes" : `${model.irregular.length} storages`} do not grow regularly. Record runs without data-dependent sizes.`,
   );
 }

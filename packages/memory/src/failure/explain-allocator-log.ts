@@ -52,8 +52,8 @@ export function readAllocatorLog(text: string, name = "the log"): AllocatorLog {
     text.trim() === ""
       ? "it is empty"
       : text.includes("this is not a failure")
-        ? "what had no memory there has done with less, and did not fail, as the log says itself"
-        : "there is nothing of either in it";
+        ? "the log says that this was not a failure: the program continued with less memory"
+        : "it contains no report of an allocator";
   throw new RematError(
     "ALLOCATOR_LOG",
     `${name}: ${found}. Save the program's stderr: TensorFlow's "ran out of memory trying to allocate …", PyTorch's "CUDA out of memory. Tried to allocate …", or torch.cuda.memory_summary().`,

@@ -65,7 +65,11 @@ export function buildGraph(record: GraphRecord): Graph {
     const made = new Set(node.outputs);
     for (const storage of made)
       if (!(Number.isInteger(storage) && storage >= 0 && storage < storages.length))
-        throw nodeError(node, `uses storage ${storage}, which does not exist`, `Name one of the ${storages.length} storages`);
+        throw nodeError(
+          node,
+          `uses storage ${storage}, which does not exist`,
+          `Name one of the ${storages.length} storages`,
+        );
     indices.set(node.name, n);
     storagesOf.push([...made]);
     kinds[n] = NodeKind[node.kind];
@@ -98,7 +102,10 @@ export function buildGraph(record: GraphRecord): Graph {
 
 function checkedBytes(bytes: number, storage: StorageIndex): number {
   if (bytes >= 0 && bytes < Number.POSITIVE_INFINITY) return bytes;
-  throw new RematError("GRAPH_STORAGE", `storage ${storage}: expected 0 bytes or more, found ${bytes}. Correct its size.`);
+  throw new RematError(
+    "GRAPH_STORAGE",
+    `storage ${storage}: expected 0 bytes or more, found ${bytes}. Correct its size.`,
+  );
 }
 
 function nodeError(node: GraphNodeRecord, found: string, nextStep: string): RematError {

@@ -72,8 +72,7 @@ export function parseAllocatorSettings(text: string): AllocatorSettings {
         settings.roundupPower2Divisions = divisionsOf(value, option);
         break;
       default:
-        if (name === undefined || !withoutEffect.has(name))
-          throw refused(option, "a known option, as name:value");
+        if (name === undefined || !withoutEffect.has(name)) throw refused(option, "a known option, as name:value");
         if (name === "backend" && value !== "native")
           throw refused(option, "native; the backend cudaMallocAsync keeps no segments");
     }

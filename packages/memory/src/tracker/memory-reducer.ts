@@ -280,10 +280,7 @@ export abstract class MemoryReducer<State extends string> {
   private rowsOf(which: string): DeviceRows {
     if (which === "current") return DeviceRows.of(this.storages);
     if (which !== "peak")
-      throw new RematError(
-        "MEMORY_SNAPSHOT_KIND",
-        `unknown snapshot ${JSON.stringify(which)}. Use current or peak.`,
-      );
+      throw new RematError("MEMORY_SNAPSHOT_KIND", `unknown snapshot ${JSON.stringify(which)}. Use current or peak.`);
     return this.held.peakRows();
   }
 

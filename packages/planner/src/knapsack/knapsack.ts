@@ -38,12 +38,9 @@ const methods: readonly unknown[] = ["dp", "ilp", "greedy"];
 
 /** Checks the input of {@link solveKnapsack}. @internal */
 export function checkKnapsack({ memory, runtime, budget, method, timeLimitS }: Knapsack): void {
-  if (memory.length === 0)
-    throw inputError("there are no items. Pass at least one");
+  if (memory.length === 0) throw inputError("there are no items. Pass at least one");
   if (memory.length !== runtime.length)
-    throw inputError(
-      `'memory' has ${memory.length} items and 'runtime' ${runtime.length}. Pass one of each per item`,
-    );
+    throw inputError(`'memory' has ${memory.length} items and 'runtime' ${runtime.length}. Pass one of each per item`);
   for (let i = 0; i < memory.length; i++) {
     if (!isAmount(memory[i]))
       throw inputError(`item ${i}: 'memory' is ${shown(memory[i])}, expected a number of at least 0`);

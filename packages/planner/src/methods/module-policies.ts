@@ -22,7 +22,8 @@ export function modulePolicies(name: ModulePolicyMethod, how: string, aliases: r
     budgetOf: "module",
     takes: new Set(["modules"]),
     async plan(trace, { budget, modules = [], timeMs }) {
-      if (budget === undefined) throw new RematError("BUDGET", `the method ${name} needs a budget. Pass one, such as "60%".`);
+      if (budget === undefined)
+        throw new RematError("BUDGET", `the method ${name} needs a budget. Pass one, such as "60%".`);
       const { sac } = moduleStatistics(trace);
       const names = modules.length === 0 ? outermostModules(sac.keys()) : namedModules(modules, [...sac.keys()]);
       const policies: NamedPolicy[] = [];

@@ -19,7 +19,8 @@ export const modulesMethod: PlanMethod = {
   budgetOf: "step",
   takes: new Set(["modules", "sharding"]),
   async plan(trace, { budget, modules: allowed = [], worldSize = 1, fsdpUnits = [], timeMs }) {
-    if (budget === undefined) throw new RematError("BUDGET", "the method modules needs a budget. Pass one, such as \"60%\".");
+    if (budget === undefined)
+      throw new RematError("BUDGET", 'the method modules needs a budget. Pass one, such as "60%".');
     const { modules, sac, leftOut } = moduleStatistics(trace);
     const names = modules.map(({ fqn }) => fqn);
     const allowedUnits = allowed.length === 0 ? undefined : namedModules(allowed, names);

@@ -93,10 +93,7 @@ function checkpointedCalls(trace: Trace, policies: readonly CheckpointedPolicy[]
     const ofModule = [...opsOfCall].filter(([call]) => modules[calls.module[call]].fqn === fqn);
     const last = ofModule.at(-1);
     if (last === undefined)
-      throw new RematError(
-        "POLICY_INPUT",
-        `module policy: ${fqn} runs no op in this trace. Name another module.`,
-      );
+      throw new RematError("POLICY_INPUT", `module policy: ${fqn} runs no op in this trace. Name another module.`);
     const recomputed = policyOf.get(fqn)!;
     const unknown = recomputed.find((i) => !(i < last[1].length));
     if (unknown !== undefined)

@@ -69,6 +69,8 @@ describe("planSchedules", () => {
     await expect(planSchedules(graph, { budgetBytes: 0 })).rejects.toThrow(
       "expected budgetBytes to be a number above 0",
     );
-    await expect(planSchedules(graph, { budgetBytes: 9, maxOverhead: 1 } as never)).rejects.toThrow("pass exactly one of");
+    await expect(planSchedules(graph, { budgetBytes: 9, maxOverhead: 1 } as never)).rejects.toThrow(
+      "pass exactly one of",
+    );
   });
 });

@@ -44,11 +44,7 @@ test.each([
     { schema, nodes: [node("a", 1, Number.NaN)], edges: [] },
     "node 0 ('a'): cost must be at least 0; found NaN",
   ],
-  [
-    "an unknown node",
-    { schema, nodes: [node("a")], edges: [[0, 3]] },
-    "edge [0,3]: unknown node. Nodes are 0 to 0",
-  ],
+  ["an unknown node", { schema, nodes: [node("a")], edges: [[0, 3]] }, "edge [0,3]: unknown node. Nodes are 0 to 0"],
   [
     "an edge twice",
     {

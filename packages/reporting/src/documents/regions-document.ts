@@ -113,8 +113,7 @@ function describeCause({ cause, saver }: Pick<RegionExcess, "cause" | "saver">, 
       if (isTfjs) return "the program keeps it (tf.keep): dispose of it after reading it";
       return "the program references it (a list, attribute, hook, closure or cache): keep a value computed from it instead, such as .item(). A .detach()ed tensor uses as much memory";
     case "neverRecomputed":
-      if (isTfjs)
-        return "never recomputed, because no backward pass needs it: call it without checkpointing";
+      if (isTfjs) return "never recomputed, because no backward pass needs it: call it without checkpointing";
       return "never recomputed, because no backward pass needs it: run it without checkpointing, or under torch.no_grad()";
     case "viewGiven":
       return "given a view, with which all of its storage is held: give a copy (.clone()) of that part";

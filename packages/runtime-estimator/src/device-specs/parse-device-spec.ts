@@ -82,8 +82,7 @@ function expectNetwork(value: unknown): DeviceNetwork {
 }
 
 function expectText(field: string, value: unknown): string {
-  if (typeof value !== "string" || value === "")
-    fail(field, `found ${quote(value)}, expected text`);
+  if (typeof value !== "string" || value === "") fail(field, `found ${quote(value)}, expected text`);
   return value as string;
 }
 

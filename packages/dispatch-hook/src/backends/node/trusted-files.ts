@@ -16,8 +16,7 @@ const sticky = 0o1000;
 export function distrustOf(path: string, uid: number | undefined = process.getuid?.()): string | undefined {
   if (uid === undefined) return undefined;
   const stats = lstatSync(path);
-  if (stats.uid !== uid && stats.uid !== 0)
-    return `${path} belongs to user ${stats.uid}, not to you (${uid}) or root`;
+  if (stats.uid !== uid && stats.uid !== 0) return `${path} belongs to user ${stats.uid}, not to you (${uid}) or root`;
   if (stats.isSymbolicLink() || (stats.mode & writableByOthers) === 0) return undefined;
   return `${path} is writable by other users (mode ${(stats.mode & 0o7777).toString(8)})`;
 }

@@ -107,7 +107,9 @@ describe("selectBackend", () => {
     const { attempts, backend } = await selectBackend({ from: project, for: "training" });
     expect(backend).toBe("wasm");
     expect(attempts[1]).toMatchObject({ package: "@tensorflow/tfjs-node", selected: false, missing: "kernels" });
-    expect(attempts[1].reason).toMatch(/^it cannot train every model, because kernels are missing: .*Conv2DBackpropFilter/);
+    expect(attempts[1].reason).toMatch(
+      /^it cannot train every model, because kernels are missing: .*Conv2DBackpropFilter/,
+    );
     expect(tf.getBackend()).toBe(backend);
     const train = () => selectBackend({ from: project, for: "training", backend: "tensorflow" });
     await expect(train()).rejects.toThrow(/no backend works on this machine.*tfjs-node: it cannot train every model/);

@@ -60,7 +60,8 @@ function readHeap(file: FileBytes, heap: number): (id: number) => number {
   if (width === 0 || startBytes === 0 || offsetWidth === 0 || offsetWidth > 6)
     throw new Error(`the heap at ${heap} is damaged`);
   return (id) => {
-    if (file.u8(id) !== 0) throw new Error("links outside a group's heap, which Keras does not write, are not supported");
+    if (file.u8(id) !== 0)
+      throw new Error("links outside a group's heap, which Keras does not write, are not supported");
     const offset = file.unsigned(id + 1, offsetWidth);
     if (rows === 0) return root + offset;
     file.expect(root, "FHIB");

@@ -35,7 +35,8 @@ export function readArray(
   if (kind !== 2 || version === 4)
     throw new Error("the layout (libver='latest') is not supported: save it with h5py's defaults");
   const dimensions = file.u8(at + (isOld ? 1 : 2)) - 1;
-  if (dimensions !== shape.length || dimensions < 1) throw new Error("the chunks and the array have different dimensions");
+  if (dimensions !== shape.length || dimensions < 1)
+    throw new Error("the chunks and the array have different dimensions");
   const chunk = shape.map((_, i) => file.u32(at + (isOld ? 16 : 11) + 4 * i));
   const filters = messages
     .filter(({ type }) => type === MessageType.filters)
