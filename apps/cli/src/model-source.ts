@@ -103,7 +103,7 @@ export function describeKinds(kinds: readonly SourceKind[]): string {
   return importers
     .filter(({ gives }) => kinds.includes(gives))
     .map(({ example, what }) => `${example} (${what})`)
-    .join(", or ");
+    .join(", ");
 }
 
 function whatIsUnknown(path: string): string {

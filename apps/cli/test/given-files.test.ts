@@ -177,7 +177,7 @@ it.each([
 });
 
 it.each([
-  ["/dev/zero", "/dev/zero: a device or a socket. Expected model.js "],
+  ["/dev/zero", "/dev/zero: a device or a socket. Name a regular file."],
   ["loop.json", "loop.json: cannot be read (ELOOP: too many symbolic links"],
   ["sub/damaged.json", "sub/damaged.json: not JSON ("],
   ["sub/run.jsonl.br", "sub/run.jsonl.br: compression as .br is not supported. Decompress the file, or use gzip."],

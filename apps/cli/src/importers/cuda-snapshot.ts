@@ -9,7 +9,7 @@ export const cudaSnapshotImporter: RunImporter = {
   name: "cuda-snapshot",
   gives: "run",
   example: "snapshot.json.gz",
-  what: "what PyTorch's CUDA allocator held, as python -m remat snapshot writes it",
+  what: "a snapshot of PyTorch's CUDA allocator",
   ending: /(\.json(\.gz)?|\.pickle|\.pkl)$/,
   recognises: (path, { text }) => /^\s*\{\s*"schema"\s*:\s*"cuda-snapshot\//.test(text) || /\.(pickle|pkl)$/.test(path),
   read: async (path) => {

@@ -7,7 +7,7 @@ export const fxGraphsImporter: CompiledImporter = {
   name: "fx-graphs",
   gives: "compiled",
   example: "graphs.json.gz",
-  what: "what torch.compile made of a model, as remat.export_graphs (Python) writes it",
+  what: "graphs of torch.compile",
   ending: /\.json(\.gz)?$/,
   recognises: (_path, { text }) => /^\s*\{\s*"schema"\s*:\s*"fx-graphs\//.test(text),
   read: async (path) => {

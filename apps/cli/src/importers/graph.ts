@@ -7,7 +7,7 @@ export const graphImporter: GraphImporter = {
   name: "graph",
   gives: "graph",
   example: "graph.json",
-  what: "a graph of schema rematerialization-graph/1",
+  what: "a rematerialization graph",
   ending: /\.json$/,
   recognises: (path, { text }) =>
     text.includes('"rematerialization-graph/') ||

@@ -9,7 +9,7 @@ export const kerasImporter: ModelImporter = {
   gives: "model",
   takesParts: true,
   example: "model.json",
-  what: "a Keras model as tfjs-layers or Keras writes it: .json, .keras or .h5; its weights are read where steps run",
+  what: "a Keras model, or .keras or .h5",
   ending: /(\.model)?\.json$|\.keras$|(\.weights)?\.(h5|hdf5)$/,
   offered: /^model\.json$|\.model\.json$|\.keras$|(?<!\.weights)\.h5$/,
   recognises: (path) => /\.(json|keras|h5|hdf5)$/.test(path),

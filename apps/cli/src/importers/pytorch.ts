@@ -7,7 +7,7 @@ export const pyTorchImporter: RunImporter = {
   name: "pytorch",
   gives: "run",
   example: "run.json.gz",
-  what: "a run of PyTorch as its exporter writes it, gzipped or not",
+  what: "a recorded PyTorch run",
   ending: /\.json(\.gz)?$/,
   recognises: (path, { text }) => path.endsWith(".json.gz") || /^\s*\{\s*"schema"\s*:\s*"[a-z-]+-oracle\//.test(text),
   read: async (path) => {

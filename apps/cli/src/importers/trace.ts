@@ -7,7 +7,7 @@ export const traceImporter: RunImporter = {
   name: "trace",
   gives: "run",
   example: "run.remat.jsonl",
-  what: "a trace that remat wrote, gzipped or not",
+  what: "a trace of remat",
   ending: /\.remat\.jsonl(\.gz)?$/,
   offered: /\.remat\.jsonl(\.gz)?$/,
   recognises: (path, { text, isZipped }) =>
