@@ -9,7 +9,7 @@ export function writeErrorPage(reference) {
     [
       `## ${title}`,
       ...Object.entries(entries).map(
-        ([code, { meaning, cure }]) => `### ${code}\n\n${meaning}\n\n**What to do:** ${cure}`,
+        ([code, { meaning, cure }]) => `### ${code}\n\n${meaning}\n\n**Fix:** ${cure}`,
       ),
     ].join("\n\n"),
   );
@@ -36,7 +36,7 @@ try {
 }
 \`\`\`
 
-This page explains each code. \`REMAT_DEBUG=1\` also prints the code and the call stack.
+This page explains each code. To see the code and the call stack of your error, set \`REMAT_DEBUG=1\`. Your scripts can check the exit code:
 
 | exit code | meaning |
 |---|---|
