@@ -230,7 +230,7 @@ describe("a corrupt trace", () => {
         expect(message).toMatch(
           at === 0
             ? /^run: .*its first line is nested more than 1000 levels deep/
-            : new RegExp(`^run line ${at + 1}: nested more than 1000 levels deep\\. Remove the line`),
+            : new RegExp(`^run line ${at + 1}: nested more than 1000 levels deep\\. Record the trace again`),
         );
       }
     expect(refusal(nested(900))?.message ?? "").not.toContain("levels deep");

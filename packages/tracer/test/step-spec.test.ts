@@ -40,8 +40,8 @@ describe("resolveStep", () => {
     [{ checkpointing: "off" as never }, 'checkpointing: expected given or free, found "off"'],
     [{ predict: true, optimizer: "adam" }, "a prediction's optimizer: not supported"],
     [{ predict: true, loss: "mean" }, "a prediction's loss: not supported"],
-    [{ loss: "hinge" }, 'no loss is called "hinge"'],
-    [{ optimizer: "lion" }, 'no optimizer is called "lion"'],
+    [{ loss: "hinge" }, 'unknown loss "hinge"'],
+    [{ optimizer: "lion" }, 'unknown optimizer "lion"'],
   ])("refuses %j", (request, message) => {
     expect(() => resolveStep(request)).toThrow(message);
   });

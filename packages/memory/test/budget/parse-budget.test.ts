@@ -49,7 +49,7 @@ test.each([
   ["2 parsecs", 'found "2 parsecs"'],
   ["0%", "not more than 0"],
   ["120%", "more than 100%"],
-  ["500000", "which could be 500000B or 500000%"],
+  ["500000", "Do you mean 500000B or 500000%?"],
   ["0.5B", "less than a byte"],
 ])("%j is no budget", (wrong, why) => {
   expect(() => parseBudget(wrong)).toThrow(why);

@@ -18,7 +18,7 @@ test.each([
   [
     "a storage that does not exist",
     { storages, nodes: [{ ...placeholder, outputs: [1] }] },
-    "graph node 'a' lies on storage 1; name one of the 1 storages",
+    "graph node 'a' uses storage 1, which does not exist. Name one of the 1 storages.",
   ],
   [
     "negative bytes",
@@ -32,6 +32,6 @@ test.each([
 test("forward and backward graphs over different storages are refused", () => {
   const one = buildGraph({ storages, nodes: [placeholder, { name: "output", kind: "output", inputs: ["a"] }] });
   const none = buildGraph({ storages: [], nodes: [] });
-  expect(() => getFwdBwdInteractions(one, none)).toThrow("forward graph has 1 storages, backward graph 0");
+  expect(() => getFwdBwdInteractions(one, none)).toThrow("forward graph has 1 storages, and the backward graph has 0");
   expect(() => getPeakMemory(none, none)).toThrow("does not end with an output node");
 });
