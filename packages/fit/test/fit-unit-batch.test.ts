@@ -194,7 +194,7 @@ describe("the batch of a configuration", () => {
     const [without] = unitsOf({ ...asked, batches: [4, 8] }, steps);
     expect(await fitUnitBatch(without, steps)).toMatchObject({
       kind: "refused",
-      reason: expect.stringContaining("TensorFlow.js updates after each"),
+      reason: expect.stringContaining("TensorFlow.js updates weights after every pass"),
     });
   });
 

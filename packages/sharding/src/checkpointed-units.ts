@@ -99,5 +99,5 @@ function partsOf(
 }
 
 function opsIn(trace: Trace, ops: readonly OpIndex[]): string {
-  return [...new Set(ops.map((op) => trace.opName(op)))].slice(0, 12).join(", ");
+  return [...new Set(ops.map((op) => trace.opName(op)))].slice(0, 6).join(", ");
 }

@@ -347,7 +347,8 @@ function unknownItem(item: string): Error {
     );
   const names = [...[...planKeys, ...policyKeys].map((name) => `${name}=`), ...allFlags];
   const nearest = nearestNames(item.replace(/=.*/s, "="), names).join(", ");
+  if (nearest !== "") return planError(`unknown setting ${JSON.stringify(item)}. Do you mean ${nearest}?`);
   return planError(
-    `unknown setting ${JSON.stringify(item)}${nearest === "" ? "" : `, nearest to ${nearest}`}. Expected ${planKeys.map((key) => `${key}=…`).join(", ")}, root(…), ${policyNames()}, ${Object.keys(planFlags).join(", ")}.`,
+    `unknown setting ${JSON.stringify(item)}. Expected ${planKeys.map((key) => `${key}=…`).join(", ")}, root(…), ${policyNames()}, ${Object.keys(planFlags).join(", ")}.`,
   );
 }

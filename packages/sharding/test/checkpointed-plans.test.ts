@@ -226,11 +226,11 @@ describe("what cannot be checkpointed is refused by name", () => {
   it.each([
     ["checkpoint=layers.9", "nearest are layers.0, layers.1, layers.2"],
     ["checkpoint=layers", "nearest are layers.0"],
-    ["checkpoint=dots_savable", 'no module is called "dots_savable": nearest are dots_saveable'],
-    ["checkpoint=layers.0(keep=mm)", 'unknown item "keep=mm" of checkpoint=layers.0: expected save=mm+addmm'],
-    ["checkpoint=layers.0(save=conv2d)", "nothing of Transformer.layers.0 is saved by conv2d: its ops are aten."],
+    ["checkpoint=dots_savable", 'no module is named "dots_savable": nearest are dots_saveable'],
+    ["checkpoint=layers.0(keep=mm)", 'unknown setting "keep=mm" in checkpoint=layers.0. Expected save=mm+addmm'],
+    ["checkpoint=layers.0(save=conv2d)", "conv2d saves nothing in Transformer.layers.0. Choose among its ops: aten."],
     ["checkpoint=layers.*(save=mm+conv2d)", "save=conv2d is not an op of Transformer.layers.0, Transformer.layers.1"],
-    ["checkpoint=layers.0(save=mm%0)", 'cannot save "mm%0": expected ops by name'],
+    ["checkpoint=layers.0(save=mm%0)", 'cannot save "mm%0". Expected ops by name'],
     ["checkpoint=layers.0(save=offload_dot_with_no_batch_dims)", "offloads to the host"],
   ])("%s", (item, message) => {
     expect(() => simulateFsdp(traces["tf"], parseShardingPlan(`world=4,${item}`))).toThrow(

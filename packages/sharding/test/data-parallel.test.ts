@@ -144,7 +144,7 @@ it("reduces buckets beside the backward pass, and waits for them at its end", ()
 describe("refuses", () => {
   it.each([
     ["world=4,ddp,wrap=0", "wrap= is for FSDP, and the plan says ddp"],
-    ["world=4,ddp,bf16", "bf16, param=, reduce=, output= and cast= is of FSDP"],
+    ["world=4,ddp,bf16", "bf16, param=, reduce=, output= and cast= is for FSDP"],
     ["world=4,zero=1,offload", "offload is for FSDP, and the plan says zero1"],
     ["world=4,zero=3", "FSDP is ZeRO-3"],
     ["world=4,bucket=5", "bucket= and bucket-view are for ddp and zero=1"],

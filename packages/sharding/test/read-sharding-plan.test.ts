@@ -26,7 +26,7 @@ describe("a sharding plan in a file", () => {
       '{"schema": "sharding-plan/1", "worldSize": 8, "checkpoint": [{"save": ["mm"]}]}',
       'expected "modules" in each of "checkpoint"',
     ],
-    ['{"schema": "sharding-plan/1"}', "and must be at least 1"],
+    ['{"schema": "sharding-plan/1"}', "and must be a whole number of at least 1"],
     [
       '{"schema": "sharding-plan/1", "worldSize": 1e18}',
       "the world size is 1000000000000000000, and the limit is 1048576",

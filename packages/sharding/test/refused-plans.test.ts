@@ -25,14 +25,14 @@ describe("simulateFsdp refuses", () => {
       /layers\.0\.attention is inside Transformer\.layers\.0, so one group cannot name both/,
     ],
     ["wrap=layers.0(no-reshard,reshard=2)", /no-reshard and reshard=2 apply to the same modules/],
-    ["reshard,no-reshard", /reshard and no-reshard are said/],
-    ["bf16,param=float16", /param=bfloat16 and param=float16 are said/],
+    ["reshard,no-reshard", /reshard and no-reshard apply/],
+    ["bf16,param=float16", /param=bfloat16 and param=float16 apply/],
     [
       "wrap=layers.0(bf16),wrap=layers.1(fp16)",
       /layers\.0 in bfloat16 and Transformer\.layers\.1 in float16: only one dtype besides the parameters' own is supported\. Use the same param= for both, which holds as much: either takes 2 bytes\./,
     ],
     ["wrap=layers.0(bf16),wrap=layers.1(param=float64)", /layers\.1 in float64: .*Use the same param= for both\./],
-    ["bf16,fp16", /param=bfloat16 and fp16 are said/],
+    ["bf16,fp16", /param=bfloat16 and fp16 apply/],
     ["wrap=layers.*(reshard", /"\(" is not closed in "world=4,wrap=layers\.\*\(reshard"/],
     ["wrap='layers.*", /a quote ' is not closed/],
     ["wrap=layers.0)", /"\)" closes nothing/],
@@ -40,7 +40,7 @@ describe("simulateFsdp refuses", () => {
       "wrap=layers.*,no-unshard-in-backward=layers.0.attention",
       /layers\.0\.attention is not a group, so it cannot keep its parameters sharded in the backward pass\. Use one of/,
     ],
-    ["offloda", /unknown item "offloda": nearest to offload/],
+    ["offloda", /unknown setting "offloda"\. Do you mean offload\?/],
     ["wrap=layers.[4-6]", /no module is named "layers\.\[4-6\]"/],
   ])("what cannot be, or is said twice: %s", (items, message) => {
     expect(() => simulateFsdp(trace, parseShardingPlan(`world=4,${items}`))).toThrow(message);

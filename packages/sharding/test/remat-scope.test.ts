@@ -40,7 +40,7 @@ describe("RematScope of Keras, as it is spelled there", () => {
     'RematScope(mode="full", depth=3)',
     'RematScope(mode="full", mode="full")',
   ])("%s is refused, saying what would do", (text) => {
-    expect(() => parseCheckpoint(text)).toThrow(/cannot read .*: expected RematScope\(mode="full"\), "activations"/);
+    expect(() => parseCheckpoint(text)).toThrow(/cannot read .*\. Expected RematScope\(mode="full"\), "activations"/);
   });
 
   it("refuses a mode that is none in a file", () => {
@@ -65,7 +65,7 @@ describe("RematScope of Keras, as it is spelled there", () => {
         sizes.filter(([, size]) => size > threshold).map(([fqn]) => fqn),
       );
     expect(() => namesOf('RematScope("larger_than", 1000000000)')).toThrow(
-      new RegExp(`no layer's output has more than 1000000000 elements: the largest has ${thresholds.at(-1)}`),
+      new RegExp(`no layer's output has more than 1000000000 elements; the largest has ${thresholds.at(-1)}`),
     );
   });
 

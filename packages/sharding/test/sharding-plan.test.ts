@@ -70,16 +70,16 @@ describe("parseShardingPlan", () => {
     ],
   ])("reads %s", (text, expected) => expect(parseShardingPlan(text)).toEqual(expected));
 
-  const unknownItem = (item: string, nearest = ""): string =>
-    `unknown item "${item}": ${nearest}expected world=…, replicas=…, rank=…, wrap=…, ignore=…, forward-prefetch=…, backward-prefetch=…, no-unshard-in-backward=…, checkpoint=…, micro-batches=…, zero=…, bucket=…, stored=…, own-casts=…, root(…), reshard, no-reshard, bf16, fp16, reshard=…, param=…, reduce=…, output=…, cast=…, no-reshard-after-backward, offload, sync-last, as-tracked, no-wrap, ddp, bucket-view.`;
+  const unknownItem = (item: string): string =>
+    `unknown setting "${item}". Expected world=…, replicas=…, rank=…, wrap=…, ignore=…, forward-prefetch=…, backward-prefetch=…, no-unshard-in-backward=…, checkpoint=…, micro-batches=…, zero=…, bucket=…, stored=…, own-casts=…, root(…), reshard, no-reshard, bf16, fp16, reshard=…, param=…, reduce=…, output=…, cast=…, no-reshard-after-backward, offload, sync-last, as-tracked, no-wrap, ddp, bucket-view.`;
 
   it.each([
     ["", 'world= is missing in "". Add the number of ranks, such as world=8.'],
     ["wrap=a", 'world= is missing in "wrap=a". Add the number of ranks, such as world=8.'],
-    ["world=0", "the world size is 0, and must be at least 1. Set the number of ranks: world=8."],
+    ["world=0", "the world size is 0, and must be a whole number of at least 1. Set the number of ranks: world=8."],
     ["world=-1", 'expected a whole number in world=N, found "-1".'],
     ["world=8,rank=8", "expected a rank from 0 to 7, found 8."],
-    ["world=8,bf32", unknownItem("bf32", "nearest to bf16; ")],
+    ["world=8,bf32", 'unknown setting "bf32". Do you mean bf16?'],
     [
       "world=8,tp=2",
       'tensor parallelism ("tp=2") is not supported in simulations. Record a run that uses it; remat memory shows the memory of its rank.',
@@ -94,7 +94,7 @@ describe("parseShardingPlan", () => {
     ],
     ["world=4,world=8", 'world= is given twice in "world=4,world=8". Remove one of them.'],
     ["world=8,wrap=a,no-wrap", 'wrap= and no-wrap are both given in "world=8,wrap=a,no-wrap". Remove one of them.'],
-    ["world=8,wraps=a", unknownItem("wraps=a", "nearest to wrap=, rank=; ")],
+    ["world=8,wraps=a", 'unknown setting "wraps=a". Do you mean wrap=, rank=?'],
     [
       "world=8,replicas=3",
       "replicas=3 does not divide the 8 ranks. For example, world=8,replicas=2 shards over 4 ranks, twice.",
@@ -109,7 +109,7 @@ describe("parseShardingPlan", () => {
     ],
     [
       "world=8,wrap=a(offload)",
-      'unknown item "offload" of "a": expected reshard, no-reshard, bf16, fp16, reshard=…, param=…, reduce=…, output=…, cast=….',
+      'unknown setting "offload" of "a". Expected reshard, no-reshard, bf16, fp16, reshard=…, param=…, reduce=…, output=…, cast=….',
     ],
     ["world=8,forward-prefetch=x", 'expected a whole number in forward-prefetch=N, found "x".'],
     ["world=8,reduce=int8", 'expected a dtype of float16, bfloat16, float32, float64, found "int8".'],

@@ -371,13 +371,13 @@ describe("bad input", () => {
       trace,
       plan({ wrap: ["layers.*"] }),
       "SHARDING_PLAN",
-      'no module is called "layers.*": expected the name or a pattern of one of net, net.blocks.0, net.blocks.1.',
+      'no module is named "layers.*": expected the name or a pattern of one of net, net.blocks.0, net.blocks.1.',
     );
-    refuses(trace, plan({ wrap: ["blocks"] }), "SHARDING_PLAN", 'no module is called "blocks"');
+    refuses(trace, plan({ wrap: ["blocks"] }), "SHARDING_PLAN", 'no module is named "blocks"');
     const { trace: sharded } = simulateFsdp(trace, plan({}));
     refuses(sharded, plan({}), "TRACE_SHARDED", "was already sharded by FSDP when it was recorded");
     refuses(trace, plan({ worldSize: 0 }), "SHARDING_PLAN", "the world size is 0");
-    refuses(trace, plan({ worldSize: 2.5 }), "SHARDING_PLAN", "found 2.5");
+    refuses(trace, plan({ worldSize: 2.5 }), "SHARDING_PLAN", "the world size is 2.5");
     refuses(trace, plan({ rank: 4 }), "SHARDING_PLAN", "expected a rank from 0 to 3, found 4");
     refuses(trace, plan({ mixedPrecision: { param: "int8" } }), "SHARDING_PLAN", 'found "int8"');
     refuses(
@@ -410,7 +410,7 @@ describe("bad input", () => {
       b.build(),
       plan({ wrap: ["a"] }),
       "SHARDING_PLAN",
-      "a and b share a parameter of shape [4], which PyTorch refuses",
+      "a and b share a parameter of shape [4], so PyTorch cannot shard",
     );
     // As one they do not.
     const { groups } = simulateFsdp(b.build(), plan({ wrap: [], groups: [{ modules: ["a", "b"], together: true }] }));

@@ -139,9 +139,9 @@ test.each([
     { budgetBytes: 1, maxOverhead: 1 },
     "pass exactly one of budgetBytes, budgetFraction and maxOverhead; found budgetBytes, maxOverhead",
   ],
-  [{ budgetBytes: 0 }, "expected budgetBytes to be a number above 0, found 0"],
-  [{ budgetBytes: "2GB" }, 'expected budgetBytes to be a number above 0, found "2GB"'],
-  [{ budgetFraction: 1.5 }, "expected budgetFraction to be a number above 0 and up to 1, found 1.5"],
+  [{ budgetBytes: 0 }, "budgetBytes must be a number above 0; found 0"],
+  [{ budgetBytes: "2GB" }, 'budgetBytes must be a number above 0; found "2GB"'],
+  [{ budgetFraction: 1.5 }, "budgetFraction must be a number above 0 and at most 1; found 1.5"],
   [{ maxOverhead: -0.1 }, "maxOverhead must be a number of at least 0; found -0.1"],
 ])("the goal %j is refused", async (goal, message) => {
   await expect(planCheckpointing(trace, goal as unknown as { budgetBytes: number })).rejects.toThrow(message);

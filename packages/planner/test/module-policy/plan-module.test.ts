@@ -165,7 +165,7 @@ describe("refused", () => {
   const cases: [string, Partial<GoldenStats>, object, RegExp][] = [
     ["a runtime that is NaN", { runtimes: [4, Number.NaN, 1, 0] }, {}, /op 1 \(dropout\): runtimesMs is NaN, expected/],
     ["negative memory", { memory: [-1, 0, 0, 0] }, {}, /op 0 \(mm\): memoryBytes is -1/],
-    ["a runtime too few", { runtimes: [4, 1, 1] }, {}, /found 4 sizes, 3 runtimes and 4 names/],
+    ["a runtime too few", { runtimes: [4, 1, 1] }, {}, /there are 4 sizes, 3 runtimes and 4 names/],
     ["an op that is not there", { view_like_ops: [4] }, {}, /viewLikeOps names op 4: expected one of the 4 ops/],
     [
       "an op that is stored and recomputed",

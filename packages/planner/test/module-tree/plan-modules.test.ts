@@ -176,13 +176,13 @@ describe("refused, naming the module", () => {
       "a NaN slope",
       change({ tradeOff: { ...tradeOff, slopes: [Number.NaN] } }),
       {},
-      /module net\.a: its trade-off holds NaN/,
+      /module net\.a: its trade-off contains NaN/,
     ],
     [
       "an intercept too many",
       change({ tradeOff: { ...tradeOff, intercepts: [0, 1] } }),
       {},
-      /module net\.a: found 1 slopes and 2 intercepts/,
+      /module net\.a: it has 1 slopes and 2 intercepts/,
     ],
     [
       "negative runtime",
@@ -190,7 +190,7 @@ describe("refused, naming the module", () => {
       {},
       /module net\.a: tradeOff\.sacRuntimeMs is -2/,
     ],
-    ["a module twice", [...stats, stats[0]], {}, /module net\.a\.x is there twice/],
+    ["a module twice", [...stats, stats[0]], {}, /module net\.a\.x is given twice/],
     [
       "an unknown unit",
       stats,
