@@ -61,7 +61,7 @@ describe("a Keras model", () => {
     const { code, stderr } = await memory();
     expect(code).toBe(1);
     const [said, empty, ...skeleton] = stderr.split("\n");
-    expect(said).toMatch(/tfjs-layers cannot make layer 'shift' \(Shift\): .* --layers my-layers\.js:$/);
+    expect(said).toMatch(/tfjs-layers does not support layer 'shift' \(Shift\): .* --layers my-layers\.js:$/);
     expect([empty, skeleton.slice(0, 3)]).toEqual([
       "",
       ["    // my-layers.js", "    export default ({ tf }) => [", "      class Shift extends tf.layers.Layer {"],

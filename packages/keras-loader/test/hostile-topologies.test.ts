@@ -14,7 +14,7 @@ describe("a file that nobody's program wrote", () => {
       const [code, message] = refusal(smallModel(input, ["odd", className, {}, ["x"]]));
       expect(code).toBe("KERAS_LAYER_UNKNOWN");
       expect(message).toBe(
-        `tfjs-layers cannot make layer 'odd' (${className}): it has no such class. ` +
+        `tfjs-layers does not support layer 'odd' (${className}): it has no such class. ` +
           `Write it as a class with \`static className = "${className}"\` and call tf.serialization.registerClass before loading. ` +
           `Or pass it in \`layers\` (on the command line --layers my-layers.js):\n\n${classSkeleton(className, {})}\n\nFill in what the layer computes.`,
       );

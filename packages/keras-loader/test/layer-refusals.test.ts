@@ -39,13 +39,13 @@ describe("a layer that tfjs-layers lacks or misunderstands is refused by name", 
       "an unknown class",
       smallModel(input, ["s", "Squash", { num_bins: 3 }, ["x"]]),
       "KERAS_LAYER_UNKNOWN",
-      /^tfjs-layers cannot make layer 's' \(Squash\): it has no such class\. .*tf\.serialization\.registerClass/,
+      /^tfjs-layers does not support layer 's' \(Squash\): it has no such class\. .*tf\.serialization\.registerClass/,
     ],
     [
       "a layer of strings",
       smallModel(input, ["s", "Hashing", { num_bins: 3 }, ["x"]]),
       "KERAS_LAYER_UNKNOWN",
-      /^tfjs-layers cannot make layer 's' \(Hashing\): it works on strings, .*\. Do that step before the model, or write it as a class/,
+      /^tfjs-layers does not support layer 's' \(Hashing\): it works on strings, .*\. Do that step before the model, or write it as a class/,
     ],
     [
       "a Lambda",
@@ -57,7 +57,7 @@ describe("a layer that tfjs-layers lacks or misunderstands is refused by name", 
       "whole numbers to compute in",
       smallModel(input, ["r", "ReLU", { dtype: { class_name: "Policy", config: { name: "int8" } } }, ["x"]]),
       "KERAS_DTYPE_UNSUPPORTED",
-      /^Layer 'r' \(ReLU\) has the dtype "int8"; tfjs-layers computes in float32\./,
+      /^Layer 'r' \(ReLU\) has the dtype "int8", and tfjs-layers supports only float32\./,
     ],
     [
       "an unknown activation",
@@ -90,7 +90,7 @@ describe("a layer that tfjs-layers lacks or misunderstands is refused by name", 
     });
     expect(refusal(source)).toEqual([
       "KERAS_SHAPE_DIFFERS",
-      "Keras called layer 'dropout' (Dropout) with [null, 1, 1, 1024], tfjs-layers has [null, 1024] there, from 'global_average_pooling2d' " +
+      "Keras called layer 'dropout' (Dropout) with [null, 1, 1, 1024], but tfjs-layers computes [null, 1024] from 'global_average_pooling2d' " +
         "(GlobalAveragePooling2D). Replace that layer in Keras, or register " +
         "a corrected class with tf.serialization.registerClass.",
     ]);

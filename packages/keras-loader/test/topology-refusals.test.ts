@@ -111,7 +111,7 @@ describe("a corrupt topology is refused naming the field", () => {
     [
       "a call that is not made",
       mobilenet((config) => Object.assign(config.layers[3] ?? {}, { inbound_nodes: [[["conv1", 2, 0, {}]]] })),
-      "layer 'conv1_relu' (ReLU) takes the output of call 2 of layer 'conv1' (Conv2D), whose calls are 0 to 0",
+      "layer 'conv1_relu' (ReLU) takes the output of call 2 of layer 'conv1' (Conv2D), which has calls 0 to 0",
     ],
     [
       "a cycle",
@@ -159,7 +159,7 @@ describe("an input shape that does not fit is refused", () => {
       "another rank",
       two,
       { inputShape: { x: [3, 3] } },
-      "input 'x' has 1 dimensions besides the batch, and 2 were given. Give as many.",
+      "input 'x' has 1 dimensions besides the batch, and 2 were given. Give one size for each.",
     ],
   ])("%s", (_what, source, options, message) => {
     expect(refusal(source, options)).toEqual(["KERAS_INPUT_SHAPE", `Cannot set the input shape: ${message}`]);

@@ -60,7 +60,7 @@ describe("a file of weights", () => {
       "KERAS_WEIGHTS_FILE",
       /neither a \.keras archive nor HDF5/,
     ],
-    ["that is empty", () => readHdf5Topology(new Uint8Array()), "KERAS_WEIGHTS_FILE", /not whole.*it is empty/],
+    ["that is empty", () => readHdf5Topology(new Uint8Array()), "KERAS_WEIGHTS_FILE", /cut short.*it is empty/],
     [
       "with a byte of its topology lost",
       () => {
@@ -132,7 +132,7 @@ describe("a file of weights", () => {
       "longer than its manifest",
       () => readManifestWeights(manifest(entry("w", [2])), () => new Uint8Array(9)),
       "KERAS_WEIGHTS_FILE",
-      /w\.bin: 9 bytes, expected 8 for the 1 weights/,
+      /w\.bin: 9 bytes, expected 8 for the manifest's 1 weights/,
     ],
     [
       "of the dtype of a prototype",
@@ -144,7 +144,7 @@ describe("a file of weights", () => {
       "shorter than its manifest",
       () => readManifestWeights(manifest(entry("w", [2])), () => new Uint8Array(4)),
       "KERAS_WEIGHTS_FILE",
-      /w\.bin: 4 bytes, expected 8 for the 1 weights/,
+      /w\.bin: 4 bytes, expected 8 for the manifest's 1 weights/,
     ],
   ])("%s is refused", (_name, run, code, message) => {
     expect(refusalOf(run)).toEqual([code, expect.stringMatching(message)]);
@@ -155,7 +155,7 @@ describe("a file of weights", () => {
       "of another shape",
       dense(5),
       "KERAS_WEIGHTS_SHAPE",
-      /^the weight files of model\.json: Layer 'd' \(Dense\) has kernel of shape \[3, 5\], the file has \[3, 2\] for it at d\/kernel\. Give/,
+      /^the weight files of model\.json: Layer 'd' \(Dense\) has kernel of shape \[3, 5\], and the file has \[3, 2\] at d\/kernel\. Use/,
     ],
     [
       "of fewer layers",

@@ -48,7 +48,7 @@ export function absent(layer: Layer, path: string): RematError {
   );
 }
 
-const nextStep = "Give the weights of this very model, or leave them out: they are then what their initializers give.";
+const nextStep = "Use the weights of this model, or leave them out to get initial values.";
 
 const labelled = (layer: Layer) => ({ name: layer.name, className: layer.getClassName() });
 const named = (layer: Layer): string => sentenceStart(label(labelled(layer)));
