@@ -2,28 +2,31 @@ import type { MemoryTimeline } from "@remat/memory";
 import type { OpIndex, Trace } from "@remat/trace";
 import type { HeldTree } from "./held-tree/held-tree.js";
 
-/** What a run of the same step holds by op, such as a timeline or a plan's account. */
+/** Memory of another run of the same step, per op: a timeline, or the simulation of a plan. */
 export interface HeldByOp extends Pick<MemoryTimeline, "count" | "totalBytes" | "highestBytes" | "bytesByCategory"> {
-  /** The op at its peak; -1 for none. */
+  /** The op at which memory peaks, or -1 if there is none. */
   readonly peakOp: number;
-  /** By op: how often it is recomputed. */
+  /** How often each op is recomputed. */
   readonly recomputations: Uint16Array;
 }
 
 /**
- * Ops of another run beside those of this one: what lies between two that match is spread evenly, so that runs with other ops in between (FSDP's collectives,
- * recomputation, other gradients) line up.
+ * Maps the ops of another run of the same step onto the ops of this one. Ops between two matches are spread evenly, so
+ * that runs with extra ops (FSDP's collectives, recomputation, different gradients) line up.
  */
 export class AlignedOps {
-  /** By op of this run: one more than the last op of the other that it stands for; it stands for those since the op before it. */
+  /**
+   * For each op of this run: one past the last op of the other run that maps to it. The range starts at the previous
+   * entry.
+   */
   private readonly ends: Int32Array;
   private readonly match: Int32Array;
-  /** By op of the other run: the op of this one that stands for it. */
+  /** For each op of the other run: the op of this run that it maps to. */
   private readonly standingFor: Int32Array;
 
   /**
-   * @param match by op of this run: see {@link matchOps}
-   * @param otherCount how many ops the other has
+   * @param match for each op of this run, its match in the other run: see {@link matchOps}
+   * @param otherCount number of ops in the other run
    */
   constructor(match: Int32Array, otherCount: number) {
     this.match = match;
@@ -45,7 +48,10 @@ export class AlignedOps {
     for (let op = 0, at = 0; op < ends.length; op++) while (at < ends[op]) this.standingFor[at++] = op;
   }
 
-  /** Returns by op of this run the most that the other held since the op before; NaN before its first op. */
+  /**
+   * Returns, for each op of this run, the other run's highest memory since the previous op. NaN before the other run's
+   * first op.
+   */
   highest({ totalBytes, highestBytes }: Pick<HeldByOp, "totalBytes" | "highestBytes">): Float64Array {
     return Float64Array.from(this.ends, (_, op) => {
       const place = this.placeOf(op, highestBytes);
@@ -53,7 +59,10 @@ export class AlignedOps {
     });
   }
 
-  /** Returns what the other run holds by ops of this one, each as it is where most is held of what it stands for. */
+  /**
+   * Returns the other run's memory per op of this run. If several ops map to one, the value is taken where memory is
+   * highest.
+   */
   carry(other: HeldByOp): HeldByOp {
     const { totalBytes, highestBytes, bytesByCategory, peakOp, recomputations } = other;
     const places = this.ends.map((_, op) => Math.max(0, this.placeOf(op, highestBytes)));
@@ -68,17 +77,20 @@ export class AlignedOps {
     };
   }
 
-  /** Returns what the other run does with ops, such as the fates of a plan, by ops of this one; 0 for ops that only this one has. */
+  /**
+   * Carries values per op of the other run, such as a plan's fates, over to the ops of this run. Ops without a match
+   * get 0.
+   */
   carryFates(fates: Uint8Array): Uint8Array {
     return Uint8Array.from(this.match, (op) => fates[op] ?? 0);
   }
 
-  /** Returns the op of the other run at which it is looked at for an op of this one; -1 for the peak stays. */
+  /** Returns the op of the other run that represents an op of this run. -1 (the peak) stays -1. */
   opOf(op: OpIndex, { highestBytes }: Pick<HeldByOp, "highestBytes">): number {
     return op < 0 ? -1 : Math.max(0, this.placeOf(op, highestBytes));
   }
 
-  /** Returns a tree of what the other run holds that names ops of this one. */
+  /** Returns a memory tree of the other run with its ops renumbered to those of this run. */
   carryTree(tree: HeldTree): HeldTree {
     const named = (ops: Int32Array): Int32Array =>
       ops.map((op) => (op < 0 ? -1 : (this.standingFor[op] ?? this.ends.length)));
@@ -96,7 +108,9 @@ export class AlignedOps {
     return this.ends[op] > (this.ends[op - 1] ?? 0);
   }
 
-  /** Where most is held of what an op stands for; of nothing, the op that the other has run last, or -1. */
+  /**
+   * Where memory is highest among the ops that map to `op`. If none do, the op that the other run executed last, or -1.
+   */
   private placeOf(op: OpIndex, highestBytes: Float64Array): number {
     const end = this.ends[op];
     let place = end - 1;
@@ -105,7 +119,7 @@ export class AlignedOps {
   }
 }
 
-/** Returns another run's memory at the ops of this one: the most that it held since the op before. */
+/** Returns another run's memory at the ops of this run: the highest since the previous op. */
 export function alignHighest(
   trace: Trace,
   other: Trace,
@@ -115,8 +129,8 @@ export function alignHighest(
 }
 
 /**
- * Returns by op of `trace` the op of `other` that is the same, or -1: the n-th of its kernel, phase and module on both sides, without those that would
- * cross others.
+ * Returns, for each op of `trace`, the matching op of `other`, or -1. The n-th op of a kernel, phase and module matches
+ * the n-th on the other side. Matches that would cross others are dropped.
  */
 export function matchOps(trace: Trace, other: Trace): Int32Array {
   const keys = new Map<string, number>();
@@ -129,9 +143,12 @@ export function matchOps(trace: Trace, other: Trace): Int32Array {
   return longestRising(match);
 }
 
-/** Keeps of the values that are not -1 as many as rise from one to the next; the others become -1. */
+/** Keeps a longest increasing subsequence of the values other than -1 and sets the others to -1. */
 function longestRising(values: Int32Array): Int32Array {
-  /** By length, less 1: where the rising row of that length with the smallest end ends. */
+  /**
+   * For each length minus one: the index at which the increasing subsequence of that length with the smallest last
+   * value ends.
+   */
   const ends: number[] = [];
   const before = new Int32Array(values.length).fill(-1);
   for (let i = 0; i < values.length; i++) {
@@ -151,12 +168,12 @@ function longestRising(values: Int32Array): Int32Array {
   return kept;
 }
 
-/** By op: a number for its kernel, phase and innermost module. */
+/** For each op: a number for its combination of kernel, phase and innermost module. */
 function keysOf(trace: Trace, keys: Map<string, number>): Int32Array {
   const { ops } = trace;
   const known = new Map<number, number>();
   return Int32Array.from({ length: ops.count }, (_, op) => {
-    // Distinct for each combination, within the range of exact integers.
+    // Unique for each combination and within the range of exact integers.
     const local = (ops.name[op] * 8 + ops.phase[op]) * 2 ** 24 + ops.stack[op];
     let key = known.get(local);
     if (key === undefined) {

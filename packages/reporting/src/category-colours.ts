@@ -4,7 +4,7 @@ import type { CategoryName } from "@remat/trace";
 export interface Colour {
   /** On white: contrast of at least 3 : 1. */
   readonly light: string;
-  /** On black or nearly so: contrast of at least 3 : 1. */
+  /** On black or nearly black: contrast of at least 3 : 1. */
   readonly dark: string;
 }
 
@@ -12,8 +12,9 @@ const parameter: Colour = { light: "#326a62", dark: "#546e55" };
 const gradient: Colour = { light: "#990603", dark: "#eeac80" };
 
 /**
- * The colour of each category of memory, the same wherever one is shown. Any two that can occur together differ clearly for readers with
- * normal vision, protanopia, deuteranopia and tritanopia; a parameter or gradient that FSDP has gathered has the colour of a plain one.
+ * The colour of each memory category, the same in every view. Any two that can occur together differ clearly for
+ * readers with normal vision, protanopia, deuteranopia and tritanopia. A parameter or gradient that FSDP has
+ * all-gathered has the colour of a plain one.
  *
  * @example
  * categoryColours.activation.light; // "#316ae8"
@@ -35,7 +36,7 @@ export const categoryColours: Readonly<Record<CategoryName, Colour>> = {
   reduceScatter: { light: "#8d69a7", dark: "#7565ef" },
 };
 
-/** What each category is called where people read it. */
+/** Display name of each category. */
 export const categoryLabels: Readonly<Record<CategoryName, string>> = {
   activation: "Activations",
   temporary: "Temporaries",
@@ -53,14 +54,14 @@ export const categoryLabels: Readonly<Record<CategoryName, string>> = {
   reduceScatter: "Reduce-scatter buffers",
 };
 
-/** Returns what a category is called where people read it; of a name that is none of ours, the name. */
+/** Returns the display name of a category. An unknown name is returned unchanged. */
 export function labelCategory(name: string): string {
   return Object.hasOwn(categoryLabels, name) ? categoryLabels[name as CategoryName] : name;
 }
 
 /**
- * Categories from the one that lies lowest in a stack up: what stays is below what comes and goes, so that the upper edge of a band says
- * something of that band.
+ * Categories from the bottom of a stack to the top. Long-lived memory is at the bottom, so that the upper edge of each
+ * band shows that band's own changes.
  */
 export const categoryStack: readonly CategoryName[] = [
   "parameter",
@@ -79,7 +80,7 @@ export const categoryStack: readonly CategoryName[] = [
   "temporary",
 ];
 
-/** Colours for things that have no category, such as modules side by side; they repeat after the last. */
+/** Colours for items without a category, such as modules side by side. They repeat after the last. */
 export const seriesColours: readonly Colour[] = (
   [
     "activation",

@@ -2,28 +2,36 @@ import type { CheckpointPolicy } from "@remat/memory/checkpointing";
 import { formatMs, formatOverhead, formatPercent } from "./format-quantity.js";
 import { type SizeUnit, sizeFormat } from "./size-unit.js";
 
-/** One choice between memory and time for a whole step. */
+/** One trade-off between memory and time for a whole step. */
 export interface PlanChoice {
   readonly peakBytes: number;
   readonly stepMs: number;
-  /** Time beyond that of running every op once, as a fraction of it. */
+  /** Extra time as a fraction of running every op once. */
   readonly overhead: number;
-  /** How much cheaper a plan within as many bytes could be at most, as a fraction of its time; undefined where nobody can say. */
+  /**
+   * Optimality gap: how much faster a plan within the same bytes could be at most, as a fraction of its time; undefined
+   * if unknown.
+   */
   readonly gap: number | undefined;
-  /** Of PyTorch: what it checkpoints. */
+  /** The modules to checkpoint (PyTorch only). */
   readonly policy?: CheckpointPolicy;
 }
 
-/** What a budget comes to: the plan that is quickest within it, of equally quick ones the smallest, or none. */
+/** The choice for a budget: the fastest plan within it, the smaller one if two are equally fast, or none. */
 export interface PlanWithin<Point extends PlanChoice> {
   readonly budgetBytes: number;
-  /** Undefined where nothing known is within the budget. */
+  /** Undefined if no known plan is within the budget. */
   readonly point: Point | undefined;
-  /** What holds least of all that is known. */
+  /** The known plan with the lowest peak. */
   readonly smallest: Point | undefined;
 }
 
-/** Returns which of several plans a budget chooses. @example `chooseWithin(front, 2e9).point?.overhead` */
+/**
+ * Returns the plan that a budget selects from several.
+ *
+ * @example
+ * chooseWithin(front, 2e9).point?.overhead;
+ */
 export function chooseWithin<Point extends PlanChoice>(
   front: readonly Point[],
   budgetBytes: number,
@@ -42,7 +50,10 @@ export function chooseWithin<Point extends PlanChoice>(
   return { budgetBytes, point, smallest };
 }
 
-/** Returns plans by falling peak, without those that another one beats in both, so that more time always buys memory. */
+/**
+ * Returns plans by falling peak, without those that another plan beats in both memory and time. More time then always
+ * buys memory.
+ */
 export function planFrontier<Point extends PlanChoice>(points: readonly Point[]): Point[] {
   const kept: Point[] = [];
   let least = Number.POSITIVE_INFINITY;
@@ -54,19 +65,24 @@ export function planFrontier<Point extends PlanChoice>(points: readonly Point[])
   return kept;
 }
 
-/** A search is told of as unfinished where a plan could be quicker by more than this. */
+/** A search is reported as unfinished if a plan could be faster by more than this fraction. */
 const worthSearching = 0.01;
 
 export interface DescribePlanWithinOptions {
-  /** The most that the step holds as it was recorded. */
+  /** Peak memory of the step as recorded. */
   readonly recordedPeakBytes: number;
   readonly units?: SizeUnit | undefined;
 }
 
-/** More modules than these are counted. */
+/** Modules beyond this number are counted, not named. */
 const modulesNamed = 4;
 
-/** Returns which modules a policy checkpoints, in words. @example "layers.0, layers.1.mlp and 3 more modules" */
+/**
+ * Lists the modules that a policy checkpoints.
+ *
+ * @example
+ * describeCheckpointed(policy); // "layers.0, layers.1.mlp and 3 more modules"
+ */
 export function describeCheckpointed(policy: CheckpointPolicy): string {
   const names = [...new Set(policy.map(({ fqn }) => fqn || "the model"))];
   if (names.length === 0) return "nothing";
@@ -74,7 +90,10 @@ export function describeCheckpointed(policy: CheckpointPolicy): string {
   return more <= 0 ? names.join(", ") : `${names.slice(0, modulesNamed).join(", ")} and ${more} more modules`;
 }
 
-/** Returns what to say of a budget: what the plan within it holds and costs, or that there is none; and whether longer search may find more. */
+/**
+ * Describes a budget: the peak and cost of the plan within it, or that there is none, and whether a longer search may
+ * find a better one.
+ */
 export function describePlanWithin(
   { budgetBytes, point, smallest }: PlanWithin<PlanChoice>,
   { recordedPeakBytes, units }: DescribePlanWithinOptions,

@@ -6,11 +6,11 @@ import type { ViewTable } from "./view-table.js";
 
 /** One side of a comparison. */
 export interface ComparedRun {
-  /** How it is called: `predicted`, `measured`, a file's name. */
+  /** Display name: `predicted`, `measured`, or a file's name. */
   readonly name: string;
   readonly trace: Trace;
   readonly modules: ModuleTreeView;
-  /** Where memory is highest; left out where memory cannot be told (a trace without a backward pass). */
+  /** The peak; left out if memory is unknown, as in a trace without a backward pass. */
   readonly peak?: MemoryMoment | undefined;
 }
 
@@ -18,13 +18,13 @@ export interface ComparedRun {
 export interface ComparedValue {
   readonly before: number | undefined;
   readonly after: number | undefined;
-  /** `after - before`; undefined unless both are there. */
+  /** `after - before`; undefined unless both are present. */
   readonly difference: number | undefined;
-  /** `difference / before`; undefined where `before` is 0 or not there. */
+  /** `difference / before`; undefined if `before` is 0 or missing. */
   readonly ratio: number | undefined;
 }
 
-/** What is compared, and in which unit. */
+/** A compared quantity and its unit. */
 export interface ComparedQuantity {
   readonly name: string;
   readonly unit: "ms" | "bytes" | "count";
@@ -47,17 +47,19 @@ export interface CompareView {
   readonly before: string;
   readonly after: string;
   readonly totals: readonly ComparedQuantity[];
-  /** Bytes at each side's own peak, the largest first; categories that neither holds are left out. */
+  /** Bytes at each side's own peak, the largest first; categories that are empty on both sides are left out. */
   readonly categories: readonly ComparedQuantity[];
-  /** By name, in the order of the first side, then those that only the second has. */
+  /** By name: in the order of the first side, then those that only the second has. */
   readonly modules: readonly ComparedModule[];
-  /** Why what is compared may not be the same step: a trace that breaks off, other models, other numbers of steps. */
+  /**
+   * Reasons why the two runs may not be the same step: a truncated trace, different models, different numbers of steps.
+   */
   readonly notes: readonly string[];
 }
 
 /**
- * Returns two runs of a model beside each other, in absolute numbers and as a ratio: before and after a change, two devices, predicted and measured.
- * Modules are matched by fully qualified name.
+ * Returns two runs of a model side by side, in absolute numbers and as a ratio: before and after a change, two devices,
+ * predicted and measured. Modules are matched by fully qualified name.
  *
  * @example
  * const view = compareView({ name: "predicted", trace, modules, peak }, { name: "measured", trace: other, modules: otherModules });
@@ -112,7 +114,10 @@ export function compareView(before: ComparedRun, after: ComparedRun): CompareVie
   };
 }
 
-/** Says why two runs may not be of the same step, so that differences say nothing of what was changed. */
+/**
+ * Explains why two runs may not be of the same step, in which case their differences do not show the effect of a
+ * change.
+ */
 function unlikeNotes(before: ComparedRun, after: ComparedRun, shared: number): readonly string[] {
   const notes: string[] = [];
   const counts = [before.modules.nodes.length, after.modules.nodes.length];
@@ -127,7 +132,7 @@ function unlikeNotes(before: ComparedRun, after: ComparedRun, shared: number): r
 
 const counted = (steps: number): string => `${steps} ${steps === 1 ? "step" : "steps"}`;
 
-/** Returns a comparison as a table: a row for each number. */
+/** Returns a comparison as a table with one row for each number. */
 export function compareTable(view: CompareView): ViewTable {
   const line = (scope: string, name: string, unit: string, { before, after, difference, ratio }: ComparedValue) => [
     scope,

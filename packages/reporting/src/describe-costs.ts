@@ -2,7 +2,12 @@ import type { LayerCosts } from "@remat/runtime-estimator";
 
 const units = ["", " k", " M", " G", " T", " P"] as const;
 
-/** Returns a number of things for people: whole below ten thousand, else four digits with k, M, G. `formatCount(300774272) === "300.8 M"`. */
+/**
+ * Formats a number of things: whole below ten thousand, above that four digits with k, M or G.
+ *
+ * @example
+ * formatCount(300774272); // "300.8 M"
+ */
 export function formatCount(count: number): string {
   if (count < 9999.5) return String(Math.round(count));
   let at = 0;
@@ -11,7 +16,7 @@ export function formatCount(count: number): string {
   return `${Number(left.toPrecision(4))}${units[at]}`;
 }
 
-/** Returns the parameters, multiply-adds and FLOPs of a model's forward pass in words. */
+/** Describes the parameters, multiply-adds and FLOPs of a model's forward pass. */
 export function describeCosts({ total }: Pick<LayerCosts, "total">): string {
   const { parameters, buffers, multiplyAdds, flops } = total;
   const untrained = buffers === 0 ? "" : ` (${buffers.toLocaleString("en")} of them not trained)`;

@@ -1,6 +1,9 @@
 import type { HeldStorage } from "@remat/memory";
 
-/** Returns what a storage is a tensor of, such as `float32 [32, 10]`; of scratch in how many pieces it is; else nothing. */
+/**
+ * Returns the dtype and shape of a storage's tensor, such as `float32 [32, 10]`. Scratch memory gets its number of
+ * pieces; anything else an empty text.
+ */
 export function describeShape({
   dtype = "",
   shape,
@@ -10,7 +13,7 @@ export function describeShape({
   return shape === undefined ? "" : `${dtype} [${shape.join(", ")}]`;
 }
 
-/** Returns which kernel made a storage, or as the scratch of which it is there; undefined where none did. */
+/** Returns the kernel that allocated a storage, or that uses it as scratch memory; undefined if no kernel did. */
 export function describeMaker({
   maker,
   scratchPieces,

@@ -1,4 +1,4 @@
-/** Returns milliseconds for people: µs, ms or s with four significant digits. `formatMs(0.0123) === "12.3 µs"`. */
+/** Formats milliseconds as µs, ms or s with four significant digits. `formatMs(0.0123) === "12.3 µs"`. */
 export function formatMs(ms: number): string {
   const size = Math.abs(ms);
   if (size === 0) return "0 ms";

@@ -11,7 +11,9 @@ export interface MemoryBand {
   readonly bytes: Float64Array;
 }
 
-/** Memory over the ops of a trace as bands that add up to the total, lowest first. All columns have one entry per op. */
+/**
+ * Memory over the ops of a trace as bands that add up to the total, lowest first. All columns have one entry per op.
+ */
 export interface MemoryBands {
   readonly by: "category" | "module";
   /** The module whose parts are shown, with `by: "module"`. */
@@ -19,7 +21,7 @@ export interface MemoryBands {
   readonly count: number;
   readonly bands: readonly MemoryBand[];
   readonly totalBytes: Float64Array;
-  /** The most that was held since the op before: what ops need inside stands above the bands. */
+  /** Highest memory since the previous op. Memory that ops need internally is above the bands. */
   readonly highestBytes: Float64Array;
 }
 
@@ -45,13 +47,13 @@ export function categoryBands(
 export interface ModuleBandsOptions {
   /** The module whose parts are shown; left out: the outermost one that has several. */
   readonly within?: string | undefined;
-  /** How many parts get a band of their own; the others share one. Left out: 8. */
+  /** How many parts get a band of their own (8 by default); the others share one. */
   readonly limit?: number;
 }
 
 /**
- * Returns a timeline as bands by the module that made what is held: parts of one module, those that hold most at the peak first. Weights count for
- * the innermost module that owns them.
+ * Returns a timeline as bands by allocating module: the parts of one module, those with the most memory at the peak
+ * first. Weights count for the innermost module that owns them.
  *
  * @example
  * const bands = moduleBands(trace, memoryTimeline(trace), { within: "net.layers" });

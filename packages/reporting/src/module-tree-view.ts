@@ -4,48 +4,52 @@ import { row, type Trace } from "@remat/trace";
 import { savedOnce } from "./saved-once.js";
 import type { ViewTable } from "./view-table.js";
 
-/** One module of the tree. Sizes in bytes; times in ms. */
+/** One module of the tree. Sizes in bytes, times in ms. */
 export interface ModuleNode {
-  /** Place in {@link ModuleTreeView.nodes}. */
+  /** Index in {@link ModuleTreeView.nodes}. */
   readonly index: number;
   readonly fqn: string;
-  /** What its name adds to its parent's. */
+  /** The part of its name that is not in its parent's. */
   readonly name: string;
   readonly kind: string;
   /** 0 for the outermost modules. */
   readonly depth: number;
-  /** Index of the module around it, or -1. */
+  /** Index of the surrounding module, or -1. */
   readonly parent: number;
-  /** Indices of the modules directly in it, in order of their first calls. */
+  /** Indices of its direct submodules, in order of their first calls. */
   readonly children: readonly number[];
   readonly calls: number;
   /** Forward ops of its last call. */
   readonly opCount: number;
-  /** What could be freed: results of its ops, but for views and the one that the module (of a leaf: the module around it) returns. */
+  /**
+   * Memory that could be freed: results of its ops, except views and the module's own output (for a leaf: the output of
+   * the surrounding module).
+   */
   readonly memoryBytes: number;
-  /** The part of them that autograd holds for the backward pass. */
+  /** The part of it that autograd saves for the backward pass. */
   readonly savedBytes: number;
-  /** Of the ops counted here. */
+  /** Time of the ops counted here. */
   readonly runtimeMs: number;
   /** Over all calls and all ops of the trace. */
   readonly forwardMs: number;
   readonly backwardMs: number;
 }
 
-/** All modules of a trace as a tree, a module before what is in it. */
+/** All modules of a trace as a tree, parents before children. */
 export interface ModuleTreeView {
   readonly nodes: readonly ModuleNode[];
   readonly roots: readonly number[];
-  /** Over the whole trace: what shares are of. */
+  /** Totals of the whole trace, which shares are relative to. */
   readonly totals: { readonly memoryBytes: number } & StepTimes;
 }
 
 type Growing = { -readonly [K in keyof ModuleNode]: ModuleNode[K] } & { children: number[] };
 
 /**
- * Returns the modules of a priced trace as a tree by fully qualified name. `stats` are those of the same trace (`sacStats` of `@remat/sac-core`);
- * a leaf, which has none, is told what its ops take in the module around it.
+ * Returns the modules of a trace with op times as a tree by fully qualified name. A leaf has no statistics of its own
+ * and gets the cost of its ops within the surrounding module.
  *
+ * @param stats statistics of the same trace (`sacStats` of `@remat/sac-core`)
  * @example
  * const view = moduleTreeView(trace, sacStats(trace));
  * moduleTreeRows(view, { expanded: new Set(view.roots) });
@@ -80,7 +84,7 @@ export function moduleTreeView(trace: Trace, stats: ReadonlyMap<string, SACStats
   };
 }
 
-/** By what a tree can be sorted. */
+/** Columns by which a tree can be sorted. */
 export type ModuleTreeColumn =
   | "name"
   | "memoryBytes"
@@ -97,7 +101,7 @@ export interface ModuleTreeRowsOptions {
   readonly sort?: { readonly column: ModuleTreeColumn; readonly descending: boolean } | undefined;
 }
 
-/** Returns indices of the modules to show, from top to bottom. */
+/** Returns the indices of the modules to show, from top to bottom. */
 export function moduleTreeRows({ nodes, roots }: ModuleTreeView, options: ModuleTreeRowsOptions): Int32Array {
   const { expanded, sort } = options;
   const ordered = (indices: readonly number[]): readonly number[] => {
@@ -107,7 +111,7 @@ export function moduleTreeRows({ nodes, roots }: ModuleTreeView, options: Module
     return indices.toSorted((a, b) => sign * compare(nodes[a][column], nodes[b][column]) || a - b);
   };
   const rows: number[] = [];
-  // A stack instead of recursion: a tree can be deeper than the call stack.
+  // A stack instead of recursion, since a tree can be deeper than the call stack.
   const open = [...ordered(roots)].reverse();
   for (let at = open.pop(); at !== undefined; at = open.pop()) {
     rows.push(at);
@@ -116,7 +120,7 @@ export function moduleTreeRows({ nodes, roots }: ModuleTreeView, options: Module
   return Int32Array.from(rows);
 }
 
-/** Returns the modules that have children at depths below `depth`: what to expand to see so many levels. */
+/** Returns the modules with children above `depth`: expand these to see that many levels. */
 export function expandedToDepth({ nodes }: ModuleTreeView, depth: number): Set<number> {
   return new Set(nodes.filter((node) => node.depth < depth && node.children.length > 0).map((node) => node.index));
 }
@@ -155,7 +159,10 @@ export function moduleTreeTable({ nodes, totals }: ModuleTreeView, rows?: ArrayL
   };
 }
 
-/** Modules in order of their first calls, each under the module whose name is the longest beginning of its own. */
+/**
+ * Modules in order of their first calls. The parent of a module is the one with the longest name that is a prefix of
+ * its own.
+ */
 function treeOf(trace: Trace): Growing[] {
   const kinds = new Map<string, string>();
   for (let call = 0; call < trace.calls.count; call++) {
@@ -163,7 +170,8 @@ function treeOf(trace: Trace): Growing[] {
     if (!kinds.has(fqn)) kinds.set(fqn, kind);
   }
   for (const { fqn, kind } of trace.modules) if (!kinds.has(fqn)) kinds.set(fqn, kind);
-  // A module may be called before the one around it is (a call by hand); it then still stands under it.
+  // A module may be called before the one around it, if its code calls it directly. It still becomes a child of that
+  // module.
   const children = new Map<string, string[]>();
   for (const fqn of kinds.keys()) {
     const parent = parentOf(fqn, kinds);
@@ -208,22 +216,22 @@ function parentOf(fqn: string, known: ReadonlyMap<string, string>): string {
 interface ModuleNodes {
   readonly nodes: readonly Growing[];
   readonly byFqn: ReadonlyMap<string, Growing>;
-  /** By number of the module in the trace. */
+  /** For each number of a module in the trace. */
   readonly nodeOfModule: readonly Growing[];
 }
 
-/** Leaves take their share of the module around them that has statistics. */
+/** Gives each leaf its share of the nearest surrounding module that has statistics. */
 function fillLeaves(
   trace: Trace,
   { nodes, byFqn, nodeOfModule }: ModuleNodes,
   stats: ReadonlyMap<string, SACStats>,
   savedOf: ReadonlyMap<SACStats, Uint8Array>,
 ): void {
-  /** By node: the nearest module around it that has statistics. */
+  /** For each node: the nearest surrounding module that has statistics. */
   const around = new Int32Array(nodes.length).fill(-1);
   for (const { index, parent } of nodes)
     around[index] = parent < 0 ? -1 : stats.has(nodes[parent].fqn) ? parent : around[parent];
-  /** By stack: the modules of its calls that are without statistics of their own. */
+  /** For each stack: the modules in it without statistics of their own. */
   const leavesOfStack = Array.from({ length: trace.stacks.start.length - 1 }, (_, stack): readonly Growing[] => {
     const leaves: Growing[] = [];
     for (const call of row(trace.stacks, stack)) {
@@ -241,7 +249,7 @@ function fillLeaves(
   }
 }
 
-/** A module that was not done when the trace broke off has no statistics: it takes what is told of the modules in it. */
+/** A module that had not finished when the trace ended has no statistics; it gets the sum of the modules in it. */
 function sumUnfinished(nodes: readonly Growing[], stats: ReadonlyMap<string, SACStats>): void {
   for (const node of nodes.toReversed()) {
     if (stats.has(node.fqn) || node.opCount > 0) continue;

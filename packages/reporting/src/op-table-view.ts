@@ -3,7 +3,7 @@ import { greedyOrder, opsTogether, type SACGreedyOrderMeta, type SACStats } from
 import { OpFlag, phaseNames, row, type Trace } from "@remat/trace";
 import type { ViewTable } from "./view-table.js";
 
-/** What an op of a module is, for checkpointing; a bit each in {@link OpTableView.marks}. */
+/** Properties of a module's op that matter for checkpointing, one bit each in {@link OpTableView.marks}. */
 export const OpMark = {
   view: 1,
   random: 2,
@@ -11,13 +11,13 @@ export const OpMark = {
   savedByAutograd: 8,
   /** No policy may recompute it. */
   alwaysStored: 16,
-  /** It costs nothing to store again and is recomputed by every policy: a view. */
+  /** It costs nothing to store again, so every policy recomputes it: a view. */
   alwaysRecomputed: 32,
-  /** Checkpointing leaves it out. */
+  /** Checkpointing ignores it. */
   skipped: 64,
 } as const;
 
-/** Ops in columns; row i of each belongs together. Bytes and ms. */
+/** Ops in columns; row i of each column belongs together. Bytes and ms. */
 export interface OpTableView {
   readonly title: string;
   readonly count: number;
@@ -29,29 +29,29 @@ export interface OpTableView {
   readonly memoryBytes: Float64Array;
   /** Bits of {@link OpMark}. */
   readonly marks: Uint8Array;
-  /** Op of the trace that an in-place op writes into, else -1. */
+  /** For an in-place op: the op of the trace whose result it changes; otherwise -1. */
   readonly inPlaceParent: Int32Array;
-  /** Memory per time of recomputation, in bytes per ms; NaN for what is no candidate of its own. */
+  /** Memory saved per recomputation time, in bytes per ms; NaN if it is not a candidate of its own. */
   readonly msps: Float64Array;
-  /** Place in the greedy order, from 0; -1 for what is not in it. */
+  /** Position in the greedy order, from 0; -1 if it is not in it. */
   readonly greedyPlace: Int32Array;
-  /** Innermost module of the op, by row: index into `modules`. */
+  /** For each row: innermost module of the op, as an index into `modules`. */
   readonly module: Int32Array;
   readonly modules: readonly string[];
 }
 
-/** What an op table is of: ops of a module (those of modules in it included), as `sacStats` has them. */
+/** Input of an op table: ops of a module, including those of its submodules, as given by `sacStats`. */
 export interface OpTableOptions {
   readonly title: string;
   readonly stats: SACStats;
   /** Left out: computed. */
   readonly order?: SACGreedyOrderMeta;
-  /** Only ops that ran in this module: for a leaf, which has no statistics of its own. */
+  /** Only ops that ran in this module, for a leaf, which has no statistics of its own. */
   readonly within?: string;
 }
 
 /**
- * Returns the ops of a module with what a policy has to know of them.
+ * Returns the ops of a module with the facts that a policy depends on.
  *
  * @example
  * const view = opTableView(trace, { title: fqn, stats: sacStats(trace).get(fqn) });
@@ -107,8 +107,8 @@ export function opTableView(trace: Trace, options: OpTableOptions): OpTableView 
 }
 
 /**
- * Returns every op of a trace, all phases included: for a trace without modules, or for looking at a whole step. Memory is what an op's results take
- * that no op before it made; nothing is known of a policy.
+ * Returns every op of a trace in all phases, for a trace without modules or to look at a whole step. Memory is that of
+ * results that no earlier op allocated. There are no facts about policies.
  */
 export function allOpsView(trace: Trace, title: string): OpTableView {
   const { ops, storages } = trace;
@@ -151,17 +151,17 @@ export function allOpsView(trace: Trace, title: string): OpTableView {
   };
 }
 
-/** By what an op table can be sorted. */
+/** Columns by which an op table can be sorted. */
 export type OpTableColumn = "op" | "name" | "runtimeMs" | "memoryBytes" | "msps" | "marks" | "module";
 
 export interface OpTableRowsOptions {
   /** Left out: execution order. */
   readonly sort?: { readonly column: OpTableColumn; readonly descending: boolean } | undefined;
-  /** Only ops in whose name, or whose module's name, this occurs, upper and lower case alike. */
+  /** Shows only ops whose name or module contains this text, ignoring case. */
   readonly filter?: string;
 }
 
-/** Returns rows to show, from top to bottom. Rows without a value come last either way. */
+/** Returns the rows to show, from top to bottom. Rows without a value are last in either direction. */
 export function opTableRows(view: OpTableView, options: OpTableRowsOptions = {}): Int32Array {
   const { sort } = options;
   const filter = (options.filter ?? "").toLowerCase();
@@ -188,7 +188,7 @@ export function moduleOf(view: OpTableView, row: number): string {
   return view.module[row] < 0 ? "" : view.modules[view.module[row]];
 }
 
-/** Names of the marks of a row, for people. */
+/** Returns the names of a row's marks, for display. */
 export function opMarkNames(marks: number): readonly string[] {
   return (Object.keys(OpMark) as (keyof typeof OpMark)[]).filter((name) => (marks & OpMark[name]) !== 0);
 }

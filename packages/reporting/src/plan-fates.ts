@@ -1,13 +1,13 @@
 import { storageUses } from "@remat/memory";
 import { isPlanNode, type OpIndex, type Plan, type Trace } from "@remat/trace";
 
-/** What a plan does with an op: nothing that is told apart, or what it is that becomes of its results. */
+/** The effect of a plan on an op's results. */
 export type PlanFateName = "none" | "kept" | "freedEarly" | "offloaded" | "recomputed";
 
-/** Names of fates by their numbers; where several are so of an op, the last of them counts. */
+/** Names of fates by their numbers. If several apply to an op, the highest number wins. */
 export const planFateNames: readonly PlanFateName[] = ["none", "kept", "freedEarly", "offloaded", "recomputed"];
 
-/** What each is called where people read it. */
+/** Display name of each fate. */
 export const planFateLabels: Readonly<Record<PlanFateName, string>> = {
   none: "",
   kept: "kept",
@@ -19,10 +19,11 @@ export const planFateLabels: Readonly<Record<PlanFateName, string>> = {
 const fateOf = (name: PlanFateName): number => planFateNames.indexOf(name);
 
 /**
- * Returns by op of `trace` what a plan for it does, as a number of {@link planFateNames}: `recomputed` runs again; results of what is `offloaded` go to host memory, those
- * of what is `freedEarly` go before the trace frees them, those of what is `kept` go when they went. Of an op without results of its own, such as a view, there is nothing to tell.
+ * Returns what a plan does with each op of `trace`, as a number of {@link planFateNames}. `recomputed`: the op runs
+ * again. `offloaded`: its results move to host memory. `freedEarly`: its results are freed before the trace frees them.
+ * `kept`: its results are freed when the trace frees them. An op without results of its own, such as a view, is `none`.
  *
- * @param plan of that trace: see `findPlanMismatch`
+ * @param plan a plan of that trace: see `findPlanMismatch`
  */
 export function planFates(trace: Trace, plan: Plan): Uint8Array {
   const fates = new Uint8Array(trace.ops.count);
@@ -32,7 +33,7 @@ export function planFates(trace: Trace, plan: Plan): Uint8Array {
     if (op >= 0) fates[op] = Math.max(fates[op], fateOf(name));
   };
   const { freedBefore } = storageUses(trace);
-  /** By storage: the op that comes next when the plan frees it for the last time. */
+  /** For each storage: the next op at the time the plan frees it for the last time. */
   const gone = new Map<number, number>();
   let next = 0;
   for (const { op, isRecomputed, free, offload = [] } of plan.steps) {
@@ -47,14 +48,17 @@ export function planFates(trace: Trace, plan: Plan): Uint8Array {
   return fates;
 }
 
-/** Returns the same of modules that are checkpointed: what runs again, as often as `recomputations` tells by op, is recomputed; what else has results of its own is kept. */
+/**
+ * Returns the fates for checkpointed modules. An op that runs again (`recomputations` counts how often) is
+ * `recomputed`; any other op with results of its own is `kept`.
+ */
 export function checkpointFates(trace: Trace, recomputations: Uint16Array): Uint8Array {
   const fates = Uint8Array.from(recomputations, (times) => fateOf(times > 0 ? "recomputed" : "none"));
   for (const op of makers(trace)) if (op >= 0 && fates[op] === 0) fates[op] = fateOf("kept");
   return fates;
 }
 
-/** By storage: the first op that has it among its results, and not among what it is given; -1 for none. */
+/** For each storage: the first op that has it among its results but not its inputs; -1 for none. */
 function makers(trace: Trace): Int32Array {
   const maker = new Int32Array(trace.storages.count).fill(-1);
   const isKnown = new Uint8Array(trace.storages.count);

@@ -1,29 +1,35 @@
 import type { MemoryBands } from "./memory-bands.js";
 
 export interface SampleOptions {
-  /** First op to show, and the one after the last; left out: all. */
+  /** First op to show, and the end of the range (exclusive); left out: all. */
   readonly from?: number;
   readonly to?: number;
-  /** At most this many columns; left out: 1000. */
+  /** At most this many columns; 1000 by default. */
   readonly buckets?: number;
-  /** When each op began, in ms; with it buckets are equal in time, else in ops. One entry more than there are ops: when the last ended. */
+  /**
+   * Start time of each op in ms, with one extra entry for the end of the last. Buckets are then equal in time,
+   * otherwise in ops.
+   */
   readonly startMs?: Float64Array;
 }
 
-/** A stretch of a timeline in few enough columns to be drawn; each shows the op of the bucket at which most was held. */
+/**
+ * A range of a timeline with few enough columns to draw. Each column shows the op of its bucket at which memory is
+ * highest.
+ */
 export interface SampledBands {
   readonly count: number;
-  /** By bucket: the op that is shown. */
+  /** For each bucket: the op that is shown. */
   readonly op: Int32Array;
-  /** By band, by bucket. */
+  /** By band, then by bucket. */
   readonly bands: readonly Float64Array[];
   readonly totalBytes: Float64Array;
   readonly highestBytes: Float64Array;
 }
 
 /**
- * Reduces bands to what a screen or terminal can show without losing a peak. A bucket in which no op falls (time passes, nothing changes)
- * repeats the one before.
+ * Reduces bands to the resolution of a screen or terminal without losing a peak. A bucket in which no op starts (time
+ * passes, nothing changes) repeats the previous one.
  *
  * @example
  * const { op, highestBytes } = sampleBands(categoryBands(memoryTimeline(trace)), { buckets: 80 });
@@ -55,7 +61,7 @@ function opEdges(from: number, to: number, count: number): Int32Array {
   return Int32Array.from({ length: count + 1 }, (_, i) => from + Math.floor((i * (to - from)) / Math.max(1, count)));
 }
 
-/** The first op that begins at or after each edge; of ops that take no time, all fall into one bucket. */
+/** The first op that begins at or after each edge. If ops take no time, all fall into one bucket. */
 function timeEdges(from: number, to: number, count: number, startMs: Float64Array): Int32Array {
   const [begin, end] = [startMs[from], startMs[to]];
   const edges = new Int32Array(count + 1);
@@ -68,8 +74,8 @@ function timeEdges(from: number, to: number, count: number, startMs: Float64Arra
 }
 
 /**
- * Tells when each op begins, in ms from the first, if ops run one after the other; one entry more than there are ops. An op without a runtime
- * takes none.
+ * Computes when each op starts, in ms from the first, if ops run one after the other. There is one extra entry for the
+ * end. An op without a runtime takes no time.
  */
 export function opStartMs(runtimeMs: Float64Array): Float64Array {
   const start = new Float64Array(runtimeMs.length + 1);

@@ -2,8 +2,8 @@ import type { SACStats } from "@remat/sac-core";
 import type { Trace } from "@remat/trace";
 
 /**
- * Returns the places, among the ops of a module, of those that autograd holds something of which no op before them in the list holds: what is
- * written in place is one storage, however many ops have it for their result. PyTorch counts each op.
+ * Returns the positions, among a module's ops, of those that autograd saves memory of that no earlier op in the list
+ * has. A storage written in place counts once, however many ops have it as their result. PyTorch counts each op.
  */
 export function savedOnce(trace: Trace, { ops, memoryBytes, savedAutogradOps }: SACStats): number[] {
   const isMet = new Set<number>();

@@ -5,18 +5,18 @@ import { describeMaker, describeShape } from "./describe-held.js";
 import { categoryBands } from "./memory-bands.js";
 import { sampleBands } from "./sample-bands.js";
 
-/** What one step held, in few enough columns to be drawn. */
+/** Memory of one step, with few enough columns to draw. */
 export interface StepView {
   readonly peakBytes: number;
-  /** By category that occurs: bytes by column. */
+  /** For each category that occurs: bytes by column. */
   readonly bands: ReadonlyMap<CategoryName, Float64Array>;
-  /** The most that was held in each column. */
+  /** Highest memory in each column. */
   readonly highestBytes: Float64Array;
-  /** The op at which most was held. */
+  /** The op at the peak. */
   readonly peakOp: string;
-  /** The user's source line of that op, where it was recorded. */
+  /** The user's source line of that op, if recorded. */
   readonly peakLine: string | undefined;
-  /** What the peak is made of, most first. */
+  /** Categories at the peak, the largest first. */
   readonly categories: readonly CategoryRow[];
   readonly largest: readonly LargestRow[];
 }
@@ -29,27 +29,27 @@ export interface CategoryRow {
   readonly bytes: number;
 }
 
-/** Equal storages at the peak: of one maker, shape and category. */
+/** Equal storages at the peak: the same allocation site, shape and category. */
 export interface LargestRow {
-  /** How many they are. */
+  /** Number of storages. */
   readonly count: number;
-  /** Of all of them. */
+  /** Bytes of all of them together. */
   readonly bytes: number;
   readonly label: string;
   readonly shape: string;
   readonly maker: string;
-  /** The user's source line that made them, where it was recorded. */
+  /** The user's source line that allocated them, if recorded. */
   readonly line: string | undefined;
 }
 
-/** So many columns tell the shape of a step. */
+/** Enough columns to show the shape of a step. */
 const columns = 60;
-/** Rows of the largest, and how many storages are looked at for them. */
+/** Number of the largest rows, and of the storages that are searched for them. */
 const largestShown = 4;
 const largestRead = 1000;
 
 /**
- * Returns what a step held, from its trace; undefined for one in which no op ran.
+ * Summarizes the memory of a step from its trace; undefined if no op ran.
  *
  * @example
  * const peak = viewStep(trace)?.peakBytes;

@@ -1,38 +1,39 @@
 import { allocatedSizes, readMemoryEvents, storageModules, storageUses } from "@remat/memory";
 import { type CategoryName, categoryNames, type OpIndex, type StorageIndex, type Trace } from "@remat/trace";
 
-/** A storage from its birth to its death. */
+/** A storage from allocation to free. */
 export interface StorageLife {
   readonly storage: number;
   /** As allocated. */
   readonly bytes: number;
-  /** As it was allocated; it may change later. */
+  /** At allocation; it may change later. */
   readonly category: CategoryName;
-  /** The op that makes it, or comes next when JavaScript does. */
+  /** The op that allocates it, or the op after the JavaScript code that does. */
   readonly bornAt: number;
-  /** Whether that op makes it. */
+  /** Whether that op allocates it. */
   readonly isMade: boolean;
-  /** The last op that reads or writes it; -1 where none does. */
+  /** The last op that reads or writes it, or -1. */
   readonly lastOp: number;
-  /** The op that comes next once it is freed: the number of ops for the end of the trace and for what is never freed. */
+  /** The op after it is freed. If it is freed at the end of the trace or never: the number of ops. */
   readonly freedBefore: number;
   readonly module: string | undefined;
-  /** `float32 [8, 10]`; undefined where no tensor shows it. */
+  /** `float32 [8, 10]`; undefined if no tensor uses it. */
   readonly tensor: string | undefined;
 }
 
 export interface StorageLivesOptions {
-  /** Ops between which they live, at least in part; the last is not among them. */
+  /** Range of ops in which they live, at least in part; `to` is exclusive. */
   readonly from: number;
   readonly to: number;
-  /** How many at most. */
+  /** Maximum number of storages. */
   readonly limit: number;
-  /** What this op makes comes first, wherever it is. */
+  /** Storages allocated by this op come first. */
   readonly op?: number;
 }
 
 /**
- * Returns the largest storages of the trace's device that live within a stretch of ops, each from birth to death. What an op holds inside itself only is left out.
+ * Returns the largest storages of the trace's device that live within a range of ops, with their lifetimes. Scratch
+ * memory inside a single op is left out.
  *
  * @example
  * storageLives(trace, { from: 100, to: 120, limit: 20 }).filter(({ lastOp, freedBefore }) => freedBefore - lastOp > 1000);
@@ -73,7 +74,10 @@ export function storageLives(trace: Trace, { from, to, limit, op = -1 }: Storage
   }));
 }
 
-/** Returns what to say of a life: who makes the storage, who uses it last, and for how many ops it is held after that. */
+/**
+ * Describes a lifetime: the op that allocates the storage, the op that uses it last, and for how many ops it stays
+ * alive after that.
+ */
 export function describeStorageLife(
   { bornAt, isMade, lastOp, freedBefore }: StorageLife,
   opName: (op: OpIndex) => string,

@@ -9,31 +9,35 @@ import {
 } from "@remat/memory/extrapolation";
 import { type CategoryName, traceNotes } from "@remat/trace";
 
-/** What a step of one size holds at its peak. */
+/** Peak memory of a step at one size. */
 export interface SizeOutcome {
   readonly size: number;
-  /** `recorded`: as it was; `predicted`: from the runs; `longest`: the largest size that fits, predicted. */
+  /**
+   * `recorded`: measured; `predicted`: extrapolated from the runs; `longest`: the largest size that fits, predicted.
+   */
   readonly origin: "recorded" | "predicted" | "longest";
   readonly peakBytes: number;
   readonly bytesByCategory: Readonly<Partial<Record<CategoryName, number>>>;
-  /** What of that is constant, grows as a line, and as a square. */
+  /** The parts of the peak that are constant, grow linearly, and grow quadratically. */
   readonly byGrowth: readonly [constant: number, line: number, square: number];
-  /** Of `longest`: the search ended at its own limit, so larger sizes may fit. Left out if the next size does not fit. */
+  /**
+   * For `longest`: the search ended at its own limit, so larger sizes may fit. Left out if the next size does not fit.
+   */
   readonly isSearchLimit?: true;
 }
 
 export interface SummarizeExtrapolationOptions {
-  /** Of the runs, where they cannot be told from tensors. */
+  /** Sizes of the runs, if they cannot be read from tensors. */
   readonly sizes?: readonly number[] | undefined;
   /** Sizes to predict; left out: twice, four and eight times the largest recorded. */
   readonly at?: readonly number[] | undefined;
-  /** What the step has to fit. */
+  /** Memory that the step has to fit in. */
   readonly memoryBytes?: number | undefined;
-  /** How many of the largest storages to list at the largest size told of; 5 if not given. */
+  /** How many of the largest storages to list at the largest size reported; 5 by default. */
   readonly limit?: number | undefined;
 }
 
-/** What a step would hold at sizes at which it was not recorded. */
+/** A step's memory at sizes at which it was not recorded. */
 export interface ExtrapolationSummary {
   readonly model: string;
   readonly runs: readonly string[];
@@ -41,16 +45,16 @@ export interface ExtrapolationSummary {
   /** In the order of their sizes. */
   readonly outcomes: readonly SizeOutcome[];
   readonly memoryBytes: number | undefined;
-  /** The largest size that fits; undefined where none does, or nothing is to be fitted. */
+  /** The largest size that fits; undefined if none does, or if no memory limit was given. */
   readonly longest: SizeOutcome | undefined;
   readonly checked: readonly CheckedRun[];
-  /** The peak of the last of the outcomes, with its largest storages. */
+  /** The peak of the last outcome, with its largest storages. */
   readonly moment: MemoryMoment;
   readonly notes: readonly string[];
 }
 
 /**
- * Returns what a step would hold at other sizes than those at which it was recorded, and the largest that fits.
+ * Predicts a step's memory at sizes at which it was not recorded, and the largest size that fits.
  *
  * @throws RematError as `extrapolateRuns` does
  * @example

@@ -10,36 +10,40 @@ import {
   NodeKind,
 } from "@remat/memory/graph";
 
-/** Graphs of a compiled model, by its name. */
+/** Graphs of a compiled model, with its name. */
 export interface CompiledGraphs extends CompiledRecord {
   readonly name: string;
 }
 
-/** What one graph holds, in bytes. */
+/** Memory of one graph, in bytes. */
 export interface GraphSummary extends CompiledPass {
-  /** Nodes that compute. */
+  /** Number of nodes that compute. */
   readonly nodes: number;
-  /** Before its first node: arguments and constants, and of a backward graph what lives all through it. */
+  /**
+   * Memory before its first node: arguments and constants, and for a backward graph everything that stays alive
+   * throughout.
+   */
   readonly givenBytes: number;
   readonly peakBytes: number;
-  /** The node after whose allocations it is reached; undefined where it is at the start. */
+  /** The node after whose allocations the peak is reached; undefined if it is at the start. */
   readonly peakNode: string | undefined;
 }
 
-/** What the graphs of a compiled model hold. */
+/** Memory of a compiled model's graphs. */
 export interface GraphsSummary {
   readonly name: string;
   readonly device: string;
-  /** Of a step through all of them. */
+  /** Peak of a step through all graphs. */
   readonly peakBytes: number;
-  /** What forward graphs make, and their backward graphs take. */
+  /** Bytes that forward graphs save for their backward graphs. */
   readonly savedBytes: number;
   readonly graphs: readonly GraphSummary[];
 }
 
 /**
- * Returns what the graphs of a compiled model hold on the device that holds most, as torch's `_inductor/fx_passes/memory_estimator.py` estimates it: in the order in which their nodes
- * stand, before Inductor fuses and reorders them; and what a step through all of them does.
+ * Estimates the memory of a compiled model's graphs on the device that uses the most, as torch's
+ * `_inductor/fx_passes/memory_estimator.py` does: in the order of their nodes, before Inductor fuses and reorders them.
+ * Also estimates a step through all graphs.
  *
  * @throws RematError `GRAPH_NODE`, `GRAPH_STORAGE`, `GRAPH_PAIR`
  */

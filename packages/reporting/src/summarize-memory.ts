@@ -16,48 +16,49 @@ import { type MemTracker, trackMemory } from "@remat/memory/tracker";
 import { FSDPMemTracker, type FsdpSimulation, hasFsdpHooks } from "@remat/sharding";
 import { RematError, type Trace, traceNotes } from "@remat/trace";
 
-/** What is held, when, in which category, and who put it there. */
+/** Memory in use over a run, by category and allocation site. */
 export interface MemorySummary {
-  /** What is summed up: the trace given, or the simulated run of one rank. */
+  /** The summarized trace: the trace given, or the simulated run of one rank. */
   readonly trace: Trace;
   readonly tracker: MemTracker | FSDPMemTracker;
-  /** The moment asked for. */
+  /** The requested moment. */
   readonly moment: MemoryMoment;
-  /** How that moment is called: `peak`, `after op 12`. */
+  /** Name of that moment: `peak`, `after op 12`. */
   readonly place: string;
   readonly peakBytes: number;
   readonly timeline: MemoryTimeline;
   readonly notes: readonly string[];
   readonly simulation: FsdpSimulation | undefined;
-  /** What PyTorch's caching allocator reserves for it, where that was asked for, or the trace is of what one saw. */
+  /** Memory that PyTorch's caching allocator reserves, if requested or if the trace was recorded from one. */
   readonly reserved: ReservedMemory | undefined;
-  /** Beside that, what one really held. */
+  /** Measured memory of the same step, for comparison. */
   readonly measured: MeasuredMemory | undefined;
 }
 
-/** What PyTorch's caching allocator really gave out and reserved at most, in bytes. */
+/** Peak bytes that PyTorch's caching allocator actually allocated and reserved. */
 export interface MeasuredMemory {
   readonly allocatedPeakBytes: number;
   readonly reservedPeakBytes: number;
 }
 
 export interface SummarizeMemoryOptions {
-  /** Which moment to explain; left out: the peak. */
+  /** The moment to explain; left out: the peak. */
   readonly at?: "peak" | MomentPlace | undefined;
-  /** How many storages to list; 10 if not given. */
+  /** How many storages to list; 10 by default. */
   readonly limit?: number | undefined;
   /** One rank of this sharded run instead of the run itself. */
   readonly simulation?: FsdpSimulation | undefined;
-  /** Also what PyTorch's caching allocator of CUDA reserves with these settings. */
+  /** Also simulate the memory that PyTorch's CUDA caching allocator reserves with these settings. */
   readonly allocator?: AllocatorSettings | undefined;
-  /** What such an allocator saw of the same step, to be shown beside it. */
+  /** An allocator snapshot of the same step, to be shown for comparison. */
   readonly snapshot?: Trace | undefined;
   /** Accept a trace without a backward pass. */
   readonly forwardOnly?: boolean | undefined;
 }
 
 /**
- * Returns what a run holds at its peak or another moment, by category, with the largest storages and who made them.
+ * Summarizes the memory of a run at its peak or another moment, by category, with the largest storages and their
+ * allocation sites.
  *
  * @throws RematError as `trackMemory` and `momentAt` do
  * @example
@@ -94,13 +95,16 @@ export function summarizeMemory(trace: Trace, options: SummarizeMemoryOptions = 
   };
 }
 
-/** A run under FSDP is looked at as it was: around FSDP's hooks, and by shards and gathered weights. */
+/** A run recorded under FSDP is tracked as such: around FSDP's hooks, with shards and unsharded weights. */
 function trackRun(trace: Trace, forwardOnly: boolean): MemTracker | FSDPMemTracker {
   const tracker = trackMemory(trace, { forwardOnly });
   return hasFsdpHooks(trace) ? new FSDPMemTracker({ secondIteration: "reset" }).update(trace) : tracker;
 }
 
-/** Those that the allocator had which saw a run; of newer releases' it may not be known what they do. */
+/**
+ * Settings of the allocator that the run was recorded with. Settings of newer PyTorch releases may have unknown
+ * effects.
+ */
 function settingsOf({ header }: Trace): { settings?: AllocatorSettings; notes?: readonly string[] } | undefined {
   if (header.allocator === undefined) return undefined;
   try {

@@ -3,25 +3,31 @@ import { holdPlan, hostPeakBytes, movedBytes, type PlanMemory, type RecomputedSt
 import { stepMs } from "@remat/runtime-estimator";
 import { describePlanMismatch, findPlanMismatch, type OpIndex, type Plan, RematError, type Trace } from "@remat/trace";
 
-/** One choice between memory and time: what the trace's device holds at its peak, and what the step takes. */
+/** One trade-off between memory and time: the peak on the trace's device, and the time of the step. */
 export interface PlanPoint {
-  /** `stock`: as recorded; `early release`: what the executor does without a plan; `not recomputed`: a plan in which every op runs once; `planned`. */
+  /**
+   * `stock`: the baseline, as recorded; `early release`: what the executor does without a plan; `not recomputed`: a
+   * plan in which every op runs once; `planned`.
+   */
   readonly name: "stock" | "early release" | "not recomputed" | "planned";
   readonly peakBytes: number;
-  /** Categories that hold something at the peak. */
+  /** Categories in use at the peak. */
   readonly bytesByCategory: Readonly<Record<string, number>>;
   readonly stepMs: number;
-  /** Time beyond that of the step with everything run once, as a fraction of it: 0 but for a plan that recomputes, and for stock where its gradients take more kernels. */
+  /**
+   * Extra time as a fraction of the step with everything run once. It is 0 except for a plan that recomputes, and for
+   * the baseline if its gradients take more kernels.
+   */
   readonly overhead: number;
 }
 
-/** What is recomputed of one module, or of one kernel. */
+/** Recomputation in one module or of one kernel. */
 export interface Recomputed {
   readonly name: string;
-  /** How many ops are recomputed. */
+  /** Number of op executions that are recomputations. */
   readonly runs: number;
   readonly ms: number;
-  /** Of what they recompute, and a plan without them would hold. */
+  /** Bytes of the recomputed results, which a plan without recomputation would keep alive. */
   readonly bytes: number;
 }
 
@@ -30,70 +36,78 @@ export interface FreedStorage {
   readonly bytes: number;
   readonly dtype: string;
   readonly shape: readonly number[];
-  /** The op that makes it, and where. */
+  /** The op that allocates it. */
   readonly op: number;
   readonly opName: string;
   readonly module: string | undefined;
-  /** How often it is recomputed, and what that takes, by itself. */
+  /** How often it is recomputed, and how long that takes by itself. */
   readonly runs: number;
   readonly ms: number;
-  /** The op after which it is first freed, and the one before which it is first recomputed. */
+  /** The op after which it is first freed, and the op before which it is first recomputed. */
   readonly freedAfterOp: number;
   readonly neededByOp: number;
 }
 
-/** What is offloaded, all together. */
+/** Totals of all offloaded tensors. */
 export interface Offloaded {
   readonly tensors: number;
   readonly bytes: number;
-  /** That move back, as often as they do. */
+  /** Bytes moved back to the device, counted each time. */
   readonly reloadedBytes: number;
-  /** The most of it that host memory holds at once. */
+  /** Peak host memory that offloaded tensors use. */
   readonly hostPeakBytes: number;
-  /** What moving it takes of the step. */
+  /** Time that the transfers add to the step. */
   readonly transferMs: number;
 }
 
-/** What a plan does to a training step. */
+/** The effect of a plan on a training step. */
 export interface PlanSummary {
   readonly plan: Plan;
   readonly trace: Trace;
-  /** What the ops were priced for, in words. */
+  /** The device or method used to estimate op times, in words. */
   readonly pricedFor: string | undefined;
-  /** In the order of their names, early release where it is known. */
+  /** In the order of their names; early release only if known. */
   readonly points: readonly PlanPoint[];
-  /** What other devices hold, as recorded, when the trace's holds most: not planned, and in none of the points. Bytes by device. */
+  /**
+   * Bytes that other devices use, as recorded, at the trace device's peak. They are not planned and not part of any
+   * point. By device.
+   */
   readonly elsewhere: ReadonlyMap<string, number>;
-  /** All that is recomputed; modules by their first `depth` names. */
+  /** All recomputation, and the same by module, cut to the first `depth` name components. */
   readonly recomputed: Recomputed;
   readonly byModule: readonly Recomputed[];
   readonly byKernel: readonly Recomputed[];
-  /** By what it takes to hold them: bytes, largest first. */
+  /** Largest first, by bytes. */
   readonly freed: readonly FreedStorage[];
   readonly freedCount: number;
-  /** Undefined where nothing is. */
+  /** Undefined if nothing is offloaded. */
   readonly offloaded: Offloaded | undefined;
 }
 
 export interface SummarizePlanOptions {
-  /** The plan in which every op runs once, and everything is freed after its last use. */
+  /** The plan in which every op runs once and everything is freed after its last use. */
   readonly unrecomputed: Plan;
-  /** The step of stock, where what was planned has other gradients than tfjs's own; left out: the trace is of it. */
+  /**
+   * The step with tfjs's own gradients, if the plan was made for different ones; left out: the trace itself has them.
+   */
   readonly stock?: Trace | undefined;
-  /** What the step holds with early release, as `predictReleasedPeak` of `@remat/checkpoint` says; left out: nobody can say without its model. */
+  /**
+   * The step with early release, as predicted by `predictReleasedPeak` of `@remat/checkpoint`; left out if unknown,
+   * since it needs the model.
+   */
   readonly earlyRelease?: Pick<PlanPoint, "peakBytes" | "bytesByCategory"> | undefined;
   readonly pricedFor?: string;
-  /** Modules are shown up to this many name components, numbers not counted; 2 if not given. */
+  /** Modules are shown up to this many name components, not counting numbers; 2 by default. */
   readonly depth?: number;
-  /** How many of the freed storages to list; 10 if not given. */
+  /** How many of the freed storages to list; 10 by default. */
   readonly limit?: number;
 }
 
 /**
- * Returns what a plan does to the training step that it was made for: memory at the peak by category beside that of the step as recorded and of freeing
- * alone, the time it takes, and what is recomputed, by module, by kernel and by storage.
+ * Summarizes the effect of a plan on its training step: memory at the peak by category compared with the recorded step
+ * and with a plan without recomputation, the time it takes, and the recomputation by module, kernel and storage.
  *
- * @throws RematError `PLAN_MISMATCH` where the plan is of another trace, naming the first op that differs
+ * @throws RematError `PLAN_MISMATCH` if the plan belongs to another trace; the message names the first op that differs
  * @example
  * const unrecomputed = planOfTrace(trace, graph, await rematerialize(graph, { budgetBytes: 1e15, iterations: 0 }));
  * const summary = summarizePlan(plan, trace, { unrecomputed });
@@ -168,7 +182,7 @@ interface Freeing {
   neededByOp: number;
 }
 
-/** By step, the op whose first run comes next: what is recomputed there is so for it. */
+/** For each step: the op whose first run comes next, which is what the recomputation is for. */
 function readersOf({ steps, ops }: Plan): Int32Array {
   const readers = new Int32Array(steps.length);
   let next = ops.length;
@@ -179,7 +193,7 @@ function readersOf({ steps, ops }: Plan): Int32Array {
   return readers;
 }
 
-/** Sums up what is recomputed while a plan is followed. */
+/** Sums up recomputation while a plan is followed. */
 class Tally {
   private readonly trace: Trace;
   private readonly depth: number;
@@ -264,7 +278,10 @@ class Tally {
   }
 }
 
-/** The first `depth` components of a name; a number goes with what it counts: `net.layers.0` has two. */
+/**
+ * The first `depth` components of a name. A number counts together with the component before it: `net.layers.0` has
+ * two.
+ */
 function firstNames(fqn: string, depth: number): string {
   const components = fqn.split(".");
   let end = 0;

@@ -8,48 +8,54 @@ import {
 } from "@remat/memory/regions";
 import { type StorageIndex, type Trace, traceNotes } from "@remat/trace";
 
-/** Why a checkpointed region holds more than it has to. */
+/** Why a checkpointed region keeps more memory than necessary. */
 export type RegionCause = Exclude<KeptCause, "result" | "policy"> | RegionFlaw;
 
-/** What regions hold for the same reason, at the same place: in each layer of a model, say. */
+/** Memory that regions keep for the same reason at the same place, for example in each layer of a model. */
 export interface RegionExcess {
   readonly cause: RegionCause;
   readonly bytes: number;
   /** The regions, in order. */
   readonly regions: readonly CheckpointedRegion[];
-  /** What made it, and the line of the program that this comes from. */
+  /** The op that allocated it, and its line in the program. */
   readonly maker: string | undefined;
   readonly makerLine: string | undefined;
-  /** Of `savedOutside`: who saved it; of `readOutside`: the op that read it, undefined where the program read its values. */
+  /**
+   * For `savedOutside`: what saved it. For `readOutside`: the op that read it; undefined if the program read its
+   * values.
+   */
   readonly saver: string | undefined;
 }
 
-/** What checkpointed regions hold when they are over, and why. */
+/** Memory that checkpointed regions keep after they end, and why. */
 export interface RegionsSummary {
   readonly model: string;
   readonly framework: string;
   readonly trace: Trace;
   readonly regions: readonly CheckpointedRegion[];
-  /** Sum of what each holds when it is over; of a region inside another one, once. */
+  /** Total that regions keep after they end. Memory of nested regions counts once. */
   readonly heldBytes: number;
-  /** What of that no backward pass needs there, and what regions hold or recompute besides; the largest first. */
+  /**
+   * The part that no backward pass needs there, and anything else that regions keep or recompute unnecessarily; the
+   * largest first.
+   */
   readonly excesses: readonly RegionExcess[];
   readonly notes: readonly string[];
 }
 
 /**
- * Returns why the checkpointed regions of a recorded run do not release more memory.
+ * Explains why the checkpointed regions of a recorded run do not free more memory.
  *
  * @throws RematError `TRACE_EVENT_ORDER`
  * @example
- * summarizeRegions(trace).excesses[0]?.cause; // "program": a list holds what a region made
+ * summarizeRegions(trace).excesses[0]?.cause; // "program": a list keeps a tensor of a region alive
  */
 export function summarizeRegions(trace: Trace): RegionsSummary {
   const regions = checkpointedRegions(trace);
   const groups = new Map<string, { -readonly [K in keyof RegionExcess]: RegionExcess[K] }>();
   const add = (cause: RegionCause, region: CheckpointedRegion, bytes: number, kept?: KeptByRegion): void => {
     const maker = kept?.maker === undefined ? undefined : trace.opName(kept.maker);
-    // Of what no op made, the line of the region is as near as can be told.
+    // For memory that no op allocated, the region's line is the closest known place.
     const { line } = trace.scopes[region.scope];
     const makerLine = kept === undefined ? undefined : kept.maker === undefined ? line : trace.opLine(kept.maker);
     const isOfSaver = cause === "savedOutside" || (cause === "readOutside" && kept?.saver !== undefined);
@@ -65,7 +71,7 @@ export function summarizeRegions(trace: Trace): RegionsSummary {
   let heldBytes = 0;
   for (const region of regions)
     for (const kept of region.kept) {
-      // What outlives the region around this one, too, is told of that.
+      // Memory that also outlives the surrounding region is reported for that region.
       if (regions.some((outer) => isAround(trace, outer, region) && holds(outer, kept.storage))) continue;
       heldBytes += kept.bytes;
       if (kept.cause !== "result" && kept.cause !== "policy") add(kept.cause, region, kept.bytes, kept);

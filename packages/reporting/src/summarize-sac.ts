@@ -13,10 +13,10 @@ import {
 import { RematError, type Trace } from "@remat/trace";
 import { savedOnce } from "./saved-once.js";
 
-/** Shares of a module's memory for which {@link ModuleSacSummary.recomputeShare} tells the price. */
+/** Shares of a module's memory for which {@link ModuleSacSummary.recomputeShare} gives the cost. */
 export const freedShares: readonly number[] = [0.25, 0.5, 0.75, 1];
 
-/** What one module could free, and what that would cost. */
+/** How much memory one module could free, and what that would cost. */
 export interface ModuleSacSummary {
   readonly fqn: string;
   readonly kind: string;
@@ -24,61 +24,70 @@ export interface ModuleSacSummary {
   readonly depth: number;
   readonly calls: number;
   readonly opCount: number;
-  /** Results of all its ops, but for views and the one that it returns. */
+  /** Results of all its ops, except views and the module's own output. */
   readonly memoryBytes: number;
-  /** What the module holds at the step's peak, weights and gradients included; undefined where the trace says nothing about lifetimes. */
+  /**
+   * Memory of the module at the step's peak, including weights and gradients; undefined if the trace does not record
+   * lifetimes.
+   */
   readonly heldBytes: number | undefined;
-  /** The part of them that autograd holds for the backward pass; with `asPytorch` once for each op that has it for its result, else once. */
+  /**
+   * The part of them that autograd saves for the backward pass. With `asPytorch` a storage counts once for each op that
+   * has it as its result, otherwise once.
+   */
   readonly savedBytes: number;
-  /** Of the ops counted here: one forward pass of the last call. */
+  /** Time of the ops counted here: one forward pass of the last call. */
   readonly runtimeMs: number;
   /** Over all calls and all ops of the trace. */
   readonly forwardMs: number;
   readonly backwardMs: number;
-  /** By {@link freedShares}: the least recomputation along the greedy order, over `runtimeMs`, that frees that share of the memory. */
+  /**
+   * For each of {@link freedShares}: the least recomputation along the greedy order that frees that share of the
+   * memory, relative to `runtimeMs`.
+   */
   readonly recomputeShare: readonly number[];
   readonly stats: SACStats;
   readonly greedyOrder: SACGreedyOrderMeta;
   readonly tradeOff: SACTradeOffStats;
 }
 
-/** The statistics of a run in the shape in which they are shown. */
+/** The statistics of a run, ready to be shown. */
 export interface SacSummary {
   readonly trace: Trace;
-  /** The most that the step holds; undefined where the trace says nothing about lifetimes. */
+  /** Peak memory of the step; undefined if the trace does not record lifetimes. */
   readonly peak: HeldPeak | undefined;
-  /** The device whose time is meant, where that is not the trace's own. */
+  /** The device that times are estimated for, if it is not the trace's own. */
   readonly pricedFor: string | undefined;
-  /** Everything below is at least this deep or shallower; Infinity for all. */
+  /** Maximum depth of the modules below; Infinity for all. */
   readonly maxDepth: number;
-  /** Whether groups and errors are PyTorch's; see `asPytorch` of `@remat/sac-core`. */
+  /** Whether groups and errors are PyTorch's: see `asPytorch` of `@remat/sac-core`. */
   readonly asPytorch: boolean;
   readonly opCount: number;
   readonly times: StepTimes;
-  /** Of modules with children, outermost first. */
+  /** Modules with children, outermost first. */
   readonly modules: readonly ModuleSacSummary[];
 }
 
 export interface SummarizeSacOptions extends SACStatsOptions, GainOptions {
-  /** Modules deeper than this are left out; 2 if not given. */
+  /** Modules deeper than this are left out; 2 by default. */
   readonly depth?: number | undefined;
   /** Only this module, at any depth. */
   readonly module?: string | undefined;
-  /** Pieces to fit to each trade-off; 2 if not given. */
+  /** Pieces to fit to each trade-off curve; 2 by default. */
   readonly nSegments?: number | undefined;
-  /** Statistics and orders of this trace by module, where somebody has them, as `SACEstimator` does; left out: computed. */
+  /** Statistics and orders of this trace by module if already computed, as in `SACEstimator`; left out: computed. */
   readonly estimates?: {
     readonly sacModStats: ReadonlyMap<string, SACStats>;
     readonly sacModGreedyOrderMeta: ReadonlyMap<string, SACGreedyOrderMeta>;
   };
-  /** How the device or the method that gave the milliseconds is called. */
+  /** Name of the device or method that the milliseconds come from. */
   readonly pricedFor?: string | undefined;
 }
 
 /**
- * Tells what each module of a priced trace could free, and what that would cost to recompute.
+ * Computes how much memory each module of a trace with op times could free, and what recomputing that would cost.
  *
- * @throws RematError `MODULE_UNKNOWN` for a module that is not there or has no children, naming those that are near
+ * @throws RematError `MODULE_UNKNOWN` if a module does not exist or has no children; the message names similar ones
  * @example
  * const summary = summarizeSac(priceTrace(trace, deviceSpec("a100")), { depth: 2 });
  * console.log(writeDocument(sacDocument(summary), "table"));
@@ -137,12 +146,12 @@ function sumBytes({ memoryBytes }: SACStats, places: Iterable<number>): number {
   return sum;
 }
 
-/** Recomputation over forward time at the first point of the curve that frees `share` of the memory. */
+/** Recomputation relative to the forward time at the first point of the curve that frees `share` of the memory. */
 function recomputeShare(
   { tradeoffCurve: { discardedMemory, recomputationTime } }: SACTradeOffStats,
   share: number,
 ): number {
-  // The curve's memory axis is moved by 0.01; shares are sums of quotients, hence the tolerance.
+  // The curve's memory axis is shifted by 0.01. Shares are sums of quotients, so they need a tolerance.
   const at = discardedMemory.findIndex((memory) => memory - 0.01 >= share - 1e-9);
   return recomputationTime[at < 0 ? recomputationTime.length - 1 : at];
 }
@@ -157,7 +166,7 @@ function callsByModule(trace: Trace): Map<string, { count: number; kind: string 
   return calls;
 }
 
-/** By name: place of a module's first call, so that a module comes before what is in it. */
+/** For each name: position of a module's first call, so that a module comes before its submodules. */
 function executionOrder(trace: Trace): Map<string, number> {
   const place = new Map<string, number>();
   for (let call = 0; call < trace.calls.count; call++) {

@@ -1,7 +1,7 @@
 import { type DeviceSpec, runtimeSourceNames, type Trace, traceNotes } from "@remat/trace";
 import { formatBytes } from "@remat/trace/text";
 
-/** A fact about a run, and where it comes from where that is not plain. */
+/** A fact about a run, and its source if that is not obvious. */
 export interface EnvironmentFact {
   readonly name: string;
   readonly value: string;
@@ -15,13 +15,13 @@ export interface EnvironmentGroup {
 }
 
 export interface EnvironmentOptions {
-  /** The device whose figures priced the ops. */
+  /** The device that op times were estimated for. */
   readonly pricedFor?: DeviceSpec | undefined;
-  /** What made the report, e.g. `remat 1.0.0`. */
+  /** The tool that made the report, such as `remat 1.0.0`. */
   readonly madeBy?: string | undefined;
   /** The file or model that it was made from. */
   readonly source?: string | undefined;
-  /** How plans were sought. */
+  /** How plans were searched for. */
   readonly planning?: string | undefined;
 }
 
@@ -33,7 +33,8 @@ const sourceTexts: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns all that a reader needs to judge a run's numbers, so that nobody has to ask: what ran, on which device, how times and sizes were obtained.
+ * Returns the facts that a reader needs to judge a run's numbers: what ran, on which device, how times and sizes were
+ * obtained.
  *
  * @example
  * for (const { title, facts } of viewEnvironment(trace, { pricedFor: deviceSpec("a100") })) console.log(title, facts);

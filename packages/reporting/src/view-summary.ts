@@ -4,54 +4,57 @@ import { greedyOrder, opsTogether, type SACStats, sacStats } from "@remat/sac-co
 import { type CategoryName, type PhaseName, phaseNames, type Trace } from "@remat/trace";
 import { categoryStack } from "./category-colours.js";
 
-/** A plan that is worth knowing of. */
+/** A recommended plan. */
 export interface RecommendedPlan {
-  /** How much more time it may cost, as a share of the plain step: 0, 0.05, 0.2. */
+  /** Allowed extra time as a fraction of the plain step's: 0, 0.05, 0.2. */
   readonly allowedOverhead: number;
   readonly peakBytes: number;
   readonly stepMs: number;
-  /** More time than running every op once, as a fraction of it. */
+  /** Actual extra time as a fraction of running every op once. */
   readonly overhead: number;
-  /** How much cheaper a plan within as many bytes could be at most, as a fraction of its cost. */
+  /** Optimality gap: how much cheaper a plan within the same bytes could be at most, as a fraction of its cost. */
   readonly gap: number | undefined;
 }
 
-/** A group of ops whose results free most memory for the time that it takes to recompute them. */
+/** A group of ops whose results free the most memory for their recomputation time. */
 export interface RecomputeCandidate {
   readonly opName: string;
-  /** Fully qualified name; where modules differ only by numbers between dots, `*` stands for these: `layers.*.attention`. */
+  /**
+   * Fully qualified name; if modules differ only in numbers between dots, `*` stands for these: `layers.*.attention`.
+   */
   readonly module: string;
-  /** How many ops of that kind in those modules. */
+  /** Number of ops of that kind in those modules. */
   readonly ops: number;
   readonly bytes: number;
   readonly recomputationMs: number;
 }
 
-/** What a reader wants to know first. */
+/** The first page of a report. */
 export interface ReportSummary {
   readonly title: string;
   readonly opCount: number;
   readonly moduleCount: number;
-  /** Undefined where the trace says nothing about lifetimes. */
+  /** Undefined if the trace does not record lifetimes. */
   readonly peak: MemoryMoment | undefined;
-  /** Categories at the peak, in the order in which they are stacked. */
+  /** Categories at the peak, in stacking order. */
   readonly categories: readonly {
     readonly category: CategoryName;
     readonly bytes: number;
     readonly share: number;
   }[];
-  /** Training steps that were recorded. */
+  /** Number of training steps recorded. */
   readonly steps: number;
-  /** Of all of them. */
+  /** Time of all steps together. */
   readonly stepMs: number;
-  /** By phase, where ops ran. */
+  /** By phase, for phases in which ops ran. */
   readonly phases: readonly { readonly phase: PhaseName; readonly ms: number; readonly ops: number }[];
-  /** Of the outermost module, best first. */
+  /** Candidates of the outermost module, the best first. */
   readonly recomputeFirst: readonly RecomputeCandidate[];
 }
 
 /**
- * Returns the summary of a run: the peak by category with what is alive then, time by phase, and what to recompute first.
+ * Returns the summary of a run: the peak by category and the storages alive then, time by phase, and what to recompute
+ * first.
  *
  * @example
  * const { peak, recomputeFirst } = viewSummary(trace);
@@ -84,7 +87,9 @@ export function viewSummary(trace: Trace, options: { readonly limit?: number } =
   };
 }
 
-/** Of the module with most ops: the best ops of its greedy order, those of one kind in one module taken together. */
+/**
+ * Takes the best ops of the greedy order of the module with the most ops, with ops of one kind in one module combined.
+ */
 function candidatesOf(trace: Trace, limit: number): readonly RecomputeCandidate[] {
   let whole: SACStats | undefined;
   for (const stats of sacStats(trace).values())
@@ -95,7 +100,7 @@ function candidatesOf(trace: Trace, limit: number): readonly RecomputeCandidate[
   const groups = new Map<string, RecomputeCandidate & { ops: number; bytes: number; recomputationMs: number }>();
   const total = whole.memoryBytes.reduce((sum, bytes) => sum + bytes, 0);
   let given = 0;
-  // Half of the memory is what anybody would free first; beyond it ops are no longer the best.
+  // Stops at half of the memory, since the ops beyond it are no longer the best.
   for (let i = 0; i < mspsMeta.count && given < total / 2; i++) {
     if (!(mspsMeta.memoryBytes[i] > 0)) continue;
     given += mspsMeta.memoryBytes[i];

@@ -4,12 +4,15 @@ import type { OutputFormat } from "./formats/output-format.js";
 import { outputFormats } from "./formats/output-formats.js";
 import { writeDocument } from "./formats/write-document.js";
 
-/** Those of the output formats in which views are exported, by name. */
+/** Names of the output formats in which views can be exported. */
 export const exportFormats: readonly OutputFormat[] = outputFormats
   .filter(({ isForFiles }) => isForFiles)
   .sort((a, b) => (a.name < b.name ? -1 : 1));
 
-/** What a view shows, as rows of plain values: bytes, milliseconds and shares as numbers, under names that say the unit. */
+/**
+ * Content of a view as rows of plain values: bytes, milliseconds and shares as numbers, under names that include the
+ * unit.
+ */
 export interface ViewTable {
   readonly title: string;
   readonly columns: readonly string[];
@@ -17,7 +20,8 @@ export interface ViewTable {
 }
 
 /**
- * Returns a view in the output format of that name: as CSV (see {@link writeCsv}), as JSON (`{ title, rows: [{ column: value }] }`), as a Markdown section.
+ * Returns a view in the output format of that name: CSV (see {@link writeCsv}), JSON
+ * (`{ title, rows: [{ column: value }] }`), or a Markdown section.
  *
  * @throws RematError `FORMAT_UNKNOWN`
  * @example
@@ -45,7 +49,7 @@ function documentOf({ title, columns, rows }: ViewTable): OutputDocument {
   };
 }
 
-/** What JSON has no number for is null. */
+/** JSON has no NaN or infinity; they become null. */
 function plain(cell: Cell): Cell {
   return typeof cell === "number" && !Number.isFinite(cell) ? null : (cell ?? null);
 }
@@ -55,7 +59,7 @@ function textOf(cell: Cell): string {
   return inert(String(cell));
 }
 
-/** Names from a foreign trace can hold anything, line ends included. */
+/** Names from a third-party trace can contain anything, including line breaks. */
 function inert(text: string): string {
   return text.replace(/\p{Cc}+/gu, " ");
 }

@@ -11,24 +11,28 @@ export interface TradeOffPiece {
   readonly intercept: number;
 }
 
-/** A module's trade-off between memory and time, ready to be drawn. */
+/** A module's trade-off between memory and time, ready to draw. */
 export interface TradeOffView {
   readonly memoryBytes: number;
   readonly runtimeMs: number;
   readonly points: readonly TradeOffPoint[];
-  /** The points moved to their left neighbours' memory, which the pieces are fitted to: steps have their corners there. */
+  /**
+   * The points moved to the memory of their left neighbours, which the pieces are fitted to. Steps have their corners
+   * there.
+   */
   readonly shifted: readonly TradeOffPoint[];
   readonly pieces: readonly TradeOffPiece[];
   /** Sum of squared differences between pieces and shifted points. */
   readonly residual: number;
 }
 
-/** PyTorch's curve is moved to the right by this. */
+/** PyTorch shifts its curve to the right by this much. */
 const delta = 0.01;
 
 /**
- * Returns a trade-off as points and pieces, with freed memory counted from 0. Of a curve of more than `limit` points (left out: 2000) those are
- * kept that lie furthest from the line between their neighbours in each stretch.
+ * Returns a trade-off curve as points and fitted pieces, with freed memory counted from 0. A curve with more than
+ * `limit` points (2000 by default) is thinned to the points that are furthest from the line between their neighbours in
+ * each stretch.
  *
  * @example
  * const view = viewTradeOff(tradeOff(stats, greedyOrder(stats)));
@@ -56,7 +60,7 @@ export function viewTradeOff(stats: SACTradeOffStats, limit = 2000): TradeOffVie
   };
 }
 
-/** Largest-triangle thinning: one point of each of `limit` stretches, the first and the last always. */
+/** Largest-triangle thinning: keeps one point for each of `limit` stretches, and always the first and the last. */
 function thin(points: readonly TradeOffPoint[], limit: number): readonly TradeOffPoint[] {
   if (points.length <= limit || limit < 3) return points;
   const kept = [points[0]];
@@ -79,28 +83,28 @@ function thin(points: readonly TradeOffPoint[], limit: number): readonly TradeOf
   return kept;
 }
 
-/** What a policy does with an op. The last two are no choice. */
+/** What a policy does with an op. For the last two there is no choice. */
 export const OpFate = { stored: 0, recomputed: 1, alwaysStored: 2, alwaysRecomputed: 3 } as const;
-/** The name of what a policy does with an op. */
+/** Name of a fate of {@link OpFate}. */
 export type OpFateName = keyof typeof OpFate;
 /** Names of fates, by number. */
 export const opFateNames: readonly OpFateName[] = ["stored", "recomputed", "alwaysStored", "alwaysRecomputed"];
 
-/** What a policy under a budget does with the ops of a module, and what it takes. */
+/** What a policy under a budget does with the ops of a module, and what it costs. */
 export interface PolicyView {
-  /** By op of the statistics: {@link OpFate}. */
+  /** For each op of the statistics: {@link OpFate}. */
   readonly fate: Uint8Array;
   readonly budgetBytes: number;
   readonly storedBytes: number;
   readonly recomputationMs: number;
-  /** By {@link OpFate}: how many ops, their bytes and their ms. */
+  /** For each {@link OpFate}: the number of ops, their bytes and their ms. */
   readonly totals: readonly { readonly ops: number; readonly bytes: number; readonly ms: number }[];
-  /** Whether what is stored fits the budget; what must be stored may not. */
+  /** Whether the stored results fit the budget. Results that must be stored may already exceed it. */
   readonly fits: boolean;
 }
 
 /**
- * Follows the greedy order until what is stored fits `budgetBytes`.
+ * Follows the greedy order until the stored results fit `budgetBytes`.
  *
  * @example
  * const { fate, recomputationMs } = greedyPolicy(stats, greedyOrder(stats), 0.5 * totalBytes);
@@ -118,9 +122,9 @@ export function greedyPolicy(stats: SACStats, order: SACGreedyOrderMeta, budgetB
 }
 
 /**
- * Returns a policy that was found otherwise, in the same terms.
+ * Returns a policy from another method in the same form.
  *
- * @param isStored by op: 1 for stored, as `planModule` of `@remat/planner` answers
+ * @param isStored for each op: 1 if stored, as returned by `planModule` of `@remat/planner`
  */
 export function policyOf(
   stats: SACStats,

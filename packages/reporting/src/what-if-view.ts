@@ -3,46 +3,49 @@ import type { DeviceToFit } from "./verdict/device-to-fit.js";
 import { judgeStep, type StepMemory } from "./verdict/judge-memory.js";
 import type { ViewTable } from "./view-table.js";
 
-/** A step as it would be, and for which device it is judged. */
+/** A hypothetical step, and the device that it is judged for. */
 export interface WhatIfStep extends StepMemory {
-  /** Undefined where nobody says. */
+  /** Undefined if unknown. */
   readonly stepMs: number | undefined;
   readonly device: DeviceToFit;
-  /** Why it holds more where one would expect less. */
+  /** Why it uses more memory although less was expected. */
   readonly reason?: string | undefined;
 }
 
-/** What would be with something else: the verdict on that step, or why there is none. */
+/** A hypothetical change: the verdict on the changed step, or why there is none. */
 export interface WhatIfRow {
-  /** What is other than in the step as it is. */
+  /** The change from the step as it is. */
   readonly question: string;
-  /** The verdict's line: peak, whether it fits, time, and why more is held where one would expect less; of what is refused, why, and what to do. */
+  /**
+   * The verdict in one line: peak, whether it fits, time, and why it uses more memory than expected. If the change was
+   * rejected: the reason and what to do.
+   */
   readonly answer: string;
-  /** Of what is answered, the last of that alone. */
+  /** If answered: only the reason for using more memory. */
   readonly reason?: string | undefined;
-  /** Undefined of what is refused. */
+  /** Undefined if the change was rejected. */
   readonly peakBytes: number | undefined;
-  /** Undefined where nobody says how much memory the device has. */
+  /** Undefined if the device's memory size is unknown. */
   readonly fits: boolean | undefined;
   readonly stepMs: number | undefined;
 }
 
-/** What the step as it is, is called. */
+/** The name of the unchanged step. */
 export const presentQuestion = "as it is";
 
-/** Returns the answer to a question: what the step that is asked for holds and takes. */
+/** Answers a question with the memory and time of the changed step. */
 export function answeredWhatIf(question: string, { device, stepMs, reason, ...memory }: WhatIfStep): WhatIfRow {
   const { peakBytes, fits, facts } = judgeStep(memory, { device });
   const told = [facts[0], ...(stepMs === undefined ? [] : [`step ${formatMs(stepMs)}`]), ...(reason ? [reason] : [])];
   return { question, answer: told.join("; "), peakBytes, fits, stepMs, ...(reason !== undefined && { reason }) };
 }
 
-/** Returns the answer to a question that cannot be answered, with the reason. */
+/** Returns a row for a question that cannot be answered, with the reason. */
 export function refusedWhatIf(question: string, reason: string): WhatIfRow {
   return { question, answer: reason, peakBytes: undefined, fits: undefined, stepMs: undefined };
 }
 
-/** Returns the answers as an export holds them. */
+/** Returns the answers as a table for export. */
 export function whatIfTable(title: string, rows: readonly WhatIfRow[]): ViewTable {
   return {
     title: `What if, of ${title}`,

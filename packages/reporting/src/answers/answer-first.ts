@@ -12,36 +12,37 @@ import type { Verdict } from "../verdict/verdict.js";
 import { describeWay } from "../verdict/way-to-fit.js";
 import type { RecommendedPlan } from "../view-summary.js";
 
-/** One of the questions that are asked before any other, with its answer. */
+/** One of the questions that users ask first, with its answer. */
 export interface Answer {
   readonly about: "fit" | "holders" | "free" | "next" | "outcome";
   readonly question: string;
-  /** In a few words; empty where nothing can be said in so few. */
+  /** A short answer; empty if it cannot be put in a few words. */
   readonly answer: string;
-  /** What it rests on, a sentence each. */
+  /** Reasons for the answer, one sentence each. */
   readonly reasons: readonly string[];
-  /** What the answer is to whoever asks; undefined where it is neither good nor bad. */
+  /** Whether the answer is good news; undefined if it is neither good nor bad. */
   readonly isGood?: boolean;
-  /** What to type, in one piece. */
+  /** The complete command to run next. */
   readonly command?: string;
 }
 
 export interface AnswerFirstOptions {
-  /** Undefined where nothing can be judged. */
+  /** Undefined if the run cannot be judged. */
   readonly verdict: Verdict | undefined;
-  /** All of the peak; undefined where the trace does not tell when storages are freed. */
+  /** Memory in use at the peak as a tree; undefined if the trace does not record when storages are freed. */
   readonly tree: HeldTree | undefined;
   readonly idle: IdleMemory | undefined;
-  /** Plans that were looked for, by how much time they may cost. */
+  /** Plans that were found, by how much extra time they may take. */
   readonly plans?: readonly RecommendedPlan[] | undefined;
   readonly units?: SizeUnit;
 }
 
-/** Groups and storages that are named of what holds a peak. */
+/** Number of groups and storages to name among those that use most at the peak. */
 const partsTold = 3;
 
 /**
- * Returns the answers to what everybody asks first: does it fit, what holds the peak, what is free to gain, what to type.
+ * Returns the answers to the questions that users ask first: does it fit, what uses the memory, what can be saved with
+ * no slowdown, what to run next.
  *
  * @example
  * answerFirst(trace, { verdict, tree, idle })[0]; // { question: "Does it fit?", answer: "Yes, with 48.06 GiB to spare", … }
@@ -79,7 +80,7 @@ function answerFit(trace: Trace, { verdict, tree, units }: AnswerFirstOptions): 
   const room = deviceMemoryBytes === undefined ? "" : describeRoom(device!, size(deviceMemoryBytes));
   const broken = truncationNote(trace);
   const reasons = [peak, ...(room === "" ? [] : [room]), ...(broken === undefined ? [] : [`${upperFirst(broken)}.`])];
-  // It was found out the hard way: the verdict is on that, and says by how much.
+  // The run already ran out of memory, so the verdict is about that and says by how much.
   if (trace.header.failure !== undefined && verdict !== undefined)
     return {
       ...asked("fit"),
@@ -102,7 +103,7 @@ function answerFit(trace: Trace, { verdict, tree, units }: AnswerFirstOptions): 
     : { ...asked("fit"), answer: `No, ${size(-spareBytes)} too much`, reasons, isGood: false };
 }
 
-/** How much memory there is, as a sentence. */
+/** Describes how much memory a device has, as a sentence. */
 export const describeRoom = (device: string, room: string): string =>
   device === whereRecorded ? `There are ${room} ${whereRecorded}.` : `${device} has ${room}.`;
 
@@ -127,7 +128,7 @@ function answerHolders({ verdict, tree, units }: AnswerFirstOptions): Answer {
   };
 }
 
-/** The largest of what categories consist of, by bytes: groups, and storages by themselves. */
+/** The largest parts of the categories, by bytes: groups and single storages. */
 function largestParts(tree: HeldTree): readonly HeldRow[] {
   return tree.roots
     .flatMap((root) => tree.groups[root].parts.map((part) => heldRow(tree, part, 1, root)))
@@ -167,7 +168,7 @@ function answerFree(trace: Trace, { verdict, tree, idle, plans = [], units }: An
     ({ overhead, peakBytes: planned }) => `For ${formatOverhead(overhead)} more time ${size(planned)}.`,
   );
   reasons.push(...new Set(told));
-  // Where nothing is held longer than it is used, no plan could free more without recomputation.
+  // If nothing stays alive longer than it is used, no plan can free more without recomputation.
   const isTight =
     trace.header.framework !== "tfjs" && idle !== undefined && idle.bytes < worthSaying * Math.max(1, peakBytes);
   const isKnown =
@@ -184,7 +185,7 @@ function answerFree(trace: Trace, { verdict, tree, idle, plans = [], units }: An
   };
 }
 
-/** Why freeing earlier gives something, or does not. */
+/** Explains why freeing earlier saves memory, or why it does not. */
 function describeIdle({ header: { framework } }: Trace, peakBytes: number, idle: IdleMemory | undefined): string {
   if (idle === undefined) return "This run does not show which memory is kept needlessly.";
   const share = idle.bytes / Math.max(1, peakBytes);
@@ -214,7 +215,7 @@ function answerNext({ verdict, units }: AnswerFirstOptions): readonly Answer[] {
   return [{ ...asked("next"), answer: "", reasons, ...(command !== undefined && { command }) }];
 }
 
-/** Why no plan can: none frees these. */
+/** Explains why no plan is enough: plans do not free weights. */
 function describeWeights({ categories, deviceMemoryBytes = Infinity }: Verdict, size: SizeFormat): string {
   const bytes = categories.find(({ category }) => category === "parameter")?.bytes ?? 0;
   return bytes > deviceMemoryBytes ? `: parameters alone take ${size(bytes)}` : "";

@@ -7,21 +7,21 @@ import { type SizeUnit, sizeFormat } from "../size-unit.js";
 import type { DeviceToFit } from "../verdict/device-to-fit.js";
 import { type Answer, asked, describeRoom } from "./answer-first.js";
 
-/** What becomes of a step that something was done about. */
+/** The effect of a change on a step's memory and time. */
 export interface StepOutcome {
   readonly question: string;
   readonly peakBytes: number;
   readonly bytesByCategory?: Readonly<Partial<Record<CategoryName, number>>> | undefined;
-  /** Of the step as it is; left out: nobody says. */
+  /** Peak of the unchanged step; left out if unknown. */
   readonly beforeBytes?: number | undefined;
-  /** Time beyond the step's, as a fraction of it; left out: nobody says. */
+  /** Extra time as a fraction of the unchanged step's; left out if unknown. */
   readonly overhead?: number | undefined;
   readonly deviceMemoryBytes?: number | undefined;
-  /** More sentences. */
+  /** Additional sentences. */
   readonly reasons?: readonly string[];
 }
 
-/** Returns what a step then holds, how much less that is, whether it fits, and what it costs. */
+/** Returns the step's new peak memory, how much that saves, whether it fits, and what it costs in time. */
 export function answerOutcome(outcome: StepOutcome, units?: SizeUnit): Answer {
   const { question, peakBytes, beforeBytes, overhead, deviceMemoryBytes, bytesByCategory = {}, reasons = [] } = outcome;
   const size = sizeFormat(units);
@@ -53,14 +53,17 @@ export function answerOutcome(outcome: StepOutcome, units?: SizeUnit): Answer {
   };
 }
 
-/** Of the step that something was done about. */
+/** Question texts for the step before the change. */
 const questionsAsRecorded: Readonly<Partial<Record<Answer["about"], string>>> = {
   fit: "Does it fit as recorded?",
   holders: "What holds that peak?",
   free: "What of that is free to gain?",
 };
 
-/** Returns what becomes of a step first, with what to type, and then what is asked of the step as it is, which is then said. */
+/**
+ * Puts the outcomes of a change first, with the command to run. The answers about the unchanged step follow and are
+ * marked as such.
+ */
 export function leadWith(outcomes: readonly Answer[], answers: readonly Answer[]): readonly Answer[] {
   if (outcomes.length === 0) return answers;
   return [
@@ -72,24 +75,24 @@ export function leadWith(outcomes: readonly Answer[], answers: readonly Answer[]
   ];
 }
 
-/** What is known of a plan besides what it says itself. */
+/** Facts about a plan that the plan file itself does not contain. */
 export interface PlanOutcome {
   readonly name: string;
   readonly plan: Plan;
-  /** What the step holds under it; left out: the trace is not at hand. */
+  /** The step's memory under the plan; left out if the trace is not available. */
   readonly memory?: PlanMemory;
-  /** What the step holds as it is; left out: as the plan has it. */
+  /** Peak of the step without the plan; left out: as stated in the plan. */
   readonly beforeBytes?: number | undefined;
-  /** Of its peak, what its steps do not list; left out: nobody has looked. */
+  /** Part of the peak that the plan's steps do not list; left out if not computed. */
   readonly unlistedBytes?: number | undefined;
   readonly deviceMemoryBytes?: number | undefined;
-  /** The same, where nobody else says for which device that is. */
+  /** The device with that memory, if it is not stated elsewhere. */
   readonly device?: DeviceToFit | undefined;
-  /** Where the run is not the one that it was made for: in what they differ. */
+  /** If the run is not the one that the plan was made for: the difference. */
   readonly mismatch?: string | undefined;
 }
 
-/** Returns what a plan does to the step that it was made for, as the plan itself predicts. */
+/** Returns the effect of a plan on the step that it was made for, as predicted by the plan itself. */
 export function answerPlan(
   {
     name,
@@ -135,13 +138,16 @@ export function answerPlan(
   return { ...outcome, reasons: [stale, ...outcome.reasons], isGood: false };
 }
 
-/** How a plan is followed that is at hand alone: it names its model, and not where that is, for which a word of the command stands. */
+/**
+ * How to apply a plan if only the plan file is available. A plan names its model but not its file, so the command has a
+ * placeholder for that.
+ */
 export interface PlanCommand {
   readonly command: ShellCode;
   readonly stands: "MODEL" | "PROGRAM";
 }
 
-/** Returns how a plan that is at hand alone is followed, and what stands for what. */
+/** Returns the command that applies a plan if only the plan file is available, and explains its placeholder. */
 export function answerFollowing({ subject: { name } }: Plan, { command, stands }: PlanCommand): Answer {
   const what = stands === "PROGRAM" ? `how the program is started that trains ${name}` : `the file of ${name}`;
   return { ...asked("next"), answer: "", reasons: [`${stands} is ${what}.`], command };

@@ -1,43 +1,46 @@
 import type { BaselineStep, MemoryBaseline } from "./memory-baseline.js";
 
-/** How much more a step may hold than it did: a share of that, bytes, or at most so many bytes in all. */
+/**
+ * How much a peak may grow: by a share of the baseline's, by a number of bytes, or up to an absolute limit in bytes.
+ */
 export type PeakLimit =
   | { readonly kind: "share"; readonly share: number }
   | { readonly kind: "more"; readonly bytes: number }
   | { readonly kind: "most"; readonly bytes: number };
 
-/** What of a step holds more, or less, than it did. */
+/** A part of a step that uses more or less memory than in the baseline. */
 export interface ChangedPart {
   readonly name: string;
   readonly beforeBytes: number;
   readonly afterBytes: number;
 }
 
-/** A step beside what it was. */
+/** A step compared with its baseline. */
 export interface CheckedStep {
   readonly name: string;
   readonly beforeBytes: number;
   readonly afterBytes: number;
-  /** The most that it may hold. */
+  /** The highest peak that passes, in bytes. */
   readonly limitBytes: number;
   readonly passes: boolean;
-  /** What changed most first. */
+  /** The largest changes first. */
   readonly categories: readonly ChangedPart[];
-  /** Innermost modules that changed, what changed most first. */
+  /** Innermost modules that changed, the largest changes first. */
   readonly modules: readonly ChangedPart[];
 }
 
 export interface MemoryCheck {
   readonly steps: readonly CheckedStep[];
-  /** Of those asked for, which the baseline does not know. */
+  /** Steps asked for that are not in the baseline. */
   readonly unknown: readonly string[];
-  /** Which are another step than the baseline's: taken with another batch, say. */
+  /** Steps whose settings differ from the baseline's, such as another batch size. */
   readonly other: readonly { readonly name: string; readonly before: string; readonly after: string }[];
   readonly passes: boolean;
 }
 
 /**
- * Holds steps against a baseline: which hold more than they may, and of what. A step that the baseline does not know, or knows as another step, does not pass.
+ * Compares steps with a baseline: which exceed their limit, and in which categories and modules. A step fails if the
+ * baseline does not have it, or has it with other settings.
  *
  * @example
  * checkMemory({ "./model.js": baselineStep(trace) }, readMemoryBaseline(text), { kind: "share", share: 0.02 }).passes;
@@ -90,7 +93,7 @@ function changes(
     .sort((a, b) => growth(b) - growth(a));
 }
 
-/** Those that explain the ones around them: a module is left out where what is in it changed as much. */
+/** Drops a module if a module inside it changed as much, which explains the change. */
 function innermost(changed: readonly ChangedPart[]): readonly ChangedPart[] {
   return changed.filter(
     (part) => !changed.some((inner) => inner.name.startsWith(`${part.name}.`) && growth(inner) === growth(part)),
@@ -99,7 +102,7 @@ function innermost(changed: readonly ChangedPart[]): readonly ChangedPart[] {
 
 const growth = ({ beforeBytes, afterBytes }: ChangedPart): number => afterBytes - beforeBytes;
 
-/** A module may be called as what every object has: "constructor". */
+/** A module may be named like a property that every object has, such as "constructor". */
 function own(bytes: Readonly<Record<string, number>>, name: string): number {
   return Object.hasOwn(bytes, name) ? (bytes[name] as number) : 0;
 }

@@ -1,14 +1,14 @@
 import { heldByModule, heldPeak } from "@remat/memory";
 import { parseJsonText, RematError, type Trace } from "@remat/trace";
 
-/** What a step held once, for later steps to be held against. */
+/** A step's memory, recorded so that later steps can be compared with it. */
 export interface BaselineStep {
-  /** Which step it is: of which model, how it was taken, on what, in which units. */
+  /** Identifies the step: its model, how it was recorded, the device and the units. */
   readonly step: string;
   readonly peakBytes: number;
   /** At the peak. */
   readonly bytesByCategory: Readonly<Record<string, number>>;
-  /** At the peak, by fully qualified name, what is in a module included. */
+  /** At the peak, by fully qualified name; nested modules are included. */
   readonly bytesByModule: Readonly<Record<string, number>>;
 }
 
@@ -17,12 +17,12 @@ export type MemoryBaseline = Readonly<Record<string, BaselineStep>>;
 
 const schema = "memory-baseline/1";
 
-/** Returns what a step holds at its peak, as a baseline keeps it. */
+/** Returns a step's peak memory in the form stored in a baseline. */
 export function baselineStep(trace: Trace): BaselineStep {
   const peak = heldPeak(trace);
   const { framework, backend, allocationUnitBytes, step, model } = trace.header;
   return {
-    // Keras counts models that nobody has named, over all of a process.
+    // Keras numbers unnamed models across the whole process.
     step: JSON.stringify({
       model: model?.replace(/_?(?<!\d)\d+$/, ""),
       framework,
@@ -36,16 +36,16 @@ export function baselineStep(trace: Trace): BaselineStep {
   };
 }
 
-/** Returns a baseline as a file has it, one that does not change where nothing changes. */
+/** Returns a baseline as the text of its file. Equal baselines give equal text. */
 export function writeMemoryBaseline(baseline: MemoryBaseline): string {
   const models = Object.fromEntries(Object.entries(baseline).sort(([a], [b]) => (a < b ? -1 : 1)));
   return `${JSON.stringify({ schema, models }, undefined, 2)}\n`;
 }
 
 /**
- * Returns the baseline that a file has.
+ * Reads a baseline from the text of its file.
  *
- * @throws RematError `BASELINE` for a file that is not one, naming the field
+ * @throws RematError `BASELINE` if the file is not a baseline; the message names the field
  */
 export function readMemoryBaseline(text: string): MemoryBaseline {
   let json: unknown;
@@ -61,7 +61,7 @@ export function readMemoryBaseline(text: string): MemoryBaseline {
   return models as MemoryBaseline;
 }
 
-/** Bytes that a file shows of a field that is not as it should be. */
+/** Number of characters to quote of an invalid field. */
 const mostShown = 60;
 
 function checkStep(where: string, value: unknown): void {

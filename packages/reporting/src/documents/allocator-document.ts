@@ -4,15 +4,15 @@ import type { DocumentPart, OutputDocument } from "../formats/output-document.js
 import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
 import type { Facts } from "../verdict/fact-lines.js";
 
-/** An allocator's log, and what is known of it. */
+/** An allocator's log and its analysis. */
 export interface AllocatorSummary {
   readonly log: AllocatorLog;
   readonly verdict: AllocatorVerdict;
-  /** With a trace beside it: which storages have the sizes of chunks. */
+  /** The storages that have the sizes of chunks, if a trace is available. */
   readonly storages?: readonly StoragesOfSize[] | undefined;
 }
 
-/** More sizes than these are for a spreadsheet. */
+/** Tables list at most this many sizes; spreadsheets get all. */
 const sizesTold = 12;
 
 const againstFragments = {
@@ -20,7 +20,7 @@ const againstFragments = {
   cuda: "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True has the driver join the pieces",
 } as const;
 
-/** Returns why an allocator had nothing to give, and what would help, with what is typed, if anything is. */
+/** Explains why an allocator ran out of memory and suggests a remedy, with the command to run if there is one. */
 export function allocatorFacts(
   { log, verdict }: AllocatorSummary,
   { units, command }: { readonly units?: SizeUnit; readonly command?: string | undefined } = {},
@@ -42,7 +42,10 @@ export function allocatorFacts(
   };
 }
 
-/** Returns what an allocator's log tells: its chunks by size and bin, and with a trace beside it which storages they are. Its records are a row for each size. */
+/**
+ * Returns a report on an allocator's log: its chunks by size and bin, and the storages that they match if a trace is
+ * available. The records have one row for each size.
+ */
 export function allocatorDocument({ log, verdict, storages }: AllocatorSummary, units?: SizeUnit): OutputDocument {
   const size = sizeFormat(units);
   return {

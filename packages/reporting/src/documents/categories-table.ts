@@ -3,14 +3,18 @@ import { formatPercent } from "../format-quantity.js";
 import type { TablePart } from "../formats/output-document.js";
 import type { SizeFormat } from "../size-unit.js";
 
-/** What is held at a moment. */
+/** Memory in use at a moment. */
 interface HeldByCategory {
   readonly bytesByCategory: Readonly<Partial<Record<string, number>>>;
   readonly peakBytes: number;
   readonly place: string;
 }
 
-/** What a moment holds by category, largest first. @internal */
+/**
+ * Memory in use at a moment by category, the largest first.
+ *
+ * @internal
+ */
 export function categoriesTable({ bytesByCategory, peakBytes, place }: HeldByCategory, size: SizeFormat): TablePart {
   const held = Object.entries(bytesByCategory).map(([category, bytes = 0]) => ({ category, bytes }));
   const share = (bytes: number): string => formatPercent(peakBytes === 0 ? 0 : bytes / peakBytes);

@@ -4,7 +4,10 @@ import { formatPercent } from "../format-quantity.js";
 import type { OutputDocument } from "../formats/output-document.js";
 import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
 
-/** Returns what a check of steps against a baseline found: a row for each, and of what holds more than it may what grew. Its records are the rows in bytes. */
+/**
+ * Returns the result of a check against a baseline: a row for each step, and for steps that exceed their limit the
+ * parts that grew. The records are the same rows in bytes.
+ */
 export function checkDocument(
   check: MemoryCheck,
   { units = "auto" }: { readonly units?: SizeUnit } = {},

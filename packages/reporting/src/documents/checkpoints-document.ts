@@ -3,53 +3,53 @@ import { formatMs, formatOverhead, formatPercent } from "../format-quantity.js";
 import type { DocumentPart, OutputDocument } from "../formats/output-document.js";
 import { type SizeUnit, sizeFormat } from "../size-unit.js";
 
-/** What a step holds and takes under a policy of checkpointed modules. */
+/** A step's memory and time under a checkpointing policy. */
 export interface CheckpointsPoint {
   readonly name: string;
   readonly peakBytes: number;
   readonly recomputeMs: number;
   readonly bookkeepingMs: number;
-  /** Time beyond the plain step's, as a fraction of it. */
+  /** Extra time as a fraction of the step without checkpointing. */
   readonly overhead: number;
 }
 
 /** A checkpointed module. */
 export interface CheckpointsUnit {
   readonly name: string;
-  /** Names of the ops that it saves; none where it is recomputed as a whole. */
+  /** Names of the ops whose results are saved; empty if the whole module is recomputed. */
   readonly saved: readonly string[];
-  /** Places among its ops of the parts that alone are recomputed; none where it is recomputed as a whole. */
+  /** Ranges of its ops that are recomputed on their own; empty if the whole module is recomputed. */
   readonly parts: readonly (readonly [begin: number, end: number, kept?: readonly number[]])[];
-  /** By part: the module of its first op and that of its last one. Left out if nobody knows. */
+  /** For each part: the module of its first op and of its last. Left out if unknown. */
   readonly places?: readonly (readonly [from: string, to: string])[] | undefined;
 }
 
 /** A plan of checkpointed modules, for `torch.utils.checkpoint`. */
 export interface CheckpointsSummary {
   readonly name: string;
-  /** What ops were priced for, in words. */
+  /** The device or method used to estimate op times, in words. */
   readonly pricedFor: string;
   readonly stepMs: number;
-  /** How much of the host's time is in these times. */
+  /** How much of the host's time these times include. */
   readonly host: HostShare;
   readonly budgetBytes: number | undefined;
   /** The step without checkpointing. */
   readonly plain: CheckpointsPoint;
-  /** Left out where nothing keeps to the budget. */
+  /** Left out if no plan meets the budget. */
   readonly planned?: CheckpointsPoint | undefined;
   readonly units: readonly CheckpointsUnit[];
-  /** What holds least of all that were tried. */
+  /** The policy with the lowest peak of all that were tried. */
   readonly least: CheckpointsPoint;
-  /** Of what people write by hand, those that are worth a look. */
+  /** Manual checkpointing policies worth comparing with. */
   readonly byHand: readonly CheckpointsPoint[];
-  /** Modules that cannot be checkpointed, and why. */
+  /** Modules that cannot be checkpointed, with the reason. */
   readonly refused: ReadonlyMap<string, string>;
   readonly notes?: readonly string[];
 }
 
 /**
- * Returns what a plan of checkpointed modules tells: what the step holds and takes in PyTorch beside what people write by hand, and which
- * modules are checkpointed. Its records are a row for each of these policies.
+ * Returns a report on a plan of checkpointed modules: the step's memory and time in PyTorch next to manual policies,
+ * and the modules to checkpoint. The records have one row for each policy.
  */
 export function checkpointsDocument(summary: CheckpointsSummary, units?: SizeUnit): OutputDocument {
   const size = sizeFormat(units);

@@ -2,43 +2,51 @@ import { formatMs, formatOverhead, formatPercent } from "../format-quantity.js";
 import type { DocumentPart, OutputDocument } from "../formats/output-document.js";
 import { type SizeUnit, sizeFormat } from "../size-unit.js";
 
-/** What a step of a compiled model holds and takes under a budget for activations. */
+/** Memory and time of a compiled model's step under an activation memory budget. */
 export interface CompiledPlanPoint {
   /** `torch._functorch.config.activation_memory_budget`, from 0 to 1. */
   readonly activationMemoryBudget: number;
   readonly savedBytes: number;
   readonly peakBytes: number;
   readonly stepMs: number;
-  /** Time beyond stock's, as a fraction of it. */
+  /** Extra time as a fraction of the baseline's. */
   readonly overhead: number;
 }
 
 /** A plan for a compiled model. */
 export interface CompiledPlanSummary {
   readonly name: string;
-  /** What its kernels were priced for, in words. */
+  /** The device or method used to estimate kernel times, in words. */
   readonly pricedFor: string;
   readonly budgetBytes: number | undefined;
-  /** What of the peak weights and buffers take, and inputs, whatever is planned. */
+  /** Parts of the peak that no plan changes: weights and buffers, and inputs. */
   readonly staticBytes: number;
   readonly inputBytes: number;
-  /** Left out where nothing keeps to the budget. */
+  /** Left out if no plan meets the budget. */
   readonly planned?: CompiledPlanPoint | undefined;
   readonly stock: CompiledPlanPoint;
   readonly least: CompiledPlanPoint;
-  /** Those to show, by falling budget for activations. */
+  /** Points to show, by falling activation budget. */
   readonly points: readonly CompiledPlanPoint[];
-  /** By the overhead that is allowed, as a fraction, what holds least for it; left out: not asked for. */
+  /** For each allowed overhead, as a fraction, the point with the lowest peak; left out if not requested. */
   readonly recommended?: ReadonlyMap<number, CompiledPlanPoint> | undefined;
   readonly notes?: readonly string[];
 }
 
-/** Returns what to write in Python before a model is compiled. @example `activationBudgetLine(0.7)` */
+/**
+ * Returns the line of Python to run before a model is compiled.
+ *
+ * @example
+ * activationBudgetLine(0.7);
+ */
 export function activationBudgetLine(activationMemoryBudget: number): string {
   return `torch._functorch.config.activation_memory_budget = ${activationMemoryBudget}`;
 }
 
-/** Returns what a plan for a compiled model tells: what the step saves, holds and takes under each budget for activations that was recorded, a row of its records, too, and the line of Python that sets the one that was chosen. */
+/**
+ * Returns a report on a plan for a compiled model: saved bytes, peak and time for each recorded activation budget, and
+ * the line of Python that sets the chosen one. The records have one row for each budget.
+ */
 export function compiledPlanDocument(summary: CompiledPlanSummary, units?: SizeUnit): OutputDocument {
   const size = sizeFormat(units);
   const { name, pricedFor, budgetBytes, staticBytes, inputBytes, planned, stock, least, points } = summary;

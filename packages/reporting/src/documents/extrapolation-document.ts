@@ -8,7 +8,10 @@ import type { ExtrapolationSummary } from "../summarize-extrapolation.js";
 
 const growths = ["constant", "a line", "a square"] as const;
 
-/** Returns what a step would hold at other sizes: the largest that fits, a row for each size, what grows how. Its records are the rows in bytes. */
+/**
+ * Returns a step's predicted memory at other sizes: the largest size that fits, a row for each size, and how each part
+ * grows. The records are the same rows in bytes.
+ */
 export function extrapolationDocument(
   summary: ExtrapolationSummary,
   { units = "auto", device }: { readonly units?: SizeUnit; readonly device?: string | undefined } = {},

@@ -3,7 +3,7 @@ import type { DocumentPart, DocumentRecords, OutputDocument } from "../formats/o
 import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
 import { frontRecords, frontTables, type PlanFront } from "./plan-front.js";
 
-/** A schedule of a graph file, and what is needed to show it. */
+/** A schedule of a graph file, and the facts needed to show it. */
 export interface GraphPlanSummary {
   readonly name: string;
   readonly nodes: readonly { readonly name: string; readonly bytes: number; readonly cost: number }[];
@@ -12,7 +12,7 @@ export interface GraphPlanSummary {
   readonly inOrder: { readonly peakBytes: number; readonly cost: number };
   readonly budgetBytes: number;
   readonly order: "fixed" | "free";
-  /** Node indices; `~node` reloads what was offloaded of it. */
+  /** Node indices; `~node` reloads the node's offloaded output. */
   readonly sequence: readonly number[];
   readonly peakBytes: number;
   readonly cost: number;
@@ -24,19 +24,20 @@ export interface GraphPlanSummary {
   readonly front?: PlanFront | undefined;
 }
 
-/** What of a schedule is told besides its summary. */
+/** Options of a report on a schedule. */
 export interface GraphPlanDocumentOptions {
-  /** How many of the recomputed nodes to list; 10 if not given. */
+  /** How many of the recomputed nodes to list; 10 by default. */
   readonly limit?: number;
-  /** Sentences for people. */
+  /** Notes, as sentences. */
   readonly notes?: readonly string[];
-  /** Unit of all sizes; left out: what suits each. */
+  /** Unit of all sizes; left out: a suitable unit for each. */
   readonly units?: SizeUnit;
 }
 
 /**
- * Returns a graph's schedule: memory and cost beside those of running every node once, and what is recomputed. Its records are a row a step, or one for
- * each point of the front; in its value `sequence` is node indices, overheads and gaps are fractions.
+ * Returns a report on a graph's schedule: memory and cost compared with running every node once, and the recomputed
+ * nodes. The records have one row for each step, or for each point of the front. In the JSON value `sequence` contains
+ * node indices; overheads and gaps are fractions.
  */
 export function graphPlanDocument(
   summary: GraphPlanSummary,
@@ -162,7 +163,7 @@ function offloadedParts({ nodes, sequence }: GraphPlanSummary, size: SizeFormat)
   ];
 }
 
-/** Costs of graph files have no unit. */
+/** Costs in graph files have no unit. */
 function formatCost(cost: number): string {
   return Number.isInteger(cost) ? String(cost) : String(Number(cost.toPrecision(6)));
 }

@@ -4,7 +4,7 @@ import type { GraphSummary, GraphsSummary } from "../summarize-graphs.js";
 
 const columns: readonly (keyof GraphSummary)[] = ["graph", "pass", "nodes", "givenBytes", "peakBytes", "peakNode"];
 
-/** Returns what the graphs of a compiled model hold: a row for each, which are its records, too, in bytes. */
+/** Returns the memory of a compiled model's graphs, one row each. The records are the same rows in bytes. */
 export function graphsDocument(summary: GraphsSummary, units: SizeUnit = "auto"): OutputDocument {
   const { name, device, peakBytes, savedBytes, graphs } = summary;
   const size = sizeFormat(units);

@@ -2,16 +2,17 @@ import type { UnmetBudget } from "@remat/memory";
 import type { OutputDocument } from "../formats/output-document.js";
 import { type SizeUnit, sizeFormat } from "../size-unit.js";
 
-/** Why nothing meets the budget of a step, or of a graph. */
+/** Why a step's or a graph's budget cannot be met. */
 export interface InfeasibleBudget extends UnmetBudget {
   readonly name: string;
   readonly budgetBytes: number;
-  /** The op, or node, that needs `lowerBoundBytes`. */
+  /** The op or node that needs `lowerBoundBytes`. */
   readonly occurrence: string;
 }
 
 /**
- * Returns why a budget cannot be met: the smallest that can, what no plan can do without, and the op that binds.
+ * Explains why a budget cannot be met: the smallest budget that can be, the memory that no plan can avoid, and the op
+ * that is the bottleneck.
  *
  * @example
  * process.stdout.write(writeDocument(infeasibleDocument({ name: "resnet50", budgetBytes, ...infeasible }), "table"));
@@ -63,7 +64,7 @@ function bindingRows({ heldBytes, waitingBytes, inputs, outputs }: InfeasibleBud
 
 const listed = 8;
 
-/** The first rows, and the rest as one. */
+/** The first rows, with the rest summed up in one. */
 function withRest(rows: readonly BindingRow[]): BindingRow[] {
   if (rows.length <= listed + 1) return [...rows];
   const rest = rows.slice(listed);

@@ -4,7 +4,7 @@ import { describeMaker, describeShape } from "../describe-held.js";
 import type { TablePart } from "../formats/output-document.js";
 import type { SizeFormat } from "../size-unit.js";
 
-/** Returns the largest storages alive at a moment, with what made each. */
+/** Returns the largest storages alive at a moment, with the allocation site of each. */
 export function largestTable({ largest, storageCount }: MemoryMoment, size: SizeFormat): TablePart {
   return {
     kind: "table",

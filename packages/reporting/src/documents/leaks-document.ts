@@ -8,27 +8,27 @@ import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
 import type { Facts } from "../verdict/fact-lines.js";
 import type { ViewTable } from "../view-table.js";
 
-/** What outlives the steps of a trace, and where memory ends. */
+/** Storages that outlive the steps of a trace, and when memory will run out. */
 export interface LeaksSummary {
-  /** Undefined of a trace that says nothing about when storages are freed. */
+  /** Undefined if the trace does not record when storages are freed. */
   readonly growth: TraceGrowth | undefined;
   readonly framework: TraceHeader["framework"];
-  /** Whose memory fills up. */
+  /** The device whose memory fills up. */
   readonly device?: { readonly name: string; readonly memoryBytes: number } | undefined;
-  /** Held at the end, of the device that the trace is about. */
+  /** Bytes in use at the end of the trace, on the trace's device. */
   readonly heldBytes: number;
-  /** What one step takes, where that is known. */
+  /** Time of one step in ms; undefined if unknown. */
   readonly stepMs: number | undefined;
 }
 
 const none: TraceGrowth = { steps: 0, makers: [], before: undefined };
 
-/** Lines that are told of in a table for people. */
+/** Number of lines that tables list. */
 const linesTold = 20;
 const fewestSteps = 5;
 
 /**
- * Returns what outlives the steps of a trace.
+ * Finds the storages that outlive the steps of a trace.
  *
  * @throws RematError `TRACE_EVENT_ORDER`
  * @example
@@ -49,13 +49,13 @@ export function summarizeLeaks(trace: Trace, device?: LeaksSummary["device"]): L
   return { growth, framework: trace.header.framework, device, heldBytes, stepMs };
 }
 
-/** Tells whether a trace shows that memory grows. */
+/** Tells whether memory grows over the steps of a trace. */
 export function isGrowing({ growth }: Pick<LeaksSummary, "growth">): boolean {
   const { makers, before } = growth ?? none;
   return (before?.bytesPerStep ?? 0) > 0 || makers.some(({ verdict }) => verdict === "growing");
 }
 
-/** What outlives its step of one line, op, shape and module, as views show it. */
+/** Storages of one line, op, shape and module that outlive their step, as views show them. */
 export interface LeaksRow {
   readonly line: string;
   readonly op: string;
@@ -64,12 +64,15 @@ export interface LeaksRow {
   readonly kind: string;
   readonly count: number;
   readonly bytes: number;
-  /** What comes with each step, as text; empty unless it grows. */
+  /** Growth per step, as text; empty if it does not grow. */
   readonly growth: string;
   readonly fix: string;
 }
 
-/** Returns whether memory grows, how fast and until when, in lines; of a trace of few steps what they leave behind. */
+/**
+ * Describes whether memory grows, how fast and until when. For a trace with few steps: the storages that they leave
+ * behind.
+ */
 export function leaksFacts({ growth, device, heldBytes, stepMs }: LeaksSummary, units?: SizeUnit): Facts {
   const size = sizeFormat(units);
   if (growth === undefined)
@@ -112,7 +115,10 @@ export function leaksFacts({ growth, device, heldBytes, stepMs }: LeaksSummary, 
   };
 }
 
-/** Returns what outlives the steps of a trace: a table by line, then op, tensor and module. Its records are a row for each of these. */
+/**
+ * Returns the storages that outlive the steps of a trace: a table by line, then op, tensor and module. The records have
+ * one row for each of these.
+ */
 export function leaksDocument(summary: LeaksSummary, units?: SizeUnit): OutputDocument {
   const { makers } = summary.growth ?? none;
   const size = sizeFormat(units);
@@ -152,7 +158,7 @@ export function leaksDocument(summary: LeaksSummary, units?: SizeUnit): OutputDo
   };
 }
 
-/** Returns what {@link leaksTable} tells, a row each, for views that draw it themselves. */
+/** Returns the rows of {@link leaksTable} for views that draw them themselves. */
 export function leaksRows({ growth, framework }: Pick<LeaksSummary, "growth" | "framework">): readonly LeaksRow[] {
   return byLine((growth ?? none).makers).map((maker) => ({
     line: placeOf(maker),
@@ -167,7 +173,7 @@ export function leaksRows({ growth, framework }: Pick<LeaksSummary, "growth" | "
   }));
 }
 
-/** Returns what outlives the steps of a trace as plain values, in the order of {@link leaksDocument}. */
+/** Returns the storages that outlive the steps of a trace as plain values, in the order of {@link leaksDocument}. */
 export function leaksTable({ growth, framework }: Pick<LeaksSummary, "growth" | "framework">): ViewTable {
   return {
     title: "What outlives its step",
@@ -187,7 +193,7 @@ export function leaksTable({ growth, framework }: Pick<LeaksSummary, "growth" | 
   };
 }
 
-/** Lines in the order of their first maker, those of a line together, by op. */
+/** Groups allocation sites by line, in the order of each line's first site, and sorts each group by op. */
 function byLine(makers: readonly OutlivingStorages[]): readonly OutlivingStorages[] {
   const groups = new Map<string, OutlivingStorages[]>();
   for (const maker of makers) {

@@ -9,19 +9,20 @@ import type { MeasuredMemory, MemorySummary } from "../summarize-memory.js";
 import { categoriesTable } from "./categories-table.js";
 import { largestTable } from "./largest-table.js";
 
-/** How much of a memory summary is told. */
+/** Options of a memory report. */
 export interface MemoryDocumentOptions {
-  /** Unit of all sizes; left out: what suits each. Snapshots, as PyTorch prints them, are in MiB then. */
+  /** Unit of all sizes; left out: a suitable unit for each, except that snapshots are in MiB as PyTorch prints them. */
   readonly units?: SizeUnit;
-  /** Modules of up to this many name components are shown; 2 if not given. */
+  /** Modules of up to this many name components are shown; 2 by default. */
   readonly depth?: number;
   /** Also every module's snapshots by state, as PyTorch prints them. */
   readonly snapshots?: boolean;
 }
 
 /**
- * Returns what a memory summary tells: the moment by category, the largest storages with who made them, the modules. Its records are a row for each storage
- * that is alive and listed; its value is all of it in bytes, with the timeline.
+ * Returns a memory report: memory at the moment by category, the largest storages with their allocation sites, the
+ * modules. The records have one row for each listed storage that is alive. The JSON value has everything in bytes, with
+ * the timeline.
  */
 export function memoryDocument(
   summary: MemorySummary,
@@ -53,7 +54,7 @@ function describeMemory(summary: MemorySummary, size: SizeFormat): readonly stri
   ];
 }
 
-/** What PyTorch's allocator gives out and what it reserves for that, beside what one did. */
+/** Memory that PyTorch's allocator allocates and reserves, next to measured values if there are any. */
 function reservedTable({ reserved, measured }: MemorySummary, size: SizeFormat): readonly DocumentPart[] {
   if (reserved === undefined) return [];
   const row = (name: string, field: keyof MeasuredMemory): string[] => [
@@ -72,7 +73,7 @@ function reservedTable({ reserved, measured }: MemorySummary, size: SizeFormat):
 }
 
 function modulesTable({ moment, tracker }: MemorySummary, depth: number, size: SizeFormat): DocumentPart {
-  // A sharded module's own tensors come and go; what counts are its states.
+  // The tensors that a sharded module owns change all the time; its states are what matters.
   const own = tracker instanceof FSDPMemTracker ? [] : ownColumns;
   return {
     kind: "table",
@@ -110,7 +111,7 @@ function modulesOf(tracker: MemorySummary["tracker"], depth: number): readonly M
   return (tracker.modules() as readonly Module[]).filter(({ fqn }) => fqn.split(".").length <= depth);
 }
 
-/** Most bytes on `device` over all passes of `module` in a state; undefined where it was never in it. */
+/** Highest bytes on `device` over all passes of `module` in a state; undefined if it was never in that state. */
 function peakIn(module: Module, state: string, device: string): number | undefined {
   const totals = (module.snapshots.get(state) ?? []).flatMap((call) =>
     call.filter((snapshot) => snapshot.device === device),
@@ -118,7 +119,10 @@ function peakIn(module: Module, state: string, device: string): number | undefin
   return totals.length === 0 ? undefined : Math.max(...totals.map((snapshot) => snapshot.totalBytes));
 }
 
-/** What other devices hold at most: neither the peak nor whether it fits is about them. Of the host only what a plan has put there. */
+/**
+ * Peak memory of other devices, which affects neither the reported peak nor whether the step fits. The host counts only
+ * if a plan offloads to it.
+ */
 function heldElsewhere({ tracker, moment, simulation }: MemorySummary, size: SizeFormat): readonly string[] {
   const isOffloaded = simulation?.plan.cpuOffload === true;
   return tracker
@@ -157,7 +161,7 @@ function largestRecords({ largest }: MemoryMoment): DocumentRecords {
   };
 }
 
-/** Returns a memory summary as plain data: bytes as allocated, a timeline point for each op. */
+/** Returns a memory summary as plain data: bytes as allocated, one timeline point for each op. */
 export function memorySummaryJson(summary: MemorySummary, depth: number): unknown {
   const { trace, moment, timeline, tracker, simulation } = summary;
   return {

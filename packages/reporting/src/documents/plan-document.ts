@@ -7,34 +7,37 @@ import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
 import type { Offloaded, PlanPoint, PlanSummary, Recomputed } from "../summarize-plan.js";
 import { frontRecords, frontTables, type PlanFront } from "./plan-front.js";
 
-/** What of a plan is told besides its summary. */
+/** Options of a report on a plan. */
 export interface PlanDocumentOptions {
-  /** Choices between memory and time, to show after the plan. */
+  /** Trade-offs between memory and time, shown after the plan. */
   readonly front?: PlanFront | undefined;
-  /** More sentences, tables among them, to show before the plan's. */
+  /** Additional sections, tables among them, shown before the plan's. */
   readonly sections?: readonly PlanSection[];
-  /** Sentences for people. */
+  /** Notes, as sentences. */
   readonly notes?: readonly string[];
-  /** Unit of all sizes; left out: what suits each. */
+  /** Unit of all sizes; left out: a suitable unit for each. */
   readonly units?: SizeUnit;
-  /** Whether the budget is of the peak of the step; left out: yes. If not, it is of what modules store. */
+  /**
+   * Whether the budget applies to the step's peak (the default). If false, it applies to the memory that modules store.
+   */
   readonly isByPeak?: boolean;
 }
 
-/** A table of its own, e.g. of the modules that a method chose. */
+/** A table of its own, such as the modules that a method chose. */
 export interface PlanSection {
   readonly title: string;
   readonly headers: readonly string[];
   readonly rows: readonly (readonly string[])[];
   readonly remark?: string | undefined;
-  /** The same for `json`. */
+  /** The same data for `json`. */
   readonly name: string;
   readonly data: unknown;
 }
 
 /**
- * Returns what a plan's summary tells: memory and time beside stock's and those of freeing alone, memory at the peak by category, what is recomputed
- * by module and by kernel, the largest storages that are freed for it. Its records are a row for each of these storages, or for each point of the front.
+ * Returns a report on a plan: memory and time next to the baseline's and those of a plan without recomputation, memory
+ * at the peak by category, recomputation by module and by kernel, and the largest storages that are freed and
+ * recomputed. The records have one row for each of these storages, or for each point of the front.
  *
  * @example
  * process.stdout.write(writeDocument(planDocument(summarizePlan(plan, trace, { unrecomputed })), "table"));
@@ -68,7 +71,11 @@ export function planDocument(summary: PlanSummary, options: PlanDocumentOptions 
 
 const textOf = (line: string): DocumentPart => ({ kind: "text", lines: [line] });
 
-/** Returns what is offloaded, as a sentence: `Offloaded: 3 tensors, 12 MiB; …`. @internal */
+/**
+ * Describes the offloaded tensors in a sentence: `Offloaded: 3 tensors, 12 MiB; …`.
+ *
+ * @internal
+ */
 export function describeOffloaded(
   { tensors, bytes, reloadedBytes, hostPeakBytes, transferMs }: Offloaded,
   size: SizeFormat,
@@ -205,7 +212,9 @@ function freedRecords({ freed }: PlanSummary): DocumentRecords {
   };
 }
 
-/** Returns a plan's summary as plain data; the plan itself, step by step, is what `writePlan` of `@remat/trace` writes. */
+/**
+ * Returns a plan's summary as plain data. The plan itself, step by step, is written by `writePlan` of `@remat/trace`.
+ */
 export function planSummaryJson(summary: PlanSummary, options: PlanDocumentOptions = {}): unknown {
   const { plan, trace, points, recomputed, byModule, byKernel, freed, freedCount, offloaded, pricedFor, elsewhere } =
     summary;
@@ -229,7 +238,7 @@ export function planSummaryJson(summary: PlanSummary, options: PlanDocumentOptio
     overhead: predicted.overhead,
     lowerBoundMs: predicted.lowerBound,
     gap: predicted.gap,
-    // Each peak is told once, above.
+    // Each peak is already given in `points`.
     points,
     ...(elsewhere.size > 0 && { elsewhereBytes: Object.fromEntries(elsewhere) }),
     recomputed: { runs: recomputed.runs, ms: recomputed.ms, bytes: recomputed.bytes, byModule, byKernel },

@@ -5,18 +5,18 @@ import type { SizeFormat } from "../size-unit.js";
 
 /** One point of a front between memory and time. */
 export interface FrontPoint {
-  /** What was aimed at. */
+  /** The budget that the search was given. */
   readonly budgetBytes: number;
   readonly peakBytes: number;
-  /** Milliseconds for a trace, what the file says for a graph. */
+  /** Milliseconds for a trace; for a graph, the unit of its file. */
   readonly cost: number;
-  /** Cost beyond that of running everything once, as a fraction of it. */
+  /** Extra cost as a fraction of running everything once. */
   readonly overhead: number;
   readonly lowerBound: number;
   readonly gap: number;
 }
 
-/** Choices between memory and time, by falling budget, and the three that are worth looking at first. */
+/** Trade-offs between memory and time, by falling budget, and the three that are worth looking at first. */
 export interface PlanFront {
   readonly points: readonly FrontPoint[];
   readonly recommended: {
@@ -32,7 +32,11 @@ const recommendedNames = {
   within20Percent: "at most 20 %",
 } as const;
 
-/** Rows of the front's two tables. @internal */
+/**
+ * Rows of the front's two tables.
+ *
+ * @internal
+ */
 export function frontTables(
   { points, recommended }: PlanFront,
   referenceBytes: number,
@@ -56,7 +60,11 @@ export function frontTables(
   };
 }
 
-/** A row for each point, the recommended ones by name. @internal */
+/**
+ * One row for each point; recommended points have names.
+ *
+ * @internal
+ */
 export function frontRecords({ points, recommended }: PlanFront): DocumentRecords {
   const row = (name: string, p: FrontPoint): Cell[] => [
     name,

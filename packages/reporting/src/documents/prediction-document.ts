@@ -7,21 +7,24 @@ import type { DocumentPart, OutputDocument } from "../formats/output-document.js
 import { type SizeUnit, sizeFormat } from "../size-unit.js";
 import { categoriesTable } from "./categories-table.js";
 
-/** A call of `predict` for one batch, priced. */
+/** A call of `predict` for one batch, with estimated times. */
 export interface PredictionSummary {
   readonly trace: Trace;
   readonly peak: HeldPeak;
-  /** The device whose time is meant. */
+  /** The device that times are estimated for. */
   readonly pricedFor: string;
 }
 
 export interface PredictionDocumentOptions {
-  /** How many layers people are shown, those that take most time; left out: all, in the order in which they run. */
+  /** How many layers to show, the slowest ones; left out: all, in execution order. */
   readonly limit?: number | undefined;
   readonly units?: SizeUnit | undefined;
 }
 
-/** Returns what using a model takes: parameters, multiply-adds, FLOPs and time, of the whole and by layer. Its records are a row for each layer. */
+/**
+ * Returns the cost of inference with a model: parameters, multiply-adds, FLOPs and time, in total and by layer. The
+ * records have one row for each layer.
+ */
 export function predictionDocument(
   { trace, peak, pricedFor }: PredictionSummary,
   { limit, units }: PredictionDocumentOptions = {},

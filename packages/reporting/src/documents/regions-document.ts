@@ -5,8 +5,8 @@ import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
 import type { RegionCause, RegionExcess, RegionsSummary } from "../summarize-regions.js";
 
 /**
- * Returns what a summary of checkpointed regions tells: each region with what it holds when it is over, and what of that need not be, with who holds it. Its records are
- * a row for each storage that outlives its region, and for each flaw.
+ * Returns a report on checkpointed regions: the memory that each keeps after it ends, the avoidable part of it, and
+ * what keeps that alive. The records have one row for each storage that outlives its region, and for each flaw.
  */
 export function regionsDocument(
   summary: RegionsSummary,
@@ -94,7 +94,7 @@ function excessesTable({ excesses, framework, trace }: RegionsSummary, size: Siz
   };
 }
 
-/** Returns why a region holds more than it has to, in a sentence with what to do. */
+/** Explains in a sentence why a region keeps more memory than necessary, and what to do. */
 function describeCause({ cause, saver }: Pick<RegionExcess, "cause" | "saver">, isTfjs: boolean): string {
   switch (cause) {
     case "savedForNothing":

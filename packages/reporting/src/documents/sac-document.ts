@@ -10,19 +10,19 @@ import { freedShares, type ModuleSacSummary, type SacSummary } from "../summariz
 import { categoriesTable } from "./categories-table.js";
 import { sacSummaryJson } from "./sac-summary-json.js";
 
-/** How much of a SAC summary is told. */
+/** Options of a SAC report. */
 export interface SacDocumentOptions {
   /** Also the op and trade-off tables of every module, as PyTorch prints them. */
   readonly ops?: boolean | undefined;
   /** Also the pieces fitted to each module's trade-off curve. */
   readonly fit?: boolean | undefined;
-  /** How many modules people are shown, those that hold most; left out: all. */
+  /** How many modules to show, those with the most memory; left out: all. */
   readonly limit?: number | undefined;
-  /** Unit of all sizes; left out: what suits each. */
+  /** Unit of all sizes; left out: a suitable unit for each. */
   readonly units?: SizeUnit | undefined;
 }
 
-/** Returns what a summary tells; its records are a row for each module, or for each op with `ops`. */
+/** Returns a SAC summary as a document. The records have one row for each module, or with `ops` for each op. */
 export function sacDocument(summary: SacSummary, options: SacDocumentOptions = {}): OutputDocument {
   const { ops = false, fit = false, limit, units } = options;
   const size = sizeFormat(units);
@@ -40,7 +40,7 @@ export function sacDocument(summary: SacSummary, options: SacDocumentOptions = {
 }
 
 function modulesTable({ modules }: SacSummary, size: SizeFormat, limit = modules.length): DocumentPart {
-  // A program that calls ops by itself, or layers by themselves.
+  // The program calls ops directly, or layers outside of a model.
   if (modules.length === 0)
     return {
       kind: "text",
@@ -121,12 +121,12 @@ function opListings({ modules, asPytorch }: SacSummary): DocumentPart[] {
   ]);
 }
 
-/** Returns what was run and how the numbers were obtained, in a few lines. */
+/** Describes in a few lines the run and how its numbers were obtained. */
 export function describeRun(summary: SacSummary): string {
   return runLines(summary).join("\n");
 }
 
-/** Of a run that tells of weights. */
+/** Costs of the forward pass, if the trace records weights. */
 function costLines(trace: SacSummary["trace"]): readonly string[] {
   const costs = layerCosts(trace);
   return costs.total.parameters + costs.total.buffers === 0 ? [] : [describeCosts(costs)];

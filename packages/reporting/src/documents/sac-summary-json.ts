@@ -2,7 +2,9 @@ import { layerCosts } from "@remat/runtime-estimator";
 import { opsTogether } from "@remat/sac-core";
 import { freedShares, type SacSummary } from "../summarize-sac.js";
 
-/** Returns a summary as plain data: names as in PyTorch's classes, indices into each module's own list of ops. */
+/**
+ * Returns a summary as plain data, with the names of PyTorch's classes and indices into each module's own list of ops.
+ */
 export function sacSummaryJson(summary: SacSummary): unknown {
   const { trace } = summary;
   return {

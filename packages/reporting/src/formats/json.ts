@@ -1,7 +1,7 @@
 import { json, terminal } from "@remat/trace/emit";
 import type { OutputFormat } from "./output-format.js";
 
-/** All of a document, for programs. */
+/** The complete document, for programs. */
 export const jsonFormat: OutputFormat = {
   name: "json",
   title: "JSON",

@@ -2,7 +2,7 @@ import { markdown } from "@remat/trace/emit";
 import type { OutputFormat } from "./output-format.js";
 import { textFormat } from "./text-format.js";
 
-/** GitHub's Markdown. */
+/** GitHub-flavoured Markdown. */
 export const mdFormat: OutputFormat = textFormat({
   name: "md",
   title: "Markdown",

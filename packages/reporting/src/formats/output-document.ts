@@ -1,25 +1,28 @@
 import type { CsvCell as Cell } from "@remat/trace/emit";
 import type { Facts } from "../verdict/fact-lines.js";
 
-/** What a command or a view tells, in no format yet: a format shows of it what it can. Nothing is made before it is asked for. */
+/**
+ * Output of a command or a view, independent of a format. Each format shows the parts that it can. Parts are computed
+ * when they are requested.
+ */
 export interface OutputDocument {
-  /** For people, in the order in which they read. */
+  /** For people, in reading order. */
   parts(): readonly DocumentPart[];
-  /** For spreadsheets: one table of plain values, a row for each thing that the document is about. */
+  /** For spreadsheets: one table of plain values, with one row for each subject of the document. */
   records(): DocumentRecords;
-  /** For programs: all of it, as JSON holds it. */
+  /** For programs: everything, as a JSON value. */
   value(): unknown;
-  /** Whether `value` is lists so long that a line for each element is no help. */
+  /** Whether `value` contains lists too long to print one element per line. */
   readonly isLong?: boolean;
 }
 
-/** Plain values under names that say the unit: bytes, milliseconds and shares are numbers. */
+/** Plain values under names that include the unit: bytes, milliseconds and shares are numbers. */
 export interface DocumentRecords {
   readonly columns: readonly string[];
   readonly rows: Iterable<readonly Cell[]>;
 }
 
-/** A piece of a document for people; names in it may hold anything. */
+/** A part of a document for people. Names in it may contain any characters. */
 export type DocumentPart = TextPart | FactsPart | TablePart | ListingPart;
 
 /** Lines that belong together. */
@@ -28,33 +31,39 @@ export interface TextPart {
   readonly lines: readonly string[];
 }
 
-/** Facts in one line, which is broken between two of them where it is too long. */
+/** Facts on one line, which is broken between two facts if it is too long. */
 export interface FactsPart extends Facts {
   readonly kind: "facts";
 }
 
-/** A table of quantities that are written for people. */
+/** A table of formatted quantities. */
 export interface TablePart {
   readonly kind: "table";
   readonly title?: string;
   readonly headers: readonly string[];
   readonly rows: readonly (readonly string[])[];
-  /** What each column is worth: where there is no room, those worth least go first, the first column never. Left out: the last goes first. */
+  /**
+   * Priority of each column. If the table is too wide, the columns with the lowest priority are dropped first; the
+   * first column always stays. Left out: the last columns are dropped first.
+   */
   readonly worth?: readonly number[];
-  /** Headers of columns with long names, whose beginning may be cut for want of room; left out: the first column's. */
+  /**
+   * Headers of columns with long names, whose beginning may be cut off if the table is too wide; left out: the first
+   * column's.
+   */
   readonly names?: readonly string[];
-  /** Header of the last column, where that holds sentences, which take several lines where they have to. */
+  /** Header of the last column if that contains sentences, which may wrap onto several lines. */
   readonly wraps?: string;
-  /** What has to be said of it, under it. */
+  /** A remark shown under the table. */
   readonly remark?: string | undefined;
 }
 
-/** A text that is laid out already, as PyTorch prints it. */
+/** Text that is already laid out, as PyTorch prints it. */
 export interface ListingPart {
   readonly kind: "listing";
   readonly title?: string;
   /** A line above it. */
   readonly caption?: string;
-  /** Returns it with grids, or with columns parted by tabs. */
+  /** Returns the text with grids, or with columns separated by tabs. */
   text(isGrid: boolean): string;
 }

@@ -1,22 +1,22 @@
 import type { TerminalText } from "@remat/trace/emit";
 import type { OutputDocument } from "./output-document.js";
 
-/** What a document is written for. */
+/** Settings for writing a document. */
 export interface OutputShape {
-  /** Characters in a line, of formats for people; left out: as many as it takes. */
+  /** Characters per line in formats for people; left out: unlimited. */
   readonly width?: number | undefined;
 }
 
-/** How documents are written: what a file of this folder exports, and `output-formats.ts` lists. */
+/** Writes documents. Each file in this folder exports one format, listed in `output-formats.ts`. */
 export interface OutputFormat {
-  /** What it is called on the command line; also the ending of its files. */
+  /** Name on the command line, and file extension. */
   readonly name: string;
-  /** What it is called in a sentence. */
+  /** Name in a sentence. */
   readonly title: string;
-  /** Whether views are exported in it. */
+  /** Whether views can be exported in it. */
   readonly isForFiles: boolean;
-  /** Whether it is for spreadsheets: a table of plain values, which is never cut short unless somebody asks for it. */
+  /** Whether it is for spreadsheets: a table of plain values that is cut short only on request. */
   readonly isRecords?: boolean;
-  /** Returns it as text that a terminal only shows, whatever names the document holds. */
+  /** Returns the document as text that is safe to print to a terminal, whatever names it contains. */
   write(document: OutputDocument, shape?: OutputShape): TerminalText;
 }

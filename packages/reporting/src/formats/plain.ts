@@ -1,7 +1,7 @@
 import type { OutputFormat } from "./output-format.js";
 import { plainMarkup, textFormat } from "./text-format.js";
 
-/** Columns parted by tabs. */
+/** Columns separated by tabs. */
 export const plainFormat: OutputFormat = textFormat({
   name: "plain",
   title: "plain text",

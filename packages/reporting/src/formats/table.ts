@@ -1,7 +1,7 @@
 import type { OutputFormat } from "./output-format.js";
 import { plainMarkup, textFormat } from "./text-format.js";
 
-/** Grids of reStructuredText, as PyTorch's estimators print them. */
+/** Grid tables of reStructuredText, as PyTorch's estimators print them. */
 export const tableFormat: OutputFormat = textFormat({
   name: "table",
   title: "tables",

@@ -4,21 +4,21 @@ import { type Facts, factLines } from "../verdict/fact-lines.js";
 import type { DocumentPart, TablePart } from "./output-document.js";
 import type { OutputFormat, OutputShape } from "./output-format.js";
 
-/** Between two columns of a table, and what a header takes beside its text. */
+/** Space between two columns of a table, and the extra width of a header beyond its text. */
 const columnGap = 2;
 const headerPadding = 2;
 
-/** How the parts of a document that are not tables are written. */
+/** How to write the parts of a document other than tables. */
 export interface TextMarkup {
   heading(title: string): TerminalText;
   line(text: string): TerminalText;
-  /** A command, to be copied as it is. */
+  /** A command, ready to copy. */
   command(text: string): TerminalText;
-  /** A text that is laid out already. */
+  /** Text that is already laid out. */
   listing(text: string): TerminalText;
 }
 
-/** That of formats without markup. */
+/** Markup of formats that have none. */
 export const plainMarkup: TextMarkup = {
   heading: (title) => terminal`${title}`,
   line: (text) => terminal`${text}`,
@@ -26,15 +26,15 @@ export const plainMarkup: TextMarkup = {
   listing: terminal.listing,
 };
 
-/** In what the formats for people differ. */
+/** The differences between formats for people. */
 export interface TextStyle extends Pick<OutputFormat, "name" | "title" | "isForFiles"> {
   readonly tables: TableFormat;
-  /** Whether lines are kept to the width that there is. */
+  /** Whether lines are fitted to the available width. */
   readonly isFitted: boolean;
   readonly markup: TextMarkup;
 }
 
-/** Returns the format that writes the parts of a document one after the other, a line between them, in a style. */
+/** Returns a format that writes the parts of a document one after the other, separated by blank lines, in a style. */
 export function textFormat(style: TextStyle): OutputFormat {
   const { name, title, isForFiles } = style;
   return {
@@ -59,7 +59,7 @@ function write(part: DocumentPart, style: TextStyle, shape: OutputShape): string
   if (part.kind === "table") {
     const table = above + writeTable(part, style, shape);
     if (part.remark === undefined) return table;
-    // Markdown takes a line right below a table for one of its rows.
+    // Markdown would take a line right below a table for another row.
     return `${table}${style.tables === "markdown" ? "\n\n" : "\n"}${wrapped(part.remark.split("\n"), markup, shape)}`;
   }
   const caption = part.caption === undefined ? "" : `${wrapped([part.caption], markup, shape)}\n`;
@@ -67,7 +67,7 @@ function write(part: DocumentPart, style: TextStyle, shape: OutputShape): string
 }
 
 function wrapped(lines: readonly string[], markup: TextMarkup, { width }: OutputShape): string {
-  // A line end in a name is not one of ours.
+  // A line break inside a name must not start a new line.
   return lines
     .map(displaySafe)
     .flatMap((line) => (width === undefined ? [markup.line(line)] : wrapText(line, width, "  ")))
@@ -98,7 +98,7 @@ function writeTable(
     : `${table}\n${wrapped([`(no room for ${missing}: --width ${wholeWidth} shows all)`], markup, { width })}`;
 }
 
-/** The last column of what is no table of figures takes several lines where it has to. */
+/** Wraps the last column of a table of text onto several lines if it is too wide. */
 function wrapLast(
   rows: readonly (readonly string[])[],
   headers: readonly string[],

@@ -5,7 +5,7 @@ import type { OutputShape } from "./output-format.js";
 import { outputFormats } from "./output-formats.js";
 
 /**
- * Returns a document as text, in the output format of that name.
+ * Returns a document as text in the output format of that name.
  *
  * @throws RematError `FORMAT_UNKNOWN`
  * @example

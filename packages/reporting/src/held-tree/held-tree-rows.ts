@@ -3,31 +3,34 @@ import type { ViewTable } from "../view-table.js";
 import { type HeldTree, levels } from "./held-tree.js";
 import { countModules, namePattern } from "./name-pattern.js";
 
-/** A row of the tree, whether it is a group or a storage by itself. */
+/** A row of the tree: a group or a single storage. */
 export interface HeldRow {
   /** Index of the group, or `~place` of the storage. */
   readonly id: number;
   readonly depth: number;
-  /** What tells it from the others in its group. */
+  /** Distinguishes it from the other rows of its group. */
   readonly label: string;
   readonly category: CategoryName;
   readonly bytes: number;
-  /** Of all that is held. */
+  /** Share of all memory in use. */
   readonly share: number;
   readonly count: number;
-  /** By how many modules, and of which class if that is one, `48 BatchNormalization`; empty where one has made it, and of a category. */
+  /**
+   * The modules that allocated it: their number, and their class if it is the same, such as `48 BatchNormalization`.
+   * Empty for a single module and for a category.
+   */
   readonly makers: string;
-  /** Bytes of each, where there are several that are equal. */
+  /** Bytes of each storage, if there are several of equal size. */
   readonly eachBytes: number | undefined;
   readonly line: string | undefined;
   readonly hasParts: boolean;
-  /** Of a storage by itself: the op that made it, or -1; of a group -1. */
+  /** For a single storage: the op that allocated it, or -1. For a group: -1. */
   readonly op: number;
-  /** Of a storage by itself: fully qualified name of its module. */
+  /** For a single storage: fully qualified name of its module. */
   readonly module: string | undefined;
 }
 
-/** Returns what is told of a row. */
+/** Returns a row of the tree with its label and figures. */
 export function heldRow(tree: HeldTree, id: number, depth: number, parent: number): HeldRow {
   const total = Math.max(1, tree.held.totalBytes);
   if (id >= 0) {
@@ -67,7 +70,7 @@ export function heldRow(tree: HeldTree, id: number, depth: number, parent: numbe
   };
 }
 
-/** Tells which op made a storage, and of what the group around it does not tell the rest. */
+/** Labels a storage with the op that allocated it and the details that the groups around it do not already give. */
 function storageLabel(tree: HeldTree, place: number, parent: number): string {
   const { held, groups } = tree;
   const told = levels.indexOf(groups[parent]?.level ?? "category");
@@ -87,14 +90,14 @@ function textOf({ texts }: HeldTree, index: number): string | undefined {
   return index < 0 ? undefined : texts[index];
 }
 
-/** Ids of rows, from top to bottom, with how deep each is and the group that it is in (-1: none). */
+/** Ids of rows from top to bottom, with the depth and the parent group of each (-1: none). */
 export interface HeldRows {
   readonly ids: Int32Array;
   readonly depths: Uint8Array;
   readonly parents: Int32Array;
 }
 
-/** Returns the rows that are on show where some groups are open. */
+/** Returns the rows that are visible while some groups are open. */
 export function heldTreeRows({ roots, groups }: HeldTree, open: ReadonlySet<number>): HeldRows {
   const ids: number[] = [];
   const depths: number[] = [];
@@ -111,7 +114,7 @@ export function heldTreeRows({ roots, groups }: HeldTree, open: ReadonlySet<numb
   return { ids: Int32Array.from(ids), depths: Uint8Array.from(depths), parents: Int32Array.from(parents) };
 }
 
-/** Returns groups to open first: the largest, as long as there are no more rows than `most`. */
+/** Returns the groups to open first: the largest, as long as there are no more than `most` rows. */
 export function openLargest({ roots, groups }: HeldTree, most: number): ReadonlySet<number> {
   const open = new Set<number>();
   const closed = new Set(roots);
@@ -124,13 +127,13 @@ export function openLargest({ roots, groups }: HeldTree, most: number): Readonly
     if (rows + parts.length > most) continue;
     open.add(next);
     rows += parts.length;
-    // What has no room now has none later.
+    // A group that does not fit now will not fit later either.
     for (const part of parts) if (part >= 0 && rows + groups[part].parts.length <= most) closed.add(part);
   }
   return open;
 }
 
-/** Returns every group there is, so that all of the tree is on show. */
+/** Returns every group, so that the whole tree is visible. */
 export function openAll({ groups }: HeldTree): ReadonlySet<number> {
   return new Set(groups.keys());
 }
@@ -167,7 +170,7 @@ export function heldTreeTable(tree: HeldTree, title: string): ViewTable {
   };
 }
 
-/** Describes from birth to death a storage that is a row of its own; empty for a group. */
+/** Describes the lifetime of a single storage; empty for a group. */
 export function describeLife(tree: HeldTree, id: number): string {
   if (id >= 0) return "";
   const place = ~id;

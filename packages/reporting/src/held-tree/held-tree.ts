@@ -3,60 +3,71 @@ import { type CategoryName, categoryNames, type Trace } from "@remat/trace";
 import { labelCategory } from "../category-colours.js";
 import { namePattern } from "./name-pattern.js";
 
-/** What the parts of a group differ in: what is told of a group beyond that of the group around it. */
+/** The property that the parts of a group differ in. It adds to the label of the surrounding group. */
 export type HeldLevel = "category" | "module" | "op" | "tensor";
 
-/** Storages that have something in common; what they have all in common is told at once, so that no group has one part only. */
+/**
+ * Storages with something in common. Everything that they have in common is in one label, so that no group has a single
+ * part.
+ */
 export interface HeldGroup {
   readonly level: HeldLevel;
-  /** What it has in common that the group around it has not: a category; modules, `conv*_bn` where they differ by numbers only; kernel, dtype and shape. */
+  /**
+   * Properties shared by its storages beyond those of the surrounding group: a category; modules, written `conv*_bn` if
+   * only numbers differ; kernel, dtype and shape.
+   */
   readonly label: string;
   readonly category: CategoryName;
   readonly bytes: number;
-  /** Its storages: those of `order` from here on, and the one after the last. */
+  /** Its storages: the range of `order` from here up to but not including `to`. */
   readonly from: number;
   readonly to: number;
-  /** How many modules have made them, and of which class those are, where it is one. */
+  /** Number of modules that allocated them, and their class if it is the same. */
   readonly modules: number;
   readonly moduleKind: string | undefined;
-  /** Bytes of each, where all have the same. */
+  /** Bytes of each storage, if all are equal. */
   readonly eachBytes: number | undefined;
-  /** The source line that all come from. */
+  /** The source line, if all come from the same one. */
   readonly line: string | undefined;
   readonly parent: number;
   readonly depth: number;
-  /** Largest first: indices of groups, and for a storage by itself the complement (`~place`) of its place in the columns. */
+  /** Largest first: indices of groups; for a single storage, the complement (`~place`) of its place in the columns. */
   readonly parts: readonly number[];
 }
 
 /**
- * Everything that is held at a moment as a tree, by bytes: category, module, op, equal tensors, storage. Storages are columns, so that a million of them can be
- * held; where one is a row of its own it goes by `~place`.
+ * Memory in use at a moment as a tree, sorted by bytes: category, module, op, equal tensors, storage. Storages are
+ * columns, so that a tree of a million fits in memory. A storage with its own row has the id `~place`.
  */
 export interface HeldTree {
   readonly held: HeldStorages;
   readonly groups: readonly HeldGroup[];
   /** The categories, largest first. */
   readonly roots: readonly number[];
-  /** Places in the columns of `held`, those of a group beside each other. */
+  /** Places in the columns of `held`; the places of a group are adjacent. */
   readonly order: Int32Array;
-  /** The module around all others, which names are told without; empty for none. */
+  /** The outermost module, whose name is left out of labels; empty if there is none. */
   readonly rootModule: string;
-  /** Names, kernels and shapes that the columns below name. */
+  /** Names, kernels and shapes that the columns below refer to. */
   readonly texts: readonly string[];
-  /** By place: module, kernel, source line and tensor, as indices of `texts`; -1 for none. */
+  /** For each place: module, kernel, source line and tensor as indices of `texts`; -1 for none. */
   readonly module: Int32Array;
   readonly kernel: Int32Array;
   readonly line: Int32Array;
   readonly tensor: Int32Array;
-  /** By place: see `StorageUses`. */
+  /** For each place: see `StorageUses`. */
   readonly lastOp: Int32Array;
   readonly freedBefore: Int32Array;
-  /** How many ops the trace has. */
+  /** Number of ops in the trace. */
   readonly opCount: number;
 }
 
-/** Returns all of what is held as a tree. @example `heldTree(trace, new StepFacts(trace).storagesAtPeak).roots` */
+/**
+ * Returns the memory in use at a moment as a tree.
+ *
+ * @example
+ * heldTree(trace, new StepFacts(trace).storagesAtPeak).roots;
+ */
 export function heldTree(trace: Trace, held: HeldStorages): HeldTree {
   const texts = new Texts();
   const columns = columnsOf(trace, held, texts);
@@ -80,7 +91,7 @@ export function heldTree(trace: Trace, held: HeldStorages): HeldTree {
 
 type Columns = Pick<HeldTree, "module" | "kernel" | "line" | "tensor">;
 
-/** Each text once. */
+/** Stores each text once. */
 class Texts {
   readonly all: string[] = [];
   private readonly known = new Map<string, number>();
@@ -111,7 +122,7 @@ function columnsOf(trace: Trace, held: HeldStorages, texts: Texts): Columns {
   };
 }
 
-/** By storage: the tensor that first showed it; -1 where none did. */
+/** For each storage: the first tensor that used it, or -1. */
 function firstTensors(trace: Trace): Int32Array {
   const first = new Int32Array(trace.storages.count).fill(-1);
   for (let tensor = trace.tensors.count - 1; tensor >= 0; tensor--)
@@ -121,20 +132,24 @@ function firstTensors(trace: Trace): Int32Array {
 
 const categoryLevel = 0;
 
-/** From the outermost on. @internal */
+/**
+ * From the outermost in.
+ *
+ * @internal
+ */
 export const levels: readonly HeldLevel[] = ["category", "module", "op", "tensor"];
 
 const noModule = "no module";
-/** There before the first op, or made in JavaScript. */
+/** Existed before the first op, or was created from JavaScript. */
 const noOp = "not by an op";
 
 class GroupBuilder {
-  /** By place: names of modules that are the same but for their numbers have the same. */
+  /** For each place: a number shared by modules whose names differ only in their numbers. */
   private readonly alike: Int32Array;
   private readonly kinds: ReadonlyMap<string, string>;
   readonly root: string;
   readonly groups: HeldGroup[] = [];
-  /** Places in the columns of `held`, those of a group beside each other. */
+  /** Places in the columns of `held`; the places of a group are adjacent. */
   readonly order: Int32Array;
   private readonly held: HeldStorages;
   private readonly columns: Columns;
@@ -152,7 +167,9 @@ class GroupBuilder {
     this.alike = columns.module.map((module) => (module < 0 ? -1 : alike[module]));
   }
 
-  /** Divides a stretch of the order into groups by a level and those below it; returns its parts, largest first. */
+  /**
+   * Divides a range of the order into groups by a level and the levels below it, and returns its parts, largest first.
+   */
   divide(from: number, to: number, level: number, parent: number, depth: number): number[] {
     const stretches = this.sortInto(from, to, level);
     const parts: number[] = [];
@@ -162,11 +179,11 @@ class GroupBuilder {
         continue;
       }
       const index = this.groups.length;
-      // Its place, before those within it take theirs.
+      // Reserves its index before the groups inside it take theirs.
       this.groups.push(undefined as unknown as HeldGroup);
       const labels = [this.labelOf(begin, end, level)];
       let deepest = level;
-      // What all of it has in common goes without rows of its own; a category is a row in any case.
+      // A property shared by the whole group gets no row of its own, unless it is a category.
       let next = level + 1;
       let inner: number[] | undefined;
       for (; next < levels.length; next++) {
@@ -193,7 +210,10 @@ class GroupBuilder {
     return parts;
   }
 
-  /** Orders a stretch by what tells its storages apart at a level, groups with most bytes first; returns where each begins and ends. */
+  /**
+   * Sorts a range by the property of a level, groups with the most bytes first. Returns where each group begins and
+   * ends.
+   */
   private sortInto(from: number, to: number, level: number): (readonly [number, number])[] {
     const groups = new Map<string | number, number[]>();
     const bytes = new Map<string | number, number>();

@@ -1,8 +1,8 @@
 /**
- * Returns one name for modules whose names differ by their numbers only: `*` for a number that is not the same in all. What goes without saying is left out: the
- * model around all modules, and a module around another whose own name begins with its name.
+ * Returns one name for modules whose names differ only in numbers, with `*` for numbers that are not the same in all.
+ * Redundant parts are left out: the outermost module, and a module whose name is a prefix of the next one's.
  *
- * @param root fully qualified name of the module around all; empty for none
+ * @param root fully qualified name of the outermost module; empty if there is none
  * @example
  * namePattern(["net.conv2.conv2_bn", "net.conv3.conv3_bn"], "net"); // "conv*_bn"
  */
@@ -11,10 +11,14 @@ export function namePattern(fqns: readonly string[], root: string): string {
   return first.map((part, i) => (others.every((other) => other[i] === part) ? part : "*")).join("");
 }
 
-/** What a module is called that is no object of a class: a function that was traced. */
+/** Kind of a module that is not an object of a class: a traced function. */
 const noClass = "Scope";
 
-/** Returns how many modules there are, by their class where they have one and the same. @internal */
+/**
+ * Describes the number of modules, with their class if they share one.
+ *
+ * @internal
+ */
 export function countModules(count: number, kind: string | undefined): string {
   return `${count} ${kind === undefined || kind === noClass ? "modules" : kind}`;
 }

@@ -3,19 +3,21 @@ import type { CategoryName } from "@remat/trace";
 import { formatBytes } from "@remat/trace/text";
 import { labelCategory } from "../category-colours.js";
 
-/** What sharding holds that one device does not. */
+/** Categories that exist only with sharding. */
 const gathering: readonly CategoryName[] = ["unshardedParameter", "allGather", "unshardedGradient", "reduceScatter"];
 
-/** Less than this share more needs no reason. */
+/** An increase below this share needs no explanation. */
 const worthSaying = 0.01;
-/** By this factor padding is why. */
+/** Padding is the explanation from this factor on. */
 const muchPadding = 1.1;
 
 /**
- * Returns why a rank holds more than the same step on one device, of which sharding should make less: what it holds at its peak to gather parameters and reduce gradients, with the padding of
- * parameters that have fewer rows than there are ranks, or one group that gathers them all at once. Undefined where it holds no more.
+ * Explains why a rank uses more memory than the same step on one device, although sharding should reduce it. Reasons
+ * are the buffers at the peak for gathering parameters and reducing gradients, the padding of parameters with fewer
+ * rows than there are ranks, or a single group that gathers all parameters at once. Undefined if the rank does not use
+ * more.
  *
- * @param aloneBytes the peak on one device
+ * @param aloneBytes peak on one device
  * @example
  * describeRise(shardingOutcome(trace, { name: "64", plan: { worldSize: 64 } }, runs), heldPeak(trace).peakBytes); // "more than on one device: at the peak all-gather buffers 3.563 GiB; …"
  */

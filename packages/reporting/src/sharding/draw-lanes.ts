@@ -1,10 +1,11 @@
 import type { StreamLane, StreamSchedule } from "@remat/sharding";
 
 /**
- * Draws when each stream of a rank works: a line each, `█` where it does for more than half of the time that a character stands for, `▒` where it does at all, `·` where compute
- * waits for another stream most of the time. Streams that do nothing are left out.
+ * Draws when each stream of a rank is busy, one line each. A character is `█` if the stream is busy for more than half
+ * of its time, `▒` if it is busy at all, and `·` if compute waits for another stream most of the time. Idle streams are
+ * left out.
  *
- * @param width how many characters a line of time has
+ * @param width characters per timeline
  */
 export function drawLanes({ lanes, totalMs }: StreamSchedule, width: number): readonly string[] {
   const busy = lanes.filter(({ spans }) => spans.length > 0);

@@ -13,7 +13,10 @@ const columns: readonly (readonly [header: string, categories: readonly Category
   ["Buffers", ["allGather", "reduceScatter"], 2],
 ];
 
-/** Returns what a comparison of sharding plans tells: a row for each, the difference to the first, and which is best. Its records are the rows in bytes. */
+/**
+ * Returns a comparison of sharding plans: a row for each, the difference from the first, and which is best. The records
+ * are the same rows in bytes.
+ */
 export function shardingsDocument(
   comparison: ShardingComparison,
   { units = "auto" }: { readonly units?: SizeUnit } = {},
@@ -113,7 +116,7 @@ export function shardingsDocument(
   };
 }
 
-/** What was taken to be so of plans, each once, with the plans where it is not all of them. */
+/** Assumptions about plans, each once, with the names of the plans if it does not apply to all. */
 function notesOf(outcomes: readonly ShardingOutcome[]): readonly DocumentPart[] {
   const plans = outcomes.filter(({ plan }) => plan !== undefined);
   const notes = new Set(plans.flatMap(({ assumptions }) => assumptions));
@@ -125,7 +128,7 @@ function notesOf(outcomes: readonly ShardingOutcome[]): readonly DocumentPart[] 
   return [{ kind: "text", lines }];
 }
 
-/** Of the best plan what it waits for most, and its streams. */
+/** For the best plan: its largest exposed communication, and its streams. */
 function lanesOf({ name, time }: ShardingOutcome): readonly DocumentPart[] {
   if (time?.schedule === undefined) return [];
   const { schedule, groups } = time;

@@ -2,7 +2,10 @@ import type { UnitSummary } from "@remat/sharding/compare";
 import type { OutputDocument } from "../formats/output-document.js";
 import { type SizeUnit, sizeFormat } from "../size-unit.js";
 
-/** Returns which unit of FSDP holds gathered parameters when: a row for each time. Its records are the same in bytes. */
+/**
+ * Returns when each FSDP unit has its parameters all-gathered, one row each time. The records are the same rows in
+ * bytes.
+ */
 export function unitsDocument(
   units: readonly UnitSummary[],
   { units: unit = "auto" }: { readonly units?: SizeUnit } = {},

@@ -4,13 +4,16 @@ import type { SizeFormat } from "../size-unit.js";
 import type { FittingBatch, GivenStep, LeastHeld, Verdict } from "./verdict.js";
 import { describeWay } from "./way-to-fit.js";
 
-/** More categories than these are for the table below. */
+/** Categories beyond this number appear only in the table below. */
 const categoriesTold = 2;
 
-/** What a verdict is before it is put into words. */
+/** A verdict's figures, before they are put into words. */
 export type VerdictFigures = Omit<Verdict, "facts" | "sentence">;
 
-/** Returns a verdict in words, a fact each: what is held, whether it fits, what it is, what would be better, what to type. */
+/**
+ * Puts a verdict into words, one fact each: peak memory, whether it fits, its main categories, a better alternative,
+ * the command to run.
+ */
 export function describeVerdict(verdict: VerdictFigures, size: SizeFormat): readonly string[] {
   const { recomputedOps, given, outcome, largestBatch, command } = verdict;
   return [
@@ -24,7 +27,10 @@ export function describeVerdict(verdict: VerdictFigures, size: SizeFormat): read
   ];
 }
 
-/** Returns what most of the peak is, in words, as one fact or none: whoever shows the categories themselves leaves it out. */
+/**
+ * Describes the largest categories of the peak, as one fact or none. Callers that show the categories themselves leave
+ * it out.
+ */
 export function describeCategories({ categories }: Pick<Verdict, "categories">): readonly string[] {
   const told = categories.filter(({ share }) => share >= 0.005).slice(0, categoriesTold);
   if (told.length === 0) return [];
@@ -35,7 +41,7 @@ export function describeCategories({ categories }: Pick<Verdict, "categories">):
   ];
 }
 
-/** Beside a prediction, of which early release frees nothing earlier: it would otherwise be told as a remedy. */
+/** Prevents early release from being suggested as a remedy if it would not lower the predicted peak. */
 function describeReleased({ peakBytes, earlyReleasePeakBytes }: VerdictFigures): readonly string[] {
   return earlyReleasePeakBytes === peakBytes ? ["early release holds as much"] : [];
 }
@@ -47,7 +53,7 @@ function describeLargest(largest: FittingBatch | null, size: SizeFormat): string
   return `largest batch that fits ${isSearchLimit ? `at least ${samples} (search limit)` : samples}: ${size(peakBytes)}`;
 }
 
-/** Of a trace that breaks off nobody knows what comes after. */
+/** For a truncated trace it is unknown what comes after its end. */
 function describePeak(
   { peakBytes, device, deviceMemoryBytes, fits, spareBytes = 0, truncated }: VerdictFigures,
   size: SizeFormat,
@@ -61,7 +67,7 @@ function describePeak(
     : `${ofDevice}: does not fit, ${size(-spareBytes)} too much`;
 }
 
-/** What somebody has who checkpoints by hand: what is planned is to be held against it. */
+/** The step with manual checkpointing, as the baseline for a plan. */
 function describeGiven({ peakBytes, recomputedOps }: GivenStep, without: number, size: SizeFormat): string {
   return `as checkpointed by hand ${size(peakBytes)} (${formatPercent(peakBytes / Math.max(1, without))}), recomputing ${recomputedOps} ops`;
 }
@@ -90,7 +96,7 @@ function describeRemedies(verdict: VerdictFigures, size: SizeFormat): readonly s
     : [`fits with ${ways.map((way) => describeWay(way, size)).join(", or ")}`];
 }
 
-/** Returns what no plan can help, in words. */
+/** Describes the memory that no plan can avoid. */
 export function describeLeast({ bytes, ranks }: LeastHeld, size: SizeFormat): string {
   const each = ranks === undefined ? "" : `, or ${size(ranks.bytes)} on each of ${ranks.worldSize} ranks`;
   return `no plan holds less than ${size(bytes)}${each}`;

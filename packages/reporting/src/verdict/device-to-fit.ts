@@ -1,14 +1,14 @@
 import type { DeviceSpec, Trace } from "@remat/trace";
 
-/** What stands for the name of a device that nobody has named. */
+/** Stands in for the name of an unnamed device. */
 export const whereRecorded = "where it was recorded";
 
-/** A device that a step is to fit. */
+/** A device that a step has to fit on. */
 export type DeviceToFit = Pick<DeviceSpec, "name" | "memoryBytes">;
 
 /**
- * Returns the device that a step is judged for, whoever judges it: `device` if that was asked for, else that on which the step was recorded, where the trace
- * tells how much memory there was, else `device`.
+ * Returns the device that a step is judged for: `device` if the user asked for it. Otherwise the device on which the
+ * step was recorded, if the trace has its memory size, and `device` if not.
  */
 export function deviceToFit({ header }: Trace, device: DeviceToFit, isAsked: boolean): DeviceToFit {
   const { deviceMemoryBytes } = header;

@@ -1,15 +1,15 @@
 import { wrapText } from "@remat/trace/text";
 
-/** Parts two facts of a verdict. */
+/** Separates two facts of a verdict. */
 export const verdictSeparator = " · ";
 
-/** Facts, and which of them is a command: whoever copies it needs it in one piece. */
+/** Facts, and which of them is a command. A command is never broken, so that it can be copied. */
 export interface Facts {
   readonly facts: readonly string[];
   readonly command?: string | undefined;
 }
 
-/** Returns facts in one line, or where that is longer than `width` in several, each of as many facts as there is room for. */
+/** Returns facts on one line, or on as many lines as `width` requires, each filled with whole facts. */
 export function factLines({ facts, command }: Facts, width?: number): readonly string[] {
   const most = width ?? Number.POSITIVE_INFINITY;
   const lines: string[] = [];

@@ -1,18 +1,21 @@
 import type { WayToFit } from "./way-to-fit.js";
 
-/** Less than this share of the peak is not worth a word. */
+/** Savings below this share of the peak are not mentioned. */
 export const worthSaying = 0.01;
 
-/** What a step holds at its peak, as it is and where nothing is recomputed. */
+/** Peak memory of a step, as it is and without recomputation. */
 export interface FreePeaks {
   readonly peakBytes: number;
-  /** Left out: nobody can say without its model. */
+  /** Left out if unknown, since it needs the model. */
   readonly earlyReleasePeakBytes?: number | undefined;
-  /** Of a plan without recomputation; left out: that cannot be said. */
+  /** With a plan without recomputation; left out if it cannot be computed. */
   readonly unrecomputedPeakBytes?: number | undefined;
 }
 
-/** Returns what holds least and costs no time, of early release, which needs no plan, and a plan that recomputes nothing; undefined where that is next to nothing. */
+/**
+ * Returns the option with the lowest peak that adds no time: early release, which needs no plan, or a plan without
+ * recomputation. Undefined if the saving is negligible.
+ */
 export function freeWay({
   peakBytes,
   earlyReleasePeakBytes = Infinity,

@@ -6,11 +6,11 @@ import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
 import { verdictSeparator } from "./fact-lines.js";
 import type { Verdict } from "./verdict.js";
 
-/** More lines and categories than these are for the table below. */
+/** Lines and categories beyond these numbers appear only in the table below. */
 const linesTold = 3;
 const categoriesTold = 3;
 
-/** Whose memory it was. */
+/** Which memory ran out. */
 const causes: Readonly<Record<FailureCause, string>> = {
   kernel: "the backend's allocator had no more",
   array: "JavaScript had no array of that size",
@@ -20,15 +20,16 @@ const causes: Readonly<Record<FailureCause, string>> = {
 };
 
 export interface FailureVerdictOptions {
-  /** Where it ran. */
+  /** The device that the run used. */
   readonly device: Pick<DeviceSpec, "name" | "memoryBytes">;
   readonly units?: SizeUnit | undefined;
-  /** Returns what to type for a remedy; undefined where there is nothing to type. */
+  /** Returns the command for a remedy; undefined if there is none. */
   commandFor?(remedy: FailureRemedy): string | undefined;
 }
 
 /**
- * Returns the verdict on a run that had no memory left: what was asked for and where, who held the rest, whether that had grown, and what would have left room.
+ * Returns the verdict on a run that ran out of memory: the allocation that failed and its site, what used the rest,
+ * whether that had grown, and what would have helped.
  *
  * @example
  * judgeFailure(accountOfFailure(trace)!, { device }).facts[0]; // "out of memory in Conv2D at train.js:12:20, which takes 1.5 GiB: …"

@@ -2,21 +2,24 @@ import { formatOverhead, formatPercent } from "../format-quantity.js";
 import { type SizeUnit, sizeFormat } from "../size-unit.js";
 import type { Facts } from "./fact-lines.js";
 
-/** What is known of a graph's memory and of a schedule for it. */
+/** Memory of a graph and of a schedule for it. */
 export interface GraphMemory {
-  /** Without a plan: of running every node once in the given order. */
+  /** Peak without a plan: every node runs once in the given order. */
   readonly inOrderPeakBytes: number;
-  /** What that is called; left out: "in order". */
+  /** Name of that peak; left out: "in order". */
   readonly inOrder?: string;
-  /** What more of it a plan costs is called; left out: "cost". */
+  /** Name of the extra cost of a plan; left out: "cost". */
   readonly cost?: string;
-  /** What may be held; left out: no budget was asked for. */
+  /** The budget; left out if none was requested. */
   readonly budgetBytes?: number | undefined;
-  /** The schedule that was found: within the budget, or where nothing is the smallest. Its cost beyond that of every node once, as a fraction; left out: not told. */
+  /**
+   * The schedule that was found: within the budget, or the smallest if none is. `overhead` is its extra cost as a
+   * fraction of running every node once; left out if not shown.
+   */
   readonly planned: { readonly peakBytes: number; readonly overhead?: number };
 }
 
-/** Returns whether a graph fits its budget, as it is and as it was planned, with what to type next. */
+/** Judges whether a graph fits its budget, unplanned and planned, and names the command to run next. */
 export function judgeGraph(
   { inOrderPeakBytes, inOrder: called = "in order", cost: more = "cost", budgetBytes, planned }: GraphMemory,
   { command, units }: { readonly command?: string | undefined; readonly units?: SizeUnit | undefined } = {},

@@ -10,7 +10,7 @@ import { judgeFailure } from "./judge-failure.js";
 import type { FittingBatch, GivenStep, LeastHeld, Outcome, Verdict } from "./verdict.js";
 import type { WayToFit } from "./way-to-fit.js";
 
-/** What may come next where nothing is to be won for nothing: a look at what less memory costs. */
+/** The next step if nothing can be saved without slowdown: explore the cost of using less memory. */
 export type NextStep = { readonly kind: "explore" };
 
 const explore: NextStep = { kind: "explore" };
@@ -19,37 +19,41 @@ export interface VerdictOptions {
   /** The device that the step is meant for. */
   readonly device: Pick<DeviceSpec, "name" | "memoryBytes">;
   readonly outcome?: Outcome | undefined;
-  /** Of a step that is judged without the blocks that are checkpointed by hand: what it holds with them. */
+  /** If the step is judged without its manual checkpointing: its peak with it. */
   readonly given?: GivenStep | undefined;
-  /** Unit of all sizes in words; left out: what suits each. */
+  /** Unit of all sizes in words; left out: a suitable unit for each. */
   readonly units?: SizeUnit | undefined;
   /** See `waysToFit`. */
   readonly ways?: readonly WayToFit[] | undefined;
-  /** Where these are none: see `leastHeld`. */
+  /** See `leastHeld`; used if there are no ways to fit. */
   readonly least?: LeastHeld | undefined;
-  /** Of a prediction: see `largestFittingBatch`. */
+  /** For a prediction: see `largestFittingBatch`. */
   readonly largestBatch?: FittingBatch | null | undefined;
-  /** Returns what to type for a way, for the next step of what fits, or for a run that had no memory left; undefined where there is nothing to type. */
+  /**
+   * Returns the command for a way to fit, for the next step if it fits, or for a run that ran out of memory; undefined
+   * if there is none.
+   */
   commandFor?(step: WayToFit | NextStep | FailureRemedy): string | undefined;
 }
 
-/** What is known of a step's memory. Bytes as allocated. */
+/** A step's memory. Bytes as allocated. */
 export interface StepMemory {
   readonly peakBytes: number;
   readonly bytesByCategory: Readonly<Partial<Record<string, number>>>;
-  /** With early release; left out: that cannot be said. */
+  /** With early release; left out if it cannot be computed. */
   readonly earlyReleasePeakBytes?: number | undefined;
-  /** Of a plan without recomputation; left out: that cannot be said. */
+  /** With a plan without recomputation; left out if it cannot be computed. */
   readonly unrecomputedPeakBytes?: number;
-  /** How many of its ops recompute what is checkpointed by hand; left out: none. */
+  /** How many of its ops recompute activations under manual checkpointing; left out: none. */
   readonly recomputedOps?: number;
-  /** Where its trace breaks off, so that it may hold more; left out: nowhere. */
+  /** Where the trace ends early, so that the peak may be higher; left out if it is complete. */
   readonly truncated?: Trace["truncated"];
 }
 
 /**
- * Returns the verdict on what a step holds as it was recorded: the peak, what of it is what, whether it fits, and the next step. Undefined for a run that
- * says nothing about when storages are freed. Of one that had no memory left it is why: see {@link judgeFailure}.
+ * Returns the verdict on a step's memory as recorded: the peak, its categories, whether it fits, and the next step.
+ * Undefined if the run does not record when storages are freed. If the run ran out of memory, the verdict explains why:
+ * see {@link judgeFailure}.
  *
  * @throws RematError `TRACE_EVENT_ORDER`
  * @example
@@ -69,7 +73,7 @@ export function judgeMemory(step: Trace | StepFacts, options: VerdictOptions): V
     );
   }
   const recomputedOps = countReplayedOps(trace);
-  // PyTorch frees by reference counts already; what a step of it could free earlier is for its program to say.
+  // PyTorch already frees by reference counts. Freeing earlier is up to the program.
   const isReleasable = trace.header.framework === "tfjs" && recomputedOps === 0;
   const memory = { ...facts.peak, truncated: trace.truncated, recomputedOps };
   if (isReleasable) {
@@ -77,12 +81,12 @@ export function judgeMemory(step: Trace | StepFacts, options: VerdictOptions): V
     return judgeStep({ ...memory, earlyReleasePeakBytes, unrecomputedPeakBytes }, options);
   }
   if (recomputedOps === 0) return judgeStep({ ...memory, earlyReleasePeakBytes }, options);
-  // What is run by a plan or released early is the step without what it recomputes.
+  // Plans and early release apply to the step without its own recomputation.
   const { commandFor: _, ...others } = options;
   return judgeStep(memory, others);
 }
 
-/** Returns the same of a step of which only the peak is at hand. */
+/** Judges a step of which only the peak is known. */
 export function judgeStep(
   {
     peakBytes,
@@ -96,12 +100,12 @@ export function judgeStep(
 ): Verdict {
   const { memoryBytes } = device;
   const isWhole = truncated === undefined;
-  // What comes after the end of a damaged trace may hold more.
+  // The step may use more memory after the end of a damaged trace.
   const isKnown = memoryBytes !== undefined && (isWhole || peakBytes > memoryBytes);
   const spareBytes = isKnown ? memoryBytes - peakBytes : undefined;
   const fits = spareBytes === undefined ? undefined : spareBytes >= 0;
   const free = isWhole ? freeWay({ peakBytes, earlyReleasePeakBytes, unrecomputedPeakBytes }) : undefined;
-  // Where nothing makes it fit there is nothing to type that would.
+  // If nothing makes it fit, there is no command that would.
   const next = fits === false ? (ways === undefined ? explore : ways[0]) : (free ?? explore);
   const figures = {
     peakBytes,

@@ -1,22 +1,22 @@
 import type { CategoryName, Trace } from "@remat/trace";
 import type { WayToFit } from "./way-to-fit.js";
 
-/** What was done about a step's memory, and what it then holds at its peak. */
+/** A step's peak memory after an action, such as planning or measuring. */
 export interface Outcome {
   /** `planned`, `measured`. */
   readonly name: string;
   readonly peakBytes: number;
-  /** Time beyond stock's, as a fraction of it. */
+  /** Extra time as a fraction of the baseline's. */
   readonly overhead?: number;
 }
 
-/** A step with the blocks that its model checkpoints by hand, as it runs where nobody plans it. */
+/** A step with its manual activation checkpointing, as it runs without a plan. */
 export interface GivenStep {
   readonly peakBytes: number;
   readonly recomputedOps: number;
 }
 
-/** A batch, and its peak memory. */
+/** A batch size and its peak memory. */
 export interface FittingBatch {
   readonly batch: number;
   readonly peakBytes: number;
@@ -24,51 +24,55 @@ export interface FittingBatch {
   readonly isSearchLimit?: true;
 }
 
-/** What no plan of a step holds less than. Bytes as allocated. */
+/** The lowest peak that a plan of a step can reach. Bytes as allocated. */
 export interface LeastHeld {
   /** On one device. */
   readonly bytes: number;
-  /** On each of as many ranks as somebody may have, over which weights are sharded as a user of FSDP would; left out: they cannot be. */
+  /**
+   * On each of `worldSize` ranks, with weights sharded by FSDP at the usual blocks; left out if they cannot be sharded.
+   */
   readonly ranks?: { readonly worldSize: number; readonly bytes: number };
 }
 
-/** What everybody asks first: whether a step fits, and what to do next. Bytes as allocated. */
+/** Answers the first question of every user: does a step fit, and what to do next? Bytes as allocated. */
 export interface Verdict {
-  /** The most that is held, `heldPeak` of the account of memory; of a trace that breaks off, before it does. */
+  /** Peak memory, as given by `heldPeak`. For a truncated trace: the peak before its end. */
   readonly peakBytes: number;
-  /** What of the peak is what, largest first. */
+  /** Categories of the peak, largest first. */
   readonly categories: readonly { readonly category: CategoryName; readonly bytes: number; readonly share: number }[];
-  /** The device that it is meant for. */
+  /** The device that the step is judged for. */
   readonly device: string;
-  /** Undefined where nobody says how much memory it has. */
+  /** Undefined if the device's memory size is unknown. */
   readonly deviceMemoryBytes: number | undefined;
-  /** Undefined where the device's memory is, and of a trace that breaks off before more is held than that. */
+  /** Undefined if the device's memory is unknown, or if a truncated trace ends before it is exceeded. */
   readonly fits: boolean | undefined;
-  /** What is left of the device's memory; below zero, what is missing; undefined as `fits` is. */
+  /** Unused memory of the device; negative if memory is missing; undefined if `fits` is. */
   readonly spareBytes: number | undefined;
-  /** The peak with early release; undefined where no model is at hand to take the step of. */
+  /** The peak with early release; undefined if the model is not available. */
   readonly earlyReleasePeakBytes: number | undefined;
-  /** The peak of a plan without recomputation; undefined where that cannot be said of the run. */
+  /** The peak of a plan without recomputation; undefined if it cannot be computed for the run. */
   readonly unrecomputedPeakBytes: number | undefined;
-  /** What holds less and costs no time; undefined where nothing does, or nobody can say. */
+  /** An option with a lower peak and no slowdown; undefined if there is none, or if it is unknown. */
   readonly free: WayToFit | undefined;
-  /** How many ops recompute what is checkpointed by hand. */
+  /** Number of ops that recompute activations under manual checkpointing. */
   readonly recomputedOps: number;
-  /** What the step holds with the blocks that are checkpointed by hand, of which this is the step without; undefined where there are none. */
+  /** The step with its manual checkpointing, if this verdict is on the step without it; otherwise undefined. */
   readonly given: GivenStep | undefined;
   readonly outcome: Outcome | undefined;
-  /** Where the trace breaks off, so that all this is only of what comes before; undefined of one that is whole. */
+  /** Where the trace ends early, in which case everything applies to the part before; undefined if it is complete. */
   readonly truncated: Trace["truncated"];
-  /** Of what does not fit: what does. Undefined where that was not looked for. */
+  /** Ways to make the step fit if it does not; undefined if not searched for. */
   readonly ways: readonly WayToFit[] | undefined;
-  /** Of what nothing makes fit: how much of it no plan can help. Undefined where that is not known. */
+  /** The memory that no plan can avoid, if nothing makes the step fit; undefined if unknown. */
   readonly least: LeastHeld | undefined;
-  /** Of a prediction the largest batch that fits; null: not even one sample. Undefined where that was not looked for. */
+  /**
+   * For a prediction: the largest batch that fits, or null if not even one sample does. Undefined if not searched for.
+   */
   readonly largestBatch: FittingBatch | null | undefined;
-  /** The next step, as it is typed; of a trace that breaks off there is none but to record it again. */
+  /** The command to run next. For a truncated trace this can only be to record it again. */
   readonly command: string | undefined;
-  /** All of it in words, in the order of what is asked first. */
+  /** The whole verdict in words, the most important facts first. */
   readonly facts: readonly string[];
-  /** The same in one line. */
+  /** The facts in one line. */
   readonly sentence: string;
 }

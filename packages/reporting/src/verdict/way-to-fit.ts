@@ -2,27 +2,27 @@ import { formatBytes } from "@remat/trace/text";
 import { formatOverhead } from "../format-quantity.js";
 import type { SizeFormat } from "../size-unit.js";
 
-/** A change with which a step fits that does not fit by itself, computed for this step, with the peak that it then has. */
+/** A change that makes a step fit that does not fit otherwise, with the resulting peak computed for this step. */
 export type WayToFit =
-  /** What the executor does without a plan: nothing is recomputed, and most is freed after its last use. */
+  /** What the executor does without a plan: no recomputation, and most tensors are freed after their last use. */
   | { readonly kind: "early-release"; readonly peakBytes: number }
   /** A plan in which every op runs once and everything is freed after its last use. */
   | { readonly kind: "unrecomputed"; readonly peakBytes: number }
-  /** Some of it is recomputed, for so much more time, as a fraction of the step's. */
+  /** A plan with recomputation. `overhead` is the extra time as a fraction of the step's. */
   | { readonly kind: "plan"; readonly peakBytes: number; readonly overhead: number }
   | { readonly kind: "batch"; readonly peakBytes: number; readonly batch: number }
-  /** The step of one rank of many over which weights are sharded (FSDP), in modules of these names or patterns. */
+  /** Weights sharded over several ranks (FSDP), in modules of these names or patterns. */
   | {
       readonly kind: "sharding";
       readonly peakBytes: number;
       readonly worldSize: number;
       readonly wrap: readonly string[];
-      /** What of it is checkpointed, as a whole; left out: nothing. */
+      /** Modules that are also checkpointed as a whole; left out: none. */
       readonly checkpoint?: readonly string[];
     }
   | { readonly kind: "device"; readonly peakBytes: number; readonly device: string; readonly memoryBytes: number };
 
-/** Describes a way in a few words: "batch 16: 61.2 GiB". */
+/** Describes a way to fit in a few words: "batch 16: 61.2 GiB". */
 export function describeWay(way: WayToFit, size: SizeFormat = formatBytes): string {
   const peak = size(way.peakBytes);
   switch (way.kind) {

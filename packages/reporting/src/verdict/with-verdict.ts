@@ -2,14 +2,14 @@ import type { OutputDocument } from "../formats/output-document.js";
 import { type Facts, verdictSeparator } from "./fact-lines.js";
 import type { Verdict } from "./verdict.js";
 
-/** Returns what a verdict says, or that nothing can be judged. */
+/** Returns a verdict's facts, or the fact that the run cannot be judged. */
 export function factsOf(verdict: Facts | undefined): Facts {
   if (verdict === undefined) return { facts: ["peak not known: the run does not tell what is freed when"] };
   const { facts, command } = verdict;
   return { facts, command };
 }
 
-/** Returns a document that begins with facts, and has them as data under `verdict`; its records stay. */
+/** Returns the document with facts at its beginning, and as data under `verdict`. Its records are unchanged. */
 export function withFacts(document: OutputDocument, facts: Facts): OutputDocument {
   const { command } = facts;
   return {
@@ -22,7 +22,10 @@ export function withFacts(document: OutputDocument, facts: Facts): OutputDocumen
   };
 }
 
-/** Returns a document that begins with a verdict, and has it as data under `verdict`; its records stay. Undefined: nothing can be judged. */
+/**
+ * Returns the document with a verdict at its beginning, and as data under `verdict`. Its records are unchanged.
+ * Undefined means that the run cannot be judged.
+ */
 export function withVerdict(document: OutputDocument, verdict: Verdict | undefined): OutputDocument {
   return {
     ...document,
@@ -31,7 +34,7 @@ export function withVerdict(document: OutputDocument, verdict: Verdict | undefin
   };
 }
 
-/** The facts are the sentence. */
+/** The sentence already contains the facts. */
 function verdictJson({ facts: _facts, ...verdict }: Verdict): unknown {
   return verdict;
 }

@@ -6,35 +6,37 @@ import type { WayToFit } from "../verdict/way-to-fit.js";
 
 type ShardingWay = Extract<WayToFit, { kind: "sharding" }>;
 
-/** As many devices as somebody may have. */
+/** The largest number of devices considered. */
 export const mostRanks = 1024;
 const worldSizes: readonly number[] = [2, 4, 8, 16, 32, 64, 128, 256, 512, mostRanks];
 
 /**
- * Returns the fewest ranks, a power of two, on each of which a step fits with its weights sharded over them as a user of FSDP would (`usualWrap`), and where no number of them is enough,
- * with what is wrapped checkpointed, too. Undefined where that is not enough either.
+ * Returns the fewest ranks, a power of two, on each of which a step fits with its weights sharded by FSDP at the usual
+ * blocks (`usualWrap`). If no number of ranks is enough, the wrapped blocks are also checkpointed. Undefined if that is
+ * not enough either.
  */
 export function fewestRanks(trace: Trace, memoryBytes: number): WayToFit | undefined {
   try {
     const wrap = usualWrap(trace);
     const runs = new CheckpointedRun(trace);
     const found = fewestRanksOf(trace, { wrap }, memoryBytes, runs);
-    // What TensorFlow.js holds of checkpointed modules nobody can tell of ranks.
+    // The memory that TensorFlow.js would use for checkpointed modules on ranks is unknown.
     if (found !== undefined || wrap.length === 0 || !tellsSaves(trace)) return found;
     const checkpointed = fewestRanksOf(trace, { wrap, checkpoint: [{ modules: wrap }] }, memoryBytes, runs);
     return checkpointed && { ...checkpointed, checkpoint: wrap };
   } catch (error) {
-    // A run without weights, one that was sharded already.
+    // A run without weights, or one that was already sharded.
     if (!(error instanceof RematError)) throw error;
     return undefined;
   }
 }
 
 /**
- * Returns the same sharding over as many ranks, with all blocks that repeat checkpointed; undefined where that does not fit, where the sharding says itself what is checkpointed, and of runs that do not tell
- * what checkpointing would free.
+ * Returns the same sharding over the same number of ranks with all repeated blocks checkpointed. Undefined if that does
+ * not fit, if the sharding itself already says what to checkpoint, or if the run does not record what checkpointing
+ * would free.
  *
- * @throws RematError what `simulateFsdp` throws
+ * @throws RematError as `simulateFsdp` does
  */
 export function checkpointedRanks(trace: Trace, sharding: ShardingPlan, memoryBytes: number): ShardingWay | undefined {
   const wrap = usualWrap(trace);
@@ -46,9 +48,9 @@ export function checkpointedRanks(trace: Trace, sharding: ShardingPlan, memoryBy
 }
 
 /**
- * Returns the same where somebody has said how the weights are sharded.
+ * Returns the fewest ranks for weights sharded as given.
  *
- * @throws RematError what `simulateFsdp` throws
+ * @throws RematError as `simulateFsdp` does
  */
 export function fewestRanksOf(
   trace: Trace,
@@ -59,7 +61,7 @@ export function fewestRanksOf(
   const wrap = sharding.wrap ?? usualWrap(trace);
   const peakOn = (worldSize: number): number =>
     heldPeak(simulateFsdp(trace, { ...sharding, wrap, worldSize, rank: 0 }, runs).trace).peakBytes;
-  // With as many ranks as there can be, what is not sharded is all that is left.
+  // With the largest number of ranks, nearly only unsharded memory is left.
   if (peakOn(mostRanks) > memoryBytes) return undefined;
   for (const worldSize of worldSizes) {
     const peakBytes = peakOn(worldSize);

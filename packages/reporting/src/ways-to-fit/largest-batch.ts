@@ -1,14 +1,14 @@
 import type { WayToFit } from "../verdict/way-to-fit.js";
 
-/** Returns the peak, in bytes, of the step with so many samples in a batch. */
+/** Returns the peak, in bytes, of the step with that many samples in a batch. */
 export type PeakOfBatch = (samples: number) => Promise<number>;
 
-/** As many steps are taken at most: what is left out is a sample or two. */
+/** Maximum number of traced steps. More would gain only a sample or two. */
 const mostTried = 5;
 
 /**
- * Returns the largest batch found with which a step fits, by the peaks of smaller batches: that of one sample, then where a line through the peaks that
- * are known says. Undefined where one sample is too much.
+ * Finds the largest batch with which a step fits from the peaks of smaller batches: first that of one sample, then
+ * along a line through the known peaks. Undefined if one sample is too much.
  */
 export async function largestBatch(
   samples: number,

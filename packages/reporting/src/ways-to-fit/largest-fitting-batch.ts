@@ -4,21 +4,24 @@ import type { PeakOfBatch } from "./largest-batch.js";
 /** The limit of the search. A dimension of a tensor is a signed 32-bit number in TensorFlow, so a larger batch does not run anyway. */
 const mostSamples = 2 ** 31 - 1;
 
-/** How many times the largest batch that fits the next one may be: a step at a far larger one can be too large to be traced at all. */
+/**
+ * How many times larger than the largest known fit the next batch may be. A step at a far larger batch may be too large
+ * to trace at all.
+ */
 const longestStride = 1024;
 
 export interface BatchChoice {
-  /** The batches that may be taken, the smallest first; left out: any. */
+  /** The batches to choose from, the smallest first; left out: any. */
   readonly batches?: readonly number[];
 }
 
 /**
- * Returns the largest batch that fits, if a larger one never uses less: by a line through the known peaks, and by halving what is
- * between the largest that fits and the smallest that does not. Undefined if the smallest batch, one sample by default, is too much.
+ * Returns the largest batch that fits, assuming that a larger one never uses less. It searches along a line through the
+ * known peaks, and by bisection between the largest that fits and the smallest that does not. Undefined if the smallest
+ * batch, one sample by default, is too much. `isSearchLimit` is set if the search ended at its own limit, or at a batch
+ * beyond which the step cannot be traced on this machine. Larger batches may fit then.
  *
- * `isSearchLimit` is set if the search ended at its own limit, or at a batch beyond which the step cannot be traced on this machine. Larger batches may fit then.
- *
- * @param samples of the batch whose peak is known
+ * @param samples size of the batch whose peak is known
  * @example
  * await largestFittingBatch(8, peakBytes, deviceSpec("t4").memoryBytes, async (batch) => heldPeak(await traceFakeStep(model, { batch, predict: true })).peakBytes);
  */
@@ -29,7 +32,7 @@ export async function largestFittingBatch(
   peakOf: PeakOfBatch,
   { batches }: BatchChoice = {},
 ): Promise<FittingBatch | undefined> {
-  // Batches by their place among those that may be taken: all are counted from 1.
+  // Batches are numbered from 1 by their place among the allowed ones.
   const batchAt = (place: number): number => (batches === undefined ? place : batches[place - 1]);
   const placeOf = (batch: number): number =>
     batches === undefined ? Math.floor(batch) : batches.findLastIndex((each) => each <= batch) + 1;
@@ -59,7 +62,7 @@ export async function largestFittingBatch(
     const onLine = placeOf(
       slope > 0 ? Math.min(farthest, fits.batch + (memoryBytes - fits.peakBytes) / slope) : 2 * fits.batch,
     );
-    // Every other time the middle, where a line is of no help.
+    // Every other attempt takes the middle, in case a line does not help.
     const isBounded = tooMuch !== undefined || outOfReach < Number.POSITIVE_INFINITY;
     const next = tried % 2 === 1 && isBounded ? Math.floor((least - 1 + most + 1) / 2) : onLine;
     const batch = batchAt(Math.min(most, Math.max(least, next)));
@@ -69,7 +72,10 @@ export async function largestFittingBatch(
   }
 }
 
-/** Undefined if JavaScript has no array of the size that a step asks for: some models fill theirs while they are traced. */
+/**
+ * Undefined if JavaScript cannot allocate an array of the size that a step needs: some models fill theirs while they
+ * are traced.
+ */
 async function orOutOfReach(peak: () => Promise<number>): Promise<number | undefined> {
   try {
     return await peak();

@@ -6,10 +6,11 @@ import type { LeastHeld } from "../verdict/verdict.js";
 import { mostRanks } from "./fewest-ranks.js";
 
 /**
- * Returns what no plan of a step can do without, on one device and on each of as many ranks as somebody may have: why nothing makes it fit. Undefined of a run that cannot be planned.
+ * Returns the memory that no plan of a step can avoid, on one device and on each rank of the largest number considered.
+ * It explains why nothing makes a step fit. Undefined if the run cannot be planned.
  *
  * @example
- * leastHeld(trace)?.bytes; // with which `budgetBytes` or less `planCheckpointing` finds no plan
+ * leastHeld(trace)?.bytes; // `planCheckpointing` finds no plan with a smaller `budgetBytes`
  */
 export function leastHeld(trace: Trace): LeastHeld | undefined {
   const bytes = leastOf(() => trace);
@@ -24,7 +25,7 @@ function leastOf(give: () => Trace): number | undefined {
   try {
     return workingSet(planningGraphOfTrace(give()), false).bytes;
   } catch (error) {
-    // A run without a backward pass, without weights.
+    // A run without a backward pass or without weights.
     if (!(error instanceof RematError)) throw error;
     return undefined;
   }

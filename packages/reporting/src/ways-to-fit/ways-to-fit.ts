@@ -9,23 +9,24 @@ import { fewestRanks } from "./fewest-ranks.js";
 import { largestBatch, type PeakOfBatch } from "./largest-batch.js";
 
 export interface WaysToFitOptions {
-  /** What the device has. */
+  /** Memory of the device. */
   readonly memoryBytes: number;
-  /** Returns the peak of the same step with so many samples; left out where the step cannot be taken again. */
+  /** Returns the peak of the same step with that many samples; left out if the step cannot be traced again. */
   readonly batch?: { readonly samples: number; readonly peakOf: PeakOfBatch };
-  /** Told what is being looked for. */
+  /** Called with a description of each search. */
   readonly onProgress?: (what: string) => void;
 }
 
-/** Few, so that the answer comes at once: whether there is a plan, not the best one, which `remat plan` looks for. */
+/** Few, so that the answer comes quickly. The search is for whether a plan exists; `remat plan` finds the best one. */
 const iterations = 200;
 const rounds = 10;
 
 /**
- * Returns what makes a step fit that does not fit as it was recorded, each way computed for this step, the one that changes least first: early release,
- * or a plan without recomputation; failing these a plan, a smaller batch, weights sharded over several devices, a larger device. Empty where none does.
+ * Returns ways to make a step fit that does not fit as recorded, each computed for this step, the smallest change
+ * first: early release or a plan without recomputation. If these are not enough: a plan, a smaller batch, weights
+ * sharded over several devices, a larger device. Empty if none helps.
  *
- * @throws RematError what `heldPeak` throws
+ * @throws RematError as `heldPeak` does
  * @example
  * const ways = await waysToFit(trace, { memoryBytes: deviceSpec("t4").memoryBytes });
  */
@@ -35,7 +36,8 @@ export async function waysToFit(step: Trace | StepFacts, options: WaysToFitOptio
   const { trace, planned, earlyReleasePeakBytes } = facts;
   const { peakBytes } = facts.peak;
   if (peakBytes <= memoryBytes) return [];
-  // Early release and plans are of the step without what it recomputes by itself, and what they come to cannot be told of it.
+  // Early release and plans apply to the step without its own recomputation, so a trace that includes it cannot predict
+  // their effect.
   const canPlan = countReplayedOps(trace) === 0;
   if (canPlan && trace.header.framework === "tfjs") {
     const { unrecomputedPeakBytes } = facts;
@@ -71,7 +73,7 @@ async function plan(trace: Trace, budgetBytes: number): Promise<WayToFit | undef
   return point && { kind: "plan", peakBytes: point.peakBytes, overhead: point.overhead };
 }
 
-/** The smallest one known whose memory is enough. */
+/** The smallest known device with enough memory. */
 function largerDevice(peakBytes: number): WayToFit | undefined {
   const enough = Object.values<DeviceSpec>(deviceSpecs)
     .filter(({ memoryBytes = 0 }) => memoryBytes >= peakBytes)
