@@ -1,16 +1,17 @@
 const mostRecent = 4096;
 
 /**
- * Values by ids that count up, most of which are soon deleted. No `Map`: V8 links each table that a Map has outgrown to the next, so that once one of them is old all
- * that follow outlive young collections, with what was in them: 70 MB of garbage before all of the heap was collected.
+ * A map from increasing ids to values, most of which are soon deleted. A `Map` would not do: V8 links each table that a
+ * Map has outgrown to the next one. Once one of them is old, all that follow survive young collections along with their
+ * contents, which left 70 MB of garbage before the whole heap was collected.
  */
 export class ByRecentId<T> {
   private base = 0;
-  /** Above the ids of all that are recent. */
+  /** One above the highest recent id. */
   private top = 0;
   private count = 0;
   private readonly recent = Array.from<T | undefined>({ length: mostRecent }).fill(undefined);
-  /** Those that have been there for long, and those of ids that come again. */
+  /** Entries that have been there for long, and entries whose ids were used before. */
   private readonly older = new Map<number, T>();
 
   set(id: number, value: T): void {
@@ -41,7 +42,7 @@ export class ByRecentId<T> {
     this.recent[at] = undefined;
   }
 
-  /** Gives each to `take`, and keeps none. */
+  /** Passes each value to `take` and removes it. */
   drain(take: (value: T) => void): void {
     for (const value of this.older.values()) take(value);
     if (this.older.size > 0) this.older.clear();

@@ -1,10 +1,10 @@
-/** After so many periods the first is taken, and the next after twice as many each time. */
+/** The first census is taken after this many periods. The number doubles each time. */
 const firstAfter = 4;
-/** What censuses may take of the time that goes by, but for the first few. */
+/** The share of elapsed time that censuses may take, except for the first `free` ones. */
 const share = 0.02;
 const free = 6;
 
-/** Decides at which ends of periods a census is taken: all of the heap is walked for it. */
+/** Decides after which periods to take a census. A census walks the whole heap. */
 export class CensusSchedule {
   private readonly now: () => number;
   private periods = 0;
@@ -19,15 +19,16 @@ export class CensusSchedule {
     this.startedAt = now();
   }
 
-  /** Counts periods anew: those until now were none. */
+  /** Restarts the count of periods, because the periods so far were not real ones. */
   restart(): void {
     this.periods = 0;
     this.next = firstAfter;
   }
 
   /**
-   * A period is over, in which `newestId` was the last tensor: takes a census if it is time. What was made in the first half of the periods until then
-   * is old enough to be judged; what runs now may still need the rest.
+   * Notes the end of a period, with `newestId` the last tensor made in it, and takes a census if it is time. Tensors
+   * made in the first half of the periods since the last census are old enough to be judged. Code that is still running
+   * may need the others.
    */
   periodOver(newestId: number, take: (periods: number, oldId: number) => void): void {
     this.periods++;

@@ -3,11 +3,14 @@ import { growing, type LeakMaker, type LeakReport, ofProgram } from "./leak-repo
 import type { LineEstimate } from "./line-estimate.js";
 import type { ProcessGrowth } from "./process-growth.js";
 
-/** What a report is of, and where memory ends. */
+/** The subject of a report, and the memory limit. */
 export interface LeakSubject {
-  /** Whose memory fills up: `23.5 GiB of this machine`. */
+  /** The device whose memory fills up: `23.5 GiB of this machine`. */
   readonly device?: { readonly name: string; readonly memoryBytes: number } | undefined;
-  /** Exit code of the program, if it has ended. The report of a failed program does not forecast and does not advise a longer run. */
+  /**
+   * Exit code of the program, if it has ended. The report of a failed program does not forecast and does not advise a
+   * longer run.
+   */
   readonly exitCode?: number;
 }
 
@@ -25,7 +28,7 @@ const fixes: Readonly<Record<LeakMaker["origin"], string>> = {
   values: "copy what is needed of the values (Array.from, slice), and let go the array",
 };
 
-/** Of what the program itself has in its hands: to tidy it away would take it from there. */
+/** Advice for tensors that the program itself references: a `tidy` would dispose tensors that it still uses. */
 const fixOfHeld =
   "let what holds it grow no further, and dispose of what leaves it; or hold values in place of tensors: dataSync(), data()";
 
@@ -62,7 +65,10 @@ const isInterval = ({ estimates }: LeakMaker): boolean =>
 const lostOnCpu =
   "on the cpu backend JavaScript collects the data of what is definitely lost, and only counts grow; on wasm, webgl, webgpu and native memory does";
 
-/** Returns what a report says as lines: first whether tensors grow, how fast, and when memory is full; then each maker with its fix, and what else of the process grows. */
+/**
+ * Describes a leak report in lines: whether tensors grow, how fast, and when memory is full. Then each allocation site
+ * with its fix, and anything else in the process that grows.
+ */
 export function describeLeaks(report: LeakReport, subject: LeakSubject = {}): readonly string[] {
   const leaks = growing(report);
   const lines = [verdictOf(report, leaks, subject)];
@@ -115,7 +121,7 @@ function verdictOf(report: LeakReport, leaks: readonly LeakMaker[], { device, ex
     formatBytes(Math.round(perPeriod)),
   ];
   const filling = same.reduce((sum, leak) => sum + leak.bytesPerPeriod * shareThatStays(leak, report), 0);
-  // What has come to an end fills nothing.
+  // A program that has ended does not fill memory any further.
   const fills = ofProgram(report.periods).some(({ kind }) => kind === period);
   const end = fills && exitCode === 0 ? endOfMemory(report, device) : undefined;
   const full = end && timeUntilFull(report, period, filling, end);
@@ -123,17 +129,20 @@ function verdictOf(report: LeakReport, leaks: readonly LeakMaker[], { device, ex
   return `memory grows by ${what.join(" and ")} ${every(period)}, seen in ${seen}${full === undefined ? "" : `; ${until}${full}`}`;
 }
 
-/** Of what a maker leaves with each period. */
+/** The share of an allocation site's tensors that stays in memory. */
 function shareThatStays({ count, lost }: LeakMaker, { collectsLost }: LeakReport): number {
   return collectsLost ? 1 - lost / Math.max(1, count) : 1;
 }
 
-/** Whether it may be a buffer or cache that fills: only a longer run tells. What a model, an optimizer or the engine keeps is none. */
+/**
+ * Whether this may be a buffer or cache that stops growing, which only a longer run can show. Tensors of a model, an
+ * optimizer or the engine are not.
+ */
 const mayEnd = ({ origin, held, lost }: LeakMaker): boolean =>
   (lost === 0 || held > lost) &&
   (origin === "returned" || origin === "outside" || origin === "kept" || origin === "values");
 
-/** The limit that is reached first: the device's, or the backend's own. */
+/** The limit that is reached first: the device's or the backend's own. */
 function endOfMemory({ mostBytes }: LeakReport, device: LeakSubject["device"]): LeakSubject["device"] {
   return mostBytes === undefined || (device !== undefined && device.memoryBytes <= mostBytes)
     ? device
@@ -152,7 +161,7 @@ function timeUntilFull(
   if (count === 0 || perPeriod <= 0) return undefined;
   const left = (memoryBytes - bytes) / perPeriod;
   const ms = (left * elapsedMs) / count;
-  // Nobody runs it for longer.
+  // No program runs for that long.
   if (ms >= yearMs) return undefined;
   return `${formatBytes(memoryBytes)} (${name}) are full after ${Math.round(left).toLocaleString("en")} more ${plural(kind)}, in ${formatDuration(ms)} at this pace`;
 }
@@ -172,7 +181,10 @@ function describeMaker(maker: LeakMaker): readonly string[] {
   ];
 }
 
-/** How many tensors are alive, lost and held. Of estimates all that are alive now, too: the last census may have seen few of them. */
+/**
+ * Describes how many tensors are alive, lost and still referenced. For estimates, all that are alive now are included,
+ * because the last census may have seen few of them.
+ */
 function fateOf({ count, lost, held, estimates }: LeakMaker): string {
   const counted = (estimate: LineEstimate | undefined, n: number): string =>
     estimate === undefined ? `${n}` : intervalOf(estimate);
@@ -188,7 +200,7 @@ function intervalOf({ low, high, of }: LineEstimate): string {
   return `${low === high ? low : `${low} to ${high}`} of ${of}`;
 }
 
-/** A remedy at a line is printed only if there is one. */
+/** A fix at a line is printed only if the line is known. */
 function fixOf(maker: LeakMaker): string {
   if (maker.lines !== undefined) return fixOfUnclear(maker.lines, maker.op);
   if (maker.line === undefined && atLine.has(maker.origin)) return fixWithoutLine(maker);
@@ -198,7 +210,7 @@ function fixOf(maker: LeakMaker): string {
     : fixes[maker.origin];
 }
 
-/** What has to be done at the line that makes the tensors. */
+/** Origins whose fix belongs at the line that makes the tensors. */
 const atLine: ReadonlySet<LeakMaker["origin"]> = new Set(["outside", "returned", "kept", "iterator"]);
 
 const fixWithoutLine = ({ within }: LeakMaker): string =>
@@ -211,7 +223,7 @@ const fixOfUnclear = (lines: NonNullable<LeakMaker["lines"]>, op: string): strin
     ? `look for results of tf.${op} of this shape that are not disposed of: no stack of these tensors was taken`
     : `make sure that ${lines.length === 1 ? "this line disposes" : "each of these lines disposes"} of the tensors it makes`;
 
-/** What is held by nothing that is known is held by the program. */
+/** If no known owner references the tensors, the program does. */
 const isHeldByProgram = ({ origin, held, lost }: LeakMaker): boolean =>
   held > lost && (origin === "returned" || origin === "outside");
 
@@ -221,13 +233,13 @@ function describeWay(maker: LeakMaker): string {
   return `${way}${isHeldByProgram(maker) ? "; the program still holds it, in an array, a Map or a closure" : ""}`;
 }
 
-/** Of a model's weights their names say it. */
+/** The names of a model's weights already contain the modules. */
 const within = ({ modules, names }: LeakMaker): string =>
   modules.length === 0 || names.length > 0
     ? ""
     : ` in ${modules.slice(0, 2).join(", ")}${modules.length > 2 ? ", …" : ""}`;
 
-/** Lines that are named where one of several is meant. */
+/** Number of lines to name if one of several is meant. */
 const mostLines = 4;
 
 function placeOf({ line, lines, within, op }: LeakMaker): string {
@@ -238,7 +250,7 @@ function placeOf({ line, lines, within, op }: LeakMaker): string {
     : `${within}, with no line of the program on the stack`;
 }
 
-/** None of these lines is named as the cause: another may have made what leaks. */
+/** None of these lines is named as the cause, because another one may have made the leaking tensors. */
 function describePossible(lines: NonNullable<LeakMaker["lines"]>, op: string): string {
   if (lines.length === 0) return `tf.${op}, at a line that is not known`;
   const named = lines.slice(0, mostLines).map(({ line, share }) => {

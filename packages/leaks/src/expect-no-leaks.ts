@@ -3,17 +3,19 @@ import { describeLeaks } from "./describe-leaks.js";
 import { growing, type LeakReport } from "./leak-report.js";
 import { LeakWatch } from "./leak-watch.js";
 
+/** Options of {@link findLeaks} and {@link expectNoLeaks}. */
 export interface LeakRuns {
-  /** How often the function runs after a first time that warms it up: 4 or more, 5 unless given. */
+  /** How often the function runs after one warm-up run: 4 or more, 5 by default. */
   readonly runs?: number;
 }
 
 const fewestRuns = 4;
 
 /**
- * Runs `fn` several times and tells what each run leaves behind. Other work of the process meanwhile counts, too.
+ * Runs `fn` several times and reports the tensors that each run leaves behind. Tensors of other work in the process at
+ * the same time are counted as well.
  *
- * @throws RematError `LEAK_RUNS` where the runs are too few to tell growth by
+ * @throws RematError `LEAK_RUNS` if the runs are too few to detect growth
  * @example
  * const report = await findLeaks(() => model.predict(x)); // growing(report)[0].line
  */
@@ -38,7 +40,7 @@ export async function findLeaks(fn: () => unknown, { runs = 5 }: LeakRuns = {}):
 /**
  * Runs `fn` several times and fails if tensors that it makes outlive each run, naming the lines that make them.
  *
- * @throws RematError `TENSORS_LEAK`, with lines, counts and what would help
+ * @throws RematError `TENSORS_LEAK`, with lines, counts and fixes
  * @example
  * await expectNoLeaks(() => tf.tidy(() => model.predict(x).dataSync()), { runs: 5 });
  */
@@ -47,21 +49,21 @@ export async function expectNoLeaks(fn: () => unknown, options: LeakRuns = {}): 
   if (growing(report).length > 0) throw new RematError("TENSORS_LEAK", describeLeaks(report).join("\n"));
 }
 
-/** What `expect` of vitest and jest wants of a matcher. */
+/** Result of a matcher, as `expect` of vitest and jest requires it. */
 export interface MatcherResult {
   readonly pass: boolean;
   readonly message: () => string;
 }
 
 /**
- * Matchers for `expect.extend`, of vitest and jest.
+ * Matchers for `expect.extend` of vitest and jest.
  *
  * @example
  * expect.extend(leakMatchers);
  * await expect(() => step()).not.toLeakTensors();
  */
 export const leakMatchers: {
-  /** Passes where tensors that the function makes outlive each run. */
+  /** Passes if tensors that the function makes outlive each run. */
   toLeakTensors(fn: () => unknown, options?: LeakRuns): Promise<MatcherResult>;
 } = {
   async toLeakTensors(fn, options) {

@@ -1,18 +1,20 @@
 import { Tensor } from "@tensorflow/tfjs-core";
 
-/** What JavaScript can still reach, and what it and all else take: after all garbage was collected. */
+/** The tensors and arrays that JavaScript can still reach after a full garbage collection, and the memory in use. */
 export interface HeapCensus {
+  /** All reachable tensors. */
   readonly tensors: readonly Tensor[];
-  /** Arrays of numbers, those that `data` and `dataSync` give among them; none where they were not asked for. */
+  /** Typed arrays, including those returned by `data` and `dataSync`; empty unless requested. */
   readonly arrays: readonly ArrayBufferView[];
+  /** JavaScript heap in use. */
   readonly heapBytes: number;
-  /** Of arrays, outside JavaScript's heap. */
+  /** Memory of arrays outside the JavaScript heap. */
   readonly arrayBytes: number;
-  /** Of the process; undefined in a worker thread, which is not alone in it. */
+  /** Resident memory of the process; undefined in a worker thread, which shares its process. */
   readonly residentBytes: number | undefined;
 }
 
-/** Takes a census; undefined where that fails. */
+/** Takes a census; returns undefined if that fails. */
 export type TakeCensus = (withArrays: boolean) => HeapCensus | undefined;
 
 interface InspectorSession {
@@ -28,7 +30,7 @@ interface Host {
   };
 }
 
-/** Where the inspector finds what we ask it for, and leaves what it has found. */
+/** Global symbol through which the inspector exchanges objects with this module. */
 const key: symbol = Symbol.for("remat.leaks.census");
 const place = 'globalThis[Symbol.for("remat.leaks.census")]';
 
@@ -38,13 +40,14 @@ interface Exchange {
 }
 
 /**
- * Returns what takes a census of this thread at once, in the midst of running code, by V8's inspector, which a `FinalizationRegistry` and a `WeakRef` cannot; undefined where there
- * is none, as in a browser.
+ * Returns a function that takes a census of this thread synchronously, in the middle of running code, using V8's
+ * inspector. A `FinalizationRegistry` or a `WeakRef` could not do that. Undefined if there is no inspector, as in a
+ * browser.
  */
 export function heapCensus(): TakeCensus | undefined {
   const { process } = globalThis as Host;
   if (process?.getBuiltinModule === undefined) return undefined;
-  // A Node may be built without an inspector.
+  // Node may be built without an inspector.
   const Session = process.getBuiltinModule("node:inspector")?.Session;
   if (Session === undefined) return undefined;
   const { isMainThread } = process.getBuiltinModule("node:worker_threads");
@@ -70,7 +73,7 @@ export function heapCensus(): TakeCensus | undefined {
         residentBytes: isMainThread ? rss : undefined,
       };
     } catch {
-      // A thread that is ending, or one that may not be inspected: nothing is told.
+      // The thread is ending or may not be inspected, so there is no census.
       return undefined;
     } finally {
       delete at[key];
@@ -87,7 +90,7 @@ function disconnect(session: InspectorSession | undefined): void {
   }
 }
 
-/** Those that have one of the prototypes, once what nothing can reach is collected. */
+/** Objects with one of the prototypes, after collecting unreachable ones. */
 function objectsOf(session: InspectorSession, exchange: Exchange, prototype: number): readonly object[] {
   const ask = (method: string, given: object): unknown => {
     let answer: unknown;

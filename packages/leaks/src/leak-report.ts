@@ -8,98 +8,141 @@ export type LeakOrigin =
   | "model"
   /** A slot of an optimizer: a variable that it made. */
   | "optimizer"
-  /** A tensor of an optimizer that is not a slot, such as a rate. */
+  /** A tensor of an optimizer that is not a slot, such as a learning rate. */
   | "constant"
   | "variable"
-  /** By `tf.keep`. */
+  /** Kept by `tf.keep`. */
   | "kept"
-  /** By an iterator of tfjs-data. */
+  /** Made by an iterator of tfjs-data. */
   | "iterator"
-  /** Returned out of a `tidy`, or by a function of TensorFlow.js that has one. */
+  /** Returned from a `tidy`, or from a function of TensorFlow.js that uses one. */
   | "returned"
   /** Made outside every `tidy`. */
   | "outside"
-  /** No tensor: what `data` or `dataSync` gave. */
+  /** Not a tensor: an array returned by `data` or `dataSync`. */
   | "values";
 
-/** A line that may have made tensors whose own line is not known. */
+/** A line that may have made tensors whose own line is unknown. */
 export interface PossibleLine {
   readonly line: string;
-  /** The part of the definitely lost tensors of this kind that the line made, estimated. Left out if none are lost, or if too few of their stacks were taken. */
+  /**
+   * Estimated share of this kind's definitely lost tensors that the line made. Left out if none are lost, or if too few
+   * of their stacks were taken.
+   */
   readonly share?: number;
 }
 
-/** How many tensors of these kinds (op, dtype, shape) one line made, if only a random part of their stacks was taken; all of them if the line is not known. */
+/**
+ * Estimates of how many tensors of these kinds (op, dtype, shape) one line made, used if only a random part of their
+ * stacks was taken. If the line is unknown, all of them.
+ */
 export interface LineEstimates {
-  /** Of all that are alive now. */
+  /** Among all that are alive now. */
   readonly alive: LineEstimate;
-  /** Of those that the last census found lost, and of those that it found held. */
+  /** Among those that the last census found lost, and among those that it found referenced. */
   readonly lost: LineEstimate;
   readonly held: LineEstimate;
 }
 
-/** Tensors that one line has made by one op and that are still alive. */
+/** Live tensors of one allocation site: made by one op at one line. */
 export interface LeakMaker {
-  /** `file:line:column`; undefined if no line of the user's was on the stack, or if the stacks that were taken do not tell which line it is. */
+  /**
+   * `file:line:column`; undefined if no line of the user's code was on the stack, or if the stacks taken do not
+   * identify it.
+   */
   readonly line: string | undefined;
-  /** Lines of the same op and shape between which the stacks do not decide, the likeliest first if that is known; left out if `line` is known. */
+  /**
+   * Candidate lines with the same op and shape, if the stacks taken do not identify one; the likeliest first if known.
+   * Left out if `line` is known.
+   */
   readonly lines?: readonly PossibleLine[];
-  /** The function of a library that made them, if no line of the user's was on the stack. */
+  /** The library function that made them, if no line of the user's code was on the stack. */
   readonly within?: string;
-  /** As `tf.…` names it: `add`, `tensor`, `variable`. */
+  /** The op's name in `tf.…`: `add`, `tensor`, `variable`. */
   readonly op: string;
   /** Some of their shapes with their dtype: `float32 [32,10]`. */
   readonly shapes: readonly string[];
-  /** Some of the layers that ran when they were made, where that is told. */
+  /** Some of the layers that ran when they were made, if known. */
   readonly modules: readonly string[];
   /** Names of some variables. */
   readonly names: readonly string[];
+  /** How the tensors came to outlive their period. */
   readonly origin: LeakOrigin;
-  /** What returned them, where that is told: `tidy`, `minimize`, `predict`. */
+  /** The function that returned them, if known: `tidy`, `minimize`, `predict`. */
   readonly returnedBy: string | undefined;
+  /** Tensors alive. */
   readonly count: number;
+  /** Bytes of the tensors alive. */
   readonly bytes: number;
-  /** 95% confidence intervals, if counts are estimated from a random part of the tensors; left out if they are exact, and of values. */
+  /**
+   * 95% confidence intervals, if counts are estimated from a random part of the tensors; left out if they are exact,
+   * and for values.
+   */
   readonly estimates?: LineEstimates;
-  /** Of `count`: how many have no tensor object any more, and how many have; both 0 where nothing tells. */
+  /**
+   * Parts of `count`: tensors whose object was garbage-collected (`lost`), and tensors whose object still exists
+   * (`held`). Both are 0 if unknown.
+   */
   readonly lost: number;
+  /** See `lost`. */
   readonly held: number;
+  /** Whether their number grows. */
   readonly verdict: GrowthVerdict;
-  /** The kind of period by which it was judged, how many after the warm-up, and the growth in each. */
+  /**
+   * The kind of period that the verdict is based on, the number of periods after the warm-up, and the growth per
+   * period.
+   */
   readonly period: string | undefined;
+  /** Periods after the warm-up. */
   readonly periods: number;
+  /** Tensors added per period. */
   readonly countPerPeriod: number;
+  /** Bytes added per period. */
   readonly bytesPerPeriod: number;
 }
 
-/** What is alive at the end of a run, or until now, and what of it grows. */
+/** Tensors alive at the end of a run, or so far, and which of them grow. */
 export interface LeakReport {
-  /** Of each kind, in the order in which they came. */
+  /** Number of periods of each kind, in the order in which they first occurred. */
   readonly periods: readonly { readonly kind: string; readonly count: number }[];
-  /** Alive now, as `tf.memory()` counts: two tensors on one `DataId` are its bytes once here. */
+  /**
+   * Tensors and bytes alive now, as `tf.memory()` counts them, except that the bytes of two tensors with one `DataId`
+   * count once.
+   */
   readonly count: number;
   readonly bytes: number;
-  /** What grows first, by bytes. */
+  /** Growing allocation sites first, by bytes. */
   readonly makers: readonly LeakMaker[];
-  /** What else of the process grows, where that can be told: JavaScript's heap, arrays that are no tensor's, what allocators keep. */
+  /**
+   * Other growth of the process, if it can be measured: JavaScript's heap, arrays that do not belong to a tensor,
+   * memory that allocators keep.
+   */
   readonly process: readonly ProcessGrowth[];
-  /** Whether JavaScript collects the data of lost tensors with their objects, as on the cpu backend: then they are no memory, but a count. */
+  /**
+   * Whether JavaScript collects the data of lost tensors together with their objects, as on the cpu backend. Lost
+   * tensors then count but use no memory.
+   */
   readonly collectsLost: boolean;
-  /** The most bytes that the backend can allocate, however much the machine has, such as 4 GiB on wasm; left out if it has no such limit. */
+  /** Upper limit of the backend's memory, whatever the machine has, such as 4 GiB on wasm; left out if it has none. */
   readonly mostBytes?: number;
   /** How many of the tensors that outlived a period had their stack taken: all, or a random part of each kind. */
   readonly stacks: { readonly taken: number; readonly outlived: number };
+  /** Duration of the watch. */
   readonly elapsedMs: number;
 }
 
-/** Returns what of a report grows. */
+/** Returns the allocation sites of a report that grow. */
 export function growing({ makers }: Pick<LeakReport, "makers">): readonly LeakMaker[] {
   return makers.filter(({ verdict }) => verdict === "growing");
 }
 
 const found: ReadonlySet<string> = new Set(["repeat", "second"]);
 
-/** Returns the periods that the program has of itself; those that were made out, by what it repeats or by time, where it has no other. @internal */
+/**
+ * Returns the program's own periods. If there are none, returns the periods that were detected from repetition or time.
+ *
+ * @internal
+ */
 export function ofProgram(periods: LeakReport["periods"]): LeakReport["periods"] {
   const own = periods.filter(({ kind }) => !found.has(kind));
   return own.length > 0 ? own : periods;

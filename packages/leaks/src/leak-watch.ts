@@ -12,35 +12,54 @@ import { ReadValues } from "./read-values.js";
 import { type ReadSite, takeStack } from "./source-site.js";
 import { type StackLimits, Stacks } from "./stacks.js";
 
-/** Where no period has been found for so long, seconds are periods: the tensors that are looked for one between two looks at the clock. */
+/**
+ * If no period has been found for this long, each second counts as a period. The check runs once for a fixed number of
+ * new tensors.
+ */
 const idleMs = 10_000;
 const timedMs = 1000;
 const tensorsBetween = 64;
 /** Addresses of WebAssembly have 32 bits. */
 const mostBytesOfWasm = 2 ** 32;
 
+/** Options of {@link LeakWatch}. */
 export interface LeakWatchOptions {
-  /** Whether steps of optimizers, else sequences of ops that repeat, and else seconds are periods; if not, only what `endPeriod` is told of. Default true. */
+  /**
+   * Whether to detect periods: optimizer steps, otherwise repeated sequences of ops, otherwise seconds. If false, only
+   * calls of `endPeriod` count. True by default.
+   */
   readonly findsPeriods?: boolean;
-  /** Takes the stack of the running code, and returns a function that reads it: most are never read. The engine's own, unless given. */
+  /**
+   * Captures the stack of the running code and returns a function that reads it. Most stacks are never read. By default
+   * the JavaScript engine's stack.
+   */
   readonly takeStack?: () => ReadSite;
-  /** How many stacks may be taken, and what share of the time they may take: 4000, and then 0.04, unless given. Beyond that they are of a random part. */
+  /**
+   * How many stacks may be taken, and the share of time that further ones may take: 4000 and 0.04 by default. Beyond
+   * that, a random part is taken.
+   */
   readonly stacks?: StackLimits;
-  /** Which layer runs; left out: nobody tells. */
+  /** Returns the layer that is running; left out if unknown. */
   readonly runningModule?: () => string | undefined;
-  /** Called every few dozen tensors, from within the work of the program: also of one that never lets the event loop go on. Must not run ops. */
+  /**
+   * Called once every few dozen tensors from within the program's own work, even if the program never yields to the
+   * event loop. Must not run ops.
+   */
   readonly onTensors?: () => void;
-  /** Tells lost from held now and then; `heapCensus()` where there is one, unless given. */
+  /** Tells lost tensors from referenced ones now and then. By default `heapCensus()`, if available. */
   readonly census?: TakeCensus | undefined;
-  /** Milliseconds; `performance.now`, unless given. */
+  /** Returns the time in milliseconds; `performance.now` by default. */
   readonly now?: () => number;
-  /** Called with an error of the watch itself, which is closed then. Left out: such an error is thrown where the tensor is made. */
+  /**
+   * Called with an error in the watch itself, which then closes. Left out: such an error is thrown from the op that
+   * makes a tensor.
+   */
   readonly onError?: (error: unknown) => void;
 }
 
 /**
- * Watches the tensors of a process, until it is closed, for what outlives its period. Of what dies within one nothing is kept, and its stack is looked at only
- * where its like has outlived one before.
+ * Watches the tensors of a process until it is closed, and finds those that outlive their period. A tensor that dies
+ * within its period leaves no record, and its stack is captured only if a similar tensor has outlived a period before.
  *
  * @example
  * const watch = new LeakWatch();
@@ -60,12 +79,12 @@ export class LeakWatch implements TensorWatcher {
   private readonly schedule: CensusSchedule;
   private readonly census: TakeCensus | undefined;
   private newestId = 0;
-  /** The kind of a period that is over as soon as no tidy is around: other tensors are alive until then. */
+  /** The kind of a period that ends as soon as no `tidy` is active, because temporaries are alive until then. */
   private due: string | undefined;
-  /** Whether periods are known, so that none is looked for. */
+  /** Whether periods are known, so that they need not be detected. */
   private isPeriodic = false;
   private isMarked = false;
-  /** When the last period ended that was none of time, and when the last did that was. */
+  /** When the last period not based on time ended, and when the last one based on time did. */
   private endedAt: number;
   private timedAt: number;
   private untimed = 0;
@@ -114,8 +133,9 @@ export class LeakWatch implements TensorWatcher {
     });
   }
 
+  /** Notes a new tensor. */
   tensorMade(tensor: Tensor, birth: TensorBirth): void {
-    // A variable that gets other data keeps its id.
+    // A variable whose data is replaced keeps its id.
     if (tensor.id > this.newestId) this.newestId = tensor.id;
     this.live.made(tensor, birth, isVariable(tensor));
     if (this.onTensors !== undefined && ++this.untold >= tensorsBetween) {
@@ -125,7 +145,7 @@ export class LeakWatch implements TensorWatcher {
     if (this.isPeriodic || this.finder === undefined) return;
     const parts = this.finder.opRan(birth.op ?? tensor.dtype);
     if (parts === undefined && (++this.untimed < tensorsBetween || !this.isSecondOver())) return;
-    // Where all of the program is in one tidy the last one is still due.
+    // If the whole program runs in one `tidy`, the previous period is still due.
     if (this.due !== undefined) this.endDue();
     this.due = parts === undefined ? "second" : "repeat";
     if (parts === undefined) return;
@@ -141,21 +161,24 @@ export class LeakWatch implements TensorWatcher {
     return true;
   }
 
+  /** Notes that the outermost `tidy` has ended. */
   scopesLeft(): void {
     if (this.due !== undefined) this.endDue();
   }
 
+  /** Notes a disposed tensor. */
   tensorDisposed(tensor: Tensor): void {
     this.live.disposed(tensor);
   }
 
+  /** Notes an array that `data` or `dataSync` returned. */
   valuesRead(values: unknown, dataId: DataId): void {
     if (ArrayBuffer.isView(values)) this.values.read(values, dataId);
   }
 
   /**
-   * Says that a period of a kind is over that the watch cannot see: a call of `predict`, an episode. Where the running code is in a `tidy`, it is taken to be over
-   * when that is.
+   * Notes the end of a period that the watch cannot see: a call of `predict`, an episode. If the running code is inside
+   * a `tidy`, the period ends with it.
    */
   periodOver(kind: string): void {
     if (this.isMarked) return;
@@ -166,7 +189,7 @@ export class LeakWatch implements TensorWatcher {
     if (!isInScope()) this.endDue();
   }
 
-  /** Says that a period is over now. From here on only such ones count. */
+  /** Ends a period now. From then on only periods ended by this method count. */
   endPeriod(kind: string): void {
     if (!this.isMarked) this.restart();
     this.isMarked = true;
@@ -175,14 +198,14 @@ export class LeakWatch implements TensorWatcher {
     this.endDue();
   }
 
-  /** Returns what is alive now: the period that is running is over. */
+  /** Returns the tensors alive now, after ending the current period. */
   report(): LeakReport {
     if (this.due !== undefined) this.endDue();
     this.live.settle();
     return this.reportSoFar();
   }
 
-  /** Returns what was alive when the last period ended, in the midst of the next one. */
+  /** Returns the tensors alive when the last period ended, without ending the current one. */
   reportSoFar(): LeakReport {
     const makers = [...this.live.report(), ...this.values.report()];
     const periods = [...this.live.periods()].map(([kind, count]) => ({ kind, count }));
@@ -199,6 +222,7 @@ export class LeakWatch implements TensorWatcher {
     };
   }
 
+  /** Stops watching. */
   close(): void {
     this.closeTensors();
     this.closeSteps();

@@ -1,27 +1,37 @@
-/** Tensors that had the same odds of having their stacks taken: how many there are, how many of their stacks were taken, and how many of these are of one line. */
+/**
+ * Tensors with the same odds of having their stacks taken: their number, the number of stacks taken, and how many of
+ * those belong to one line.
+ */
 export interface Stratum {
   readonly total: number;
   readonly sampled: number;
   readonly ofLine: number;
 }
 
-/** How many of some tensors one line made, estimated from a random part of their stacks. */
+/** Estimate of how many tensors one line made, from a random part of their stacks. */
 export interface LineEstimate {
-  /** The most likely number, not rounded; without those of which no stack was taken by chance. */
+  /** The most likely number, not rounded. Strata from which no stack was taken do not contribute. */
   readonly count: number;
-  /** The ends of the 95% confidence interval: never below what was seen of the line, nor above what was not seen of other lines. */
+  /**
+   * Ends of the 95% confidence interval. It is never below the number seen of the line, nor above the number left after
+   * those seen of other lines.
+   */
   readonly low: number;
   readonly high: number;
-  /** All of these tensors, whichever line made them: exact. */
+  /** Exact number of all these tensors, whichever line made them. */
   readonly of: number;
 }
 
-/** Standard errors. With the correction for continuity, the interval contains the truth in 95% of cases or more, whatever the size of the sample. */
+/**
+ * Standard errors. With the continuity correction, the interval contains the truth in at least 95% of cases for any
+ * sample size.
+ */
 const errors = 2.1;
 
 /**
- * Estimates how many tensors one line made. Each stratum is a sample without replacement, whose interval is Wilson's, with corrections for continuity and for a
- * finite population. Of a stratum of which nothing was sampled, nothing is assumed.
+ * Estimates how many tensors one line made. Each stratum is a sample without replacement, with a Wilson interval
+ * corrected for continuity and for a finite population. If nothing was sampled from a stratum, nothing is assumed about
+ * it.
  *
  * @example
  * estimateLine([{ total: 1000, sampled: 100, ofLine: 50 }]); // { count: 500, low: 397, high: 603, of: 1000 }
@@ -48,7 +58,10 @@ export function estimateLine(strata: readonly Stratum[]): LineEstimate {
   };
 }
 
-/** The distance from the estimate to the farther end of the interval: of a small sample the nearer end is too near to be added up. */
+/**
+ * The distance from the estimate to the farther end of the interval. For a small sample the nearer end is too close to
+ * the estimate to be combined.
+ */
 function errorOf(total: number, sampled: number, ofLine: number): number {
   if (sampled >= total) return 0;
   const share = ofLine / sampled;

@@ -8,18 +8,21 @@ import type { StackPurpose, Stacks } from "./stacks.js";
 import { exactly, fewestLost, possibleLines, tellGroup, withCount, withEstimates } from "./tell-makers.js";
 import { type Group, Kind, Maker, Origin, type Young } from "./tensor-groups.js";
 
-/** More makers and kinds than any program has lines; the tensors of further ones are counted together. */
+/** More allocation sites and kinds than any program has. Tensors of further ones are counted together. */
 const mostMakers = 4096;
 const mostKinds = 16_384;
-/** In the first periods nothing is known yet about what outlives them. */
+/** In the first periods it is still unknown which tensors outlive them. */
 const earlyPeriods = 3;
-/** An op whose results outlive periods in so many shapes may do so in any. In still more shapes, which are sizes of a few things, they are of one kind. */
+/**
+ * If an op's results outlive periods in this many shapes, they may do so in any shape. Beyond `mostShapesOfOp` shapes,
+ * which are sizes of the same few things, they count as one kind.
+ */
 const manyShapes = 3;
 const mostShapesOfOp = 32;
-/** A line that grows explains the growth of a kind if it has made so much of it. */
+/** A growing line explains the growth of a kind if it made at least this share of it. */
 const explainingShare = 1 / 4;
 
-/** Which tensors are alive, by who made them. */
+/** Live tensors by allocation site. */
 export class LiveTensors {
   private readonly takeStack: Stacks["take"];
   private readonly runningModule: () => string | undefined;
@@ -29,22 +32,31 @@ export class LiveTensors {
   private readonly growth = new GrowthAccumulator(["second", "repeat", "predict", "step"]);
   private rows = 0;
   private readonly young = new ByRecentId<Young>();
-  /** By id, as an index of `origins`. Of a variable that is being reassigned its complement, so that the entry stays: see `ByRecentId` for what a Map costs that entries leave and come to. */
+  /**
+   * For each id: an index of `origins`. For a variable that is being reassigned: the complement of the index, so that
+   * the entry stays in the map. See `ByRecentId` for the cost of entries that come and go.
+   */
   private readonly originOf = new Map<number, number>();
   private readonly origins: Origin[] = [];
   private readonly originByKey = new Map<string, number>();
-  /** By id: those that have no bytes of their own, since another tensor is on their data. */
+  /** Ids of tensors without bytes of their own, since another tensor shares their data. */
   private readonly sharing = new Set<number>();
   private readonly makers: Maker[] = [];
   private readonly makerByKey = new Map<string, number>();
   private readonly kinds = new Map<number, Kind>();
-  /** By id of an op: those in more shapes than have kinds of their own, and in how many shapes its results have outlived a period. */
+  /**
+   * For each op id: a kind for results with more shapes than have kinds of their own, and the number of shapes in which
+   * the op's results outlived a period.
+   */
   private readonly otherKinds = new Map<number, Kind>();
   private readonly shapesOutlived: number[] = [];
   private readonly opIds = new Map<string, number>();
-  /** Those that `tf.keep` has kept: a pass keeps some, too, until it is over. */
+  /** Tensors kept by `tf.keep`. A pass also keeps some until it ends. */
   private readonly kept = new Set<number>();
-  /** A variable that gets other data is disposed of and tracked anew by that: what is known of those that are young, and the ids of the others. */
+  /**
+   * Assigning to a variable disposes it and tracks it again. These are the records of reassigned young variables, and
+   * the ids of the others.
+   */
   private readonly reassigned = new Map<number, Young>();
   private readonly reassignedIds: number[] = [];
   private readonly heldData = new WeakSet<DataId>();
@@ -75,7 +87,7 @@ export class LiveTensors {
     return true;
   }
 
-  /** Nothing of where the tensor comes from decides: of all that are alike the same part is chosen. */
+  /** The choice does not depend on where the tensor comes from, so the same share is taken of all similar tensors. */
   private purposeOf(tensor: Tensor, birth: TensorBirth, isVariable: boolean): StackPurpose {
     if (this.kinds.size > 0) {
       const op = this.opOf(birth, isVariable);
@@ -114,7 +126,7 @@ export class LiveTensors {
     } else this.originOf.delete(id);
   }
 
-  /** Other periods than before end from here on: of what outlives them nothing is known yet. */
+  /** Starts again with different periods, for which it is unknown which tensors outlive them. */
   restart(): void {
     this.ended = 0;
   }
@@ -125,12 +137,12 @@ export class LiveTensors {
     this.growth.endPeriod(kind);
   }
 
-  /** The last periods of a kind were none. */
+  /** Removes the last periods of a kind, which were not real ones. */
   takeBack(kind: string, count: number): void {
     this.growth.takeBack(kind, count);
   }
 
-  /** What was made in the period that is running outlives it. */
+  /** Counts the tensors of the current period as outliving it. */
   settle(): void {
     this.young.drain((each) => this.outlives(each));
     if (this.reassigned.size > 0) this.reassigned.clear();
@@ -146,7 +158,7 @@ export class LiveTensors {
     return { ...this.stackCounts };
   }
 
-  /** Which of the tensors up to `oldId` still have an object. */
+  /** Checks which of the tensors up to `oldId` still have an object. */
   look(tensors: readonly Tensor[], oldId: number): void {
     const there = new Set<number>();
     for (const { id } of tensors) there.add(id);
@@ -181,14 +193,14 @@ export class LiveTensors {
     return tellGroup(group, this.growth.growthOf(group.row, { isLost }));
   }
 
-  /** Of kinds of which only some stacks were taken, the line's part is estimated from all that is known of them. */
+  /** For kinds of which only some stacks were taken, the line's part is estimated from all counts of the kind. */
   private tellMaker(maker: Maker, index: number): LeakMaker {
     const told = this.tell(maker);
     const kinds = [...maker.kinds];
     return kinds.every(({ isWhole }) => isWhole) ? told : withEstimates(told, kinds, index);
   }
 
-  /** A line that has made tensors of which nothing can reach any more leaks for certain, however few of them had their stacks taken. */
+  /** A line whose tensors are unreachable leaks for certain, however few of their stacks were taken. */
   private blameLosers(kind: Kind, all: LeakMaker, told: LeakMaker[]): void {
     if (kind.lost < explainingShare * (kind.lost + kind.held)) return;
     for (const maker of kind.makers()) {
@@ -201,7 +213,10 @@ export class LiveTensors {
     }
   }
 
-  /** Tensors of a kind whose line is not known: that it grows is, and which lines may be the cause. What is told of them here is taken from the lines' own counts. */
+  /**
+   * Reports tensors of a kind that grows but whose line is unknown, with the lines that may be the cause. Tensors
+   * reported here are subtracted from the lines' own counts.
+   */
   private tellUnclear(kind: Kind, all: LeakMaker, told: readonly LeakMaker[], left: number[]): readonly LeakMaker[] {
     const makers = kind.makers().map((maker) => ({ maker, alive: kind.estimate(maker, "alive").count }));
     const isToBlame = ({ maker, alive }: (typeof makers)[number]): boolean =>
@@ -229,7 +244,10 @@ export class LiveTensors {
     return [{ ...all, lines, estimates: exactly(all.count, kind) }];
   }
 
-  /** Another line may leak beside one that does for certain: if it has lost some, or if its estimate has risen. */
+  /**
+   * Another line may leak in addition to one that leaks for certain: if it has lost tensors, or if its estimate has
+   * risen.
+   */
   private tellPossible(kind: Kind, all: LeakMaker, maker: number): readonly LeakMaker[] {
     const { row, site, lost, held } = this.makers[maker];
     if (site.line === undefined) return [];
@@ -301,7 +319,7 @@ export class LiveTensors {
     return index;
   }
 
-  /** Variables are told from what they are made of. */
+  /** Variables are distinguished from the tensors that they are made of. */
   private opOf({ op, isInTidy }: TensorBirth, isVariable: boolean): number {
     const name = isVariable ? "variable" : (op ?? "tensor");
     let id = this.opIds.get(name);
@@ -343,7 +361,9 @@ function hashOf(op: number, { shape, dtype }: Tensor): number {
   return hash | 0;
 }
 
-/** Of a string tensor, whose bytes only the engine knows, and of a complex one, whose parts count, none. */
+/**
+ * Returns 0 for a string tensor, whose size only the engine knows, and for a complex one, whose parts count instead.
+ */
 function bytesOf({ dtype, size }: Tensor): number {
   if (dtype === "string" || dtype === "complex64") return 0;
   return dtype === "bool" ? size : 4 * size;

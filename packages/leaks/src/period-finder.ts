@@ -1,10 +1,10 @@
 import { findRepeat } from "@remat/memory/growth";
 
-/** Longer sequences are no step that anybody would wait for. */
+/** Longer sequences are not considered a step. */
 const mostOps = 2048;
 const firstLook = 6;
 
-/** Finds the periods of a program that has none that are known, by the ops that it repeats. */
+/** Detects the periods of a program from the sequences of ops that it repeats. */
 export class PeriodFinder {
   private ops: string[] = [];
   private ran = 0;
@@ -12,10 +12,13 @@ export class PeriodFinder {
   private left = 0;
   private untilLook = firstLook;
   private lastLength: number | undefined;
-  /** After which ops a sequence was over. */
+  /** Op counts at which a sequence ended. */
   private ends: number[] = [];
 
-  /** Notes an op; where a repeated sequence is over with it, how many of those before it were none: parts of a longer one that is found only now. Else undefined. */
+  /**
+   * Notes an op. If it completes a repeated sequence, returns how many earlier ones are withdrawn because they were
+   * parts of a longer sequence found only now. Otherwise undefined.
+   */
   opRan(op: string): number | undefined {
     const { ops } = this;
     ops.push(op);

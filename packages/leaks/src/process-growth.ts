@@ -1,31 +1,31 @@
 import type { HeapCensus } from "./heap-census.js";
 
-/** What a process held after so many periods, its garbage collected. */
+/** Memory of a process after a number of periods, with garbage collected. */
 export interface ProcessSample {
   readonly periods: number;
   readonly heapBytes: number;
   readonly arrayBytes: number;
   readonly residentBytes: number | undefined;
-  /** Of all tensors, as `tf.memory()` counts. */
+  /** Bytes of all tensors, as `tf.memory()` counts them. */
   readonly tensorBytes: number;
-  /** What the backend keeps on the device of what was freed, for the next of its size, where it tells that. */
+  /** Freed device memory that the backend keeps for reuse, if it reports that. */
   readonly pooledBytes: number;
 }
 
-/** What `tf.memory()` tells on webgl, and on webgpu. */
+/** Fields of `tf.memory()` on webgl and webgpu. */
 interface DeviceMemory {
   readonly numBytesInGPU?: number;
   readonly numBytesInGPUFree?: number;
   readonly numBytesAllocatedInGPU?: number;
 }
 
-/** Returns what a backend keeps of textures and buffers that were freed, of what `tf.memory()` says. */
+/** Returns how much memory of freed textures and buffers a backend keeps, from the result of `tf.memory()`. */
 export function pooledBytesOf(told: object): number {
   const { numBytesInGPU = 0, numBytesInGPUFree, numBytesAllocatedInGPU = numBytesInGPU } = told as DeviceMemory;
   return numBytesInGPUFree ?? Math.max(0, numBytesAllocatedInGPU - numBytesInGPU);
 }
 
-/** Something besides tensors that grows. */
+/** Growth of something other than tensors. */
 export interface ProcessGrowth {
   readonly what: "heap" | "arrays" | "pool" | "allocator";
   readonly bytesPerPeriod: number;
@@ -33,7 +33,10 @@ export interface ProcessGrowth {
   readonly period: string;
 }
 
-/** Less, and it is what a program and its libraries compile and remember; of an allocator, what the pages are that it begins. */
+/**
+ * Growth below these sizes is code that the program and its libraries compile and cache, or for an allocator, partly
+ * used pages.
+ */
 const leastBytes: Readonly<Record<ProcessGrowth["what"], number>> = {
   heap: 4 * 2 ** 20,
   arrays: 2 ** 20,
@@ -42,16 +45,16 @@ const leastBytes: Readonly<Record<ProcessGrowth["what"], number>> = {
 };
 const leastBytesPerPeriod = 1024;
 
-/** Collects what a process holds, and judges what of it grows though tensors do not. */
+/** Samples the memory of a process and detects growth that tensors do not explain. */
 export class ProcessMemory {
   private samples: ProcessSample[] = [];
 
-  /** Periods are counted anew. */
+  /** Restarts the count of periods. */
   restart(): void {
     this.samples = [];
   }
 
-  /** Without a census only of what the backend tells. */
+  /** Without a census, only the backend's figures are sampled. */
   add(
     periods: number,
     census: Pick<HeapCensus, "heapBytes" | "arrayBytes" | "residentBytes"> | undefined,
@@ -61,7 +64,7 @@ export class ProcessMemory {
     this.samples.push({ periods, heapBytes, arrayBytes, residentBytes, ...told });
   }
 
-  /** By the period of one kind, which were that share of those that were counted. */
+  /** Reports growth per period of one kind, given that kind's share of all counted periods. */
   report(period: string, share: number): readonly ProcessGrowth[] {
     return judgeProcess(this.samples).map(({ what, bytesPerPeriod }) => {
       return { what, bytesPerPeriod: bytesPerPeriod / share, period };
@@ -69,7 +72,10 @@ export class ProcessMemory {
   }
 }
 
-/** Returns what of a process grew between each two of its last four samples, and in the last by half as much a period as in those before, or more. */
+/**
+ * Returns the parts of a process that grew between each two of its last four samples, with the latest growth per period
+ * at least half of that before.
+ */
 export function judgeProcess(samples: readonly ProcessSample[]): readonly Omit<ProcessGrowth, "period">[] {
   const last = samples.slice(-4);
   if (last.length < 4) return [];
@@ -83,7 +89,7 @@ export function judgeProcess(samples: readonly ProcessSample[]): readonly Omit<P
       total >= leastBytes[what] && mean >= leastBytesPerPeriod && rates.every((rate) => rate > mean / 2);
     return isGrowing ? mean : 0;
   };
-  // On cpu the data of tensors are such arrays.
+  // On the cpu backend these arrays are the tensors' data.
   const arrays = growthOf("arrays", ({ arrayBytes, tensorBytes }) => Math.max(0, arrayBytes - tensorBytes));
   const heap = growthOf("heap", ({ heapBytes }) => heapBytes);
   const rest = growthOf("allocator", ({ residentBytes = 0, heapBytes, arrayBytes, tensorBytes }) =>

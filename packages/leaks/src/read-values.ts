@@ -5,25 +5,28 @@ import type { HeapCensus } from "./heap-census.js";
 import type { LeakMaker } from "./leak-report.js";
 import type { Stacks } from "./stacks.js";
 
-/** Reads that are remembered: of those of more the older ones go at the next census, unless they are held. */
+/**
+ * Maximum number of reads to remember. If there are more, the older ones are dropped at the next census unless they are
+ * still referenced.
+ */
 const mostReads = 16_384;
-/** Smaller arrays are what a log keeps. */
+/** Smaller arrays are ignored, since programs keep them in logs. */
 const leastBytes = 256;
-/** The part of the periods since the first read of a line of which nothing may be left. */
+/** Maximum share of the periods since a line's first read from which no array may be left. */
 const mostGone = 1 / 8;
 
 interface Read {
   readonly line: string;
   readonly bytes: number;
   readonly dtype: string;
-  /** Periods that were over when it was read. */
+  /** Number of periods completed when it was read. */
   readonly at: number;
   readonly dataId: DataId;
-  /** How many reads it stands for. */
+  /** Number of reads that it represents. */
   readonly weight: number;
 }
 
-/** Arrays that `data` and `dataSync` gave, so as to find those that a program holds on to: their tensors may be gone. */
+/** Arrays returned by `data` and `dataSync`, to find those that a program keeps. Their tensors may be disposed. */
 export class ReadValues {
   private readonly takeStack: Stacks["take"];
   private reads = new Set<Read>();
@@ -33,7 +36,7 @@ export class ReadValues {
   private endedAtCensus = 0;
   private kind = "";
 
-  /** By line: how many periods were over at the first read. */
+  /** For each line: number of periods completed at the first read. */
   private readonly firstAt = new Map<string, number>();
 
   constructor(takeStack: Stacks["take"]) {
@@ -44,7 +47,7 @@ export class ReadValues {
     if (values.byteLength < leastBytes || this.readOf.has(values) || this.reads.size >= mostReads) return;
     const stack = this.takeStack("values");
     if (typeof stack === "number") return;
-    // Read at once: what is on a stack cannot be collected.
+    // Read immediately: objects on a stack cannot be collected.
     const { line } = stack.read();
     if (line === undefined) return;
     if (!this.firstAt.has(line)) this.firstAt.set(line, this.ended);
@@ -63,7 +66,7 @@ export class ReadValues {
     this.ended++;
   }
 
-  /** An array may be the data of a tensor itself: then it is alive as long as that is, whoever reads it. */
+  /** An array may be the tensor's own data. It then lives as long as the tensor, whoever reads it. */
   look({ arrays }: HeapCensus): void {
     const held = arrays.flatMap((array) => this.readOf.get(array) ?? []).filter(({ dataId }) => !isDataAlive(dataId));
     this.held = held.toSorted((a, b) => a.at - b.at);
@@ -71,7 +74,7 @@ export class ReadValues {
     this.endedAtCensus = this.ended;
   }
 
-  /** Lines whose arrays are still there, period for period. */
+  /** Reports lines with arrays left from nearly every period. */
   report(): readonly LeakMaker[] {
     const byLine = new Map<string, Read[]>();
     for (const read of this.held) byLine.set(read.line, [...(byLine.get(read.line) ?? []), read]);
@@ -100,7 +103,7 @@ export class ReadValues {
     });
   }
 
-  /** Whether the oldest array of a line that is still there is one of its later ones: then it keeps the newest only. */
+  /** Whether the oldest remaining array of a line is one of its later ones. The line then keeps only the newest. */
   private keepsNewest(line: string, oldestAt: number): boolean {
     const firstAt = this.firstAt.get(line)!;
     return oldestAt - firstAt > (this.endedAtCensus - firstAt) * mostGone;

@@ -1,24 +1,30 @@
 /** Where a tensor was made. */
 export interface SourceSite {
-  /** `file:line:column` of the innermost frame of the user's, if one is on the stack. */
+  /** `file:line:column` of the innermost stack frame in the user's code, if there is one. */
   readonly line: string | undefined;
-  /** What of TensorFlow.js asked for it, where its frames tell. */
+  /** The part of TensorFlow.js that requested it, if its frames show that. */
   readonly owner: "model" | "optimizer" | "iterator" | undefined;
-  /** The function of TensorFlow.js that gives it to the program, if it is returned: `tidy`, `minimize`, `predict`; undefined where names are not told. */
+  /**
+   * The function of TensorFlow.js that returns it to the program: `tidy`, `minimize`, `predict`. Undefined if it is not
+   * returned or if names are not available.
+   */
   readonly returnedBy: string | undefined;
-  /** If there is no line: the outermost function of a library that is told, as `LayersModel.save`. */
+  /** If there is no line: the outermost library function with a known name, such as `LayersModel.save`. */
   readonly within?: string;
 }
 
-/** A function that runs, as a stack has it. */
+/** A running function, as it appears on a stack. */
 export interface StackFrame {
-  /** As the engine writes it; empty where it has none. */
+  /** As the JavaScript engine writes it; empty if it has none. */
   readonly name: string;
   readonly file: string;
   readonly isOfUser: boolean;
 }
 
-/** Returns the site that frames tell, the innermost first: they are read no further than needed, and the place is asked for of one alone. */
+/**
+ * Finds the site in stack frames, innermost first. Frames are read only as far as needed, and the place of only one is
+ * resolved.
+ */
 export function siteOfFrames<F extends StackFrame>(frames: Iterable<F>, lineOf: (frame: F) => string): SourceSite {
   let line: string | undefined;
   let owner: SourceSite["owner"];
@@ -38,20 +44,23 @@ export function siteOfFrames<F extends StackFrame>(frames: Iterable<F>, lineOf: 
       called = last;
       isInTidy = false;
     }
-    // What the user's line makes is returned by what it runs in, if that is a tidy.
+    // If the user's line runs inside a `tidy`, the `tidy` returns its result.
     else return { line, owner, returnedBy: isInTidy ? last : called };
   }
   const told = { line, owner, returnedBy: isInTidy ? undefined : called };
   return line === undefined && within !== undefined ? { ...told, within } : told;
 }
 
-/** The name with its class, if that is one of a library: not the engine, what a compiler makes of `async`, or JavaScript's own. */
+/**
+ * The name with its class, if the class belongs to a library. Excluded are the tfjs engine, helpers of compiled `async`
+ * functions and JavaScript's own classes.
+ */
 const withinOf = (name: string): string | undefined =>
   /^(?:async )?((?!Engine|Object|Module|Promise|Generator|Function|Array|Error|Backend|\w*Backend\.)[A-Z]\w+\.[a-z]\w{2,})(?: \[as .*\])?$/.exec(
     name,
   )?.[1];
 
-/** `Engine.tidy`, `Sequential.predict`, `norm__op`, `Object.mul [as add]` without what is around the name. */
+/** `Engine.tidy`, `Sequential.predict`, `norm__op`, `Object.mul [as add]` without the surrounding parts. */
 const nameOf = (name: string): string =>
   withoutAlias(name)
     .replace(/^.*[. ]/, "")
@@ -62,10 +71,10 @@ function withoutAlias(name: string): string {
   return at < 0 ? name : name.slice(0, at);
 }
 
-/** Not where a bundler has made it short. */
+/** Whether a name is original, not shortened by a bundler. */
 const isTold = (name: string): boolean => /^[a-z]\w{2,}$/i.test(name);
 
-/** What of TensorFlow.js asks for a tensor, by the name of a function that runs and the file that it is in. */
+/** The part of TensorFlow.js that requests a tensor, by the name of a running function and its file. */
 function ownerOf(name: string, file: string): SourceSite["owner"] {
   if (name === "addWeight") return "model";
   if (/^(?:applyGradients|setLearningRate)$|Optimizer$/.test(name)) return "optimizer";
@@ -91,7 +100,7 @@ const isOurs = (file: string): boolean =>
 /** Deep enough for a model that is called through layers and closures of tfjs. */
 const deepestStack = 100;
 
-/** What V8 tells of a frame. */
+/** V8's description of a stack frame. */
 interface CallSite {
   getFunctionName(): string | null;
   getScriptNameOrSourceURL(): string | null;
@@ -100,13 +109,14 @@ interface CallSite {
 }
 type Prepare = (error: Error, sites: readonly CallSite[]) => unknown;
 
-/** Reads the site off a stack that was taken before. */
+/** Reads the site from a stack that was captured before. */
 export type ReadSite = () => SourceSite;
 
 /**
- * Takes the running stack, of Chrome, Node, Firefox or Safari, and returns a function that reads the site off it: only V8 tells frames as they are, and only when it is asked for them, so
- * that a stack that nobody reads costs little. A test runner that maps stacks to sources maps those of dependencies, too, to where nobody can tell that they are, and takes long.
- * Only the place that is told is mapped.
+ * Captures the running stack in Chrome, Node, Firefox or Safari and returns a function that reads the site from it. V8
+ * resolves frames only on request, so a stack that is never read costs little. The frames are read unmapped: a test
+ * runner that maps stacks to sources also maps dependencies, so that they are no longer recognizable, and is slow. Only
+ * the place that is reported is mapped.
  */
 export function takeStack(): ReadSite {
   const host = Error as unknown as { stackTraceLimit: number; prepareStackTrace: Prepare | undefined };
@@ -155,7 +165,7 @@ interface SourceEntry {
   readonly originalColumn: number;
 }
 
-/** Where Node maps stacks itself (`--enable-source-maps`, tsx). */
+/** Maps a place if Node itself maps stacks (`--enable-source-maps`, tsx). */
 function originalPlace(file: string, line: number, column: number): string | undefined {
   const { process } = globalThis as Host;
   const entry = process?.getBuiltinModule?.("node:module").findSourceMap(file)?.findEntry(line, column);
@@ -166,12 +176,16 @@ function originalPlace(file: string, line: number, column: number): string | und
 
 const withoutScheme = (place: string): string => place.replace(/^file:\/\//, "");
 
-/** Returns the site that a stack, as text, tells. @internal */
+/**
+ * Finds the site in a stack given as text.
+ *
+ * @internal
+ */
 export function siteOfStack(stack: string): SourceSite {
   return siteOfFrames(placesOf(stack), ({ place }) => withoutScheme(place));
 }
 
-/** Splits a line of a stack: `at async name (place)` and `at place` as V8 writes them, else `name@place`. */
+/** Splits a line of a stack: `at async name (place)` and `at place` as V8 writes them, or `name@place`. */
 function partsOf(frame: string): { readonly name: string; readonly place: string } {
   const line = frame.trimStart();
   if (line.startsWith("at ")) {

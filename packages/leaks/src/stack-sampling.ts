@@ -1,18 +1,21 @@
-/** How much of the time that goes by stacks may take, and how many may be taken in any case. */
+/** The share of elapsed time that stacks may take, and how many may be taken regardless of time. */
 export interface StackAllowance {
   readonly share: number;
-  /** Most programs never come to more. */
+  /** Most programs never need more. */
   readonly free: number;
 }
 
-/** The tensors of one kind, of which all or a random part have their stacks taken. */
+/** The tensors of one kind. All of their stacks are taken, or a random part. */
 export class StackStream {
   /** One in `2 ** level` is chosen. */
   level = 0;
   seen = 0;
   taken = 0;
   spentMs = 0;
-  /** When the level was last looked at, how many had been seen by then, and the share of the time that all stacks would have taken since. */
+  /**
+   * When the level was last adjusted, how many tensors had been seen by then, and the share of time since then that
+   * taking every stack would have needed.
+   */
   levelledAt: number | undefined;
   seenThen = 0;
   demand = 0;
@@ -22,23 +25,24 @@ const tensorsBetween = 16;
 const leastMsBetween = 10;
 const highestLevel = 30;
 
-/** A stack that was taken, and the number of tensors that it stands for. */
+/** A stack that was taken, and the number of tensors that it represents. */
 export interface Chosen<T> {
   readonly stack: T;
   readonly weight: number;
 }
 
 /**
- * Chooses at random the tensors whose stacks are taken: each costs as much as an op of a tiny model. The choice is made before anything is known about where a
- * tensor comes from, so that within a stream no line is favoured, and each that is chosen stands for as many as the odds were. Streams that would take
- * more than their part of the time are thinned out; the others are left whole.
+ * Chooses at random the tensors whose stacks are taken, since each stack costs as much as an op of a tiny model. The
+ * choice is made before anything is known about a tensor's origin. Within a stream no line is therefore favoured, and
+ * each chosen tensor represents as many as its odds imply. Streams that would exceed their share of the time are
+ * thinned out; the others are taken in full.
  */
 export class StackSampling {
   private readonly now: () => number;
   private readonly allowance: StackAllowance;
   private taken = 0;
   private readonly streams: StackStream[] = [];
-  /** The part of the time that each stream may take. */
+  /** The share of time that each stream may take. */
   private part: number;
   private sharedAt = Number.NEGATIVE_INFINITY;
   private state: number;
@@ -59,7 +63,10 @@ export class StackSampling {
     return stream;
   }
 
-  /** Takes the stack of a tensor that is chosen. Of another it returns the weight that it would have had, infinite if it had no chance. */
+  /**
+   * Takes the stack of a tensor if it is chosen. Otherwise returns the weight that the stack would have had, or
+   * infinity if it could not be chosen.
+   */
   take<T>(stream: StackStream, look: () => T): Chosen<T> | number {
     stream.seen++;
     if (this.taken >= this.allowance.free) {
@@ -73,7 +80,7 @@ export class StackSampling {
     return { stack: this.timed(stream, look), weight };
   }
 
-  /** Counts what `look` takes. */
+  /** Adds the time of `look` to the stream's. */
   timed<T>(stream: StackStream, look: () => T): T {
     const at = this.now();
     const result = look();
@@ -99,7 +106,7 @@ export class StackSampling {
     stream.seenThen = stream.seen;
   }
 
-  /** Gives streams that ask for little what they ask for, and the others equal parts of the rest. */
+  /** Gives streams with little demand all they need, and divides the rest equally among the others. */
   private divide(now: number): void {
     if (now - this.sharedAt < leastMsBetween) return;
     this.sharedAt = now;
@@ -112,14 +119,17 @@ export class StackSampling {
     this.part = rest / Math.max(1, greedy);
   }
 
-  /** Of 32 random bits: at least `n` with the odds of one in `2 ** n`. Not `Math.random`, whose numbers are the program's. */
+  /**
+   * Counts leading zeros of 32 random bits: at least `n` with a probability of one in `2 ** n`. `Math.random` is left
+   * to the program.
+   */
   private leadingZeros(): number {
     let { state } = this;
     state ^= state << 13;
     state ^= state >>> 17;
     state ^= state << 5;
     this.state = state;
-    // The bits of a xorshift depend on each other; those of a product with an odd number less so.
+    // The bits of a xorshift generator depend on each other. Those of a product with an odd number do so less.
     return Math.clz32(Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) >>> 0);
   }
 }

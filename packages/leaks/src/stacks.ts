@@ -1,7 +1,10 @@
 import type { ReadSite, SourceSite } from "./source-site.js";
 import { type StackAllowance, StackSampling, type StackStream } from "./stack-sampling.js";
 
-/** What a stack is taken for: a tensor of a kind that outlives periods, which that object stands for, or of one that is not known to. */
+/**
+ * The reason for taking a stack: the kind of a tensor that is known to outlive periods, or why a tensor of an unknown
+ * kind might.
+ */
 export type StackPurpose =
   | { readonly isVariable: boolean }
   | "many shapes"
@@ -13,20 +16,21 @@ export type StackPurpose =
 
 /** A stack that was taken. */
 export interface TakenStack {
-  /** The number of tensors that its own stands for. */
+  /** The number of tensors that this stack represents. */
   readonly weight: number;
   read(): SourceSite;
 }
 
+/** Limits on taking stacks. */
 export interface StackLimits extends Partial<StackAllowance> {
-  /** Of the random numbers by which stacks are chosen. */
+  /** Seed of the random numbers that choose stacks. */
   readonly seed?: number;
 }
 
-/** Takes stacks within limits, more of them for tensors that are likely to outlive their period. */
+/** Takes stacks within limits, with a preference for tensors that are likely to outlive their period. */
 export class Stacks {
   private readonly takeStack: () => ReadSite;
-  /** Few, and the most likely of all to outlive their period. */
+  /** Variables are few, and the most likely to outlive their period. */
   private readonly variables: StackSampling;
   private readonly likely: StackSampling;
   private readonly unlikely: StackSampling;

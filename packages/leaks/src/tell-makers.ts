@@ -4,13 +4,16 @@ import { estimateLine, type LineEstimate } from "./line-estimate.js";
 import type { SourceSite } from "./source-site.js";
 import { type Fate, type Fates, type Group, type Kind, Maker } from "./tensor-groups.js";
 
-/** Fewer may have been lost once. */
+/** Fewer lost tensors may be an exception. */
 export const fewestLost = 3;
-/** The shares of lines are told if their confidence intervals are no wider, and if so many stacks of lost tensors were taken. */
+/**
+ * Shares of lines are reported only if their confidence intervals are no wider than this, and if at least this many
+ * stacks of lost tensors were taken.
+ */
 const widestShare = 0.4;
 const fewestOfShares = 10;
 
-/** Returns a maker with the part of its count that is not reported elsewhere. */
+/** Returns an allocation site with the part of its count that is not reported elsewhere. */
 export function withCount(maker: LeakMaker, count: number): readonly LeakMaker[] {
   const whole = Math.round(count);
   if (whole === maker.count) return whole === 0 ? [] : [maker];
@@ -18,7 +21,7 @@ export function withCount(maker: LeakMaker, count: number): readonly LeakMaker[]
   return [{ ...maker, count: whole, bytes: (maker.bytes * whole) / maker.count, ...fatesOf(maker, whole) }];
 }
 
-/** Returns a maker with estimates of how many tensors of some kinds it made. */
+/** Returns an allocation site with estimates of how many tensors of some kinds it made. */
 export function withEstimates(maker: LeakMaker, kinds: readonly Kind[], index: number): LeakMaker {
   const each = (fate: Fate): LineEstimate => estimateLine(kinds.flatMap((kind) => kind.strata(index, fate)));
   const estimates: LineEstimates = { alive: each("alive"), lost: each("lost"), held: each("held") };
@@ -39,7 +42,10 @@ export function exactly(alive: number, { lost, held }: Kind): LineEstimates {
   return { alive: of(alive), lost: of(lost), held: of(held) };
 }
 
-/** Returns the lines that may have made tensors of a kind. If most of the kind is lost and enough stacks were taken, each line has its share of the lost tensors. */
+/**
+ * Returns the lines that may have made tensors of a kind. If most of the kind is lost and enough stacks were taken,
+ * each line has its share of the lost tensors.
+ */
 export function possibleLines(
   kind: Kind,
   makers: readonly { readonly maker: number; readonly line: string }[],
@@ -59,7 +65,7 @@ export function possibleLines(
     : [...lines.keys()].map((line) => ({ line }));
 }
 
-/** Returns a group's part of a report: its tensors and their growth. */
+/** Returns the report entry of a group: its tensors and their growth. */
 export function tellGroup(group: Group, { countError: _, ...growth }: MakerGrowth): LeakMaker {
   const site = group instanceof Maker ? group.site : undefined;
   return {
@@ -76,7 +82,7 @@ export function tellGroup(group: Group, { countError: _, ...growth }: MakerGrowt
   };
 }
 
-/** Of so many tensors, by those that the last census told. */
+/** Scales the results of the last census to `count` tensors. */
 function fatesOf({ lost, held }: Pick<Fates, "lost" | "held">, count: number): Pick<LeakMaker, "lost" | "held"> {
   const share = Math.round((count * lost) / Math.max(1, lost + held));
   return { lost: share, held: lost + held > 0 ? count - share : 0 };

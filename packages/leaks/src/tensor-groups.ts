@@ -6,24 +6,26 @@ import type { TakenStack } from "./stacks.js";
 
 const mostShapes = 4;
 
-/** A tensor of the period that is running. */
+/** A tensor of the current period. */
 export interface Young {
   readonly tensor: Tensor;
   readonly birth: TensorBirth;
   readonly isVariable: boolean;
-  /** Or the weight that its stack would have had, had it been chosen. */
+  /** Its stack, or the weight that the stack would have had if it had been chosen. */
   readonly stack: TakenStack | number;
   readonly module: string | undefined;
 }
 
-/** Counts that the last census has told, of tensors that had outlived a period: how many had no object any more, and how many had one. */
+/**
+ * Results of the last census for tensors that outlived a period: how many no longer had an object, and how many did.
+ */
 export class Fates {
   lost = 0;
   held = 0;
   kept = 0;
 }
 
-/** Tensors by what they are, or by the line that made them, with a row of counts. */
+/** Tensors grouped by their properties or by their allocation site, with a row of counts. */
 export class Group extends Fates {
   readonly row: number;
   readonly op: string;
@@ -48,7 +50,7 @@ export class Group extends Fates {
   }
 }
 
-/** The tensors that one line makes by one op. Counts are estimates where only some stacks were taken. */
+/** Tensors of one allocation site: made by one line and one op. Counts are estimates if only some stacks were taken. */
 export class Maker extends Group {
   readonly site: SourceSite;
   readonly kinds: Set<Kind> = new Set();
@@ -59,19 +61,19 @@ export class Maker extends Group {
   }
 }
 
-/** Tensors that are alike: made by one op, of one shape. Their number is exact. */
+/** Similar tensors: made by one op, with one shape. Their number is exact. */
 export class Kind extends Group {
   readonly origins: Origin[] = [];
-  /** Whether the stack of each of them was taken. */
+  /** Whether all of their stacks were taken. */
   isWhole = true;
 
-  /** The makers of which some stacks are of tensors that are alive. */
+  /** The allocation sites of the live tensors whose stacks were taken. */
   makers(): readonly number[] {
     const alive = this.origins.flatMap(({ maker, alive }) => (maker === undefined || alive === 0 ? [] : [maker]));
     return [...new Set(alive)];
   }
 
-  /** Of how many lost tensors that a maker made the stacks were taken. */
+  /** How many stacks of a maker's lost tensors were taken. */
   lostStacks(maker: number): number {
     return this.origins.reduce((sum, origin) => sum + (origin.maker === maker ? origin.lost : 0), 0);
   }
@@ -80,7 +82,10 @@ export class Kind extends Group {
     return estimateLine(this.strata(maker, fate));
   }
 
-  /** Those that have a fate, by the odds that their stacks had: it is decided by chance alone which of them were taken. */
+  /**
+   * Strata of the tensors with a fate, by the odds of their stacks. Within a stratum only chance decided which stacks
+   * were taken.
+   */
   strata(maker: number, fate: Fate): readonly Stratum[] {
     const byWeight = new Map<number, { total: number; sampled: number; ofLine: number }>();
     for (const origin of this.origins) {
@@ -96,15 +101,15 @@ export class Kind extends Group {
   }
 }
 
-/** What tensors of a kind are: alive now, or found lost or held by the last census. */
+/** State of a kind's tensors: alive now, or found lost or referenced by the last census. */
 export type Fate = "alive" | "lost" | "held";
 
-/** Tensors of a kind that one maker made, or of which that is not known, and whose stacks had the same odds. */
+/** Tensors of a kind with one allocation site, known or not, whose stacks had the same odds. */
 export class Origin {
   readonly kind: Kind;
   /** Undefined if their stacks were not taken. */
   readonly maker: number | undefined;
-  /** How many tensors of its kind each stands for, or would have stood for. */
+  /** How many tensors of its kind each represents, or would represent. */
   readonly weight: number;
   alive = 0;
   lost = 0;
