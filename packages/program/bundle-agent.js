@@ -1,8 +1,10 @@
 #!/usr/bin/env node
-// Bundles what is loaded into a program: `preload.cjs`, which every Node process of it begins with, and `agent.cjs`, which is loaded once TensorFlow.js
-// is; and `watcher.cjs`, which ends the program where its runner was killed. CommonJS, since the program's copy of tfjs-core is (in Node every 4.x is), and one file each, so that the program waits for nothing;
-// but for `pure-packages.cjs`, which a program that uses remat itself shares with the agent, also before tfjs is there. `packages.json` tells what is shared. Beside them what
-// `checkpoint` plans with, in a thread of its own.
+// Bundles the files that are loaded into a program: `preload.cjs`, with which each of its Node processes begins, and
+// `agent.cjs`, which is loaded after TensorFlow.js. `watcher.cjs` ends the program if its runner is killed. They are
+// CommonJS because the program's copy of tfjs-core is (in Node every 4.x is), and one file each so that loading is
+// quick. The exception is `pure-packages.cjs`, which a program that uses remat itself shares with the agent, even
+// before tfjs is loaded. `packages.json` lists the shared packages. The planner of `checkpoint`, which runs in its own
+// thread, is bundled alongside.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -11,7 +13,7 @@ import { build } from "esbuild";
 const path = (/** @type {string} */ file) => fileURLToPath(new URL(file, import.meta.url));
 
 /**
- * @param {string} folder where the files go
+ * @param {string} folder output folder
  * @param {readonly string[]} [conditions] `@remat/source` to bundle from sources
  */
 export async function bundleAgent(folder, conditions = []) {
@@ -21,7 +23,7 @@ export async function bundleAgent(folder, conditions = []) {
     platform: /** @type {const} */ ("node"),
     target: "node20.19",
     conditions: [...conditions],
-    // The program's own copy of tfjs; the solver reads a file that lies beside it.
+    // The program's own copy of tfjs is used. The solver reads a file next to its own.
     external: ["@tensorflow/*", "highs"],
     logLevel: /** @type {const} */ ("error"),
   };
@@ -36,7 +38,7 @@ export async function bundleAgent(folder, conditions = []) {
     outdir: folder,
     outExtension: { ".js": ".cjs" },
     format: /** @type {const} */ ("cjs"),
-    // Of what is beside a file of ours.
+    // Needed to find files next to the bundle.
     define: { "import.meta.url": "fileUrl" },
     banner: { js: 'const fileUrl = require("node:url").pathToFileURL(__filename).href;' },
   };
@@ -64,15 +66,16 @@ export async function bundleAgent(folder, conditions = []) {
     ...options,
     entryPoints: [{ in: path("../checkpoint/src/planning/planning-worker.ts"), out: "planning/planning-worker" }],
     outdir: folder,
-    // Whatever the folder says of its files.
+    // An iife works whatever module type the folder declares for its files.
     format: "iife",
   });
 }
 
 /**
- * Tells of each entry point that a file shares with the program, by its specifier: of which version it is, its exports, and which packages of tfjs it loads.
+ * Lists the entry points that a file shares with the program, by specifier: version, exports, and the tfjs packages
+ * that each loads.
  *
- * @param {string} file that imports all that it shares
+ * @param {string} file imports everything that it shares
  * @param {import("esbuild").BuildOptions} options
  * @returns {Promise<Record<string, import("./src/preload/own-packages/shared-package.js").SharedPackage>>}
  */
@@ -110,8 +113,8 @@ function manifestOf(inputs, specifier) {
 }
 
 /**
- * Has the agent take the packages from the file in which the program finds them: each export once, when it is loaded. By the getters of what CommonJS exports, two for each use, a hot path would
- * spend more than on the work itself.
+ * Makes the agent take the packages from the file in which the program finds them, copying each export once on load.
+ * CommonJS exports are getters, two per use, which would cost a hot path more than its work.
  *
  * @param {Readonly<Record<string, { readonly exports: readonly string[] }>>} packages by specifier
  * @returns {import("esbuild").Plugin}

@@ -2,7 +2,7 @@ import { dirname } from "node:path";
 import { type FailedOperation, saidBy } from "./outside/failed-operation.js";
 import type { ProgramOrder } from "./program-order.js";
 
-/** In words, as `perror` has them. */
+/** Descriptions, as `perror` prints them. */
 const reasons: Readonly<Record<string, string>> = {
   ENOSPC: "no space left on device",
   EDQUOT: "disk quota exceeded",
@@ -37,7 +37,11 @@ const adviceOf = (code: string): string => {
 const reasonOf = ({ code, message }: Pick<FailedOperation, "code" | "message">): string =>
   reasons[code] === undefined ? message.replace(/^[A-Z]+: /, "") : `${reasons[code]} (${code})`;
 
-/** Returns what failed while the program went on, and what to do about it, in one line. @internal */
+/**
+ * Describes in one line an operation that failed while the program kept running, and what to do about it.
+ *
+ * @internal
+ */
 export function describeFailedOperation(failure: FailedOperation): string {
   const { doing, path, code } = failure;
   if (doing === "write")
@@ -46,7 +50,11 @@ export function describeFailedOperation(failure: FailedOperation): string {
   return `Could not read ${path}: ${reasonOf(failure)}. The program went on; remat's report is incomplete. ${advice}`;
 }
 
-/** Returns the same of the folder that the runner could not make, before the program starts. @internal */
+/**
+ * Describes the same for the folder that the runner could not create before starting the program.
+ *
+ * @internal
+ */
 export function describeNoFolder(parent: string, cause: unknown, { kind }: ProgramOrder): string {
   const said = saidBy(cause);
   const { code } = said;

@@ -1,12 +1,13 @@
 import type { ChildProcess } from "node:child_process";
 
-/** What asks a process to end or to look up; others cannot be caught, or mean this process alone. */
+/** Signals that ask a process to end or to react. Others cannot be caught, or are meant for this process alone. */
 const forwarded = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"] as const;
-/** What a terminal sends to all processes in the foreground: the child has it already. */
+/** Signals that a terminal sends to all foreground processes. The child already receives them. */
 const ofTerminal: ReadonlySet<string> = new Set(["SIGINT", "SIGQUIT"]);
 
 /**
- * Passes signals on to a child, whose end then decides ours, until the returned function is called.
+ * Forwards signals to a child until the returned function is called. The child's end then determines this process's
+ * end.
  *
  * @internal
  */

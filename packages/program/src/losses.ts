@@ -10,7 +10,12 @@ import {
 } from "./outside/failed-operation.js";
 import type { ThreadReport } from "./thread-report.js";
 
-/** Collects what the runner and the program's threads could not write or read in the program's folder. The first counts. @internal */
+/**
+ * Collects the failed reads and writes of the runner and the program's threads in the program's folder. The first one
+ * is reported.
+ *
+ * @internal
+ */
 export class Losses {
   private readonly folder: string;
   private failure: FailedOperation | undefined;
@@ -25,7 +30,7 @@ export class Losses {
     this.attempt(join(folder, lossMarkName), (path) => writeFileSync(path, ""));
   }
 
-  /** Runs an operation of the runner's on a path in the folder; undefined, and noted, if it fails. */
+  /** Runs one of the runner's operations on a path in the folder. If it fails, notes that and returns undefined. */
   attempt<T>(path: string, operation: (path: string) => T): T | undefined {
     try {
       return operation(path);
@@ -39,7 +44,7 @@ export class Losses {
     this.failure ??= { doing: "write", path, ...saidBy(error) };
   }
 
-  /** Returns what was lost until now, in one line; undefined if nothing was. */
+  /** Describes in one line what has been lost so far; undefined if nothing was. */
   describe(reports: readonly ThreadReport[]): string | undefined {
     const [told] = reports.flatMap(({ lost }) => lost ?? []);
     const failure = told ?? this.marked() ?? this.failure ?? (this.isSignalled ? this.probed() : undefined);
@@ -50,7 +55,7 @@ export class Losses {
     process.off(lossSignal, this.heard);
   }
 
-  /** What a thread has marked that could not write it. */
+  /** A failure that a thread marked because it could not write it. */
   private marked(): FailedOperation | undefined {
     const names = this.attempt(this.folder, (path) => readdirSync(path)) ?? [];
     const marks = new RegExp(`^\\d+-\\d+-${lossMarkName}-(write|read|load)-(\\w+)$`);
@@ -62,7 +67,7 @@ export class Losses {
     return undefined;
   }
 
-  /** A thread could not even mark it: perhaps it fails here, too. */
+  /** Probes the folder if a thread could not even leave a mark. The same operation may fail here. */
   private probed(): FailedOperation {
     const path = join(this.folder, "report");
     try {

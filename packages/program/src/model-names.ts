@@ -1,8 +1,9 @@
 import { Phase, row, type Trace } from "@remat/trace";
 
 /**
- * Returns what a trace is called after: the modules that run inside of no other. Where only some of them are updated these come first, and the others after
- * `with`: the two steps of a GAN run both of its models. Undefined without a module.
+ * Returns the name for a trace: the modules that do not run inside another. If only some of them are updated, these
+ * come first and the others follow after `with`; for example, both steps of a GAN run both of its models. Undefined if
+ * there is no module.
  *
  * @internal
  */

@@ -1,6 +1,11 @@
 import { readFileSync } from "node:fs";
 
-/** Returns how many processes the system has killed for lack of memory since it started, in containers too; undefined where it does not count them. @internal */
+/**
+ * Returns how many processes the system has killed for lack of memory since it started, including those in containers;
+ * undefined if it does not count them.
+ *
+ * @internal
+ */
 export function countOomKills(): number | undefined {
   try {
     const [, count] = /^oom_kill (\d+)$/m.exec(readFileSync("/proc/vmstat", "utf8")) ?? [];

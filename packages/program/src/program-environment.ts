@@ -2,8 +2,8 @@ import type { GivenOrder } from "./program-order.js";
 import { orderVariable } from "./program-order.js";
 
 /**
- * Returns the environment in which every Node process and worker thread of a program begins with our preload: by `--require`, which Node honours in all
- * of them and before whatever else is loaded (tsx, `--import`).
+ * Returns an environment in which every Node process and worker thread of a program starts with the preload. It uses
+ * `--require`, which Node honours in all of them and before anything else is loaded (tsx, `--import`).
  *
  * @internal
  */

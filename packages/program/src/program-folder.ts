@@ -5,8 +5,9 @@ import { join } from "node:path";
 const names = /^remat-program-(\d+)-(\d+)-/;
 
 /**
- * Makes the folder through which a program and the process that runs it talk, and removes those of processes that are no more. A process is told by its id
- * and the namespace of that, since containers may share a folder for temporary files.
+ * Creates the folder through which a program and its runner communicate, and removes folders of processes that no
+ * longer exist. A process is identified by its id and the id's namespace, since containers may share a folder for
+ * temporary files.
  *
  * @internal
  */
@@ -19,7 +20,7 @@ export function makeProgramFolder(parent: string = tmpdir()): string {
   return mkdtempSync(join(parent, `remat-program-${here}-${process.pid}-`));
 }
 
-/** A folder that can be written to need not be readable. */
+/** A writable folder need not be readable. */
 function namesIn(parent: string): readonly string[] {
   try {
     return readdirSync(parent);
@@ -32,7 +33,7 @@ function namespaceId(): string {
   try {
     return /\d+/.exec(readlinkSync("/proc/self/ns/pid"))?.[0] ?? "0";
   } catch {
-    // Systems without namespaces have one.
+    // Systems without namespaces have a single one.
     return "0";
   }
 }
@@ -50,6 +51,6 @@ function remove(folder: string): void {
   try {
     rmSync(folder, { recursive: true, force: true });
   } catch {
-    // It may be another user's.
+    // It may belong to another user.
   }
 }

@@ -1,43 +1,53 @@
 import type { StackLimits } from "@remat/leaks";
 import type { ProgramPlace } from "./outside/program-io.js";
 
-/** What is to be done with a program: record its first steps. */
+/** An order to record a program's first steps. */
 export interface RecordOrder {
   readonly kind: "record";
-  /** How many steps of each model and optimizer. */
+  /** Number of steps to record for each model and optimizer. */
   readonly steps: number;
-  /** After so many seconds since the first step no other model is looked for. */
+  /** The search for further models ends this many seconds after the first step. */
   readonly seconds: number;
-  /** What a process may hold here: the traces tell it of steps whose device is the CPU. */
+  /** Memory available to a process here. Traces of steps on the CPU record it. */
   readonly memoryBytes?: number | undefined;
-  /** Whether steps are recorded after these, too, now and then, each for {@link ThreadReport.watched}, until the program ends. */
+  /**
+   * Whether further steps are recorded from time to time until the program ends, each for {@link ThreadReport.watched}.
+   */
   readonly watches?: true;
 }
 
-/** What is to be done with a program: keep every step within a budget, follow plans, or, without any of these, release early. */
+/** An order to keep every step within a budget, to follow plans, or with neither of these, to release early. */
 export interface ExecOrder {
   readonly kind: "exec";
-  /** As `withMemoryBudget` takes it. */
+  /** A budget as `withMemoryBudget` accepts it. */
   readonly budget?: string | undefined;
-  /** The paths of plans' files: each pass follows the one that is for it, the rest is released early, or kept within the budget. */
+  /**
+   * Paths of plan files. Each pass follows the plan made for it. Other passes run with early release, or within the
+   * budget.
+   */
   readonly plans?: readonly string[] | undefined;
-  /** Of early release: whether weights are updated in the backward pass. */
+  /** For early release: whether weights are updated in the backward pass. */
   readonly updateInBackward?: boolean;
 }
 
-/** What is to be done with a program: find what outlives its step. */
+/** An order to find tensors that outlive their step. */
 export interface LeaksOrder {
   readonly kind: "leaks";
-  /** How many stacks may be taken; left out: as many as slow the program by a few percent. */
+  /** Limits on taking stacks; left out: limits that slow the program by a few percent. */
   readonly stacks?: StackLimits;
 }
 
+/** What to do with a program. */
 export type ProgramOrder = RecordOrder | ExecOrder | LeaksOrder;
 
-/** An order, and where the program's reports go. */
+/** An order, and where to put the program's reports. */
 export type GivenOrder = ProgramOrder & ProgramPlace;
 
-/** The environment variable by which a program's processes and threads know of their order. @internal */
+/**
+ * The environment variable that passes the order to a program's processes and threads.
+ *
+ * @internal
+ */
 export const orderVariable = "REMAT_PROGRAM";
 
 /** @internal */
@@ -47,7 +57,7 @@ export function readOrder(env: NodeJS.ProcessEnv): GivenOrder | undefined {
   try {
     return JSON.parse(text) as GivenOrder;
   } catch {
-    // Somebody else's variable: the program runs on its own.
+    // The variable belongs to other software, so the program runs unchanged.
     return undefined;
   }
 }

@@ -9,17 +9,20 @@ import type { ProgramFailure, ThreadReport } from "./thread-report.js";
 export interface ProgramDeath {
   readonly exitCode: number;
   readonly program: readonly string[];
-  /** How many processes the system has killed for lack of memory since it was started; undefined where it does not count them. */
+  /**
+   * How many processes the system killed for lack of memory while the program ran; undefined if it does not count them.
+   */
   readonly killed: number | undefined;
-  /** What a process may hold here. */
+  /** Memory available to a process here. */
   readonly memoryBytes?: number | undefined;
 }
 
-/** By SIGKILL, as a shell has it. */
+/** Exit code after SIGKILL, as in a shell. */
 const killedCode = 137;
 
 /**
- * Adds to the reports of a program's threads how they ended for lack of memory, where they did not say it themselves, and the traces of the steps that they were in.
+ * Adds out-of-memory failures to the reports of threads that could not report them themselves, along with the traces of
+ * the interrupted steps.
  *
  * @internal
  */
@@ -37,7 +40,7 @@ export function withFailures(
     if (cause === undefined) return report;
     const step = readStep(path(runningTraceName));
     const { opsBefore, op, askedBytes, ...told } = { heldBytes: 0, ...running, ...cause };
-    // Else the op that was said to begin has come to its end: what failed came after it, at its line or later.
+    // Otherwise the op that was reported as starting has finished, so the failure came after it, at its line or later.
     const isInOp = said !== undefined || opsBefore === step?.ops.count;
     const failure: ProgramFailure = {
       ...told,
@@ -52,7 +55,7 @@ export function withFailures(
   });
 }
 
-/** Of a thread that could not say it. */
+/** The cause for a thread that could not report it. */
 function causeOf(
   path: (name: string) => string,
   { isOver }: ThreadReport,
@@ -70,7 +73,7 @@ function describeKill(killed: number | undefined): string {
     : "killed by SIGKILL, and the system has counted one more process killed for lack of memory";
 }
 
-/** Writes the step that a thread was in when it ended: as far as it went, which is to its last op. */
+/** Writes the interrupted step of a thread, complete up to its last op. */
 function writeFailedStep(
   file: string,
   step: Trace,
@@ -86,7 +89,7 @@ function writeFailedStep(
   };
   const written = openSync(file, "w");
   try {
-    // What breaks off is what came after the last op, of which the header tells.
+    // The part that is missing comes after the last op and is described by the header.
     for (const chunk of writeTrace(new Trace({ ...step, header, truncated: undefined })))
       for (let at = 0; at < chunk.length; ) at += writeSync(written, chunk, at);
   } finally {
@@ -106,7 +109,7 @@ function readJson<T>(path: string): T | undefined {
   try {
     return JSON.parse(readFileSync(path, "utf8")) as T;
   } catch {
-    // There is none, or the process ended while it wrote.
+    // There is no trace, or the process ended while writing it.
     return undefined;
   }
 }

@@ -15,47 +15,52 @@ import { type ProgramDeath, withFailures } from "./read-failures.js";
 import type { ThreadReport } from "./thread-report.js";
 import { watchRunner } from "./watch-runner.js";
 
-/** How often reports are looked at while the program goes on. */
+/** Interval at which reports are read while the program runs. */
 const lookEveryMs = 200;
 
+/** A program to run, and what to do with it. */
 export interface ProgramStart {
   /** The program and its arguments. */
   readonly command: readonly string[];
   readonly order: ProgramOrder;
-  /** What it gets besides the environment of this process, such as `allocatorEnvironment()`. */
+  /** Variables added to this process's environment, such as `allocatorEnvironment()`. */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
-  /** Where its standard streams go: this process's, unless given. */
+  /** Where its standard streams go; by default to this process's. */
   readonly stdio?: "inherit" | ["ignore", "pipe", "pipe"];
-  /** Told of the streams where they are pipes. */
+  /** Called with the output if the streams are pipes. */
   readonly onOutput?: (text: string, stream: "stdout" | "stderr") => void;
-  /** Told several times a second, while the program goes on, what its threads report. */
+  /** Called several times per second with the reports of the program's threads while it runs. */
   readonly onReports?: (reports: readonly ThreadReport[]) => void;
-  /** Called once with a line that says what remat could not write or read, and what to do: as soon as that is known. */
+  /** Called once, as soon as it is known, with a line that says what remat could not write or read, and what to do. */
   readonly onLoss?: (line: string) => void;
-  /** Where it is aborted the program is interrupted, as by Ctrl-C. */
+  /** Aborting this interrupts the program, like Ctrl-C. */
   readonly interrupt?: AbortSignal;
-  /** The folder of `preload.cjs`, `agent.cjs` and `watcher.cjs`; beside this file, unless given. */
+  /** The folder with `preload.cjs`, `agent.cjs` and `watcher.cjs`; by default the folder of this file. */
   readonly agentFolder?: string;
-  /** Counts the processes that the system has killed for lack of memory; what Linux counts, unless given. */
+  /** Counts the processes that the system has killed for lack of memory; by default Linux's own count. */
   readonly countKills?: () => number | undefined;
 }
 
-/** What has come of a program. */
+/** The result of running a program. */
 export interface ProgramEnd {
-  /** Its exit code; 128 and the signal's number where a signal has ended it, as a shell has it. */
+  /** Its exit code, or 128 plus the signal's number if a signal ended it, as in a shell. */
   readonly exitCode: number;
-  /** Of each thread in which tfjs was loaded, in the order in which it was. */
+  /** Reports of the threads in which tfjs was loaded, in that order. */
   readonly reports: readonly ThreadReport[];
-  /** What remat could not write or read, in one line; left out: reports are complete. The program itself ran as it does without remat. */
+  /**
+   * What remat could not write or read, in one line; left out if reports are complete. The program itself ran as it
+   * does without remat.
+   */
   readonly loss?: string;
 }
 
 /**
- * Runs a program with our preload in all of its Node processes and threads, and calls `onEnd` with what has come of it, while the files that the
- * reports name are there. Signals to this process go to the program, which ends with it, however that ends.
+ * Runs a program with the preload in all of its Node processes and threads. Calls `onEnd` with the result while the
+ * files that the reports name still exist. Signals to this process are forwarded to the program. If this process ends
+ * in any way, so does the program.
  *
- * @throws RematError `PROGRAM_START` where the program cannot be started
+ * @throws RematError `PROGRAM_START` if the program cannot be started
  * @example
  * const order = { kind: "record", steps: 5, seconds: 60 } as const;
  * await runProgram({ command: ["node", "train.js"], order }, ({ reports }) => console.log(reports[0].recorded));
@@ -70,7 +75,7 @@ export async function runProgram<T>(start: ProgramStart, onEnd: (end: ProgramEnd
   let loss = folder === undefined ? describeNoFolder(tmpdir(), made, order) : undefined;
   if (loss !== undefined) start.onLoss?.(loss);
   const around = { ...process.env, ...env };
-  // What is recorded or watched has nowhere to go without a folder: then the program runs without the agent.
+  // Without a folder there is nowhere to put recordings or reports, so the program runs without the agent.
   const isAlone = folder === undefined && order.kind !== "exec";
   const preload = join(agentFolder, "preload.cjs");
   const given = isAlone ? around : programEnvironment(around, preload, { ...order, folder, runner: process.pid });
@@ -116,7 +121,7 @@ export async function runProgram<T>(start: ProgramStart, onEnd: (end: ProgramEnd
   }
 }
 
-/** Returns the folder, or why there is none. */
+/** Returns the folder, or the reason why there is none. */
 function tryMakeFolder(): unknown {
   try {
     return makeProgramFolder();
@@ -129,16 +134,18 @@ function remove(folder: string): void {
   try {
     rmSync(folder, { recursive: true, force: true });
   } catch {
-    // The next run removes what is left of this one.
+    // The next run removes any remains of this one.
   }
 }
 
-/** While the program goes on nothing that fails here may end it: a terminal or a folder that is gone is told of at the end. */
+/**
+ * Ignores an error while the program runs, so that it is not ended. A lost terminal or folder is reported at the end.
+ */
 function unlessItFails(act: () => unknown): void {
   try {
     act();
   } catch {
-    // The end has it.
+    // The failure is reported at the end.
   }
 }
 
@@ -156,7 +163,7 @@ function readAll(folder: string, death: ProgramDeath, losses: Losses): readonly 
   return losses.attempt(folder, () => withFailures(folder, reports, death)) ?? reports;
 }
 
-/** @throws the system's error where the folder cannot be read */
+/** @throws the system's error if the folder cannot be read */
 function readReports(folder: string, failed: (path: string, error: unknown) => void): ThreadReport[] {
   return readdirSync(folder)
     .filter((name) => name.endsWith("-report.json"))

@@ -2,10 +2,10 @@ import { spawn } from "node:child_process";
 import { dirname, join } from "node:path";
 
 /**
- * Has another process end the program `pid`, with all that it has started, and remove `folder`, if there is one, should this process end before the returned function is
- * called: even by SIGKILL, of which it hears nothing itself.
+ * Starts another process that ends the program `pid` and everything that it has started, and removes `folder`, if this
+ * process ends before the returned function is called. This works even after SIGKILL, which this process cannot catch.
  *
- * @param agentFolder where `watcher.cjs` is
+ * @param agentFolder contains `watcher.cjs`
  * @internal
  */
 export function watchRunner(pid: number, folder: string | undefined, agentFolder: string): () => void {
@@ -16,7 +16,7 @@ export function watchRunner(pid: number, folder: string | undefined, agentFolder
   ]);
   if (watcher === undefined) return () => {};
   watcher.on("error", () => {});
-  // Left out where the system has no descriptor left for it.
+  // Missing if the system has no descriptor left for it.
   const stdin = watcher.stdin as typeof watcher.stdin | undefined;
   stdin?.on("error", () => {});
   watcher.unref();
@@ -27,12 +27,12 @@ export function watchRunner(pid: number, folder: string | undefined, agentFolder
   };
 }
 
-/** Without it a program runs as well. */
+/** A program also runs without the watcher. */
 function startWatcher(args: readonly string[]) {
   try {
     return spawn(process.execPath, args, {
       stdio: ["pipe", "ignore", "ignore"],
-      // Not what the program is given: whatever that loads has nothing to do here.
+      // The program's environment is not passed on, so that nothing that it loads runs here.
       env: {},
       cwd: dirname(args[0]),
     });

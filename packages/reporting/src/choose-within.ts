@@ -68,6 +68,7 @@ export function planFrontier<Point extends PlanChoice>(points: readonly Point[])
 /** A search is reported as unfinished if a plan could be faster by more than this fraction. */
 const worthSearching = 0.01;
 
+/** Options of {@link describePlanWithin}. */
 export interface DescribePlanWithinOptions {
   /** Peak memory of the step as recorded. */
   readonly recordedPeakBytes: number;

@@ -44,6 +44,7 @@ export function categoryBands(
   return { by: "category", count, bands, totalBytes, highestBytes };
 }
 
+/** Options of {@link moduleBands}. */
 export interface ModuleBandsOptions {
   /** The module whose parts are shown; left out: the outermost one that has several. */
   readonly within?: string | undefined;

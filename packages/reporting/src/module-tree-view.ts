@@ -94,6 +94,7 @@ export type ModuleTreeColumn =
   | "backwardMs"
   | "calls";
 
+/** Options of {@link moduleTreeRows}. */
 export interface ModuleTreeRowsOptions {
   /** Indices of the modules whose children are shown. */
   readonly expanded: ReadonlySet<number>;

@@ -154,6 +154,7 @@ export function allOpsView(trace: Trace, title: string): OpTableView {
 /** Columns by which an op table can be sorted. */
 export type OpTableColumn = "op" | "name" | "runtimeMs" | "memoryBytes" | "msps" | "marks" | "module";
 
+/** Options of {@link opTableRows}. */
 export interface OpTableRowsOptions {
   /** Left out: execution order. */
   readonly sort?: { readonly column: OpTableColumn; readonly descending: boolean } | undefined;

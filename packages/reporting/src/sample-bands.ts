@@ -1,5 +1,6 @@
 import type { MemoryBands } from "./memory-bands.js";
 
+/** Options of {@link sampleBands}. */
 export interface SampleOptions {
   /** First op to show, and the end of the range (exclusive); left out: all. */
   readonly from?: number;

@@ -21,6 +21,7 @@ export interface StorageLife {
   readonly tensor: string | undefined;
 }
 
+/** Options of {@link storageLives}. */
 export interface StorageLivesOptions {
   /** Range of ops in which they live, at least in part; `to` is exclusive. */
   readonly from: number;

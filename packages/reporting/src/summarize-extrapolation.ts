@@ -26,6 +26,7 @@ export interface SizeOutcome {
   readonly isSearchLimit?: true;
 }
 
+/** Options of {@link summarizeExtrapolation}. */
 export interface SummarizeExtrapolationOptions {
   /** Sizes of the runs, if they cannot be read from tensors. */
   readonly sizes?: readonly number[] | undefined;

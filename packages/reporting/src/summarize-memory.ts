@@ -41,6 +41,7 @@ export interface MeasuredMemory {
   readonly reservedPeakBytes: number;
 }
 
+/** Options of {@link summarizeMemory}. */
 export interface SummarizeMemoryOptions {
   /** The moment to explain; left out: the peak. */
   readonly at?: "peak" | MomentPlace | undefined;

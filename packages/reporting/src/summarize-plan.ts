@@ -84,6 +84,7 @@ export interface PlanSummary {
   readonly offloaded: Offloaded | undefined;
 }
 
+/** Options of {@link summarizePlan}. */
 export interface SummarizePlanOptions {
   /** The plan in which every op runs once and everything is freed after its last use. */
   readonly unrecomputed: Plan;

@@ -68,6 +68,7 @@ export interface SacSummary {
   readonly modules: readonly ModuleSacSummary[];
 }
 
+/** Options of {@link summarizeSac}. */
 export interface SummarizeSacOptions extends SACStatsOptions, GainOptions {
   /** Modules deeper than this are left out; 2 by default. */
   readonly depth?: number | undefined;

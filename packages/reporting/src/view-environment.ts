@@ -14,6 +14,7 @@ export interface EnvironmentGroup {
   readonly facts: readonly EnvironmentFact[];
 }
 
+/** Options of {@link viewEnvironment}. */
 export interface EnvironmentOptions {
   /** The device that op times were estimated for. */
   readonly pricedFor?: DeviceSpec | undefined;

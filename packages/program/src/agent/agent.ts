@@ -12,29 +12,29 @@ import { ThreadReporter } from "./thread-reporter.js";
 
 export { enginePackages } from "./engine-packages.js";
 
-/** What is to hear of models. */
+/** Called when layers and converted models become available. */
 let watching: { layersLoaded(): void; converterLoaded?(graphModel: { readonly prototype: object }): void } | undefined;
 
 function deviceNow(): string | undefined {
   try {
     return engineInternals().backendInstance === undefined ? undefined : currentDevice().device;
   } catch {
-    // A backend that the program has just removed, or that nobody knows.
+    // A backend that the program has just removed, or an unknown one.
     return undefined;
   }
 }
 
 /**
- * Begins with what is ordered, in a thread that has just loaded tfjs-core.
+ * Starts executing an order in a thread that has just loaded tfjs-core.
  *
- * @throws RematError if a program cannot be executed as it was asked for: then it must not run
+ * @throws RematError if a program cannot be executed as requested, in which case it must not run
  */
 export function startAgent(order: GivenOrder, io: ProgramIo): void {
   const reporter = new ThreadReporter(io, version_core, deviceNow);
   const problem = checkVersion(version_core);
   if (problem !== undefined) {
     reporter.fail(problem);
-    // A program that was to keep within a budget must not run without.
+    // A program that should stay within a budget must not run without it.
     if (order.kind === "exec") throw new RematError("PROGRAM_TENSORFLOW", problem);
     return;
   }
@@ -49,9 +49,9 @@ export function startAgent(order: GivenOrder, io: ProgramIo): void {
   }
 }
 
-/** Is told that the program has loaded tfjs-layers, too. */
+/** Called when the program has also loaded tfjs-layers. */
 export const layersLoaded = (): void => watching?.layersLoaded();
 
-/** Is told that the program has loaded tfjs-converter, of which this is the class `GraphModel`. */
+/** Called when the program has loaded tfjs-converter, with its class `GraphModel`. */
 export const converterLoaded = (graphModel: { readonly prototype: object }): void =>
   watching?.converterLoaded?.(graphModel);

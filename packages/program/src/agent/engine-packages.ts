@@ -15,7 +15,7 @@ import * as benchmark from "@remat/runtime-estimator/benchmark";
 import * as tracer from "@remat/tracer";
 import * as step from "@remat/tracer/step";
 
-/** Those of our packages that see tfjs, as the program gets them where it uses remat itself. */
+/** Packages of remat that depend on tfjs, as a program that uses remat itself gets them. */
 export const enginePackages: Record<string, object> = {
   "@remat/dispatch-hook/kernels": kernels,
   "@remat/dispatch-hook/backends": backends,

@@ -22,7 +22,10 @@ import * as trace from "@remat/trace";
 import * as emit from "@remat/trace/emit";
 import * as textTable from "@remat/trace/text";
 
-/** Those of our packages that know no tfjs, so that a program may import them before it: one file, of which the agent takes them, too. */
+/**
+ * Packages of remat that do not depend on tfjs, so that a program may import them before it. They are one file, which
+ * the agent uses as well.
+ */
 export const purePackages: Readonly<Record<string, object>> = {
   "@remat/trace": trace,
   "@remat/trace/emit": emit,

@@ -1,7 +1,7 @@
-/** What is patched has been the same since this minor version of tfjs 4. */
+/** The patched internals have been the same since this minor version of tfjs 4. */
 const oldestMinor = 17;
 
-/** Says why a version of tfjs-core is not one that can be worked with; undefined where it is. */
+/** Explains why a version of tfjs-core is not supported; undefined if it is. */
 export function checkVersion(version: string): string | undefined {
   const [major, minor] = version.split(".").map(Number);
   if (major === 4 && minor >= oldestMinor) return undefined;

@@ -6,18 +6,18 @@ import type { ExecutedPasses, ProgramFailure, RecordedStep, ThreadReport, Watche
 
 const writeEveryMs = 1000;
 
-/** Tells what comes of the order in this thread, in a file of its own that is written anew whenever there is something to tell. */
+/** Writes the results of this thread to a file of its own, which is replaced whenever there is something new. */
 export class ThreadReporter {
   readonly io: ProgramIo;
   private readonly version: string;
-  /** The device on which tensors are now; undefined: there is no backend. */
+  /** The device on which tensors are now; undefined if there is no backend. */
   private readonly deviceNow: () => string | undefined;
   /** Forward and backward passes. */
   passes = 0;
   executed: ExecutedPasses | undefined;
   leaks: LeakReport | undefined;
   watched: WatchedStep | undefined;
-  /** Of which the program has not recovered: no pass has come to its end since. */
+  /** An out-of-memory error from which the program has not recovered: no pass has completed since. */
   failure: ProgramFailure | undefined;
   private readonly startedAt = Date.now();
   private readonly recorded: RecordedStep[] = [];
@@ -38,24 +38,24 @@ export class ThreadReporter {
     this.write();
   }
 
-  /** The first one counts: what follows may be its consequence. */
+  /** Only the first problem counts, since later ones may be its consequences. */
   fail(problem: string): void {
     this.problem ??= problem;
     this.write();
   }
 
-  /** Tensors are now where the passes have them: a program may leave that at its end. */
+  /** Notes the device while passes run, because a program may switch away from it at its end. */
   noteDevice(): void {
     this.device = this.deviceNow() ?? this.device;
   }
 
-  /** A pass that is part of no other is about to begin. */
+  /** Called when an outermost pass is about to begin. */
   passStarting(): void {
     this.noteDevice();
     this.residentBeforePasses ??= this.io.residentBytes()?.now;
   }
 
-  /** Writes now and then, since a thread that is ended from outside does not say when. */
+  /** Writes from time to time, since a thread that is killed gets no warning. */
   passed(executed: () => ExecutedPasses): void {
     this.passes++;
     const now = performance.now();
@@ -65,7 +65,10 @@ export class ThreadReporter {
     this.write();
   }
 
-  /** After an error remat watches no more, and the program goes on. An error with a code says itself what to do; any other is a bug. */
+  /**
+   * Called when remat has stopped watching because of an error. The program continues. An error with a code already
+   * says what to do; any other is a bug.
+   */
   broke(error: unknown): void {
     const { name, message } = error instanceof Error ? error : { name: "Error", message: "" };
     const stopped = "remat stopped watching, and the program continued without it";
@@ -73,7 +76,7 @@ export class ThreadReporter {
     else this.fail(`${stopped} (${name}: ${message}). Please report this as a bug.`);
   }
 
-  /** The thread comes to its end by itself. */
+  /** Called when the thread ends normally. */
   end(): void {
     this.isOver = true;
     this.write();

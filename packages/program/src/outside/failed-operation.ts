@@ -1,22 +1,35 @@
-/** What remat was doing in the program's process, or in its own. */
+/** The kind of operation that remat attempted in the program's process or in its own. */
 export type OperationKind = "write" | "read" | "load";
 
-/** An operation of remat's that failed while the program went on. */
+/** An operation of remat that failed while the program kept running. */
 export interface FailedOperation {
   readonly doing: OperationKind;
   readonly path: string;
-  /** As the system calls it: `ENOSPC`. */
+  /** The system's error code: `ENOSPC`. */
   readonly code: string;
   readonly message: string;
 }
 
-/** Returns what an error of the system says. @internal */
+/**
+ * Returns the code and message of a system error.
+ *
+ * @internal
+ */
 export function saidBy(error: unknown): Pick<FailedOperation, "code" | "message"> {
   const { code, message } = (error ?? {}) as Partial<NodeJS.ErrnoException>;
   return { code: code ?? "ERROR", message: message ?? String(error) };
 }
 
-/** Name of an empty file in the program's folder. A thread that can write nothing else links to it, under a name that says what failed. @internal */
+/**
+ * Name of an empty file in the program's folder. A thread that can write nothing else links to it under a name that
+ * describes the failure.
+ *
+ * @internal
+ */
 export const lossMarkName = "lost";
-/** Sent to the runner by a thread that cannot even do that. @internal */
+/**
+ * Signal sent to the runner by a thread that cannot even do that.
+ *
+ * @internal
+ */
 export const lossSignal = "SIGURG";

@@ -1,7 +1,7 @@
 import type { DispatchMode, GradientsCall, RunGradients, UpdateCall } from "@remat/dispatch-hook";
 import type { RematError } from "@remat/trace";
 
-/** Methods by which a mode is told of things and answers nothing. */
+/** Methods that notify a mode and return nothing. */
 const told = [
   "updateAfterBackward",
   "backendChanging",
@@ -41,17 +41,17 @@ const told = [
 /** A mode that only observes. */
 export type Observer = Omit<DispatchMode, "dispatch" | "valuesRead">;
 
-/** Runs what observes the program so that its errors never reach the program: after the first, nothing is observed any more. */
+/** Runs observers so that their errors never reach the program. After the first error, observation stops. */
 export class Guard {
   private readonly broke: (error: unknown) => void;
   private isBroken = false;
 
-  /** @param broke is called with the first error, to close what observes */
+  /** @param broke called with the first error, to close the observers */
   constructor(broke: (error: unknown) => void) {
     this.broke = broke;
   }
 
-  /** Returns what `observe` returns; undefined if it throws, and ever after. */
+  /** Returns the result of `observe`; undefined if it throws, and on every call after that. */
   run<T>(observe: () => T): T | undefined {
     if (this.isBroken) return undefined;
     try {
@@ -68,8 +68,8 @@ export class Guard {
   }
 
   /**
-   * Guards the methods of an observer, in place. Errors of the passes and updates that it is around go on to the program. If the engine cannot be watched any longer the observer is closed,
-   * and the program goes on.
+   * Guards the methods of an observer in place. Errors of the passes and updates that it surrounds still reach the
+   * program. If the engine can no longer be watched, the observer is closed and the program continues.
    */
   mode<M extends Observer>(mode: M): M {
     for (const name of told) {
@@ -90,7 +90,7 @@ export class Guard {
     return mode;
   }
 
-  /** Calls `observe` with a function that runs `next`, which runs whatever becomes of `observe`. */
+  /** Calls `observe` with a function that runs `next`. `next` runs even if `observe` fails. */
   private around<R>(what: string, next: () => R, observe: (watched: () => R) => R): R {
     if (this.isBroken) return next();
     let ran: { readonly result: R } | undefined;
@@ -108,7 +108,7 @@ export class Guard {
       isDone = true;
       return result;
     } finally {
-      // Not by a `catch`, which would have Node name this line as the place of the program's error.
+      // A `catch` would make Node name this line as the place of the program's error.
       if (!isDone && !isProgramsError) {
         this.break(new Error(`${ran === undefined ? "before" : "after"} ${what}`));
         // oxlint-disable-next-line no-unsafe-finally -- what the observer has thrown goes no further
@@ -117,14 +117,14 @@ export class Guard {
     }
   }
 
-  /** Ends observing after an error that was caught elsewhere. */
+  /** Stops observing after an error that was caught elsewhere. */
   break(error: unknown): void {
     if (this.isBroken) return;
     this.isBroken = true;
     try {
       this.broke(error);
     } catch {
-      // What could not be closed lets everything through from now on.
+      // If it cannot be closed, it passes everything through from now on.
     }
   }
 }

@@ -1,14 +1,14 @@
-/** What a thread is told of itself. */
+/** Events of the current thread. */
 export interface ProcessEvents {
-  /** It ends by itself. */
+  /** The thread ends normally. */
   readonly exit?: () => void;
-  /** Nobody has caught an error, which ends it. */
+  /** An uncaught error ends the thread. */
   readonly uncaughtExceptionMonitor?: (error: unknown) => void;
 }
 
 /**
- * Calls `told` before the program's own listeners hear of an event. Not by `process.on`: a program with ten listeners of its own would be warned of a leak, since ours is the
- * eleventh.
+ * Calls `told` before the program's own listeners. `process.on` is not used, because a program with ten listeners of
+ * its own would get a leak warning for the eleventh.
  */
 export function beforeProcessEvents(told: ProcessEvents): void {
   const { emit } = process;

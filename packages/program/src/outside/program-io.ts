@@ -18,14 +18,15 @@ import { type FailedOperation, lossMarkName, lossSignal, type OperationKind, sai
 
 /** The folder that the program and its runner share, and the runner's process. */
 export interface ProgramPlace {
-  /** Left out: the runner could not make one. */
+  /** Left out if the runner could not create one. */
   readonly folder?: string | undefined;
   readonly runner?: number | undefined;
 }
 
 /**
- * The only way in which remat's code in the user's process touches files, modules and the system. Nothing here throws: an operation that fails is noted for the runner, and
- * the program goes on. The linter rejects `node:fs` and its like anywhere else in the code that is loaded into programs.
+ * All access of remat's code in the user's process to files, modules and the system. Nothing here throws: a failed
+ * operation is noted for the runner, and the program continues. The linter rejects `node:fs` and similar modules
+ * anywhere else in the code that is loaded into programs.
  *
  * @example
  * const io = new ProgramIo({ folder, runner: process.ppid });
@@ -35,14 +36,14 @@ export class ProgramIo {
   private readonly place: ProgramPlace;
   /** The first operation that failed in this thread. */
   failure: FailedOperation | undefined;
-  /** Whether the agent stays away from the program. */
+  /** Whether the agent leaves the program alone. */
   isAway = false;
 
   constructor(place: ProgramPlace) {
     this.place = place;
   }
 
-  /** The agent is not to watch this thread. */
+  /** Makes the agent leave this thread alone. */
   standBack(): void {
     this.isAway = true;
   }
@@ -52,7 +53,7 @@ export class ProgramIo {
     return this.place.folder === undefined ? undefined : join(this.place.folder, `${process.pid}-${threadId}-${name}`);
   }
 
-  /** Puts a whole file in the place of what was there, which stays if that fails. */
+  /** Replaces a whole file. If that fails, the old file stays. */
   replaceText(path: string | undefined, text: string): boolean {
     if (path === undefined) return false;
     const next = `${path}.new`;
@@ -78,12 +79,12 @@ export class ProgramIo {
     return isDone === true;
   }
 
-  /** Opens a file to write to; undefined if that fails. */
+  /** Opens a file for writing; undefined if that fails. */
   open(path: string | undefined, flags: "a" | "w"): number | undefined {
     return path === undefined ? undefined : this.attempt("write", path, () => openSync(path, flags));
   }
 
-  /** Writes all of it, at `position` or at the end; false if that fails. */
+  /** Writes all bytes at `position` or at the end; false if that fails. */
   write(file: number, path: string, bytes: Uint8Array, position?: number): boolean {
     const isDone = this.attempt("write", path, () => {
       for (let at = 0; at < bytes.length; )
@@ -93,7 +94,7 @@ export class ProgramIo {
     return isDone === true;
   }
 
-  /** Makes an open file empty; false if that fails. */
+  /** Empties an open file; false if that fails. */
   empty(file: number, path: string): boolean {
     const isDone = this.attempt("write", path, () => {
       ftruncateSync(file, 0);
@@ -106,11 +107,11 @@ export class ProgramIo {
     try {
       closeSync(file);
     } catch {
-      // The program may have closed it: it closes what it did not open, too, if it likes.
+      // The program may have closed it, since it can close descriptors that it did not open.
     }
   }
 
-  /** Removes a file, or leaves it to the runner, which removes the folder. */
+  /** Removes a file. If that fails, the runner removes it with the folder. */
   remove(path: string): void {
     try {
       rmSync(path, { force: true });
@@ -119,12 +120,15 @@ export class ProgramIo {
     }
   }
 
-  /** Text of a file without which remat cannot do its work; undefined if that fails. */
+  /** Reads a file that remat cannot work without; undefined if that fails. */
   readNeeded(path: string): string | undefined {
     return this.attempt("read", path, () => readFileSync(path, "utf8"));
   }
 
-  /** Text of a file that may be missing, such as a source map; undefined without a note if it cannot be read. */
+  /**
+   * Reads a file that may be missing, such as a source map; undefined if it cannot be read, which is not noted as a
+   * failure.
+   */
   readOptional(path: string): string | undefined {
     try {
       return readFileSync(path, "utf8");
@@ -137,12 +141,15 @@ export class ProgramIo {
     return existsSync(path);
   }
 
-  /** Loads a CommonJS module of remat's; undefined if that fails. */
+  /** Loads a CommonJS module of remat; undefined if that fails. */
   load(file: string): unknown {
     return this.attempt("load", file, () => createRequire(file)(file) as unknown);
   }
 
-  /** Registers module hooks that run in a thread of their own; false if that fails. The process's output streams have the listeners that they had before. */
+  /**
+   * Registers module hooks that run in a separate thread; false if that fails. The process's output streams keep
+   * exactly the listeners that they had before.
+   */
   registerHooks(url: string, data: unknown): boolean {
     const isDone = this.attempt("load", url, () => {
       const restore = outputStreams().map(withoutNewErrorListeners);
@@ -162,12 +169,12 @@ export class ProgramIo {
     }
   }
 
-  /** Resident memory of the process, in bytes: now, and at its highest; undefined if the system does not say. */
+  /** Resident memory of the process in bytes, now and at its highest; undefined if the system does not report it. */
   residentBytes(): { readonly now: number; readonly most: number } | undefined {
     try {
       return { now: process.memoryUsage.rss(), most: 1024 * process.resourceUsage().maxRSS };
     } catch {
-      // Linux tells it in a file, for which there may be no descriptor left.
+      // Linux provides it in a file, for which there may be no descriptor left.
       return undefined;
     }
   }
@@ -181,7 +188,7 @@ export class ProgramIo {
     }
   }
 
-  /** Notes what failed, and lets the runner know even if no file can be written any more. */
+  /** Notes a failed operation and informs the runner even if no file can be written any more. */
   private note(doing: OperationKind, path: string, error: unknown): void {
     if (this.failure !== undefined) return;
     const { code, message } = saidBy(error);
@@ -189,14 +196,14 @@ export class ProgramIo {
     const { folder, runner } = this.place;
     if (folder === undefined) return;
     const mark = join(folder, `${process.pid}-${threadId}-${lossMarkName}-${doing}-${code}`);
-    // Neither needs a descriptor or room for data: a full disk and a process out of descriptors can still do them.
+    // Neither needs a descriptor or space for data, so both work on a full disk and in a process without descriptors.
     if (tries(() => linkSync(join(folder, lossMarkName), mark)) || tries(() => symlinkSync(code, mark))) return;
     // A process that does not listen ignores this signal.
     if (runner !== undefined) tries(() => process.kill(runner, lossSignal));
   }
 }
 
-/** `stdout` and `stderr`; none of them if there are no descriptors left for them. */
+/** `stdout` and `stderr`; empty if there are no descriptors left for them. */
 function outputStreams(): NodeJS.WriteStream[] {
   try {
     return [process.stdout, process.stderr];
@@ -206,8 +213,9 @@ function outputStreams(): NodeJS.WriteStream[] {
 }
 
 /**
- * Returns what removes the `error` listeners that a stream gets from now on. Node pipes the output of the thread that runs module hooks, in which remat prints nothing, into these streams, and a pipe
- * listens to `error`. `console` ignores errors only if nobody listens, so a `stderr` that cannot be written would end the program.
+ * Returns a function that removes the `error` listeners a stream gets from now on. Node pipes the output of the thread
+ * that runs module hooks, in which remat prints nothing, into these streams, and a pipe listens to `error`. `console`
+ * ignores errors only if nothing else listens, so a `stderr` that cannot be written would end the program.
  */
 function withoutNewErrorListeners(stream: NodeJS.WriteStream): () => void {
   const before = new Set(stream.listeners("error"));

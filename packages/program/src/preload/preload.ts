@@ -1,4 +1,4 @@
-// What every Node process and thread of the program begins with. Loads nothing until TensorFlow.js is.
+// Runs first in every Node process and thread of the program. Loads nothing until TensorFlow.js is loaded.
 import { join } from "node:path";
 import { ProgramIo } from "../outside/program-io.js";
 import { readOrder } from "../program-order.js";

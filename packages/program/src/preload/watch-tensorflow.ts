@@ -3,7 +3,7 @@ import type { converterLoaded, enginePackages, layersLoaded, startAgent } from "
 import type { ProgramIo } from "../outside/program-io.js";
 import type { GivenOrder } from "../program-order.js";
 
-/** What CommonJS loads by, an `import` of a CommonJS module included: as much of it as is patched. */
+/** Node's CommonJS loader, which also handles the `import` of a CommonJS module. Only the patched part is declared. */
 interface CommonJs {
   _load(request: string, parent: { readonly filename?: string } | null | undefined, isMain: boolean): unknown;
 }
@@ -23,7 +23,7 @@ const has = (exports: unknown, names: readonly string[], kind: string): exports 
   exports !== null &&
   names.every((name) => typeof (exports as Record<string, unknown>)[name] === kind);
 
-/** Also of the bundles that tfjs ships, which hold all of tfjs-core, and of tfjs-layers. */
+/** Also matches the bundles that tfjs ships, which contain all of tfjs-core and tfjs-layers. */
 const isCore = (exports: unknown): exports is object =>
   has(exports, ["engine"], "function") && has(exports, ["version_core"], "string");
 const isLayers = (exports: unknown): exports is object =>
@@ -32,15 +32,15 @@ const isLayers = (exports: unknown): exports is object =>
 const isConverter = (exports: unknown): exports is { readonly GraphModel: { readonly prototype: object } } =>
   has(exports, ["GraphModel", "loadGraphModel"], "function");
 
-/** What the agent gets for tfjs-layers, which is loaded after it, if ever: classes of which nothing is, until then. */
+/** Stand-ins for tfjs-layers, which is loaded after the agent or never: classes without instances. */
 const withoutLayers = () => ({ layers: { Layer: class {} }, LayersModel: class {}, Sequential: class {} });
 
 /**
- * Starts the agent as soon as the program has loaded its copy of tfjs-core, by whichever way, and tells it when tfjs-layers and tfjs-converter are there: all of tfjs 4 is CommonJS in
- * Node. What the agent imports of tfjs are those very copies, wherever remat is installed. Source of the idea: require-in-the-middle, which patches the
- * same function.
+ * Starts the agent as soon as the program has loaded its copy of tfjs-core in any way, and notifies it when tfjs-layers
+ * and tfjs-converter are loaded. All of tfjs 4 is CommonJS in Node. The agent's imports of tfjs resolve to these
+ * copies, wherever remat is installed. The idea is from require-in-the-middle, which patches the same function.
  *
- * @returns what the agent shares with the program; undefined if the agent is not there, or could not be loaded
+ * @returns the packages that the agent shares with the program; undefined if the agent is missing or cannot be loaded
  */
 export function watchTensorFlow(
   agentFile: string,

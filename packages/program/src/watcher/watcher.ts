@@ -1,23 +1,24 @@
-// Waits for the end of the process that runs a program, which holds the other end of standard input, and then ends the program.
+// Waits until the process that runs a program ends, which closes the other end of standard input, and then ends the
+// program.
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 
 const [program, folder] = process.argv.slice(2) as [string, string | undefined];
-/** How long a program may take to end by itself. */
+/** Time that a program has to end by itself. */
 const patienceMs = 3000;
 const lookMs = 50;
 
 interface Found {
   readonly pid: number;
   readonly parent: number;
-  /** With its id it tells a process from any other. */
+  /** Together with the id it identifies a process. */
   readonly startedAt: string;
 }
 
-/** Returns a process that does anything: what has ended may wait to be buried. */
+/** Returns a process that is running; a zombie does not count. */
 function find(pid: number): Found | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // What is before it is a name, in which there can be anything.
+    // The part before it is a name, which can contain anything.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return fields[0] === "Z" ? undefined : { pid, parent: Number(fields[1]), startedAt: fields[19] };
   } catch {
@@ -25,7 +26,7 @@ function find(pid: number): Found | undefined {
   }
 }
 
-/** Returns a process and all that come of it. */
+/** Returns a process and all its descendants. */
 function familyOf(first: Found): readonly Found[] {
   const all = readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -41,16 +42,16 @@ function end(each: Found, signal: NodeJS.Signals): void {
   try {
     if (isAlive(each)) process.kill(each.pid, signal);
   } catch {
-    // It has ended meanwhile.
+    // It has ended in the meantime.
   }
 }
 
-/** Where nothing tells what a program has started, or whether it is still that. */
+/** Ends the program on systems where its descendants cannot be determined. */
 function endUnseen(pid: number): void {
   try {
     process.kill(pid, "SIGTERM");
   } catch {
-    // It has ended before.
+    // It has already ended.
   }
 }
 
@@ -68,6 +69,6 @@ async function endProgram(): Promise<void> {
   if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
 }
 
-// What is sent to all processes of a terminal is for the program.
+// Signals sent to all processes of a terminal are for the program.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const) process.on(signal, () => {});
 process.stdin.resume().once("close", () => void endProgram());

@@ -26,6 +26,7 @@ export interface Answer {
   readonly command?: string;
 }
 
+/** Options of {@link answerFirst}. */
 export interface AnswerFirstOptions {
   /** Undefined if the run cannot be judged. */
   readonly verdict: Verdict | undefined;

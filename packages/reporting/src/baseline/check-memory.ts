@@ -29,6 +29,7 @@ export interface CheckedStep {
   readonly modules: readonly ChangedPart[];
 }
 
+/** Result of a check of steps against a baseline. */
 export interface MemoryCheck {
   readonly steps: readonly CheckedStep[];
   /** Steps asked for that are not in the baseline. */

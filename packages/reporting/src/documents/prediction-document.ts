@@ -15,6 +15,7 @@ export interface PredictionSummary {
   readonly pricedFor: string;
 }
 
+/** Options of {@link predictionDocument}. */
 export interface PredictionDocumentOptions {
   /** How many layers to show, the slowest ones; left out: all, in execution order. */
   readonly limit?: number | undefined;

@@ -15,6 +15,7 @@ export type NextStep = { readonly kind: "explore" };
 
 const explore: NextStep = { kind: "explore" };
 
+/** Options of {@link judgeMemory} and {@link judgeStep}. */
 export interface VerdictOptions {
   /** The device that the step is meant for. */
   readonly device: Pick<DeviceSpec, "name" | "memoryBytes">;

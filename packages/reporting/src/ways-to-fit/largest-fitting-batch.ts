@@ -10,6 +10,7 @@ const mostSamples = 2 ** 31 - 1;
  */
 const longestStride = 1024;
 
+/** Limits the choice of batches. */
 export interface BatchChoice {
   /** The batches to choose from, the smallest first; left out: any. */
   readonly batches?: readonly number[];

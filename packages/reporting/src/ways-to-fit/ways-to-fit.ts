@@ -8,6 +8,7 @@ import type { WayToFit } from "../verdict/way-to-fit.js";
 import { fewestRanks } from "./fewest-ranks.js";
 import { largestBatch, type PeakOfBatch } from "./largest-batch.js";
 
+/** Options of {@link waysToFit}. */
 export interface WaysToFitOptions {
   /** Memory of the device. */
   readonly memoryBytes: number;

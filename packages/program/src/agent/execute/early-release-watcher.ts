@@ -13,12 +13,15 @@ import type { Guard } from "../../outside/guard.js";
 import type { ExecutedPasses } from "../../thread-report.js";
 import type { ThreadReporter } from "../thread-reporter.js";
 
-/** Of each optimizer: the first makes its slots. */
+/** Number of updates to measure for each optimizer. The first one creates its slots. */
 const countedUpdates = 3;
-/** Of a program that updates its weights by other means, or calls an optimizer seldom. */
+/** For a program that updates its weights by other means, or rarely calls an optimizer. */
 const mostCountedPasses = 100;
 
-/** Counts the passes under early release, and what those of the first steps hold; later ones run with no op watched. */
+/**
+ * Counts the passes under early release and measures the memory of the first steps. Later passes run without watching
+ * ops.
+ */
 export class EarlyReleaseWatcher implements DispatchInterceptor {
   private isInPass = false;
   private passesMs = 0;
@@ -37,7 +40,8 @@ export class EarlyReleaseWatcher implements DispatchInterceptor {
 
   gradients(_call: GradientsCall, next: RunGradients): GradientsResult {
     if (this.isInPass) return next();
-    // Guarded by themselves, so that their own errors are told: around the pass nobody can catch one without being named as the place of the program's.
+    // Guarded separately, so that remat's own errors are reported. A `catch` around the pass would make Node name this
+    // line as the place of the program's error.
     this.guard.run(() => {
       this.reporter.passStarting();
       if (this.countedPasses === undefined) this.count();
@@ -58,7 +62,7 @@ export class EarlyReleaseWatcher implements DispatchInterceptor {
     next();
   }
 
-  /** What the pass before has left to be updated is in its count. */
+  /** Counts the tensors that the previous pass left for the update. */
   private count(): void {
     const { passes } = this.reporter;
     const updates = [...this.updates.values()];

@@ -9,19 +9,19 @@ import { EarlyReleaseWatcher } from "./early-release-watcher.js";
 import { ExecutionWatcher } from "./execution-watcher.js";
 import { refuseOwnExecutors } from "./refuse-own-executors.js";
 
-/** Keeps all steps of this thread to what is ordered, and tells at its end what has come of it. */
+/** Applies the order to all steps of this thread and reports the outcome at its end. */
 export function executeProgram(order: ExecOrder, reporter: ThreadReporter): void {
   const opened: { watcher?: ExecutionWatcher | EarlyReleaseWatcher } = {};
   let close = (): void => {};
-  // What executes goes on: the program keeps to its budget though nobody counts.
+  // The execution itself continues, so that the program keeps to its budget even if it is no longer measured.
   const guard = new Guard((error) => {
     close();
     reporter.broke(error);
   });
   beforeProcessEvents({
-    // What nobody catches ends the program; what we throw, with the next step in it, is told.
+    // An uncaught error ends the program. Errors that remat throws are reported, with the next step to take.
     uncaughtExceptionMonitor(error) {
-      // The thread may end without an exit event, if a library throws in its own handler.
+      // The thread may end without an exit event if a library throws in its own handler.
       reporter.executed = guard.run(() => opened.watcher?.executed());
       if (error instanceof RematError) reporter.fail(error.message);
       else reporter.write();
@@ -35,7 +35,7 @@ export function executeProgram(order: ExecOrder, reporter: ThreadReporter): void
   close = openDispatchMode(guard.mode(opened.watcher));
 }
 
-/** What it executes is open before it is, so that it sees passes from outside. */
+/** Opens the execution before the watcher, so that the watcher sees passes from outside. */
 function watcherOf(
   { budget, plans: paths = [], updateInBackward = false }: ExecOrder,
   reporter: ThreadReporter,
@@ -47,7 +47,8 @@ function watcherOf(
   ];
   if (decides.length > 0) refuseOwnExecutors(decides);
   const texts = paths.map((path) => reporter.io.readNeeded(path));
-  // Without one of them the others would stand in for it: then the program runs without plans, and it is said which could not be read.
+  // If one plan cannot be read, another could be applied in its place. The program then runs without plans, and the
+  // unreadable one is reported.
   const plans = texts.includes(undefined) ? [] : texts.map((text) => readPlan(text!));
   if (budget !== undefined) {
     const { execution } = openMemoryBudget(budget, plans.length === 0 ? {} : { plan: plans });

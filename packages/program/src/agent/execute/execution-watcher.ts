@@ -11,7 +11,10 @@ import type { Guard } from "../../outside/guard.js";
 import type { ExecutedPasses } from "../../thread-report.js";
 import type { ThreadReporter } from "../thread-reporter.js";
 
-/** Sums up what the passes within a budget or under plans take. Opened after these, so that a pass is over for them when it is for us. */
+/**
+ * Sums up the passes that run within a budget or under plans. It is opened after the executor, which has therefore
+ * finished a pass when this watcher sees its end.
+ */
 export class ExecutionWatcher implements DispatchInterceptor, AutogradObserver {
   private isInPass = false;
   private passesMs = 0;
@@ -22,7 +25,7 @@ export class ExecutionWatcher implements DispatchInterceptor, AutogradObserver {
   /** Up to the end of the last pass, or of the update after it. */
   private peakBytes = 0;
   private peakPlan: number | undefined;
-  /** What the last pass has followed. */
+  /** The plan that the last pass followed. */
   private lastPlan: number | undefined;
   private leftPlan: string | undefined;
 
@@ -47,7 +50,8 @@ export class ExecutionWatcher implements DispatchInterceptor, AutogradObserver {
 
   gradients(_call: GradientsCall, next: RunGradients): GradientsResult {
     if (this.isInPass) return next();
-    // Guarded by themselves, so that their own errors are told: around the pass nobody can catch one without being named as the place of the program's.
+    // Guarded separately, so that remat's own errors are reported. A `catch` around the pass would make Node name this
+    // line as the place of the program's error.
     this.guard.run(() => {
       this.reporter.passStarting();
       this.notePeak();
@@ -67,7 +71,7 @@ export class ExecutionWatcher implements DispatchInterceptor, AutogradObserver {
     }
   }
 
-  /** It may have no room, for which the program may have a `catch`. */
+  /** A pass may run out of memory, which the program may catch. */
   passFailed(error: unknown): void {
     if (error instanceof RematError) this.reporter.fail(error.message);
   }
@@ -92,16 +96,16 @@ export class ExecutionWatcher implements DispatchInterceptor, AutogradObserver {
     };
   }
 
-  /** What a pass leaves to be updated is the pass's. */
+  /** Memory that a pass leaves for the update counts for the pass. */
   private notePeak(): void {
     const { peakBytes } = this.execution;
-    // It begins anew where a budget grows.
+    // The peak restarts if the budget grows.
     if (peakBytes === this.peakBytes) return;
     this.peakBytes = peakBytes;
     this.peakPlan = this.lastPlan;
   }
 
-  /** A pass under a budget may have run as stock, with no report. */
+  /** A pass under a budget may have run unmodified, without a report. */
   private add(step: BudgetExecution["lastStep"] | PlanExecution["lastStep"]): void {
     this.lastPlan = undefined;
     if (step === undefined) return;

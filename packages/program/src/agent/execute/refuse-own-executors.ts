@@ -3,7 +3,7 @@ import { RematError } from "@remat/trace";
 import { shell } from "@remat/trace/emit";
 import { enginePackages } from "../engine-packages.js";
 
-/** What opens a budget or a plan. */
+/** Functions that start a budget or a plan. */
 const openers = [
   "withMemoryBudget",
   "openMemoryBudget",
@@ -11,7 +11,10 @@ const openers = [
   "applyPlan",
 ] as const satisfies readonly (keyof typeof checkpoint)[];
 
-/** Has a program that would keep a budget or follow a plan of its own be told that ours decides already. Releases and blocks of its own go on. */
+/**
+ * Makes a program's own attempts to set a budget or apply a plan fail, because the ordered execution already decides.
+ * Its own early releases and checkpointed blocks still work.
+ */
 export function refuseOwnExecutors(ordered: readonly string[]): void {
   const refusals = openers.map((name) => [
     name,

@@ -7,8 +7,9 @@ import { SourceLines } from "../source/source-lines.js";
 import type { ThreadReporter } from "../thread-reporter.js";
 
 /**
- * A thread that is killed has reported what there was until then: by a timer, and from within its own work, since a loop without `await` lets no timer run.
- * At first more often, so that little is missing if the program ends soon, and always for a small part of the time.
+ * A killed thread has no chance to report, so reports are written regularly: by a timer, and from within its own work,
+ * since a loop without `await` does not let timers run. Writes are more frequent at first, so that little is missing if
+ * the program ends soon, and always take a small share of the time.
  */
 const writeEveryMs = 2000;
 const firstWriteMs = 100;
@@ -16,13 +17,13 @@ const part = 1 / 2;
 const writingShare = 0.02;
 
 export interface LeakWatching {
-  /** From here on there can be models. */
+  /** Called when layers models become available. */
   layersLoaded(): void;
-  /** And converted ones, of the given class. */
+  /** Called when converted models become available, with their class. */
   converterLoaded(graphModel: { readonly prototype: object }): void;
 }
 
-/** Watches this thread's tensors until its end, and tells what has outlived its period. */
+/** Watches this thread's tensors until its end and reports those that outlived their period. */
 export function watchLeaks({ stacks }: LeaksOrder, reporter: ThreadReporter): LeakWatching {
   const lines = new SourceLines();
   let layers: RunningLayers | undefined;
@@ -62,7 +63,7 @@ export function watchLeaks({ stacks }: LeaksOrder, reporter: ThreadReporter): Le
   const timer = setInterval(guard.wrap(writeIfDue), writeEveryMs);
   timer.unref();
   beforeProcessEvents({
-    // What a library throws from its own handler of uncaught errors ends the process without an exit event.
+    // An error that a library throws from its own handler of uncaught errors ends the process without an exit event.
     uncaughtExceptionMonitor: guard.wrap(() => tell(watch.report())),
     exit() {
       clearInterval(timer);

@@ -1,10 +1,13 @@
 import type { DispatchObserver, Storage } from "@remat/dispatch-hook";
 import { GrowthAccumulator } from "@remat/memory/growth";
 
-/** A dispatch mode that knows what the program holds: also what no op of a step reads, such as the data that its batches are cut from. */
+/**
+ * A dispatch mode that tracks all storages that the program keeps alive, including data that no op of a step reads,
+ * such as the data set that its batches are cut from.
+ */
 export class HeldStorages implements DispatchObserver, Iterable<Storage> {
   readonly seesOutside = true;
-  /** Of all of it, as requested. */
+  /** Bytes of all of them, as requested. */
   bytes = 0;
   private readonly held = new Set<Storage>();
   private readonly growth = new GrowthAccumulator();
@@ -21,12 +24,15 @@ export class HeldStorages implements DispatchObserver, Iterable<Storage> {
     this.growth.freed(0, storage.bytes);
   }
 
-  /** A step is about to begin, and the one before it is over. */
+  /** Notes that a step is about to begin and the previous one has ended. */
   stepStarting(): void {
     this.growth.endPeriod("step");
   }
 
-  /** By how much what is held as steps begin has grown with each; 0: not at all, undefined: they are too few to say. */
+  /**
+   * Growth of live memory per step, measured at the start of steps; 0 if it does not grow, undefined if there are too
+   * few steps to judge.
+   */
   get bytesPerStep(): number | undefined {
     const { verdict, bytesPerPeriod } = this.growth.growthOf(0);
     return verdict === "too short" ? undefined : bytesPerPeriod;

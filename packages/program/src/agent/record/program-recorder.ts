@@ -24,14 +24,14 @@ import { type StepListener, StepRecorder } from "./step-recorder.js";
 import { StepWatch } from "./step-watch.js";
 import { writeStep } from "./write-step.js";
 
-/** More than any step that is worth a look op by op; a loop that never updates weights ends here. */
+/** More than any step worth examining op by op has. A loop that never updates weights ends here. */
 const mostOps = 400_000;
 
 /** A step that is being recorded. */
 interface OpenStep {
   readonly weights: string;
   readonly recorder: StepRecorder;
-  /** Of the models that run in it. */
+  /** Tracks the models that run in it. */
   readonly tracker: ModTracker;
   readonly close: CloseMode;
   readonly startedAt: number;
@@ -41,10 +41,10 @@ interface OpenStep {
   isAssigned: boolean;
 }
 
-/** What is known of the program, and who is told of it. */
+/** The parts of a program's recording. */
 export interface RecordedProgram {
   readonly reporter: ThreadReporter;
-  /** Of the program's models, if it has loaded tfjs-layers. */
+  /** The program's models, if it has loaded tfjs-layers. */
   readonly models: () => ModelWatch | undefined;
   readonly held: HeldStorages;
   readonly lines: SourceLines;
@@ -52,10 +52,11 @@ export interface RecordedProgram {
 }
 
 /**
- * A dispatch mode that finds the training steps of a program and records the first ones. A step begins with the first pass of `gradients` after an
- * update of weights, and ends with their next update: by an optimizer, however it is called, or where the program assigns variables itself,
- * when the next pass begins. Steps are told apart by the weights that they differentiate by, and by their optimizer. Until a step begins, and when all are
- * recorded, no op is watched; what the program holds counts from its start.
+ * A dispatch mode that finds the training steps of a program and records the first ones. A step begins with the first
+ * pass of `gradients` after an update of the weights and ends with their next update. The update may come from an
+ * optimizer, in whatever way it is called. If the program assigns variables itself, the step ends when the next pass
+ * begins. Steps are distinguished by the weights that they differentiate by and by their optimizer. Ops are watched
+ * only while a step is recorded. The program's live memory is tracked from its start.
  */
 export class ProgramRecorder implements DispatchObserver, DispatchInterceptor {
   whenOver: () => void = () => {};
@@ -66,9 +67,9 @@ export class ProgramRecorder implements DispatchObserver, DispatchInterceptor {
   private isUpdating = false;
   private lastWeights = "";
   private firstPassAt = 0;
-  /** Of the step that goes on, for whoever finds the process dead. */
+  /** Trace of the step in progress, for analysis if the process dies. */
   private readonly running: RunningTrace;
-  /** Of steps beyond those that are recorded. */
+  /** Reports steps after those that are recorded. */
   private readonly watch: StepWatch | undefined;
   private atStart: RunningStep = { heldBytes: 0 };
   private now: RunningStep = this.atStart;
@@ -95,7 +96,8 @@ export class ProgramRecorder implements DispatchObserver, DispatchInterceptor {
 
   gradients(call: GradientsCall, next: RunGradients): GradientsResult {
     if (this.isInPass || !call.xs.some(isVariable)) return next();
-    // Guarded by itself, so that its own error is told: around the pass nobody can catch one without being named as the place of the program's.
+    // Guarded separately, so that remat's own error is reported. A `catch` around the pass would make Node name this
+    // line as the place of the program's error.
     const coming = this.guard.run(() => this.passComing(call));
     if (coming === undefined) return next();
     if (coming === "unseen") return this.passUnseen(next);
@@ -145,13 +147,16 @@ export class ProgramRecorder implements DispatchObserver, DispatchInterceptor {
     if (this.isInPass) this.failed(error, this.lines.current());
   }
 
-  /** What was recorded stays until the next step: what nobody catches is told once the thread ends. */
+  /**
+   * Keeps the recording of the broken pass until the next step. If the error is uncaught, it is reported when the
+   * thread ends.
+   */
   private passBroken(): void {
     this.running.keep();
     this.abandon();
   }
 
-  /** Weights whose steps are recorded may get another optimizer. */
+  /** Weights whose steps were already recorded may get another optimizer. */
   optimizerUpdateComing(optimizer: object): void {
     this.isUpdating = true;
     this.expect(optimizer);
@@ -161,14 +166,14 @@ export class ProgramRecorder implements DispatchObserver, DispatchInterceptor {
     this.isUpdating = false;
   }
 
-  /** The program updates a weight by itself. */
+  /** Notes that the program updates a weight itself. */
   variableAssigned({ trainable }: Variable): void {
     if (this.isInPass || this.isUpdating || !trainable) return;
     if (this.step !== undefined) this.step.isAssigned = true;
     else this.expect(undefined);
   }
 
-  /** Writes what has been recorded so far; of a step that is not over nothing. */
+  /** Writes everything recorded so far. A step in progress is dropped. */
   end(): void {
     if (this.step?.isAssigned) this.finish(undefined);
     this.abandon();
@@ -177,14 +182,14 @@ export class ProgramRecorder implements DispatchObserver, DispatchInterceptor {
     this.running.close();
   }
 
-  /** Ends at once, whatever state it is in, and writes nothing more. */
+  /** Ends immediately, in whatever state, and writes nothing more. */
   close(): void {
     this.step?.close();
     this.step = undefined;
     this.running.close();
   }
 
-  /** A step of which enough were recorded. */
+  /** Runs a pass of a step that has been recorded often enough. */
   private passUnseen(next: RunGradients): GradientsResult {
     this.isInPass = true;
     try {
@@ -208,14 +213,17 @@ export class ProgramRecorder implements DispatchObserver, DispatchInterceptor {
     this.running.tell(this.now);
   }
 
-  /** Tells an error that is one of memory, and keeps what led to it: once, since it is thrown on through all that is around it. */
+  /**
+   * Reports an out-of-memory error and keeps the recording that led to it. It does so once, since the error passes
+   * through every enclosing call.
+   */
   failed(error: unknown, line?: string): void {
     const { now, reporter } = this;
     const text = textOf(error);
     const memory = text === undefined ? undefined : readMemoryError(text);
     if (text === undefined || memory === undefined || reporter.failure !== undefined) return;
     this.running.keep();
-    // What a kernel takes besides its results is what its message is of.
+    // The error message may be about memory that a kernel takes in addition to its results.
     const askedBytes = Math.max(now.askedBytes ?? 0, memory.askedBytes ?? 0);
     reporter.failure = {
       ...now,
@@ -316,7 +324,7 @@ export class ProgramRecorder implements DispatchObserver, DispatchInterceptor {
   }
 }
 
-/** Anything can be thrown: undefined for what cannot be written as text. */
+/** Converts any thrown value to text; undefined if it cannot be converted. */
 function textOf(error: unknown): string | undefined {
   try {
     return String(error);
@@ -325,7 +333,7 @@ function textOf(error: unknown): string | undefined {
   }
 }
 
-/** Neither recorder nor tracker was there yet when the pass began. */
+/** Runs the pass through the tracker and the recorder, which did not exist yet when the pass began. */
 function beginPass({ recorder, tracker }: OpenStep, call: GradientsCall, next: RunGradients): GradientsResult {
   return tracker.gradients(call, () => recorder.gradients(call, next));
 }

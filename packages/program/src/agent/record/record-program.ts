@@ -10,11 +10,11 @@ import { ProgramRecorder } from "./program-recorder.js";
 import { reportHeapLimit } from "./report-heap-limit.js";
 
 export interface ProgramRecording {
-  /** From here on there can be models. */
+  /** Called when layers models become available. */
   layersLoaded(): void;
 }
 
-/** Records the first steps of each model and optimizer of this thread, then leaves the engine, and tfjs-layers, as they were. */
+/** Records the first steps of each model and optimizer of this thread, then restores the engine and tfjs-layers. */
 export function recordProgram(order: RecordOrder, reporter: ThreadReporter): ProgramRecording {
   let watch: ModelWatch | undefined;
   const held = new HeldStorages();

@@ -3,8 +3,8 @@ import { heapReportName } from "../../running-step.js";
 import type { ThreadReporter } from "../thread-reporter.js";
 
 /**
- * Has Node write a report where V8's heap is at its limit, after which no JavaScript runs; unless the program has one written itself. A worker ends by an error that its
- * parent is told.
+ * Makes Node write a report when V8's heap reaches its limit, after which no JavaScript runs. Does nothing if the
+ * program already configures such a report. A worker ends with an error that its parent receives.
  */
 export function reportHeapLimit(reporter: Pick<ThreadReporter, "io">): void {
   const { report } = process;

@@ -29,7 +29,7 @@ class OpenFile {
   }
 }
 
-/** Writes the step that is being recorded, op by op, so that it is whole to its last op however the process ends. */
+/** Writes the step in progress op by op, so that its trace is complete up to the last op however the process ends. */
 export class RunningTrace {
   private readonly trace: OpenFile;
   private readonly step: OpenFile;
@@ -49,7 +49,10 @@ export class RunningTrace {
     this.events = -1;
   }
 
-  /** Writes what has come since the last call. After one that fails the rest of the step is left out: a gap would make it unreadable. */
+  /**
+   * Writes the events since the last call. If a write fails, the rest of the step is left out, because a gap would make
+   * the trace unreadable.
+   */
   write(trace: Trace): void {
     if (this.encoder === undefined || trace.events.count === this.events) return;
     this.events = trace.events.count;
@@ -58,19 +61,19 @@ export class RunningTrace {
     if (!this.trace.write(Buffer.from(lines))) this.encoder = undefined;
   }
 
-  /** What has been written stays: the step has come to its end before it was over. */
+  /** Keeps the written trace of a step that was interrupted. */
   keep(): void {
     this.encoder = undefined;
   }
 
-  /** The step is over, or of no interest. */
+  /** Ends a step that has finished or is not needed. */
   end(): void {
     if (this.encoder === undefined) return;
     this.encoder = undefined;
     this.trace.empty();
   }
 
-  /** What was told before goes: spaces are left of it where that was longer. */
+  /** Replaces the previous description of the step. If that was longer, its remainder is filled with spaces. */
   tell(step: RunningStep): void {
     if (this.isClosed) return;
     const told = Buffer.from(JSON.stringify(step));
@@ -80,7 +83,7 @@ export class RunningTrace {
     this.step.write(bytes, 0);
   }
 
-  /** No step follows: the program has its descriptors back. */
+  /** Closes the files after the last step, so that the program has their descriptors again. */
   close(): void {
     if (this.isClosed) return;
     this.isClosed = true;

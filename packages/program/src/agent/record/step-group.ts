@@ -2,20 +2,20 @@ import { heldPeak } from "@remat/memory";
 import { fingerprintOfOps, opOccurrences, type Trace } from "@remat/trace";
 import { withMeasuredTimes } from "@remat/tracer";
 
-/** A step as it was recorded. */
+/** One recorded step. */
 export interface StepRecord {
   readonly trace: Trace;
   readonly opMs: Float64Array;
   readonly stepMs: number;
 }
 
-/** What stands for a group. */
+/** The step that represents a group. */
 export interface StepSummary {
   readonly trace: Trace;
-  /** How many of the steps ran its ops. */
+  /** How many of the steps ran the same ops. */
   readonly alike: number;
   readonly peakBytes: number;
-  /** The peak of that of all steps which holds most. */
+  /** The highest peak among all steps. */
   readonly mostBytes: number;
   readonly stepMs: number;
 }
@@ -27,7 +27,7 @@ interface Kind {
   readonly stepMs: number[];
 }
 
-/** The recorded steps of one optimizer over the same weights, and what stands for them all. */
+/** The recorded steps of one optimizer over the same weights, and the step that represents them. */
 export class StepGroup {
   steps = 0;
   isWritten = false;
@@ -37,7 +37,7 @@ export class StepGroup {
     this.steps++;
     const fingerprint = fingerprintOfOps(opOccurrences(trace));
     const kind = this.kinds.get(fingerprint) ?? { trace, opMs: [], stepMs: [] };
-    // The newest goes to the end.
+    // Moves the kind to the end of the map, so that the newest is last.
     this.kinds.delete(fingerprint);
     this.kinds.set(fingerprint, kind);
     kind.trace = trace;
@@ -46,8 +46,8 @@ export class StepGroup {
   }
 
   /**
-   * The newest of the kind of step that holds most, with median times: what fits it, fits all. A kind that came once stands for others only where none came
-   * again: the first makes the optimizer's slots.
+   * Returns the newest step of the kind with the highest peak, with median times. If that one fits, all do. A kind that
+   * occurred once is used only if no kind occurred again, because the first step creates the optimizer's slots.
    */
   summarize(): StepSummary {
     const all = [...this.kinds.values()].reverse().map((kind) => ({ kind, peakBytes: heldPeak(kind.trace).peakBytes }));

@@ -6,20 +6,20 @@ import { Category, type Trace } from "@remat/trace";
 import { TraceRecorder } from "@remat/tracer";
 import type { RunningStep } from "../../running-step.js";
 
-/** An op that is about to run: the most that it takes at once, where that is known, and the user's line. */
+/** An op that is about to run: the largest single allocation it makes, if known, and the user's line. */
 export type StartingOp = Required<Pick<RunningStep, "op" | "opsBefore">> & Pick<RunningStep, "line" | "askedBytes">;
 
-/** Told of a step while it goes on; `trace` gives what is recorded until then. */
+/** Receives events of a step in progress. `trace` returns the recording so far. */
 export interface StepListener {
   opStarting(op: StartingOp, trace: () => Trace): void;
   opDone(trace: () => Trace): void;
-  /** The kernel of the op that has started threw. */
+  /** The kernel of the op that has started threw an error. */
   opFailed(error: unknown): void;
   /** The weights have been updated. */
   updated(optimizer: object): void;
 }
 
-/** Records one step of a program, with the milliseconds that each op takes. */
+/** Records one step of a program, with the time of each op in milliseconds. */
 export class StepRecorder extends TraceRecorder {
   private readonly listener: StepListener;
   readonly opMs: number[] = [];
@@ -30,7 +30,10 @@ export class StepRecorder extends TraceRecorder {
     this.listener = listener;
   }
 
-  /** When the mode is open: weights, optimizers' slots and what else the program holds are there from the beginning. */
+  /**
+   * Called when the mode is open. Weights, optimizer slots and everything else that the program keeps alive exist from
+   * the beginning of the trace.
+   */
   start(optimizers: Iterable<object>, held: Iterable<Storage>): void {
     const slots = new Set([...optimizers].flatMap(optimizerSlots));
     for (const slot of slots) this.categorizeTensor(slot, Category.optimizerState);

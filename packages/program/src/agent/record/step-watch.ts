@@ -4,19 +4,22 @@ import type { WatchedStep } from "../../thread-report.js";
 import type { ThreadReporter } from "../thread-reporter.js";
 import { nameOfOptimizer } from "./write-step.js";
 
-/** Nobody can look at more steps. */
+/** A person cannot follow more frequent steps. */
 const leastMs = 200;
-/** Steps are let go unseen for so many times what it took to look at one: looking is not to make training slow. */
+/**
+ * After a step is watched, later ones go unwatched for this many times the cost of watching it, so that training is not
+ * slowed down.
+ */
 const restFactor = 4;
-/** But no longer: of a program whose steps take seconds every second one is seen. */
+/** Upper limit of that pause. If steps take seconds, every second one is watched. */
 const longestRestMs = 1000;
 
-/** A step that was seen from its beginning to its end. */
+/** A step that was watched from beginning to end. */
 export interface SeenStep extends Pick<WatchedStep, "pass" | "stepMs"> {
   readonly optimizer: object | undefined;
 }
 
-/** Tells of steps while the program goes on, as often as somebody can look at them. */
+/** Reports steps while the program runs, as often as a person can follow. */
 export class StepWatch {
   private readonly reporter: Pick<ThreadReporter, "io" | "watched" | "write">;
   private seen = 0;
@@ -32,7 +35,9 @@ export class StepWatch {
     return performance.now() >= this.dueAt;
   }
 
-  /** Writes a step to a file of its own; one that is being read stays until the next is there. */
+  /**
+   * Writes a step to a file of its own. The previous file stays until the next one exists, since it may still be read.
+   */
   tell(trace: Trace, { pass, optimizer, stepMs }: SeenStep): void {
     if (!this.isDue) return;
     const begun = performance.now();

@@ -7,7 +7,10 @@ import type { StepGroup } from "./step-group.js";
 
 let written = 0;
 
-/** Writes the step that stands for a group to a file, at once: the thread may be about to end. Returns undefined if it cannot be written. */
+/**
+ * Writes the step that represents a group to a file synchronously, since the thread may be about to end. Returns
+ * undefined if it cannot be written.
+ */
 export function writeStep(
   reporter: ThreadReporter,
   group: StepGroup,
@@ -40,7 +43,7 @@ export function writeStep(
   };
 }
 
-/** Returns the class of an optimizer, as Keras calls it. */
+/** Returns the class name of an optimizer, as Keras names it. */
 export function nameOfOptimizer(optimizer: object | undefined): string | undefined {
   const name = optimizer?.constructor as { readonly className?: string; readonly name?: string } | undefined;
   return name?.className ?? name?.name;

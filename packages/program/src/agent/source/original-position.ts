@@ -11,15 +11,18 @@ export interface SourcePosition {
 }
 
 const io = new ProgramIo({});
-/** By path of what runs; undefined for what has no map. */
+/** For each path of running code: its source map, or undefined if it has none. */
 const maps = new Map<string, SourceMap | undefined>();
 
-/** Returns where what runs was written: by the source map that Node knows (tsx, `--enable-source-maps`), or that the file names; else the same place. */
+/**
+ * Returns the position in the original source, from the source map that Node has (tsx, `--enable-source-maps`) or that
+ * the file names. Without a map, returns the same position.
+ */
 export function originalPosition(path: string, line: number, column: number): SourcePosition {
   try {
     return mappedPosition(path, line, column) ?? { path, line, column };
   } catch {
-    // A map that Node cannot read, or one that names a file that no path can be of.
+    // The map cannot be read by Node, or names a file that cannot be a path.
     maps.set(path, undefined);
     return { path, line, column };
   }
@@ -51,7 +54,7 @@ function mapBeside(path: string): SourceMap | undefined {
     const sources = payload.sources.map((source) => resolve(base, payload.sourceRoot ?? "", source));
     return new SourceMap({ ...payload, sources, sourceRoot: "" });
   } catch {
-    // A map that is missing or broken: the place in what runs is told.
+    // The map is missing or broken, so the position in the running code is used.
     return undefined;
   }
 }

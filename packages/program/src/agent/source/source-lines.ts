@@ -9,22 +9,28 @@ const io = new ProgramIo({});
 /** Deep enough for a model that is called through layers and closures of tfjs. */
 const deepestStack = 200;
 
-/** Tells which line of the user's code is running: the innermost frame that is neither in a dependency, nor Node's, nor ours. */
+/** Finds the line of the user's code that is running: the innermost frame outside dependencies, Node and remat. */
 export class SourceLines {
   private readonly known = new Map<string, string>();
 
-  /** As `file:line:column`, the file relative to the working folder where it is in it; undefined where no frame is the user's. */
+  /**
+   * As `file:line:column`, with the file relative to the working folder if it is inside it; undefined if no frame is
+   * the user's.
+   */
   current(): string | undefined {
     return siteOfFrames(framesOf(callSites(stackBelow(this.current))), (frame) => this.lineOf(frame)).line;
   }
 
-  /** Takes the stack, and returns a function that tells that line and what of TensorFlow.js runs between it and here. */
+  /**
+   * Captures the stack and returns a function that finds that line, and the part of TensorFlow.js that runs between it
+   * and the caller.
+   */
   takeStack(): ReadSite {
     const stack = stackBelow(this.takeStack);
     return () => siteOfFrames(framesOf(callSites(stack)), (frame) => this.lineOf(frame));
   }
 
-  /** Of an error that was thrown: as far as its stack goes. */
+  /** The line of a thrown error, if its stack reaches that far. */
   ofError(error: unknown): string | undefined {
     const stack = error instanceof Error ? (error.stack ?? "") : "";
     for (const frame of stack.split("\n")) {
@@ -69,13 +75,13 @@ function* framesOf(sites: readonly NodeJS.CallSite[]): Generator<StackFrame & { 
   }
 }
 
-/** A loader may put a query behind the name. */
+/** A loader may append a query to the name. */
 function pathOf(file: string): string {
   if (!file.startsWith("file:")) return file;
   try {
     return fileURLToPath(file.replace(/[?#][^]*$/, ""));
   } catch {
-    // A loader may give its modules addresses of no file.
+    // A loader may give modules addresses that are not files.
     return file;
   }
 }
@@ -92,7 +98,7 @@ function isOfUser(file: string): boolean {
   return told;
 }
 
-/** An object that has the running stack, which V8 turns into frames only when it is asked for them. */
+/** An object with the running stack, which V8 resolves into frames only on request. */
 function stackBelow(below: (...args: never[]) => unknown): object {
   const { stackTraceLimit } = Error;
   const holder = {};

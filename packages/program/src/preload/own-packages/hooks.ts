@@ -22,17 +22,17 @@ type Hook<Context, Result> = (
   next: (request: string, context?: Context) => Result | Promise<Result>,
 ) => Result | Promise<Result>;
 
-/** What our URLs of the program's own packages end with. */
+/** Suffix of the URLs that stand for the program's own copies of remat's packages. */
 const mark = "?remat-shared=";
 let shared: SharedPackages = {};
 const io = new ProgramIo({});
 
-/** Takes what is shared: called by `module.register` in the thread of the hooks, or by us in the program's. */
+/** Receives the shared packages: called by `module.register` in the hooks' thread, or directly in the program's. */
 export function initialize(packages: SharedPackages): void {
   shared = packages;
 }
 
-/** Has a specifier of a package of ours stand for the one that is shared, where the program's is of the same version. */
+/** Resolves a specifier of one of remat's packages to the shared copy, if the program's copy has the same version. */
 export const resolve: Hook<unknown, Resolved> = (specifier, context, next) => {
   const resolved = next(specifier, context);
   if (!Object.hasOwn(shared, specifier)) return resolved;

@@ -1,10 +1,13 @@
 import { type JavaScriptCode, javascript } from "@remat/trace/emit";
 import type { SharedPackage } from "./shared-package.js";
 
-/** Under which modules that stand for the program's own packages find ours in their thread. */
+/** Global name under which the stand-ins for the program's own packages find the agent's copies in their thread. */
 export const packageRegistry = "remat.program.packages";
 
-/** Returns the source of a module with the exports of a package of ours, which it takes from the thread's registry once what it needs of tfjs is loaded. */
+/**
+ * Returns the source of a module with the exports of one of remat's packages. The module takes them from the thread's
+ * registry after loading the parts of tfjs that the package needs.
+ */
 export function moduleText(specifier: string, { exports, peers }: SharedPackage): JavaScriptCode {
   return javascript.lines([
     ...peers.map((peer) => javascript`import ${javascript.string(peer)};`),

@@ -1,7 +1,10 @@
 import { dirname, join } from "node:path";
 import type { ProgramIo } from "../../outside/program-io.js";
 
-/** Returns the version of the package `name` that `file` is of; nothing where its folders have no manifest of that name. */
+/**
+ * Returns the version of the package `name` that contains `file`; undefined if none of its parent folders has a
+ * manifest of that name.
+ */
 export function ownVersion(file: string, name: string, io: ProgramIo): string | undefined {
   for (let folder = dirname(file); folder !== dirname(folder); folder = dirname(folder)) {
     const found = parse(io.readOptional(join(folder, "package.json")));
@@ -14,10 +17,10 @@ function parse(text: string | undefined): { readonly name?: string; readonly ver
   try {
     return text === undefined ? undefined : (JSON.parse(text) as { name?: string; version?: string });
   } catch {
-    // Node says what is wrong with it.
+    // Node reports what is wrong with it.
     return undefined;
   }
 }
 
-/** Returns the package that an entry point is of. */
+/** Returns the package of an entry point. */
 export const packageOf = (specifier: string): string => specifier.split("/").slice(0, 2).join("/");

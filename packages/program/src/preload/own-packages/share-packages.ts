@@ -7,7 +7,7 @@ import { packageRegistry } from "./module-text.js";
 import { ownVersion, packageOf } from "./own-version.js";
 import type { SharedPackages } from "./shared-package.js";
 
-/** As much of Node's own as is used: the second since Node 22.15. */
+/** The internals of Node's module loader that are used here. `registerHooks` exists since Node 22.15. */
 interface Loader {
   _load(request: string, parent: { readonly filename?: string } | null | undefined, isMain: boolean): unknown;
   _resolveFilename(request: string, parent: unknown): string;
@@ -15,11 +15,11 @@ interface Loader {
 }
 
 /**
- * Has a program that uses remat itself use the agent's copy of our packages, where its own are of the same version: there is one hook on the engine then, and
- * checkpoints by hand, budgets and recordings of its own are seen by ours as they see each other.
+ * Makes a program that uses remat itself use the agent's copy of the packages, if its own have the same version. There
+ * is then only one hook on the engine, and the agent sees the program's own checkpoints, budgets and recordings.
  *
- * @param folder of `packages.json` and the files beside it
- * @param packagesOfAgent the packages that see tfjs, once that is loaded
+ * @param folder contains `packages.json` and the files next to it
+ * @param packagesOfAgent the packages that depend on tfjs, after it is loaded
  */
 export function sharePackages(
   folder: string,
@@ -31,7 +31,8 @@ export function sharePackages(
   const packages = readPackages(io.readNeeded(join(folder, "packages.json")));
   const pureFile = join(folder, "pure-packages.cjs");
   const pure = io.load(pureFile) as { readonly purePackages: Readonly<Record<string, object>> } | undefined;
-  // The program uses its own copies then, and they refuse to work beside the agent's: it stays away.
+  // The program uses its own copies, which reject a second hook on the engine. The agent therefore leaves the program
+  // alone.
   if (packages === undefined || pure === undefined) return io.standBack();
   const ours = (specifier: string): object | undefined =>
     pure.purePackages[specifier] ?? packagesOfAgent()?.[specifier];
@@ -65,7 +66,7 @@ function readPackages(text: string | undefined): SharedPackages | undefined {
   }
 }
 
-/** Tells whether what is installed for programs of a folder holds any of ours. */
+/** Tells whether any of remat's packages is installed for programs in a folder. */
 function hasOurs(folder: string, io: ProgramIo): boolean {
   const modules = join(folder, "node_modules");
   if (io.exists(join(modules, "@remat")) || io.exists(join(modules, "remat"))) return true;

@@ -1,8 +1,11 @@
-/** An entry point of one of our packages, which the program gets from us where it imports its own of the same version. */
+/**
+ * An entry point of one of remat's packages, which the program gets from the agent if it imports a copy of the same
+ * version.
+ */
 export interface SharedPackage {
   readonly version: string;
   readonly exports: readonly string[];
-  /** What of tfjs it loads, and the program therefore with it. */
+  /** Packages of tfjs that it loads, which the program therefore loads as well. */
   readonly peers: readonly string[];
 }
 
