@@ -20,8 +20,9 @@ import { UsageError } from "./usage-error.js";
 export const ExitCode = { ok: 0, failed: 1, usage: 2, notFound: 3 } as const;
 
 /**
- * Runs `remat` with `args` (without node and script) and returns its exit code: 0, 1 where a model or file cannot be handled or nothing can fit, 2 where the
- * command line is wrong, 3 where no plan was found in the time given, though there may be one, 130 where Ctrl-C ended what had not looked at all that was asked for. Errors are one line on stderr with the next step.
+ * Runs `remat` with `args` (without node and script) and returns its exit code. 0: success. 1: a model or file cannot
+ * be used, or nothing can fit. 2: wrong command line. 3: no plan was found in the given time, although there may be
+ * one. 130: Ctrl-C ended the search before everything was covered. Errors are one line on stderr with the next step.
  */
 export async function runCli(args: readonly string[], io: ConsoleIo): Promise<number> {
   const given = askedForHelp(args);
@@ -42,13 +43,13 @@ export async function runCli(args: readonly string[], io: ConsoleIo): Promise<nu
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return ExitCode.ok;
-    // Options of every command, and no command: help is on the screen already.
+    // Only global options and no command: help has already been printed.
     if (error instanceof CommanderError && error.code === "commander.help") return ExitCode.usage;
     return report(error, given.find(entryNamed), io);
   }
 }
 
-/** `remat help plan` is `remat plan --help`; of a command that is not there it is an error that names the nearest. */
+/** Turns `remat help plan` into `remat plan --help`. An unknown command is an error that names the nearest one. */
 function askedForHelp(args: readonly string[]): readonly string[] {
   const [first, ...rest] = args;
   if (first !== "help") return args;
@@ -59,7 +60,7 @@ function entryNamed(name: string): CommandEntry | undefined {
   return commands.find((entry) => nameOfEntry(entry) === name);
 }
 
-/** Runs a command with what was typed, what a config file says, and defaults, in this order. */
+/** Runs a command with typed options, then options from a config file, then defaults. */
 async function runTyped({ entry, command, targets, options }: TypedCommand, io: ConsoleIo): Promise<number | void> {
   const config = configOption.read(options);
   const configured =
@@ -96,11 +97,11 @@ function describe(options: Readonly<Record<string, unknown>>): ShellCode {
   );
 }
 
-/** What a library refuses that can only come from the command line. */
+/** Library errors that can only be caused by the command line. */
 const usageCodes: ReadonlySet<string> = new Set(["LOSS_UNKNOWN", "OPTIMIZER_UNKNOWN", "MODULE_PATTERN"]);
 
 function report(error: unknown, command: string | undefined, io: ConsoleIo): number {
-  // commander's own complaints (unknown option, missing argument) are usage errors, too.
+  // Commander's own complaints (unknown option, missing argument) are usage errors as well.
   const lack = lackOfDescriptors(error);
   if (lack !== undefined) {
     io.stderr.write(terminal.lines([`remat: ${lack}`]));
@@ -137,10 +138,10 @@ function messageOf(error: unknown): string {
   return error.message;
 }
 
-/** Tells whether code to be copied follows in the message. */
+/** Tells whether the message is followed by code to copy. */
 const hasCode = (error: unknown): boolean => error instanceof RematError && error.code === "KERAS_LAYER_UNKNOWN";
 
-/** What is said, and the code behind it in its lines. */
+/** Splits the message from the lines of code after it. */
 function inTwo(message: string): [said: string, code: readonly string[]] {
   const at = message.indexOf("\n\n");
   if (at < 0) return [message, []];

@@ -15,7 +15,7 @@ import { importers } from "./importers/importers.js";
 import { UsageError } from "./usage-error.js";
 import { versionText } from "./version.js";
 
-/** What was typed: the command, what it is to work on, and its options. */
+/** The command line: the command, its targets and its options. */
 export interface TypedCommand {
   readonly entry: CommandEntry;
   readonly command: Command;
@@ -23,12 +23,12 @@ export interface TypedCommand {
   readonly options: TypedOptions;
 }
 
-/** Lines of help are no longer than this, however wide the terminal is: they are read, not scanned. */
+/** Maximum width of help, however wide the terminal is, for readability. */
 const widestHelp = 100;
 
 /**
- * Returns the command line with the options of those commands that `args` names; of the others only what they are for. What was typed is told to
- * `typed`.
+ * Returns the command line with the options of the commands that `args` names; other commands have only their purpose.
+ * The parsed command line is passed to `typed`.
  */
 export async function makeProgram(
   args: readonly string[],
@@ -43,7 +43,7 @@ export async function makeProgram(
       writeErr: (text) => io.stderr.write(terminal.listing(text)),
       getOutHelpWidth: () =>
         Math.min(readOptions(configurableOptions, program.opts()).width ?? io.width ?? 80, widestHelp),
-      // Errors are told by whoever runs the program, in one line.
+      // The caller reports errors in one line.
       outputError: () => undefined,
     })
     .configureHelp({
@@ -60,7 +60,7 @@ export async function makeProgram(
     leadHelp(added, `${entry.purpose}.`);
     if (!args.includes(added.name())) continue;
     const command = await entry.load();
-    // What is the command's own comes first in help.
+    // Lists the command's own options first in help.
     for (const own of [true, false])
       for (const option of command.options) if ((option.group === undefined) === own) added.addOption(asTyped(option));
     added.addHelpText("after", () => helpAfter(added, command));
@@ -72,7 +72,7 @@ export async function makeProgram(
   return program.addHelpText("after", "\nremat help COMMAND, or remat COMMAND --help, lists its options.");
 }
 
-/** An option that keeps what was typed, each of several, and takes no other option for its value. */
+/** An option that keeps the typed text, collects repeated values, and does not take another option as its value. */
 function asTyped({ flags, purpose, default: byDefault, group }: CommandOption): Option {
   const option = new Option(flags, byDefault === undefined ? purpose : `${purpose} (default: ${byDefault})`);
   if (group !== undefined) option.helpGroup(`${group}:`);
@@ -84,7 +84,7 @@ function asTyped({ flags, purpose, default: byDefault, group }: CommandOption): 
   });
 }
 
-/** What it is for comes first, then how it is called. */
+/** Puts the purpose before the usage line. */
 function leadHelp(program: Program, sentence: string): void {
   program.addHelpText("before", () => {
     const help = program.createHelp();

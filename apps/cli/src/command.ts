@@ -2,7 +2,7 @@ import type { ConsoleIo } from "./console-io.js";
 import type { SourceKind } from "./importers/importer.js";
 import { parseChoice, parseText } from "./usage-error.js";
 
-/** A command's options as they were typed or as a config file has them: a text, a list if one was given several times, true for a switch. */
+/** A command's options as typed or as in a config file: a text, a list for a repeated option, true for a switch. */
 export type TypedOptions = Readonly<Record<string, unknown>>;
 
 /**
@@ -10,46 +10,46 @@ export type TypedOptions = Readonly<Record<string, unknown>>;
  *
  * - `data`: a number, a name, a choice.
  * - `file`: a file that is read as data.
- * - `name or file`: a file that is read as data where it ends in `.json`, otherwise a name or a text.
- * - `output`: a file or folder that is written, or a switch that has one written.
- * - `code`: a module that is run, or a switch by which code from the working folder or another program is run.
- * - `network`: a server that is asked, or a switch by which something is downloaded.
+ * - `name or file`: a file that is read as data if it ends in `.json`, otherwise a name or a text.
+ * - `output`: a file or folder that is written, or a switch that causes one to be written.
+ * - `code`: a module that is run, or a switch that runs code from the working folder or another program.
+ * - `network`: a server that is contacted, or a switch that causes a download.
  */
 export type OptionAccess = "data" | "file" | "name or file" | "output" | "code" | "network";
 
-/** What is declared of an option besides its flags. */
+/** Declaration of an option except for its flags. */
 export interface OptionSpec {
-  /** What its value can reach, or how that is told by the value. */
+  /** What its value can access, or a function of the value that decides this. */
   readonly access: OptionAccess | ((value: string) => OptionAccess);
   readonly purpose: string;
   readonly default?: string | number;
-  /** Values that a shell may complete; a command may take others besides, if it has its own `parse`. */
+  /** Values for shell completion. With its own `parse` the option may accept others. */
   readonly choices?: readonly string[];
-  /** Parses what was typed after `--name`. Left out: one of `choices`, or any text. */
+  /** Parses the text after `--name`. Left out: one of `choices`, or any text. */
   readonly parse?: (name: string, value: unknown) => unknown;
   /** Whether its value is a file that the command reads. */
   readonly reads?: true;
-  /** Of one whose value is a file that is written: as text whatever its name is, or gzipped where that ends in `.gz`. */
+  /** For an output file: always text, or gzipped if the name ends in `.gz`. */
   readonly writes?: "text" | "text or gzip";
-  /** Returns the file that is written where the option is left out, if any is. */
+  /** Returns the file that is written if the option is left out, if any. */
   readonly writesByDefault?: (targets: readonly string[], options: TypedOptions) => string | undefined;
-  /** Under which heading help lists it; left out: with the command's own. */
+  /** Heading under which help lists it; left out: with the command's own options. */
   readonly group?: string;
 }
 
-/** One option of a command: how it is typed, what it is for, and how its value is read. */
+/** One option of a command: its flags, its purpose and how its value is read. */
 export interface CommandOption<Value = unknown, Flags extends string = string> extends Omit<OptionSpec, "parse"> {
-  /** As commander writes it: `-o, --output <file>`. */
+  /** In commander's notation: `-o, --output <file>`. */
   readonly flags: Flags;
   /**
-   * Returns its value among what was typed, its default, or undefined.
+   * Returns its value from the typed options, its default, or undefined.
    *
    * @throws UsageError naming the option
    */
   readonly read: (options: TypedOptions) => Value;
 }
 
-/** The type of the value of an option that is declared so: a switch is true or false, an option without a default may be undefined. */
+/** Type of an option's value: boolean for a switch, possibly undefined for an option without a default. */
 type ValueOf<Flags extends string, Spec extends OptionSpec> = Flags extends `${string}<${string}`
   ? ParsedOf<Spec> | (Spec extends { readonly default: string | number } ? never : undefined)
   : boolean;
@@ -60,7 +60,7 @@ type ParsedOf<Spec extends OptionSpec> = Spec extends { readonly parse: (name: s
     ? Choice
     : string;
 
-/** Declares an option, once: its flags, what its value can reach, what it is for, its default, and how its value is parsed. */
+/** Declares an option: its flags, what its value can access, its purpose, its default, and how its value is parsed. */
 export function option<const Flags extends string, const Spec extends OptionSpec>(
   flags: Flags,
   spec: Spec,
@@ -84,7 +84,7 @@ export function grouped<const Options extends readonly CommandOption[]>(group: s
   return options.map((each) => ({ ...each, group })) as unknown as Options;
 }
 
-/** Returns those options that are not named. */
+/** Returns the options except the named ones. */
 export function optionsWithout<Option extends CommandOption, const Name extends string>(
   options: readonly Option[],
   names: readonly Name[],
@@ -103,12 +103,15 @@ type KeyOf<Flags extends string> = Flags extends `${string}--${infer Rest}`
   ? CamelCase<Rest extends `${infer Name} ${string}` ? Name : Rest>
   : never;
 
-/** The values of options: a field for each. */
+/** Values of options, one field each. */
 export type OptionValues<Options extends readonly CommandOption[]> = {
   readonly [Each in Options[number] as KeyOf<Each["flags"]>]: ReturnType<Each["read"]>;
 };
 
-/** Returns the values of options. Each is parsed when it is first asked for, so a command decides which of two mistakes it reports. */
+/**
+ * Returns the values of options. Each is parsed on first access, so the command decides which of two mistakes it
+ * reports.
+ */
 export function readOptions<const Options extends readonly CommandOption[]>(
   options: Options,
   typedOptions: TypedOptions,
@@ -124,12 +127,12 @@ export function readOptions<const Options extends readonly CommandOption[]>(
   return values as OptionValues<Options>;
 }
 
-/** What a command is run with. */
+/** Arguments of a command's function. */
 export interface Invocation<Options extends readonly CommandOption[]> {
-  /** What was given besides options. */
+  /** Arguments other than options. */
   readonly targets: readonly string[];
   readonly options: OptionValues<Options>;
-  /** The same as they were typed, for a command line to go on with. */
+  /** The options as typed, for use in a suggested next command. */
   readonly typedOptions: TypedOptions;
   readonly io: ConsoleIo;
 }
@@ -137,21 +140,21 @@ export interface Invocation<Options extends readonly CommandOption[]> {
 interface CommandSpec {
   readonly options: readonly CommandOption[];
   readonly examples: readonly string[];
-  /** Of a command that takes MODEL: what that may give. */
+  /** For a command that takes MODEL: the kinds of source that it accepts. */
   readonly takes?: readonly SourceKind[];
-  /** What a shell may complete in place of a file: the words that it takes. */
+  /** Words that a shell may complete in place of a file. */
   readonly words?: readonly string[];
-  /** Whether what it is given besides options is a program to run, of which no word means anything to us. */
+  /** Whether its arguments are a program to run, whose words are not interpreted. */
   readonly takesProgram?: true;
 }
 
-/** A command of `remat`: what a file in `commands/` exports. */
+/** A command of `remat`, as exported by a file in `commands/`. */
 export interface Command extends CommandSpec {
-  /** Runs it with what was given besides options; what it returns, if anything, is the exit code. */
+  /** Runs the command. A returned number is the exit code. */
   run(targets: readonly string[], typedOptions: TypedOptions, io: ConsoleIo): Promise<number | void>;
 }
 
-/** Makes a command of its options and of what it does with their values. */
+/** Creates a command from its options and the function that uses their values. */
 export function defineCommand<const Options extends readonly CommandOption[]>(
   command: CommandSpec & {
     readonly options: Options;
@@ -165,9 +168,9 @@ export function defineCommand<const Options extends readonly CommandOption[]>(
   };
 }
 
-/** A line of the registry: enough for `remat --help`; the command itself is loaded when it is asked for. */
+/** An entry of the registry: enough for `remat --help`. The command itself is loaded on use. */
 export interface CommandEntry {
-  /** Its name and what it takes: `<needed>`, `[optional]`, `[several...]`. */
+  /** Its name and arguments: `<needed>`, `[optional]`, `[several...]`. */
   readonly usage: string;
   readonly purpose: string;
   readonly load: () => Promise<Command>;
@@ -178,12 +181,12 @@ export function nameOfEntry({ usage }: Pick<CommandEntry, "usage">): string {
   return usage.split(" ")[0];
 }
 
-/** Returns the name of an option, as it is typed after two dashes. */
+/** Returns the name of an option without its two dashes. */
 export function optionName({ flags }: Pick<CommandOption, "flags">): string {
   return /--([\w-]+)/.exec(flags)![1];
 }
 
-/** Returns the field in which a command is given an option: `maxOverhead` of `--max-overhead`. */
+/** Returns the field name of an option: `maxOverhead` for `--max-overhead`. */
 export function optionKey(option: Pick<CommandOption, "flags">): string {
   return optionName(option).replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 }

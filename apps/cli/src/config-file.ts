@@ -19,26 +19,31 @@ import { commands } from "./commands/registry.js";
 import { configurableOptions } from "./global-options.js";
 import { UsageError } from "./usage-error.js";
 
-/** Options that a file gives in place of the command line's. */
+/** Options from a file, used unless typed. */
 export interface ConfiguredOptions {
   readonly path: string;
-  /** By name, as a command is given them. */
+  /** By name, in the form that a command receives. */
   readonly options: TypedOptions;
-  /** The user, other than this one and root, whose file it is: its options are left out, since they may name files to write. */
+  /**
+   * The owner of the file, if that is another user and not root. Such a file's options are ignored, since they may name
+   * files to write.
+   */
   readonly strangerId?: number;
 }
 
-/** Data only: a file of code in a folder that somebody merely looks into is not run. */
+/** Data only: a code file is not run merely because it is in the current folder. */
 const searchPlaces = ["package.json", ".rematrc", ".rematrc.json", ".config/rematrc.json"];
 
 /**
- * Reads the options for `command` from a config file: the one named, or the first in `folder` and those above it. Its fields are options by name,
- * and the names of commands with options for these alone: `{ "device": "h100", "plan": { "time": "30s" } }`. Options that only other commands have
- * are left out, and all of a file that was not named and belongs to another user. Relative paths start at the file's folder. A file that was not named may come with a
- * repository, so it sets no option by which code is run, a file is written or a server is asked.
+ * Reads the options for `command` from a config file: the named one, or the first in `folder` and its parents. The
+ * fields of the file are options by name, and names of commands with options for these alone:
+ * `{ "device": "h100", "plan": { "time": "30s" } }`. Options that only other commands have are ignored. So is a file
+ * that was not named if it belongs to another user. Relative paths start at the file's folder. A file that was not
+ * named may come with a repository, so it cannot set an option that runs code, writes a file or contacts a server.
  *
- * @param typed the options that were typed, which the file does not set
- * @throws RematError `CONFIG_FILE`; UsageError for an option that the command does not have, or that only a named file may set
+ * @param typed the options that were typed, which the file does not override
+ * @throws RematError `CONFIG_FILE`; UsageError for an option that the command does not have, or that only a named file
+ * may set
  */
 export async function readConfigFile(
   entry: Pick<CommandEntry, "usage">,
@@ -113,19 +118,19 @@ function load(
   }
 }
 
-/** All of a file, but for `package.json` its field `remat`. */
+/** The whole file, or for `package.json` its field `remat`. */
 function optionsIn(path: string, value: unknown): unknown {
   if (basename(path) !== "package.json") return value;
   return isPlainObject(value) ? value["remat"] : undefined;
 }
 
-/** Far more than options take. */
+/** Far more than options need. */
 const mostBytes = 2 ** 22;
 
 /**
- * Returns the text of a regular file; undefined if it is not there or may not be read.
+ * Returns the text of a regular file; undefined if it does not exist or may not be read.
  *
- * @throws RematError `CONFIG_FILE` for a pipe, which would be waited for, a device, and what is far too large
+ * @throws RematError `CONFIG_FILE` for a pipe, which would block, a device, or a file that is far too large
  */
 function readWhole(path: string): string | undefined {
   try {
@@ -136,7 +141,10 @@ function readWhole(path: string): string | undefined {
   }
 }
 
-/** Returns the user whose file, or whose link to a file, this is, where that is neither this one nor root. Windows has no such numbers. */
+/**
+ * Returns the owner of a file, or of a link to it, if that is neither the current user nor root. Windows has no user
+ * ids.
+ */
 function strangerOf(path: string): number | undefined {
   const user = process.getuid?.();
   if (user === undefined) return undefined;
@@ -174,14 +182,14 @@ function meant(field: string, known: readonly string[]): string {
   return `${JSON.stringify(field)}; did you mean ${JSON.stringify(nearest)}?`;
 }
 
-/** What the user did not ask for if a file that was merely found asks for it. */
+/** Consequences that need the user's consent, so that an automatically found file cannot cause them. */
 const consequences: Readonly<Partial<Record<OptionAccess, string>>> = {
   code: "can run code",
   output: "writes or replaces files",
   network: "uses the network",
 };
 
-/** What was given of an option: each of several values, and true for a switch. */
+/** An option's value: a list if it is repeated, true for a switch. */
 type Given = string | true | readonly string[];
 
 const valuesOf = (given: Given): readonly string[] => (given === true ? [""] : [given].flat());
@@ -202,7 +210,7 @@ function requireHarmless(path: string, option: CommandOption, given: Given): voi
   }
 }
 
-/** Where an option always takes a path. */
+/** Matches options that always take a path. */
 const takesPath = /<(?:file|folder|path|report|other)>/;
 
 function fromFolder(folder: string, option: CommandOption, given: Given): Given {
@@ -215,7 +223,7 @@ function fromFolder(folder: string, option: CommandOption, given: Given): Given 
   return given === true ? given : typeof given === "string" ? absolute(given) : given.map(absolute);
 }
 
-/** What stands in a file is as if it had been typed: texts, and true for a switch; what is false is not typed. */
+/** Converts a value in the file to its typed form: text, or true for a switch. False counts as not typed. */
 function asTyped(path: string, option: CommandOption, value: unknown): Given | undefined {
   const refuse = (expected: string) =>
     new RematError(

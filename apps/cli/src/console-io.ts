@@ -1,7 +1,10 @@
 import { createInterface } from "node:readline/promises";
 import type { TerminalText } from "@remat/trace/emit";
 
-/** Where a command writes: the process's streams, or a test's. What it writes was built for a terminal, so that no name in it is obeyed. */
+/**
+ * Where a command writes: the process's streams or a test's. Text is escaped for terminals, so that no name in it acts
+ * as a control sequence.
+ */
 export interface ConsoleIo {
   readonly stdout: { write(text: TerminalText | Uint8Array): unknown };
   readonly stderr: {
@@ -11,35 +14,35 @@ export interface ConsoleIo {
     readonly rows?: number;
   };
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Columns that what is printed may take; left out: as many as it needs, as for a file or a pipe. */
+  /** Maximum columns of the output; left out: unlimited, as for a file or a pipe. */
   readonly width?: number | undefined;
-  /** Whether what is printed may have colours; left out: no. */
+  /** Whether the output may have colours; left out: no. */
   readonly hasColors?: boolean;
-  /** Where input and output both are a terminal. */
+  /** Present if input and output are both a terminal. */
   readonly terminal?: { readonly stdin: NodeJS.ReadStream; readonly stdout: NodeJS.WriteStream };
-  /** What `-` in place of a file is read from. */
+  /** Source for `-` in place of a file. */
   readonly stdin?: AsyncIterable<Uint8Array>;
-  /** Asks a question that is answered by yes or no; left out where nobody can be asked. */
+  /** Asks a yes-or-no question; left out if no user can be asked. */
   readonly ask?: (question: string) => Promise<boolean>;
-  /** Has Ctrl-C call `listener`, once, in place of ending the process; returns what undoes that. */
+  /** Makes Ctrl-C call `listener` once instead of ending the process; returns a function that undoes this. */
   readonly onInterrupt?: (listener: () => void) => () => void;
 }
 
-/** What a terminal is taken for that does not tell how wide it is. */
+/** Width of a terminal that does not report one. */
 const usualColumns = 80;
 
-/** Returns the columns of a terminal; some, such as a serial line, say that they have none. */
+/** Returns the columns of a terminal. Some, such as a serial line, report none. */
 export function terminalColumns({ columns }: { readonly columns?: number }): number {
   return columns || usualColumns;
 }
 
-/** Listens for {@link ConsoleIo.onInterrupt}: the first Ctrl-C is a wish to stop, the second one ends the process. */
+/** Implements {@link ConsoleIo.onInterrupt}: the first Ctrl-C asks to stop, the second ends the process. */
 export function onInterrupt(listener: () => void): () => void {
   process.once("SIGINT", listener);
   return () => process.off("SIGINT", listener);
 }
 
-/** Asks on the terminal, for {@link ConsoleIo.ask}; what is not a yes is a no. */
+/** Asks on the terminal, for {@link ConsoleIo.ask}. Anything but yes counts as no. */
 export async function askTerminal(question: string): Promise<boolean> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
@@ -49,15 +52,15 @@ export async function askTerminal(question: string): Promise<boolean> {
   }
 }
 
-/** Error codes of a stream whose reader has left: a pipe, a socket, or a stream that was closed by an earlier error. */
+/** Error codes of a stream whose reader has closed: a pipe, a socket, or a stream closed by an earlier error. */
 const closedCodes: ReadonlySet<string> = new Set(["EPIPE", "ECONNRESET", "ERR_STREAM_DESTROYED", "EOF"]);
 
-/** Returns whether an error says that the reader of an output stream has left, as `head` does. */
+/** Tells whether an error means that the reader of an output stream has closed it, as `head` does. */
 export function isClosedPipe({ code }: NodeJS.ErrnoException): boolean {
   return code !== undefined && closedCodes.has(code);
 }
 
-/** Lets the reader of `stream` leave early (`remat … | head`). Other errors are thrown. */
+/** Allows the reader of `stream` to close it early (`remat … | head`). Other errors are thrown. */
 export function allowClosedPipe(stream: NodeJS.EventEmitter): void {
   stream.on("error", (error: NodeJS.ErrnoException) => {
     if (!isClosedPipe(error)) throw error;
@@ -65,7 +68,8 @@ export function allowClosedPipe(stream: NodeJS.EventEmitter): void {
 }
 
 /**
- * Ignores every error of `stream`, which is standard error. A message that nobody can read must not change the exit code, which is the answer for scripts.
+ * Ignores every error of `stream`, which is standard error. Exit codes are for scripts and must not depend on whether a
+ * message could be printed.
  */
 export function ignoreErrors(stream: NodeJS.EventEmitter): void {
   stream.on("error", () => undefined);

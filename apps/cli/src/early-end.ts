@@ -2,11 +2,11 @@ import { writeSync } from "node:fs";
 import { isClosedPipe } from "./console-io.js";
 
 /**
- * Has the process say why it ends before the command is over, and fail: a model's code may end it, or leave it waiting for what never comes. Returns
- * what is to be called when the command is over.
+ * Reports the reason and fails if the process ends before the command is done. A model's code may end the process, or
+ * leave it waiting for an event that never comes. Returns a function to call when the command is done.
  */
 export function tellEarlyEnd(): () => void {
-  // Told where nothing is left to run, and not by process.exit().
+  // Distinguishes a process with nothing left to run from a call of process.exit().
   let isIdle = false;
   const idle = (): void => {
     isIdle = true;
@@ -27,7 +27,10 @@ export function tellEarlyEnd(): () => void {
   };
 }
 
-/** Tells in one line, and then calls `end`, where what it prints cannot be written (a full disk); a reader that closes the pipe early is no failure. */
+/**
+ * Reports in one line and calls `end` if output cannot be written (a full disk). A reader that closes the pipe early is
+ * not a failure.
+ */
 export function tellFullOutput(stream: NodeJS.EventEmitter, end: () => void): void {
   stream.on("error", (error: NodeJS.ErrnoException) => {
     if (isClosedPipe(error)) return;
@@ -38,11 +41,11 @@ export function tellFullOutput(stream: NodeJS.EventEmitter, end: () => void): vo
   });
 }
 
-/** Writes to standard error before the process ends. If its reader has left, there is nobody to tell. */
+/** Writes to standard error synchronously before the process ends. Fails silently if its reader has closed it. */
 function writeLastWords(text: string): void {
   try {
     writeSync(2, text);
   } catch {
-    // The exit code still says that the command failed.
+    // The exit code still reports the failure.
   }
 }

@@ -6,7 +6,7 @@ import { parseChoice } from "./usage-error.js";
 
 const names = outputFormats.map(({ name }) => name);
 
-/** The option of every command that prints what it finds. */
+/** The option of every command that prints results. */
 export const formatOption = option("--format <format>", {
   access: "data",
   purpose: `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`,
@@ -19,12 +19,15 @@ export const formatOption = option("--format <format>", {
   group: "Output",
 });
 
-/** Returns how wide a text may be that is written there. */
+/** Returns the width available for text in that output. */
 export function shapeOf({ width }: ConsoleIo): OutputShape {
   return { width };
 }
 
-/** Tells how many of the largest things `--top` asks for: 10 for people, and all for a spreadsheet, where nobody says. */
+/**
+ * Returns how many of the largest items to list: the value of `--top`, or by default 10 for people and all for a
+ * spreadsheet.
+ */
 export function rowsToList(top: number | undefined, { isRecords }: OutputFormat): number {
   return top ?? (isRecords === true ? Number.POSITIVE_INFINITY : 10);
 }

@@ -8,9 +8,10 @@ import { Tensor, type TensorLike } from "@tensorflow/tfjs-core";
 type Batch = Pick<ModelDefinition, "inputs" | "targets">;
 
 /**
- * Reads one batch from a file: JSON `{ "inputs": …, "targets": … }`, where each is a nested list of numbers, or for several tensors a list of
- * `{ "values": …, "shape": …, "dtype": … }`; or an ES module whose default export, given what a model module is given, returns the same
- * as tensors. Takes the place of the model's own.
+ * Reads one batch from a file, to replace the model's own. The file is JSON `{ "inputs": …, "targets": … }`, where each
+ * is a nested list of numbers, or for several tensors a list of `{ "values": …, "shape": …, "dtype": … }`.
+ * Alternatively it is an ES module whose default export, called with the arguments of a model module, returns the same
+ * as tensors.
  *
  * @throws RematError `DATA_FILE`
  */

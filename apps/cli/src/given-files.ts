@@ -6,16 +6,17 @@ import { foreignCompression } from "./foreign-compression.js";
 import { modelFile } from "./model-source.js";
 import { UsageError } from "./usage-error.js";
 
-/** A file that a command was given, and as what. */
+/** A file given to a command, and its role. */
 interface GivenFile {
   readonly as: string;
   readonly path: string;
 }
 
 /**
- * Refuses outputs that are a file which the command reads, or one another, whatever they are called: by their real paths; names that promise
- * what would not be written; and inputs that have no end. `configPath`: where some of the options come from.
+ * Rejects outputs that are the same file as an input or another output, compared by real path; names that promise a
+ * format that would not be written; and endless inputs.
  *
+ * @param configPath the source of some of the options
  * @throws UsageError naming both
  */
 export function checkGivenFiles(
@@ -27,7 +28,7 @@ export function checkGivenFiles(
   for (const option of command.options) for (const path of readFiles(option, options)) refuseEndless(option, path);
   const outputs = command.options.flatMap((option) => {
     const path = option.writes && (options[optionKey(option)] ?? option.writesByDefault?.(targets, options));
-    // What is no text is refused when the option is parsed.
+    // A value that is not text is rejected when the option is parsed.
     return typeof path === "string" && path !== "" ? [{ as: typedName(option), path, writes: option.writes }] : [];
   });
   if (outputs.length === 0) return;
@@ -84,7 +85,7 @@ function inputsOf(
   return inputs;
 }
 
-/** The files that an option names for the command to read; it may be given several times. */
+/** The files that an option, which may be repeated, gives the command to read. */
 function readFiles(option: CommandOption, options: TypedOptions): readonly string[] {
   const given = option.reads ? [options[optionKey(option)]].flat() : [];
   return given.filter((path) => typeof path === "string");
@@ -93,7 +94,10 @@ function readFiles(option: CommandOption, options: TypedOptions): readonly strin
 /** `-o` of `-o, --output <file>`. */
 const typedName = ({ flags }: CommandOption): string => flags.split(/[ ,]/, 1)[0];
 
-/** A script, whose ending Node adds, a file of the program's, or one behind `--option=`. */
+/**
+ * Files that an argument may name: a script, whose extension Node adds, a file of the program, or one after
+ * `--option=`.
+ */
 function filesOfArgument(argument: string): readonly string[] {
   const value = argument.slice(argument.indexOf("=") + 1);
   try {

@@ -2,7 +2,7 @@ import { type CommandOption, option, readOptions, type TypedOptions } from "./co
 import type { ConsoleIo } from "./console-io.js";
 import { parseCount, parseText } from "./usage-error.js";
 
-/** Those options of every command that a config file may give, too. */
+/** Global options that a config file may also set. */
 export const configurableOptions = [
   option("--color <when>", {
     access: "data",
@@ -16,14 +16,14 @@ export const configurableOptions = [
   }),
 ];
 
-/** Commander gives `--no-config` as a `config` that is false. */
+/** Commander represents `--no-config` as a `config` that is false. */
 export const configOption = option("--config <file>", {
   access: "file",
   purpose: "Options from there (default: .rematrc, .rematrc.json or package.json above)",
   parse: (name, value) => (value === false ? false : value === true ? undefined : parseText(name, value)),
 });
 
-/** The options of every command, and of none. */
+/** Options of every command, and of `remat` without one. */
 export const globalOptions: readonly CommandOption[] = [
   ...configurableOptions,
   configOption,
@@ -31,7 +31,7 @@ export const globalOptions: readonly CommandOption[] = [
 ];
 
 /**
- * Returns where a command writes, as wide and as colourful as its global options say.
+ * Returns the output of a command with the width and colours of its global options.
  *
  * @throws UsageError naming the option
  */
@@ -41,13 +41,13 @@ export function shapedIo(io: ConsoleIo, typedOptions: TypedOptions): ConsoleIo {
   return { ...io, env, hasColors: wantsColors(env, io.hasColors ?? false), width };
 }
 
-/** What stands for each choice in the environment, for everything that reads only that. */
+/** Environment variables for each choice, for code that reads only those. */
 const colorEnvironment = {
   always: { FORCE_COLOR: "1", NO_COLOR: undefined },
   never: { FORCE_COLOR: undefined, NO_COLOR: "1" },
 } as const;
 
-/** As Node's own streams decide: FORCE_COLOR, then NO_COLOR, then whether a terminal reads it. */
+/** Follows Node's own streams: FORCE_COLOR, then NO_COLOR, then whether the output is a terminal. */
 function wantsColors(env: ConsoleIo["env"], isTerminal: boolean): boolean {
   const { FORCE_COLOR, NO_COLOR, TERM } = env;
   if (FORCE_COLOR !== undefined) return !["0", "false"].includes(FORCE_COLOR);

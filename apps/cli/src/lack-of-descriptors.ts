@@ -1,6 +1,6 @@
-/** With as many files open at once the command loads. */
+/** The command can load with this many open files. */
 const fewestFiles = 256;
-/** What Node says where it can open no more files: it takes what it cannot read for missing. */
+/** Errors of Node when it can open no more files. It reports files that it cannot read as missing. */
 const codes: ReadonlySet<unknown> = new Set([
   "EMFILE",
   "ENFILE",
@@ -10,7 +10,7 @@ const codes: ReadonlySet<unknown> = new Set([
   "MODULE_NOT_FOUND",
 ]);
 
-/** Returns, in a line, that an error is due to the few files that this process may open at once; undefined where it is not. */
+/** Explains in one line that an error is due to the process's limit on open files; undefined if it is not. */
 export function lackOfDescriptors(error: unknown, limit: () => number = openFilesLimit): string | undefined {
   const code = (error as { readonly code?: unknown } | null | undefined)?.code;
   if (!codes.has(code)) return undefined;
@@ -23,7 +23,7 @@ export function lackOfDescriptors(error: unknown, limit: () => number = openFile
 function openFilesLimit(): number {
   try {
     const { report } = process;
-    // It would ask for the names of addresses.
+    // Otherwise it would look up host names.
     (report as { excludeNetwork?: boolean }).excludeNetwork = true;
     const { userLimits } = report.getReport() as {
       readonly userLimits?: { readonly open_files?: { readonly soft?: number | string } };

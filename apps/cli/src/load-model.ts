@@ -2,11 +2,11 @@ import { defineModel, type ModelFactory, type StepRequest } from "@remat/tracer/
 import { importerOf, type ModelSource } from "./model-source.js";
 import { UsageError } from "./usage-error.js";
 
-/** A model, and what was said of its training step: plain data, so that every process can be told. */
+/** A model and its training step as plain data, which can be sent to any process. */
 export interface StepSource extends ModelSource<"model"> {
-  /** A file with inputs and targets, which take the place of the model's own. */
+  /** A file with inputs and targets that replace the model's own. */
   readonly data: string | undefined;
-  /** A module with layers that a Keras model has besides Keras' own. */
+  /** A module with custom layers for a Keras model. */
   readonly layers?: string | undefined;
   /** A file with weights of a Keras model. */
   readonly weights?: string | undefined;
@@ -14,10 +14,12 @@ export interface StepSource extends ModelSource<"model"> {
 }
 
 /**
- * Loads what a source names as a factory, alike in every process, so that the model is built where its caller wants it. Loads neither the
- * hook nor a backend. Weights have the values of their file where these matter (`readsWeights`), else what their initializers give.
+ * Loads a source as a model factory, in the same way in every process, so that the caller decides where to build the
+ * model. Loads neither the hook nor a backend. Weights have the values of their file if these matter (`readsWeights`),
+ * otherwise those of their initializers.
  *
- * @throws UsageError where the model takes no layers or weights; RematError what its importer throws; the factory `KERAS_…`, `DATA_FILE`
+ * @throws UsageError if the model accepts no layers or weights; RematError of its importer; the factory throws
+ * `KERAS_…`, `DATA_FILE`
  */
 export async function loadModel(
   source: Omit<StepSource, "request">,

@@ -8,12 +8,13 @@ import type { Progress } from "./progress.js";
 import { typedTarget } from "./standard-input.js";
 import { UsageError } from "./usage-error.js";
 
-/** Where loading a trace shows how far it is, and what is wrong with the file. */
+/** Reports loading progress, and problems with the file. */
 export type Loading = Pick<Progress, "show"> & Partial<Pick<Progress, "warn">>;
 
 /**
- * Returns the trace that MODEL names, or one of a training step of the model that it names. `damaged: "keep"`: the part before the end of a trace
- * that is cut short or damaged, with a warning. Without it such a trace is rejected, because a plan or a check of a part would be wrong.
+ * Returns the trace that MODEL names, or a trace of a training step of the model that it names. With `damaged: "keep"`,
+ * a truncated or damaged trace is read up to the damage, with a warning. Otherwise it is rejected, because a plan or a
+ * check of a part would be wrong.
  *
  * @throws RematError `TRACE_CUT_SHORT`
  */
@@ -59,17 +60,17 @@ function checkWhole(trace: Trace, path: string, takesPart: boolean): void {
   throw new RematError("TRACE_CUT_SHORT", `${typedTarget(path)}: ${cause}. ${next} Record it again.`);
 }
 
-/** Returns what of the options is also for what was recorded: the rest says how to take a step. */
+/** Returns the options that also apply to a recorded run. The others describe how to run a step. */
 export function optionsForRecorded({ request: { allocationUnitBytes } }: ModelOptions): ModelOptions {
   return { request: { allocationUnitBytes }, data: undefined };
 }
 
-/** Returns the trace in allocation units that were asked for; it keeps its own if none were. */
+/** Returns the trace in the requested allocation units; by default it keeps its own. */
 function inUnits(trace: Trace, { request: { allocationUnitBytes } }: ModelOptions): Trace {
   return allocationUnitBytes === undefined ? trace : trace.withHeader({ ...trace.header, allocationUnitBytes });
 }
 
-/** What has run has run: an option that would have changed the run is a mistake, not a wish to be passed over. */
+/** Rejects options that would have changed a run, since it has already been recorded. */
 function refuseToChange({ name }: ModelSource, { request }: ModelOptions): void {
   const { allocationUnitBytes: _, ...changing } = optionOfField;
   const field = (Object.keys(changing) as (keyof typeof changing)[]).find((each) => request[each] !== undefined);

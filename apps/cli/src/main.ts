@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { lackOfDescriptors } from "./lack-of-descriptors.js";
 
-// Loaded here and not by an import of this file, whose failure nobody could explain.
+// Imported dynamically, so that a failure to load can be explained.
 try {
   await import("./start.js");
 } catch (error) {

@@ -4,12 +4,13 @@ import { fileURLToPath } from "node:url";
 import { inspect } from "node:util";
 import { RematError } from "@remat/trace";
 
-/** Deep enough for what lies between a model's line and the place in TensorFlow.js that refuses what the line does. */
+/** Deep enough for the frames between a model's line and the place in TensorFlow.js that rejects its call. */
 export const deepestStack = 100;
 
 /**
- * Returns, of an error thrown while the files `targets` were worked on, one that begins with the line of these where it was thrown, or from where
- * that was called; with the file alone where TensorFlow.js refuses what a model asks of it that is no code. Any other as it is.
+ * Adds a location to an error thrown while the files `targets` were processed: the line in these files that threw it or
+ * called the code that did. Only the file is named if TensorFlow.js rejects a model that is not code. Any other error
+ * is returned unchanged.
  */
 export function namingModel(error: unknown, targets: readonly string[]): unknown {
   const paths = targets.flatMap(pathsOf);
@@ -23,7 +24,7 @@ export function namingModel(error: unknown, targets: readonly string[]): unknown
   const isNamed = [...targets, ...paths].some((path) => message.startsWith(`${path}: `));
   const found = place ?? (targets.length === 1 && !isNamed && isOfTensors(error) ? paths[0] : undefined);
   if (found === undefined || isTooDeep(error)) return error;
-  // What is refused says by itself what to do.
+  // Errors of remat already say what to do.
   if (error instanceof RematError) return new RematError(error.code, `${found}: ${message}`, { cause: error });
   const end = /[.?!]$/.test(message) ? "" : ".";
   return modelCodeError(
@@ -36,19 +37,19 @@ function modelCodeError(message: string, cause: unknown): RematError {
   return new RematError("MODEL_CODE", message, { cause });
 }
 
-/** Tells an error of a stack that is full: what calls itself too often need not be wrong at the line where it was too often. */
+/** Tells whether an error is a stack overflow. The line where the stack ran out need not be the faulty one. */
 export function isTooDeep(error: Error): boolean {
   return error instanceof RangeError && /call stack/.test(error.message);
 }
 
-/** Tells whether TensorFlow.js threw it, or what stands for it in a fake step. */
+/** Tells whether TensorFlow.js threw the error, or its stand-in in a fake step. */
 function isOfTensors(error: Error): boolean {
   if (error instanceof RematError) return /^(KERNEL_|DATA_DEPENDENT$|TENSOR_SIZE$)/.test(error.code);
   const [first = ""] = (error.stack ?? "").split("\n").filter((line) => line.startsWith("    at "));
   return /[\\/]node_modules[\\/]@tensorflow[\\/]/.test(first);
 }
 
-/** Returns under which paths code of a file is known: what is a link by that to which it leads, but where Node is told otherwise. */
+/** Returns the paths under which Node may report code of a file. It resolves links unless it is configured not to. */
 function pathsOf(target: string): readonly string[] {
   return existsSync(target) ? [...new Set([realpathSync(target), resolve(target)])] : [];
 }
@@ -63,7 +64,7 @@ function placeIn(path: string, { stack = "" }: Error): string | undefined {
     const open = before.lastIndexOf(" (");
     const named = before.slice(open < 0 ? 0 : open + " (".length).replace(/^async /, "");
     if (named === "") continue;
-    // A module is named by its URL, what is required by its path.
+    // A stack names an ES module by its URL, and a required file by its path.
     const file = named.startsWith("file:") ? fileURLToPath(named) : named;
     const isOurs = file === path || (file.startsWith(path + sep) && !file.includes(`${sep}node_modules${sep}`));
     if (isOurs) return `${file}${to[1]}`;
@@ -71,7 +72,7 @@ function placeIn(path: string, { stack = "" }: Error): string | undefined {
   return undefined;
 }
 
-/** Anything can be thrown, even what cannot be made a text. */
+/** Any value can be thrown, even one that cannot be converted to text. */
 function describeThrown(thrown: unknown): string {
   return inspect(thrown, { depth: 0, breakLength: Infinity }).slice(0, 200);
 }

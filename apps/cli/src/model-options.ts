@@ -14,7 +14,7 @@ import { grouped, type OptionValues, option } from "./command.js";
 import { formatOption, unitsOption } from "./format-option.js";
 import { parseCount, parseText } from "./usage-error.js";
 
-/** Far above any allocator's, and a million storages still add up in whole numbers. */
+/** Far above any allocator's unit, while a million storages still add up to an exact integer. */
 const mostUnitBytes = 2 ** 30;
 const backends = fakeableBackends().map(({ name }) => name);
 const optimizers = [...optimizerNames, noOptimizer];
@@ -25,8 +25,8 @@ const parsePath = (name: string, value: unknown): string => resolve(parseText(na
 const listed = (names: readonly string[]): string => `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`;
 
 /**
- * The options of every command with a MODEL: what is said of its training step. They have no defaults here: what is not given is decided by
- * `resolveStep`, or by a plan.
+ * The options of every command with a MODEL that describe its training step. They have no defaults here: missing ones
+ * are decided by `resolveStep` or by a plan.
  */
 export const stepOptions = grouped("The training step", [
   option("--batch <n>", {
@@ -90,7 +90,7 @@ export const stepOptions = grouped("The training step", [
   }),
 ]);
 
-/** Of a command that runs steps: elsewhere the values of weights do not matter. */
+/** For commands that run steps. For others the values of weights do not matter. */
 export const weightsOption = option("--weights <file>", {
   access: "file",
   reads: true,
@@ -98,7 +98,7 @@ export const weightsOption = option("--weights <file>", {
   parse: parsePath,
 });
 
-/** Those of a command that records steps. */
+/** For commands that record steps. */
 export const recordOptions = grouped("The training step", [
   option("--steps <n>", {
     access: "data",
@@ -107,14 +107,14 @@ export const recordOptions = grouped("The training step", [
   }),
 ]);
 
-/** Of a command that tells of a model as it is used, too. */
+/** For commands that can also analyse inference. */
 export const predictOption = option("--predict", {
   access: "data",
   purpose: "Not a training step but what predict does for a batch: a forward pass alone",
   group: "The training step",
 });
 
-/** Those of a command that prints what it finds. */
+/** For commands that print results. */
 export const printOptions = grouped("Output", [
   formatOption,
   unitsOption,
@@ -125,7 +125,7 @@ export const printOptions = grouped("Output", [
   }),
 ]);
 
-/** What was said of a model's training step. */
+/** The requested training step of a model. */
 export interface ModelOptions {
   readonly request: StepRequest;
   /** A file with a batch. */
@@ -134,12 +134,12 @@ export interface ModelOptions {
   readonly layers?: string | undefined;
 }
 
-/** The values of the options that say which step to take. A command may have only some of them. */
+/** Values of the options that describe a step. A command may have only some of them. */
 export type StepOptionValues = Partial<
   OptionValues<typeof stepOptions | typeof recordOptions | readonly [typeof predictOption]>
 >;
 
-/** Returns what the options say of which step to take. */
+/** Returns the step that the options describe. */
 export function modelOptionsOf(options: StepOptionValues): ModelOptions {
   const { data } = options;
   return {
@@ -162,7 +162,7 @@ export function modelOptionsOf(options: StepOptionValues): ModelOptions {
   };
 }
 
-/** Which option sets which field of a request. */
+/** The option that sets each field of a request. */
 export const optionOfField: Readonly<Record<keyof Omit<StepRequest, "stepsBefore" | "fasterGradients">, string>> = {
   size: "size",
   batch: "batch",

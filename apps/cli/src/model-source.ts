@@ -8,7 +8,7 @@ import type { Importer, SourceKind } from "./importers/importer.js";
 import { importers } from "./importers/importers.js";
 import { UsageError } from "./usage-error.js";
 
-/** What the MODEL argument names: plain data, so that every process can be told. */
+/** The MODEL argument as plain data, which can be sent to any process. */
 export interface ModelSource<Kind extends SourceKind = SourceKind> {
   readonly gives: Kind;
   /** The importer's name. */
@@ -46,16 +46,16 @@ export function modelSource(path: string): ModelSource {
   return { gives: importer.gives, importer: importer.name, path: full, name: nameOf(full) };
 }
 
-/** What `--pytorch-policy` writes, of any version. */
+/** Any version of the output of `--pytorch-policy`. */
 const policyFormat = /^\s*\{\s*"format":\s*"remat-pytorch-policy\//;
 
-/** Returns the file that is read of a target: of a folder the model in it, if there is one. */
+/** Returns the file to read for a target: for a folder, the model in it, if there is one. */
 export function modelFile(path: string): string {
   const inner = ["index.js", "index.mjs", "model.js", "model.json"].map((entry) => resolve(path, entry));
   return inner.find((entry) => existsSync(entry)) ?? path;
 }
 
-/** Tells what has no end from a file, and from a pipe, which is read but once. */
+/** Tells whether a path is an endless input. A regular file and a pipe, which can be read once, are not. */
 export function isDevice(stats: Stats): boolean {
   return !stats.isFile() && !stats.isDirectory() && !stats.isFIFO();
 }
@@ -74,7 +74,7 @@ function reading<T>(path: string, read: () => T): T {
   }
 }
 
-/** Returns the importer that a source was found by. */
+/** Returns the importer of a source. */
 export function importerOf<Kind extends SourceKind>(
   source: Pick<ModelSource<Kind>, "gives" | "importer">,
 ): Extract<Importer, { readonly gives: Kind }> {
@@ -87,7 +87,7 @@ export function importerOf<Kind extends SourceKind>(
   return importer as Extract<Importer, { readonly gives: Kind }>;
 }
 
-/** Tells whether a source gives this. */
+/** Tells whether a source is of this kind. */
 export function isOf<Kind extends SourceKind>(source: ModelSource, kind: Kind): source is ModelSource<Kind> {
   return source.gives === kind;
 }
@@ -98,7 +98,7 @@ function nameOf(path: string): string {
   return name.slice(0, Math.min(...ending));
 }
 
-/** Returns for people which files give one of `kinds`. */
+/** Describes the files that provide one of `kinds`. */
 export function describeKinds(kinds: readonly SourceKind[]): string {
   return importers
     .filter(({ gives }) => kinds.includes(gives))

@@ -3,22 +3,21 @@ import { Socket } from "node:net";
 import { setTimeout } from "node:timers/promises";
 import { UsageError } from "./usage-error.js";
 
-/** How long a named pipe may be without a writer before reading it fails. */
+/** How long to wait for a writer of a named pipe. */
 const mostMs = 10_000;
 const betweenMs = 20;
 
 /**
- * Reads a named pipe to its end. Opening one waits for its writer, for ever if none comes: this waits ten seconds.
+ * Reads a named pipe to its end. Opening a pipe would block until a writer opens it; this waits at most ten seconds.
  *
- * @throws UsageError if nobody writes to it
+ * @throws UsageError if there is no writer
  */
 export async function* readNamedPipe(path: string): AsyncGenerator<Uint8Array> {
   const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   let isOwned = true;
   try {
     // Whoever replaced it since it was looked at gets no further.
-    if (!fstatSync(fd).isFIFO())
-      throw new UsageError(`${path}: the named pipe was replaced while reading. Name a file.`);
+    if (!fstatSync(fd).isFIFO()) throw new UsageError(`${path}: it was a named pipe a moment ago. Name a file.`);
     const first = await firstBytes(fd, path);
     const socket = new Socket({ fd, readable: true, writable: false });
     isOwned = false;
@@ -33,10 +32,10 @@ export async function* readNamedPipe(path: string): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** Waits until somebody writes; empty if a writer is there that has not written yet. */
+/** Waits for the first data; returns an empty array if there is a writer that has not written yet. */
 async function firstBytes(fd: number, path: string): Promise<Uint8Array> {
   const chunk = Buffer.alloc(1 << 16);
-  // By the clock, because a sleep may take much longer on a busy machine.
+  // Uses a clock, because a sleep may take much longer on a busy machine.
   const began = performance.now();
   do {
     try {

@@ -1,12 +1,12 @@
 import { type Module, Trace } from "@remat/trace";
 
-/** What tfjs-layers calls what nobody has named: `dense_Dense12`, `sequential_3`, `model2`. */
+/** Automatic names of tfjs-layers: `dense_Dense12`, `sequential_3`, `model2`. */
 const numbered = /^(.*\D)(\d+)$/;
 const containers: ReadonlySet<string> = new Set(["sequential_", "model"]);
 
 /**
- * Returns a trace whose modules, where nobody has named them, are numbered from 1: tfjs-layers goes on counting for each model that a process builds, so that the same model
- * would be called otherwise each time.
+ * Returns a trace whose unnamed modules are numbered from 1. tfjs-layers keeps counting across the models of a process,
+ * so that the same model would have different names each time.
  */
 export function withModulesNumbered(trace: Trace): Trace {
   const numbersOf = new Map<string, Set<number>>();
@@ -20,7 +20,7 @@ export function withModulesNumbered(trace: Trace): Trace {
   for (const [stem, numbers] of numbersOf)
     [...numbers].sort((a, b) => a - b).forEach((number, i) => names.set(`${stem}${number}`, `${stem}${i + 1}`));
   const rename = (name: string): string => names.get(name) ?? name;
-  // A group of layers is called by its first and last: `conv2d_Conv2D1-flatten_Flatten1`.
+  // A group of layers is named after its first and last: `conv2d_Conv2D1-flatten_Flatten1`.
   const modules = trace.modules.map((module): Module => ({ ...module, fqn: module.fqn.replace(/[^.-]+/g, rename) }));
   const { header } = trace;
   return new Trace({
@@ -30,7 +30,7 @@ export function withModulesNumbered(trace: Trace): Trace {
   });
 }
 
-/** Of a layer its class in two spellings; of a model what it is. */
+/** Whether a name is automatic: for a layer, its class in two spellings; for a model, its kind. */
 function isAutomatic(stem: string, kind: string): boolean {
   return containers.has(stem) || stem.replaceAll("_", "").toLowerCase() === `${kind}${kind}`.toLowerCase();
 }

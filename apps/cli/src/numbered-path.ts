@@ -6,7 +6,9 @@ export function numberedPath(output: string, index: number, count: number): stri
   return beforeEnd(output, `.${index + 1}`);
 }
 
-/** Returns the file of the step in which a program had no memory left, beside its traces: `train.failed.remat.jsonl`. */
+/**
+ * Returns the file for the step in which a program ran out of memory, next to its traces: `train.failed.remat.jsonl`.
+ */
 export function failedPath(output: string): string {
   return isStandardOutput(output) ? output : beforeEnd(output, ".failed");
 }
@@ -16,7 +18,7 @@ function beforeEnd(output: string, what: string): string {
   return `${stem}${what}${end}`;
 }
 
-/** Returns where a plan goes if nothing is said of it: beside those of other traces of one program, of which each has its number. */
+/** Returns the default file of a plan. For one of several traces of a program, it contains the trace's number. */
 export function planFileOf(target: string): string {
   const number = /\.(\d+)(?:\.remat)?(?:\.jsonl?(?:\.gz)?)?$/.exec(target)?.[1];
   return number === undefined ? "plan.json" : `plan.${number}.json`;

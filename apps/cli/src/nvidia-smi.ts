@@ -1,13 +1,13 @@
 import { execFileSync } from "node:child_process";
 
-/** A GPU that NVIDIA's driver shows. */
+/** A GPU listed by NVIDIA's driver. */
 export interface ShownGpu {
   readonly name: string;
-  /** As it writes it: `143771 MiB`. */
+  /** As `nvidia-smi` prints it: `143771 MiB`. */
   readonly memory: string;
 }
 
-/** Runs `nvidia-smi` with options and returns what it writes; undefined where there is none, or it fails. */
+/** Runs `nvidia-smi` with options and returns its output; undefined if it does not exist or fails. */
 export type AskNvidiaSmi = (args: readonly string[]) => string | undefined;
 
 const askNvidiaSmi: AskNvidiaSmi = (args) => {
@@ -18,7 +18,7 @@ const askNvidiaSmi: AskNvidiaSmi = (args) => {
   }
 };
 
-/** Returns the GPUs that NVIDIA's driver shows; none if there is no driver. */
+/** Returns the GPUs that NVIDIA's driver lists; empty if there is no driver. */
 export function shownGpus(ask: AskNvidiaSmi = askNvidiaSmi): readonly ShownGpu[] {
   const lines = ask(["--query-gpu=name,memory.total", "--format=csv,noheader"])?.split("\n") ?? [];
   return lines.flatMap((line) => {
@@ -27,7 +27,10 @@ export function shownGpus(ask: AskNvidiaSmi = askNvidiaSmi): readonly ShownGpu[]
   });
 }
 
-/** Returns the bytes of memory that a GPU has here; undefined where that is not told, or GPUs differ: which of them a program takes is not known. */
+/**
+ * Returns the memory of this machine's GPU in bytes. Undefined if it is unknown, or if GPUs differ, since it is unknown
+ * which of them a program uses.
+ */
 export function gpuMemoryBytes(ask: AskNvidiaSmi = askNvidiaSmi): number | undefined {
   const [first, ...others] = new Set(shownGpus(ask).map(({ memory }) => memory));
   const [, mebibytes] = /^(\d+) MiB$/.exec(first ?? "") ?? [];

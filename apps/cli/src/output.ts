@@ -4,7 +4,7 @@ import { type Content, checkOutput, isStandardOutput, writeOutput } from "@remat
 import type { ConsoleIo } from "./console-io.js";
 import { UsageError } from "./usage-error.js";
 
-/** Writes what an option asks for to the file that it names, `-` for standard output. Errors name the option. */
+/** Writes an option's output to the file that it names, `-` for standard output. Errors name the option. */
 export async function writeFor(option: string, path: string, content: Content, io: ConsoleIo): Promise<void> {
   try {
     await writeOutput(path, content, { stdout: io.stdout });
@@ -13,7 +13,7 @@ export async function writeFor(option: string, path: string, content: Content, i
   }
 }
 
-/** Refuses what {@link writeFor} would refuse, before there is anything to write. */
+/** Fails in the cases in which {@link writeFor} would fail, before there is anything to write. */
 export function checkFor(option: string, path: string): void {
   try {
     checkOutput(path);
@@ -30,9 +30,10 @@ const cannotWrite = (option: string, path: string, cause: unknown): RematError =
   );
 
 /**
- * Tells where a command shows its answer: on standard output, or beside it where one of the files that it writes, by option, is standard output.
+ * Returns where a command prints its answer: standard output, or standard error if one of its output files, by option,
+ * is standard output.
  *
- * @throws UsageError where two files are
+ * @throws UsageError if two files are
  */
 export function shownBeside(
   io: ConsoleIo,

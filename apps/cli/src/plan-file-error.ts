@@ -1,7 +1,10 @@
 import { RematError } from "@remat/trace";
 import type { TypedOptions } from "./command.js";
 
-/** Returns an error about a plan that does not fit the model with the files that `--fsdp` and `--checkpoint` take it from; any other error as it is. */
+/**
+ * Adds the names of the files given to `--fsdp` and `--checkpoint` to an error about a sharding plan that does not fit
+ * the model. Any other error is returned unchanged.
+ */
 export function namingPlanFiles(error: unknown, { fsdp, checkpoint }: TypedOptions): unknown {
   if (!(error instanceof RematError) || error.code !== "SHARDING_PLAN") return error;
   const files = [fsdp, checkpoint].flat().flatMap((given) => {

@@ -9,25 +9,28 @@ import { isOf, type ModelSource } from "./model-source.js";
 import type { Pricing } from "./pricing-options.js";
 import type { Progress } from "./progress.js";
 
-/** A trace whose ops have runtimes, and what these are for. */
+/** A trace with op times, and the device they are for. */
 export interface PricedModel {
   readonly trace: Trace;
   readonly pricedFor: string;
 }
 
-/** Takes a training step, with each op's time. */
+/** Traces a training step with each op's time. */
 export type TakeStep = (mode: EstimateMode, exported: unknown, options: PricedStepOptions) => Promise<Trace>;
 
 export interface PriceModelOptions {
   /** Left out: `tracePricedStep` of `@remat/runtime-estimator/step`. */
   readonly takeStep?: TakeStep | undefined;
-  /** What becomes of a trace that is damaged in its midst: what only shows it keeps what comes before, and says so; what plans or checks a step refuses a part of it. Left out: it is refused. */
+  /**
+   * How to treat a damaged trace. Commands that only show it keep the part before the damage and report that. Commands
+   * that plan or check a step reject it, which is the default.
+   */
   readonly damaged?: ReadRunOptions["damaged"];
 }
 
 /**
- * Returns the trace of MODEL with each op's time: by the roofline of a device, or measured on a real backend, for which the step is then taken. What
- * was measured before stays unless a device was asked for.
+ * Returns the trace of MODEL with each op's time: estimated by the roofline of a device, or measured on a real backend,
+ * on which the step is then run. Times already measured stay unless a device was requested.
  */
 export async function priceModel(
   source: ModelSource,
@@ -38,7 +41,7 @@ export async function priceModel(
 ): Promise<PricedModel> {
   const { mode, device, isAsked } = pricing;
   const isTimed = mode === "operator-level-benchmark";
-  // Of a recorded run the backend is only where its ops are timed.
+  // For a recorded run, the backend only matters for timing its ops.
   const used = isTimed ? await (await import("./use-backend.js")).useBackend(options.request.backend) : undefined;
   const pricedFor = isTimed ? "this machine, measured" : device.name;
   const onTimed: PricedStepOptions["onTimed"] = ({ doneCalls, totalCalls, kernel }) =>

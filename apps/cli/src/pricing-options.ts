@@ -13,10 +13,10 @@ import { grouped, type OptionValues, option } from "./command.js";
 import { parseText, quote, UsageError } from "./usage-error.js";
 import { thisMachine } from "./verdict/this-machine.js";
 
-/** The device that is this machine. */
+/** The device name for this machine. */
 export const here = "here";
 
-/** The option of every command that prices ops, if only for the trace that it writes. */
+/** The option of every command that estimates op times, even if only for the trace that it writes. */
 export const deviceOption = option("--device <name>", {
   access: "name or file",
   group: "The device",
@@ -26,7 +26,7 @@ export const deviceOption = option("--device <name>", {
   purpose: `Device to price for: a name (a100, h100, rtx-4090, cpu, …), here for this machine, or a JSON file with your own (default: ${defaultDevice}; a trace keeps what was measured)`,
 });
 
-/** Those of a command that tells what ops take. */
+/** For commands that report op times. */
 export const pricingOptions = grouped("The device", [
   deviceOption,
   option("--mode <mode>", {
@@ -37,22 +37,22 @@ export const pricingOptions = grouped("The device", [
   }),
 ]);
 
-/** How ops get their times. */
+/** How op times are obtained. */
 export interface Pricing {
   readonly mode: EstimateMode;
   readonly device: DeviceSpec;
-  /** Whether the device was asked for: else times that a trace brings stay. */
+  /** Whether the device was requested. If not, times in a trace are kept. */
   readonly isAsked: boolean;
 }
 
 /**
- * Returns by what ops are priced.
+ * Returns how op times are estimated.
  *
  * @throws UsageError naming the option; RematError `DEVICE_FILE`
  */
 export function pricingOf(options: Partial<OptionValues<typeof pricingOptions>>): Pricing {
   const { mode = "operator-level-cost-model", device } = options;
-  // Where ops are timed, only those have a price that cannot be run here.
+  // If ops are timed, only those that cannot run here are estimated.
   const usual = mode === "operator-level-benchmark" ? defaultDeviceHere : defaultDevice;
   return { mode, device: device ?? readDevice(usual), isAsked: device !== undefined };
 }
@@ -60,7 +60,7 @@ export function pricingOf(options: Partial<OptionValues<typeof pricingOptions>>)
 /**
  * Returns a device by name, this machine, or one from a JSON file.
  *
- * @throws UsageError for a name that is none; RematError `DEVICE_FILE`
+ * @throws UsageError for an unknown name; RematError `DEVICE_FILE`
  */
 export function readDevice(nameOrPath: string): DeviceSpec {
   if (nameOrPath === here) return { ...deviceByName(defaultDeviceHere), ...thisMachine(), name: here };

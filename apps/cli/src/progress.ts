@@ -2,7 +2,7 @@ import { terminal } from "@remat/trace/emit";
 import { displaySafe } from "@remat/trace/text";
 import { type ConsoleIo, terminalColumns } from "./console-io.js";
 
-/** One line on stderr that tells what long work is doing; nothing where stderr is no terminal, so that pipes and logs stay clean. */
+/** A progress line on stderr. It prints nothing if stderr is not a terminal, so that pipes and logs stay clean. */
 export class Progress {
   private readonly io: ConsoleIo;
   private readonly enabled: boolean;
@@ -15,7 +15,7 @@ export class Progress {
     this.enabled = io.stderr.isTTY === true && io.env["TERM"] !== "dumb" && io.env["CI"] === undefined;
   }
 
-  /** Replaces the line; at most ten times a second unless `force`. */
+  /** Replaces the line, at most ten times per second unless `force` is set. */
   show(text: string, force = false): void {
     const now = performance.now();
     if (!this.enabled || (!force && now - this.lastMs < 100)) return;
@@ -25,7 +25,7 @@ export class Progress {
     this.io.stderr.write(terminal`\r\u001b[2K${displaySafe(text).slice(0, room)}`);
   }
 
-  /** Writes a line that stays, once, also where stderr is no terminal. */
+  /** Writes a permanent line once, even if stderr is not a terminal. */
   warn(text: string): void {
     if (this.warned.has(text)) return;
     this.warned.add(text);

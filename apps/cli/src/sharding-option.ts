@@ -11,20 +11,20 @@ import { type DeviceNetwork, type DeviceSpec, RematError } from "@remat/trace";
 import { readInputText } from "@remat/trace/files";
 import { parseText, quote, UsageError } from "./usage-error.js";
 
-/** A sharding plan, and how it was typed. */
+/** A sharding plan, and its text on the command line. */
 export interface TypedSharding {
   readonly name: string;
   readonly plan: ShardingPlan;
 }
 
 /**
- * Parses what `--fsdp` takes: a sharding plan as text, or the name of a file that holds one as JSON.
+ * Parses the value of `--fsdp`: a sharding plan as text, or the name of a JSON file with one.
  *
- * @throws UsageError for a plan that makes no sense, and for a file that cannot be read
+ * @throws UsageError for an invalid plan, and for a file that cannot be read
  */
 export function parseSharding(name: string, value: unknown): TypedSharding {
   const given = parseText(name, value);
-  // A plan as text may end with the name of a file, too, checkpoint=policy.json.
+  // A plan as text may also end with the name of a file: checkpoint=policy.json.
   const isFile = given.endsWith(".json") && !/(^|,)\s*(world|checkpoint)=/.test(given);
   const plan = isFile
     ? asUsage(() => readShardingPlan(readText("--fsdp ", given)), `${given}: `)
@@ -33,7 +33,8 @@ export function parseSharding(name: string, value: unknown): TypedSharding {
 }
 
 /**
- * Parses what `--checkpoint` takes: modules as text, or the name of a file: rules as JSON, or a policy of `remat plan --pytorch-policy`.
+ * Parses the value of `--checkpoint`: modules as text, or the name of a file with rules as JSON or a policy of
+ * `remat plan --pytorch-policy`.
  *
  * @throws UsageError
  */
@@ -47,7 +48,7 @@ function checkpointOf(path: string, said: string): readonly CheckpointedModules[
 }
 
 /**
- * Parses how ranks are joined, as `--network` takes it; where it is not given, the device's own counts.
+ * Parses the interconnect of ranks from `--network`; by default the device's own.
  *
  * @throws UsageError
  */
@@ -64,7 +65,7 @@ function asUsage<T>(parse: () => T, place = ""): T {
   }
 }
 
-/** @param said what stands before the path, as it is typed */
+/** @param said text before the path, as typed */
 function readText(said: string, path: string): string {
   try {
     return readInputText(path);

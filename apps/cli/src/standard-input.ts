@@ -9,14 +9,15 @@ import type { ConsoleIo } from "./console-io.js";
 import { readNamedPipe } from "./named-pipe.js";
 import { UsageError } from "./usage-error.js";
 
-/** By the file that it was put into, what was typed. */
+/** The typed argument for each temporary file. */
 const typed = new Map<string, string>();
 
 /**
- * Calls `use` with the targets, where `-` is a file with what standard input had, and a pipe, as a shell makes of `<(command)`, one with what that had: models
- * are read more than once, and by other processes. The files go afterwards.
+ * Calls `use` with the targets, after replacing `-` by a file with the content of standard input, and a pipe, such as a
+ * shell's `<(command)`, by a file with its content. Models are read more than once and by other processes. The files
+ * are deleted afterwards.
  *
- * @throws UsageError where there is nothing to read, or it is asked for twice
+ * @throws UsageError if there is nothing to read, or if it is requested twice
  */
 export async function withStandardInput(
   targets: readonly string[],
@@ -46,7 +47,7 @@ export async function withStandardInput(
   }
 }
 
-/** Returns what was typed for a target: `-` for the file that standard input was put into. */
+/** Returns the text that was typed for a target: `-` for the file with standard input. */
 export function typedTarget(target: string): string {
   return typed.get(target) ?? target;
 }
@@ -55,16 +56,16 @@ function isPipe(target: string): boolean {
   try {
     return statSync(target).isFIFO();
   } catch {
-    // What is not there is refused when it is read.
+    // A missing file is rejected when it is read.
     return false;
   }
 }
 
-/** A pipe of a shell's was opened by the shell; one in a folder has a name, and perhaps no writer. */
+/** A shell's own pipe is already open. A named pipe may not have a writer. */
 const readPipe = (target: string): AsyncIterable<Uint8Array> =>
   refusedInput(target) === undefined ? openInput(target) : readNamedPipe(target);
 
-/** Writes all of it to a file whose ending tells whether it is zipped. */
+/** Writes everything to a file whose extension shows whether it is zipped. */
 async function spool(source: AsyncIterable<Uint8Array>, folder: string, target: string): Promise<string> {
   mkdirSync(folder);
   const path = join(folder, "stdin");
@@ -83,7 +84,7 @@ async function spool(source: AsyncIterable<Uint8Array>, folder: string, target: 
     throw new UsageError(
       `${target === "-" ? "standard input" : target} is empty. Pipe a model or a trace into it, or name the file.`,
     );
-  // By its first bytes an importer tells what it is.
+  // Importers recognise the format by its first bytes.
   const named = join(folder, head[0] === 0x1f && head[1] === 0x8b ? "stdin.json.gz" : "stdin.json");
   await rename(path, named);
   typed.set(named, target);

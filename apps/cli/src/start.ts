@@ -1,10 +1,10 @@
-// What the command does once its files are loaded.
+// Runs the command after its files are loaded.
 import { runCli } from "./cli.js";
 import { allowClosedPipe, askTerminal, ignoreErrors, onInterrupt, terminalColumns } from "./console-io.js";
 import { tellEarlyEnd, tellFullOutput } from "./early-end.js";
 import { deepestStack } from "./model-code-error.js";
 
-// What TensorFlow tells of itself when it is loaded is not what was asked for; its errors are shown.
+// Hides TensorFlow's messages on loading; its errors are shown.
 process.env["TF_CPP_MIN_LOG_LEVEL"] ??= "2";
 Error.stackTraceLimit = deepestStack;
 const over = tellEarlyEnd();

@@ -4,7 +4,7 @@ import { RematError } from "@remat/trace";
 import { formatBudget, formatExactBytes } from "@remat/trace/text";
 import { parseText, quote, UsageError } from "./usage-error.js";
 
-/** Parses what `--budget` takes: what a budget is anywhere else. */
+/** Parses the value of `--budget`, in the same syntax as budgets in the API. */
 export function parseBudgetOption(name: string, value: unknown): Budget {
   try {
     return parseBudget(parseText(name, value));
@@ -15,7 +15,7 @@ export function parseBudgetOption(name: string, value: unknown): Budget {
   }
 }
 
-/** Parses a size, of which there is nothing to take a share of. */
+/** Parses a size; a fraction is not allowed. */
 export function parseSize(option: string, value: unknown): number {
   const given = parseText(option, value);
   let budget: Budget | undefined;
@@ -28,7 +28,7 @@ export function parseSize(option: string, value: unknown): number {
   throw new UsageError(`--${option} expects a size above 0 with a unit, such as 4GB; found ${quote(value)}.`);
 }
 
-/** Writes a budget as {@link parseBudget} reads it. */
+/** Formats a budget so that {@link parseBudget} can read it. */
 export function describeBudget(budget: Budget): string {
   if ("fraction" in budget) return formatTypedPercent(budget.fraction);
   const bytes = Math.floor(budget.bytes);

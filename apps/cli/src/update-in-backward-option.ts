@@ -1,22 +1,23 @@
 import { type OptionValues, option } from "./command.js";
 import { UsageError } from "./usage-error.js";
 
-/** Of a command that takes steps with `--early-release`. */
+/** For commands that run steps with `--early-release`. */
 export const updateInBackwardOption = option("--update-in-backward", {
   access: "data",
   purpose: "With --early-release: each weight is updated as soon as its gradient is final, in minimize and fit",
 });
 
-/** Of a command that tells what early release would hold. */
+/** For commands that predict early release. */
 export const predictedUpdateOption = option("--update-in-backward", {
   access: "data",
   purpose: "Tell what early release holds where each weight is updated as soon as its gradient is final",
 });
 
 /**
- * Tells whether weights are updated in the backward pass, which is an option of `--early-release`: plans and budgets update weights after it.
+ * Tells whether weights are updated in the backward pass, which requires `--early-release`: plans and budgets update
+ * weights after it.
  *
- * @throws UsageError where that is not given
+ * @throws UsageError if that is missing
  */
 export function updatesInBackward({
   updateInBackward,

@@ -26,7 +26,7 @@ export function parseChoice<T extends string>(option: string, value: unknown, al
   return value as T;
 }
 
-/** Returns the text given to an option; an option given twice or without a value is refused. */
+/** Returns an option's text. An option given twice or without a value is rejected. */
 export function parseText(option: string, value: unknown): string {
   if (typeof value === "number") return String(value);
   if (typeof value !== "string" || value === "")

@@ -2,11 +2,11 @@ import { type BackendName, selectBackend } from "@remat/dispatch-hook/backends/n
 
 export interface UsedBackend {
   readonly backend: BackendName;
-  /** A sentence that says which was taken, and why not an earlier one. */
+  /** A sentence that names the selected package, and why earlier ones were not used. */
   readonly note: string;
 }
 
-/** Makes a real backend current that can train: the best of that name, or of all. */
+/** Activates a real backend that can train: the best of that name, or of all. */
 export async function useBackend(name: BackendName | undefined): Promise<UsedBackend> {
   const { backend, package: selected, usesGpu, attempts } = await selectBackend({ for: "training", backend: name });
   const failed = attempts

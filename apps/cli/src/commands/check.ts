@@ -46,7 +46,7 @@ export const checkCommand: Command = defineCommand({
   run: check,
 });
 
-/** Holds (`remat check MODEL`) what steps hold against what they held; returns 1 where one holds more than it may. */
+/** Compares the memory of steps with a baseline (`remat check MODEL`). Returns 1 if one exceeds its limit. */
 async function check({ targets, options: given, io }: Invocation<typeof options>): Promise<number> {
   const { format, units, baseline: path, update: isUpdate } = given;
   if (path === undefined)
@@ -72,7 +72,10 @@ async function check({ targets, options: given, io }: Invocation<typeof options>
   }
 }
 
-/** Returns what a model is called in a baseline: its way from there, so that it is the same however it is typed, from whatever folder, and in any checkout. */
+/**
+ * Returns the name of a model in a baseline: its path relative to the baseline, so that it is the same however it is
+ * typed, from any folder and in any checkout.
+ */
 function nameIn(baseline: string, target: string): string {
   return relative(dirname(resolve(baseline)), resolve(target))
     .split(sep)
@@ -102,7 +105,7 @@ function parseLimit(name: string, value: unknown): PeakLimit {
   if (more !== undefined && /^[\d.]+%$/.test(more)) return { kind: "share", share: parseShare(name, more) };
   const bytes = bytesOf(name, more ?? text);
   if (bytes !== undefined) return more === undefined ? { kind: "most", bytes } : { kind: "more", bytes };
-  // A number alone, or a share alone, could be meant in several ways.
+  // A plain number or percentage would be ambiguous.
   const [, number] = /^\+?([\d.]+)%?$/.exec(text) ?? [];
   throw new UsageError(
     `--${name} expects the allowed growth, such as +2% or +100MB, or a limit, such as 4GB; found ${quote(value)}.${number === undefined ? "" : ` To allow growth of ${number}%, type +${number}%.`}`,

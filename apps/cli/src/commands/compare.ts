@@ -51,7 +51,10 @@ export const compareCommand: Command = defineCommand({
   run: compare,
 });
 
-/** Compares (`remat compare MODEL`) what a rank holds and receives under several sharding plans, or a step under several ways to checkpoint it. */
+/**
+ * Compares a rank's memory and communication volume under several sharding plans, or a step under several checkpointing
+ * strategies (`remat compare MODEL`).
+ */
 async function compare({ targets: [model], options: given, io }: Invocation<typeof options>): Promise<void> {
   const { format, units } = given;
   const shardings = shardingsOf(given);
@@ -78,7 +81,10 @@ async function compare({ targets: [model], options: given, io }: Invocation<type
   }
 }
 
-/** What is checkpointed of a run of TensorFlow.js as plans of its executor, beside what that does by itself, which is to release early. */
+/**
+ * For a run of TensorFlow.js: checkpointing as plans of its executor, compared with early release, its behaviour
+ * without a plan.
+ */
 function followed(trace: Trace, shardings: readonly NamedSharding[]): readonly NamedSharding[] {
   if (trace.header.framework !== "tfjs" || shardings.every(({ checkpoint }) => checkpoint === undefined))
     return shardings;

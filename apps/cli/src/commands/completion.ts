@@ -8,7 +8,7 @@ import { quote, UsageError } from "../usage-error.js";
 const writers = { bash: bashCompletion, zsh: zshCompletion, fish: fishCompletion } as const;
 const shells = Object.keys(writers) as (keyof typeof writers)[];
 
-/** `remat completion`, of these commands. */
+/** `remat completion` for these commands. */
 export const completionOf = (commands: readonly CommandEntry[]): Command =>
   defineCommand({
     options: [],

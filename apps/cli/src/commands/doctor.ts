@@ -27,7 +27,7 @@ export const doctorCommand: Command = defineCommand({
   run: ({ options, io }) => doctor(options, io),
 });
 
-/** Examines the machine and each backend (`remat doctor`): what is there, and what to do about what is not. */
+/** Examines the machine and each backend (`remat doctor`): what works, and how to fix what does not. */
 export async function doctor(
   { format, verify: verifies }: OptionValues<typeof doctorOptions>,
   io: ConsoleIo,

@@ -64,7 +64,7 @@ export const estimateCommand: Command = defineCommand({
   run: estimate,
 });
 
-/** Shows what a step holds, and what it would cost to hold less of each module (`remat estimate MODEL`). */
+/** Shows a step's memory, and the cost of reducing it in each module (`remat estimate MODEL`). */
 async function estimate({
   targets: [target],
   options: given,

@@ -43,7 +43,7 @@ export const execCommand: Command = defineCommand({
   run: execute,
 });
 
-/** Runs `remat exec -- PROGRAM`: a program that trains, as it is, in less memory. */
+/** Runs an unmodified training program in less memory (`remat exec -- PROGRAM`). */
 async function execute({ targets, options: given, io }: Invocation<typeof options>): Promise<number> {
   const command = programOf("exec", targets);
   const { order, plans } = execOptionsOf(given);
@@ -82,7 +82,7 @@ function execOptionsOf(given: OptionValues<typeof options>): ExecOptions {
   return { order: { kind: "exec", budget, plans: files.map((file) => resolve(file)), updateInBackward }, plans };
 }
 
-/** Returns what a plan says that its step holds; before the program starts, which reads it again. */
+/** Returns the peak that a plan predicts, before the program starts, which reads the plan again. */
 function predictedBytes(path: string): number {
   try {
     return readPlan(readInputText(path)).predicted.peakBytes;

@@ -21,7 +21,10 @@ export const explainCommand: Command = defineCommand({
   run: explain,
 });
 
-/** Explains what an allocator logs when it has no memory left (`remat explain LOG [TRACE]`): what was asked for, who held the rest, in which pieces. */
+/**
+ * Explains an allocator's out-of-memory log (`remat explain LOG [TRACE]`): the failed allocation, and what used the
+ * rest in which pieces.
+ */
 async function explain({
   targets: [path, trace],
   options: { format, units },

@@ -52,7 +52,10 @@ export const extrapolateCommand: Command = defineCommand({
   run: extrapolate,
 });
 
-/** Tells (`remat extrapolate RUN RUN RUN`) what a step would hold at another length or batch than it was recorded at, and the largest that fits. */
+/**
+ * Predicts a step's memory at other lengths or batches than were recorded, and the largest that fits
+ * (`remat extrapolate RUN RUN RUN`).
+ */
 async function extrapolate({ targets: paths, options: given, io }: Invocation<typeof options>): Promise<void> {
   const { format, units, top, at, sizes, budget } = given;
   const pricing = pricingOf(given);

@@ -56,7 +56,10 @@ export const fitCommand: Command = defineCommand({
   run: fit,
 });
 
-/** Finds (`remat fit MODEL`) the largest batch, and the best way to train, on the devices at hand; returns 130 where it was interrupted before all was looked at. */
+/**
+ * Finds the largest batch and the best strategy on the given devices (`remat fit MODEL`). Returns 130 if it was
+ * interrupted before the search was complete.
+ */
 async function fit(invocation: Invocation<typeof options>): Promise<number> {
   const { targets, options: given, typedOptions, io } = invocation;
   if (given.serve !== undefined) {
@@ -81,7 +84,7 @@ async function fit(invocation: Invocation<typeof options>): Promise<number> {
     throw new UsageError("--matrix needs a terminal for its keys, and there is none here. Remove --matrix.");
   const files = { "--apply": apply, "--parquet": parquet, "--html": page };
   const shown = shownBeside(io, files);
-  // A search may take long, and would be lost.
+  // Checked first, since a long search would be lost.
   for (const [option, path] of Object.entries({ ...files, "--sqlite": sqlite }))
     if (path !== undefined) checkFor(option, path);
   if (store !== undefined) checkFitStore(store);
@@ -157,24 +160,24 @@ async function fit(invocation: Invocation<typeof options>): Promise<number> {
   }
 }
 
-/** What is said of the steps: batches and optimizers are what is looked through. */
+/** The options that describe the steps; batches and optimizers are searched over. */
 function stepOfFit({ size, loss, backend, unit, group, seed, layers }: FitOptionValues): StepOptionValues {
   return { size, loss, backend, unit, group, seed, layers };
 }
 
-/** When a search ended, for its rows. `SOURCE_DATE_EPOCH`, in seconds, stands for it where the same command is to write the same bytes. */
+/** When the search ended, for its rows. `SOURCE_DATE_EPOCH`, in seconds, replaces it for reproducible output. */
 function timeOfSearch({ env }: Pick<ConsoleIo, "env">): string {
   const epoch = env["SOURCE_DATE_EPOCH"];
   return (epoch !== undefined && /^\d{1,10}$/.test(epoch) ? new Date(1000 * Number(epoch)) : new Date()).toISOString();
 }
 
-/** Writes (`remat fit --store fits --sqlite fits.sqlite`) what a store contains for others to query. */
+/** Exports a store for others to query (`remat fit --store fits --sqlite fits.sqlite`). */
 async function exportStore(folder: string, path: string, io: ConsoleIo): Promise<void> {
   const rows = await exportFitStore(folder, path);
   io.stderr.write(terminal.lines([`remat: wrote ${rows} rows to ${path}`]));
 }
 
-/** Answers (`remat fit --serve`) for a fleet until it is ended. */
+/** Answers for a fleet until it is stopped (`remat fit --serve`). */
 async function serve(url: string, { targets, options: given, io }: Invocation<typeof options>): Promise<void> {
   if (targets.length === 0)
     throw new UsageError("--serve needs the files to answer about. Name models or recorded runs.");
@@ -192,14 +195,14 @@ async function serve(url: string, { targets, options: given, io }: Invocation<ty
   await worker.close();
 }
 
-/** A process that trains here is not all tensors. */
+/** A training process uses memory for more than tensors. */
 function describeReserve({ request: { devices, memoryBytes, reserveBytes } }: FitOptions): readonly string[] {
   return memoryBytes !== undefined && reserveBytes === undefined && devices.some(({ name }) => name === here)
     ? ["--memory is all for tensors: --reserve 500MB keeps some of it for the process"]
     : [];
 }
 
-/** Of recorded runs each says its own. */
+/** Each recorded run names its own backend. */
 async function backendFor(
   [first]: readonly ModelSource[],
   named: BackendName | undefined,
@@ -226,7 +229,7 @@ function describeScaling({
   ];
 }
 
-/** Which optimizers are not the recorded one, and what a program has to say for them. */
+/** Describes optimizers other than the recorded one, with the code that a program needs for them. */
 function describeOptimizers(optimizers: readonly string[] = []): readonly string[] {
   return optimizers.flatMap((name) => {
     const code = torchOptimizerCode(name);
@@ -234,7 +237,7 @@ function describeOptimizers(optimizers: readonly string[] = []): readonly string
   });
 }
 
-/** Of which devices nobody says what ranks take. */
+/** Names devices whose interconnect is unknown. */
 function describeUnjoined(grid: readonly FitUnit[]): readonly string[] {
   const names = grid.flatMap(({ spec, network, configuration: { ranks } }) =>
     ranks > 1 && network === undefined && spec.network === undefined ? [spec.name] : [],
@@ -261,13 +264,16 @@ function nothingFits(
   );
 }
 
-/** What a command that writes what a search found does not say again: who searches, and what else is written or shown. */
+/** Options that a suggested command to write the result does not repeat: who searches, and other outputs. */
 const saidOnce: ReadonlySet<string> = new Set([
   ...["engine", "serve", "workers"],
   ...["watch", "matrix", "html", "store", "sqlite", "parquet", "label", "apply"],
 ]);
 
-/** What writes what PyTorch needs to train a recorded run as the best row says; undefined where it needs nothing. */
+/**
+ * Returns the command that writes what PyTorch needs to train a recorded run as in the best row; undefined if it needs
+ * nothing.
+ */
 function commandToApply(
   { sharding, policy }: RankedRow,
   targets: readonly string[],
@@ -287,7 +293,7 @@ function commandToApply(
   ])}`;
 }
 
-/** What runs, or plans, a step as the best row says. */
+/** Returns the command that runs, or plans, a step as in the best row. */
 function commandFor(
   row: RankedRow,
   targets: readonly string[],
@@ -300,7 +306,7 @@ function commandFor(
   if (sharding !== undefined) return undefined;
   const { way, optimizer } = configuration;
   const given = { target: targets[0], typedOptions: { ...typedOptions, batch: String(batch), optimizer } };
-  // `run` holds all that the process has resident to it.
+  // `run` limits the resident memory of the whole process.
   const limits =
     typeof memory === "string" && typeof reserve === "string" ? ["--memory", memory, "--reserve", reserve] : [];
   switch (way) {
@@ -311,7 +317,7 @@ function commandFor(
     case "update-in-backward":
       return typed("run", given, "--early-release", "--update-in-backward", ...limits);
     case "recompute":
-      // Where it costs no time it is held to what it takes, as everywhere that names it.
+      // If the plan adds no time, the budget is its own peak, as everywhere else.
       return typed(
         "run",
         given,

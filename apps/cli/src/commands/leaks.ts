@@ -43,7 +43,10 @@ export const leaksCommand: Command = defineCommand({
   },
 });
 
-/** Runs a program, as it is (`remat leaks -- PROGRAM`), and tells which of its lines make tensors that outlive their step. */
+/**
+ * Runs an unmodified program and reports the lines that make tensors that outlive their step
+ * (`remat leaks -- PROGRAM`).
+ */
 async function findLeaks({ targets, options: given, io }: Invocation<typeof options>): Promise<number> {
   const command = programOf("leaks", targets);
   if (given.format.name !== "table")
@@ -55,12 +58,12 @@ async function findLeaks({ targets, options: given, io }: Invocation<typeof opti
     const machineOf = (on: string | undefined) => (isAsked ? device : machines(on));
     const { text, grows, isWatched } = tellLeaks(command, reports, machineOf, exitCode);
     if (isWatched || loss === undefined) io.stderr.write(text);
-    // Of what was not watched nobody can say that it leaks nothing.
+    // A program that was not watched cannot be reported as leak-free.
     return exitCode === 0 && (grows || !isWatched) ? 1 : exitCode;
   });
 }
 
-/** Tells what of a trace outlives its steps (`remat leaks TRACE`). */
+/** Shows the storages of a trace that outlive its steps (`remat leaks TRACE`). */
 async function showLeaks(source: ModelSource, { options: given, io }: Invocation<typeof options>): Promise<number> {
   const { format, units } = given;
   const { device, isAsked } = pricingOf(given);
@@ -76,7 +79,7 @@ async function showLeaks(source: ModelSource, { options: given, io }: Invocation
   }
 }
 
-/** The trace, where that is what is given in place of a program. */
+/** The trace, if one is given in place of a program. */
 function recordedIn(targets: readonly string[]): ModelSource | undefined {
   const [target, ...rest] = targets;
   if (rest.length > 0 || target === undefined || !existsSync(target) || !statSync(target).isFile()) return undefined;
@@ -84,7 +87,7 @@ function recordedIn(targets: readonly string[]): ModelSource | undefined {
     const source = modelSource(target);
     return isOf(source, "run") ? source : undefined;
   } catch {
-    // What is no model either is a program.
+    // Anything that is not a model is a program.
     return undefined;
   }
 }
@@ -99,7 +102,7 @@ function withMemory({
   return memoryBytes === undefined ? undefined : { name, memoryBytes };
 }
 
-/** Returns what is said of a program's threads, those that grow first, whether any does, and whether any was watched. */
+/** Returns the report on a program's threads, growing ones first, whether any grows, and whether any was watched. */
 export function tellLeaks(
   command: readonly string[],
   reports: readonly ThreadReport[],

@@ -88,7 +88,7 @@ export const memoryCommand: Command = defineCommand({
   run: memory,
 });
 
-/** Shows (`remat memory MODEL`) what is held at the peak or another moment, on one device or on a rank of many. */
+/** Shows memory at the peak or another moment, on one device or on one of many ranks (`remat memory MODEL`). */
 async function memory({
   targets: [target],
   options: given,
@@ -132,7 +132,7 @@ async function memory({
     const summary = summarizeMemory(trace, {
       at,
       limit,
-      // An allocator knows of no passes.
+      // An allocator snapshot does not record passes.
       forwardOnly: trace.header.step?.predict === true || trace.header.allocator !== undefined,
       allocator,
       snapshot: snapshotPath === undefined ? undefined : await readSnapshot(snapshotPath),

@@ -64,7 +64,7 @@ export const planCommand: Command = defineCommand({
   run: plan,
 });
 
-/** Plans (`remat plan MODEL|TRACE|GRAPH`) what to keep and what to recompute within a budget. */
+/** Plans what to keep and what to recompute within a budget (`remat plan MODEL|TRACE|GRAPH`). */
 async function plan({
   targets: [target],
   options: values,
@@ -132,7 +132,7 @@ async function planModel(
   }
   progress.show(`planning ${name}`, true);
   const found = besideStock(await findPlan(trace, budgetOfStock(asked, stock), name, io, progress), stock);
-  // What is planned is held against the same step.
+  // Compares the plan with the same step.
   const { request, ...files } = given.step;
   const { checkpointing = "free" } = request;
   const step = { request: { ...request, checkpointing }, ...files };
@@ -154,7 +154,7 @@ async function planModel(
   const isOfStock = stock === trace;
   const planned = { name: "planned", peakBytes, overhead };
   const command = afterPlan(given, found.plan, asked);
-  // Nobody takes the step of one rank of many.
+  // The step of a rank is simulated, so it has no early release.
   const earlyRelease = asked.worldSize > 1 ? undefined : await predictReleased();
   const earlyReleasePeakBytes = earlyRelease?.peakBytes;
   const judged = {
@@ -179,16 +179,16 @@ async function planModel(
 }
 
 interface TraceToPlan extends PricedModel {
-  /** The step as tfjs takes it by itself, without blocks that are checkpointed by hand. */
+  /** The step as tfjs runs it, without manual checkpointing. */
   readonly stock: Trace;
-  /** What the step holds as it runs, where the model checkpoints blocks by hand. */
+  /** The step with its manual checkpointing, if the model has any. */
   readonly handCheckpointed?: GivenStep | undefined;
 }
 
-/** Traces the step that is to be planned, and stock's. A recorded one is both. */
+/** Traces the step to plan and the baseline. For a recorded run they are the same. */
 async function traceToPlan({ source, step: asked }: Given, pricing: Pricing, progress: Progress): Promise<TraceToPlan> {
   const { request, ...files } = asked;
-  // The seed is the search's alone.
+  // The seed affects only the search.
   if (isOf(source, "run")) {
     const recorded = await priceModel(
       source,
@@ -211,14 +211,17 @@ async function traceToPlan({ source, step: asked }: Given, pricing: Pricing, pro
   };
 }
 
-/** A part of what the step holds is one of what stock's does; of modules, methods know themselves. */
+/**
+ * A fraction of the step's peak means a fraction of the baseline's. Methods that plan by module interpret it
+ * themselves.
+ */
 function budgetOfStock(asked: PlanOptions, stock: Trace): PlanOptions {
   const { budget, method } = asked;
   if (budget === undefined || method.budgetOf !== "step") return asked;
   return { ...asked, budget: { bytes: bytesOfBudget(budget, heldPeak(stock).peakBytes) } };
 }
 
-/** A plan is held against the step that its user takes, whatever gradients it has itself. */
+/** Compares a plan with the user's own step, whatever gradients the plan uses. */
 function besideStock<Found extends FoundPlan | { readonly infeasible: InfeasibleBudget }>(
   found: Found,
   stock: Trace,
@@ -229,12 +232,14 @@ function besideStock<Found extends FoundPlan | { readonly infeasible: Infeasible
   return { ...found, plan: { ...plan, predicted: { ...plan.predicted, recordedPeakBytes } } };
 }
 
-/** What was found that holds least, though it is too much for the budget. */
+/** The plan with the lowest peak that was found, although it exceeds the budget. */
 function smallestFound({ smallestFoundBytes }: InfeasibleBudget): Outcome {
   return { name: "smallest found", peakBytes: smallestFoundBytes };
 }
 
-/** A plan is there to be followed: of a model by training, of a program by its plan, of a run of PyTorch by its policy. */
+/**
+ * Returns the command to apply a plan: training for a model, its plan for a program, its policy for a run of PyTorch.
+ */
 function afterPlan(given: Given, plan: Plan, { output, pyTorchPolicy, budget }: PlanOptions): string | undefined {
   const path = output === undefined || isStandardOutput(output) ? undefined : output;
   const within = ["--budget", budget === undefined ? formatBudget(plan.predicted.peakBytes) : describeBudget(budget)];

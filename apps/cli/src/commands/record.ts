@@ -31,7 +31,7 @@ export const recordCommand: Command = defineCommand({
   run: record,
 });
 
-/** Runs a program that trains, as it is (`remat record -- PROGRAM`), and writes its first training steps as traces. */
+/** Runs an unmodified training program and writes its first training steps as traces (`remat record -- PROGRAM`). */
 async function record({ targets, options, io }: Invocation<typeof recordProgramOptions>): Promise<number> {
   const command = programOf("record", targets);
   const { order: asked, output } = recordOptionsOf(options, command);
@@ -42,7 +42,7 @@ async function record({ targets, options, io }: Invocation<typeof recordProgramO
   return runProgram(start, async ({ exitCode, reports, loss }) => {
     const steps = reports.flatMap(({ recorded = [] }) => recorded);
     if (steps.length === 0 && loss !== undefined) return exitCode;
-    // Where the program has failed, that is what counts.
+    // If the program failed, its failure is the result.
     if (steps.length === 0 && exitCode === 0)
       throw new RematError("PROGRAM_STEPS", describeNothing(command, exitCode, reports));
     const failures = reports.flatMap(({ failure }) => failure ?? []);
@@ -66,7 +66,7 @@ async function record({ targets, options, io }: Invocation<typeof recordProgramO
   });
 }
 
-/** Tells why a thread had no memory left, and writes the trace of the step in which that was. */
+/** Explains why a thread ran out of memory, and writes the trace of the interrupted step. */
 export async function tellFailure(
   failure: ProgramFailure,
   path: string,
@@ -80,26 +80,26 @@ export async function tellFailure(
   tellEach({ facts: [first, `${path}: the step up to there`, ...facts], command: verdict!.command }, io);
 }
 
-/** Opened when it is read, since what cannot be written is not, and the file goes. */
+/** Opens the file on first read, since an output that cannot be written is never read and the file is deleted. */
 async function* contentOf(path: string, zips: boolean): AsyncGenerator<Uint8Array> {
   const file = createReadStream(path);
   yield* zips ? pipeline(file, createGzip(), () => {}) : file;
 }
 
-/** Returns how a program is run after several plans: each is for some of its passes. */
+/** Returns how to run a program with several plans, each for some of its passes. */
 export function describeFollowing(plans: readonly string[], program: readonly string[]): Facts {
   const options = plans.flatMap((plan) => ["--plan", plan]);
   const command = shell.words(["remat", "exec", ...options, "--", ...program]);
   return { facts: ["then with all plans, each for its own passes", command], command };
 }
 
-/** Returns how it is run with less memory before anything is planned. */
+/** Returns how to run it with less memory before anything is planned. */
 export function describeReleasing(program: readonly string[]): Facts {
   const command = shell.words(["remat", "exec", "--early-release", "--", ...program]);
   return { facts: ["or without a plan, with nothing recomputed", command], command };
 }
 
-/** Returns what was recorded of a step, and where it is. */
+/** Describes the recording of a step and where it is. */
 export function describeStep(
   path: string,
   { model, optimizer, steps, alike, ops, peakBytes, mostBytes, stepMs }: RecordedStep,

@@ -1,6 +1,6 @@
 import type { CommandEntry } from "../command.js";
 
-/** All commands, in the order in which help lists them. To add one: its file, and a line here. */
+/** All commands, in the order in which help lists them. To add one, add its file and a line here. */
 export const commands: readonly CommandEntry[] = [
   {
     usage: "estimate <model>",

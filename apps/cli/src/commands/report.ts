@@ -88,7 +88,7 @@ export const reportCommand: Command = defineCommand({
   run: report,
 });
 
-/** Writes (`remat report MODEL|TRACE|PLAN`) one HTML file that shows where memory goes, and what it would cost to spend less. */
+/** Writes one HTML file that shows where memory goes, and the cost of reducing it (`remat report MODEL|TRACE|PLAN`). */
 async function report({ targets, options: given, typedOptions, io }: Invocation<typeof options>): Promise<void> {
   const model = targets.at(0);
   const { output, extract, open: opens } = given;
@@ -112,10 +112,10 @@ async function report({ targets, options: given, typedOptions, io }: Invocation<
     const source = reportSource(model);
     const other = given.compare;
     const compared = other === undefined ? undefined : reportSource(other);
-    // Of a plan and a run, the run is what is shown, and the plan is laid over it.
+    // For a plan and a run, the run is shown with the plan drawn over it.
     const run = source.kind === "run" ? source : compared?.kind === "run" ? compared : undefined;
     const planned = source.kind === "plan" ? source : compared?.kind === "plan" ? compared : undefined;
-    // By the name of its file, as it was typed.
+    // Named after its file, as typed.
     const planPath = planned === source ? model : (other ?? "");
     const plan = planned && { plan: planned.plan, name: basename(planPath) };
     const load = async (each: ReportSource & { kind: "run" }): Promise<ShownStep> => {
@@ -133,9 +133,9 @@ async function report({ targets, options: given, typedOptions, io }: Invocation<
       other: comparedTrace && compared && { name: compared.name, trace: comparedTrace },
     };
     const beside = present && usualWhatIfsBeside(trace, present, ended.signal);
-    // Who waits for it hears of it.
+    // The error is handled where the result is awaited.
     beside?.catch(() => undefined);
-    // Of a plan alone there is no run to judge.
+    // A plan alone has no run to judge.
     const target = run === source || other === undefined ? model : other;
     const judged = present && {
       ...{ target, source: present.source, typedOptions, step: present.options, units: given.units },
@@ -195,7 +195,7 @@ async function report({ targets, options: given, typedOptions, io }: Invocation<
   if (opens) await openFile(resolve(path), io);
 }
 
-/** Folders of this machine are nobody else's business; what was typed as a relative path is told as it was typed. */
+/** Removes this machine's folders from a verdict for privacy. Paths typed as relative stay. */
 function withoutFolders(verdict: Verdict, paths: readonly string[]): Verdict {
   const folderless = (text: string): string =>
     paths.filter((path) => isAbsolute(path)).reduce((told, path) => told.replaceAll(path, basename(path)), text);
@@ -208,7 +208,7 @@ function withoutFolders(verdict: Verdict, paths: readonly string[]): Verdict {
   };
 }
 
-/** Of a step of a model, or of any for which a device was asked for: what a program ran on, its plan does not say. */
+/** The device, for a step of a model or if one was requested. The plan of a program does not record its device. */
 function deviceOfPlan({ subject }: Plan, given: ReportOptions): { readonly device?: DeviceToFit } {
   const { device, isAsked } = pricingOf(given);
   return isAsked || subject.step !== undefined ? { device } : {};
@@ -226,7 +226,7 @@ async function loadRun(
   progress: Progress,
 ): Promise<ShownStep> {
   const step = modelOptionsOf(given);
-  // What was recorded cannot be built otherwise; options that say how to build a model are for the other side then.
+  // A recorded run cannot be rebuilt, so options about building a model apply to the other side.
   const isForOther = given.compare !== undefined && model.gives === "run";
   const price = async (each: ModelOptions): Promise<Trace> =>
     (await priceModel(model, each, pricingOf(given), progress, { damaged: "keep" })).trace;
@@ -235,12 +235,12 @@ async function loadRun(
   return stepToShow(model, step, { trace: (each) => loadTrace(model, each, progress), price }, plan);
 }
 
-/** The device whose figures the times are made of, if they are. */
+/** The device that times were estimated for, if they were. */
 function pricedFor(trace: Trace, given: ReportOptions) {
   return trace.ops.runtimeSource.includes(RuntimeSource.roofline) ? pricingOf(given).device : undefined;
 }
 
-/** How long to look for plans: 0 for none. */
+/** How long to search for plans: 0 for none. */
 function parsePlanTimeMs(name: string, value: unknown): number {
   return /^0+(\.0*)?(ms|s|m|min)?$/.test(String(value)) ? 0 : parseTimeMs(name, value);
 }

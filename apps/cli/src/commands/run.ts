@@ -48,7 +48,10 @@ export const runCommand: Command = defineCommand({
   run,
 });
 
-/** Takes (`remat run MODEL`) real training steps, as they are, released early, or within a budget; predicted beside measured. */
+/**
+ * Runs real training steps unmodified, with early release, or within a budget, and compares prediction and measurement
+ * (`remat run MODEL`).
+ */
 async function run({
   targets: [target],
   options: values,
@@ -62,7 +65,7 @@ async function run({
     throw new UsageError("--offload-on-host needs a --plan that offloads. Add one, or remove it.");
   const asked = values.device;
   const { request: step, layers } = modelOptionsOf(values);
-  // Of `run`, --steps says how many to run.
+  // For `run`, --steps is the number of steps to run.
   const given = { ...step, steps: undefined };
   const found = modelSource(target);
   const { name } = found;
@@ -76,7 +79,7 @@ async function run({
   const { checkpointing = "free" } = given;
   const source: StepSource = { ...found, data: request.data, layers, weights, request: { ...request, checkpointing } };
   const progress = new Progress(io);
-  // What tensors leave free is not kept where the process has no room for it.
+  // The allocator keeps no freed memory beyond the limit of the process.
   const env = memory && keepingWithin(roomOf(memory));
   const ask = <Job extends object, Result>(process: ProcessName, job: Job, what: string): Promise<Result> => {
     progress.show(`${what}: ${name}`, true);
@@ -101,7 +104,7 @@ async function run({
     };
     const measured = await ask<StepJob, StepResult>(
       "executor",
-      // What is held against it, stock, is not.
+      // The limit does not apply to the baseline that it is compared with.
       {
         ...job,
         maxResidentBytes: memory?.bytes,
@@ -130,7 +133,7 @@ function executionOf({ plan }: PlanningResult, wanted: Wanted, offloadsOnHost: b
   return wanted.kind === "early-release" ? wanted : { kind: "stock" };
 }
 
-/** What ran as it is can run in less; what ran in less can be held against stock. */
+/** Suggests less memory after an unmodified run, and a comparison with the baseline after others. */
 function afterRun(given: GivenWords, wanted: Wanted, isVerified: boolean): string | undefined {
   if (wanted.kind === "stock") return typed("run", given, "--early-release");
   if (isVerified) return undefined;

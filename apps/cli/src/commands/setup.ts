@@ -31,7 +31,7 @@ export const setupCommand: Command = defineCommand({
   run: setup,
 });
 
-/** Builds (`remat setup native`) tfjs-node's addon in the cache, where every command finds it. */
+/** Builds tfjs-node's addon in the cache, where every command finds it (`remat setup native`). */
 async function setup({
   targets: [what],
   options: { gpu, force, yes, tensorflow, dir: cache },

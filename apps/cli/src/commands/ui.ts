@@ -15,7 +15,7 @@ import { startEntries } from "../terminal/start-entries.js";
 import { parseCount, quote, UsageError } from "../usage-error.js";
 import { answerWhatIfsOf } from "../what-if/answer-what-ifs.js";
 
-/** What views are called on the command line. */
+/** Names of views on the command line. */
 const viewOptions: Readonly<Record<string, ViewName>> = Object.fromEntries(
   viewNames.map((name) => [name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`), name]),
 );
@@ -64,7 +64,7 @@ export const uiCommand: Command = defineCommand({
   run: ui,
 });
 
-/** Opens (`remat ui [MODEL|TRACE|PLAN …]`) the terminal app; with `--once` a view as text. */
+/** Opens the terminal app (`remat ui [MODEL|TRACE|PLAN …]`); with `--once`, prints a view as text. */
 async function ui(invocation: Invocation<typeof options>): Promise<void> {
   const { targets, options: given, typedOptions, io } = invocation;
   const { view, theme, once } = given;
@@ -100,7 +100,7 @@ async function ui(invocation: Invocation<typeof options>): Promise<void> {
   });
 }
 
-/** The plan that is looked at beside a model. */
+/** The plan that is shown with a model. */
 function planAmong(targets: readonly string[]): Plan | undefined {
   if (targets.length < 2) return undefined;
   for (const target of targets) {
@@ -151,7 +151,7 @@ async function printOnce(
         device: pricing.device,
         module,
         verdict,
-        // It is judged already.
+        // It has already been judged.
         atHand: { planned: atHand?.planned },
         other,
         model: isModel === true ? { path, answerWhatIfs: answerWhatIfsOf(modelOptionsOf(given)) } : undefined,
@@ -161,7 +161,7 @@ async function printOnce(
   );
 }
 
-/** Tells on standard error that a trace is cut short or damaged; nothing of a whole one. */
+/** Reports on standard error that a trace is truncated or damaged. */
 function tellTruncation(name: string, trace: Trace, io: Pick<ConsoleIo, "stderr">): void {
   const note = truncationNote(trace);
   if (note !== undefined) io.stderr.write(terminal`remat: ${name}: ${note}.\n`);

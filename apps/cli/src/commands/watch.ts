@@ -9,7 +9,7 @@ import { describeNothing, programOf, tellLoss, trainingEnvironment } from "../pr
 import { tellFacts } from "../program/tell-facts.js";
 import { type Machine, rememberedMachines } from "../verdict/this-machine.js";
 
-/** Where there is no terminal a line is written this often at most. */
+/** Minimum time between two lines if there is no terminal. */
 const lineEveryMs = 1000;
 
 const options = [
@@ -29,19 +29,22 @@ export const watchCommand: Command = defineCommand({
   run: watch,
 });
 
-/** A step that was looked at. */
+/** A step that was watched. */
 interface SeenStep extends WatchedStep {
   readonly name: string;
   readonly view: StepView;
   readonly device: string;
 }
 
-/** Runs a program that trains, as it is (`remat watch -- PROGRAM`), and shows what it holds: in a terminal as a picture, else line by line. */
+/**
+ * Runs an unmodified training program and shows its memory: as a picture in a terminal, otherwise line by line
+ * (`remat watch -- PROGRAM`).
+ */
 async function watch({ targets, options: { theme, ascii }, io }: Invocation<typeof options>): Promise<number> {
   const command = programOf("watch", targets);
   const program = shell.words(command);
   const machines = rememberedMachines();
-  // Asked for now: while the driver is, the view could not be drawn.
+  // Looked up now, because the view could not be drawn while waiting for the driver.
   if (io.terminal) machines("cuda:0");
   const quit = new AbortController();
   const live =
@@ -75,7 +78,7 @@ async function watch({ targets, options: { theme, ascii }, io }: Invocation<type
     return await runProgram(
       {
         command,
-        // The first steps are looked at whatever they cost; none of them is kept.
+        // The first steps are watched at any cost; none of them is kept.
         order: { kind: "record", steps: 1, seconds: 60, watches: true },
         env: trainingEnvironment(),
         onReports: look,
@@ -102,7 +105,7 @@ async function watch({ targets, options: { theme, ascii }, io }: Invocation<type
   }
 }
 
-/** Undefined where a newer step is there already, or the program has ended in the midst of it. */
+/** Undefined if a newer step is already available, or if the program ended while writing it. */
 function readStep(watched: WatchedStep): SeenStep | undefined {
   try {
     const trace = parseTrace(readFileSync(watched.file));

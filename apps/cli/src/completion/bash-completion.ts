@@ -1,7 +1,10 @@
 import { type ShellCode, shell } from "@remat/trace/emit";
 import type { CompletedCommand } from "./completed-command.js";
 
-/** Returns a script for bash, which needs nothing beside bash 3.2: no bash-completion, and no process when Tab is pressed. */
+/**
+ * Returns a completion script for bash 3.2 or later. It does not need bash-completion, and starts no process when Tab
+ * is pressed.
+ */
 export function bashCompletion(commands: readonly CompletedCommand[]): ShellCode {
   const names = commands.map(({ name }) => name);
   return shell`# bash completion for remat, written by: remat completion bash
@@ -30,7 +33,7 @@ complete -o default -o bashdefault -F _remat remat
 `;
 }
 
-/** What an option's value may be. */
+/** Possible values of options. */
 function valueCases({ name, options }: CompletedCommand): readonly ShellCode[] {
   return options
     .filter(({ takesValue }) => takesValue)

@@ -1,27 +1,27 @@
 import { type CommandEntry, type CommandOption, nameOfEntry, option } from "../command.js";
 import { globalOptions } from "../global-options.js";
 
-/** An option as a shell has to know it. */
+/** An option as needed for shell completion. */
 export interface CompletedOption {
   /** `--output`, `-o`. */
   readonly flags: readonly string[];
-  /** What it is for, without its default. */
+  /** Its purpose, without its default. */
   readonly purpose: string;
   readonly takesValue: boolean;
-  /** Values that are offered; none of an option that takes a value: files are. */
+  /** Values to offer; empty for an option that takes a file. */
   readonly choices: readonly string[];
 }
 
-/** A command as a shell has to know it. */
+/** A command as needed for shell completion. */
 export interface CompletedCommand {
   readonly name: string;
   readonly purpose: string;
   readonly options: readonly CompletedOption[];
-  /** What may stand for its first argument; undefined where that is a file. */
+  /** Words for its first argument; undefined if that is a file. */
   readonly words: readonly string[] | undefined;
 }
 
-/** Returns commands with their options, as of today: a script of them starts no process where somebody presses Tab. */
+/** Returns commands with their current options, so that a generated script starts no process when Tab is pressed. */
 export async function completedCommands(commands: readonly CommandEntry[]): Promise<readonly CompletedCommand[]> {
   const all = await Promise.all(
     commands.map(async (entry): Promise<CompletedCommand> => {

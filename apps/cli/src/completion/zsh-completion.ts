@@ -1,7 +1,7 @@
 import { type ShellCode, shell } from "@remat/trace/emit";
 import type { CompletedCommand, CompletedOption } from "./completed-command.js";
 
-/** Returns a script for zsh, to be a file \`_remat\` in its \`fpath\`, or sourced after \`compinit\`. */
+/** Returns a completion script for zsh: a file \`_remat\` in its \`fpath\`, or sourced after \`compinit\`. */
 export function zshCompletion(commands: readonly CompletedCommand[]): ShellCode {
   const described = commands.map(
     ({ name, purpose }) => shell`    ${shell.word(`${name}:${purpose.replaceAll(":", "\\:")}`)}`,
@@ -34,7 +34,7 @@ function commandCase({ name, words, options }: CompletedCommand): ShellCode {
   return shell`    ${shell.word(name)}) _arguments ${shell.join(specifications)} ;;`;
 }
 
-/** As `_arguments` of zsh reads an option. */
+/** In the syntax of zsh's `_arguments`. */
 function argumentsOf({ flags, purpose, takesValue, choices }: CompletedOption): readonly string[] {
   const safe = purpose.replaceAll(/[[\]:]/g, "\\$&");
   const value = !takesValue ? "" : choices.length === 0 ? ":value:_files" : `:value:(${choices.join(" ")})`;

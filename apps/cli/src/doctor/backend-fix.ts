@@ -2,7 +2,11 @@ import { findPackage } from "@remat/dispatch-hook/backends/node";
 import { shell } from "@remat/trace/emit";
 import type { BackendProbe } from "./probe-backend.js";
 
-/** Returns what to do about what a package lacks; undefined if nothing is to be done. `gpu`: whether the machine has one for CUDA. */
+/**
+ * Returns how to add what a package lacks; undefined if nothing has to be done.
+ *
+ * @param gpu whether the machine has a GPU for CUDA
+ */
 export function backendFix({ package: name, missing }: BackendProbe, gpu: boolean): string | undefined {
   if (missing === undefined || missing === "kernels") return undefined;
   const { built, withoutGpu } = findPackage(name) ?? {};

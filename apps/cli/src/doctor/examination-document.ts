@@ -5,7 +5,7 @@ import { backendFix } from "./backend-fix.js";
 import type { Examination } from "./examine.js";
 import type { BackendProbe } from "./probe-backend.js";
 
-/** Returns what `remat doctor` found; its records are a row for each backend. */
+/** Returns the results of `remat doctor`. The records have one row for each backend. */
 export function examinationDocument(found: Examination): OutputDocument {
   const { backends, versions, allocator } = found;
   const hasGpu = found.gpus.length > 0;
@@ -79,7 +79,7 @@ function allocatorNote(environment: Examination["allocator"]): DocumentPart {
   return {
     kind: "listing",
     caption: "remat trains with the caching allocator, which gives memory back; so does a program of your own by",
-    // In one piece, to be copied.
+    // On one line, to be copied.
     text: () => `  ${settings.join(" ")} node train.js`,
   };
 }

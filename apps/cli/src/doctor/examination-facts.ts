@@ -5,7 +5,7 @@ import { backendFix } from "./backend-fix.js";
 import type { Examination } from "./examine.js";
 import type { BackendProbe } from "./probe-backend.js";
 
-/** Returns what everybody asks of a machine first: whether one can train here, on what, and what to type next. */
+/** Returns the main facts about a machine: whether it can train, on what, and the command to run next. */
 export function examinationFacts({ backends, gpus, memoryBytes }: Examination): Facts {
   const taken = backends.find(({ works }) => works);
   const better = betterFix(backends, taken, gpus.length > 0);
@@ -26,7 +26,7 @@ function describeTaken({ package: name, usesGpu, gflops }: BackendProbe): string
   return `${name} trains here${usesGpu ? " on the GPU" : ""}${speed}`;
 }
 
-/** What to type for the best backend that is missing and that this machine can have. */
+/** Returns the command that installs the best backend missing on this machine. */
 function betterFix(
   backends: readonly BackendProbe[],
   taken: BackendProbe | undefined,

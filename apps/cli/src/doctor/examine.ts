@@ -8,7 +8,7 @@ import { shownGpus } from "../nvidia-smi.js";
 import { versionText } from "../version.js";
 import { type BackendProbe, probeBackend } from "./probe-backend.js";
 
-/** What `remat doctor` found. Sizes are bytes. */
+/** Results of `remat doctor`. Sizes are bytes. */
 export interface Examination {
   readonly remat: string;
   readonly node: string;
@@ -16,19 +16,19 @@ export interface Examination {
   readonly processor: string;
   readonly cores: number;
   readonly memoryBytes: number;
-  /** Names of the GPUs that NVIDIA's driver shows, with their memory; empty if there is none, or no driver. */
+  /** Names and memory of the GPUs that NVIDIA's driver lists; empty if there is no GPU or no driver. */
   readonly gpus: readonly string[];
   readonly versions: Readonly<Record<string, string>>;
   readonly cache: { readonly folder: string; readonly native: readonly string[] };
-  /** What has a process train with the caching allocator; empty if that is not built. */
+  /** Environment variables that make a process train with the caching allocator; empty if it is not built. */
   readonly allocator: Readonly<Record<string, string>>;
   readonly backends: readonly BackendProbe[];
 }
 
-/** How a package is tried; a test's, or by a process. */
+/** Tests a package, in a process or in a test's way. */
 export type Probe = (brought: BroughtBackend, from: string) => Promise<BackendProbe>;
 
-/** Looks at the machine, the packages and every backend, as seen from the folder `from`. */
+/** Examines the machine, the packages and every backend, as seen from the folder `from`. */
 export async function examine(from: string, probe: Probe = probeBackend): Promise<Examination> {
   const folder = cacheFolder();
   const native = join(folder, "native");
@@ -49,7 +49,7 @@ export async function examine(from: string, probe: Probe = probeBackend): Promis
   };
 }
 
-/** Versions of what this command runs with: its own packages and tfjs. */
+/** Versions of remat's own packages and tfjs that this command runs with. */
 function packageVersions(): Record<string, string> {
   const own = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
     dependencies: Record<string, string>;
@@ -58,7 +58,7 @@ function packageVersions(): Record<string, string> {
   return Object.fromEntries(names.sort().map((name) => [name, installedVersion(name) ?? "not found"]));
 }
 
-/** Not by `name/package.json`, which a package need not export. */
+/** Does not import `name/package.json`, which a package need not export. */
 function installedVersion(name: string): string | undefined {
   const require = createRequire(import.meta.url);
   for (const modules of require.resolve.paths(name) ?? []) {

@@ -12,27 +12,30 @@ import {
 import { pathOfProcess } from "../run/process-paths.js";
 import type { ProbeAnswer } from "./probe-process.js";
 
-/** What came of trying a package in a process of its own. */
+/** Result of testing a package in a separate process. */
 export interface BackendProbe {
   readonly package: string;
   readonly backend: BackendName;
   /** Whether it starts, computes and has the kernels that training needs. */
   readonly works: boolean;
-  /** What is missing; `device` if it works, but on the CPU for want of a GPU; undefined if nothing is. */
+  /** What is missing; `device` if it works, but on the CPU because there is no GPU; undefined if nothing is. */
   readonly missing: MissingPart | "device" | undefined;
-  /** What went wrong, on one line. */
+  /** The error, on one line. */
   readonly reason: string | undefined;
   readonly version: string | undefined;
-  /** The module that was loaded; undefined if none is there. */
+  /** The module that was loaded; undefined if there is none. */
   readonly path: string | undefined;
   /** Version of TensorFlow that a native package calls. */
   readonly tensorflow: string | undefined;
   readonly usesGpu: boolean;
-  /** Speed of a matrix product, in 10⁹ floating-point operations a second. */
+  /** Speed of a matrix product, in 10⁹ floating-point operations per second. */
   readonly gflops: number | undefined;
 }
 
-/** Tries a package's modules in the order of `selectBackend` for training, each in a fresh process, and has it multiply two matrices. */
+/**
+ * Tests a package's modules in the order of `selectBackend` for training, each in a new process that multiplies two
+ * matrices.
+ */
 export async function probeBackend({ package: brought, backend }: BroughtBackend, from: string): Promise<BackendProbe> {
   const named = { package: brought.name, backend: backend.name as BackendName };
   const blank = { version: undefined, tensorflow: undefined, usesGpu: false, gflops: undefined };
@@ -59,7 +62,7 @@ async function probeModule(module: BackendModule): Promise<ProbeAnswer> {
   return ask(module);
 }
 
-/** What a backend does to a process, a crash included, must not happen to ours. */
+/** A separate process, so that a crash of the backend does not affect this one. */
 function ask({ backend, path }: BackendModule): Promise<ProbeAnswer> {
   return new Promise((resolve) => {
     const child = execFile(

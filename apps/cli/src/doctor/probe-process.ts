@@ -1,11 +1,12 @@
-// A process that tries a backend, by the module that brings it: whether it starts for training, and how fast it multiplies.
+// A process that tests a backend through the module that provides it: whether it starts for training, and how fast it
+// multiplies.
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { findBackend } from "@remat/dispatch-hook/backends";
 import { classifyFailure, type MissingPart, startBackend, usesGpuNow } from "@remat/dispatch-hook/backends/node";
 import * as tf from "@tensorflow/tfjs-core";
 
-/** What came of it, printed as one line of JSON. */
+/** The result, printed as one line of JSON. */
 export type ProbeAnswer =
   | { readonly missing: MissingPart; readonly reason: string }
   | {
@@ -32,7 +33,7 @@ async function probe(path: string, backend: string): Promise<ProbeAnswer> {
   }
 }
 
-/** Of the package that a module is in. */
+/** Version of the package that contains a module. */
 function versionOf(path: string): string | undefined {
   for (let folder = dirname(path); folder !== dirname(folder); folder = dirname(folder)) {
     const version = versionIn(folder);
@@ -49,7 +50,7 @@ function versionIn(folder: string): string | undefined {
   }
 }
 
-/** The median time of a matrix product: a slow backend is timed once, a fast one until its times settle. */
+/** Median time of a matrix product. A slow backend is timed once, a fast one until its times settle. */
 function multiplyMs(): number {
   const a = tf.ones([size, size]);
   const once = (): number => {

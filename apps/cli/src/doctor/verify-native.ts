@@ -3,15 +3,15 @@ import { backendPackages, backendPlaces, cacheFolder } from "@remat/dispatch-hoo
 import type { OutputDocument } from "@remat/reporting/formats";
 import { type CacheItem, verifyCache } from "../native/index.js";
 
-/** What `remat doctor --verify` found. */
+/** Result of `remat doctor --verify`. */
 export interface Verification {
   readonly cache: string;
   readonly items: readonly CacheItem[];
-  /** Modules of the user's own that are tried before those in the cache, and of which nobody knows what they should be. */
+  /** Modules of the user's own that take precedence over those in the cache and cannot be verified. */
   readonly own: readonly string[];
 }
 
-/** Hashes all that is loaded from the cache, as seen from the folder `from`; loads nothing. */
+/** Hashes everything that is loaded from the cache, as seen from the folder `from`, without loading it. */
 export async function verifyNative(
   from: string,
   env: Readonly<Record<string, string | undefined>>,
@@ -26,10 +26,13 @@ export async function verifyNative(
 export const countProblems = ({ items }: Verification): number =>
   items.reduce((sum, { problems }) => sum + problems.length, 0);
 
-/** Of a folder's problems so many are named. */
+/** Number of problems to name for each folder. */
 const namedProblems = 10;
 
-/** Returns a line for the whole, one for each folder and one for each thing in it that is not as it was built; its records are a row for each of these. */
+/**
+ * Returns a line for the whole, one for each folder, and one for each item that was changed after it was built. The
+ * records have one row for each of these.
+ */
 export function verificationDocument(found: Verification): OutputDocument {
   const lines = linesOf(found);
   return {

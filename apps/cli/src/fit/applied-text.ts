@@ -4,8 +4,8 @@ import { fullyShardCode } from "@remat/sharding";
 import { type JavaScriptCode, type JsonText, javascript, type PythonCode, python } from "@remat/trace/emit";
 
 /**
- * Returns what the framework needs to train as a row says: for TensorFlow.js, JavaScript with the budget; for ranks, Python with the calls of `fully_shard`; for PyTorch on one
- * device, the policy that `remat.apply` takes.
+ * Returns what the framework needs to train as described by a row. For TensorFlow.js: JavaScript with the budget. For
+ * ranks: Python with calls of `fully_shard`. For PyTorch on one device: the policy for `remat.apply`.
  */
 export async function appliedText(row: RankedRow, steps: StepsToFit): Promise<JavaScriptCode | PythonCode | JsonText> {
   const { sharding, policy = [], configuration, batch, microBatches, peakBytes } = row;

@@ -2,16 +2,16 @@ import { defaultBackend } from "@remat/dispatch-hook/backends";
 import { type BackendName, backendPackages } from "@remat/dispatch-hook/backends/node";
 import { probeBackend } from "../doctor/probe-backend.js";
 
-/** The backend whose steps are meant. */
+/** The backend whose steps are searched. */
 export interface BackendOfSteps {
   readonly name: BackendName;
-  /** Why this one, in a sentence; undefined where it was named. */
+  /** Why this one was chosen, in a sentence; undefined if it was named. */
   readonly note: string | undefined;
 }
 
 /**
- * Returns the backend whose steps are to fit: the one that is named; where they are to fit on this machine the best that trains here, which `remat run` takes, too, tried in a process of its own; else that
- * which stands for all.
+ * Returns the backend whose steps have to fit: the named one. If they have to fit on this machine, the best that trains
+ * here, tested in a separate process; `remat run` uses the same. Otherwise one that represents all.
  */
 export async function backendOfSteps(
   named: BackendName | undefined,

@@ -4,17 +4,18 @@ import { createRequire } from "node:module";
 import { dirname, extname, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** Files that decide what is computed. Types, maps and texts do not. */
+/** Files that affect results. Types, maps and texts do not. */
 const code: ReadonlySet<string> = new Set([".js", ".mjs", ".cjs", ".ts", ".tsx", ".json", ".wasm"]);
 
-/** Packages that stand in one repository with this one, and are released together. */
+/** Packages in the same repository as this one, which are released together. */
 const ours = /^(?:@remat\/|remat$)/;
 
 let known: string | undefined;
 
 /**
- * Returns a hash of the code that computes answers: all files of this package and of remat's packages that it needs, and the versions of the other packages. Two builds with different code have different
- * hashes, whatever their version says. Takes some 0.1 s once, and only if a cache or a fleet is used.
+ * Returns a hash of the code that computes results: all files of this package and of the remat packages that it needs,
+ * and the versions of other packages. Two builds with different code have different hashes, whatever their versions.
+ * Takes about 0.1 s, once, and only if a cache or a fleet is used.
  */
 export function buildHash(): string {
   known ??= hashOf(fileURLToPath(import.meta.url));
@@ -25,7 +26,7 @@ export function buildHash(): string {
 export function hashOf(module: string): string {
   const hash = createHash("sha256");
   const root = packageOf(dirname(module));
-  // Sources and what is built of them lie in folders of the same name in every package.
+  // Sources and their builds are in folders of the same name in every package.
   const [folder = ""] = relative(root, module).split(sep);
   const seen = new Set<string>();
   const open = [root];
@@ -59,7 +60,7 @@ function addFolder(hash: Hash, folder: string): void {
   }
 }
 
-/** With its length, so that two texts are not taken for one. */
+/** Includes the length, so that two texts cannot be confused with one. */
 function addText(hash: Hash, text: string): void {
   hash.update(`${text.length}\n${text}`);
 }
@@ -82,7 +83,7 @@ function manifestOf(folder: string): Manifest {
   return { name, version, dependencies: { ...dependencies, ...peerDependencies } };
 }
 
-/** The folder of the package that a folder belongs to. */
+/** The folder of the package that contains a folder. */
 function packageOf(folder: string): string {
   if (existsSync(join(folder, "package.json"))) return folder;
   const above = dirname(folder);

@@ -9,7 +9,10 @@ import { buildHash } from "./build-hash.js";
 /** Code and topologies are small. Recorded runs may be larger. */
 const mostCodeBytes = 256 * 2 ** 20;
 
-/** Returns a hash of everything that answers depend on: the code that computes them, and `files`, which names the files by their hashes, and the step. */
+/**
+ * Returns a hash of everything that results depend on: the code that computes them and `files`, with the step and the
+ * hashes of the files.
+ */
 export function contentKey(files: object): string {
   return createHash("sha256")
     .update(JSON.stringify([buildHash(), files]))
@@ -17,10 +20,10 @@ export function contentKey(files: object): string {
 }
 
 /**
- * Returns the hash of a run, or of a model with the files beside it that its code imports by a relative name, and the versions of the packages that it imports. Files that the code reads while it runs are
- * not included.
+ * Returns the hash of a run or a model. For a model it includes the files that its code imports by relative name, and
+ * the versions of the packages that it imports. Files that the code reads at run time are not included.
  *
- * @throws an Error for what is not a regular file, and what the file system throws
+ * @throws an Error for anything but a regular file, and errors of the file system
  */
 export function hashOfSource(source: ModelSource): string {
   const hash = createHash("sha256");
@@ -29,7 +32,7 @@ export function hashOfSource(source: ModelSource): string {
   return hash.digest("hex");
 }
 
-/** Returns the same of a module. */
+/** Returns the same for a module. */
 export function hashOfFile(path: string): string {
   const hash = createHash("sha256");
   addCode(hash, path, new Set());
@@ -45,7 +48,7 @@ function addCode(hash: Hash, path: string, seen: Set<string>): void {
   seen.add(path);
   const content = readInput(path, { maxBytes: mostCodeBytes });
   add(hash, content);
-  // A Keras topology: its weights do not matter.
+  // For a Keras topology, its weights do not matter.
   if (!/\.[cm]?js$/.test(path)) return;
   for (const name of importedNames(content.toString())) {
     if (name.startsWith(".")) {
@@ -55,14 +58,17 @@ function addCode(hash: Hash, path: string, seen: Set<string>): void {
   }
 }
 
-/** What a module names: in `import`, `export … from`, `import()`, `require()`, `new URL(…)`, and as the name of a file beside it. */
+/**
+ * Modules named in `import`, `export … from`, `import()`, `require()`, `new URL(…)`, and as the name of a neighbouring
+ * file.
+ */
 function importedNames(code: string): readonly string[] {
   const names = new Set<string>();
   for (const [, name] of code.matchAll(/\b(?:from|import|require|URL)\s*\(?\s*["'`]([^"'`\n]+)["'`]/g)) names.add(name);
   return [...names].sort();
 }
 
-/** The version of an installed package, as its `package.json` says; of what is not found, or Node's own, nothing. */
+/** The version of an installed package from its `package.json`; empty if it is not found or is part of Node. */
 function versionOf(name: string, from: string): string {
   const [scope, rest] = name.split("/");
   const packageName = name.startsWith("@") ? `${scope}/${rest}` : scope;

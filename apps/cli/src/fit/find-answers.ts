@@ -9,19 +9,19 @@ import type { FitJob } from "./steps-of-job.js";
 export interface FindAnswersOptions extends Pick<FitInWorkersOptions, "signal" | "onAnswer"> {
   readonly job: FitJob;
   readonly steps: StepsToFit;
-  /** The server of a fleet; undefined: threads here answer. */
+  /** The server of a fleet; undefined: local threads compute the answers. */
   readonly engine: string | undefined;
-  /** How many threads. */
+  /** Number of threads. */
   readonly workers: number;
   /** The folder of a cache. */
   readonly cache: string | undefined;
-  /** What to tell whoever waits. */
+  /** Reports progress. */
   readonly onProgress: (text: string) => void;
-  /** Told, once each, what somebody has to know before the answer: that nobody is there to give it, or that none can be kept. */
+  /** Called once for each problem to report before the answer: no worker is available, or results cannot be cached. */
   readonly onNotice: (text: string) => void;
 }
 
-/** Has units answered, by threads here or by a fleet: the answers are the same. */
+/** Computes answers for units in local threads or in a fleet, with the same results. */
 export async function findAnswers(
   units: readonly FitUnit[],
   { job, steps, engine, workers, cache: folder, signal, onAnswer, onProgress, onNotice }: FindAnswersOptions,
@@ -71,7 +71,7 @@ export async function findAnswers(
   });
 }
 
-/** BullMQ is loaded where a fleet is asked for. */
+/** BullMQ is loaded only if a fleet is used. */
 async function inFleet(
   units: readonly FitUnit[],
   options: FitInFleetOptions,

@@ -18,17 +18,17 @@ import { networkOf } from "../sharding-option.js";
 import { parseShare, parseSize } from "../typed-quantities.js";
 import { parseChoice, parseCount, parseText, quote, UsageError } from "../usage-error.js";
 
-/** What is looked through, or is up to a way, is not said of the step. */
+/** Options not accepted for the step, because they are searched over or decided by a strategy. */
 const chosen = ["batch", "optimizer", "data", "checkpointing"] as const;
 
-/** What may be said of the steps of a search. */
+/** Options for the steps of a search. */
 export const fitStepOptions = optionsWithout(stepOptions, chosen);
 
-/** For this machine, the backend is tried that the working folder has. */
+/** `here` tests the backend installed in the working folder, which runs code. */
 const deviceAccess = (value: string): OptionAccess =>
   value.split(",").some((name) => name.trim() === here) ? "code" : "name or file";
 
-/** What is looked through, and for what. */
+/** Options for the search space and its devices. */
 export const fitGridOptions = [
   option("--devices <names>", {
     access: deviceAccess,
@@ -164,7 +164,7 @@ export const fitGridOptions = [
   }),
 ];
 
-/** What `remat fit` was asked for, besides the steps. */
+/** The parsed options of `remat fit` except those of the steps. */
 export interface FitOptions {
   readonly request: FitRequest;
   readonly prices: Readonly<Record<string, number>>;
@@ -174,7 +174,7 @@ export interface FitOptions {
   readonly engine: string | undefined;
   readonly watches: boolean;
   readonly prunes: boolean;
-  /** Where a page goes. */
+  /** Output file of the page. */
   readonly page: string | undefined;
   readonly apply: string | undefined;
   readonly store: string | undefined;
@@ -186,7 +186,7 @@ export interface FitOptions {
 export type FitOptionValues = OptionValues<typeof fitGridOptions | typeof fitStepOptions>;
 
 /**
- * Returns what `remat fit` was asked for.
+ * Parses the options of `remat fit`.
  *
  * @throws UsageError naming the option; RematError `DEVICE_FILE`
  */
@@ -259,7 +259,7 @@ function parseDevices(option: string, value: unknown): readonly DeviceSpec[] {
   return devices;
 }
 
-/** A range, or some. */
+/** Parses a range or a list of batches. */
 function parseBatches(name: string, value: unknown): readonly number[] {
   const range = /^(\d+)\.\.(\d+)$/.exec(parseText(name, value));
   if (range === null) return parseList(name, value).map((each) => parseCount(name, each));
@@ -268,7 +268,7 @@ function parseBatches(name: string, value: unknown): readonly number[] {
   return Array.from({ length: to - from + 1 }, (_, i) => from + i);
 }
 
-/** More than anybody puts into a batch. */
+/** More than any realistic batch. */
 const mostSamples = 65_536;
 
 function waysOf({ offload, ways }: FitOptionValues): readonly FitWayName[] | undefined {
@@ -276,12 +276,12 @@ function waysOf({ offload, ways }: FitOptionValues): readonly FitWayName[] | und
   return offload && !ways.includes("offload") ? [...ways, "offload"] : ways;
 }
 
-/** Returns how many threads are to search. */
+/** Returns the number of search threads. */
 export function workersOf({ workers = Math.min(8, availableParallelism()) }: Pick<FitOptionValues, "workers">): number {
   return workers;
 }
 
-/** Parses where a store is. It was a SQLite file once, and somebody may still type its name. */
+/** Parses the folder of a store. It used to be a SQLite file, and users may still type its name. */
 function parseStore(name: string, value: unknown): string {
   const folder = parseText(name, value);
   if (/\.(sqlite3?|db)$/i.test(folder))
@@ -302,7 +302,7 @@ function parseWrap(name: string, value: unknown): readonly string[] {
   return text === "root" ? [] : text.split("+");
 }
 
-/** What devices cost in an hour, by name. */
+/** Parses the hourly prices of devices, by name. */
 function parsePrices(option: string, value: unknown): readonly (readonly [name: string, price: number])[] {
   return parseList(option, value).map((item) => {
     const [name, price, ...rest] = item.split("=");

@@ -1,2 +1,5 @@
-/** What a thread runs that answers units; run from sources there is none, and units are answered without. */
+/**
+ * The code of a thread that computes units. It does not exist when running from sources; units are then computed
+ * without threads.
+ */
 export const fitWorkerFile: URL = new URL("./fit-worker.js", import.meta.url);

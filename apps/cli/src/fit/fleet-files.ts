@@ -18,7 +18,7 @@ const hash = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/, "expected a hash of 64
 const name = v.pipe(v.string(), v.maxLength(255));
 const count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 
-/** What a step is, in names and numbers. There is no field in which a path or a module could stand. */
+/** A step described by names and numbers. It has no field that could contain a path or a module. */
 const requestSchema = v.strictObject({
   size: v.optional(v.picklist(modelSizes)),
   batch: v.optional(count),
@@ -39,7 +39,7 @@ const filesSchema = v.strictObject({
   layers: v.optional(hash),
 });
 
-/** What a job of a fleet names: files by the hashes of their content, and the step. */
+/** A fleet job's files by the hashes of their content, and the step. */
 export interface FleetFiles {
   readonly sources: readonly { readonly hash: string; readonly name: string }[];
   readonly request: StepRequest;
@@ -47,9 +47,9 @@ export interface FleetFiles {
 }
 
 /**
- * Returns how a fleet is told of a job: without paths.
+ * Returns the description of a job for a fleet, without paths.
  *
- * @throws what the file system throws for a file that cannot be read; an Error for what is not a regular file
+ * @throws errors of the file system for a file that cannot be read; an Error for anything but a regular file
  */
 export function fleetFilesOf({ sources, options: { request, layers } }: FitJob): FleetFiles {
   const given = Object.entries(request).filter(([, value]) => value !== undefined);
@@ -60,21 +60,24 @@ export function fleetFilesOf({ sources, options: { request, layers } }: FitJob):
   };
 }
 
-/** The files that a worker answers about: those that it was given when it was started. */
+/** The files that a worker computes answers for: those given to it at its start. */
 export class GivenFiles {
   private readonly sources: readonly ModelSource[];
   private readonly layers: string | undefined;
 
-  /** `targets`: models and recorded runs; `layers`: a module with layers. */
+  /**
+   * @param targets models and recorded runs
+   * @param layers a module with layers
+   */
   constructor(targets: readonly string[], layers: string | undefined) {
     this.sources = targets.map((target) => modelSource(target));
     this.layers = layers;
   }
 
   /**
-   * Returns the job that `files` names, with the paths of this machine.
+   * Returns the job that `files` describes, with the paths of this machine.
    *
-   * @throws RematError `FIT_FLEET` if it is not a job, or names a file that this worker was not given
+   * @throws RematError `FIT_FLEET` if it is not a job, or names a file that this worker does not have
    */
   jobOf(files: unknown): FitJob {
     const parsed = v.safeParse(filesSchema, files, { abortEarly: true });
@@ -95,7 +98,7 @@ export class GivenFiles {
     };
   }
 
-  /** Files are hashed each time, since they may have been changed meanwhile. */
+  /** Files are hashed each time, since they may have changed. */
   private sourceOf(wanted: string): ModelSource {
     for (const source of this.sources) if (hashOrNothing(source) === wanted) return source;
     throw refusal(
@@ -104,7 +107,7 @@ export class GivenFiles {
   }
 }
 
-/** A file that is gone, or is not a regular file any more, is not what a job names. */
+/** A file that is gone or no longer a regular file does not match a job. */
 function hashOrNothing(source: ModelSource): string | undefined {
   try {
     return hashOfSource(source);

@@ -1,12 +1,12 @@
 import { terminal } from "@remat/trace/emit";
 import { type ConsoleIo, terminalColumns } from "../console-io.js";
 
-/** How often the table is drawn anew at most. */
+/** Minimum time between two redraws of the table. */
 const drawnEveryMs = 200;
-/** Of a terminal that does not tell how high it is. */
+/** Height of a terminal that does not report one. */
 const usualRows = 24;
 
-/** A table on stderr that is drawn over itself as it changes, cut to the terminal. */
+/** A table on stderr that is redrawn in place as it changes, cut to the terminal. */
 export class LiveTable {
   private readonly io: ConsoleIo;
   private drawnRows = 0;
@@ -16,7 +16,7 @@ export class LiveTable {
     this.io = io;
   }
 
-  /** Draws what `text` returns, unless it was drawn just now. */
+  /** Draws the result of `text`, unless the table was just drawn. */
   show(text: () => string): void {
     const now = performance.now();
     if (now - this.lastMs < drawnEveryMs) return;

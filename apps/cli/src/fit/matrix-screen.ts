@@ -13,27 +13,27 @@ import {
 } from "@remat/fit";
 import { displaySafe } from "@remat/trace/text";
 
-/** Where somebody is in a matrix, and what is left out of it. */
+/** Cursor position in a matrix, and the values excluded from it. */
 export interface MatrixState {
   readonly row: number;
   readonly column: number;
-  /** Which of the dimensions that have several values {@link matrixKeys} leave out values of. */
+  /** Index among the dimensions with several values, of which {@link matrixKeys} exclude values. */
   readonly dimension: number;
-  /** What was left out at each time, to be undone. */
+  /** Values excluded by each action, for undo. */
   readonly pruned: readonly (readonly FitValue[])[];
 }
 
 export const firstMatrixState: MatrixState = { row: 0, column: 0, dimension: 0, pruned: [] };
 
-/** What keys do, as it is told on the screen. */
+/** Key bindings, as shown on the screen. */
 const help = "arrows: move · Tab: of what · x: leave it out · o: leave all others out · u: undo · Enter: done";
 
-/** Returns what is left of a summary. */
+/** Returns a summary without the excluded values. */
 export function leftIn(summary: FitSummary, { pruned }: MatrixState): FitSummary {
   return pruneFit(summary, pruned.flat());
 }
 
-/** Returns where a key leads to; undefined for the end. */
+/** Returns the state after a key press; undefined at the end. */
 export function pressKey(summary: FitSummary, state: MatrixState, key: string): MatrixState | undefined {
   const matrix = fitMatrix(leftIn(summary, state));
   const { row, column, dimension, pruned } = state;
@@ -81,7 +81,7 @@ function cellAt({ rows }: FitMatrix, { row, column }: MatrixState): FitCell | un
   return rows[row]?.cells[column];
 }
 
-/** The value of the cell at the cursor, in the dimension that is chosen. */
+/** The value of the cell at the cursor in the selected dimension. */
 function chosenValue(matrix: FitMatrix, state: MatrixState): FitValue | undefined {
   const cell = cellAt(matrix, state);
   const of = matrix.values[state.dimension];
@@ -91,7 +91,9 @@ function chosenValue(matrix: FitMatrix, state: MatrixState): FitValue | undefine
 
 const cellWidth = 18;
 
-/** Returns the lines of the screen: the best, the matrix around the cursor, and what the cell at the cursor is. */
+/**
+ * Returns the lines of the screen: the best row, the matrix around the cursor, and details of the cell at the cursor.
+ */
 export function drawMatrix(
   summary: FitSummary,
   state: MatrixState,
@@ -151,7 +153,7 @@ export function drawMatrix(
   ];
 }
 
-/** Places around one that is to be seen. */
+/** Range of places around the cursor that is visible. */
 function windowOf(count: number, at: number, room: number): readonly number[] {
   const from = Math.max(0, Math.min(count - room, at - (room >> 1)));
   return Array.from({ length: Math.min(room, count - from) }, (_, i) => from + i);

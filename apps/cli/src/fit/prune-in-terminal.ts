@@ -4,11 +4,11 @@ import { terminalColumns } from "../console-io.js";
 import { drawMatrix, firstMatrixState, leftIn, type MatrixState, pressKey } from "./matrix-screen.js";
 
 const usualRows = 24;
-/** The other screen, so that what was there comes back. */
+/** Switches to the alternate screen, so that the previous content is restored at the end. */
 const open = "\u001b[?1049h\u001b[?25l";
 const close = "\u001b[?25h\u001b[?1049l";
 
-/** Names that Node has others for. */
+/** Keys that Node names differently. */
 const names: Readonly<Record<string, string>> = {
   return: "enter",
   escape: "esc",
@@ -18,7 +18,7 @@ const names: Readonly<Record<string, string>> = {
   l: "right",
 };
 
-/** Shows what was found as a matrix, whose values are left out by keys; returns what is left of it. Ctrl-C is an end, too. */
+/** Shows the results as a matrix from which keys exclude values, and returns the rest. Ctrl-C also ends it. */
 export async function pruneInTerminal(
   summary: FitSummary,
   { stdin, stdout }: { readonly stdin: NodeJS.ReadStream; readonly stdout: NodeJS.WriteStream },

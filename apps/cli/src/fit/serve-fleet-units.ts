@@ -7,7 +7,7 @@ import { fitWorkerFile } from "./fit-worker-file.js";
 import { type FleetFiles, fleetFilesOf, type GivenFiles } from "./fleet-files.js";
 import { type FitJob, stepsOfJob } from "./steps-of-job.js";
 
-/** Takes units from the queue of a fleet until it is closed: those about files that this worker was given. */
+/** Takes units from the queue of a fleet until it is closed, for the files that this worker was given. */
 export function serveFleetUnits(
   url: string,
   {
@@ -27,7 +27,7 @@ export function serveFleetUnits(
   });
 }
 
-/** The files as they are here, which is what their hashes are of. */
+/** The files as they are on this machine, since their hashes are checked. */
 function keyedFiles(given: GivenFiles, files: unknown): FleetFiles {
   return fleetFilesOf(given.jobOf(files));
 }

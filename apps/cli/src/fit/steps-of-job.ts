@@ -9,16 +9,16 @@ import { isOf, type ModelSource } from "../model-source.js";
 import type { Progress } from "../progress.js";
 import { UsageError } from "../usage-error.js";
 
-/** What steps are computed from: plain data, so that every thread and every machine that has the files can be told. */
+/** The source of steps as plain data, which can be sent to every thread and every machine that has the files. */
 export interface FitJob {
   readonly sources: readonly ModelSource[];
   readonly options: ModelOptions;
 }
 
 /**
- * Returns the steps of a model, or those that follow from recorded runs.
+ * Returns the steps of a model, or those extrapolated from recorded runs.
  *
- * @throws UsageError where files of both kinds are named, or several models; what loading them throws
+ * @throws UsageError if files of both kinds are named, or several models; any error in loading them
  */
 export async function stepsOfJob({ sources, options }: FitJob, progress: Pick<Progress, "show">): Promise<StepsToFit> {
   const [first, ...others] = sources;
@@ -37,11 +37,14 @@ export async function stepsOfJob({ sources, options }: FitJob, progress: Pick<Pr
   return steps.framework === "tfjs" ? { ...steps, libraryBytesOf } : steps;
 }
 
-/** A device with a link has memory of its own, where kernels are others. Where nobody says by what a CPU computes, it may be by what takes more. */
+/**
+ * A device with a link has its own memory and different kernels, so host library memory does not apply. If the CPU's
+ * library is unknown, the larger amount is assumed.
+ */
 const libraryBytesOf = (trace: Trace, { linkGBps, oneDnn = false }: DeviceSpec): number =>
   linkGBps === undefined ? mostLibraryBytes(trace, oneDnn) : 0;
 
-/** Steps that are kept, since several ways and devices ask for the same. */
+/** Number of steps to cache, since several strategies and devices need the same ones. */
 const mostKept = 6;
 
 async function stepsOfModel(source: ModelSource<"model">, { request, layers }: ModelOptions): Promise<StepsToFit> {
@@ -79,10 +82,13 @@ async function stepsOfModel(source: ModelSource<"model">, { request, layers }: M
   };
 }
 
-/** Batches that others are scaled from: of one sample, some models leave out what they do for several. */
+/** Batches to scale others from. With a single sample, some models skip work that they do for several. */
 const scaledFrom: readonly number[] = [2, 3];
 
-/** Steps scaled from a few; undefined of those whose ops depend on the batch, and of those that checkpoint by hand, which are planned without. */
+/**
+ * Steps scaled from a few recordings. Undefined if ops depend on the batch, or if the model checkpoints manually, since
+ * plans are made without that.
+ */
 function scaledSteps(
   { asTheyAre, free }: Readonly<Record<"asTheyAre" | "free", readonly RecordedRun[]>>,
   releasedPeakAt: StepsToFit["releasedPeakAt"],
@@ -110,7 +116,10 @@ function scaledSteps(
 
 type ReleasedRequest = StepRequest & { readonly updateInBackward: boolean };
 
-/** Remembers the last answers; one that failed is asked for again. Steps are traced one after the other, since there is one engine. */
+/**
+ * Caches the latest answers; a failed one is requested again. Steps are traced one after the other, since there is one
+ * engine.
+ */
 function remembering<Asked extends object, T>(
   most: number,
   ask: (asked: Asked) => Promise<T>,

@@ -4,7 +4,7 @@ import type { RunImporter } from "./importer.js";
 import { namingFile } from "./naming-file.js";
 import { parseJson } from "./parse-json.js";
 
-/** What PyTorch's CUDA allocator held, as `remat.export_snapshot` in Python writes it. */
+/** A snapshot of PyTorch's CUDA allocator, as written by `remat.export_snapshot` in Python. */
 export const cudaSnapshotImporter: RunImporter = {
   name: "cuda-snapshot",
   gives: "run",

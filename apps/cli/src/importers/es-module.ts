@@ -6,14 +6,14 @@ import type { ModelImporter } from "./importer.js";
 
 const endings = new Set([".js", ".mjs", ".cjs", ".ts", ".mts"]);
 
-/** TypeScript needs something that reads it, where Node does not by itself. */
+/** TypeScript needs a loader if Node does not read it directly. */
 function nextStep(path: string, cause: unknown): string {
   if ((cause as NodeJS.ErrnoException).code !== "ERR_UNKNOWN_FILE_EXTENSION")
     return "Check that Node can run it as an ES module.";
   return `This version of Node cannot read TypeScript. Put NODE_OPTIONS="--import tsx" before remat, or record a training program: ${shell`remat record -- npx tsx ${shell.path(path)}`}.`;
 }
 
-/** An ES module that exports what makes a model. */
+/** An ES module that exports a model factory. */
 export const esModuleImporter: ModelImporter = {
   name: "module",
   gives: "model",

@@ -1,7 +1,7 @@
 import { constants, gunzipSync } from "node:zlib";
 import { readInputHead } from "@remat/trace/files";
 
-/** The beginning of a file, by which importers know it. */
+/** The beginning of a file, by which importers recognise it. */
 export interface FileHead {
   /** Unzipped. */
   readonly text: string;
@@ -9,13 +9,13 @@ export interface FileHead {
 }
 
 const headBytes = 4096;
-/** Deflate makes at most 1032 bytes of one. */
+/** Deflate expands one byte to at most 1032. */
 const mostUnzipped = headBytes * 1032;
 
 /**
  * Reads the beginning of a file.
  *
- * @throws InputError for a device, a named pipe or a socket; what the file system throws
+ * @throws InputError for a device, a named pipe or a socket; errors of the file system
  */
 export function readHead(path: string): FileHead {
   const head = readInputHead(path, headBytes);
@@ -23,7 +23,7 @@ export function readHead(path: string): FileHead {
   return { isZipped, text: (isZipped ? unzippedHead(head) : head).toString("utf8") };
 }
 
-/** As far as a part of a file can be unzipped; empty where it is damaged. */
+/** Unzips as much of the head as possible; empty if it is damaged. */
 function unzippedHead(head: Buffer): Buffer {
   try {
     return gunzipSync(head, { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: mostUnzipped });

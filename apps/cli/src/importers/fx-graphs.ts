@@ -2,7 +2,7 @@ import type { CompiledImporter } from "./importer.js";
 import { namingFile } from "./naming-file.js";
 import { parseJson } from "./parse-json.js";
 
-/** Graphs of a compiled model, as `remat.export_graphs` in Python writes them. */
+/** Graphs of a compiled model, as written by `remat.export_graphs` in Python. */
 export const fxGraphsImporter: CompiledImporter = {
   name: "fx-graphs",
   gives: "compiled",

@@ -7,20 +7,20 @@ import type { ModelImporter } from "./importer.js";
 import { parseJson } from "./parse-json.js";
 import { WeightFiles } from "./weight-files.js";
 
-/** What tensorflowjs's converter writes of a TensorFlow graph: as much of it as is read. */
+/** The relevant parts of a TensorFlow graph as tensorflowjs's converter writes it. */
 interface GraphModelJson extends Omit<io.ModelJSON, "weightsManifest"> {
   readonly modelTopology: object;
-  /** Left out of a graph without constants. */
+  /** Left out for a graph without constants. */
   readonly weightsManifest?: io.WeightsManifestConfig;
 }
 
-/** As a module of the trace: all that the graph runs. */
+/** Name of the trace's module that contains everything the graph runs. */
 const graphScope = "graph";
 
-/** The height and width of images where a graph takes any. */
+/** Height and width of images for a graph that accepts any size. */
 const imageSize = 224;
 
-/** A converted graph, which is used as it is: by `--predict`. */
+/** A converted graph, for inference (`--predict`). */
 export const graphModelImporter: ModelImporter = {
   name: "graph-model",
   gives: "model",
@@ -33,7 +33,7 @@ export const graphModelImporter: ModelImporter = {
     (/"format"\s*:\s*"graph-model"/.test(text) || /"modelTopology"\s*:\s*\{\s*"node"\s*:/.test(text)),
   async load(path) {
     const { loadGraphModelSync } = await import("@tensorflow/tfjs-converter");
-    // By its kernels it is computed what follows from shapes: other shapes, counters, choices.
+    // The graph's shape arithmetic, counters and conditions are computed with this backend's kernels.
     await import("@tensorflow/tfjs-backend-cpu");
     const json = parseJson(path) as GraphModelJson;
     const { weightSpecs, weightData } = readWeights(path, json);
@@ -60,7 +60,7 @@ function definitionOf(model: LoadedGraph, path: string, { tf, batch = 1, scope, 
       notes.add(`input ${name} accepts images of any size: ${imageSize} x ${imageSize} was assumed`);
       return imageSize;
     });
-    // Of whole numbers, too, nothing is known: what is computed of them depends on values.
+    // The values of integers are unknown, so results computed from them count as data-dependent.
     const given = tf.randomUniform(sizes, 0, 2);
     return dtype === "float32" ? given : tf.tidy(() => tf.cast(given, dtype as "int32"));
   });
@@ -97,7 +97,7 @@ function definitionOf(model: LoadedGraph, path: string, { tf, batch = 1, scope, 
   };
 }
 
-/** Where a node is refused, tfjs-converter asks no more for what it has begun beside it, and which may need values, too. */
+/** If a node is rejected, tfjs-converter abandons other nodes it has started, whose rejections would be unhandled. */
 function ignoreOthersThatNeedValues(): () => void {
   const rejected = (cause: unknown): void => {
     if (!(cause instanceof RematError && cause.code === "DATA_DEPENDENT")) throw cause;
@@ -106,7 +106,7 @@ function ignoreOthersThatNeedValues(): () => void {
   return () => void setImmediate(() => process.off("unhandledRejection", rejected));
 }
 
-/** Weights, by the scope of the node that takes them. */
+/** Weights, by the scope of the node that uses them. */
 function namedWeights({ weights }: LoadedGraph, nodes: GraphNodes): Record<string, Tensor> {
   const named: Record<string, Tensor> = {};
   for (const [name, tensors] of Object.entries(weights))
@@ -117,7 +117,7 @@ function namedWeights({ weights }: LoadedGraph, nodes: GraphNodes): Record<strin
   return named;
 }
 
-/** Says by which node a graph cannot be told: one that needs values, or whose op tfjs-converter does not know. */
+/** Throws an error that names the unsupported node: it needs values, or tfjs-converter does not know its op. */
 function refuseNode(cause: unknown, node: GraphNode | undefined, path: string): never {
   if (node === undefined) throw cause;
   const { message } = cause as Error;
@@ -137,7 +137,7 @@ function refuseNode(cause: unknown, node: GraphNode | undefined, path: string): 
   throw cause;
 }
 
-/** Constants of a graph (shapes, axes, paddings) are weights of it, too, so that it cannot be read without. */
+/** Reads the weights of a graph, which include constants (shapes, axes, paddings) that it cannot be read without. */
 function readWeights(path: string, { weightsManifest = [] }: GraphModelJson) {
   const refuse = (what: string) => new RematError("GRAPH_MODEL_WEIGHTS", `${path}: ${what}.`);
   const isGroup = (group: unknown): boolean =>
@@ -162,7 +162,7 @@ function readWeights(path: string, { weightsManifest = [] }: GraphModelJson) {
   };
 }
 
-/** Bytes of one number of what tfjs reads; texts have lengths of their own. */
+/** Bytes per element of each dtype that tfjs reads; texts have variable length. */
 const numberBytes: Readonly<Record<string, number>> = {
   float32: 4,
   int32: 4,
@@ -173,7 +173,7 @@ const numberBytes: Readonly<Record<string, number>> = {
   float16: 2,
 };
 
-/** Returns how many bytes weights have in their files; undefined if texts are among them. */
+/** Returns the size of weights in their files in bytes; undefined if there are texts among them. */
 function bytesOf(weights: readonly unknown[], refuse: (what: string) => RematError): number | undefined {
   let total: number | undefined = 0;
   for (const [i, weight] of weights.entries()) {

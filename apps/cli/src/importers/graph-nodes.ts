@@ -1,6 +1,6 @@
 import type { GraphModel } from "@tensorflow/tfjs-converter";
 
-/** A node of a loaded graph, as tfjs-converter has it. */
+/** A node of a loaded graph, as in tfjs-converter. */
 export interface GraphNode {
   readonly name: string;
   readonly op: string;
@@ -12,36 +12,36 @@ interface Graph {
   readonly functions?: Readonly<Record<string, Graph>>;
 }
 
-/** What tfjs-converter executes a graph with, which its types hide. */
+/** The executor of tfjs-converter, which its types hide. */
 interface Executor {
   readonly graph: Graph;
   readonly _outputs: readonly GraphNode[];
   compile(inputs: Readonly<Record<string, unknown>>, outputs: readonly GraphNode[]): unknown;
 }
 
-/** As much of a graph model as is used. */
+/** The parts of a graph model that are used. */
 export type LoadedGraph = Pick<GraphModel, "inputs" | "weights" | "outputNodes" | "execute" | "executeAsync">;
 
 const executorOf = (model: LoadedGraph): Executor => (model as unknown as { executor: Executor }).executor;
 
 /** A node that is about to run. */
 export interface RunningNode {
-  /** Of the graph itself: a loop or a choice stands for what its function runs. */
+  /** The node of the top-level graph. For the body of a loop or conditional, it is the loop or conditional itself. */
   readonly node: GraphNode;
   readonly op: string;
   /** Its scopes, outermost first. */
   readonly path: readonly string[];
 }
 
-/** A node that gives what it is given, under another name. */
+/** A node that returns its input under another name. */
 const isAlias = ({ op }: GraphNode): boolean => op === "Identity" || op === "ReadVariableOp";
 
-/** Ops that tfjs-converter executes by promises, though it does not count them among the dynamic ones. */
+/** Ops that tfjs-converter executes asynchronously although it does not list them as dynamic. */
 const awaited = /^(?:Stateless)?(?:If|While)$|^(?:Mutable)?HashTable|^LookupTable/;
 
 /**
- * The nodes of a graph model, by scopes: the parts of a node's name. What is around all nodes that compute, such as `StatefulPartitionedCall`, says nothing
- * and is left out.
+ * The nodes of a graph model by scopes, which are the parts of a node's name. A scope around all computing nodes, such
+ * as `StatefulPartitionedCall`, is left out.
  */
 export class GraphNodes {
   private readonly executor: Executor;
@@ -55,7 +55,7 @@ export class GraphNodes {
     this.common = commonLength(paths);
   }
 
-  /** Whether it has to be awaited, since ops of it make decisions or read values. */
+  /** Whether execution is asynchronous, because some ops make decisions or read values. */
   needsAwait(inputs: Readonly<Record<string, unknown>>): boolean {
     if (Object.values(this.executor.graph.nodes).some(({ op }) => awaited.test(op))) return true;
     try {
@@ -67,19 +67,19 @@ export class GraphNodes {
     }
   }
 
-  /** Returns the scopes of a node, itself the innermost; no dot is in a name of theirs. */
+  /** Returns the scopes of a node, the innermost being the node itself. Dots in names are replaced. */
   pathOf({ name }: Pick<GraphNode, "name">): readonly string[] {
     return name.split("/").slice(this.common).map(withoutDots);
   }
 
-  /** Returns the scopes that a weight is in: those of the first node that takes it. */
+  /** Returns the scopes of a weight: those of the first node that uses it. */
   pathOfWeight(name: string): readonly string[] {
     let node: GraphNode | undefined = this.executor.graph.nodes[name]?.children[0];
     while (node !== undefined && isAlias(node) && node.children.length > 0) node = node.children[0];
     return node === undefined ? [] : this.pathOf(node);
   }
 
-  /** Calls `coming` before each node that runs: tfjs-converter then looks up the category of its op. */
+  /** Calls `coming` before each node runs, which is when tfjs-converter looks up the category of its op. */
   watch(coming: (node: RunningNode) => void): void {
     let outer: GraphNode | undefined;
     const watchAll = ({ nodes, functions }: Graph, isFunction: boolean): void => {
@@ -102,7 +102,7 @@ export class GraphNodes {
 
 const withoutDots = (part: string): string => part.replaceAll(".", "_") || "_";
 
-/** How many parts all have in common before their last. */
+/** Number of leading parts that all paths share, not counting the last part. */
 function commonLength(paths: readonly (readonly string[])[]): number {
   const [first = []] = paths;
   let length = 0;

@@ -2,7 +2,7 @@ import { parseJsonText, RematError } from "@remat/trace";
 import type { GraphImporter } from "./importer.js";
 import { readModelText } from "./read-model-file.js";
 
-/** A graph of ops, with bytes and costs: one that says so, or that has nodes and edges. */
+/** A graph of ops with bytes and costs: a file that declares this, or that has nodes and edges. */
 export const graphImporter: GraphImporter = {
   name: "graph",
   gives: "graph",
@@ -20,12 +20,12 @@ function hasNodesAndEdges(path: string): boolean {
     const file = parseLeniently(readModelText(path), path);
     return typeof file === "object" && file !== null && "nodes" in file && "edges" in file;
   } catch {
-    // What is damaged is told as what its beginning is.
+    // A damaged file is reported as the kind that its beginning shows.
     return true;
   }
 }
 
-/** JSON as Python writes it, too, whose NaN and Infinity then are what the error about their node shows. */
+/** Parses JSON, including NaN and Infinity as Python writes them, so that an error can show the value at its node. */
 function parseLeniently(text: string, path: string): unknown {
   try {
     return parseJsonText(text);

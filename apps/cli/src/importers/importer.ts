@@ -2,79 +2,82 @@ import type { FxGraphs } from "@remat/pytorch";
 import type { Plan, Trace } from "@remat/trace";
 import type { FileHead } from "./file-head.js";
 
-/** What can be named in place of MODEL, and read: what a file of this folder exports, and `importers.ts` lists. */
+/**
+ * Reads one kind of file that can be given as MODEL. Each file in this folder exports one, listed in `importers.ts`.
+ */
 export type Importer = ModelImporter | RunImporter | GraphImporter | CompiledImporter | PlanImporter;
 
-/** What a file gives. */
+/** The kind of content that a file provides. */
 export type SourceKind = Importer["gives"];
 
 interface ImporterFacts {
-  /** By which it is found again in another process. */
+  /** Identifies it in another process. */
   readonly name: string;
-  /** For help: what such a file is called, and what it is. */
+  /** For help: an example name, and a description of the content. */
   readonly example: string;
   readonly what: string;
-  /** The end of such a file's name that does not belong to what it is a file of. */
+  /** The suffix of such a file's name that is not part of the model's name. */
   readonly ending: RegExp;
-  /** Which files of a folder the terminal app offers, by name; left out: none. */
+  /** Files in a folder that the terminal app offers, by name; left out: none. */
   readonly offered?: RegExp;
-  /** Tells such a file from any other; importers that come later in the list are not asked then. */
+  /** Recognises such a file. Importers later in the list are then not asked. */
   recognises(path: string, head: FileHead): boolean;
 }
 
-/** Of a model, of which steps can be traced and run. */
+/** Imports a model, whose steps can be traced and run. */
 export interface ModelImporter extends ImporterFacts {
   readonly gives: "model";
-  /** Whether its models have no training step, so that only commands with `--predict` take them. */
+  /** Whether its models have no training step, so that only commands with `--predict` accept them. */
   readonly isForPrediction?: true;
-  /** Whether its models can have layers of the user's own, and weights of another file. */
+  /** Whether its models can have the user's own layers, and weights from another file. */
   readonly takesParts?: true;
   /**
-   * Returns what makes the model (see `defineModel`). Loads neither the hook nor a backend, since stock steps need it, too.
+   * Returns the model factory (see `defineModel`). Loads neither the hook nor a backend, since unmodified steps use it
+   * as well.
    *
-   * @throws RematError what its reading throws
+   * @throws RematError of the reader
    */
   load(path: string, parts: ModelParts): Promise<unknown>;
 }
 
-/** What a model is made of besides its file. */
+/** Parts of a model besides its file. */
 export interface ModelParts {
-  /** A module with layers that the model has besides those of its library. */
+  /** A module with custom layers. */
   readonly layers?: string | undefined;
   /** A file with weights, in place of the model's own. */
   readonly weights?: string | undefined;
-  /** Whether the values of weights matter, as where steps run. */
+  /** Whether the values of weights matter, as when steps are run. */
   readonly readsWeights: boolean;
 }
 
-/** Of a recorded run. */
+/** Imports a recorded run. */
 export interface RunImporter extends ImporterFacts {
   readonly gives: "run";
   read(path: string, options: ReadRunOptions): Promise<Trace>;
 }
 
 export interface ReadRunOptions {
-  /** Reads a damaged file as far as that goes. */
+  /** Reads a damaged file as far as possible. */
   readonly damaged?: "keep";
   readonly signal?: AbortSignal;
-  /** Told how many bytes are read. */
+  /** Called with the number of bytes read. */
   readonly onProgress?: (bytes: number) => void;
 }
 
-/** Of a graph, which `remat plan` takes. */
+/** Imports a graph, which `remat plan` accepts. */
 export interface GraphImporter extends ImporterFacts {
   readonly gives: "graph";
-  /** Returns the file's content, which may be no graph that can be planned. */
+  /** Returns the file's content, which is not yet checked to be a valid graph. */
   read(path: string): Record<string, unknown>;
 }
 
-/** Of the graphs of a compiled model, which hold memory and are no run. */
+/** Imports the graphs of a compiled model, which have memory but are not a run. */
 export interface CompiledImporter extends ImporterFacts {
   readonly gives: "compiled";
   read(path: string): Promise<FxGraphs>;
 }
 
-/** Of a plan, which can be shown. */
+/** Imports a plan, which can be shown. */
 export interface PlanImporter extends ImporterFacts {
   readonly gives: "plan";
   read(path: string): Plan;

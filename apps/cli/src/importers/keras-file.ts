@@ -5,21 +5,21 @@ import { parseJson } from "./parse-json.js";
 import { readModelFile } from "./read-model-file.js";
 import { WeightFiles } from "./weight-files.js";
 
-/** A file of Keras' or tfjs-layers' that may have a topology, weights, or both. */
+/** A file of Keras or tfjs-layers that may have a topology, weights, or both. */
 export interface KerasFile {
-  /** Returns what `loadKerasModel` takes. */
+  /** Returns the topology for `loadKerasModel`. */
   topology(): object;
-  /** Returns the weights; undefined where there are none. */
+  /** Returns the weights; undefined if there are none. */
   readWeights(onNote: (note: string) => void): Promise<KerasWeights | undefined>;
 }
 
-/** What reads weights is a module of its own, which others need not load. */
+/** Weights are read by a separate module, which is loaded only if needed. */
 const weightsModule = () => import("@remat/keras-loader/weights");
 
 /**
- * Reads a file, but not what its weights are.
+ * Reads a file without the values of its weights.
  *
- * @throws RematError `MODEL_JSON`, `MODEL_UNREADABLE`; its functions `KERAS_…`
+ * @throws RematError `MODEL_JSON`, `MODEL_UNREADABLE`; the returned functions throw `KERAS_…`
  */
 export async function readKerasFile(path: string): Promise<KerasFile> {
   if (path.endsWith(".json")) {
@@ -36,7 +36,7 @@ export async function readKerasFile(path: string): Promise<KerasFile> {
   return { topology: () => readHdf5Topology(bytes), readWeights };
 }
 
-/** The weight files beside a `model.json`, which often comes without them. */
+/** Reads the weight files of a `model.json`, which is often distributed without them. */
 async function readManifest(
   path: string,
   json: object,

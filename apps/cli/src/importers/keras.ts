@@ -3,7 +3,10 @@ import type { ModelImporter } from "./importer.js";
 import { readKerasFile } from "./keras-file.js";
 import { namingFile } from "./naming-file.js";
 
-/** A Keras model: a topology, a `.keras` archive or an HDF5 file; whatever JSON nobody else knows is taken for one. */
+/**
+ * A Keras model: a topology, a `.keras` archive or an HDF5 file. Any JSON that no other importer recognises is read as
+ * one.
+ */
 export const kerasImporter: ModelImporter = {
   name: "keras",
   gives: "model",

@@ -1,6 +1,6 @@
 import { RematError } from "@remat/trace";
 
-/** Runs what reads a file, and has its refusals name the file. */
+/** Runs a reader and adds the file's name to its errors. */
 export function namingFile<T>(path: string, read: () => T): T {
   try {
     return read();

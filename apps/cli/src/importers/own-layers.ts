@@ -4,8 +4,8 @@ import { RematError } from "@remat/trace";
 import { tfNamespace } from "@remat/tracer/step";
 
 /**
- * Imports the classes of layers that an ES module makes: its default export, a function of `{ tf }`, returns them as a list. They derive from the `tf` that
- * they are given, since layers of another copy would be none.
+ * Imports custom layer classes from an ES module. Its default export, a function of `{ tf }`, returns them as a list.
+ * They must extend classes of that `tf`, since layers of another copy would not be recognised.
  *
  * @throws RematError `LAYERS_FILE`
  */

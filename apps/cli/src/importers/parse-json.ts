@@ -3,7 +3,7 @@ import { parseJsonText, RematError } from "@remat/trace";
 import { readModelFile } from "./read-model-file.js";
 
 /**
- * Reads a JSON file, also a compressed one whose name ends in `.gz`.
+ * Reads a JSON file; a name ending in `.gz` means that it is compressed.
  *
  * @throws RematError `MODEL_JSON`
  */
@@ -21,7 +21,7 @@ export function parseJson(path: string): unknown {
   }
 }
 
-/** Some kilobytes of gzip data can hold gigabytes. */
+/** A few kilobytes of gzip data can expand to gigabytes. */
 const mostUnzipped = 2 ** 28;
 
 function unzipped(path: string, bytes: Buffer): Buffer {

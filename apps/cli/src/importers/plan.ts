@@ -3,10 +3,10 @@ import type { PlanImporter } from "./importer.js";
 import { namingFile } from "./naming-file.js";
 import { readModelText } from "./read-model-file.js";
 
-/** Of any version: the reader tells which it reads. */
+/** Matches any version; the reader decides which ones it supports. */
 const anyFormat = `"${planFormat.slice(0, planFormat.indexOf("/") + 1)}`;
 
-/** A plan, which is JSON as a Keras topology is, and says so in its first lines. */
+/** A plan, which is JSON like a Keras topology but identifies itself in its first lines. */
 export const planImporter: PlanImporter = {
   name: "plan",
   gives: "plan",

@@ -2,7 +2,7 @@ import type { RunImporter } from "./importer.js";
 import { namingFile } from "./naming-file.js";
 import { parseJson } from "./parse-json.js";
 
-/** A run of PyTorch, as its exporter writes it. */
+/** A run of PyTorch, as written by the exporter. */
 export const pyTorchImporter: RunImporter = {
   name: "pytorch",
   gives: "run",

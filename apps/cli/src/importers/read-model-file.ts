@@ -2,7 +2,7 @@ import { RematError } from "@remat/trace";
 import { InputError, readInput } from "@remat/trace/files";
 
 /**
- * Reads the bytes of a file that MODEL names, or that such a file names.
+ * Reads the bytes of a file that MODEL names, or that such a file refers to.
  *
  * @throws RematError `MODEL_UNREADABLE`
  */

@@ -2,7 +2,7 @@ import { readTrace } from "@remat/trace";
 import { openInput } from "@remat/trace/files";
 import type { RunImporter } from "./importer.js";
 
-/** A trace that remat wrote. */
+/** A trace written by remat. */
 export const traceImporter: RunImporter = {
   name: "trace",
   gives: "run",

@@ -3,30 +3,31 @@ import { dirname, join, sep } from "node:path";
 import type { RematError } from "@remat/trace";
 import { readModelFile } from "./read-model-file.js";
 
-/** Files that hold the weights of one group of a manifest, one after another. */
+/** Files that contain the weights of one group of a manifest, one after another. */
 export interface WeightShards {
   readonly paths: readonly unknown[];
-  /** Bytes of its weights together; undefined if the manifest does not tell. */
+  /** Total bytes of its weights; undefined if the manifest does not list them. */
   readonly bytes: number | undefined;
 }
 
-/** As many as fit one array. */
+/** The largest size that fits one array. */
 const mostBytes = 2 ** 32;
 const mostShown = 80;
 
 /**
- * The weight files that a `model.json` names. A model may come from anywhere, so these stay in its folder: the real path of each, links followed, lies in the
- * folder of `model.json`, or in that of the file to which `model.json` itself is a link, as in the cache of Hugging Face.
+ * The weight files that a `model.json` names. A model may come from an untrusted source, so access is limited to its
+ * folder. The real path of each file, with links followed, must be in the folder of `model.json`. If `model.json` is
+ * itself a link, as in the cache of Hugging Face, the folder of its target is also allowed.
  */
 export class WeightFiles {
   private readonly groups: readonly WeightShards[];
   private readonly refuse: (what: string) => RematError;
   readonly names: readonly string[];
-  /** Those that are not there. */
+  /** Names of missing files. */
   readonly missing: readonly string[];
   private readonly folder: string;
 
-  /** @throws what `refuse` makes, for a name that leads out of the folder */
+  /** @throws the error of `refuse` for a name that leads out of the folder */
   constructor(model: string, groups: readonly WeightShards[], refuse: (what: string) => RematError) {
     this.groups = groups;
     this.refuse = refuse;
@@ -45,9 +46,9 @@ export class WeightFiles {
   }
 
   /**
-   * Checks that the files of each group have as many bytes as its weights, before any is read.
+   * Checks that the files of each group have the total size of its weights, before any is read.
    *
-   * @throws what `refuse` makes
+   * @throws the error of `refuse`
    */
   checkSizes(): void {
     let total = 0;

@@ -11,8 +11,8 @@ import { sealFolder } from "./seal-folder.js";
 const source = fileURLToPath(new URL("caching-allocator.cc", import.meta.url));
 
 /**
- * Where `setupNative` puts the caching allocator: a shared library for LD_PRELOAD, in a folder whose name tells the source that it was compiled from.
- * Undefined where that source is not, as in a bundle.
+ * Path of the caching allocator that `setupNative` builds: a shared library for LD_PRELOAD, in a folder named after a
+ * hash of its source. Undefined if the source is missing, as in a bundle.
  *
  * @internal
  */
@@ -23,8 +23,9 @@ export function allocatorFile(env: Environment = process.env): string | undefine
 }
 
 /**
- * Returns what to put into the environment of a process so that its tensors come from the caching allocator, which gives memory back to the system;
- * TensorFlow's own keeps it. It must be there when the process starts. Nothing, where `setupNative` has not built it, or others can have changed what it built.
+ * Returns environment variables that make a process take its tensors from the caching allocator, which returns memory
+ * to the system. TensorFlow's own keeps it. They must be set when the process starts. Empty if `setupNative` has not
+ * built the allocator, or if other users can have changed it.
  *
  * @example
  * fork("train.js", { env: { ...process.env, ...allocatorEnvironment() } });
@@ -36,14 +37,15 @@ export function allocatorEnvironment(env: Environment = process.env): Readonly<R
   const isThere = others.split(/[: ]/).includes(file);
   return {
     LD_PRELOAD: isThere ? others : `${file}${others === "" ? "" : `:${others}`}`,
-    // Otherwise TensorFlow puts its own, which keeps everything, before the system's.
+    // Otherwise TensorFlow puts its own allocator, which keeps everything, in front of the system's.
     TF_ONEDNN_USE_SYSTEM_ALLOCATOR: "1",
   };
 }
 
 /**
- * Returns what to put into that environment besides where what is freed may stay resident for the next tensors only as long as all that the allocator gave is within `bytes`.
- * What is in use may be more; without it an eighth of the most that was in use stays.
+ * Returns additional environment variables that limit the freed memory kept for reuse. It is kept only while the
+ * allocator's total is within `bytes`. Memory in use may exceed this. Without the limit, up to an eighth of the peak is
+ * kept.
  *
  * @example
  * fork("train.js", { env: { ...process.env, ...allocatorEnvironment(), ...keepingWithin(3e9) } });
@@ -52,7 +54,11 @@ export function keepingWithin(bytes: number): Readonly<Record<string, string>> {
   return { REMAT_ALLOCATOR_KEEPS_WITHIN: String(Math.max(0, Math.floor(bytes))) };
 }
 
-/** Whether the allocator is there, as it was built, and nobody else can have changed it. @internal */
+/**
+ * Whether the allocator exists unchanged and no other user can have modified it.
+ *
+ * @internal
+ */
 export function isTrusted(file: string, env: Environment): boolean {
   if (!existsSync(file)) return false;
   try {
@@ -64,7 +70,7 @@ export function isTrusted(file: string, env: Environment): boolean {
 }
 
 /**
- * Compiles the caching allocator into the cache, in the place of earlier ones.
+ * Compiles the caching allocator into the cache, replacing earlier builds.
  *
  * @throws RematError `NATIVE_COMPILE`
  * @internal

@@ -2,11 +2,11 @@ import type { Environment } from "@remat/dispatch-hook/backends/node";
 import { RematError } from "@remat/trace";
 import { runCommand } from "./run-command.js";
 
-/** What of the system decides whether an addon can be built. */
+/** Properties of the system that decide whether an addon can be built. */
 export interface BuildSystem {
   readonly platform: string;
   readonly arch: string;
-  /** Undefined where the C library is not glibc. */
+  /** Undefined if the C library is not glibc. */
   readonly glibc: string | undefined;
 }
 
@@ -23,7 +23,7 @@ export function currentSystem(): BuildSystem {
 }
 
 /**
- * Refuses a system for which TensorFlow has no wheels with a C++ library.
+ * Rejects a system for which TensorFlow has no wheels with a C++ library.
  *
  * @internal
  */
@@ -46,7 +46,7 @@ export function checkSystem({ platform, arch, glibc }: BuildSystem): void {
 }
 
 /**
- * The tools that a build needs, before anything is fetched.
+ * Finds the tools that a build needs before anything is downloaded.
  *
  * @internal
  */

@@ -10,15 +10,16 @@ export interface CompileOptions {
   /** Folder of tfjs-node, with its C++ sources in `binding`. */
   readonly packageFolder: string;
   readonly tensorflow: string;
-  /** Whether TensorFlow is in the cache, and moves along when that does. */
+  /** Whether TensorFlow is in the cache and moves with it. */
   readonly isCached: boolean;
   readonly compiler: string;
   readonly env: Environment;
 }
 
 /**
- * Compiles tfjs-node's two C++ files into `lib/napi-v8/tfjs_binding.node`, where tfjs-node looks for them, and links TensorFlow into `deps/lib`,
- * where the addon looks for it, as the package's own binding.gyp does. The headers are those of Node-API, which is the same for every Node.
+ * Compiles tfjs-node's two C++ files into `lib/napi-v8/tfjs_binding.node`, where tfjs-node looks for them. Links
+ * TensorFlow into `deps/lib`, where the addon looks for it, as the package's own binding.gyp does. The headers are
+ * those of Node-API, which is the same for every Node version.
  *
  * @throws RematError `NATIVE_COMPILE`
  * @internal
@@ -44,7 +45,7 @@ export async function compileAddon({
     ...["tfjs_backend.cc", "tfjs_binding.cc"].map((file) => join(packageFolder, "binding", file)),
     ...["-o", join(output, "tfjs_binding.node"), `-L${libraries}`],
     ...libraryNames.map((name) => `-l:${name}`),
-    // One that Python has finds CUDA's libraries beside itself only where it is loaded from its own folder.
+    // A TensorFlow installed for Python finds CUDA's libraries only if it is loaded from its own folder.
     ...(isCached ? [] : [`-Wl,-rpath,${tensorflow}`]),
     "-Wl,-rpath,$ORIGIN/../../deps/lib",
   ];

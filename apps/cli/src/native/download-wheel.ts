@@ -14,7 +14,7 @@ export interface DownloadOptions {
   /** An empty folder for the wheel. */
   readonly folder: string;
   readonly env: Environment;
-  /** Told with the bytes so far and, where the server says them, all. */
+  /** Called with the bytes received so far and, if the server reports it, the total. */
   readonly progress: (bytes: number, allBytes: number | undefined) => void;
 }
 
@@ -22,10 +22,11 @@ export interface DownloadOptions {
 const defaultIndex = "https://pypi.org/simple";
 
 /**
- * Fetches a wheel and returns its path. pip does it where it is installed, since it knows the user's indexes, proxies, certificates and
- * passwords; else it is fetched from `PIP_INDEX_URL`, or from PyPI. Either way it must have the pinned hash.
+ * Downloads a wheel and returns its path. Uses pip if it is installed, since it knows the user's indexes, proxies,
+ * certificates and passwords. Otherwise downloads from `PIP_INDEX_URL` or from PyPI. In both cases the pinned hash must
+ * match.
  *
- * @throws RematError `NATIVE_WHEEL` if there is none, `NATIVE_DOWNLOAD` if it cannot be fetched or is another
+ * @throws RematError `NATIVE_WHEEL` if there is none, `NATIVE_DOWNLOAD` if the download fails or the hash differs
  * @internal
  */
 export async function downloadWheel(wheel: WheelRequirement, options: DownloadOptions): Promise<string> {
@@ -36,7 +37,7 @@ export async function downloadWheel(wheel: WheelRequirement, options: DownloadOp
 }
 
 /**
- * Refuses a wheel that is not the pinned one.
+ * Rejects a wheel that is not the pinned one.
  *
  * @throws RematError `NATIVE_DOWNLOAD`
  * @internal
@@ -55,7 +56,7 @@ const elsewhere =
 
 /** @internal */
 export async function downloadByPip(wheel: WheelRequirement, { folder, env }: DownloadOptions): Promise<string> {
-  // Any Python will do: no code of it is run.
+  // Any Python will do, since none of its code is run.
   const [, minor, platform] = /-cp3(\d+)-[^-]+-([^-]+)\.whl$/.exec(wheel.fileName) ?? [];
   const result = await runPython(
     [
@@ -81,7 +82,7 @@ export async function downloadFromIndex(wheel: WheelRequirement, options: Downlo
   const access = takeCredentials(page);
   const listing = await request(page.href, access);
   const { url, fileName } = findWheel(parseIndex(await listing.text(), listing.url), wheel);
-  // A password is for the index, not for whom its links lead to.
+  // Credentials are for the index only, not for other hosts that it links to.
   const response = await request(url, new URL(url).origin === page.origin ? access : {});
   const all = Number(response.headers.get("content-length") ?? Number.NaN);
   const path = join(folder, fileName);
@@ -108,7 +109,10 @@ export async function downloadFromIndex(wheel: WheelRequirement, options: Downlo
   return path;
 }
 
-/** What an address says of user and password, as a header: `fetch` refuses such an address, and no message should show it. */
+/**
+ * Extracts user and password from a URL as a header. `fetch` rejects a URL that contains them, and no message should
+ * show them.
+ */
 function takeCredentials(url: URL): Readonly<Record<string, string>> {
   const { username, password } = url;
   if (username === "" && password === "") return {};

@@ -4,14 +4,15 @@ import { pipeline } from "node:stream/promises";
 import { RematError } from "@remat/trace";
 import { openPromise } from "yauzl";
 
-/** What a build needs of a wheel: two libraries, and the C headers with what they include. */
+/** Files that a build needs from a wheel: two libraries, and the C headers with their includes. */
 const wanted =
   /^tensorflow\/(libtensorflow_(cc|framework)\.so\.2|include\/((tensorflow\/|xla\/)?tsl\/(c|platform)\/|tensorflow\/c\/|tensorflow\/core\/platform\/ctstring).*[^/])$/;
 
 /**
- * Unpacks the libraries and headers of a TensorFlow wheel, which is a zip file, into `folder`, without the leading `tensorflow/`.
+ * Unpacks the libraries and headers of a TensorFlow wheel, which is a zip file, into `folder`, without the leading
+ * `tensorflow/`.
  *
- * @throws RematError `NATIVE_WHEEL` if it is no zip file, or a damaged one
+ * @throws RematError `NATIVE_WHEEL` if it is not a zip file or is damaged
  * @internal
  */
 export async function extractWheel(wheel: string, folder: string): Promise<void> {

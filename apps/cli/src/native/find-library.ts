@@ -9,13 +9,17 @@ import { replaceFolder, stagingFolder } from "./replace-folder.js";
 import { checkSeal, sealFolder } from "./seal-folder.js";
 import { findInstalled, missingFromLibrary, type TensorFlowLibrary } from "./tensorflow-library.js";
 
-/** What would be fetched, for the question whether to. */
+/** A proposed download, for the question to the user. */
 export interface WheelDownload extends WheelRequirement {
-  /** Where it is unpacked. */
+  /** The folder it is unpacked to. */
   readonly folder: string;
 }
 
-/** Those options of `setupNative` that say which TensorFlow is built against. @internal */
+/**
+ * The options of `setupNative` that select the TensorFlow to build against.
+ *
+ * @internal
+ */
 export interface LibraryOptions {
   readonly gpu: boolean;
   readonly env: Environment;
@@ -27,7 +31,8 @@ export interface LibraryOptions {
 }
 
 /**
- * Finds a TensorFlow to build against: the one that is named, the one that Python has, the one in the cache, or, after asking, one that is fetched.
+ * Finds a TensorFlow to build against: the named one, Python's, the one in the cache, or, after asking, a downloaded
+ * one.
  *
  * @throws RematError `NATIVE_LIBRARY`, `NATIVE_DECLINED`, `NATIVE_DOWNLOAD`, `NATIVE_WHEEL`
  * @internal
@@ -67,7 +72,7 @@ async function useGiven(path: string, cache: string, pins: Pins): Promise<Tensor
       );
     return { folder, origin: "given" };
   }
-  // A wheel that says it is a pinned one must be that; of another its user answers for what it holds.
+  // A wheel with the name of a pinned one must match its hash. For any other wheel the user is responsible.
   const pinned = Object.values(pins.wheels).find(({ fileName }) => fileName === basename(path));
   if (pinned !== undefined) await checkWheel(path, pinned);
   const folder = join(cache, "native", (path.split("/").at(-1) ?? "").replace(/\.whl$/, ""));

@@ -16,26 +16,35 @@ import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { RematError } from "@remat/trace";
 
-/** A lock that is held. @internal */
+/**
+ * A lock that this process owns.
+ *
+ * @internal
+ */
 export interface Lock {
-  /** Refuses to go on if another process has taken the lock, since this one gave no sign of life for so long. @throws RematError `NATIVE_LOCK_LOST` */
+  /**
+   * Throws if another process has taken the lock because this one did not refresh it for too long.
+   *
+   * @throws RematError `NATIVE_LOCK_LOST`
+   */
   assertHeld(): void;
 }
 
 interface LockTimes {
-  /** How often its holder gives a sign of life. */
+  /** Interval at which the owner refreshes the lock. */
   readonly beatMs: number;
-  /** Without one for so long it is anybody's. */
+  /** Age after which the lock counts as abandoned. */
   readonly deadMs: number;
 }
 
 const usual: LockTimes = { beatMs: 5_000, deadMs: 60_000 };
 
 /**
- * Runs `work` while no other process that shares the file system does, in whatever container or on whatever machine it is: a file says who is at work, and its time of
- * change, which the holder sets anew every few seconds, that it is alive. Process ids say nothing, since another container's are others.
+ * Runs `work` while no other process that shares the file system does, in any container or on any machine. A lock file
+ * names the owner, which updates the file's modification time every few seconds. Process ids are not used, since they
+ * differ between containers.
  *
- * @param onWait told once, with who holds it, where one has to wait
+ * @param onWait called once with the owner if the lock is taken
  * @internal
  */
 export async function holdLock<T>(
@@ -58,7 +67,8 @@ export async function holdLock<T>(
   }
   const held = file;
   const isMine = () => statSync(path, { throwIfNoEntry: false })?.ino === fstatSync(held).ino;
-  // The file system sets the time, as its clock can be another than this machine's. It is this file's even if another has taken the lock.
+  // The file system sets the time, since its clock may differ from this machine's. The write goes to this process's own
+  // file even if another process has taken the lock.
   const beat = setInterval(() => writeSync(held, holder, 0), beatMs);
   try {
     return await work({
@@ -77,7 +87,7 @@ export async function holdLock<T>(
   }
 }
 
-/** The lock's file, open; undefined if it is there already. */
+/** Creates and opens the lock file; undefined if it already exists. */
 function tryCreate(path: string, text: string): number | undefined {
   try {
     const file = openSync(path, "wx", 0o644);
@@ -89,7 +99,7 @@ function tryCreate(path: string, text: string): number | undefined {
   }
 }
 
-/** Takes away a lock without signs of life. Times are compared with that of a file made now, as clocks of machines differ. */
+/** Removes an abandoned lock. Its age is compared with a file created now, since clocks of machines differ. */
 function takeFromDead(path: string, deadMs: number): boolean {
   const seen = statSync(path, { throwIfNoEntry: false });
   if (seen === undefined) return true;
@@ -98,7 +108,7 @@ function takeFromDead(path: string, deadMs: number): boolean {
   try {
     if (statSync(aside).mtimeMs - seen.mtimeMs <= deadMs) return false;
     renameSync(path, aside);
-    // Between looking and taking another may have taken it, and this is that one's: it gets it back.
+    // Another process may have taken the lock between the check and the rename. If so, it is put back.
     if (statSync(aside).ino !== seen.ino || statSync(aside).mtimeMs !== seen.mtimeMs) linkSync(aside, path);
     return true;
   } catch (error) {

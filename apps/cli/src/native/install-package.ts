@@ -6,8 +6,8 @@ import { lockedApp, type Pins } from "./pins.js";
 import { failureText, runCommand } from "./run-command.js";
 
 /**
- * Installs tfjs-node into a folder, without its install script, which downloads an addon that need not be there. npm refuses a
- * tarball whose hash is not the pinned one, of tfjs-node and of all that it depends on.
+ * Installs tfjs-node into a folder without its install script, which downloads an addon that may not exist. npm rejects
+ * a tarball of tfjs-node or its dependencies whose hash is not the pinned one.
  *
  * @returns the folder of the package
  * @throws RematError `NATIVE_NPM`

@@ -2,10 +2,14 @@ import { randomBytes } from "node:crypto";
 import { mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 
-/** A build takes minutes; process ids tell nothing, since another container's are others. */
+/** A build takes minutes. Process ids are not used, since they differ between containers. */
 const leftAfterMs = 24 * 3600 * 1000;
 
-/** A folder beside `target`, nobody else's, for making what is to take its place; a day later removed if that was not finished. @internal */
+/**
+ * Creates a private folder next to `target` to build its replacement in. If unfinished, it is removed a day later.
+ *
+ * @internal
+ */
 export function stagingFolder(target: string): string {
   const parent = dirname(target);
   mkdirSync(parent, { recursive: true, mode: 0o755 });
@@ -26,7 +30,11 @@ function isLeft(path: string): boolean {
   return stats !== undefined && Date.now() - stats.mtimeMs > leftAfterMs;
 }
 
-/** Puts `made` in the place of `target`; what was there stays if that fails. @internal */
+/**
+ * Replaces `target` with `made`. If that fails, the old folder stays.
+ *
+ * @internal
+ */
 export function replaceFolder(target: string, made: string): void {
   const old = besides(target, "old");
   const had = tryRename(target, old);

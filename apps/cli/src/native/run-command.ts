@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import type { Environment } from "@remat/dispatch-hook/backends/node";
 
-/** What came of a command: `code` is undefined where there is no such command. */
+/** Result of a command; `code` is undefined if the command does not exist. */
 export interface CommandResult {
   readonly code: number | undefined;
   /** The signal that ended it. */
@@ -12,11 +12,11 @@ export interface CommandResult {
 
 export interface CommandOptions {
   readonly cwd?: string;
-  /** All of the environment, which also says where the command is. */
+  /** The complete environment, including the search path for the command. */
   readonly env: Environment;
 }
 
-/** Runs a command without a shell and without standard input; a failure of it is a result, no error. */
+/** Runs a command without a shell and without standard input. A failure is returned as a result, not thrown. */
 export function runCommand(
   command: string,
   args: readonly string[],
@@ -41,7 +41,9 @@ export function runCommand(
   });
 }
 
-/** Returns the lines of a command's output that tell why it failed: those with the word error, else the last few. */
+/**
+ * Returns the lines of a command's output that explain its failure: those with the word error, otherwise the last few.
+ */
 export function failureText({ stdout, stderr, signal }: CommandResult): string {
   const lines = (stderr.trim() === "" ? stdout : stderr)
     .split("\n")

@@ -2,8 +2,8 @@ import type { Environment } from "@remat/dispatch-hook/backends/node";
 import { type CommandResult, runCommand } from "./run-command.js";
 
 /**
- * Runs Python without anything of the current folder's or of the environment's: `python3 -m pip` would run a `./pip` that lies there, and take a
- * `./tensorflow` for installed.
+ * Runs Python isolated from the current folder and the environment. Otherwise `python3 -m pip` would run a `./pip` in
+ * the folder, and treat a `./tensorflow` as installed.
  *
  * @internal
  */

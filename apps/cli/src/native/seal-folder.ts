@@ -4,14 +4,18 @@ import { distrustOf, formatSums, hashFile, readSums, sumsFile } from "@remat/dis
 
 const writableByOthers = 0o022;
 
-/** What of a folder in the cache is not as it was built. */
+/** A difference between a folder in the cache and its state when it was built. */
 export interface SealProblem {
-  /** The file's or folder's, or that of the whole. */
+  /** The path of the file or folder, or of the whole. */
   readonly path: string;
   readonly what: string;
 }
 
-/** Takes from everybody but the owner the right to write to anything in a folder, and writes `SHA256SUMS` of all its files. @internal */
+/**
+ * Removes write access for everyone but the owner in a folder, and writes `SHA256SUMS` of all its files.
+ *
+ * @internal
+ */
 export async function sealFolder(folder: string): Promise<void> {
   for (const path of [folder, ...entriesOf(folder)]) protect(path);
   const sums = new Map<string, string>();
@@ -19,7 +23,11 @@ export async function sealFolder(folder: string): Promise<void> {
   writeFileSync(join(folder, sumsFile), formatSums(sums), { mode: 0o644 });
 }
 
-/** Takes from everybody but the owner the right to write to a file or folder. @internal */
+/**
+ * Removes write access to a file or folder for everyone but the owner.
+ *
+ * @internal
+ */
 export function protect(path: string): void {
   const stats = lstatSync(path);
   if (!stats.isSymbolicLink() && (stats.mode & writableByOthers) !== 0)
@@ -27,9 +35,10 @@ export function protect(path: string): void {
 }
 
 /**
- * What of a folder is not as `sealFolder` left it: files changed, gone or added, and what belongs to others or can be written to by them.
+ * Returns what has changed in a folder since `sealFolder`: files changed, removed or added, and anything that belongs
+ * to other users or is writable by them.
  *
- * @param hash `hashFile`, or one that remembers
+ * @param hash `hashFile`, or a version that caches
  * @internal
  */
 export async function checkSeal(
@@ -59,13 +68,13 @@ export async function checkSeal(
   return { problems, files: sums.size };
 }
 
-/** All that is in a folder, sorted, links not followed. */
+/** Everything in a folder, sorted; links are not followed. */
 const entriesOf = (folder: string): readonly string[] =>
   readdirSync(folder, { recursive: true, encoding: "utf8" })
     .sort()
     .map((name) => join(folder, name));
 
-/** Files and links, which are to files. */
+/** Files, and links to files. */
 const filesOf = (folder: string): readonly string[] =>
   entriesOf(folder).filter((path) => !lstatSync(path).isDirectory() && path !== join(folder, sumsFile));
 

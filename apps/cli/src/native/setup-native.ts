@@ -13,22 +13,26 @@ import { protect, sealFolder } from "./seal-folder.js";
 import type { TensorFlowLibrary } from "./tensorflow-library.js";
 import { type NativeCheck, verifyNative } from "./verify-addon.js";
 
+/** Options of {@link setupNative}. */
 export interface SetupNativeOptions {
-  /** Builds tfjs-node-gpu, against a TensorFlow that knows CUDA; left out: tfjs-node. */
+  /** Builds tfjs-node-gpu, against a TensorFlow with CUDA; left out: tfjs-node. */
   readonly gpu?: boolean;
   /** The cache; left out: `cacheFolder()`. */
   readonly cache?: string | undefined;
-  /** Folder of a TensorFlow, or file of its wheel, to build against; left out: the installed one, else one in the cache, else a wheel is fetched. */
+  /**
+   * Folder of a TensorFlow, or file of its wheel, to build against. Left out: the installed one, otherwise one in the
+   * cache, otherwise a wheel is downloaded.
+   */
   readonly tensorflow?: string | undefined;
-  /** Builds anew even if what is there works. */
+  /** Builds again even if the existing build works. */
   readonly force?: boolean;
-  /** Asked before a wheel is fetched; left out: it is. */
+  /** Asks before a wheel is downloaded; left out: it is downloaded without asking. */
   readonly confirm?: (download: WheelDownload) => Promise<boolean>;
-  /** Told what is done, a line at a time. */
+  /** Called with each step, one line at a time. */
   readonly report?: (line: string) => void;
-  /** Told while a wheel is fetched, where that is known. */
+  /** Called while a wheel is downloaded, if the progress is known. */
   readonly progress?: (bytes: number, allBytes: number | undefined) => void;
-  /** Says where commands and the cache are, and what pip is to use; left out: that of the process. */
+  /** Determines the locations of commands and the cache, and pip's settings; left out: the process's environment. */
   readonly env?: Environment;
   /** @internal */
   readonly system?: BuildSystem;
@@ -36,27 +40,32 @@ export interface SetupNativeOptions {
   readonly pins?: Pins;
 }
 
-/** In the cache beside what is built; hidden, as what is being made there is. */
+/** In the cache next to the builds; hidden, like unfinished builds. */
 const lockName = ".lock";
 
+/** Result of {@link setupNative}. */
 export interface NativeSetup {
   readonly package: NativePackage;
   /** The folder in which it is installed; `selectBackend` finds it there. */
   readonly folder: string;
-  /** False if what was there worked. */
+  /** False if the existing build worked. */
   readonly built: boolean;
-  /** What it was built against; undefined if it was not. */
+  /** The library it was built against; undefined if nothing was built. */
   readonly library: TensorFlowLibrary | undefined;
   readonly check: NativeCheck;
-  /** The caching allocator, a shared library for LD_PRELOAD; undefined if it could not be built, which `report` was told. */
+  /**
+   * The caching allocator, a shared library for LD_PRELOAD; undefined if it could not be built, which was passed to
+   * `report`.
+   */
   readonly allocator: string | undefined;
 }
 
 /**
- * Builds tfjs-node with its native addon in the cache, where `selectBackend` finds it, and proves it by training a small model in a fresh process.
- * It is built beside what was there and takes its place only when it works.
+ * Builds tfjs-node with its native addon in the cache, where `selectBackend` finds it, and verifies it by training a
+ * small model in a new process. It is built next to an existing build and replaces that only if it works.
  *
- * @throws RematError `NATIVE_PLATFORM`, `NATIVE_COMPILER`, `NATIVE_NPM`, `NATIVE_DECLINED`, `NATIVE_DOWNLOAD`, `NATIVE_WHEEL`,
+ * @throws RematError `NATIVE_PLATFORM`, `NATIVE_COMPILER`, `NATIVE_NPM`, `NATIVE_DECLINED`, `NATIVE_DOWNLOAD`,
+ * `NATIVE_WHEEL`,
  *   `NATIVE_LIBRARY`, `NATIVE_COMPILE`, `NATIVE_VERIFY`: what is missing, and what to do
  * @example
  * const { folder, check } = await setupNative({ report: console.log });
@@ -87,7 +96,10 @@ export async function setupNative(options: SetupNativeOptions = {}): Promise<Nat
   });
 }
 
-/** Has what it needs, and the allocator if that is there; undefined if it is not there, does not work or is to be built anew. */
+/**
+ * Returns the existing build, with the allocator if that exists. Undefined if there is no build, it does not work, or a
+ * new one is requested.
+ */
 async function useWhatIsThere(
   target: string,
   name: NativePackage,
@@ -139,7 +151,10 @@ async function build(
   }
 }
 
-/** The caching allocator, with which the small model trains, too. Without it everything works, in more memory: so its failure is only told. */
+/**
+ * Builds the caching allocator, which the small model also trains with. Everything works without it, with more memory,
+ * so a failure is only reported.
+ */
 async function setupAllocator(
   app: string,
   name: NativePackage,

@@ -3,23 +3,31 @@ import { join } from "node:path";
 import type { Environment } from "@remat/dispatch-hook/backends/node";
 import { runPython } from "./run-python.js";
 
-/** What an addon is built against: two shared libraries and the C headers. */
+/** The library to build an addon against: two shared libraries and the C headers. */
 export interface TensorFlowLibrary {
-  /** Has `libtensorflow_cc.so.2`, `libtensorflow_framework.so.2` and `include`. */
+  /** Contains `libtensorflow_cc.so.2`, `libtensorflow_framework.so.2` and `include`. */
   readonly folder: string;
-  /** Where it came from: named by the caller, installed for Python, in the cache already, or fetched now. */
+  /** Its origin: named by the caller, installed for Python, already in the cache, or downloaded now. */
   readonly origin: "given" | "installed" | "cached" | "fetched";
 }
 
 /** @internal */
 export const libraryNames: readonly string[] = ["libtensorflow_cc.so.2", "libtensorflow_framework.so.2"];
 
-/** What a folder lacks to be built against; undefined if nothing. @internal */
+/**
+ * Returns a file that a folder lacks to be built against; undefined if it is complete.
+ *
+ * @internal
+ */
 export function missingFromLibrary(folder: string): string | undefined {
   return [...libraryNames, "include/tensorflow/c/eager/c_api.h"].find((file) => !existsSync(join(folder, file)));
 }
 
-/** The TensorFlow that Python would import, if it can be built against and, where that is asked, knows CUDA. @internal */
+/**
+ * The TensorFlow that Python would import, if it can be built against and has CUDA if required.
+ *
+ * @internal
+ */
 export async function findInstalled(needsCuda: boolean, env: Environment): Promise<TensorFlowLibrary | undefined> {
   const find =
     'import importlib.util as u; s = u.find_spec("tensorflow"); print(s.submodule_search_locations[0] if s else "")';

@@ -5,7 +5,7 @@ import { RematError } from "@remat/trace";
 import { type CommandResult, failureText, runCommand } from "./run-command.js";
 import { verifyScript } from "./verify-script.js";
 
-/** What a native backend said of itself when it was tried. */
+/** Result of testing a native backend. */
 export interface NativeCheck {
   /** The version of TensorFlow that it calls. */
   readonly tensorflow: string;
@@ -16,10 +16,12 @@ export interface NativeCheck {
 }
 
 /**
- * Trains a small model in a fresh process with the package that is installed in `app`: a product by hand, a convolution and its gradient, ten
- * epochs of a dense model. All symbols are resolved at once, so that one that TensorFlow lacks is found now and not in the middle of a run.
+ * Trains a small model in a new process with the package installed in `app`: a manual matrix product, a convolution and
+ * its gradient, and ten epochs of a dense model. All symbols are resolved at once, so that one missing from TensorFlow
+ * is found now and not in the middle of a run.
  *
- * @throws RematError `NATIVE_VERIFY`; `NATIVE_UNTRUSTED` of what is in the cache and others can have changed, before any of it is loaded
+ * @throws RematError `NATIVE_VERIFY`; `NATIVE_UNTRUSTED` if other users can have changed the cache, before anything is
+ * loaded
  * @example
  * await verifyNative(nativeAppFolder("tfjs-node"), "tfjs-node"); // { tensorflow: "2.21.0", usesGpu: false, loss: [3.2, 0.9] }
  */

@@ -3,18 +3,18 @@ import { join } from "node:path";
 import { cacheFolder, distrustOfWay, type Environment, hashFile } from "@remat/dispatch-hook/backends/node";
 import { checkSeal, type SealProblem } from "./seal-folder.js";
 
-/** A folder of what is kept for the native backend. */
+/** A folder of the native backend's cache. */
 export interface CacheItem {
   readonly folder: string;
-  /** How many files were hashed. */
+  /** Number of files hashed. */
   readonly files: number;
-  /** What is not as it was built; empty if all is. */
+  /** Differences from the state when it was built; empty if there are none. */
   readonly problems: readonly SealProblem[];
 }
 
 /**
- * Hashes all that processes which train would load or preload from the cache, TensorFlow's libraries included, and compares it with what was built: a second or
- * two. Nothing is loaded.
+ * Hashes everything that training processes would load or preload from the cache, including TensorFlow's libraries, and
+ * compares it with the state when it was built. Takes a second or two. Nothing is loaded.
  *
  * @example
  * for (const { folder, problems } of await verifyCache()) console.log(folder, problems.length === 0 ? "as built" : problems);
@@ -34,7 +34,7 @@ export async function verifyCache(env: Environment = process.env): Promise<reado
     return hash;
   };
   for (const name of readdirSync(native).sort()) {
-    // What is being built, or was left: nobody looks there.
+    // Unfinished builds are not used.
     if (name.startsWith(".")) continue;
     const folder = join(native, name);
     items.push({ folder, ...(await checkSeal(folder, hashOnce)) });

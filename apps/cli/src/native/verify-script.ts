@@ -1,6 +1,11 @@
 import { restoreUtil } from "@remat/dispatch-hook/backends/node";
 
-/** Run by `node -e`, since it must not load what is loaded here: of what starts tfjs-node it gets the text. Arguments: the folder, the package. @internal */
+/**
+ * Run by `node -e`, since it must not share modules with this process. It contains the text of the code that starts
+ * tfjs-node. Arguments: the folder, the package.
+ *
+ * @internal
+ */
 export const verifyScript: string = `
 const { createRequire } = require("node:module");
 (${restoreUtil})();

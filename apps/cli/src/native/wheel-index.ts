@@ -1,16 +1,16 @@
 import { RematError } from "@remat/trace";
 import type { WheelRequirement } from "./pins.js";
 
-/** A wheel as an index lists it. */
+/** A wheel as listed by an index. */
 export interface WheelLink {
   readonly url: string;
   readonly fileName: string;
-  /** Hexadecimal; undefined where the index tells none. */
+  /** Hexadecimal; undefined if the index does not list it. */
   readonly sha256: string | undefined;
 }
 
 /**
- * The links of a page of the simple repository API (PEP 503), which every index serves.
+ * The links on a page of the simple repository API (PEP 503), which every index serves.
  *
  * @internal
  */
@@ -30,7 +30,7 @@ export function parseIndex(html: string, pageUrl: string): readonly WheelLink[] 
 }
 
 /**
- * The link to the wheel that is pinned.
+ * The link to the pinned wheel.
  *
  * @throws RematError `NATIVE_WHEEL` if the index does not list it, or lists it with another hash
  * @internal

@@ -14,7 +14,7 @@ import { interruptedEarly } from "./refuse.js";
 import type { FoundPlan } from "./show-plan.js";
 import { showProgress } from "./show-progress.js";
 
-/** Plans a training step by the method that was asked for. */
+/** Plans a training step by the requested method. */
 export async function findPlan(
   trace: Trace,
   options: PlanOptions,

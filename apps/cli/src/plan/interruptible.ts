@@ -1,9 +1,12 @@
 import type { ConsoleIo } from "../console-io.js";
 
-/** What a shell has of a command that Ctrl-C ended, which left out some of what was asked for. */
+/** Exit code of a command that Ctrl-C ended before it was complete. */
 export const interruptedCode = 130;
 
-/** Runs `search` with a signal that Ctrl-C aborts, so that the best found so far is the answer; says whether it did. */
+/**
+ * Runs `search` with a signal that Ctrl-C aborts, so that the result is the best found so far; also returns whether it
+ * was aborted.
+ */
 export async function interruptible<T>(
   io: ConsoleIo,
   search: (signal: AbortSignal) => Promise<T>,

@@ -1,10 +1,11 @@
 import { Phase, type Trace } from "@remat/trace";
 
-/** A part of a module: places among the ops of a call, from the first to the one after the last. */
+/** A part of a module: a range of a call's ops, the end exclusive. */
 type Part = readonly [begin: number, end: number, kept?: readonly number[]];
 
 /**
- * Returns for each part of a module where it begins and where it ends: the modules of its first and its last op, as `2.b` and `3.a`. An op of the module's own code is named itself.
+ * Returns for each part of a module where it begins and ends: the modules of its first and last op, such as `2.b` and
+ * `3.a`. For an op of the module's own code, the op itself is named.
  *
  * @param module its name within the model; the model itself is `""`
  */

@@ -28,23 +28,23 @@ import { withFactsFirst } from "../verdict/show-verdict.js";
 import type { PlanOptions } from "./plan-options.js";
 import type { Shown } from "./show-plan.js";
 
-/** The schema of what `-o` writes. */
+/** The schema of the file that `-o` writes. */
 const planSchema = "torch-compile-plan/1";
 
-/** What is allowed to be dearer, where it is not said. */
+/** Default for the allowed overhead. */
 const usualOverhead = 0.05;
 
-/** What is said of steps, searches and plans of other executors. */
+/** Options for steps, searches and other executors. */
 const optionsOfOthers = [
   ...["batch", "size", "loss", "optimizer", "data", "layers", "backend", "unit", "group", "checkpointing", "steps"],
   ...["predict", "mode", "trace", "module-budget", "iterations", "workers", "whole-modules", "link", "module"],
   ...["checkpoint", "fsdp-units", "fsdp", "fsdp-code", "network", "pytorch-policy", "order", "method", "world-size"],
 ];
 
-/** What is meant where nobody says it. */
+/** Defaults that count as not given. */
 const usual: Readonly<Record<string, unknown>> = { order: "fixed", method: planMethods[0].name, worldSize: 1 };
 
-/** Refuses an executor for compiled models where what is planned is none. */
+/** Rejects an executor for compiled models if the source is not a compiled model. */
 export function refuseCompiledExecutor({ executor }: PlanOptions, name: string): void {
   if (executor?.plans !== "compiled") return;
   throw new UsageError(
@@ -52,7 +52,10 @@ export function refuseCompiledExecutor({ executor }: PlanOptions, name: string):
   );
 }
 
-/** Plans a compiled model, for `remat plan`: which of the budgets for activations that were recorded it is to be compiled with. A budget that none keeps to is an error. */
+/**
+ * Plans a compiled model for `remat plan`: selects one of the recorded activation budgets to compile it with. A budget
+ * that none of them meets is an error.
+ */
 export async function planCompiled(
   source: ModelSource<"compiled">,
   options: OptionValues<typeof pricingOptions>,
@@ -145,13 +148,13 @@ function summaryOf(
   };
 }
 
-/** Of points by falling peak as many as are asked for, the first and the last among them. */
+/** Selects as many points as requested, by falling peak, including the first and the last. */
 function spread(points: readonly CompiledBudget[], count: number): readonly CompiledBudget[] {
   if (points.length <= count) return points;
   return Array.from({ length: count }, (_, i) => points[Math.round((i * (points.length - 1)) / (count - 1))]);
 }
 
-/** What would be planned if it might take longer. */
+/** The point that would be selected if more time were allowed. */
 function quickestWithin({ points, budgetBytes }: TorchCompileAnswer): CompiledBudget | undefined {
   if (budgetBytes === undefined) return undefined;
   return points.filter(({ peakBytes }) => peakBytes <= budgetBytes).toSorted((a, b) => a.stepMs - b.stepMs)[0];

@@ -17,7 +17,7 @@ import { UsageError } from "../usage-error.js";
 import type { PlanOptions, planOptions } from "./plan-options.js";
 import type { Shown } from "./show-plan.js";
 
-/** What `remat plan` was asked of one rank of many. */
+/** The part of `remat plan`'s options that is about ranks. */
 export interface RanksAsked {
   readonly sharding: TypedSharding;
   readonly network: DeviceNetwork | undefined;
@@ -25,7 +25,7 @@ export interface RanksAsked {
 }
 
 /**
- * Returns what `remat plan` is asked of ranks; undefined where it is not.
+ * Returns the part of `remat plan`'s options that is about ranks; undefined if there are none.
  *
  * @throws UsageError
  */
@@ -61,7 +61,7 @@ export function ranksAsked(
   return { sharding, network: networkOf(network, pricing.device), codePath };
 }
 
-/** What planning for ranks needs besides the step. */
+/** Further input of planning for ranks. */
 export interface RanksRequest {
   readonly ranks: RanksAsked;
   readonly pricing: Pricing;
@@ -72,12 +72,15 @@ export interface RanksRequest {
   readonly write: (text: TerminalText) => void;
 }
 
-/** Plans how one rank of many wraps, reshards and checkpoints within a budget, and shows that beside the plan as given and as people write it. A budget that nothing keeps to is an error. */
+/**
+ * Plans how one of many ranks wraps, reshards and checkpoints within a budget, and shows the result next to the given
+ * plan and the usual manual ones. A budget that no plan meets is an error.
+ */
 export async function planForRanks(trace: Trace, name: string, request: RanksRequest): Promise<void> {
   const { ranks, pricing, asked, shown, io, progress, write } = request;
   const { sharding, network, codePath } = ranks;
   const { device } = pricing;
-  // Before the search, which would be lost.
+  // Checked before the search, which would be lost.
   if (codePath !== undefined) requireFullyShardable(trace.header.framework, name);
   const judge = { device, network };
   progress.show(`planning ${name}`, true);
@@ -111,7 +114,7 @@ function remarks({ found, tried, isCutShort }: PlanShardingAnswer, typed: string
   return [extent, ...(found === undefined ? [] : [`planned: ${[typed, found.added].filter(Boolean).join(",")}`])];
 }
 
-/** The plan as given, what people write, and what was found, each once. */
+/** The given plan, manual plans, and the plan that was found, each once. */
 function rowsOf({ given, byHand, found, least }: PlanShardingAnswer, typed: string) {
   const planned = found ?? least;
   const name = found === undefined ? "smallest found" : "planned";

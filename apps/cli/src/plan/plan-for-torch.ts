@@ -26,7 +26,7 @@ import { placesOfParts } from "./places-of-parts.js";
 import { type PlanOptions } from "./plan-options.js";
 import type { Shown } from "./show-plan.js";
 
-/** Tells whether a step is planned for `torch.utils.checkpoint`: where that is asked for, and where PyTorch is what follows runs like this. */
+/** Tells whether a step is planned for `torch.utils.checkpoint`: on request, and by default for runs of PyTorch. */
 export function isForTorch(trace: Trace, { executor }: PlanOptions, name: string): boolean {
   const isPyTorch = trace.header.framework === torchCheckpointExecutor.framework;
   if (executor === torchCheckpointExecutor && !isPyTorch)
@@ -36,7 +36,7 @@ export function isForTorch(trace: Trace, { executor }: PlanOptions, name: string
   return (executor ?? executorOf(trace)) === torchCheckpointExecutor;
 }
 
-/** What planning for PyTorch needs besides the step. */
+/** Further input of planning for PyTorch. */
 export interface TorchRequest {
   readonly given: Given;
   readonly pricing: Pick<Pricing, "device" | "isAsked">;
@@ -48,7 +48,10 @@ export interface TorchRequest {
   readonly write: (text: TerminalText) => void;
 }
 
-/** Plans which modules to checkpoint, shows that beside what people write by hand, and writes the policy. A budget that nothing keeps to is an error. */
+/**
+ * Plans which modules to checkpoint, shows the result next to manual policies, and writes the policy. A budget that no
+ * policy meets is an error.
+ */
 export async function planForTorch(trace: Trace, name: string, request: TorchRequest): Promise<void> {
   const { given, pricing, asked, shown, io, progress, write } = request;
   const { budget, maxOverhead, timeMs, seed, pyTorchPolicy, units } = asked;
@@ -118,14 +121,17 @@ function summaryOf(
   };
 }
 
-/** The modules that cannot be checkpointed and that do not run again anyway, inside of one that is checkpointed as a whole. */
+/**
+ * The modules that cannot be checkpointed, except those that run again anyway inside a module that is checkpointed as a
+ * whole.
+ */
 function inOwnCode(refused: ReadonlyMap<string, string>, policy: CheckpointPolicy): ReadonlyMap<string, string> {
   const isCovered = (fqn: string) => policy.some((unit) => unit.ops === undefined && fqn.startsWith(`${unit.fqn}.`));
   const reasons = [...refused].filter(([fqn, reason]) => !isCovered(fqn) && !reason.startsWith("it saves no"));
   return new Map(reasons);
 }
 
-/** What of a policy's peak no checkpointing frees: weights, their gradients, and what the optimizer keeps. */
+/** Memory at a policy's peak that no checkpointing frees: weights, their gradients, and optimizer state. */
 function fixedBytesOf(trace: Trace, { policy }: TorchCheckpoints): number {
   const { bytesByCategory: held } = heldPeak(new CheckpointedSteps(trace).under(policy, "least"));
   return ([held.parameter, held.buffer, held.gradient, held.optimizerState] as const).reduce<number>(
@@ -149,7 +155,7 @@ function notFound(
   const within = budgetBytes === undefined ? "" : ` within ${formatBytes(budgetBytes)}`;
   const dear = maxOverhead === undefined ? "" : ` for at most ${formatTypedPercent(maxOverhead)} more time`;
   // If no policy frees anything, a longer search does not, either.
-  const remedy = least.peakBytes < plain.peakBytes ? "Raise the budget, or allow more --time." : "Raise the budget.";
+  const remedy = least.peakBytes < plain.peakBytes ? "Give a larger budget, or more --time." : "Give a larger budget.";
   return new RematError(
     budgetNotFound,
     `${name}: no checkpointing fits${within}${dear}. The smallest peak found is ${formatTypedBytes(least.peakBytes)} (${formatBytes(plain.peakBytes)} without checkpointing), ${formatBytes(fixedBytes)} of it weights, gradients and optimizer state. ${remedy}${describeRefused(refused)}`,
@@ -158,7 +164,10 @@ function notFound(
 
 const mostModulesNamed = 5;
 
-/** Which modules cannot run again, by reason: the innermost ones, since those around them cannot run again for the same reason. */
+/**
+ * Describes which modules cannot run again, by reason. Only the innermost ones are listed, since those around them have
+ * the same reason.
+ */
 function describeRefused(refused: ReadonlyMap<string, string>): string {
   const own = [...inOwnCode(refused, [])].filter(([, reason]) => reason !== "it is not a module of the model");
   const innermost = own.filter(

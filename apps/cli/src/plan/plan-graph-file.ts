@@ -23,19 +23,19 @@ import { showProgress } from "./show-progress.js";
 export type GraphAnswer =
   | {
       readonly summary: GraphPlanSummary;
-      /** Takes its time, for a large graph. */
+      /** Slow for a large graph. */
       readonly plan: () => Plan;
       readonly notes: readonly string[];
     }
   | { readonly infeasible: InfeasibleBudget; readonly inOrderPeakBytes: number };
 
-/** How much longer than reading a graph it takes to write its plan. */
+/** Writing a graph's plan takes this many times as long as reading the graph. */
 const writingPerReading = 1.5;
 
 /**
  * Plans a graph file: level 3 of the planner.
  *
- * @param began when reading it did: the time that is given is for all
+ * @param began start of reading the file, since the time limit covers everything
  */
 export async function planGraphFile(
   source: ModelSource<"graph">,

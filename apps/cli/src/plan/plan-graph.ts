@@ -18,7 +18,7 @@ import { type PlanOptions } from "./plan-options.js";
 import { tooDear } from "./refuse.js";
 import type { Shown } from "./show-plan.js";
 
-/** What is said of a training step, which a graph file is none of. */
+/** Options for training steps, which do not apply to graph files. */
 const optionsOfSteps = [
   "batch",
   "size",
@@ -34,9 +34,9 @@ const optionsOfSteps = [
   "trace",
 ] as const;
 
-/** The command that runs. */
+/** The running command. */
 interface Running {
-  /** When it began, as `performance.now()` has it: the time that is given is for the whole command. */
+  /** Its start, from `performance.now()`, since the time limit covers the whole command. */
   readonly began: number;
   readonly io: ConsoleIo;
   readonly progress: Progress;
@@ -96,7 +96,7 @@ export async function planGraph(
   if (dear !== undefined) throw dear;
 }
 
-/** A schedule is there to be kept, and then to be looked at. */
+/** The next step is to save the schedule, and then to view it. */
 function nextAfter(given: GivenWords, asked: PlanOptions): string {
   const { output, budget, maxOverhead, paretoPoints } = asked;
   if (output !== undefined && !isStandardOutput(output)) return typed("ui", { target: output, typedOptions: {} });

@@ -10,39 +10,42 @@ import { parseCheckpointed, parseSharding } from "../sharding-option.js";
 import { parseBudgetOption, parseShare, parseTimeMs } from "../typed-quantities.js";
 import { parseCount, parseText, quote, UsageError } from "../usage-error.js";
 
-/** What `remat plan` was asked for. */
+/** The parsed options of `remat plan`. */
 export interface PlanOptions {
-  /** What the step may hold, or with {@link PlanMethod.budgetOf} `module` what each module may store. */
+  /** Budget of the step's peak, or with {@link PlanMethod.budgetOf} `module`, of the memory that each module stores. */
   readonly budget: Budget | undefined;
   readonly maxOverhead: number | undefined;
-  /** Milliseconds; undefined where only iterations count. */
+  /** Milliseconds; undefined if only iterations count. */
   readonly timeMs: number | undefined;
   readonly iterations: number | undefined;
   readonly seed: number;
   readonly order: "fixed" | "free";
   readonly method: PlanMethod;
   readonly paretoPoints: number;
-  /** Threads that search; undefined for one a core. */
+  /** Number of search threads; undefined for one per core. */
   readonly workers: number | undefined;
   readonly modules: readonly string[];
   readonly worldSize: number;
   readonly fsdpUnits: readonly string[];
-  /** What moves between the device and host memory in a second, each way; undefined where nothing may be offloaded. */
+  /**
+   * Bandwidth of the link between device and host memory in bytes per second, each way; undefined if offloading is not
+   * allowed.
+   */
   readonly linkBytesPerSecond: number | undefined;
-  /** What is checkpointed, where that is not to be searched for. */
+  /** Modules to checkpoint, if they are not searched for. */
   readonly checkpoint: readonly CheckpointedModules[] | undefined;
   readonly output: string | undefined;
   readonly pyTorchPolicy: string | undefined;
-  /** What the plan is for; undefined for what follows runs such as this. */
+  /** The executor that the plan is for; undefined for the default of the run. */
   readonly executor: PlanExecutor | undefined;
-  /** What a plan for PyTorch checkpoints. */
+  /** Units that a plan for PyTorch checkpoints. */
   readonly units: CheckpointUnits;
 }
 
-/** In which order the nodes of a graph first run: as they are given, or as is best. */
+/** The order in which the nodes of a graph first run: as given, or chosen by the planner. */
 export const planOrders = ["fixed", "free"] as const;
 
-/** One word for one thing: a share of the step's peak is no share of what a module stores. */
+/** Prevents ambiguity: a fraction of the step's peak is not a fraction of a module's memory. */
 function budgetFor(
   { name, budgetOf }: PlanMethod,
   options: PlanOptionValues,
@@ -58,7 +61,7 @@ function budgetFor(
   return budgetOf === "module" ? options.moduleBudget : options.budget;
 }
 
-/** Parses `12GB/s`, or `device` for what the link of the device moves. */
+/** Parses `12GB/s`, or `device` for the bandwidth of the device's link. */
 function parseLink(name: string, value: unknown): number | "device" {
   if (value === "device") return value;
   const match = /^(.*[^\s])\s*\/\s*s$/.exec(String(value).trim());
@@ -80,7 +83,7 @@ function linkOf({ name, linkGBps }: DeviceSpec): number {
   );
 }
 
-/** Names parted by commas, or an option given several times. */
+/** Parses names separated by commas, or a repeated option. */
 function parseNames(option: string, value: unknown): readonly string[] {
   return [value].flat().flatMap((item) =>
     parseText(option, item)
@@ -140,11 +143,11 @@ function listed(methods: readonly PlanMethod[]): string {
 }
 
 const namesOf = ({ name, aliases = [] }: PlanMethod): readonly string[] => [name, ...aliases];
-/** What is meant where --checkpoint is given alone. */
+/** The method used if --checkpoint is given without --method. */
 const rulesMethod = planMethods.find(({ takes }) => takes.has("checkpoint"))?.name;
 const methodNames = planMethods.flatMap(namesOf);
 
-/** The options of `remat plan` besides those of the step. */
+/** The options of `remat plan` except those of the step. */
 export const planOptions = [
   option("--budget <size>", {
     access: "data",
@@ -269,14 +272,14 @@ export const planOptions = [
 type PlanOptionValues = OptionValues<typeof planOptions | typeof pricingOptions> & Pick<StepOptionValues, "seed">;
 
 /**
- * Returns what `remat plan` was asked for.
+ * Parses the options of `remat plan`.
  *
- * @param typedOptions the same as they were typed
+ * @param typedOptions the same options as typed
  * @throws UsageError naming the option
  */
 export function planOptionsOf(options: PlanOptionValues, typedOptions: TypedOptions): PlanOptions {
   const { iterations, checkpoint } = options;
-  // The default is given where nobody names a method.
+  // The default value means that no method was named.
   const isNamed = options.method !== planMethods[0].name;
   const method = methodNamed(checkpoint === undefined || isNamed ? options.method : rulesMethod);
   const asked: PlanOptions = {
@@ -303,7 +306,7 @@ export function planOptionsOf(options: PlanOptionValues, typedOptions: TypedOpti
   return asked;
 }
 
-/** Plans op by op are of methods that only some executors follow: who names one means those. */
+/** Op-by-op options belong to methods that only some executors support, so naming one selects such an executor. */
 const opByOp = ["method", "checkpoint", "moduleBudget", "module", "pareto", "output", "fsdpUnits"] as const;
 
 function executorFor(options: PlanOptionValues): PlanExecutor | undefined {

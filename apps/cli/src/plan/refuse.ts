@@ -7,9 +7,9 @@ import { formatBytes, formatTypedBytes } from "@remat/trace/text";
 import type { PlanOptions } from "./plan-options.js";
 
 /**
- * Returns the error that ends a plan for a model as it is used.
+ * Returns the error for a plan of an inference step.
  *
- * @param typed the model, as it is typed in a command
+ * @param typed the model, as typed in a command
  */
 export function nothingToRecompute(name: string, typed: string): RematError {
   return new RematError(
@@ -26,7 +26,7 @@ export function interruptedEarly({ name, budgetBytes, smallestFoundBytes }: Infe
   );
 }
 
-/** Returns the error that ends a command whose budget can be met, but not within the overhead; undefined where it can. */
+/** Returns the error if the budget can be met, but not within the allowed overhead; undefined if it can. */
 export function tooDear(
   name: string,
   { budget, maxOverhead }: PlanOptions,
@@ -40,7 +40,7 @@ export function tooDear(
   );
 }
 
-/** Returns the error that ends a command whose method made a plan that holds more than the budget; undefined where it does not. */
+/** Returns the error if a method's plan exceeds the budget; undefined if it does not. */
 export function tooMuch(
   name: string,
   { method }: PlanOptions,

@@ -17,32 +17,32 @@ export interface Shown {
   readonly units: SizeUnit;
 }
 
-/** A plan of a training step, with what its method has to say. */
+/** A plan of a training step, with its method's output. */
 export interface FoundPlan {
   readonly plan: Plan;
-  /** What it is of. */
+  /** The trace that it was made for. */
   readonly trace: Trace;
   readonly notes: readonly string[];
   readonly front?: PlanFront | undefined;
   readonly sections?: readonly PlanSection[];
-  /** The modules that are checkpointed, where the method chose modules. */
+  /** The checkpointed modules, if the method chose modules. */
   readonly checkpointed?: readonly string[] | undefined;
-  /** Whether the budget is of what modules store, and not of the step's peak. */
+  /** Whether the budget applies to the memory that modules store, not to the step's peak. */
   readonly isByModule?: boolean;
 }
 
-/** What is told besides. */
+/** Further information to show. */
 export interface ShownBeside {
   readonly pricedFor: string;
-  /** The step of stock, where what was planned has other gradients. */
+  /** The baseline step, if the planned one has different gradients. */
   readonly stock: Trace | undefined;
-  /** What the step holds with early release, of a model. */
+  /** The step's memory with early release, for a model. */
   readonly earlyRelease: HeldPeak | undefined;
   readonly verdict: Verdict | undefined;
   readonly io: ConsoleIo;
 }
 
-/** Returns the text for a plan, to which sections can be added. */
+/** Returns the text for a plan; sections can be added. */
 export async function showPlan(
   { plan, trace, notes, front, sections, isByModule }: FoundPlan,
   { format, depth, limit, units }: Shown,

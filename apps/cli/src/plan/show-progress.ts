@@ -2,7 +2,7 @@ import type { RematerializeProgress } from "@remat/planner";
 import { formatBytes, formatOverhead } from "@remat/reporting";
 import type { Progress } from "../progress.js";
 
-/** Shows a line with the best so far, for people who wait. */
+/** Shows a progress line with the best result so far. */
 export function showProgress(
   progress: Progress,
   name: string,

@@ -5,23 +5,24 @@ import type { ModelOptions } from "../model-options.js";
 import { isOf, type ModelSource } from "../model-source.js";
 import { withGradientsOf, withGradientsOfPlans } from "./gradients-of-plan.js";
 
-/** What a step of a model is taken for. */
+/** How to trace a model's step. */
 export interface StepsToShow {
-  /** Takes the step for its memory alone. */
+  /** Traces the step for its memory alone. */
   trace(options: ModelOptions): Promise<Trace>;
-  /** Takes it as it will be shown; left out: as for its memory. */
+  /** Traces it with everything to be shown; left out: same as `trace`. */
   price?(options: ModelOptions): Promise<Trace>;
 }
 
-/** What is shown of a step, and the step as plans are made of it, where its ops are others. */
+/** The step to show, and the step that plans are made for if its ops differ. */
 export interface ShownStep {
   readonly trace: Trace;
   readonly planned?: Trace;
 }
 
 /**
- * Returns what report and terminal show of SOURCE by itself, or with a plan for it. They show a model's step with the gradients that plans are followed with,
- * as `remat plan` plans it, and draw plans over it; where that holds something else at its peak than the user's own step does, the latter. A note says which where they differ.
+ * Returns the step that report and terminal show for SOURCE alone, or with a plan for it. They show a model's step with
+ * the gradients that plans use, as `remat plan` does, and draw plans over it. If its peak differs from that of the
+ * user's own step, they show the latter. A note states any difference.
  */
 export async function stepToShow(
   source: ModelSource,

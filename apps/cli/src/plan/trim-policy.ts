@@ -7,16 +7,17 @@ export interface TrimmedPolicy {
   readonly policy: PyTorchPolicy;
   /** Simulated. */
   readonly peakBytes: number;
-  /** The most that recomputation takes: all that is not saved, of every module. */
+  /** Upper bound on the recomputation time: everything that is not saved, in every module. */
   readonly recomputationMs: number;
 }
 
 /**
- * Leaves as many modules alone, later ones first, as the budget allows. PyTorch runs a checkpointed module again as a whole, also what nothing needs:
- * that gives back more memory than the plan asked for, and takes more time, so that it pays to checkpoint fewer.
+ * Leaves as many modules uncheckpointed, later ones first, as the budget allows. PyTorch recomputes a checkpointed
+ * module as a whole, including results that are not needed. That frees more memory than the plan asked for and takes
+ * more time, so checkpointing fewer modules is enough.
  */
 export function trimPolicy(policy: PyTorchPolicy, trace: Trace, budgetBytes: number): TrimmedPolicy {
-  // PyTorch restores the generator's state, so that random ops are recomputed, too.
+  // PyTorch restores the generator's state, so random ops are recomputed as well.
   const graph = planningGraphOfTrace(trace, { isReplayable: (op) => trace.ops.phase[op] === Phase.forward });
   const units = Object.entries(policy.modules).map(([name, ops]) => recomputedIn(trace, name, ops));
   const peakOf = (kept: ReadonlySet<Unit>) =>
@@ -38,12 +39,15 @@ export function trimPolicy(policy: PyTorchPolicy, trace: Trace, budgetBytes: num
 }
 
 interface Unit extends CheckpointedPolicy {
-  /** Within the model, as the policy has it. */
+  /** Its name within the model, as in the policy. */
   readonly name: string;
   readonly ms: number;
 }
 
-/** What a policy recomputes of a module's last call, as indices into its ops without those that selective checkpointing leaves out. */
+/**
+ * The ops that a policy recomputes in a module's last call, as indices into its ops without those that selective
+ * checkpointing ignores.
+ */
 function recomputedIn(trace: Trace, name: string, policies: readonly PyTorchOpPolicy[]): Unit {
   const { ops, calls, modules } = trace;
   const isRecomputed = new Set(

@@ -3,7 +3,7 @@ import { planOfTrace, rematerialize } from "@remat/planner";
 import { planningGraphOfTrace } from "@remat/planner/graph";
 import type { Plan, Trace } from "@remat/trace";
 
-/** Returns the plan without recomputation: every op once, everything freed after its last use. */
+/** Returns the plan without recomputation: every op runs once, everything is freed after its last use. */
 export async function unrecomputedPlan(trace: Trace): Promise<Plan> {
   const graph = planningGraphOfTrace(trace);
   const budgetBytes = Math.max(1, heldPeak(trace).peakBytes);

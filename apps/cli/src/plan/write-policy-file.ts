@@ -6,7 +6,7 @@ import { writeFor } from "../output.js";
 import type { FoundPlan } from "./show-plan.js";
 import { type TrimmedPolicy, trimPolicy } from "./trim-policy.js";
 
-/** Writes what PyTorch is to checkpoint, and tells what it comes to. */
+/** Writes the checkpointing policy for PyTorch, and describes its effect. */
 export async function writePolicyFile(
   { plan, trace, checkpointed, isByModule }: FoundPlan,
   path: string,

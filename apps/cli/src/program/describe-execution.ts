@@ -4,20 +4,20 @@ import { type Facts } from "@remat/reporting/verdict";
 import type { DeviceSpec } from "@remat/trace";
 import { describeKilled } from "./program-command.js";
 
-/** A plan that a program has run by: its file, as it was typed, and the bytes that it predicts. */
+/** A plan that a program ran with: its file as typed, and the predicted peak in bytes. */
 export interface GivenPlan {
   readonly file: string;
   readonly peakBytes: number;
 }
 
-/** Where a program has run, by which plans, and what is typed to know more of it. */
+/** Where a program ran, with which plans, and the command for further analysis. */
 export interface ExecutionPlace {
   readonly device: Pick<DeviceSpec, "name" | "memoryBytes">;
   readonly plans?: readonly GivenPlan[];
   readonly command?: string | undefined;
 }
 
-/** Returns what was saved in a thread, what it cost, and what to type next, or why the program could not go on. */
+/** Describes a thread's savings, their cost and the next command, or why the program could not continue. */
 export function describeExecution(report: ThreadReport, { device, plans = [], command }: ExecutionPlace): Facts {
   const { thread, passes, problem, executed, resident } = report;
   const where = thread === 0 ? "" : ` in worker ${thread}`;
@@ -40,19 +40,22 @@ export function describeExecution(report: ThreadReport, { device, plans = [], co
   return { facts, command };
 }
 
-/** What people see of a program: besides tensors its code, JavaScript's heap, and what allocators keep. */
+/**
+ * Resident memory as the user sees it: besides tensors it includes code, JavaScript's heap, and memory that allocators
+ * keep.
+ */
 const describeResident = ({ beforePasses, most }: ResidentBytes): string =>
   `the process held at most ${formatBytes(most)} resident, ${formatBytes(Math.max(0, most - beforePasses))} more than before its first pass`;
 
-/** Returns how many passes of a thread have followed no plan. */
+/** Returns how many passes of a thread did not follow a plan. */
 export function unplannedPasses({ passes, executed }: Pick<ThreadReport, "passes" | "executed">): number {
   return (executed?.planPasses ?? []).reduce((left, planned) => left - planned, passes);
 }
 
-/** A peak that is as much above what was predicted is the one that was predicted. */
+/** A peak within this fraction above the prediction counts as equal. */
 const slight = 0.01;
 
-/** How many have followed which plan, and, where there were several kinds, which has held most. */
+/** Describes how many passes followed each plan and, if there were several kinds, which had the highest peak. */
 function describePasses(
   counted: string,
   passes: number,
@@ -85,7 +88,7 @@ function describePasses(
   ];
 }
 
-/** Of a budget that was refused also what stock holds, and where to see what that is. */
+/** For a rejected budget, also gives the baseline's peak and how to analyse it. */
 function describeProblem(problem: string, executed: ExecutedPasses | undefined, command: string | undefined): Facts {
   const { budgetBytes, stockPeakBytes } = executed ?? {};
   if (budgetBytes === undefined || command === undefined) return { facts: [problem] };
@@ -93,7 +96,7 @@ function describeProblem(problem: string, executed: ExecutedPasses | undefined, 
   return { facts: [problem, ...stock, command], command };
 }
 
-/** A budget is of what is held between ops; the peak is with what kernels take for themselves. */
+/** A budget limits live memory between ops. The peak also includes memory inside kernels. */
 function describeHeld(
   { budgetBytes, stockPeakBytes, heldBytes, peakBytes, measuredPeakBytes = 0, countedPasses }: ExecutedPasses,
   { name, memoryBytes }: ExecutionPlace["device"],

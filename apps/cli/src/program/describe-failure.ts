@@ -4,8 +4,9 @@ import { type Facts } from "@remat/reporting/verdict";
 import { shell } from "@remat/trace/emit";
 
 /**
- * Returns why a thread ran out of memory in code that was not being recorded: where, how much it had in use, whether that had grown, and how to see more. If the first
- * `recorded` steps were recorded and it failed among them, it was in no step, so that recording again would show nothing else.
+ * Explains why a thread ran out of memory in code that was not being recorded: where, how much it had in use, whether
+ * that had grown, and how to see more. If the first `recorded` steps were recorded and it failed among them, it was
+ * outside any step, so that recording again would show nothing else.
  */
 export function describeFailure(
   { message = "", line, askedBytes, heldBytes, stepsBefore = 0, bytesPerStep, program = [] }: ProgramFailure,

@@ -7,7 +7,7 @@ import { pricingOf } from "../pricing-options.js";
 import { type GivenVerdict, giveVerdict } from "../verdict/give-verdict.js";
 
 /**
- * Returns the verdict on a step that a program has taken here; what to type next reads `path`, to which its trace was written.
+ * Returns the verdict on a step that a program ran here. Its next command reads `path`, where the trace was written.
  */
 export async function judgeRecorded(file: string, path: string): Promise<Verdict | undefined> {
   const trace = await readTrace(openInput(file));

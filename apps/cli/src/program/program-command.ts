@@ -4,7 +4,7 @@ import { allocatorEnvironment } from "../native/index.js";
 import { UsageError } from "../usage-error.js";
 import { tellFacts } from "./tell-facts.js";
 
-/** Returns the program that a command is to run. */
+/** Returns the program that a command has to run. */
 export function programOf(command: string, program: readonly string[]): readonly string[] {
   if (program.length === 0)
     throw new UsageError(
@@ -13,16 +13,19 @@ export function programOf(command: string, program: readonly string[]): readonly
   return program;
 }
 
-/** What a program gets besides the user's environment: what keeps TensorFlow's memory from growing, where it is built. */
+/**
+ * Additional environment variables of a program: the caching allocator, if it is built, which limits TensorFlow's
+ * memory.
+ */
 export const trainingEnvironment = (): Readonly<Record<string, string>> => allocatorEnvironment();
 
-/** Returns what tells in a line what remat could not write or read while a program ran. */
+/** Returns a function that reports in a line what remat could not write or read while a program ran. */
 export const tellLoss =
   (io: Pick<ConsoleIo, "stderr" | "width">) =>
   (line: string): void =>
     tellFacts({ facts: [line] }, io);
 
-/** Tells why nothing was recorded of a program that failed, or that somebody has ended. */
+/** Explains why nothing was recorded for a program that failed or was stopped. */
 export function describeEarlyEnd(
   program: readonly string[],
   exitCode: number,
@@ -35,16 +38,19 @@ export function describeEarlyEnd(
   return `${ended} before ${steps === 1 ? "a training step was" : `${steps} training steps of one kind were`} complete: nothing was recorded${fewer}`;
 }
 
-/** Tells of a program that has loaded no TensorFlow.js that could be watched, with the next step. */
+/** Reports that a program did not load a supported TensorFlow.js, with the next step. */
 export function describeNoTensorFlow(program: readonly string[]): string {
   return `${program.join(" ")}: did not load TensorFlow.js in any Node process. Run a Node program that imports @tensorflow/tfjs from node_modules, not from a bundle or in a browser`;
 }
 
-/** Reports on a program that loaded TensorFlow.js and was killed before anything else was known of it. */
+/** Reports on a program that loaded TensorFlow.js and was killed before anything else was known. */
 export const describeNothingKnown = (program: readonly string[], { version }: Pick<ThreadReport, "version">): string =>
   `${program.join(" ")}: loaded TensorFlow.js ${version} and ended before its tensors were recorded. Let it run longer`;
 
-/** Says how old the figures of a thread are that did not report its end, so that they are not taken for its last; undefined if it did. */
+/**
+ * Says how old the figures of a thread are that did not report its end, so that they are not mistaken for its last;
+ * undefined if it did.
+ */
 export function describeKilled(
   { isOver, writtenAt }: Pick<ThreadReport, "isOver" | "writtenAt">,
   now: number = Date.now(),
@@ -54,7 +60,7 @@ export function describeKilled(
   return `this thread was killed or crashed: the figures are from ${(ms / 1000).toFixed(1)} s before the program ended`;
 }
 
-/** Tells why nothing came of a program: one sentence, with the next step. */
+/** Explains in one sentence why a program gave no results, with the next step. */
 export function describeNothing(
   program: readonly string[],
   exitCode: number,

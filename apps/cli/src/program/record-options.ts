@@ -5,7 +5,7 @@ import { parseCount, parseText } from "../usage-error.js";
 
 export interface RecordOptions {
   readonly order: RecordOrder;
-  /** Where the trace goes; where there are several, each has its number before the extension. */
+  /** Output file of the trace. Several traces get a number before the extension. */
   readonly output: string;
 }
 
@@ -31,18 +31,18 @@ export const recordProgramOptions = [
   }),
 ];
 
-/** Returns what `remat record` was asked for. */
+/** Parses the options of `remat record`. */
 export function recordOptionsOf(
   { steps, seconds, output }: OptionValues<typeof recordProgramOptions>,
   program: readonly string[],
 ): RecordOptions {
-  // An empty command line is refused before.
+  // An empty command line has already been rejected.
   return { order: { kind: "record", steps, seconds }, output: output ?? parseText("output", defaultOutput(program)) };
 }
 
 const extension = ".remat.jsonl";
 
-/** Returns the trace's file where none is named: after the script, or else after the program itself. */
+/** Returns the default file of the trace, named after the script, or else after the program. */
 export function defaultOutput(program: readonly string[]): string | undefined {
   const script = program.slice(1).find((argument) => /^[^-].*\.[cm]?[jt]sx?$/.test(argument)) ?? program[0];
   return script === undefined ? undefined : `${basename(script, extname(script))}${extension}`;

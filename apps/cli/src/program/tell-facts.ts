@@ -4,13 +4,16 @@ import type { ConsoleIo } from "../console-io.js";
 
 const prefix = "remat: ";
 
-/** Writes facts beside what a program prints itself: in one line that says whose it is, or in several where the terminal is too narrow for that. */
+/**
+ * Writes facts amid the program's own output: on one line with a prefix that identifies remat, or on several if the
+ * terminal is too narrow.
+ */
 export function tellFacts(facts: Facts, io: Pick<ConsoleIo, "stderr" | "width">): void {
   const lines = factLines(facts, io.width === undefined ? undefined : io.width - prefix.length);
   io.stderr.write(terminal.lines(lines.map((line, i) => (i === 0 ? prefix : " ".repeat(prefix.length)) + line)));
 }
 
-/** Writes facts in the same way, each in a line of its own. */
+/** Writes facts in the same way, each on its own line. */
 export function tellEach({ facts, command }: Facts, io: Pick<ConsoleIo, "stderr" | "width">): void {
   const width = io.width === undefined ? undefined : io.width - prefix.length;
   const lines = facts.flatMap((fact) => factLines({ facts: [fact], command }, width));

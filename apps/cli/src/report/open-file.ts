@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { terminal } from "@remat/trace/emit";
 import type { ConsoleIo } from "../console-io.js";
 
-/** Opens a file with what the system opens such files with; where that fails, says so and goes on. */
+/** Opens a file with the system's default application. If that fails, reports it and continues. */
 export async function openFile(path: string, io: ConsoleIo): Promise<void> {
   const [command, ...parameters] =
     process.platform === "darwin"

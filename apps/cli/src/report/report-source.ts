@@ -3,12 +3,12 @@ import { shell } from "@remat/trace/emit";
 import { importerOf, isOf, type ModelSource, modelSource } from "../model-source.js";
 import { UsageError } from "../usage-error.js";
 
-/** What a report is made from: a run or a model, or a plan. */
+/** The source of a report: a run, a model or a plan. */
 export type ReportSource =
   | { readonly kind: "plan"; readonly name: string; readonly plan: Plan }
   | { readonly kind: "run"; readonly name: string; readonly model: ModelSource };
 
-/** Tells a plan from a run. */
+/** Distinguishes a plan from a run. */
 export function reportSource(path: string): ReportSource {
   const model = modelSource(path);
   if (isOf(model, "graph"))

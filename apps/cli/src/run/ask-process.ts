@@ -7,14 +7,15 @@ import { trainingProcess } from "./training-process.js";
 export interface AskOptions {
   readonly onProgress?: (text: string) => void;
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
-  /** Told of the process as soon as there is one. */
+  /** Called with the process as soon as it exists. */
   readonly onStart?: (child: ChildProcess) => void;
 }
 
 /**
- * Has a fresh process of the program `path`, which calls `serveJob`, do one job, so that what it loads and holds is its own. It ends with this process.
+ * Runs one job in a new process of the program `path`, which calls `serveJob`, so that its memory and modules are
+ * separate. It ends with this process.
  *
- * @throws RematError what it throws, or `PROCESS_DIED`
+ * @throws RematError of the job, or `PROCESS_DIED`
  */
 export async function askProcess<Job extends object, Result>(
   path: string,
@@ -24,7 +25,7 @@ export async function askProcess<Job extends object, Result>(
   const training = trainingProcess();
   const child = fork(path, {
     execArgv: [...training.execArgv],
-    // Numbers that JSON lacks (a loss that is not a number), and arrays of values.
+    // JSON lacks some numbers (a NaN loss) and typed arrays.
     serialization: "advanced",
     stdio: ["ignore", "ignore", "pipe", "ipc"],
     env: { ...training.env, ...env },

@@ -1,13 +1,15 @@
 import type { DispatchObserver, Storage, StorageOrigin } from "@remat/dispatch-hook";
 
 /**
- * Arrays that come to more than this are collected. V8 lets some times as much of them lie; to collect them takes some 50 ms, which is a tenth of what it takes to draw so many numbers.
+ * A collection is triggered above this total. V8 alone would let several times as much accumulate. Collecting takes
+ * about 50 ms, a tenth of the time needed to draw so many random numbers.
  */
 const collectedBytes = 64 << 20;
 
 /**
- * Has V8 collect the arrays that tensors were made from, such as the masks of a dropout: TensorFlow has copied them when the first op has read them, and they stay resident until V8
- * looks for garbage, which in a step that makes no more of them may be after its peak. Without `--expose-gc` it does nothing.
+ * Makes V8 collect the arrays that tensors were created from, such as dropout masks. TensorFlow copies them when the
+ * first op reads them, but they stay resident until V8's next collection. In a step that creates no more of them, that
+ * may be after its peak. Without `--expose-gc` it does nothing.
  */
 export class CollectArrays implements DispatchObserver {
   readonly looksInPassing = true;

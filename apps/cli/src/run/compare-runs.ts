@@ -1,6 +1,6 @@
 import type { StepFigures, TensorPlace } from "./step-job.js";
 
-/** The first thing in which two runs of the same steps differ. */
+/** The first difference between two runs of the same steps. */
 export type RunDifference =
   | { readonly step: number; readonly kind: "loss"; readonly expected: number; readonly found: number }
   | (TensorPlace & { readonly kind: "gradient" | "weight" })
@@ -8,8 +8,8 @@ export type RunDifference =
   | { readonly step: number; readonly kind: "missing"; readonly name: string };
 
 /**
- * Compares losses, gradients and updated weights of two runs bit for bit, in the order in which a step makes them: the loss, its gradients,
- * the weights. Undefined where nothing differs.
+ * Checks whether losses, gradients and updated weights of two runs are bitwise identical, in the order in which a step
+ * computes them. Undefined if there is no difference.
  */
 export function firstDifference(
   expected: readonly StepFigures[],
@@ -34,24 +34,24 @@ export function firstDifference(
   return undefined;
 }
 
-/** Tells whether `a` comes up before `b` in the course of a run. */
+/** Tells whether `a` occurs before `b` in the course of a run. */
 export function comesBefore(a: RunDifference, b: RunDifference): boolean {
   const rank = { missing: 0, loss: 0, gradient: 1, weight: 2 };
   return a.step !== b.step ? a.step < b.step : rank[a.kind] < rank[b.kind];
 }
 
-/** How far the values of one tensor are apart. */
+/** The difference between the values of one tensor. */
 export interface ValueDifference {
   readonly elements: number;
   readonly differing: number;
   readonly maxAbsDifference: number;
-  /** The first element that differs, and what it is in both. */
+  /** The first element that differs, and its value in both runs. */
   readonly index: number;
   readonly expected: number;
   readonly found: number;
 }
 
-/** Compares element by element; -0 differs from 0, NaN does not from NaN. */
+/** Compares element by element; -0 differs from 0, and NaN equals NaN. */
 export function compareValues(expected: ArrayLike<number>, found: ArrayLike<number>): ValueDifference {
   const elements = Math.max(expected.length, found.length);
   let differing = 0;

@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
 
-/** How often a process looks whether it still has the parent that started it. */
+/** How often a process checks that its parent still exists. */
 const lookMs = 500;
 
 const watcher = `
@@ -9,8 +9,9 @@ setInterval(() => { if (process.ppid !== parent) process.kill(process.pid, "SIGK
 `;
 
 /**
- * Has this process, which another forked, end with that one, however that ends: by a signal it cannot end its children. A step or a plan can keep this thread from hearing
- * that the channel is closed for minutes, so another thread looks. It takes 9 MB, before anything is measured.
+ * Ends this forked process when its parent ends in any way, since a parent killed by a signal cannot end its children.
+ * A step or a search can keep this thread from noticing the closed channel for minutes, so another thread checks. That
+ * thread takes 9 MB, before anything is measured.
  */
 export function endWithParent(): void {
   process.once("disconnect", () => process.exit(1));

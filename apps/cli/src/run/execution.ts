@@ -9,13 +9,13 @@ import type { Execution, StepJob } from "./step-job.js";
 
 type Moved = Pick<PassReport, "recomputedOps" | "recomputedOnTouch" | "offloadedBytes" | "reloadedBytes">;
 
-/** An execution that has begun. */
+/** An execution in progress. */
 export interface Running {
   close(): void;
   readonly lastStep?: Moved | undefined;
 }
 
-/** Opens what holds memory as an execution asks for. */
+/** Opens the executor that an execution asks for. */
 export function execute(execution: Execution): Running {
   switch (execution.kind) {
     case "stock":
@@ -34,7 +34,7 @@ const movedIn = ({ recomputedOps, recomputedOnTouch, offloadedBytes, reloadedByt
   reloadedBytes,
 });
 
-/** Returns what is around the steps of a job: its execution, and a meter of memory. */
+/** Returns what runs around the steps of a job: its execution, and memory measurement. */
 export function surroundingsOf({ execution, source }: Pick<StepJob, "execution" | "source">): StepSurroundings {
   const { allocationUnitBytes } = resolveStep(source.request);
   const stopDeciding = decideCheckpointing(source.request);

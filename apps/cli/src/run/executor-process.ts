@@ -1,4 +1,4 @@
-// A process that runs training steps as they are with remat: early release, or after a plan, with memory counted by buffer.
+// A process that runs training steps under remat, with early release or a plan, and counts memory by buffer.
 import { startBackend } from "@remat/dispatch-hook/backends/node";
 import { execute, surroundingsOf } from "./execution.js";
 import { recordStep } from "./record-step.js";

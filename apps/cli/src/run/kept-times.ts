@@ -4,14 +4,14 @@ import { cacheFolder } from "@remat/dispatch-hook/backends/node";
 import { BenchmarkCache } from "@remat/runtime-estimator/benchmark";
 import { readInputText, replaceFile } from "@remat/trace/files";
 
-/** Times of calls that are kept between runs. */
+/** Op times that are kept between runs. */
 export interface KeptTimes {
   readonly cache: BenchmarkCache;
-  /** Writes them back where some were added. */
+  /** Saves them if some were added. */
   keep(): void;
 }
 
-/** Opens the times that are kept in a file: left out, in one of the cache folder. */
+/** Opens the saved times of a file; left out: a file in the cache folder. */
 export function keptTimes(path: string = join(cacheFolder(), "benchmark.json")): KeptTimes {
   const cache = readTimes(path);
   const known = cache.size;
@@ -23,7 +23,7 @@ export function keptTimes(path: string = join(cacheFolder(), "benchmark.json")):
   };
 }
 
-/** A file that is missing or damaged costs time, not the run. */
+/** A missing or damaged file only costs time. */
 function readTimes(path: string): BenchmarkCache {
   try {
     return BenchmarkCache.parse(readInputText(path));
@@ -32,7 +32,7 @@ function readTimes(path: string): BenchmarkCache {
   }
 }
 
-/** A cache that cannot be written to is no reason to fail. */
+/** An unwritable cache is not an error. */
 function writeTimes(path: string, cache: BenchmarkCache): void {
   try {
     mkdirSync(dirname(path), { recursive: true });

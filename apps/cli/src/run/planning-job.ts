@@ -4,45 +4,47 @@ import type { Budget } from "@remat/memory";
 import type { StepSource } from "../load-model.js";
 import type { MemoryLimit } from "./require-room.js";
 
-/** What is wanted of the steps. */
+/** The requested execution of the steps. */
 export type Wanted =
   | { readonly kind: "stock" }
   | { readonly kind: "early-release"; readonly updateInBackward: boolean }
-  /** The smallest cost within a budget, or the smallest peak for a cost. */
+  /** The smallest cost within a budget, or the smallest peak within a cost. */
   | { readonly kind: "budget"; readonly budget: Budget }
   | { readonly kind: "overhead"; readonly maxOverhead: number }
-  /** The text of a plan file, and where it is. */
+  /** The text of a plan file, and its path. */
   | { readonly kind: "plan"; readonly plan: string; readonly path: string };
 
-/** What the process that predicts is asked to do. */
+/** Input of the process that predicts and plans. */
 export interface PlanningJob {
-  /** Its request names a backend only where that one is meant. */
+  /** Its request names a backend only if a particular one is required. */
   readonly source: StepSource;
-  /** The backend that a plan was made for, which is taken if it works here. */
+  /** The backend that a plan was made for, which is used if it works here. */
   readonly plannedBackend: BackendName | undefined;
-  /** From which folder the backend's packages are looked up first. */
+  /** The folder from which backend packages are looked up first. */
   readonly from: string;
   readonly wanted: Wanted;
-  /** How long to look for a plan. */
+  /** Search time for a plan. */
   readonly timeMs: number;
-  /** A step that has no room is refused before any op is timed, unless it follows a plan, which is made of times. */
+  /**
+   * A step without enough memory is rejected before any op is timed, unless it follows a plan, which depends on times.
+   */
   readonly memory?: MemoryLimit | undefined;
-  /** Where times of ops are kept; left out: in the cache folder. */
+  /** File for saved op times; left out: in the cache folder. */
   readonly timesPath?: string;
 }
 
 export interface PlanningResult {
   readonly backend: BackendModule;
-  /** The package, and the ones before it that did not work. */
+  /** The package, and earlier ones that did not work. */
   readonly backendNote: string;
   readonly modelName: string;
   readonly notes: readonly string[];
   readonly restingBytes: number;
   readonly stock: StepPrediction;
   readonly predicted: StepPrediction;
-  /** What kernels hold beside tensors, at most. */
+  /** Upper bound of kernel memory other than tensors. */
   readonly libraryBytes: number;
   readonly budgetBytes?: number | undefined;
-  /** To be followed; absent for stock and early release. */
+  /** The plan to follow; absent for the baseline and early release. */
   readonly plan?: string;
 }

@@ -1,4 +1,4 @@
-// A process that says what steps will take, and plans them: it traces one without data and times its ops on the backend.
+// A process that predicts and plans steps: it traces one without data and times its ops on the backend.
 
 import { freemem } from "node:os";
 import {
@@ -53,7 +53,7 @@ serveJob<PlanningJob, PlanningResult>(async (job, tell) => {
     step,
     job.wanted.kind === "early-release" ? { updateInBackward: job.wanted.updateInBackward } : {},
   );
-  // Of these it is known already; a plan's follows from times.
+  // The memory is already known for these; for a plan it depends on times.
   const libraryBytes = usesGpu ? 0 : mostLibraryBytes(traced, usesOneDnn() ?? false);
   if (wanted.kind === "stock")
     requireRoom(name, { peakBytes: heldPeak(stockTrace).peakBytes, libraryBytes }, job.memory);
@@ -97,7 +97,7 @@ serveJob<PlanningJob, PlanningResult>(async (job, tell) => {
   };
 });
 
-/** Returns the bytes that this process may still take; a limit of its control group counts from Node 20.13 on. */
+/** Returns the bytes that this process may still allocate; a control group's limit counts from Node 20.13 on. */
 function availableMemory(): number {
   const { availableMemory: ask } = process as { availableMemory?: () => number };
   return ask?.call(process) ?? freemem();
@@ -125,7 +125,10 @@ async function chooseBackend({ source, plannedBackend, from }: PlanningJob): Pro
   };
 }
 
-/** The backend that a plan was made for, or where that does not work, what is asked for: ops and shapes are the same on all. */
+/**
+ * Selects the backend that a plan was made for, or if that does not work, the requested one. Ops and shapes are the
+ * same on all.
+ */
 async function selectOr(planned: BackendName | undefined, asked: SelectBackendOptions): Promise<BackendSelection> {
   if (planned === undefined) return selectBackend(asked);
   try {
@@ -148,7 +151,7 @@ function checkedPlan(text: string, trace: Trace): Plan {
   );
 }
 
-/** The gradients of the step that is taken: those that a plan was made for, or those that one will be. */
+/** The gradients of the step: those of the given plan, or those that a new plan will use. */
 function gradientsOf(wanted: PlanningJob["wanted"]): FasterGradients | undefined {
   return wanted.kind === "plan" ? readPlan(wanted.plan).subject.fasterGradients : stepToPlan.fasterGradients;
 }

@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 
-/** Where they stand, from here. */
+/** Paths relative to this file. */
 const files = {
   planning: "./planning-process.js",
   executor: "./executor-process.js",
@@ -8,7 +8,7 @@ const files = {
   probe: "../doctor/probe-process.js",
 } as const;
 
-/** Programs that run in processes of their own. */
+/** Programs that run in separate processes. */
 export type ProcessName = keyof typeof files;
 
 /** Returns the file to start. */

@@ -4,7 +4,7 @@ import { traceStep } from "@remat/tracer";
 import { loadModel } from "../load-model.js";
 import type { RecordedStep, StepJob } from "./step-job.js";
 
-/** Records one more step of the job's model, a new one, for what is held by category and what was recomputed. */
+/** Records one more step of a new instance of the job's model, for memory by category and the recomputed ops. */
 export async function recordStep(
   { source, largest }: StepJob,
   execute: () => { close(): void },

@@ -1,20 +1,20 @@
 import { RematError } from "@remat/trace";
 import { formatTypedBytes } from "@remat/trace/text";
 
-/** What the process that runs the steps may have resident, and what of it is kept for others than tensors. */
+/** Resident memory limit of the process that runs the steps, and the part reserved for anything but tensors. */
 export interface MemoryLimit {
   readonly bytes: number;
   readonly reserveBytes: number;
 }
 
-/** Returns what tensors may hold of a limit. */
+/** Returns the part of a limit available to tensors. */
 export const roomOf = ({ bytes, reserveBytes }: MemoryLimit): number => bytes - reserveBytes;
 
 /**
- * Refuses a step before it runs that has no room, by the same numbers as `remat fit`.
+ * Rejects a step that does not fit before it runs, with the same numbers as `remat fit`.
  *
- * @param needed what its tensors hold at the peak, and what kernels hold beside them
- * @param memory undefined: nobody says
+ * @param needed peak memory of its tensors, and kernel memory in addition
+ * @param memory undefined if there is no limit
  * @throws RematError `MEMORY_LIMIT`
  */
 export function requireRoom(

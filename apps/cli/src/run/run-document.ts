@@ -13,7 +13,7 @@ import type { RunDifference, ValueDifference } from "./compare-runs.js";
 import type { RunSummary } from "./run-summary.js";
 import type { Verification } from "./verify-run.js";
 
-/** Returns what `remat run` found, predicted beside measured; its records are a row for each figure. */
+/** Returns the results of `remat run`, predicted next to measured. The records have one row for each figure. */
 export function runDocument(summary: RunSummary, units?: SizeUnit): OutputDocument {
   const size = sizeFormat(units);
   const {
@@ -63,7 +63,7 @@ function figureRecords({ predicted, measured, restingBytes, losses, verification
   ];
 }
 
-/** JSON has no NaN and no infinities: a loss that is one is told as text. */
+/** JSON has no NaN or infinity, so such a loss is written as text. */
 function numbersAsText(_key: string, value: unknown): unknown {
   return typeof value === "number" && !Number.isFinite(value) ? String(value) : value;
 }
@@ -144,7 +144,7 @@ function categoryNames(...held: readonly Pick<RunSummary["predicted"], "bytesByC
   return [...new Set(held.flatMap(({ bytesByCategory }) => Object.keys(bytesByCategory)))];
 }
 
-/** Tells what the comparison with stock came to, in a sentence or several. */
+/** Describes the result of the comparison with the baseline in one or more sentences. */
 export function describeVerification(verification: Verification): string {
   const { steps, tensors, isEqual, stockDiffers, difference, values } = verification;
   const lines = [];

@@ -6,17 +6,17 @@ import { parseCount, UsageError } from "../usage-error.js";
 import type { Wanted } from "./planning-job.js";
 import type { MemoryLimit } from "./require-room.js";
 
-/** What `remat run` was asked for, besides the model. */
+/** The parsed options of `remat run` except the model. */
 export interface RunOptions {
   readonly wanted: Wanted;
   readonly steps: number;
   readonly timeMs: number;
   readonly verify: boolean;
-  /** Undefined where nobody says. */
+  /** Undefined if there is no limit. */
   readonly memory: MemoryLimit | undefined;
 }
 
-/** The options of `remat run` besides those of the step. */
+/** The options of `remat run` except those of the step. */
 export const runOptions = [
   option("--budget <size>", {
     access: "data",
@@ -78,9 +78,9 @@ export const runOptions = [
 type RunOptionValues = OptionValues<typeof runOptions>;
 
 /**
- * Returns what `remat run` was asked for.
+ * Parses the options of `remat run`.
  *
- * @param typedOptions the same as they were typed
+ * @param typedOptions the same options as typed
  * @throws UsageError naming the option
  */
 export function runOptionsOf(options: RunOptionValues, typedOptions: TypedOptions): RunOptions {

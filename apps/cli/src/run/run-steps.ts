@@ -10,9 +10,9 @@ type StepOutcome = Partial<
   Pick<StepFigures, "peakBytes" | "recomputedOps" | "recomputedOnTouch" | "offloadedBytes" | "reloadedBytes">
 >;
 
-/** How steps are run: as they are (stock), or with something around them. */
+/** How steps are run: unmodified, or inside an execution. */
 export interface StepSurroundings {
-  /** Runs `step` and tells what is known of it; `before` is there before it. */
+  /** Runs `step` and returns its figures. `before` are the tensors that exist before it. */
   around(step: () => void, before: readonly Tensor[]): StepOutcome;
   close(): void;
 }
@@ -26,8 +26,8 @@ const stock: StepSurroundings = {
 };
 
 /**
- * Builds the job's model and runs its steps. The backend must be there. Memory is looked at from the outside: what
- * the process has resident.
+ * Builds the job's model and runs its steps. The backend must be initialized. Memory is measured from outside, as the
+ * process's resident memory.
  */
 export async function runSteps(job: StepJob, surround: () => StepSurroundings = () => stock): Promise<StepResult> {
   const { source } = job;
@@ -45,10 +45,10 @@ export async function runSteps(job: StepJob, surround: () => StepSurroundings = 
     const steps: StepFigures[] = [];
     for (let i = 0; i < job.steps; i++) {
       steps.push(timeStep(i, step, surroundings, reader));
-      // The arrays in which the initial weights came are garbage now, as large as the weights.
+      // The arrays of the initial weights are garbage now, as large as the weights.
       if (i === 0) globalThis.gc?.();
       requireResident(job, i);
-      // Lets the engine of JavaScript collect what it wants to, as between the batches of `fit`.
+      // Lets the JavaScript engine collect garbage, as it can between the batches of `fit`.
       await new Promise((resolve) => setImmediate(resolve));
     }
     const peakResidentBytes = process.resourceUsage().maxRSS * 1024;
@@ -61,7 +61,7 @@ export async function runSteps(job: StepJob, surround: () => StepSurroundings = 
   }
 }
 
-/** Refuses a limit that the process is over with its libraries alone, and says which is the least that could do. */
+/** Rejects a limit that the process exceeds with its libraries alone, and gives the smallest limit that could work. */
 function requireStart({ maxResidentBytes, predictedPeakBytes = 0, source }: StepJob, residentBytes: number): void {
   if (maxResidentBytes === undefined || residentBytes <= maxResidentBytes) return;
   throw new RematError(
@@ -71,7 +71,8 @@ function requireStart({ maxResidentBytes, predictedPeakBytes = 0, source }: Step
 }
 
 /**
- * The most that was ever resident counts: a step holds it, and gives it back before it is over. What it was beyond the tensors is the reserve that a run like this one takes.
+ * Checks the highest resident memory, since a step may use memory and free it before its end. The part beyond the
+ * tensors is the reserve that a run like this one needs.
  */
 function requireResident({ maxResidentBytes, predictedPeakBytes = 0, source }: StepJob, step: number): void {
   const residentBytes = process.resourceUsage().maxRSS * 1024;
@@ -123,7 +124,7 @@ function timeStep(
   };
 }
 
-/** Digests tensors, and hands out the values of some. */
+/** Computes digests of tensors, and returns the values of some. */
 class TensorReader {
   readonly values: (Float32Array | Int32Array | Uint8Array | undefined)[];
   private readonly job: StepJob;
@@ -135,7 +136,10 @@ class TensorReader {
     this.values = job.read.map(() => undefined);
   }
 
-  /** All that a step may change, moving statistics included, by name; names need not differ, so they are numbered. */
+  /**
+   * Everything that a step may change, including moving statistics, by name. Names need not be unique, so they are
+   * numbered.
+   */
   get weights(): readonly (readonly [string, Tensor])[] {
     const { model, parameters = {}, buffers = {} } = this.definition;
     const named: (readonly [string, Tensor])[] = [
@@ -149,7 +153,7 @@ class TensorReader {
     return [...new Map(named.map(([name, tensor], i) => [`${i}:${name}`, tensor]))];
   }
 
-  /** What a step finds there: weights, and its batch, which a model may have made while it had modes open. */
+  /** Tensors that exist before a step: weights, and its batch, which a model may have created while modes were open. */
   get tensorsBefore(): readonly Tensor[] {
     const { inputs, targets = [] } = this.definition;
     return [...this.weights.map(([, weight]) => weight), ...([inputs, targets].flat() as Tensor[])];

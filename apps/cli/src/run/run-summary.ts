@@ -4,27 +4,27 @@ import type { PlanningResult, Wanted } from "./planning-job.js";
 import type { StepResult } from "./step-job.js";
 import type { Verification } from "./verify-run.js";
 
-/** What a step took. */
+/** Measured memory and time of steps. */
 export interface StepMeasurement {
-  /** The most bytes alive at once in any step, weights included, by buffer. */
+  /** Peak memory of any step by buffer, including weights. */
   readonly peakBytes: number;
   readonly bytesByCategory: Readonly<Record<string, number>>;
-  /** What was alive at that peak, in the step that was recorded. */
+  /** Tensors alive at that peak, in the recorded step. */
   readonly moment?: MemoryMoment | undefined;
-  /** The most that was resident beyond the process with libraries and backend loaded. */
+  /** Highest resident memory beyond that of the process with libraries and backend loaded. */
   readonly residentBytes: number;
   readonly stepMs: number;
   readonly cpuMs: number;
   readonly ops: number;
   readonly recomputedOps: number;
-  /** Of these, those recomputed because what they made was touched against the plan. */
+  /** The part of these that was recomputed because their results were accessed outside the plan. */
   readonly recomputedOnTouch: number;
   /** In the last step. */
   readonly offloadedBytes: number;
   readonly reloadedBytes: number;
 }
 
-/** What `remat run` found. */
+/** Result of `remat run`. */
 export interface RunSummary {
   readonly model: string;
   readonly wanted: Wanted["kind"];
@@ -34,7 +34,7 @@ export interface RunSummary {
   readonly steps: number;
   readonly notes: readonly string[];
   readonly restingBytes: number;
-  /** Predicted, of a step without a plan: percentages are of its peak. */
+  /** Prediction for a step without a plan; percentages are relative to its peak. */
   readonly stock: StepPrediction;
   readonly predicted: StepPrediction;
   readonly measured: StepMeasurement;
@@ -42,7 +42,7 @@ export interface RunSummary {
   readonly verification: Verification | undefined;
 }
 
-/** Puts predicted beside measured. */
+/** Combines prediction and measurement. */
 export function summarizeRun(
   planning: PlanningResult,
   { steps, batch, notes, loadedBytes, peakResidentBytes, recorded }: StepResult,
@@ -50,7 +50,7 @@ export function summarizeRun(
   verification: Verification | undefined,
 ): RunSummary {
   const last = steps[steps.length - 1];
-  // The first step warms up: memory is allocated, code compiled.
+  // The first step is a warm-up that allocates memory and compiles code.
   const timed = steps.length > 1 ? steps.slice(1) : steps;
   return {
     model: planning.modelName,

@@ -1,16 +1,16 @@
 import { type ErrorCode, RematError } from "@remat/trace";
 import { endWithParent } from "./end-with-parent.js";
 
-/** What a process answers: a result, or why there is none. */
+/** Answer of a process: a result, or an error. */
 export type Answer<Result> =
   | { readonly result: Result }
   | { readonly error: { readonly code: ErrorCode | undefined; readonly message: string; readonly stack: string } }
   | { readonly progress: string };
 
 /**
- * Lives the whole life of a child process: takes one job and answers it; whoever asked ends it, or by ending itself. What it does in between is its own.
+ * Runs a child process: accepts one job and answers it. The parent ends the process, explicitly or by ending itself.
  *
- * @param work is given the job, and what tells of progress
+ * @param work receives the job and a function that reports progress
  */
 export function serveJob<Job, Result>(work: (job: Job, tell: (progress: string) => void) => Promise<Result>): void {
   endWithParent();

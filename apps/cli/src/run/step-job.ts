@@ -2,42 +2,45 @@ import type { BackendModule } from "@remat/dispatch-hook/backends/node";
 import type { MemoryMoment } from "@remat/memory";
 import type { StepSource } from "../load-model.js";
 
-/** How the steps of a job are to hold memory. */
+/** How the steps of a job use memory. */
 export type Execution =
   | { readonly kind: "stock" }
   | { readonly kind: "early-release"; readonly updateInBackward?: boolean }
   /** The text of a plan file. */
   | { readonly kind: "plan"; readonly plan: string; readonly offloadsOnHost?: boolean };
 
-/** Whether gradients are gone when the backward pass is over, so that nobody can read them. */
+/** Whether gradients are already consumed when the backward pass ends, so that they cannot be read. */
 export const consumesGradients = (execution: Execution): boolean =>
   execution.kind === "early-release" && execution.updateInBackward === true;
 
-/** A tensor of one step: what two runs are compared by. */
+/** A tensor of one step, by which two runs are compared. */
 export interface TensorPlace {
   readonly step: number;
   readonly kind: "gradient" | "weight";
   readonly name: string;
 }
 
-/** What a process that runs training steps is asked to do. */
+/** Input of a process that runs training steps. */
 export interface StepJob {
   readonly source: StepSource;
-  /** As `selectBackend` found it: a process that must not load the hook does not look for it. */
+  /** As found by `selectBackend`. A process that must not load the hook cannot search for it. */
   readonly backend: BackendModule;
   readonly execution: Execution;
   readonly steps: number;
-  /** Whether to digest gradients and weights: reading them takes time and memory, so what is measured is not digested. */
+  /**
+   * Whether to compute digests of gradients and weights. Reading them takes time and memory, so measured steps are not
+   * digested.
+   */
   readonly digest: boolean;
-  /** Tensors whose values are wanted. */
+  /** Tensors whose values are requested. */
   readonly read: readonly TensorPlace[];
-  /** Whether to record one more step, for what is held by category. */
+  /** Whether to record one more step, for memory by category. */
   readonly record: boolean;
-  /** The most that the process may have resident; left out: whatever it takes. */
+  /** Limit of the process's resident memory; left out: unlimited. */
   readonly maxResidentBytes?: number | undefined;
-  /** What tensors are to hold of that. */
+  /** The predicted part of that for tensors. */
   readonly predictedPeakBytes?: number | undefined;
-  /** How many of the largest storages at its peak to tell; 10 if left out. */
+  /** How many of the largest storages at its peak to list; 10 by default. */
   readonly largest?: number;
 }
 
@@ -46,7 +49,7 @@ export interface StepFigures {
   readonly wallMs: number;
   readonly cpuMs: number;
   readonly loss: number;
-  /** Most bytes alive at once, weights included, by buffer; undefined where nobody counts. */
+  /** Peak memory by buffer, including weights; undefined if not counted. */
   readonly peakBytes?: number;
   readonly recomputedOps?: number;
   readonly recomputedOnTouch?: number;
@@ -57,26 +60,26 @@ export interface StepFigures {
   readonly weights?: Readonly<Record<string, string>>;
 }
 
-/** What such a process answers. */
+/** Result of such a process. */
 export interface StepResult {
   /** Samples in a batch. */
   readonly batch: number;
-  /** What the model says of itself. */
+  /** Notes about the model. */
   readonly notes: readonly string[];
   readonly steps: readonly StepFigures[];
-  /** Resident when libraries and backend were loaded, and at most until the last step was over. */
+  /** Resident memory after loading libraries and backend, and the highest until the end of the last step. */
   readonly loadedBytes: number;
   readonly peakResidentBytes: number;
-  /** Values of what was to be read, in order; undefined where no such tensor came up. */
+  /** Requested values, in order; undefined if no such tensor occurred. */
   readonly values: readonly (Float32Array | Int32Array | Uint8Array | undefined)[];
-  /** The step that was recorded. */
+  /** The recorded step. */
   readonly recorded?: RecordedStep | undefined;
 }
 
 export interface RecordedStep {
   readonly peakBytes: number;
   readonly bytesByCategory: Readonly<Record<string, number>>;
-  /** What is alive at the peak. */
+  /** Tensors alive at the peak. */
   readonly moment: MemoryMoment;
   readonly ops: number;
   readonly recomputedOps: number;

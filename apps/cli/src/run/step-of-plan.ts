@@ -4,22 +4,22 @@ import type { StepRequest } from "@remat/tracer/step";
 import { optionOfField } from "../model-options.js";
 import { UsageError } from "../usage-error.js";
 
-/** The step that a plan is for. */
+/** The step that a plan was made for. */
 export interface PlannedStep {
   readonly request: StepRequest;
   readonly backend: BackendName | undefined;
-  /** What was taken from the plan, for people; undefined where it says nothing. */
+  /** What was taken from the plan, as a note; undefined if it does not describe its step. */
   readonly note: string | undefined;
 }
 
-/** What a plan cannot do without; its seed and its data may be others, and its backend is taken if it works here. */
+/** Fields that must match the plan. Seed and data may differ, and its backend is used if it works here. */
 const fields = ["size", "batch", "loss", "optimizer", "grouping", "allocationUnitBytes"] as const;
 
 /**
- * Takes from a plan which step it is for.
+ * Takes the description of its step from a plan.
  *
- * @param given what the command line says of the step
- * @throws UsageError where that is another step, naming both; RematError `PLAN_FORMAT`, `PLAN_CORRUPT`
+ * @param given the step described on the command line
+ * @throws UsageError if that is a different step, naming both; RematError `PLAN_FORMAT`, `PLAN_CORRUPT`
  */
 export function stepOfPlan(text: string, path: string, given: StepRequest): PlannedStep {
   const { subject } = readPlan(text);

@@ -1,4 +1,5 @@
-// A process that runs training steps of stock TensorFlow.js: it loads tfjs, the backend with what is known of it and the loader of models, and never the hook.
+// A process that runs training steps of unmodified TensorFlow.js. It loads tfjs, the backend with its known facts and
+// the model loader, and never the hook.
 import { startBackend } from "@remat/dispatch-hook/backends/node";
 import { runSteps } from "./run-steps.js";
 import { serveJob } from "./serve-job.js";

@@ -8,17 +8,17 @@ import {
 import type { ProcessName } from "./process-paths.js";
 import { consumesGradients, type StepFigures, type StepJob, type StepResult } from "./step-job.js";
 
-/** What the comparison with stock came to. */
+/** Result of the comparison with the baseline. */
 export interface Verification {
   readonly steps: number;
-  /** How many tensors were compared in all. */
+  /** Total number of tensors compared. */
   readonly tensors: number;
   readonly isEqual: boolean;
-  /** In what two runs of stock itself differ. */
+  /** The first difference between two baseline runs. */
   readonly stockDiffers: RunDifference | undefined;
-  /** In what ours differs from stock, before stock differs from itself. */
+  /** The first difference between remat and the baseline, if it occurs before the baseline differs from itself. */
   readonly difference: RunDifference | undefined;
-  /** The same, in numbers. */
+  /** The same difference in numbers. */
   readonly values: ValueDifference | undefined;
 }
 
@@ -26,12 +26,12 @@ function withoutGradients({ gradients: _, ...figures }: StepFigures): StepFigure
   return figures;
 }
 
-/** Has a job done in a process of its own. */
+/** Runs a job in a separate process. */
 export type RunJob = (name: ProcessName & ("stock" | "executor"), job: StepJob, what: string) => Promise<StepResult>;
 
 /**
- * Runs the job's steps twice as stock, in processes that never load the hook, and once as asked for, all with the same random numbers, and
- * compares every loss, gradient and weight bit for bit.
+ * Runs the job's steps twice unmodified, in processes that never load the hook, and once as requested, all with the
+ * same random numbers. Checks that every loss, gradient and weight is bitwise identical.
  */
 export async function verifyRun(job: StepJob, run: RunJob): Promise<Verification> {
   const digesting: StepJob = { ...job, digest: true, record: false };
@@ -40,10 +40,10 @@ export async function verifyRun(job: StepJob, run: RunJob): Promise<Verification
   const again = await run("stock", asStock, "running stock again");
   const ours = await run("executor", digesting, "running for comparison");
   const stockDiffers = firstDifference(stock.steps, again.steps);
-  // Of gradients that the update has consumed the weights tell.
+  // If the update has consumed the gradients, the weights are compared instead.
   const expected = consumesGradients(job.execution) ? stock.steps.map(withoutGradients) : stock.steps;
   const found = firstDifference(expected, ours.steps);
-  // Where stock differs from itself nothing can be asked of us any more.
+  // Once two baseline runs differ, a comparison means nothing.
   const difference =
     found !== undefined && (stockDiffers === undefined || comesBefore(found, stockDiffers)) ? found : undefined;
   const tensors = ours.steps.reduce(
@@ -59,7 +59,7 @@ export async function verifyRun(job: StepJob, run: RunJob): Promise<Verification
     values: difference && (await valuesOf(difference)),
   };
 
-  /** Runs both once more for the values of the tensor that differs. */
+  /** Runs both again for the values of the tensor that differs. */
   async function valuesOf(place: RunDifference): Promise<ValueDifference | undefined> {
     if (place.kind !== "gradient" && place.kind !== "weight") return undefined;
     const reading = { digest: true, read: [place], steps: place.step + 1 };

@@ -6,7 +6,7 @@ import type { Trace } from "@remat/trace";
 import type { Progress } from "../progress.js";
 import { type GivenVerdict, giveVerdict } from "../verdict/give-verdict.js";
 
-/** A step that was opened, with what was found out on the way. */
+/** An opened step, with intermediate results. */
 export interface OpenedStep {
   readonly trace: Trace;
   /** See `ShownStep`. */
@@ -14,7 +14,7 @@ export interface OpenedStep {
   readonly earlyReleasePeakBytes?: number | undefined;
 }
 
-/** What was typed to have it opened. */
+/** The command line that opened it. */
 export type TypedTarget = Pick<GivenVerdict, "target" | "source" | "typedOptions" | "step" | "units" | "pricing">;
 
 /** Judges it as `remat memory` does. */
@@ -35,21 +35,24 @@ export async function judgeOpened(
   );
 }
 
-/** Only what has times can be planned, which is one of the ways to fit. */
+/** Planning, one of the ways to fit, needs op times. */
 function withTimes(trace: Trace, device: TypedTarget["pricing"]["device"]): Trace {
   return trace.ops.runtimeMs.some((ms) => ms > 0) ? trace : priceTrace(trace, device);
 }
 
-/** What the thread is asked to judge. */
+/** Input of the thread. */
 export interface JudgingRequest {
   readonly step: { readonly [Part in keyof OpenedStep]: unknown };
   readonly typed: TypedTarget;
 }
 
-/** Run from sources there is none. */
+/** Does not exist when running from sources. */
 const workerFile = new URL("./judge-worker.js", import.meta.url);
 
-/** Does so in a thread, which is ended by `signal`: to look for what fits takes seconds, and to take smaller batches runs the model's code. */
+/**
+ * Does the same in a thread that `signal` ends. Searching for ways to fit takes seconds, and trying smaller batches
+ * runs the model's code.
+ */
 export function judgeInThread(
   { trace, planned, earlyReleasePeakBytes }: OpenedStep,
   typed: TypedTarget,

@@ -1,9 +1,9 @@
-// What a thread runs that judges a step that was opened.
+// Runs in a thread that judges an opened step.
 import { parentPort, workerData } from "node:worker_threads";
 import { Trace, type TraceParts } from "@remat/trace";
 import { type JudgingRequest, judgeOpened, type OpenedStep } from "./judge-opened.js";
 
-// The file of a thread: it is run by nothing but `new Worker`.
+// This file is only run by `new Worker`.
 if (parentPort !== null) {
   const { step, typed } = workerData as JudgingRequest;
   const opened: OpenedStep = {

@@ -13,19 +13,19 @@ import { judgeInThread, type OpenedStep, type TypedTarget } from "./judge-opened
 import type { TracingReport, TracingRequest } from "./trace-worker.js";
 
 export interface OpenTargetOptions {
-  /** Whether models are traced in a thread of their own, which can be ended. */
+  /** Whether models are traced in a separate thread, which can be stopped. */
   readonly canStop: boolean;
-  /** Whether there are several targets: what says how to take a step is then for those that are models. */
+  /** Whether there are several targets. Options about the step then apply to those that are models. */
   readonly isComparing: boolean;
-  /** A plan that is looked at beside the step. */
+  /** A plan that is shown with the step. */
   readonly plan?: Plan | undefined;
-  /** What was typed besides the target, which what is to be typed next goes on with; left out: nothing is named to type. */
+  /** The command line except for the target, for the next command; left out: no command is suggested. */
   readonly typed?: Pick<TypedTarget, "typedOptions" | "units" | "pricing"> | undefined;
 }
 
 /**
- * Opens what the terminal app is given: traces are read as far as they can be, models are traced; with `canStop` in a thread of their own, so
- * that the app goes on meanwhile.
+ * Opens a target of the terminal app. Traces are read as far as possible, models are traced. With `canStop` this
+ * happens in a separate thread, so that the app stays responsive.
  */
 export function openTarget(
   options: ModelOptions,
@@ -54,7 +54,7 @@ type AtHand = NonNullable<Extract<Opened, { readonly kind: "trace" }>["atHand"]>
 function stepAtHand(step: OpenedStep, typed: TypedTarget | undefined): AtHand {
   const { planned, earlyReleasePeakBytes, trace } = step;
   if (typed === undefined) return { planned, earlyReleasePeakBytes };
-  /** The device as it was typed, unless another was chosen. */
+  /** The device as typed, unless another was chosen. */
   const on = ({ name, memoryBytes }: DeviceToFit): TypedTarget => {
     const { device } = typed.pricing;
     if (name === whereRecorded || name === device.name) return typed;
@@ -83,10 +83,10 @@ async function stepOf(
   return isComparing ? { trace: await trace(options) } : stepToShow(source, options, { trace }, plan);
 }
 
-/** Tracing a model runs its code, which nobody can interrupt; a thread can be ended. */
+/** Tracing a model runs its code, which cannot be interrupted; a thread can be ended. */
 async function traceInThread(request: TracingRequest, { signal, onProgress }: OpenOptions): Promise<OpenedStep> {
   signal.throwIfAborted();
-  // What the model's code or tfjs prints would go across the screen.
+  // Output of the model's code or tfjs would disturb the screen.
   const worker = new Worker(new URL("./trace-worker.js", import.meta.url), {
     workerData: request,
     stdout: true,

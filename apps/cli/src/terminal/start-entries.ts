@@ -8,10 +8,12 @@ const builtIn: readonly (readonly [file: string, title: string, note: string])[]
   ["perceptron", "Example: perceptron", "four dense layers with dropout, a batch of 256"],
   ["small-cnn", "Example: small convolutional network", "three stages on images of 32 × 32, a batch of 64"],
 ];
-/** More than these in one folder are not models that somebody is looking for. */
+/** A folder with more than this is not a folder of models. */
 const mostListed = 20;
 
-/** Returns what the start screen offers besides what was opened before: models and traces of this folder, and examples. */
+/**
+ * Returns the entries of the start screen except recently opened ones: models and traces of this folder, and examples.
+ */
 export function startEntries(folder: string): readonly StartEntry[] {
   return [
     ...namesIn(folder)

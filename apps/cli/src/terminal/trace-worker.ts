@@ -6,17 +6,17 @@ import type { ModelSource } from "../model-source.js";
 import { type ShownStep, stepToShow } from "../plan/step-to-show.js";
 import { predictReleased } from "../verdict/predict-early-release.js";
 
-/** What the thread is asked to trace. */
+/** Input of the thread. */
 export interface TracingRequest {
   readonly source: ModelSource;
   readonly options: ModelOptions;
-  /** Whether it is looked at beside another run, and so as it is. */
+  /** Whether it is compared with another run, and therefore shown unmodified. */
   readonly isComparing: boolean;
-  /** A plan that is looked at beside it. */
+  /** A plan that is shown with it. */
   readonly plan?: Plan | undefined;
 }
 
-/** What it tells. */
+/** Messages of the thread. */
 export type TracingReport =
   | { readonly kind: "progress"; readonly text: string }
   | {
@@ -27,7 +27,7 @@ export type TracingReport =
     }
   | { readonly kind: "failed"; readonly code: ErrorCode; readonly message: string };
 
-// The file of a thread: it is run by nothing but `new Worker`.
+// This file is only run by `new Worker`.
 if (parentPort !== null) {
   const port = parentPort;
   const tell = (report: TracingReport): void => port.postMessage(report);

@@ -6,13 +6,16 @@ import { isOf } from "../model-source.js";
 import { planFileOf } from "../numbered-path.js";
 import { type Given, typed } from "./next-command.js";
 
-/** A plan that is at hand, and its file, as it was typed. */
+/** A loaded plan, and its file as typed. */
 export interface PlanAtHand {
   readonly plan: Plan;
   readonly path: string;
 }
 
-/** Returns what to type where a step and a plan for it are at hand: the step after the plan; of a plan for another step, one for this. */
+/**
+ * Returns the command for a step with a plan: to run the step under the plan, or if the plan is for another step, to
+ * make one for this.
+ */
 export function commandToFollow(given: Given, trace: Trace, { plan, path }: PlanAtHand): ShellCode | undefined {
   const budget = formatExactBytes(plan.origin.budgetBytes);
   if (findPlanMismatch(plan, trace) !== undefined)
@@ -23,7 +26,7 @@ export function commandToFollow(given: Given, trace: Trace, { plan, path }: Plan
   return commandOfSubject(plan.subject, path)?.command;
 }
 
-/** Returns the same of a plan alone, which does not say where the model or the program is that it is for. */
+/** Returns the same for a plan alone, which does not contain the location of its model or program. */
 export function commandOfSubject({ kind, framework, step }: PlanSubject, path: string): PlanCommand | undefined {
   if (kind === "graph" || framework !== "tfjs") return undefined;
   return step === undefined

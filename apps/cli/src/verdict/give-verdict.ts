@@ -24,17 +24,20 @@ import { predictEarlyRelease } from "./predict-early-release.js";
 export interface GivenVerdict extends Given {
   readonly pricing: Pick<Pricing, "device" | "isAsked">;
   readonly outcome?: Outcome | undefined;
-  /** What the step holds with the blocks that its model checkpoints by hand, where it is judged without. */
+  /** The step with its manual checkpointing, if it is judged without. */
   readonly handCheckpointed?: GivenStep | undefined;
-  /** The step as plans are made of it, where that was taken already. */
+  /** The step that plans are made for, if it was already traced. */
   readonly planned?: Trace | undefined;
-  /** What the step holds with early release, where that was asked already. */
+  /** Peak with early release, if already computed. */
   readonly earlyReleasePeakBytes?: number | undefined;
-  /** What to type next, where the command knows better. */
+  /** The next command, if the caller has a better one. */
   readonly command?: string | undefined;
 }
 
-/** Judges what a step holds as it was recorded or traced; of one that does not fit, what would is computed, unless something was done about it. */
+/**
+ * Judges a step as recorded or traced. If it does not fit, ways to fit are computed, unless the step was already
+ * planned or measured.
+ */
 export async function giveVerdict(
   trace: Trace,
   given: GivenVerdict,
@@ -66,10 +69,10 @@ export async function giveVerdict(
   });
 }
 
-/** Planning for ranks checkpoints, and of PyTorch's older traces nobody can tell what that would hold. */
+/** Planning for ranks uses checkpointing, and older PyTorch traces do not record what that would keep alive. */
 export const plansRanks = (trace: Trace): boolean => trace.header.framework !== "pytorch" || tellsSaves(trace);
 
-/** Of a model the step with the gradients that plans are followed with; a run is planned as it was recorded. */
+/** For a model, the step with the gradients that plans use. A run is planned as recorded. */
 async function stepToPlan(
   trace: Trace,
   { source, step: asked, pricing }: GivenVerdict,
@@ -103,7 +106,10 @@ async function waysOf(
   return { ways, least: ways.length === 0 ? leastHeld(facts.planned) : undefined };
 }
 
-/** Of a model that is used as it is: how much fits. Early release, beside it, is for backward passes, and frees nothing of such a call any earlier. */
+/**
+ * For inference, finds the largest batch that fits. Early release is for backward passes and frees nothing earlier
+ * here.
+ */
 async function judgePrediction(
   trace: Trace,
   device: DeviceToFit,

@@ -12,8 +12,8 @@ export interface GivenRank extends Given {
 }
 
 /**
- * Judges what one rank of many holds: whether it fits, and where it does not, whether it would with its blocks checkpointed, and over how many ranks the same sharding would. Nobody takes such a step here, so
- * there is nothing else to be done about it.
+ * Judges the memory of one of many ranks: whether it fits, and if not, whether it would with its blocks checkpointed,
+ * and on how many ranks the same sharding would fit. Such a step cannot be run here, so there are no other remedies.
  *
  * @param trace of the step on one device
  * @param rank its trace on one rank
@@ -31,7 +31,7 @@ export function judgeRank(trace: Trace, rank: Trace, given: GivenRank): Verdict 
   const commandFor = (): string | undefined => {
     const way = ways?.[0];
     if (way === undefined) return undefined;
-    // What is found checkpoints no more than it has to.
+    // The search checkpoints no more than necessary.
     return way.checkpoint === undefined
       ? typed("memory", given, "--fsdp", overRanks(sharding.name, way.worldSize))
       : typed("plan", given, "--fsdp", sharding.name, "--budget", formatExactBytes(memoryBytes!));
@@ -48,7 +48,7 @@ export function judgeRank(trace: Trace, rank: Trace, given: GivenRank): Verdict 
   );
 }
 
-/** The same sharding over other ranks, as it is typed. */
+/** The same sharding over another number of ranks, as typed. */
 function overRanks(sharding: string, worldSize: number): string {
   return sharding
     .replace(/(^|,)\s*rank\s*=[^,]*/, "")

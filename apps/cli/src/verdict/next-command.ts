@@ -10,30 +10,30 @@ import { planFileOf } from "../numbered-path.js";
 import { deviceOption } from "../pricing-options.js";
 import { typedTarget } from "../standard-input.js";
 
-/** The command line so far, which the next one goes on with. */
+/** The command line so far, which the next command continues. */
 export interface GivenWords {
-  /** As it was typed. */
+  /** As typed. */
   readonly target: string;
   readonly typedOptions: TypedOptions;
 }
 
-/** What a command was given, as far as the next one has to be given it, too: plain data, so that every thread can be told. */
+/** A command's input, as far as the next command needs it: plain data, which can be sent to any thread. */
 export interface Given extends GivenWords {
   readonly source: ModelSource;
-  /** Which step the model is to take. */
+  /** The requested step of the model. */
   readonly step: ModelOptions;
   readonly units: SizeUnit;
   /** Whether early release updates weights in the backward pass; left out: it does not. */
   readonly updateInBackward?: boolean | undefined;
-  /** Of a recorded program, how it was started, where the trace tells. */
+  /** For a recorded program, its command line, if the trace contains it. */
   readonly program?: readonly string[] | undefined;
-  /** Whether what ranks hold can be planned of the trace; left out: it can. */
+  /** Whether planning for ranks is possible with the trace; left out: it is. */
   readonly plansRanks?: boolean;
 }
 
 /**
- * Returns what to type for a way to fit, or for the next step: a command that remat has, with the model and the options that were typed. Undefined where
- * there is none, such as a training step to be run of a recorded one.
+ * Returns the command for a way to fit or for the next step, with the model and the typed options. Undefined if there
+ * is none; for example, a recorded training step cannot be run.
  */
 export function nextCommand(
   given: Given,
@@ -78,12 +78,15 @@ export function nextCommand(
   }
 }
 
-/** Whether it is something to do about a step, not about a program that has failed. */
+/** Whether it applies to a step, not to a program that failed. */
 function isOfStep({ kind }: WayToFit | NextStep | FailureRemedy): boolean {
   return kind !== "leaks" && kind !== "budget" && kind !== "smaller-batch";
 }
 
-/** Who asks about ranks goes on with them: how each may wrap, reshard and checkpoint within the device's memory, or what it holds. */
+/**
+ * For a question about ranks, the next command is also about ranks: a plan to wrap, reshard and checkpoint within the
+ * device's memory, or their memory.
+ */
 function commandForRanks(given: Given, sharding: string, deviceMemoryBytes: number | undefined): ShellCode {
   return deviceMemoryBytes === undefined || given.plansRanks === false
     ? typed("memory", given, "--fsdp", sharding)

@@ -1,10 +1,10 @@
 import type { Verdict } from "@remat/reporting/verdict";
 import { type TerminalText, terminal } from "@remat/trace/emit";
 
-/** What of a verdict is in colours. */
+/** The parts of a verdict that are coloured. */
 export type Painted = Partial<Pick<Verdict, "fits" | "command">>;
 
-/** Returns a text that begins with a verdict in colours: whether it fits by green or red, and what to type in bold. */
+/** Colours the verdict at the beginning of a text: green or red for whether it fits, bold for the command. */
 export function paintVerdict(text: TerminalText, { fits, command }: Painted): TerminalText {
   const end = text.indexOf("\n\n");
   const head = text.slice(0, end);

@@ -6,7 +6,10 @@ import { isOf, type ModelSource } from "../model-source.js";
 import type { Progress } from "../progress.js";
 import type { Given } from "./next-command.js";
 
-/** Returns what the step of which this is a trace holds with `--early-release`; undefined of a recorded one, which cannot be taken again. */
+/**
+ * Returns the memory of a trace's step with `--early-release`; undefined for a recorded run, which cannot be
+ * re-executed.
+ */
 export async function predictEarlyRelease(
   trace: Trace,
   { source, step, updateInBackward }: Pick<Given, "source" | "step" | "updateInBackward">,
@@ -15,14 +18,14 @@ export async function predictEarlyRelease(
   return predictReleased(trace, { source, options: step, updateInBackward }, progress);
 }
 
-/** A model, and how its step is taken. */
+/** A model, and how its step is run. */
 export interface StepToRelease {
   readonly source: ModelSource;
   readonly options: ModelOptions;
   readonly updateInBackward?: boolean | undefined;
 }
 
-/** Returns the same, of options that were read. */
+/** Returns the same from parsed options. */
 export async function predictReleased(
   { header: { backend } }: Trace,
   { source, options, updateInBackward = false }: StepToRelease,
@@ -40,7 +43,7 @@ export async function predictReleased(
     {
       ...request,
       name,
-      // That which was chosen, where none was asked for.
+      // The backend that was chosen, if none was requested.
       ...(backend !== undefined && { backend: backend as NonNullable<typeof request.backend> }),
       onProgress: (module) => progress.show(`${what}: ${module}`),
     },

@@ -5,7 +5,7 @@ import type { ConsoleIo } from "../console-io.js";
 import { shapeOf } from "../format-option.js";
 import { type Painted, paintVerdict } from "./paint-verdict.js";
 
-/** Returns the verdict alone as text. */
+/** Returns only the verdict as text. */
 export function verdictText(verdict: Verdict | undefined, io: ConsoleIo): TerminalText {
   const nothing: OutputDocument = { parts: () => [], records: () => ({ columns: [], rows: [] }), value: () => ({}) };
   return withVerdictFirst(nothing, verdict, outputFormats[0], io);
@@ -21,7 +21,7 @@ export function withFactsFirst(
   return painted(format.write(withFacts(document, facts), shapeOf(io)), facts, format, io);
 }
 
-/** Returns a document as text that begins with the verdict, as wide and as colourful as what reads it. */
+/** Returns a document as text that begins with the verdict, with the width and colours of the output. */
 export function withVerdictFirst(
   document: OutputDocument,
   verdict: Verdict | undefined,

@@ -3,12 +3,13 @@ import { deviceKind } from "@remat/memory";
 import type { DeviceSpec } from "@remat/trace";
 import { gpuMemoryBytes } from "../nvidia-smi.js";
 
-/** Where steps are run that remat runs itself or has a program run. */
+/** The machine on which remat, or a program under it, runs steps. */
 export type Machine = Pick<DeviceSpec, "name" | "memoryBytes" | "oneDnn">;
 
 /**
- * Returns the machine for steps whose tensors are on a device as a trace names it, `cpu` unless given: with the memory that a process may have there, and by what its CPU computes. That of a
- * GPU is what NVIDIA's driver tells; undefined where it tells none, or several that differ.
+ * Returns the machine for steps whose tensors are on a device, named as in a trace (`cpu` by default): the memory
+ * available to a process there, and the library of its CPU. For a GPU, the memory is from NVIDIA's driver; undefined if
+ * that reports none, or GPUs that differ.
  */
 export function thisMachine(device = "cpu"): Machine {
   if (deviceKind(device) !== "cpu") {
@@ -24,7 +25,7 @@ export function thisMachine(device = "cpu"): Machine {
   };
 }
 
-/** Returns what tells the machine for a device, and asks for each once. */
+/** Returns a function that looks up the machine for a device, once for each device. */
 export function rememberedMachines(): (device?: string) => Machine {
   const known = new Map<string, Machine>();
   return (device = "cpu") => {

@@ -5,17 +5,20 @@ import type { ModelOptions } from "../model-options.js";
 import { modelSource } from "../model-source.js";
 import type { WhatIfOrder, WhatIfReport } from "./what-if-worker.js";
 
-/** Run from sources there is none. */
+/** Does not exist when running from sources. */
 export const whatIfWorkerFile: URL = new URL("./what-if-worker.js", import.meta.url);
 
-/** Answers of the step as it is, which is at hand; left out: it is traced first. */
+/** Answers what-if questions. `trace` is the step as it is; left out: it is traced first. */
 export type AnswerWhatIfsOfTrace = (
   path: Parameters<AnswerWhatIfs>[0],
   question: Parameters<AnswerWhatIfs>[1],
   options: Parameters<AnswerWhatIfs>[2] & { readonly trace?: Trace },
 ) => Promise<void>;
 
-/** Answers what the step of a model would be with something else, in a thread for each model, which keeps what it has traced; what is stopped ends it. */
+/**
+ * Answers what-if questions about the step of a model in one thread per model, which caches its traces. Aborting a
+ * question ends the thread if no others are waiting.
+ */
 export function answerWhatIfsOf(options: ModelOptions): AnswerWhatIfsOfTrace {
   const threads = new Map<string, Worker>();
   const waiting = new Map<Worker, Set<number>>();
@@ -29,7 +32,7 @@ export function answerWhatIfsOf(options: ModelOptions): AnswerWhatIfsOfTrace {
       waiting.set(thread, ids.add(id));
       const end = (): void => {
         settle();
-        // What else is asked of it goes on.
+        // Other questions to this thread continue.
         if (ids.size > 0) return;
         threads.delete(path);
         void thread.terminate();
@@ -61,7 +64,7 @@ export function answerWhatIfsOf(options: ModelOptions): AnswerWhatIfsOfTrace {
 }
 
 function start(path: string, options: ModelOptions): Worker {
-  // What the model's code or tfjs prints would go across the screen.
+  // Output of the model's code or tfjs would disturb the screen.
   const worker = new Worker(whatIfWorkerFile, {
     workerData: { source: modelSource(path), options },
     stdout: true,

@@ -9,14 +9,17 @@ import type { Progress } from "../progress.js";
 
 export interface PresentStepOptions {
   readonly source: ModelSource;
-  /** Those that the trace was made with. */
+  /** The options that the trace was made with. */
   readonly options: ModelOptions;
   readonly pricing: Pick<Pricing, "device" | "isAsked">;
-  /** A run beside it, which may be the same step at another batch. */
+  /** A second run, which may be the same step at another batch. */
   readonly other?: { readonly name: string; readonly trace: Trace } | undefined;
 }
 
-/** Returns a step, and what of other configurations of it can be said: of a model all that it can be traced with, of a run what was recorded. */
+/**
+ * Returns a step and its possible other configurations: for a model everything that it can be traced with, for a run
+ * what was recorded.
+ */
 export async function presentStep(
   trace: Trace,
   { source, options, pricing, other }: PresentStepOptions,

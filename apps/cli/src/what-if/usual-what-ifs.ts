@@ -8,10 +8,10 @@ import type { Progress } from "../progress.js";
 import { answerWhatIfsOf, whatIfWorkerFile } from "./answer-what-ifs.js";
 import { type PresentStepOptions, presentStep } from "./present-step.js";
 
-/** To trace fewer ops anew takes no longer than to start a thread. */
+/** Retracing a step with fewer ops takes no longer than starting a thread. */
 const fewestOpsBeside = 2000;
 
-/** Answers what somebody is likely to ask of a step. */
+/** Answers the most likely questions about a step. */
 export async function usualWhatIfs(
   trace: Trace,
   given: PresentStepOptions,
@@ -25,7 +25,10 @@ export async function usualWhatIfs(
   return rows;
 }
 
-/** Does so in a thread, which is ended by `signal`, beside what else is done; undefined where that is no quicker, and of what was measured, which another thread would measure anew. */
+/**
+ * Does so in a thread, which `signal` ends, while other work continues. Undefined if that is not faster, and for
+ * measured times, which another thread would measure again.
+ */
 export function usualWhatIfsBeside(
   trace: Trace,
   { source, options, pricing }: PresentStepOptions,

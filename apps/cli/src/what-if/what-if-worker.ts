@@ -1,4 +1,4 @@
-// What a thread runs that answers what a step of a model would be with something else: tracing it runs its code.
+// Runs in a thread that answers what-if questions about a model's step, because tracing runs the model's code.
 import { parentPort, workerData } from "node:worker_threads";
 import { answerUsualWhatIfs, answerWhatIf, type PresentStep } from "@remat/fit";
 import type { WhatIfRow } from "@remat/reporting";
@@ -8,22 +8,22 @@ import { loadTrace } from "../load-trace.js";
 import type { TracingRequest } from "../terminal/trace-worker.js";
 import { presentStep } from "./present-step.js";
 
-/** A question; without one, what is usual is answered. */
+/** A question; without one, the usual questions are answered. */
 export interface WhatIfOrder extends Pick<PresentStep, "device" | "pricedFor"> {
   readonly id: number;
   readonly question: string | undefined;
-  /** Of the step as it is, where that is at hand: what a `Trace` is made from. */
+  /** Parts of the `Trace` of the step as it is, if available. */
   readonly parts?: object;
 }
 
-/** A row of the answer, why there is none, or that it is done. */
+/** A row of the answer, an error, or the end. */
 export type WhatIfReport = { readonly id: number } & (
   | { readonly kind: "row"; readonly row: WhatIfRow }
   | { readonly kind: "failed"; readonly message: string }
   | { readonly kind: "done" }
 );
 
-// The file of a thread: it is run by nothing but `new Worker`.
+// This file is only run by `new Worker`.
 if (parentPort !== null) {
   const port = parentPort;
   const tell = (report: WhatIfReport): void => port.postMessage(report);
@@ -46,7 +46,7 @@ if (parentPort !== null) {
       tell({ id, kind: "failed", message: (error as Error).message });
     }
   };
-  // One after the other: there is one engine.
+  // One after the other, since there is one engine.
   let last = Promise.resolve();
   port.on("message", (order: WhatIfOrder) => {
     last = last.then(() => answer(order));

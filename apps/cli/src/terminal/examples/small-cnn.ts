@@ -1,11 +1,11 @@
 import type * as tfjsLayers from "@tensorflow/tfjs-layers";
 
-/** What remat gives a model module; see examples/README.md. */
+/** Arguments of a model module; see examples/README.md. */
 interface ModelArguments {
   readonly tf: { readonly sequential: typeof tfjsLayers.sequential; readonly layers: typeof tfjsLayers.layers };
 }
 
-/** Three stages of convolutions: the memory of the first, with the largest images, is what there is to save. */
+/** Three stages of convolutions. The memory to save is in the first one, which has the largest images. */
 export default function smallCnn({ tf }: ModelArguments): tfjsLayers.LayersModel {
   const { layers } = tf;
   const stages = [32, 64, 128].flatMap((filters, i) => {
