@@ -7,7 +7,7 @@ import { paintLine } from "../text/line.js";
 import { themeOfLook } from "../text/look.js";
 import type { App } from "./app.js";
 
-/** A frame as it is written to a terminal. */
+/** A frame ready to be written to a terminal. */
 export interface PaintedFrame {
   /** Each as wide as the terminal, in the app's colours. */
   readonly rows: readonly string[];
@@ -23,8 +23,9 @@ export function paintFrame(views: readonly View[], state: AppState): PaintedFram
 }
 
 /**
- * Paints an app, and again whenever its state is another one: once for all that comes in one turn of the event loop, as keys do that are held down.
- * `handle` is told what comes from the terminal, and finds what is clicked in the frame that is on the screen.
+ * Paints an app, and again whenever its state changes. All input of one turn of the event loop, such as a key held
+ * down, leads to one frame. `handle` receives events from the terminal and resolves clicks against the frame on the
+ * screen.
  */
 export function followApp(
   app: App,

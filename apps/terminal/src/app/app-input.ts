@@ -6,7 +6,10 @@ export interface AppInputProps {
   readonly onInput: (event: InputEvent) => void;
 }
 
-/** Hands on what Ink reads from the keyboard, and draws nothing: the frames are painted beside Ink, which would take each of them apart into characters. */
+/**
+ * Passes on keyboard input that Ink reads, and draws nothing. Frames are painted without Ink, which would process each
+ * of them character by character.
+ */
 export function AppInput({ onInput }: AppInputProps): undefined {
   useInput(
     useCallback(

@@ -12,20 +12,24 @@ import { views as allViews } from "../views/views.js";
 import { CommandRunner } from "./command-runner.js";
 import type { Host } from "./host.js";
 
+/** Options of {@link App}. */
 export interface AppOptions {
   readonly host: Host;
   readonly look: Look;
   readonly size: ScreenSize;
-  /** Which view to begin with; left out: the one that was on last. */
+  /** The view to begin with; left out: the last one used. */
   readonly view?: string | undefined;
-  /** Left out: all there are. */
+  /** Left out: all views. */
   readonly views?: readonly View[];
 }
 
-/** The app at run: keeps the state, puts actions through the reducer, and has done what they ask for. Whoever draws it subscribes to changes. */
+/**
+ * The running app: keeps the state, passes actions through the reducer and runs the resulting commands. Renderers
+ * subscribe to changes.
+ */
 export class App {
   readonly views: readonly View[];
-  /** What is asked for is done by this. */
+  /** Runs the commands. */
   readonly runner: CommandRunner;
   private current: AppState;
   private readonly host: Host;
@@ -46,12 +50,16 @@ export class App {
     this.runner = new CommandRunner(host, (action) => this.dispatch(action));
   }
 
-  /** Never changed: every action makes another. */
+  /** Immutable: every action creates a new state. */
   get state(): AppState {
     return this.current;
   }
 
-  /** The document that is shown. @throws RematError `TERMINAL_NO_DOCUMENT` */
+  /**
+   * The document that is shown.
+   *
+   * @throws RematError `TERMINAL_NO_DOCUMENT`
+   */
   get document(): TraceDocument {
     const { run } = this.state;
     if (run === undefined) throw new RematError("TERMINAL_NO_DOCUMENT", "no trace is open. Open a trace first.");
@@ -70,7 +78,7 @@ export class App {
     for (const listener of this.listeners) listener();
   }
 
-  /** Something came from the terminal. */
+  /** Handles an event from the terminal. */
   handle(event: InputEvent, clicked?: ClickTarget): void {
     switch (event.kind) {
       case "key":
@@ -82,13 +90,13 @@ export class App {
     }
   }
 
-  /** Opens what `targets` name. */
+  /** Opens `targets`. */
   async open(...targets: readonly string[]): Promise<void> {
     this.dispatch({ kind: "open", targets });
     await this.runner.opening;
   }
 
-  /** Shows a trace that is there already, as it was left. */
+  /** Shows a trace that is already loaded, with its saved view. */
   show(title: string, path: string | undefined, trace: Trace, isModel = false, atHand: StepAtHand = {}): void {
     const saved = path === undefined ? {} : this.host.loadView(path);
     this.dispatch({ kind: "show", title, path, trace, isModel, atHand, saved });

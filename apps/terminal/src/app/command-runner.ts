@@ -5,14 +5,14 @@ import type { Host } from "./host.js";
 import { openTargets } from "./open-targets.js";
 import { ViewWorkRunner } from "./view-work-runner.js";
 
-/** Does what the app's steps ask for, and dispatches what comes of it. */
+/** Runs the commands of the app's steps and dispatches their results. */
 export class CommandRunner {
   readonly works: ViewWorkRunner;
-  /** Until what was asked to be opened last is, or has failed. */
+  /** Resolves when the last requested targets are open or have failed. */
   opening: Promise<void> = Promise.resolve();
   private stopOpening = new AbortController();
   private stopJudging = new AbortController();
-  /** Until what is shown has been judged whole. */
+  /** Resolves when the full verdict on the shown step is known. */
   judging: Promise<void> = Promise.resolve();
   private readonly host: Host;
   private readonly dispatch: (action: Action) => void;
@@ -67,7 +67,7 @@ export class CommandRunner {
     }
   }
 
-  /** What cannot be said more of stands as it was told at once. */
+  /** If there is no further verdict, the immediate one stays. */
   private async judge(document: TraceDocument, signal: AbortSignal): Promise<void> {
     const verdict = await document.atHand.judge?.(document.device, signal).catch(() => undefined);
     if (verdict !== undefined && !signal.aborted) this.dispatch({ kind: "judged", document, verdict });

@@ -8,14 +8,14 @@ import type { ViewAnswer, ViewWork, WhatIfWork } from "../state/work.js";
 import { planWholeStep } from "./plan-whole-step.js";
 
 export interface DoWorkOptions {
-  /** Milliseconds that planning a step may take. */
+  /** Time limit for planning a step, in milliseconds. */
   readonly timeMs: number;
-  /** Stops a search, which then answers with the best that it has. */
+  /** Stops a search, which then returns its best result. */
   readonly signal: AbortSignal;
   readonly answer: (answer: ViewAnswer) => void;
 }
 
-/** Does what takes a view long; what comes of it, and how far it has come, goes to `answer`. */
+/** Does long-running work of a view. Progress and results are passed to `answer`. */
 export async function doWork(work: ViewWork, options: DoWorkOptions): Promise<void> {
   switch (work.kind) {
     case "planModule":
@@ -41,7 +41,7 @@ async function planModule({ stats, budgetBytes }: Extract<ViewWork, { kind: "pla
   }
 }
 
-/** Of what was recorded: what its trace tells. */
+/** For recorded runs: answers from their traces. */
 async function answerOfRuns(work: WhatIfWork, { signal, answer }: DoWorkOptions): Promise<void> {
   const { trace, of } = work;
   const { answerUsualWhatIfs, answerWhatIf, stepsAtHand } = await import("@remat/fit");
@@ -50,7 +50,7 @@ async function answerOfRuns(work: WhatIfWork, { signal, answer }: DoWorkOptions)
   if (work.kind === "whatIf")
     return answer({ kind: "whatIfAnswered", trace, row: await answerWhatIf(present, work.question) });
   for await (const row of answerUsualWhatIfs(present)) {
-    // Lets what is told meanwhile come in.
+    // Lets pending messages arrive.
     await new Promise((resolve) => setImmediate(resolve));
     if (signal.aborted) return;
     answer({ kind: "usualWhatIf", trace, row });
@@ -58,19 +58,19 @@ async function answerOfRuns(work: WhatIfWork, { signal, answer }: DoWorkOptions)
   answer({ kind: "usualWhatIfsDone", trace });
 }
 
-/** Budgets that are planned for. */
+/** Number of budgets to plan for. */
 const frontPoints = 24;
 
 const graphOf = rememberLast((trace: Trace) => sequenceGraphOfTrace(trace));
 
-/** Ops of the step that plans run beside those that are shown; undefined where they are the same. */
+/** Maps ops of the step that plans run to those that are shown; undefined if they are the same. */
 const alignedOf = rememberLast((trace: Trace, planned: Trace): AlignedOps | undefined =>
   planned === trace ? undefined : new AlignedOps(matchOps(trace, planned), planned.ops.count),
 );
 
 const stepsOf = rememberLast((trace: Trace) => new CheckpointableSteps(trace));
 
-/** Policies for PyTorch to choose from. */
+/** Searches for policies for PyTorch. */
 async function torchPlans(
   trace: Trace,
   effort: Pick<DoWorkOptions, "timeMs" | "signal">,
@@ -130,7 +130,7 @@ async function planFront(
   }
 }
 
-/** Tells what the step holds that follows a plan that was found. */
+/** Computes the step's memory under a plan that was found. */
 function holdFoundPlan({ trace, planned = trace, plan }: Extract<ViewWork, { kind: "holdPlan" }>): ViewAnswer {
   const { policy, sequence } = plan;
   const account =

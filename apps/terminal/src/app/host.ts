@@ -4,17 +4,18 @@ import type { Opened, SavedView, StartEntry } from "../state/opened.js";
 import type { WhatIfSubject } from "../state/work.js";
 import type { ThemeName } from "../text/theme.js";
 
+/** Options of {@link OpenTarget}. */
 export interface OpenOptions {
   /** Stops the work. */
   readonly signal: AbortSignal;
-  /** What is being done: the module being traced, how much has been read. */
+  /** Reports progress: the module being traced, or how much has been read. */
   readonly onProgress: (text: string) => void;
 }
 
-/** Reads a trace or plan, or traces a model. Rejects with a `RematError` for what cannot be opened. */
+/** Reads a trace or plan, or traces a model. Rejects with a `RematError` if that fails. */
 export type OpenTarget = (target: string, options: OpenOptions) => Promise<Opened>;
 
-/** Answers a question of the step of a model, or what is usual, row by row. */
+/** Answers a question about a model's step, or the usual questions, row by row. */
 export type AnswerWhatIfs = (
   path: string,
   question: string | undefined,
@@ -24,14 +25,14 @@ export type AnswerWhatIfs = (
   >,
 ) => Promise<void>;
 
-/** Everything that the app does to the world outside. */
+/** All effects of the app on the outside world. */
 export interface Host {
   readonly open: OpenTarget;
-  /** Left out: no model is at hand. */
+  /** Left out if no model is available. */
   readonly answerWhatIfs?: AnswerWhatIfs | undefined;
-  /** Writes a file beside those that are there, never over one, and tells its full path. */
+  /** Writes a file without overwriting existing ones, and returns its full path. */
   readonly writeFile: (name: string, text: string) => string;
-  /** Puts a text on the clipboard of the terminal. */
+  /** Copies a text to the terminal's clipboard. */
   readonly copy: (text: string) => void;
   readonly redraw: () => void;
   readonly suspend: () => void;
@@ -40,10 +41,10 @@ export interface Host {
   readonly loadView: (path: string) => SavedView;
   readonly saveView: (path: string, title: string, view: SavedView) => void;
   readonly saveTheme: (theme: ThemeName) => void;
-  /** Device to price for where a trace has no runtimes of its own. */
+  /** The device to estimate times for if a trace has none of its own. */
   readonly device: DeviceSpec;
-  /** Whether it was asked for. */
+  /** Whether the user requested it. */
   readonly isDeviceAsked?: boolean;
-  /** Milliseconds that planning a step may take. */
+  /** Time limit for planning a step, in milliseconds. */
   readonly planTimeMs: number;
 }

@@ -6,36 +6,39 @@ import { paintLine } from "../text/line.js";
 import { type Look, themeOfLook } from "../text/look.js";
 import { colourDepth, type ThemeName, themeOf } from "../text/theme.js";
 
+/** Options of {@link openLiveView}. */
 export interface LiveOptions {
-  /** The program that is watched, as it was typed. */
+  /** The watched program, as typed. */
   readonly program: string;
   readonly theme?: ThemeName | undefined;
   readonly isAscii?: boolean | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdin: ReadStream;
   readonly stdout: WriteStream;
-  /** Called when the program is to end. */
+  /** Called to end the program. */
   readonly onQuit: () => void;
 }
 
-/** A live view of a program in training. */
+/** A live view of a training program. */
 export interface LiveView {
-  /** Shows a step that has been looked at. */
+  /** Shows a new step. */
   step(step: LiveStep): void;
-  /** Shows what the program has written. */
+  /** Shows output of the program. */
   wrote(text: string): void;
-  /** Gives the terminal back, and leaves the last picture on it, below what the program wrote. A second call does nothing. */
+  /**
+   * Restores the terminal and leaves the last picture on it, below the program's output. A second call does nothing.
+   */
   close(ended: string): void;
 }
 
-/** So many steps are drawn beside each other. */
+/** Number of steps drawn side by side. */
 const stepsShown = 6;
-/** What a program writes is kept to be left on the terminal, up to so many characters. */
+/** The program's output is kept, up to this many characters, to be left on the terminal. */
 const mostWritten = 1 << 20;
 
 /**
- * Shows a live view of a program in training: memory by category over its last steps, the peak and what makes it. `stdin` and `stdout` must be a
- * terminal, which is as it was once the view is closed.
+ * Shows a live view of a training program: memory by category over its last steps, the peak and its main parts. `stdin`
+ * and `stdout` must be a terminal, which is restored when the view is closed.
  *
  * @example
  * const live = openLiveView({ program: "node train.js", env: process.env, stdin: process.stdin, stdout: process.stdout, onQuit: stop });
@@ -57,7 +60,7 @@ export function openLiveView(options: LiveOptions): LiveView {
     isPaused: false,
     ended: undefined,
   };
-  /** The last steps, also while the picture is held. */
+  /** The last steps, updated even while the picture is paused. */
   let steps: readonly LiveStep[] = [];
   let written = "";
   let isOpen = true;
@@ -98,7 +101,7 @@ export function openLiveView(options: LiveOptions): LiveView {
     },
     wrote(text) {
       written = `${written}${text}`.slice(-mostWritten);
-      // What a progress bar has written over is gone.
+      // Text that a progress bar has overwritten is dropped.
       const lines = written
         .slice(-10_000)
         .replace(/\r?\n$/, "")
@@ -116,7 +119,7 @@ export function openLiveView(options: LiveOptions): LiveView {
       restore();
       const { columns, rows } = screen.size;
       const picture = painted({ columns, rows: Math.min(24, rows - 1) });
-      // The keys are of no use any more.
+      // Key hints no longer apply.
       stdout.write(
         `${written}${written === "" || written.endsWith("\n") ? "" : "\n"}${picture.slice(0, -1).join("\n")}\n`,
       );

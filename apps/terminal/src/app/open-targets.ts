@@ -2,10 +2,10 @@ import type { Action } from "../state/action.js";
 import type { Command } from "../state/command.js";
 import type { Host } from "./host.js";
 
-/** Progress is shown this often at most. */
+/** Minimum time between two progress messages. */
 const progressMs = 100;
 
-/** Opens targets one after the other, telling how far it has come; what was stopped is told no more of. */
+/** Opens targets one after the other and reports progress. Nothing more is reported after it is stopped. */
 export async function openTargets(
   { id, targets }: Extract<Command, { kind: "open" }>,
   host: Host,

@@ -6,13 +6,13 @@ import type { ViewAnswer, ViewWork } from "../state/work.js";
 
 export interface PlanStepOptions {
   readonly timeMs: number;
-  /** Stops the search, which then answers with the best that it has. */
+  /** Stops the search, which then returns its best result. */
   readonly signal: AbortSignal;
-  /** Told how far it has come. */
+  /** Called with progress. */
   readonly answer: (progress: ViewAnswer) => void;
 }
 
-/** Plans a whole step for a share of its recorded peak, by the first of the planning methods. */
+/** Plans a whole step for a share of its recorded peak, by the first planning method. */
 export async function planWholeStep(
   { trace, planned = trace, budgetShare }: Extract<ViewWork, { kind: "planWholeStep" }>,
   { timeMs, signal, answer }: PlanStepOptions,
@@ -23,7 +23,7 @@ export async function planWholeStep(
     if (executorOf(trace) === torchCheckpointExecutor)
       return await planForTorch(trace, budgetShare, { timeMs, signal });
     const found = await planMethods[0].plan(planned, {
-      // A share of what the step holds as it is shown.
+      // A share of the peak of the step as shown.
       budget: { bytes: bytesOfBudget({ fraction: budgetShare }, heldPeak(trace).peakBytes) },
       timeMs,
       signal,
@@ -45,7 +45,7 @@ export async function planWholeStep(
   }
 }
 
-/** Of PyTorch: what `remat plan` would write, in words, since a plan of ops is nothing that PyTorch follows. */
+/** For PyTorch, describes in words what `remat plan` would write, since PyTorch cannot follow a plan of ops. */
 async function planForTorch(
   trace: Trace,
   budgetShare: number,

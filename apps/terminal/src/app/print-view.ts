@@ -13,33 +13,34 @@ import { type ViewName, viewNames } from "../views/views.js";
 import { App } from "./app.js";
 import type { AnswerWhatIfs, Host } from "./host.js";
 
+/** Options of {@link printView}. */
 export interface PrintOptions {
   readonly view: ViewName;
   /** Width in columns. */
   readonly columns: number;
-  /** Lines at most; tables are cut there, pictures made as high. */
+  /** Maximum number of lines: tables are cut there, and pictures are this high. */
   readonly rows: number;
-  /** Of the trace, for people. */
+  /** Display name of the trace. */
   readonly title: string;
-  /** Priced for where the trace has no runtimes of its own: a spec, or a name that `deviceSpec` knows. */
+  /** Device to estimate times for if the trace has none of its own: a spec, or a name that `deviceSpec` knows. */
   readonly device: DeviceSpec | string;
-  /** A module to look at, by its fully qualified name. */
+  /** A module to show, by its fully qualified name. */
   readonly module?: string | undefined;
-  /** On the step; left out: what can be told at once. */
+  /** Verdict on the step; left out: the one available immediately. */
   readonly verdict?: Verdict | undefined;
   readonly atHand?: StepAtHand | undefined;
-  /** A second trace, for the view that compares. */
+  /** A second trace, for the comparison view. */
   readonly other?: { readonly title: string; readonly trace: Trace } | undefined;
-  /** Of a trace of a model: where that is, and what takes its step anew with something else. */
+  /** For a trace of a model: the model's path, and a function that answers what-if questions about its step. */
   readonly model?: { readonly path: string; readonly answerWhatIfs: AnswerWhatIfs } | undefined;
   readonly isAscii?: boolean;
-  /** `none`: text without any escape sequence. */
+  /** `none`: text without escape sequences. */
   readonly depth?: ColourDepth;
   readonly theme?: ThemeName;
 }
 
 /**
- * Prints a view of a trace as text, as the app would show it: for pipes and logs.
+ * Prints a view of a trace as text, as the app would show it, for pipes and logs.
  *
  * @example
  * process.stdout.write(await printView(trace, { view: "modules", columns: 100, rows: 40, title: "net", device: "a100" }));
@@ -61,7 +62,7 @@ export async function printView(trace: Trace, options: PrintOptions): Promise<st
   if (other !== undefined)
     app.dispatch({ kind: "compareWith", title: other.title, path: undefined, trace: other.trace });
   if (module !== undefined) app.dispatch({ kind: "select", module: requireModule(app.document, module) });
-  // The trade-off view looks for the optimal policy; a text is drawn only once it has been found.
+  // The trade-off view searches for the optimal policy, so the text is drawn after the search.
   await app.runner.works.finish();
   const verdict = factLines(factsOf(options.verdict ?? app.document.verdict()), columns).map(
     (text): Line => [{ text }],
@@ -72,7 +73,11 @@ export async function printView(trace: Trace, options: PrintOptions): Promise<st
   return `${text.join("\n").trimEnd()}\n`;
 }
 
-/** Name of a module that there is. @throws RematError `MODULE_UNKNOWN` */
+/**
+ * Name of an existing module.
+ *
+ * @throws RematError `MODULE_UNKNOWN`
+ */
 function requireModule(document: TraceDocument, fqn: string): string {
   const tree = document.tree();
   const found = findModule(tree, fqn);
@@ -82,12 +87,12 @@ function requireModule(document: TraceDocument, fqn: string): string {
   throw new RematError("MODULE_UNKNOWN", `unknown module ${fqn}. Name one, such as ${names.join(", ")}.`);
 }
 
-/** There is no cursor in a text. */
+/** Text output has no cursor. */
 function unselected(line: Line): Line {
   return line.map((span) => (span.style === "selected" ? { text: span.text } : span));
 }
 
-/** Where there is nobody to do anything. */
+/** A host without effects. */
 function silentHost(device: DeviceSpec, answerWhatIfs: AnswerWhatIfs | undefined): Host {
   const nothing = (): void => undefined;
   return {

@@ -17,16 +17,23 @@ import { followApp } from "./app-frames.js";
 import { AppInput } from "./app-input.js";
 import type { AnswerWhatIfs, Host, OpenTarget } from "./host.js";
 
+/** Options of {@link runTerminal}. */
 export interface TerminalOptions {
-  /** What to open: a model, trace or plan; two traces are compared. None: the start screen. */
+  /** Targets to open: a model, trace or plan; two traces are compared. Empty: the start screen. */
   readonly targets: readonly string[];
   readonly open: OpenTarget;
-  /** Takes the step of a model anew, with something else; left out: of models only what their trace tells is answered. */
+  /**
+   * Answers what-if questions about models by tracing their steps again; left out: questions are answered from traces
+   * only.
+   */
   readonly answerWhatIfs?: AnswerWhatIfs;
-  /** What the start screen offers besides what was opened before. */
+  /** Entries of the start screen besides recently opened ones. */
   readonly examples: readonly StartEntry[];
   readonly device: DeviceSpec | string;
-  /** Whether it was asked for: else a step is to fit where it was recorded, if its trace tells how much memory there was. */
+  /**
+   * Whether the user requested it. If not, a step has to fit where it was recorded, if its trace contains the memory
+   * size.
+   */
   readonly isDeviceAsked?: boolean;
   readonly view?: ViewName | undefined;
   readonly theme?: ThemeName | undefined;
@@ -35,13 +42,13 @@ export interface TerminalOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdin: ReadStream;
   readonly stdout: WriteStream;
-  /** Where exports go, and plans. */
+  /** Folder for exports and plans. */
   readonly folder: string;
 }
 
 /**
- * Runs the app until it is left. However it ends, the terminal is as it was. A signal that ends it ends the process, too, as it would any other:
- * for a shell with 128 + its number.
+ * Runs the app until it is closed. However it ends, the terminal is restored. A signal ends the process in the usual
+ * way, with exit code 128 + its number in a shell.
  */
 export async function runTerminal(options: TerminalOptions): Promise<void> {
   const { env, stdin, stdout } = options;
@@ -101,7 +108,7 @@ export async function runTerminal(options: TerminalOptions): Promise<void> {
     finish();
   };
   const signals = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const;
-  // Nothing runs after these: the last chance to give the terminal back.
+  // Nothing runs after these, so this is the last chance to restore the terminal.
   const restore = (): void => {
     screen.leave();
     if (stdin.isTTY) stdin.setRawMode(false);
@@ -135,6 +142,6 @@ export async function runTerminal(options: TerminalOptions): Promise<void> {
     for (const signal of signals) process.off(signal, endBySignal);
     stdin.unref();
   }
-  // Nobody listens any more, so that it does what it was meant to do.
+  // The listeners are removed, so the signal now has its default effect.
   if (endedBy !== undefined) process.kill(process.pid, endedBy);
 }

@@ -4,20 +4,20 @@ import type { AnswerWhatIfs } from "./host.js";
 import { WorkThread } from "./work-thread.js";
 
 export interface ViewWorkOptions {
-  /** Milliseconds that planning a step may take. */
+  /** Time limit for planning a step, in milliseconds. */
   readonly planTimeMs: number;
   readonly answerWhatIfs?: AnswerWhatIfs | undefined;
   readonly answer: (view: string, answer: ViewAnswer) => void;
 }
 
-/** Work of one view that is under way, or rests before it begins. */
+/** Work of one view that is running or delayed. */
 interface Running {
   readonly stop: AbortController;
-  /** Begins now what rests; resolves when it is done. */
+  /** Starts delayed work now; resolves when it is done. */
   readonly finish: () => Promise<void>;
 }
 
-/** Does what takes views long: of each kind one at a time for a view. */
+/** Runs long work for views, at most one piece of each kind per view. */
 export class ViewWorkRunner {
   private readonly running = new Map<string, Running>();
   private readonly options: ViewWorkOptions;
@@ -43,7 +43,7 @@ export class ViewWorkRunner {
     this.running.set(key, { stop, finish });
   }
 
-  /** Stops a view's work of a kind; planning a step then answers with the best that it has. */
+  /** Stops a view's work of a kind. Planning a step then returns its best result. */
   stop(view: string, kind: ViewWork["kind"]): void {
     this.running.get(keyOf(view, kind))?.stop.abort();
   }
@@ -52,7 +52,7 @@ export class ViewWorkRunner {
     for (const { stop } of this.running.values()) stop.abort();
   }
 
-  /** Resolves when everything that was begun is done, without letting it rest; whether there was anything. */
+  /** Resolves when all work, including delayed work, is done; returns whether there was any. */
   async finish(): Promise<boolean> {
     const all = [...this.running.values()].filter(({ stop }) => !stop.signal.aborted);
     await Promise.all(all.map(({ finish }) => finish()));
@@ -60,7 +60,7 @@ export class ViewWorkRunner {
   }
 
   private async work(view: string, work: ViewWork, signal: AbortSignal): Promise<void> {
-    // Of a module another wish has taken its place; what a step has come to is told when it is stopped, too.
+    // Module results are dropped if a newer request has replaced them. Step results are reported even after a stop.
     const isWanted = (): boolean => work.kind === "planWholeStep" || work.kind === "planFront" || !signal.aborted;
     const answer = (found: ViewAnswer): void => {
       if (isWanted()) this.options.answer(view, found);
@@ -72,7 +72,7 @@ export class ViewWorkRunner {
   }
 }
 
-/** A model is traced where its code may run. */
+/** A model is traced in a place where its code may run. */
 async function answerOfModel(
   work: WhatIfWork,
   path: string,

@@ -2,7 +2,11 @@ import type { ViewAnswer, ViewWork } from "../state/work.js";
 
 type Without<T, Key extends string> = T extends unknown ? Omit<T, Key> : never;
 
-/** What the thread is told. @internal */
+/**
+ * A message to the thread.
+ *
+ * @internal
+ */
 export type WorkOrder =
   | { readonly kind: "trace"; readonly number: number; readonly parts: unknown }
   | {
@@ -10,16 +14,20 @@ export type WorkOrder =
       readonly id: number;
       readonly timeMs: number;
       readonly work: Without<ViewWork, "trace" | "planned">;
-      /** Number of the trace that the work is on, if it is on one. */
+      /** Number of the trace that the work uses, if any. */
       readonly trace?: number;
-      /** Of the one that plans are made of, if that is another. */
+      /** Number of the trace that plans are made for, if it is a different one. */
       readonly planned?: number;
-      /** Of the one beside it. */
+      /** Number of the second trace. */
       readonly other?: number;
     }
   | { readonly kind: "stop"; readonly id: number };
 
-/** What it tells: an answer, without the trace or statistics that it is of; none where it is done. @internal */
+/**
+ * A message from the thread: an answer without its trace or statistics. Without an answer, the work is done.
+ *
+ * @internal
+ */
 export interface WorkReport {
   readonly id: number;
   readonly answer?: Without<ViewAnswer, "trace" | "stats">;

@@ -7,7 +7,7 @@ import type { WorkOrder, WorkReport } from "./work-messages.js";
 
 const workerFile: URL = new URL("./work-worker.js", import.meta.url);
 
-/** What is under way in the thread. */
+/** Work in progress in the thread. */
 interface Pending {
   readonly work: ViewWork;
   readonly answer: (answer: ViewAnswer) => void;
@@ -15,14 +15,14 @@ interface Pending {
 }
 
 /**
- * A thread that does what takes views long, so that keys are answered meanwhile; started when there is something to do. Where its file is not beside this one, as in a
- * bundle or among sources, or where it dies, the work is done here.
+ * A thread for long work of views, so that keys are handled in the meantime. It is started on demand. If its file is
+ * not next to this one, as in a bundle or among sources, or if it dies, the work runs in this thread.
  */
 export class WorkThread {
   private readonly file: URL;
   private worker: Worker | undefined;
   private readonly pending = new Map<number, Pending>();
-  /** Of these the process waits for what comes. */
+  /** Ids of work that the process waits for. */
   private readonly awaited = new Set<number>();
   private traces = new WeakMap<Trace, number>();
   private lastId = 0;
@@ -48,7 +48,7 @@ export class WorkThread {
       };
       const stop = (): void => {
         worker.postMessage({ kind: "stop", id } satisfies WorkOrder);
-        // Whoever leaves the app does not wait for it.
+        // Leaving the app does not wait for it.
         endWait();
       };
       const settle = (outcome: "done" | "lost"): void => {
@@ -67,7 +67,7 @@ export class WorkThread {
   }
 
   private start(): Worker {
-    // What a solver prints would go across the screen.
+    // Output of a solver would disturb the screen.
     const worker = new Worker(this.file, { stdout: true, stderr: true });
     worker.on("message", ({ id, answer }: WorkReport) => {
       const pending = this.pending.get(id);
@@ -83,7 +83,7 @@ export class WorkThread {
     return worker;
   }
 
-  /** A trace goes over once, and is named from then on. */
+  /** Each trace is transferred once and then referred to by number. */
   private orderOf(id: number, work: ViewWork, timeMs: number, worker: Worker): WorkOrder {
     if (work.kind === "planModule") return { kind: "do", id, timeMs, work };
     const { trace, planned, ...rest } = { planned: undefined, ...work };
@@ -98,7 +98,7 @@ export class WorkThread {
   }
 
   private numberOf(trace: Trace, worker: Worker): number {
-    // What another thread was told, this one was not.
+    // A new thread does not have the traces of the previous one.
     if (this.tracesOf !== worker) this.traces = new WeakMap();
     this.tracesOf = worker;
     let number = this.traces.get(trace);
@@ -113,7 +113,7 @@ export class WorkThread {
   private tracesOf: Worker | undefined;
 }
 
-/** Views tell by the very trace, or statistics, whether an answer is for them. */
+/** Restores the trace or statistics objects, whose identity tells views whether an answer is for them. */
 function subjectsBack(answer: WorkReport["answer"], work: ViewWork): ViewAnswer {
   return (
     work.kind === "planModule" ? { ...answer, stats: work.stats } : { ...answer, trace: work.trace }

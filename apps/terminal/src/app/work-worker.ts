@@ -1,11 +1,11 @@
-// What a thread runs that does what takes views long.
+// Runs in a thread that does long work for views.
 import { parentPort } from "node:worker_threads";
 import { Trace, type TraceParts } from "@remat/trace";
 import type { ViewWork } from "../state/work.js";
 import { doWork } from "./do-work.js";
 import type { WorkOrder, WorkReport } from "./work-messages.js";
 
-/** The last of them; an app seldom shows more than two, each as it is and as it is planned. */
+/** Number of traces to keep. An app seldom shows more than two, each as it is and as planned. */
 const mostTraces = 5;
 
 type DoOrder = Extract<WorkOrder, { kind: "do" }>;
@@ -41,7 +41,7 @@ if (parentPort !== null) {
     const { id, timeMs, work } = order;
     const controller = new AbortController();
     running.set(id, controller);
-    // What was told meanwhile comes first: of many wishes only the last is left.
+    // Pending messages come first, so that only the last of many requests is left.
     await new Promise((resolve) => setImmediate(resolve));
     if (work.kind !== "planModule" || !controller.signal.aborted)
       await doWork(wholeWork(order), {

@@ -1,10 +1,10 @@
-/** Makes a value that is computed when it is first asked for, and kept. */
+/** Returns a function that computes its value on first use and keeps it. */
 export function lazy<T>(compute: () => T): () => T {
   let known: { readonly value: T } | undefined;
   return () => (known ??= { value: compute() }).value;
 }
 
-/** Keeps results by key, the `limit` used last. */
+/** Caches results by key, the `limit` most recently used. */
 export function memoize<T>(compute: (key: string) => T, limit = 16): (key: string) => T {
   const known = new Map<string, T>();
   return (key) => {
@@ -16,7 +16,9 @@ export function memoize<T>(compute: (key: string) => T, limit = 16): (key: strin
   };
 }
 
-/** Keeps the last result of `compute`, which must be pure, for each first argument, as long as that lives. */
+/**
+ * Caches the last result of `compute`, which must be pure, for each first argument, for as long as that argument lives.
+ */
 export function rememberLast<Of extends object, Rest extends readonly unknown[], T>(
   compute: (of: Of, ...rest: Rest) => T,
 ): (of: Of, ...rest: Rest) => T {

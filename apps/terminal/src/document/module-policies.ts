@@ -3,13 +3,13 @@ import { greedyPolicy, type PolicyView, policyOf, type TradeOffView, viewTradeOf
 import { rememberLast } from "./memoize.js";
 import type { ModuleTradeOff } from "./trace-document.js";
 
-/** What a budget makes of a module: its curve, and the policies under the budget. */
+/** A module's curve, and the policies for a budget. */
 export interface ModulePolicies {
   readonly of: ModuleTradeOff;
   readonly budgetBytes: number;
   readonly view: TradeOffView;
   readonly greedy: PolicyView;
-  /** Where the optimal one has been found. */
+  /** Present if the optimal one has been found. */
   readonly optimal: { readonly policy: PolicyView; readonly found: ModulePolicy } | undefined;
 }
 
@@ -20,12 +20,12 @@ const optimalFor = rememberLast((found: ModulePolicy, { stats, order }: ModuleTr
   found,
 }));
 
-/** Returns how many bytes of a module a share of what it could free is. */
+/** Converts a share of the memory that a module could free to bytes. */
 export function budgetBytesOf({ tradeOff }: ModuleTradeOff, budgetShare: number): number {
   return Math.ceil(budgetShare * tradeOff.sacMemoryBytes);
 }
 
-/** Returns the policies of a module under a budget; `found` is the optimal one for it. */
+/** Returns the policies of a module under a budget. `found` is the optimal one. */
 export function policiesOf(of: ModuleTradeOff, budgetBytes: number, found: ModulePolicy | undefined): ModulePolicies {
   return {
     of,

@@ -4,26 +4,28 @@ import { rememberLast } from "./memoize.js";
 import { hasOwnRuntimes, type Settings } from "./settings.js";
 import type { TraceDocument } from "./trace-document.js";
 
-/** What is open: a trace, and one to compare it with. */
+/** The open trace, and one to compare it with. */
 export interface Run {
-  /** The trace as it is shown, under the settings in force. */
+  /** The trace as it is shown, under the current settings. */
   readonly document: TraceDocument;
-  /** As it was opened: what the settings are compared with. */
+  /** As it was opened, to compare the settings with. */
   readonly opened: TraceDocument;
   /** Under the same settings as {@link document}, as far as they were changed. */
   readonly other: TraceDocument | undefined;
-  /** The verdict that was asked for, and of what. */
+  /** The full verdict, and the document that it is on. */
   readonly judged?: { readonly document: TraceDocument; readonly verdict: Verdict } | undefined;
-  /** Name of the device that the trace was left with, and is shown for again though nobody asked for it now. */
+  /**
+   * Name of the device that was saved for the trace and is used again, although the user did not request it this time.
+   */
   readonly rememberedDevice?: string | undefined;
 }
 
-/** Returns the verdict on what is shown: the whole of it once that is known. */
+/** Returns the verdict on the shown step: the full one if it is known. */
 export function verdictOf({ document, judged }: Run): Verdict | undefined {
   return judged?.document === document ? judged.verdict : document.verdict();
 }
 
-/** Two documents beside each other. */
+/** Two documents side by side. */
 export interface ComparedDocuments {
   readonly documents: readonly [TraceDocument, TraceDocument];
   readonly names: readonly [string, string];
@@ -32,8 +34,8 @@ export interface ComparedDocuments {
 const pricedFor = rememberLast((document: TraceDocument, device: DeviceSpec | undefined) => document.with({ device }));
 
 /**
- * Returns what is compared: two traces; the recorded runtimes beside predicted ones; or, of a trace without runtimes of its own, the
- * settings that it was opened with beside those in force. `device` is what is predicted for where none is chosen.
+ * Returns the documents to compare: two traces; or recorded and predicted runtimes; or, for a trace without runtimes of
+ * its own, the settings it was opened with and the current ones. `device` is the default for predictions.
  */
 export function comparedDocuments({ document, opened, other }: Run, device: DeviceSpec): ComparedDocuments {
   if (other !== undefined) return { documents: [document, other], names: namesBeside(document, other) };
@@ -51,27 +53,27 @@ export function comparedDocuments({ document, opened, other }: Run, device: Devi
   };
 }
 
-/** Returns what two documents are called: with their devices where these differ. */
+/** Returns the names of two documents, with their devices if these differ. */
 function namesBeside(document: TraceDocument, other: TraceDocument): readonly [string, string] {
   const [first, second] = [nameOf(document.settings), nameOf(other.settings)];
   if (first === second) return [document.name.title, other.name.title];
   return [`${document.name.title} (${first})`, `${other.name.title} (${second})`];
 }
 
-/** Returns a run under other settings: both sides of a comparison under the same. */
+/** Returns a run under other settings; both sides of a comparison get the same. */
 export function withSettings(run: Run, settings: Partial<Settings>): Run {
   const { document, other } = run;
   return { ...run, document: document.with(settings), other: other && changedBeside(other, settings) };
 }
 
-/** What has no runtimes of its own keeps its device where the first side goes back to those that it was recorded with. */
+/** A document without runtimes of its own keeps its device if the first side returns to recorded runtimes. */
 function changedBeside(other: TraceDocument, settings: Partial<Settings>): TraceDocument {
   const { device: _, ...rest } = settings;
   const isGone = "device" in settings && settings.device === undefined && !hasOwnRuntimes(other.recorded);
   return other.with(isGone ? rest : settings);
 }
 
-/** Returns the device that both sides of a comparison are priced for; undefined where there is none. */
+/** Returns the device that both sides of a comparison are estimated for; undefined if it is not the same. */
 export function commonDevice({ document, other }: Run): string | undefined {
   const device = document.settings.device?.name;
   return other !== undefined && device === other.settings.device?.name ? device : undefined;

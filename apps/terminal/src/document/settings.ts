@@ -2,34 +2,34 @@ import { type DeviceToFit, deviceToFit } from "@remat/reporting/verdict";
 import { allocationUnits, deviceSpec, deviceSpecs, priceTrace } from "@remat/runtime-estimator";
 import { type DeviceSpec, RuntimeSource, type Trace } from "@remat/trace";
 
-/** For what a trace is priced, and how its memory is counted. */
+/** Device to estimate times for, and how memory is counted. */
 export interface Settings {
-  /** The device that ops are priced for; undefined: the runtimes that the trace came with. */
+  /** The device that op times are estimated for; undefined: the runtimes of the trace. */
   readonly device: DeviceSpec | undefined;
-  /** The device whose memory the step is to fit where no other is chosen. */
+  /** The device that the step has to fit on if no other is chosen. */
   readonly meantFor: DeviceToFit;
-  /** Allocations are rounded up to a multiple of this; undefined: as the device, or the trace, has it. */
+  /** Allocations are rounded up to a multiple of this; undefined: the device's or the trace's unit. */
   readonly allocationUnitBytes: number | undefined;
-  /** Ranks over which weights are sharded (FSDP); 1: none. */
+  /** Number of ranks that weights are sharded over (FSDP); 1: no sharding. */
   readonly worldSize: number;
-  /** How ranks shard, as `--fsdp` takes it behind `world=N`: `wrap='layers.*',bf16,no-reshard`; empty: as is usual. */
+  /** Sharding in the syntax of `--fsdp` after `world=N`: `wrap='layers.*',bf16,no-reshard`; empty: the default. */
   readonly sharding: string;
 }
 
-/** The device that a trace is opened for, and whether that was asked for. */
+/** The device that a trace is opened for, and whether the user requested it. */
 export interface GivenDevice {
   readonly device: DeviceSpec;
   readonly isDeviceAsked: boolean;
 }
 
-/** Tells whether the trace itself says how long ops took: measured, or read from elsewhere. */
+/** Tells whether the trace has its own op times: measured, or read from elsewhere. */
 export function hasOwnRuntimes(trace: Trace): boolean {
   return trace.ops.runtimeSource.some(
     (source) => source === RuntimeSource.measured || source === RuntimeSource.imported,
   );
 }
 
-/** Returns what a trace is first shown with: its own runtimes where it has them, else `device`. */
+/** Returns the initial settings for a trace: its own runtimes if it has any, otherwise `device`. */
 export function initialSettings(trace: Trace, { device, isDeviceAsked }: GivenDevice): Settings {
   return {
     device: hasOwnRuntimes(trace) ? undefined : device,
@@ -40,7 +40,7 @@ export function initialSettings(trace: Trace, { device, isDeviceAsked }: GivenDe
   };
 }
 
-/** Returns the trace as it is under the settings, apart from sharding: priced, and with its allocation unit. */
+/** Returns the trace under the settings except for sharding: with op times and its allocation unit. */
 export function applySettings(trace: Trace, { device, allocationUnitBytes }: Settings): Trace {
   const { header } = trace;
   const unit = allocationUnitBytes ?? header.allocationUnitBytes;
@@ -49,20 +49,24 @@ export function applySettings(trace: Trace, { device, allocationUnitBytes }: Set
   return device === undefined ? counted : priceTrace(counted, device);
 }
 
-/** Returns the device that is meant by a name, or is given itself. @throws RematError `DEVICE_UNKNOWN` */
+/**
+ * Returns a device by name, or the given device itself.
+ *
+ * @throws RematError `DEVICE_UNKNOWN`
+ */
 export const specOf = (device: DeviceSpec | string): DeviceSpec =>
   typeof device === "string" ? deviceSpec(device) : device;
 
 /** Devices to choose from, in the order in which they are offered. */
 export const deviceChoices: readonly DeviceSpec[] = Object.values(deviceSpecs);
 
-/** Allocation units to choose from; the first is what the trace has. */
+/** Allocation units to choose from; the first is the trace's own. */
 export const unitChoices: readonly (number | undefined)[] = [
   undefined,
   ...new Set([1, 32, 64, 256, 512, 4096, 2 ** 21, ...Object.values(allocationUnits)].sort((a, b) => a - b)),
 ];
 
-/** Ways to shard to choose from; others can be typed. */
+/** Sharding options to choose from; others can be typed. */
 export const shardingChoices: readonly string[] = ["", "no-reshard", "bf16", "bf16,no-reshard", "wrap="];
 
 /** World sizes to choose from. */

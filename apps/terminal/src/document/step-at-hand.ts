@@ -3,14 +3,14 @@ import type { Trace } from "@remat/trace";
 
 type NextStep = Parameters<NonNullable<VerdictOptions["commandFor"]>>[0];
 
-/** What is known of a step besides its trace, where its model or file is at hand. */
+/** Facts about a step besides its trace, if its model or file is available. */
 export interface StepAtHand {
-  /** The step as plans are made of it, where its ops are others. */
+  /** The step that plans are made for, if its ops differ. */
   readonly planned?: Trace | undefined;
-  /** What it holds with early release. */
+  /** Its peak with early release. */
   readonly earlyReleasePeakBytes?: number | undefined;
-  /** Returns what to type for a next step, meant for a device. */
+  /** Returns the command for a next step on a device. */
   readonly commandFor?: (step: NextStep, device: DeviceToFit) => string | undefined;
-  /** Judges it with all that would make it fit, which may take seconds. */
+  /** Judges it with all ways to make it fit, which may take seconds. */
   readonly judge?: (device: DeviceToFit, signal: AbortSignal) => Promise<Verdict | undefined>;
 }

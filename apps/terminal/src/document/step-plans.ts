@@ -9,26 +9,29 @@ import {
 import type { Trace } from "@remat/trace";
 import { rememberLast } from "./memoize.js";
 
-/** A plan of the whole step, as it is followed here. */
+/** A plan of the whole step, as the app simulates it. */
 export interface FoundPlan extends PlanChoice {
-  /** Nodes of `sequenceGraphOfTrace`, of the step as plans run it, in the order in which they run; of PyTorch, where modules are checkpointed, undefined. */
+  /**
+   * Nodes of `sequenceGraphOfTrace` in execution order, for the step as plans run it. Undefined for PyTorch, where
+   * modules are checkpointed.
+   */
   readonly sequence?: Int32Array;
-  /** By op that is shown: see `planFates`. */
+  /** For each op that is shown: see `planFates`. */
   readonly fates: Uint8Array;
 }
 
-/** What a step holds under a plan, by op. */
+/** A step's memory under a plan, by op. */
 export type PlanColumns = HeldByOp;
 
-/** Plans of a step to choose from, as far as they have been looked for. */
+/** Plans of a step to choose from, as far as they have been searched. */
 export interface PlansState {
-  /** The step that is being planned, and how far that has come. */
+  /** The step that is being planned, and the progress. */
   readonly asked: Trace | undefined;
   readonly progress: string | undefined;
   readonly front:
     | { readonly trace: Trace; readonly plans: readonly FoundPlan[]; readonly reason: string | undefined }
     | undefined;
-  /** The plan whose memory is being computed, and what was computed last. */
+  /** The plan whose memory is being computed, and the last result. */
   readonly wanted: FoundPlan | undefined;
   readonly held: { readonly plan: FoundPlan; readonly memory: PlanColumns } | undefined;
 }
@@ -48,14 +51,14 @@ export interface BudgetedPlans {
   readonly plans: PlansState;
 }
 
-/** A plan, and what the step holds under it. */
+/** A plan, and the step's memory under it. */
 export interface HeldPlan {
   readonly memory: PlanColumns;
   readonly fates: Uint8Array;
   readonly highestBytes: Float64Array;
 }
 
-/** Returns what the budget comes to; undefined where there is none, or the step has not been planned. */
+/** Returns the choice for the budget; undefined if there is no budget or the step has not been planned. */
 export function planOfBudget(
   { budgetBytes, plans: { front } }: BudgetedPlans,
   trace: Trace,
@@ -64,7 +67,7 @@ export function planOfBudget(
   return chooseWithin(front.plans, budgetBytes);
 }
 
-/** Returns the plan that is within the budget, once it is known what it holds. */
+/** Returns the plan within the budget if its memory is already computed. */
 export function heldPlan(trace: Trace, own: BudgetedPlans, recordedPeakBytes: number): HeldPlan | undefined {
   const { held } = own.plans;
   if (held === undefined || (own.budgetBytes ?? recordedPeakBytes) >= recordedPeakBytes) return undefined;
@@ -75,12 +78,15 @@ export function heldPlan(trace: Trace, own: BudgetedPlans, recordedPeakBytes: nu
 
 const bandsOf = rememberLast((memory: PlanColumns): MemoryBands => categoryBands(memory));
 
-/** Returns what the step holds under a plan, by category. */
+/** Returns the step's memory under a plan by category. */
 export function planBands({ memory }: Pick<HeldPlan, "memory">): MemoryBands {
   return bandsOf(memory);
 }
 
-/** Returns the budget of the next plan up or down, or a tenth of the peak further where plans are not known yet; undefined above all. */
+/**
+ * Returns the budget of the next plan up or down, or one tenth of the peak further if plans are not known yet.
+ * Undefined above the highest.
+ */
 export function nextBudget(
   { budgetBytes, plans: { front } }: BudgetedPlans,
   recordedPeakBytes: number,

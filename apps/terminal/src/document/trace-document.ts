@@ -40,7 +40,7 @@ import { lazy, memoize } from "./memoize.js";
 import { applySettings, type GivenDevice, initialSettings, type Settings } from "./settings.js";
 import type { StepAtHand } from "./step-at-hand.js";
 
-/** A module's statistics with all that the trade-off view draws. */
+/** A module's statistics with everything that the trade-off view draws. */
 export interface ModuleTradeOff {
   readonly fqn: string;
   readonly stats: SACStats;
@@ -48,21 +48,21 @@ export interface ModuleTradeOff {
   readonly tradeOff: SACTradeOffStats;
 }
 
-/** Of larger steps it takes too long for the first screen to say what freeing earlier would hold. */
+/** For larger steps, computing what freeing earlier would save takes too long for the first screen. */
 const mostOpsJudged = 30_000;
 
-/** How the name of a document is told from that of another. */
+/** Identifies a document. */
 export interface DocumentName {
-  /** Of the model or file, for people. */
+  /** Display name of the model or file. */
   readonly title: string;
-  /** Where it was read from. */
+  /** The file it was read from. */
   readonly path?: string | undefined;
-  /** Whether a model is at hand there, so that its step can be traced anew. */
+  /** Whether that file is a model, so that its step can be traced again. */
   readonly isModel?: boolean | undefined;
 }
 
 /**
- * A trace under some settings with the view models of it, each made when it is first shown. Nothing here changes; other settings make
+ * A trace under some settings, with its view models, each created on first use. It is immutable; other settings make
  * another document of the same trace.
  */
 export class TraceDocument {
@@ -71,37 +71,41 @@ export class TraceDocument {
   readonly recorded: Trace;
   readonly settings: Settings;
   readonly atHand: StepAtHand;
-  /** Priced, with the settings' allocation unit. */
+  /** With op times and the settings' allocation unit. */
   readonly trace: Trace;
 
-  /** The step as plans are made of it, under the same settings; undefined: as it is. */
+  /** The step that plans are made for, under the same settings; undefined: the trace itself. */
   readonly planned: () => Trace | undefined;
   readonly stats: () => ReadonlyMap<string, SACStats>;
   readonly tree: () => ModuleTreeView;
-  /** Of one rank where the settings shard. */
+  /** The trace of one rank if the settings shard, otherwise `trace`. */
   readonly memoryTrace: () => Trace;
-  /** Whether it tells when storages are freed. */
+  /** Whether the trace records when storages are freed. */
   readonly isHeldKnown: () => boolean;
   readonly timeline: () => MemoryTimeline;
   readonly categoryBands: () => MemoryBands;
   readonly moduleBands: (within: string) => MemoryBands;
   readonly peak: () => MemoryMoment | undefined;
-  /** All of what is held after an op, or for -1 at the peak; undefined where the trace does not tell when storages are freed. */
+  /**
+   * Memory in use after an op, or for -1 at the peak; undefined if the trace does not record when storages are freed.
+   */
   readonly held: (op: number) => HeldTree | undefined;
-  /** What of the peak no op uses any more; undefined where the trace does not tell. */
+  /** Memory at the peak that no op uses any more; undefined if the trace does not record lifetimes. */
   readonly idle: () => IdleMemory | undefined;
-  /** Whether the step fits, as far as that is told at once; undefined where the trace does not tell, or cannot be sharded so. */
+  /**
+   * The immediately available verdict; undefined if the trace does not record lifetimes, or cannot be sharded this way.
+   */
   readonly verdict: () => Verdict | undefined;
   /** Ops of a module, or of the whole step for an empty name. */
   readonly ops: (fqn: string) => OpTableView;
   readonly tradeOff: (fqn: string) => ModuleTradeOff | undefined;
-  /** By op: what names it in another run, too. */
+  /** For each op: a name that identifies it in another run as well. */
   readonly occurrences: () => readonly string[];
-  /** By op of a rank: the same op of the trace. */
+  /** For each op of a rank: the same op of the trace. */
   private readonly fromRank: () => readonly (number | undefined)[];
   private readonly heldAtPeak: () => HeldStorages;
   private readonly moments: (op: string) => MemoryMoment;
-  /** Of one rank; undefined where the settings do not shard. */
+  /** For one rank; undefined if the settings do not shard. */
   readonly simulation: () => FsdpSimulation | undefined;
 
   constructor(name: DocumentName, recorded: Trace, settings: Settings, atHand: StepAtHand = {}) {
@@ -155,17 +159,17 @@ export class TraceDocument {
     return new TraceDocument(this.name, this.recorded, { ...this.settings, ...settings }, this.atHand);
   }
 
-  /** What is alive after an op. */
+  /** Returns the storages alive after an op. */
   momentAfter(op: number): MemoryMoment {
     return this.moments(String(op));
   }
 
-  /** The op of {@link trace} that one of {@link memoryTrace} is; undefined for one that sharding adds. */
+  /** Converts an op of {@link memoryTrace} to one of {@link trace}; undefined for an op that sharding adds. */
   opInTrace(op: number): number | undefined {
     return this.memoryTrace() === this.trace ? op : this.fromRank()[op];
   }
 
-  /** The innermost module around or at `fqn` that has statistics; of an unknown one the outermost. */
+  /** The innermost module around or at `fqn` that has statistics; for an unknown name, the outermost. */
   moduleWithStats(fqn: string): string | undefined {
     const stats = this.stats();
     for (let name = fqn; name !== ""; name = name.slice(0, Math.max(0, name.lastIndexOf("."))))
@@ -178,12 +182,14 @@ export class TraceDocument {
     return { name, trace: this.trace, modules: this.tree(), peak: this.peak() };
   }
 
-  /** What the step is to fit. */
+  /** The device that the step has to fit on. */
   get device(): DeviceToFit {
     return this.settings.device ?? this.settings.meantFor;
   }
 
-  /** Whether there is more to say than is told at once: what would make it fit, or what of a large step is free to gain. */
+  /**
+   * Whether a fuller verdict can be computed later: ways to make it fit, or for a large step, savings with no slowdown.
+   */
   get isJudgedLater(): boolean {
     const { header, ops } = this.recorded;
     const isWhole = this.recorded.truncated === undefined && header.failure === undefined;
@@ -191,13 +197,13 @@ export class TraceDocument {
     return this.isPrediction || ops.count > mostOpsJudged || this.verdict()?.fits === false;
   }
 
-  /** Whether it is the very step that was taken, on one device. */
+  /** Whether it is the original step on one device. */
   private get isAsTaken(): boolean {
     const { worldSize, allocationUnitBytes } = this.settings;
     return worldSize === 1 && allocationUnitBytes === undefined;
   }
 
-  /** The first line of every screen: what is wrong with a trace is for the view to say that needs it. */
+  /** The first line of every screen. Errors in a trace are reported by the views that need it. */
   private judge(): Verdict | undefined {
     const { device } = this;
     if (!this.isHeldKnown()) return undefined;
@@ -218,7 +224,7 @@ export class TraceDocument {
     }
   }
 
-  /** Whether it is a forward pass alone. */
+  /** Whether it is a forward pass only. */
   get isPrediction(): boolean {
     return this.trace.header.step?.predict === true;
   }
@@ -244,7 +250,7 @@ function occurrenceTexts(trace: Trace): string[] {
   return opOccurrences(trace).map(formatOccurrence);
 }
 
-/** @throws RematError `SHARDING_PLAN` for one that was typed and is none */
+/** @throws RematError `SHARDING_PLAN` for an invalid plan that was typed */
 function shardingPlanOf({ worldSize, sharding }: Settings): ShardingPlan {
   return parseShardingPlan(sharding === "" ? `world=${worldSize}` : `world=${worldSize},${sharding}`);
 }

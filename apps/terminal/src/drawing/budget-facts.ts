@@ -4,7 +4,7 @@ import { formatTime } from "../text/format-time.js";
 import type { Glyphs } from "../text/glyphs.js";
 import type { Line, Span } from "../text/line.js";
 
-/** How the fates of ops are told, by fate. */
+/** Text and style of each fate. */
 export const fateSpans: readonly { readonly text: string; readonly style: Span["style"] }[] = [
   { text: "stored", style: "good" },
   { text: "recomputed", style: "warning" },
@@ -12,16 +12,16 @@ export const fateSpans: readonly { readonly text: string; readonly style: Span["
   { text: "view, recomputed", style: "faint" },
 ];
 
-/** What is told of a budget besides the policies under it. */
+/** Facts about a budget and the policies under it. */
 export interface BudgetFacts extends ModulePolicies {
   readonly budgetShare: number;
-  /** Whether the optimal policy is to be followed, once it has been found. */
+  /** Whether to follow the optimal policy once it is found. */
   readonly isOptimal: boolean;
-  /** What stands in the place of the optimal policy until then. */
+  /** Text shown until the optimal policy is found. */
   readonly waiting: string;
 }
 
-/** Tells what the budget buys; on few lines where there is no room beside the curve. */
+/** Describes the effect of the budget, on few lines if there is no space next to the curve. */
 export function budgetFacts(facts: BudgetFacts, isWide: boolean, glyphs: Glyphs): readonly Line[] {
   const { budgetBytes, budgetShare, isOptimal, view, greedy, optimal } = facts;
   const followed = isOptimal && optimal ? optimal.policy : greedy;

@@ -8,14 +8,14 @@ import type { Glyphs } from "../text/glyphs.js";
 import { fitLine, type Line } from "../text/line.js";
 import { bandStyle } from "./draw-bands.js";
 
-/** Draws a budget across a row of the timeline, where nothing else is. */
+/** Draws a budget across a row of the timeline, in its empty cells. */
 export function withBudgetLine(line: Line, { horizontal }: Glyphs): Line {
   return line.map((span) =>
     /^[ .\u00b7]+$/.test(span.text) ? { text: horizontal.repeat(span.text.length), style: "warning" } : span,
   );
 }
 
-/** Tells what a budget comes to: that plans are looked for, the plan within it, or that there is none. */
+/** Describes the result for a budget: the search, the plan within it, or that there is none. */
 export function budgetFactsOf(
   document: TraceDocument,
   own: BudgetedPlans,
@@ -41,7 +41,7 @@ export function budgetFactsOf(
   return told(text, within.point === undefined ? "bad" : undefined);
 }
 
-/** Tells of an op, and what is held by category when it is over, under a plan. */
+/** Describes an op, and the memory in use after it by category under a plan. */
 export function planHeldLines(
   document: TraceDocument,
   { memory, fates }: { readonly memory: PlanColumns; readonly fates: Uint8Array },

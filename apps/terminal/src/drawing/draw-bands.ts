@@ -16,8 +16,8 @@ export interface DrawBandsOptions {
 }
 
 /**
- * Draws a stack of bands as cells. With colours and Unicode a cell shows the border of two bands to an eighth of its height; without colours bands
- * differ by their fill.
+ * Draws a stack of bands as cells. With colours and Unicode a cell shows the border of two bands to an eighth of its
+ * height; without colours bands differ by their fill.
  */
 export function drawBands(bands: MemoryBands, sample: SampledBands, options: DrawBandsOptions): readonly Line[] {
   const { width, height, top, cursor, glyphs, theme } = options;
@@ -45,13 +45,13 @@ export function drawBands(bands: MemoryBands, sample: SampledBands, options: Dra
 }
 
 export interface LegendOptions extends Pick<DrawBandsOptions, "width" | "glyphs" | "theme"> {
-  /** Lines that it may take. */
+  /** Maximum number of lines. */
   readonly rows: number;
 }
 
 /**
- * Shows what fills and colours mean, in the order of the stack: of all that is held in the sample, or where there is not room enough, of what most is held
- * of, and how many others there are.
+ * Explains fills and colours in the order of the stack, for every band that occurs in the sample. If space is short, it
+ * lists the largest bands and the number of others.
  */
 export function legendOf(
   { bands }: MemoryBands,
@@ -85,7 +85,7 @@ export function legendOf(
   return largest(count).slice(0, rows);
 }
 
-/** Puts parts beside each other, those that have no room on the next line. */
+/** Puts parts side by side, and on the next line if they do not fit. */
 function wrapped(parts: readonly Line[], width: number): readonly Line[] {
   const lines: Line[] = [[]];
   for (const part of parts) {
@@ -109,7 +109,7 @@ interface Stack extends Pick<SampledBands, "highestBytes"> {
   readonly styles: readonly Style[];
 }
 
-/** By band, by bucket: the upper edge in bytes. */
+/** By band, then by bucket: the upper edge in bytes. */
 function stackEdges(sample: SampledBands): readonly Float64Array[] {
   let below = new Float64Array(sample.count);
   return sample.bands.map((bytes) => (below = bytes.map((value, i) => value + below[i])));
@@ -145,19 +145,19 @@ function plainCell(stack: Stack, bucket: number, middle: number, theme: Theme): 
 }
 
 function fillOf(band: number, glyphs: Glyphs, theme: Theme): string {
-  // Colours tell bands apart, and full cells show them best; without colours fills have to.
+  // With colours, full cells distinguish bands best; without colours, fills do.
   return theme.depth === "none" || glyphs.isAscii
     ? glyphs.fills[band % glyphs.fills.length]
     : glyphs.column[glyphs.column.length - 1];
 }
 
-// The same style object for the same look, so that cells beside each other become one stretch of text.
+// The same style object for the same look, so that adjacent cells become one span of text.
 const ownStyles = new WeakMap<MemoryBand, Style>();
 const borderStyles = new WeakMap<Style, WeakMap<Style, Style>>();
 const cursorStyles = new WeakMap<Style, Style>();
 const plainCursor: Style = { isInverse: true };
 
-/** Returns how a band is drawn. */
+/** Returns the style of a band. */
 export function bandStyle(band: MemoryBand): Style {
   const known = ownStyles.get(band) ?? { colour: band.colour };
   ownStyles.set(band, known);

@@ -7,7 +7,7 @@ import type { Line, Span } from "../text/line.js";
 
 const axisWidth = 8;
 
-/** What is drawn: a curve, the budget, and what policies make of it. */
+/** A curve, the budget, and the points of policies. */
 export interface CurveOptions {
   readonly view: TradeOffView;
   readonly budgetShare: number;
@@ -16,7 +16,10 @@ export interface CurveOptions {
   readonly glyphs: Glyphs;
 }
 
-/** Draws a trade-off between memory and time, more memory kept on the right; a click on it is at a share of the memory that is kept. */
+/**
+ * Draws a trade-off between memory and time, with more memory kept further right. A click on it selects a share of
+ * memory to keep.
+ */
 export function drawCurve(
   { view, budgetShare, greedy, optimal, glyphs }: CurveOptions,
   { width, height }: { readonly width: number; readonly height: number },

@@ -7,7 +7,7 @@ import { barText, type Glyphs } from "../text/glyphs.js";
 import { showControls } from "../text/show-controls.js";
 import { bandStyle } from "./draw-bands.js";
 
-/** Returns the columns of a tree of what is held, whose `open` groups show what is in them. */
+/** Returns the columns of a memory tree whose `open` groups show their parts. */
 export function heldColumns(
   document: TraceDocument,
   tree: HeldTree,
@@ -78,7 +78,7 @@ export function heldColumns(
   ];
 }
 
-/** Returns a label with what parts its parts written as the terminal can. */
+/** Returns a label whose separators use the terminal's glyphs. */
 export function inGlyphs(label: string, { separator, isAscii }: Glyphs): string {
   const parted = label.replaceAll(" · ", ` ${separator} `);
   return isAscii ? parted.replaceAll(" × ", " x ") : parted;

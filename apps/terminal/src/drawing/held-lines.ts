@@ -7,7 +7,10 @@ import type { Glyphs } from "../text/glyphs.js";
 import { fitLine, type Line, lineWidth } from "../text/line.js";
 import { bandStyle } from "./draw-bands.js";
 
-/** Tells of an op, and of what is alive after it, or at the peak, if that is within it: the largest storages, as many as there are lines for. */
+/**
+ * Describes an op and the largest storages alive after it, or at the peak if that is within it, as many as there are
+ * lines for.
+ */
 export function heldLines(
   document: TraceDocument,
   op: number,
@@ -58,14 +61,17 @@ function heldLine(
       : maker === undefined
         ? ["(there before, or not by an op)", ""]
         : [`${scratchPieces === undefined ? "" : "scratch of "}${maker.opName} of `, maker.module ?? "(no module)"];
-  // What tells modules apart is at the end of their names.
+  // Module names differ at their ends.
   const room = width - lineWidth(before) - textWidth(what);
   return [...before, { text: what, style: "faint" }, { text: cutText(where, room, glyphs, "start"), style: "faint" }];
 }
 
 const isWide = (width: number): boolean => width >= 100;
 
-/** Columns of size, share, category and shape: of less room the shape has less first, since who made a storage is what is looked for. */
+/**
+ * Widths of the size, share, category and shape columns. If space is short the shape shrinks first, since the
+ * allocation site matters most.
+ */
 function heldColumns(width: number): readonly [sizes: number, shares: number, categories: number, shapes: number] {
   if (isWide(width)) return [11, 8, 16, 22];
   return width >= 75 ? [11, 8, 16, 14] : [10, 0, 12, 10];

@@ -5,7 +5,7 @@ import { formatTime } from "../text/format-time.js";
 import { barText, type Glyphs } from "../text/glyphs.js";
 import { showControls } from "../text/show-controls.js";
 
-/** Returns the columns of a module tree whose `expanded` modules show what is in them. */
+/** Returns the columns of a module tree whose `expanded` modules show their children. */
 export function moduleColumns(
   { totals }: ModuleTreeView,
   expanded: ReadonlySet<number>,

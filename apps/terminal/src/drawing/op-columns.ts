@@ -40,7 +40,7 @@ function formatMsps(bytesPerMs: number): string {
   return bytesPerMs >= Number.MAX_VALUE ? "free" : `${formatBytes(Math.round(bytesPerMs * 1000))}/s`;
 }
 
-/** Flags in short: what an op is, then what every policy must do with it. */
+/** Flags in short: the properties of an op, then what every policy must do with it. */
 function markSpans(view: OpTableView, row: number): readonly Span[] {
   const marks = view.marks[row];
   const spans: Span[] = [];
@@ -52,7 +52,7 @@ function markSpans(view: OpTableView, row: number): readonly Span[] {
   add(OpMark.random, "random", "warning");
   add(OpMark.inPlace, view.inPlaceParent[row] >= 0 ? `in-place:${view.inPlaceParent[row]}` : "in-place", "warning");
   add(OpMark.alwaysStored, "stored!", "accent");
-  // A view is always recomputed, which goes without saying.
+  // Views are always recomputed, so they are not marked as such.
   if ((marks & OpMark.view) === 0) add(OpMark.alwaysRecomputed, "recomputed!", "accent");
   add(OpMark.skipped, "left out", "faint");
   return spans;

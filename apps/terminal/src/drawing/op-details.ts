@@ -3,7 +3,7 @@ import { formatTime } from "../text/format-time.js";
 import type { Glyphs } from "../text/glyphs.js";
 import type { Line, Span } from "../text/line.js";
 
-/** Tells all that the trace knows of an op. */
+/** Lists everything that the trace contains about an op. */
 export function opDetails(trace: Trace, op: number, glyphs: Glyphs): readonly Line[] {
   const { ops } = trace;
   const name: Span = { text: `op ${op} ${trace.opName(op)}`, style: "strong" };

@@ -4,17 +4,17 @@ import type { Plan } from "@remat/trace";
 import { barText, type Glyphs } from "../text/glyphs.js";
 import type { Line } from "../text/line.js";
 
-/** What is known of a plan besides what it says itself. */
+/** Facts about a plan that it does not contain itself. */
 export interface PlanGiven {
-  /** What the step is to fit; left out: that is told elsewhere. */
+  /** The device that the step has to fit on; left out: it is shown elsewhere. */
   readonly device?: DeviceToFit;
-  /** What the step holds as it is; left out: as the plan has it. */
+  /** Peak of the step without the plan; left out: as stated in the plan. */
   readonly recordedBytes?: number | undefined;
-  /** What to type to have it followed. */
+  /** The command that applies it. */
   readonly following?: string | undefined;
 }
 
-/** Tells what a plan promises, in a few lines, whether it fits and what to type first. */
+/** Describes in a few lines what a plan predicts, whether it fits and the command to run first. */
 export function planFacts(plan: Plan, width: number, glyphs: Glyphs, given: PlanGiven = {}): readonly Line[] {
   const { predicted, origin, subject, steps } = plan;
   const recomputed = steps.filter(({ isRecomputed }) => isRecomputed).length;

@@ -6,7 +6,7 @@ import { fitText } from "../text/fit-text.js";
 import type { Glyphs } from "../text/glyphs.js";
 import { fitLine, type Line } from "../text/line.js";
 
-/** Tells step time and peak under the settings, beside those that the document was opened with. */
+/** Shows step time and peak under the settings, next to those of the settings at opening. */
 export function effectLines(
   opened: TraceDocument,
   document: TraceDocument,
@@ -49,7 +49,7 @@ function peakText(document: TraceDocument): string {
   }
 }
 
-/** Returns why nothing can be told of a document's memory under its settings. */
+/** Explains why a document's memory cannot be computed under its settings; undefined if it can. */
 export function memoryError(document: TraceDocument): string | undefined {
   try {
     document.memoryTrace();

@@ -8,7 +8,7 @@ import {
   type StepView,
 } from "@remat/reporting";
 
-/** The bands of every step, so that one category has one look. */
+/** The bands of every step, so that a category always looks the same. */
 const bands: readonly MemoryBand[] = categoryStack.map((category) => ({
   key: category,
   label: labelCategory(category),
@@ -16,7 +16,7 @@ const bands: readonly MemoryBand[] = categoryStack.map((category) => ({
   bytes: new Float64Array(),
 }));
 
-/** Steps beside each other, oldest first, as bands and as what is drawn of them. */
+/** Combines steps side by side, oldest first, into bands and the sample to draw. */
 export function bandsOfSteps(steps: readonly StepView[]): {
   readonly bands: MemoryBands;
   readonly sample: SampledBands;

@@ -9,16 +9,16 @@ import { barText, type Glyphs } from "../text/glyphs.js";
 import { fitLine, type Line } from "../text/line.js";
 import { planFacts } from "./plan-facts.js";
 
-/** How far a plan of the step has come. */
+/** Progress and result of planning the step. */
 export interface StepPlan {
-  /** How far planning has come, while it is under way. */
+  /** Progress while planning is running. */
   readonly progress: string | undefined;
   /** Why there is no plan. */
   readonly outcome: string | undefined;
   readonly plan: Plan | undefined;
 }
 
-/** Draws a plan of the step, or what becomes of it. */
+/** Draws a plan of the step, or the progress of the search. */
 export function stepPlanLines(
   document: TraceDocument,
   { progress, outcome, plan }: StepPlan,
@@ -26,7 +26,7 @@ export function stepPlanLines(
   glyphs: Glyphs,
 ): readonly Line[] {
   const { worldSize } = document.settings;
-  // FSDP's own ops are nobody's to recompute, so that what is planned is the step that was opened.
+  // FSDP's own ops cannot be recomputed, so the opened step is planned.
   const onOneDevice = worldSize === 1 ? [] : [`It is of the step on one device, and not of one of ${worldSize} ranks.`];
   const wrapped = (text: string, style?: "bad" | "faint" | "warning"): readonly Line[] =>
     wrapText(text, width).map((line): Line => [{ text: line, style }]);
@@ -53,24 +53,24 @@ export function stepPlanLines(
     }),
     ...onOneDevice.flatMap((text) => wrapped(text, "warning")),
     ...(mismatch === undefined ? [] : wrapped(mismatch, "warning")),
-    // Of another trace it has its file.
+    // A plan for another trace already has a file.
     ...(mismatch === undefined
       ? [[], ...wrapped("w writes it to a file.", "faint"), ...recomputedModules(stepOf(document), plan, glyphs)]
       : []),
   ].map((line) => fitLine(line, width, glyphs));
 }
 
-/** The step that plans are made of. */
+/** The step that plans are made for. */
 const stepOf = (document: TraceDocument): Trace => document.planned() ?? document.trace;
 
 const heldPeakOf = rememberLast((trace: Trace) => heldPeak(trace).peakBytes);
 
 const summaryOf = rememberLast((plan: Plan, trace: Trace) =>
-  // Of freeing alone nothing is shown here.
+  // A plan without recomputation is not shown here.
   summarizePlan(plan, trace, { unrecomputed: plan, limit: 0 }),
 );
 
-/** Returns which modules recompute ops, those first that take longest for it. */
+/** Returns the modules that recompute ops, those with the longest recomputation first. */
 function recomputedModules(step: Trace, plan: Plan, glyphs: Glyphs): readonly Line[] {
   const { byModule, recomputed } = summaryOf(plan, step);
   if (byModule.length === 0) return [];

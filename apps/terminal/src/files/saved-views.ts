@@ -16,15 +16,15 @@ interface Recent {
 const mostRecent = 10;
 
 /**
- * What is kept between two runs, in `$XDG_STATE_HOME/remat` (`~/.local/state/remat`): a file for each trace, by its path, a list of what was
- * opened last, and the choice of colours. What cannot be read or written is passed over: no state is worth a failure.
+ * State kept between runs in `$XDG_STATE_HOME/remat` (`~/.local/state/remat`): a file for each trace, by its path, a
+ * list of recently opened files, and the colour theme. Anything that cannot be read or written is ignored.
  */
 export class SavedViews {
   private readonly folder: string;
 
   constructor(env: Readonly<Record<string, string | undefined>>) {
     const state = env["XDG_STATE_HOME"];
-    // By the specification a path that is not absolute is to be ignored.
+    // The specification says that a relative path must be ignored.
     this.folder = join(state?.startsWith("/") ? state : join(env["HOME"] ?? homedir(), ".local", "state"), "remat");
   }
 
@@ -40,7 +40,7 @@ export class SavedViews {
     this.write("recent.json", [entry, ...others].slice(0, mostRecent));
   }
 
-  /** The background that colours were chosen for; undefined where nobody has chosen. */
+  /** The background that colours were chosen for; undefined if the user has not chosen. */
   theme(): ThemeName | undefined {
     const saved = this.read("theme.json");
     return saved === "dark" || saved === "light" ? saved : undefined;
@@ -50,7 +50,7 @@ export class SavedViews {
     this.write("theme.json", theme);
   }
 
-  /** What was opened last and is still there, for the start screen. */
+  /** Recently opened files that still exist, for the start screen. */
   recent(): readonly StartEntry[] {
     return this.recents()
       .filter(({ path }) => existsSync(path))
@@ -84,7 +84,7 @@ export class SavedViews {
       mkdirSync(join(this.folder, "views"), { recursive: true });
       replaceFile(join(this.folder, name), `${JSON.stringify(value)}\n`);
     } catch {
-      // A read-only home is no reason not to run.
+      // A read-only home folder is not an error.
     }
   }
 }

@@ -8,7 +8,7 @@ import type { View } from "../state/view.js";
 import { sceneFor } from "./reduce-view.js";
 import { run } from "./step.js";
 
-/** Writes what is on the screen to a file. */
+/** Writes the content of the screen to a file. */
 export function exportShown(views: readonly View[], state: AppState, format: string): Step {
   const { plan, screen } = state;
   if (screen === "plan" && plan !== undefined) {

@@ -7,12 +7,12 @@ import type { SavedView } from "../state/opened.js";
 import { sceneOf } from "../state/scene-of.js";
 import type { View } from "../state/view.js";
 
-/** Returns what is worth keeping of a trace's views. */
+/** Returns the state of a trace's views to save. */
 export function keptView(views: readonly View[], { view, module, run, own }: AppState): SavedView {
   const chosen = run?.document.settings.device?.name;
-  // One that was typed, or is everybody's, is not worth remembering.
+  // A typed device or the default is not saved.
   const isChosen = chosen !== run?.opened.settings.device?.name;
-  // A comparison does without what one of its sides was left with.
+  // A comparison does not use a device saved for one of its sides.
   const device = isChosen ? chosen : run?.other === undefined ? undefined : run.rememberedDevice;
   return {
     view,
@@ -22,14 +22,14 @@ export function keptView(views: readonly View[], { view, module, run, own }: App
   };
 }
 
-/** Returns what keeps it: nothing for a trace that was not read from anywhere. */
+/** Returns the commands that save it; none for a trace without a file. */
 export function keepCommands(views: readonly View[], state: AppState): readonly Command[] {
   const { title, path } = state.run?.document.name ?? {};
   if (title === undefined || path === undefined) return [];
   return [{ kind: "saveView", path, title, saved: keptView(views, state) }];
 }
 
-/** Returns the state with what was kept of it, as far as that still fits; a device that was asked for stays. */
+/** Returns the state with the saved one restored, as far as it still fits. A requested device takes precedence. */
 export function restoreView(views: readonly View[], state: AppState, saved: SavedView): AppState {
   const { run, wantedView, isDeviceAsked } = state;
   if (run === undefined) return state;

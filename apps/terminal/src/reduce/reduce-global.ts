@@ -10,12 +10,12 @@ import { repeatSearch } from "./reduce-prompt.js";
 import { sceneFor, tellShownView } from "./reduce-view.js";
 import { run, stay, tell } from "./step.js";
 
-/** Returns how many rows a page has, in every view alike. */
+/** Returns the number of rows per page, the same in every view. */
 export function pageRows({ size }: AppState): number {
   return Math.max(1, size.rows - 6);
 }
 
-/** Does what a key means that is not a view's own. */
+/** Handles a key that is not a view's own. */
 export function reduceGlobal(views: readonly View[], state: AppState, action: GlobalAction, key: string): Step {
   if (isMotion(action))
     return tellShownView(views, state, { kind: "move", motion: action, by: rowsBy(action, pageRows(state)) });
@@ -55,7 +55,7 @@ export function reduceGlobal(views: readonly View[], state: AppState, action: Gl
   }
 }
 
-/** Shows a view by its number, round and round. */
+/** Shows a view by its number, wrapping around. */
 function showView(views: readonly View[], state: AppState, number: number): AppState {
   return { ...state, view: views[(number + views.length) % views.length].name, trail: [] };
 }

@@ -15,7 +15,7 @@ import { promptKey } from "./reduce-prompt.js";
 import { tellShownView } from "./reduce-view.js";
 import { run, stay } from "./step.js";
 
-/** Does what a key means on the screen that is on. */
+/** Handles a key on the current screen. */
 export function reduceKey(views: readonly View[], before: AppState, key: string): Step {
   const state = { ...before, notice: undefined };
   const action = bindingOf(globalKeys(views), key)?.action;
@@ -40,7 +40,7 @@ export function reduceKey(views: readonly View[], before: AppState, key: string)
   }
 }
 
-/** Does what a click on something that was drawn means. */
+/** Handles a click on a drawn element. */
 export function reduceClick(views: readonly View[], before: AppState, target: ClickTarget): Step {
   if (before.help !== undefined || before.prompt !== undefined) return stay(before);
   const state = { ...before, notice: undefined };
@@ -59,7 +59,7 @@ export function reduceClick(views: readonly View[], before: AppState, target: Cl
   }
 }
 
-/** Does what a turn of the wheel means. */
+/** Handles a turn of the wheel. */
 export function reduceWheel(views: readonly View[], state: AppState, steps: 1 | -1): Step {
   if (state.help !== undefined || state.prompt !== undefined) return stay(state);
   if (state.screen === "views") return tellShownView(views, state, { kind: "wheel", steps });

@@ -10,7 +10,7 @@ import type { View } from "../state/view.js";
 import { restoreView } from "./kept-view.js";
 import { run, stay, tell } from "./step.js";
 
-/** Begins to open what `targets` name: a trace or model; a second one to compare with; a plan, which is shown with the trace. */
+/** Begins to open `targets`: a trace or model; a second one to compare with; a plan, which is shown with the trace. */
 export function beginOpening(state: AppState, targets: readonly string[]): Step {
   const id = state.openings + 1;
   const loading = { id, title: targets[0] ?? "", text: "opening", hasTrace: false };
@@ -29,13 +29,13 @@ export function beginOpening(state: AppState, targets: readonly string[]): Step 
   );
 }
 
-/** Opens what is chosen on the start screen. */
+/** Opens the selected entry of the start screen. */
 export function openSelected(state: AppState): Step {
   const entry = state.start.entries[state.start.cursor];
   return entry === undefined || state.start.loading !== undefined ? stay(state) : beginOpening(state, [entry.target]);
 }
 
-/** Stops what is being opened. */
+/** Stops opening. */
 export function stopOpening(state: AppState): Step {
   const stopped: AppState = {
     ...state,
@@ -45,14 +45,14 @@ export function stopOpening(state: AppState): Step {
   return run(tell(stopped, "stopped"), { kind: "stopOpening" });
 }
 
-/** Shows how far opening has come. */
+/** Shows the progress of opening. */
 export function tellProgress(state: AppState, { id, title, text }: Extract<Action, { kind: "opening" }>): AppState {
   const { loading } = state.start;
   if (loading?.id !== id) return state;
   return { ...state, screen: "start", start: { ...state.start, loading: { ...loading, title, text } } };
 }
 
-/** Takes over one of the things that are being opened. */
+/** Adds one opened target to the state. */
 export function opened(
   views: readonly View[],
   state: AppState,
@@ -76,7 +76,7 @@ export function opened(
   return stay(notes === "" ? beside : tell(beside, notes, true));
 }
 
-/** Says which of the traces that are open break off. */
+/** Names the open traces that are truncated. */
 function truncationNotes({ run: shown }: AppState): string {
   const documents = shown === undefined ? [] : [shown.document, ...(shown.other === undefined ? [] : [shown.other])];
   return documents
@@ -87,14 +87,14 @@ function truncationNotes({ run: shown }: AppState): string {
     .join("; ");
 }
 
-/** Shows what was opened. */
+/** Shows the opened targets. */
 export function allOpened(state: AppState, id: number): AppState {
   const { loading } = state.start;
   if (loading?.id !== id) return state;
   return { ...state, screen: loading.hasTrace ? "views" : "plan", start: { ...state.start, loading: undefined } };
 }
 
-/** Says why something cannot be opened. */
+/** Explains why a target cannot be opened. */
 export function notOpened(state: AppState, { id, reason }: Extract<Action, { kind: "notOpened" }>): Step {
   if (state.start.loading?.id !== id) return stay(state);
   return run(
@@ -111,7 +111,10 @@ interface NamedTrace {
   readonly atHand?: StepAtHand;
 }
 
-/** Shows a trace as it was left, with every view's own state at its beginning; a plan that was opened before goes with it. */
+/**
+ * Shows a trace with its saved view and otherwise initial states of all views. A plan that was opened before is
+ * removed.
+ */
 export function showTrace(
   views: readonly View[],
   state: AppState,
@@ -145,7 +148,10 @@ export function showTrace(
   return run(next, { kind: "stopAllWork" });
 }
 
-/** Takes over a second trace, for the view that compares: both are shown for the device that they were opened for, whatever the first was left with. */
+/**
+ * Adds a second trace for the comparison view. Both are shown for the device they were opened for, whatever was saved
+ * for the first.
+ */
 export function addOther(state: AppState, { title, path, trace }: NamedTrace): AppState {
   if (state.run === undefined) return state;
   const other = TraceDocument.open({ title, path }, trace, state);

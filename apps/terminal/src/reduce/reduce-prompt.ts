@@ -5,10 +5,10 @@ import { beginOpening } from "./reduce-opening.js";
 import { searchableOf, tellShownView } from "./reduce-view.js";
 import { stay, tell } from "./step.js";
 
-/** Results that can be gone through while one types. */
+/** Number of results that can be browsed while typing. */
 const keptMatches = 100;
 
-/** Does what a key means while something is typed at the bottom of the screen. */
+/** Handles a key while text is typed at the bottom of the screen. */
 export function promptKey(views: readonly View[], state: AppState, prompt: Prompt, key: string): Step {
   if (key === "esc" || (key === "backspace" && prompt.text === "")) return cancel(views, state, prompt);
   if (key === "enter") return accept(views, state, prompt);
@@ -22,7 +22,7 @@ export function promptKey(views: readonly View[], state: AppState, prompt: Promp
   return text === undefined ? stay(state) : type(views, state, prompt, text);
 }
 
-/** Goes to the next place where what was searched last occurs. */
+/** Goes to the next match of the last search. */
 export function repeatSearch(views: readonly View[], state: AppState, direction: 1 | -1): Step {
   const { searched } = state;
   if (searched === "") return stay(tell(state, "Nothing has been searched yet. Press / to search.", true));
@@ -53,7 +53,7 @@ function type(views: readonly View[], state: AppState, prompt: Prompt, text: str
     case "search": {
       const list = searchableOf(views, state);
       const found = list === undefined || text === "" ? [] : findAll(list, text);
-      // From the cursor on, as the next-match key goes.
+      // From the cursor on, as the next-match key does.
       const first = Math.max(
         0,
         found.findIndex((index) => index >= (list?.current ?? 0)),
@@ -96,7 +96,7 @@ function findAll(list: Searchable, wanted: string): readonly number[] {
   return found;
 }
 
-/** From `start` on in one direction and round again; -1 where it is nowhere. */
+/** Searches from `start` in one direction, wrapping around; -1 if there is no match. */
 function findFrom(list: Searchable, wanted: string, start: number, direction: 1 | -1): number {
   const lower = wanted.toLowerCase();
   for (let i = 0; i < list.count; i++) {

@@ -8,28 +8,28 @@ import { sceneOf, viewOf } from "../state/scene-of.js";
 import type { Outcome, Scene, Searchable, View, ViewAction, ViewRequest } from "../state/view.js";
 import { stay, tell } from "./step.js";
 
-/** Tells a view of an action, and does what it asks for. */
+/** Passes an action to a view, and applies its requests. */
 export function tellView(views: readonly View[], state: AppState, view: View, action: ViewAction): Step {
   return fulfil(views, state, view, view.reduce(sceneFor(views, state), state.own[view.name], action));
 }
 
-/** Tells the view that is on. */
+/** Passes an action to the current view. */
 export function tellShownView(views: readonly View[], state: AppState, action: ViewAction): Step {
   return tellView(views, state, viewOf(views, state), action);
 }
 
-/** Returns what can be searched in the view that is on. */
+/** Returns what can be searched in the current view. */
 export function searchableOf(views: readonly View[], state: AppState): Searchable | undefined {
   const view = viewOf(views, state);
   return view.search?.(sceneFor(views, state), state.own[view.name]);
 }
 
-/** Returns what views see of the app in the room that they have. */
+/** Returns the app as a view sees it, with the available space. */
 export function sceneFor(views: readonly View[], state: AppState): Scene {
   return sceneOf(state, bodyArea(views, state));
 }
 
-/** Takes over a view's own state, and does what it asks for. */
+/** Stores a view's own state, and applies its requests. */
 export function fulfil(views: readonly View[], state: AppState, view: View, outcome: Outcome<unknown>): Step {
   const { own, requests = [] } = outcome;
   const commands: Command[] = [];

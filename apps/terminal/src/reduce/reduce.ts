@@ -11,8 +11,8 @@ import { settle } from "./settle.js";
 import { stay, tell } from "./step.js";
 
 /**
- * Returns the state after an action, and what is to be done to the world. Pure: the same views, state and action give the same. What a view
- * cannot do (`RematError`) is told at the bottom of the screen.
+ * Returns the state after an action, and the commands to run. It is pure: the same views, state and action give the
+ * same result. A view's error (`RematError`) is shown at the bottom of the screen.
  */
 export function reduce(views: readonly View[], state: AppState, action: Action): Step {
   const { state: next, commands } = attempt(views, state, action);
@@ -20,7 +20,7 @@ export function reduce(views: readonly View[], state: AppState, action: Action):
   return { state: settled.state, commands: [...commands, ...settled.commands, ...judging(state, settled.state)] };
 }
 
-/** What is shown is judged whole beside what else goes on. */
+/** Requests the full verdict on the shown step in the background. */
 function judging(before: AppState, { run, screen }: AppState): readonly Command[] {
   const document = run?.document;
   const isNew = document !== undefined && (document !== before.run?.document || before.screen === "start");

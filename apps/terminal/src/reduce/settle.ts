@@ -11,7 +11,7 @@ import { settlePlace } from "../table/list-place.js";
 import { fulfil } from "./reduce-view.js";
 import { stay } from "./step.js";
 
-/** Brings what is on the screen into keeping with the room there is: cursors into lists, windows to cursors. */
+/** Adjusts the screen to the available space: cursors to lists, windows to cursors. */
 export function settle(views: readonly View[], state: AppState): Step {
   const area = bodyArea(views, state);
   if (state.help !== undefined) {
@@ -40,7 +40,7 @@ function settleView(views: readonly View[], state: AppState, area: Area): Step {
   try {
     return fulfil(views, state, view, view.settle(sceneOf(state, area), state.own[view.name]));
   } catch (error) {
-    // Drawing says what cannot be shown.
+    // The error is shown when drawing.
     if (error instanceof RematError) return stay(state);
     throw error;
   }

@@ -9,12 +9,12 @@ import type { Glyphs } from "../text/glyphs.js";
 import { fitLine, type Line, lineWidth, type Span } from "../text/line.js";
 import { showControls } from "../text/show-controls.js";
 
-/** Results that are listed while one types. */
+/** Number of results listed while typing. */
 const listedMatches = 8;
-/** Lines of a notice, at most. */
+/** Maximum lines of a notice. */
 const noticeLines = 3;
 
-/** Draws the last lines: what is being typed with its results, a notice, or the most useful keys. */
+/** Draws the last lines: the typed text with its results, a notice, or the most useful keys. */
 export function drawBottom(
   views: readonly View[],
   state: AppState,
@@ -34,7 +34,7 @@ export function drawBottom(
   if (state.exporting) return [fit(...exportSpans)];
   if (notice !== undefined) {
     const style = notice.kind === "warning" ? "bad" : "notice";
-    // A path has to be readable whole, wherever it ends.
+    // A path must be readable in full, wherever the line breaks.
     const lines = breakIntoLines(showControls(notice.text, glyphs.isAscii), width - 1);
     return lines.map((text) => fit({ text: ` ${text}`, style }));
   }
@@ -63,7 +63,7 @@ function searchLines(
   const { glyphs } = state.look;
   const view = viewOf(views, state);
   const list = view.search?.(sceneOf(state, { width, height: rows }), state.own[view.name]);
-  // Half of a low terminal is left to the view.
+  // On a low terminal, half of the height is left to the view.
   const listed = Math.min(listedMatches, Math.floor(rows / 2));
   const first = Math.max(0, Math.min(chosen - listed + 1, matches.length - listed));
   const results = matches.slice(first, first + listed).map((index, i) => {
@@ -76,7 +76,7 @@ function searchLines(
   return [...results, fitLine(typedSpans("/", text, count + more), width, glyphs)];
 }
 
-/** Keys that mean something now, in the order in which they are hinted at. */
+/** Keys that work now, in the order in which they are shown. */
 function hintedKeys(views: readonly View[], state: AppState): readonly KeyBinding[] {
   if (state.screen !== "views") return commonKeys.filter(({ action }) => action === "help" || action === "quit");
   const view = viewOf(views, state);
@@ -87,7 +87,7 @@ function hintedKeys(views: readonly View[], state: AppState): readonly KeyBindin
   ];
 }
 
-/** What comes next, whatever is on: the keys that look for what holds less, as they are pressed one after the other. */
+/** The next keys to press in any view: those that lead to using less memory, in order. */
 function keysToPlan(views: readonly View[], on: View): readonly KeyBinding[] {
   return views.flatMap((view, index) =>
     view === on
@@ -102,7 +102,7 @@ function keysToPlan(views: readonly View[], on: View): readonly KeyBinding[] {
 
 function drawHints(keys: readonly KeyBinding[], width: number, glyphs: Glyphs): Line {
   const spans: Span[] = [];
-  // The key that tells of all others has its place, however few columns there are.
+  // The help key always has its place, however few columns there are.
   const last = keys.find(({ action }) => action === "help");
   let reserved = last === undefined ? 0 : lineWidth(hintOf(last));
   for (const binding of keys) {
@@ -122,7 +122,7 @@ function hintOf({ keys: names, hint, hintKeys }: KeyBinding): readonly Span[] {
       ];
 }
 
-/** Breaks a text between words, and within one only where that alone is longer than a line, as a path may be. */
+/** Breaks a text between words, and inside a word only if that alone is longer than a line, such as a path. */
 function breakIntoLines(text: string, width: number): readonly string[] {
   return wrapText(text, width)
     .flatMap((line) =>

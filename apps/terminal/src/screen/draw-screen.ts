@@ -12,10 +12,10 @@ import { drawHelp } from "./help-screen.js";
 import { drawPlan } from "./plan-screen.js";
 import { drawStart } from "./start-screen.js";
 
-/** Terminals that are narrower or lower are only told so. */
+/** On smaller terminals only a message about the size is shown. */
 export const smallestScreen: ScreenSize = { columns: 60, rows: 12 };
 
-/** A whole screen in its three parts; together they have exactly the rows of the terminal, each as wide as that. */
+/** A whole screen in its three parts. Together they have exactly the rows and the width of the terminal. */
 export interface DrawnScreen {
   readonly title: readonly Line[];
   readonly body: readonly Line[];
@@ -24,7 +24,7 @@ export interface DrawnScreen {
   readonly regions: readonly Region[];
 }
 
-/** Returns the screen of a state in a terminal of some size: the same for the same. */
+/** Returns the screen of a state for a terminal size. It is pure. */
 export function drawScreen(views: readonly View[], state: AppState, { columns, rows }: ScreenSize): DrawnScreen {
   if (isTooSmall({ columns, rows })) return drawTooSmall(columns, rows, state.look.glyphs);
   const title = drawTitle(views, state, { columns, rows });
@@ -41,12 +41,15 @@ export function drawScreen(views: readonly View[], state: AppState, { columns, r
   };
 }
 
-/** Tells whether a terminal is only told how large it would have to be. */
+/** Tells whether a terminal is too small for the app. */
 export function isTooSmall({ columns, rows }: ScreenSize): boolean {
   return columns < smallestScreen.columns || rows < smallestScreen.rows;
 }
 
-/** Returns the room between the lines above and below; that of the smallest screen in a terminal that is smaller still. */
+/**
+ * Returns the space between the title and bottom lines; for a terminal that is too small, the space in the smallest
+ * supported one.
+ */
 export function bodyArea(views: readonly View[], state: AppState): Area {
   const columns = Math.max(smallestScreen.columns, state.size.columns);
   const rows = Math.max(smallestScreen.rows, state.size.rows);
@@ -55,7 +58,7 @@ export function bodyArea(views: readonly View[], state: AppState): Area {
   return { width: columns, height: rows - taken };
 }
 
-/** Draws what is between the lines above and below: what is printed of a view. */
+/** Draws the part between the title and bottom lines, which is also what is printed of a view. */
 export function drawBody(views: readonly View[], state: AppState, area: Area): Drawn {
   if (state.help !== undefined) return drawHelp(views, state, area);
   if (state.screen === "start") return drawStart(state, area);
@@ -72,7 +75,7 @@ export function drawBody(views: readonly View[], state: AppState, area: Area): D
   }
 }
 
-/** A plain statement, in as many words as there is room for. */
+/** A plain message, cut to the available space. */
 function drawTooSmall(width: number, height: number, glyphs: Glyphs): DrawnScreen {
   const text = `This terminal has ${width} columns and ${height} rows; this app needs ${smallestScreen.columns} by ${smallestScreen.rows}. Make it larger, or run remat ui --once. q quits.`;
   const fit = (line: string): Line => fitLine([{ text: line }], width, glyphs);

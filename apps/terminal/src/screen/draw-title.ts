@@ -10,26 +10,30 @@ import { drawVerdict, roomBesideVerdict } from "./draw-verdict.js";
 
 const appName: Span = { text: " remat ", style: "title" };
 
-/** How tabs are written: with the app's name before them, with spaces around each, with the short names of the views that are not on. */
+/**
+ * How tabs are written: with the app's name in front, with spaces around each, with the short names of the inactive
+ * views.
+ */
 interface TabStyle {
   readonly hasAppName: boolean;
   readonly isRoomy: boolean;
   readonly isShort: boolean;
 }
 
-/** The roomiest first. */
+/** The widest first. */
 const wholeTabs: readonly TabStyle[] = [
   { hasAppName: true, isRoomy: true, isShort: false },
   { hasAppName: false, isRoomy: true, isShort: false },
   { hasAppName: false, isRoomy: false, isShort: false },
 ];
 const shortTabs: TabStyle = { hasAppName: false, isRoomy: false, isShort: true };
-/** Of the name of what is shown, where it is cut. */
+/** Minimum width of a name that is cut. */
 const fewestColumns = 22;
 
 /**
- * Draws the lines above a view: its tab among the others, the verdict, and what is shown for which device. That stands behind the tabs; where these
- * would have to be shortened for it, at the end of the verdict, and where neither has room, in a line of its own.
+ * Draws the lines above a view: the tabs, the verdict, and the name and device of the document. The name follows the
+ * tabs. If they would have to be shortened for it, it is at the end of the verdict, and if neither has space, on a line
+ * of its own.
  */
 export function drawTitle(views: readonly View[], state: AppState, { columns: width, rows }: ScreenSize): Drawn {
   const { glyphs } = state.look;
@@ -84,7 +88,7 @@ function drawTabs(views: readonly View[], on: View, { hasAppName, isRoomy, isSho
   return { lines: [spans], regions };
 }
 
-/** What is shown for which device, and without the device where the verdict says it. */
+/** The document's name with its device, and without the device if the verdict already contains it. */
 function namesOf({ document, rememberedDevice }: Run, glyphs: Glyphs): readonly [string, string] {
   const { title } = document.name;
   const { device, worldSize } = document.settings;

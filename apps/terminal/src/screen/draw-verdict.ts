@@ -5,12 +5,12 @@ import type { ScreenSize } from "../state/app-state.js";
 import type { Glyphs } from "../text/glyphs.js";
 import { fitLine, type Line, lineWidth, type Span } from "../text/line.js";
 
-/** Lower terminals have no lines for what does not fit into the rule. */
+/** Lower terminals have no lines for facts that do not fit into the rule. */
 const fewestRows = 16;
 
 /**
- * Draws the verdict on the step: a rule across the screen with as many of its facts as there is room for, the first in any case, and below it, where these had none, what
- * to do next and what to type. `beside` stands at the rule's end.
+ * Draws the verdict on the step: a rule across the screen with as many facts as fit, at least the first. Below it, if
+ * they did not fit, are the next step and the command to run. `beside` is at the rule's end.
  */
 export function drawVerdict(
   run: Run,
@@ -36,13 +36,13 @@ export function drawVerdict(
   const rule = fitLine([...spans, ...line, ...end], columns, glyphs);
   const isOpen = command !== undefined || verdict?.fits === false;
   if (rows < fewestRows || verdict === undefined || !isOpen) return [rule];
-  // What holds the peak is what every view shows.
+  // Every view shows the parts of the peak.
   const shown = new Set([...told, ...describeCategories(verdict)]);
   const left = facts.slice(1).filter((fact) => !shown.has(fact));
   return [rule, ...nextLines(left, command, columns, glyphs)];
 }
 
-/** What was left out of the rule: what to do in a line, and what to type in as few as it takes. */
+/** The facts that did not fit into the rule: the next step on one line, and the command on as few as possible. */
 function nextLines(
   facts: readonly string[],
   command: string | undefined,
@@ -70,7 +70,7 @@ function nextLines(
   );
 }
 
-/** Returns the columns that may stand beside a verdict's first fact. */
+/** Returns the columns available next to a verdict's first fact. */
 export function roomBesideVerdict(run: Run, width: number, glyphs: Glyphs): number {
   // A space before and after each, and the rule's ends.
   return width - lineWidth(firstFact(verdictOf(run), glyphs)) - 5;

@@ -11,7 +11,10 @@ import { fitLine, type Line } from "../text/line.js";
 /** Columns of the keys, or of a term. */
 const labelWidth = 24;
 
-/** Returns the help, made from the keys: this view's own first, then those of everywhere, then those of other views; all of it, however wide the screen is. */
+/**
+ * Returns the help, generated from the keys: this view's own first, then global ones, then those of other views. It is
+ * complete at any screen width.
+ */
 export function helpLines(views: readonly View[], current: View, width: number): readonly Line[] {
   const { terms = [] } = current;
   return [
@@ -25,12 +28,12 @@ export function helpLines(views: readonly View[], current: View, width: number):
   ];
 }
 
-/** Returns the first line of the help that can be on the screen, nearest to a wanted one. */
+/** Returns the first visible line of the help, as near as possible to the wanted one. */
 export function settleHelp(views: readonly View[], state: AppState, top: number, { width, height }: Area): number {
   return Math.max(0, Math.min(top, helpLines(views, viewOf(views, state), width).length - height));
 }
 
-/** Draws the part of the help that is on the screen. */
+/** Draws the visible part of the help. */
 export function drawHelp(views: readonly View[], state: AppState, area: Area): Drawn {
   const { width, height } = area;
   const top = settleHelp(views, state, state.help?.top ?? 0, area);

@@ -7,41 +7,43 @@ import { barText } from "../text/glyphs.js";
 import { fitLine, type Line } from "../text/line.js";
 import { type Look, themeOfLook } from "../text/look.js";
 
-/** A step of a program in training. */
+/** A step of a training program. */
 export interface LiveStep {
-  /** The pass that it began with, from 1 on. */
+  /** The pass that it began with, counted from 1. */
   readonly pass: number;
-  /** Of model and optimizer, where they are known. */
+  /** Of model and optimizer, if known. */
   readonly name: string;
   readonly stepMs: number;
   readonly view: StepView;
-  /** Of the device on which it ran; left out: unknown. */
+  /** Memory of the device that it ran on; left out if unknown. */
   readonly memoryBytes?: number | undefined;
 }
 
-/** All that the live screen shows. */
+/** Content of the live screen. */
 export interface LiveState {
-  /** The program, as it was typed. */
+  /** The program, as typed. */
   readonly program: string;
-  /** The last steps that were looked at, oldest first. */
+  /** The last watched steps, oldest first. */
   readonly steps: readonly LiveStep[];
-  /** Of all steps that were looked at, the one that held most. */
+  /** The watched step with the highest peak. */
   readonly most: LiveStep | undefined;
-  /** The last lines that the program wrote. */
+  /** The last lines of the program's output. */
   readonly output: readonly string[];
   readonly isPaused: boolean;
-  /** How it ended; undefined: it runs. */
+  /** How it ended; undefined while it runs. */
   readonly ended: string | undefined;
 }
 
 const axisWidth = 10;
 const barWidth = 12;
-/** A lower plot tells nothing. */
+/** A lower plot is not useful. */
 const leastPlotRows = 3;
-/** Rows that the program's own output gets at most. */
+/** Maximum rows for the program's output. */
 const outputRows = 5;
 
-/** Draws a program in training: memory by category over its last steps, the peak, what makes it, and what the program writes. */
+/**
+ * Draws a training program: memory by category over its last steps, the peak, its main parts, and the program's output.
+ */
 export function drawLive(
   state: LiveState,
   { columns: width, rows: height }: AppState["size"],
@@ -112,7 +114,7 @@ function peakLine({ pass, name, stepMs, view: { peakBytes, peakOp, peakLine: lin
   ];
 }
 
-/** The last steps beside each other, with bytes at the left, passes below, and what the colours mean; nothing where `height` has no room for it. */
+/** The last steps side by side, with bytes on the left, passes below, and a legend; empty if `height` is too small. */
 function drawPlot(steps: readonly LiveStep[], width: number, height: number, look: Look): readonly Line[] {
   const { glyphs } = look;
   const theme = themeOfLook(look);
@@ -148,7 +150,7 @@ function passLine(steps: readonly LiveStep[], columns: number, plotWidth: number
   let text = "";
   for (const { pass, view } of steps) {
     const at = Math.round((from / columns) * plotWidth);
-    // A number that has no room is left out.
+    // A number that does not fit is left out.
     if (at >= text.length) text = `${text.padEnd(at)}${glyphs.corner}${pass} `;
     from += view.highestBytes.length;
   }
@@ -158,7 +160,7 @@ function passLine(steps: readonly LiveStep[], columns: number, plotWidth: number
   ];
 }
 
-/** What the peak of a step is made of: categories, and then as many of the largest as have room. */
+/** The parts of a step's peak: categories, then as many of the largest storages as fit. */
 function madeOf(
   { view: { categories, largest, peakBytes } }: LiveStep,
   rows: number,

@@ -8,20 +8,20 @@ import { windowRows } from "../table/window-rows.js";
 import { type Drawn, stack, textOnly } from "../text/drawn.js";
 import { fitLine, type Line } from "../text/line.js";
 
-/** Returns how many steps of a plan the screen has lines for. */
+/** Returns how many steps of a plan fit on the screen. */
 export function planRoom(state: AppState, plan: Plan, { width, height }: Area): number {
   return Math.max(1, height - factsOf(state, plan, width).length - 2);
 }
 
 function factsOf({ look, device, isDeviceAsked, planFrom }: AppState, plan: Plan, width: number): readonly Line[] {
   return planFacts(plan, width, look.glyphs, {
-    // What a program ran on, its plan does not say.
+    // The plan of a program does not record its device.
     ...((isDeviceAsked || plan.subject.step !== undefined) && { device }),
     following: planFrom?.following,
   });
 }
 
-/** Draws a plan by itself, without the trace that it is for: what it promises, and its steps. */
+/** Draws a plan alone, without its trace: its predictions and its steps. */
 export function drawPlan(state: AppState, plan: Plan, area: Area): Drawn {
   const { glyphs } = state.look;
   const { cursor, top } = state.planSteps;

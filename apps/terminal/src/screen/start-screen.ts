@@ -25,7 +25,7 @@ function paragraph(text: string, width: number, style?: "faint" | "bad"): readon
   return wrapText(text, width - 4).map((line): Line => [{ text: "  " }, { text: line, style }]);
 }
 
-/** What stands below the list. */
+/** Lines below the list. */
 function tailOf({ start: { error } }: AppState, width: number): readonly Line[] {
   return [
     [],
@@ -38,12 +38,15 @@ function tailOf({ start: { error } }: AppState, width: number): readonly Line[] 
   ];
 }
 
-/** Returns how many entries the screen has lines for. */
+/** Returns how many entries fit on the screen. */
 export function startRoom(state: AppState, { width, height }: Area): number {
   return Math.max(1, height - head.length - tailOf(state, width).length - 1);
 }
 
-/** Draws what is shown before a trace is: recent ones and examples; or what is being opened, with the module being traced. */
+/**
+ * Draws the screen before a trace is open: recent files and examples, or the progress of opening with the module being
+ * traced.
+ */
 export function drawStart(state: AppState, area: Area): Drawn {
   const { entries, loading, cursor, top } = state.start;
   const { glyphs } = state.look;

@@ -8,7 +8,7 @@ import type { Command } from "./command.js";
 import type { Opened, SavedView, StartEntry } from "./opened.js";
 import type { ViewAnswer } from "./work.js";
 
-/** All that can happen to the app. */
+/** Everything that can happen to the app. */
 export type Action =
   | { readonly kind: "key"; readonly key: string }
   | { readonly kind: "click"; readonly target: ClickTarget }
@@ -19,7 +19,7 @@ export type Action =
   | { readonly kind: "opened"; readonly id: number; readonly opened: Opened; readonly saved: SavedView }
   | { readonly kind: "allOpened"; readonly id: number }
   | { readonly kind: "notOpened"; readonly id: number; readonly reason: string }
-  /** A trace that is there already. */
+  /** A trace that is already loaded. */
   | {
       readonly kind: "show";
       readonly title: string;
@@ -29,7 +29,7 @@ export type Action =
       readonly atHand?: StepAtHand;
       readonly saved: SavedView;
     }
-  /** What is shown was judged with all that there is to say. */
+  /** The full verdict on a document is known. */
   | { readonly kind: "judged"; readonly document: TraceDocument; readonly verdict: Verdict }
   | { readonly kind: "compareWith"; readonly title: string; readonly path: string | undefined; readonly trace: Trace }
   | { readonly kind: "select"; readonly module: string }
@@ -37,10 +37,10 @@ export type Action =
   | { readonly kind: "written"; readonly path: string }
   | { readonly kind: "notWritten"; readonly name: string; readonly reason: string }
   | { readonly kind: "answer"; readonly view: string; readonly answer: ViewAnswer }
-  /** Keeps what is worth keeping: the app is about to end. */
+  /** Saves the state, since the app is about to end. */
   | { readonly kind: "keep" };
 
-/** What comes of an action: the state after it, and what is to be done. */
+/** Result of an action: the new state, and commands to run. */
 export interface Step {
   readonly state: AppState;
   readonly commands: readonly Command[];

@@ -10,89 +10,89 @@ export interface ScreenSize {
   readonly rows: number;
 }
 
-/** What is being typed at the bottom of the screen. */
+/** Text being typed at the bottom of the screen. */
 export type Prompt =
   | {
       readonly kind: "search";
       readonly text: string;
-      /** Results from the cursor on, and which is chosen. */
+      /** Results from the cursor on, and the selected one. */
       readonly matches: readonly number[];
       readonly chosen: number;
-      /** How many there are in all. */
+      /** Total number. */
       readonly total: number;
     }
   /** A path to open. */
   | { readonly kind: "open"; readonly text: string }
-  /** What a view asked for. */
+  /** A text that a view asked for. */
   | { readonly kind: "ask"; readonly text: string; readonly label: string; readonly hint: string };
 
-/** Something that the app tells at the bottom of the screen until the next key. */
+/** A message at the bottom of the screen until the next key. */
 export interface Notice {
   readonly text: string;
   readonly kind: "info" | "warning";
 }
 
-/** What is being opened. */
+/** Targets being opened. */
 export interface Opening {
-  /** Tells it from what was being opened before. */
+  /** Distinguishes it from earlier ones. */
   readonly id: number;
-  /** Of the target that is being read, and how far that has come. */
+  /** Name and progress of the target that is being read. */
   readonly title: string;
   readonly text: string;
-  /** Whether a trace has been opened already, which the next one is compared with. */
+  /** Whether a trace has already been opened, which the next one is compared with. */
   readonly hasTrace: boolean;
 }
 
-/** What is on the screen when no document is. */
+/** Content of the screen if no document is open. */
 export interface StartState extends ListPlace {
   readonly entries: readonly StartEntry[];
   readonly loading: Opening | undefined;
   readonly error: string | undefined;
 }
 
-/** Where one has been before drilling in. */
+/** A place to return to after drilling in. */
 export interface Visit {
   readonly view: string;
   readonly module: string | undefined;
 }
 
-/** All that the screen depends on. It is never changed: `reduce` makes another. */
+/** Everything that the screen depends on. It is immutable: `reduce` creates a new one. */
 export interface AppState {
   readonly screen: "start" | "views" | "plan";
   readonly size: ScreenSize;
   readonly look: Look;
-  /** What is predicted for where a trace has no runtimes of its own and no device is chosen. */
+  /** The device to predict times for if a trace has none of its own and no device is chosen. */
   readonly device: DeviceSpec;
-  /** Whether that was asked for, so that a step is to fit it wherever it was recorded. */
+  /** Whether the user requested that device, so that a step has to fit on it wherever it was recorded. */
   readonly isDeviceAsked: boolean;
-  /** The view that was asked for, whatever a trace was left with. */
+  /** The requested view, which takes precedence over a saved one. */
   readonly wantedView: string | undefined;
   readonly run: Run | undefined;
-  /** The plan that was opened; on the screen by itself where no trace was opened with it. */
+  /** The opened plan; shown alone if no trace was opened with it. */
   readonly plan: Plan | undefined;
-  /** The name of that, and what to type to have it followed. */
+  /** The plan's name, and the command that applies it. */
   readonly planFrom: { readonly title: string; readonly following: string | undefined } | undefined;
-  /** Name of the view that is on. */
+  /** Name of the current view. */
   readonly view: string;
-  /** By view: its own state, which only the view itself looks into. */
+  /** For each view: its own state, which only that view reads. */
   readonly own: Readonly<Record<string, unknown>>;
-  /** Fully qualified name of the module that is chosen. */
+  /** Fully qualified name of the selected module. */
   readonly module: string | undefined;
-  /** Where `leave` goes back to, the last visit last. */
+  /** The places that `leave` returns to, the latest last. */
   readonly trail: readonly Visit[];
   readonly help: { readonly top: number } | undefined;
   readonly exporting: boolean;
   readonly prompt: Prompt | undefined;
-  /** What was searched last, for n and N. */
+  /** The last search, for n and N. */
   readonly searched: string;
   readonly notice: Notice | undefined;
   readonly start: StartState;
   readonly planSteps: ListPlace;
-  /** How many times something was opened. */
+  /** How many times targets were opened. */
   readonly openings: number;
 }
 
-/** What the app begins with. */
+/** Initial configuration of the app. */
 export interface AppSetting {
   readonly look: Look;
   readonly size: ScreenSize;
@@ -103,7 +103,7 @@ export interface AppSetting {
   readonly entries?: readonly StartEntry[];
 }
 
-/** Returns how the app begins. */
+/** Returns the initial state of the app. */
 export function initialState({
   look,
   size,

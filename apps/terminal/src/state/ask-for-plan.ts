@@ -3,7 +3,7 @@ import type { TraceDocument } from "../document/trace-document.js";
 import type { Outcome } from "./view.js";
 import type { ViewAnswer } from "./work.js";
 
-/** Asks for the plans of a step where there is a budget, and then for what the one within it holds. */
+/** Requests the plans of a step if there is a budget, and then the memory of the plan within it. */
 export function askForPlan<Own extends BudgetedPlans>(document: TraceDocument, own: Own): Outcome<Own> {
   const { trace } = document;
   const { budgetBytes, plans } = own;
@@ -23,7 +23,7 @@ export function askForPlan<Own extends BudgetedPlans>(document: TraceDocument, o
   };
 }
 
-/** Returns what is known of plans after an answer. */
+/** Returns the state of plans after an answer. */
 export function plansAfter(plans: PlansState, answer: ViewAnswer): PlansState {
   switch (answer.kind) {
     case "frontProgress":

@@ -3,21 +3,21 @@ import type { ThemeName } from "../text/theme.js";
 import type { SavedView } from "./opened.js";
 import type { ViewWork } from "./work.js";
 
-/** Something to be done to the world outside; what comes of it is told by actions. */
+/** An effect on the outside world; its results are dispatched as actions. */
 export type Command =
-  /** Opens one target after the other; tells `opening`, `opened`, and at the end `allOpened` or `notOpened`. */
+  /** Opens targets one after the other. Dispatches `opening`, `opened`, and at the end `allOpened` or `notOpened`. */
   | { readonly kind: "open"; readonly id: number; readonly targets: readonly string[] }
   | { readonly kind: "stopOpening" }
-  /** Looks up what the start screen offers; tells `entries`. */
+  /** Looks up the entries of the start screen. Dispatches `entries`. */
   | { readonly kind: "listEntries" }
-  /** Begins what takes a view long; tells `answer`s. What the view has under way of that kind is stopped. */
+  /** Starts long work of a view. Dispatches `answer`s. Work of that kind already running for the view is stopped. */
   | { readonly kind: "work"; readonly view: string; readonly work: ViewWork }
-  /** Stops what a view has under way of a kind; where there is a best result so far, it is told. */
+  /** Stops a view's work of a kind; the best result so far, if any, is dispatched. */
   | { readonly kind: "stopWork"; readonly view: string; readonly work: ViewWork["kind"] }
   | { readonly kind: "stopAllWork" }
-  /** Judges the step that is shown with all that there is to say; tells `judged`. What was being judged before is stopped. */
+  /** Computes the full verdict on the shown step. Dispatches `judged`. An earlier one still running is stopped. */
   | { readonly kind: "judge"; readonly document: TraceDocument }
-  /** Writes a file that was not there before; tells `written` or `notWritten`. */
+  /** Writes a new file. Dispatches `written` or `notWritten`. */
   | { readonly kind: "writeFile"; readonly name: string; readonly text: string }
   | { readonly kind: "copy"; readonly text: string }
   | { readonly kind: "saveView"; readonly path: string; readonly title: string; readonly saved: SavedView }

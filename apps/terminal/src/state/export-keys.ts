@@ -1,13 +1,13 @@
 import { exportFormats } from "@remat/reporting";
 
-/** A format in which a view can be exported, and the key that chooses it. */
+/** A format in which a view can be exported, and its key. */
 export interface ExportKey {
   readonly key: string;
   readonly name: string;
   readonly title: string;
 }
 
-/** Of each format the first letter of its name that none before it has. */
+/** The key of each format is the first letter of its name that no earlier format uses. */
 export const exportKeys: readonly ExportKey[] = keysOf(exportFormats);
 
 function keysOf(formats: readonly { readonly name: string; readonly title: string }[]): readonly ExportKey[] {

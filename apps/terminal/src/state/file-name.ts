@@ -1,4 +1,4 @@
-/** Returns `text` as a name that every file system takes. */
+/** Converts `text` to a name that every file system accepts. */
 export function fileNameOf(text: string): string {
   const name = text
     .replace(/[^\w.-]+/g, "-")

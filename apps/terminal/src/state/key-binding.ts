@@ -1,17 +1,17 @@
-/** Keys that do the same, and what that is. */
+/** Keys with the same action. */
 export interface KeyBinding<Action extends string = string> {
-  /** As `readInput` names them: a character, or `up`, `enter`, `ctrl+c`. */
+  /** Names as in `readInput`: a character, or `up`, `enter`, `ctrl+c`. */
   readonly keys: readonly string[];
   readonly action: Action;
-  /** What it does, in the help. */
+  /** Description in the help. */
   readonly help: string;
-  /** What the line at the bottom calls it; left out: it is not there. */
+  /** Label in the bottom line; left out: not shown there. */
   readonly hint?: string;
-  /** How that line writes the keys; left out: the first of them. */
+  /** Keys as written in the bottom line; left out: the first one. */
   readonly hintKeys?: string;
 }
 
-/** Returns what a key does, by some bindings. */
+/** Returns the binding of a key. */
 export function bindingOf<Action extends string>(
   bindings: readonly KeyBinding<Action>[],
   key: string,
@@ -19,7 +19,7 @@ export function bindingOf<Action extends string>(
   return bindings.find(({ keys }) => keys.includes(key));
 }
 
-/** Returns how a key is written for people. */
+/** Returns the display name of a key. */
 export function keyLabel(key: string): string {
   const names: Readonly<Record<string, string>> = {
     " ": "Space",

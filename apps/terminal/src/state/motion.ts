@@ -1,14 +1,14 @@
-/** A way to move over rows. */
+/** A movement over rows. */
 export type Motion = "up" | "down" | "pageUp" | "pageDown" | "top" | "bottom";
 
 const motions: readonly string[] = ["up", "down", "pageUp", "pageDown", "top", "bottom"] satisfies Motion[];
 
-/** Tells whether what a key does is a motion. */
+/** Tells whether an action is a motion. */
 export function isMotion(action: string): action is Motion {
   return motions.includes(action);
 }
 
-/** Returns how many rows a motion goes on, with `page` rows to a page. */
+/** Returns how many rows a motion moves, with `page` rows to a page. */
 export function rowsBy(motion: Motion, page: number): number {
   switch (motion) {
     case "up":

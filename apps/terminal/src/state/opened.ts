@@ -1,7 +1,7 @@
 import type { Plan, Trace } from "@remat/trace";
 import type { StepAtHand } from "../document/step-at-hand.js";
 
-/** What a name on the command line, or on the start screen, turned out to be. */
+/** The content of a target from the command line or the start screen. */
 export type Opened =
   | {
       readonly kind: "trace";
@@ -16,24 +16,24 @@ export type Opened =
       readonly title: string;
       readonly path: string;
       readonly plan: Plan;
-      /** What to type to have the plan followed; left out: nothing is known. */
+      /** The command that applies the plan; left out if unknown. */
       readonly following?: string | undefined;
     };
 
-/** Something that the start screen offers. */
+/** An entry of the start screen. */
 export interface StartEntry {
   readonly title: string;
   readonly target: string;
   readonly note: string;
 }
 
-/** What is kept of a trace between two runs of the app. Where it comes from a file, anything may be in it. */
+/** State of a trace that is saved between runs of the app. It comes from a file, so it must be checked. */
 export interface SavedView {
-  /** Name of the view that was on. */
+  /** Name of the current view. */
   readonly view?: string;
   readonly module?: string;
-  /** The device that was chosen in the app; left out: the one that it was opened for. */
+  /** The device chosen in the app; left out: the one that it was opened for. */
   readonly device?: string;
-  /** By view: what it keeps of its own. */
+  /** For each view: its saved state. */
   readonly views?: Readonly<Record<string, unknown>>;
 }

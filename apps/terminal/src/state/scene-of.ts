@@ -2,7 +2,11 @@ import { RematError } from "@remat/trace";
 import type { AppState } from "./app-state.js";
 import type { Area, Scene, View } from "./view.js";
 
-/** Returns what a view sees of the app, in some room. @throws RematError `TERMINAL_NO_DOCUMENT` */
+/**
+ * Returns the app as a view sees it, with the available space.
+ *
+ * @throws RematError `TERMINAL_NO_DOCUMENT`
+ */
 export function sceneOf({ run, module, plan, device, prompt, searched, look }: AppState, area: Area): Scene {
   if (run === undefined) throw new RematError("TERMINAL_NO_DOCUMENT", "no trace is open. Open a trace first.");
   const { document } = run;
@@ -18,7 +22,7 @@ export function sceneOf({ run, module, plan, device, prompt, searched, look }: A
   };
 }
 
-/** Returns the view that is on: the first, where the state names none of them. */
+/** Returns the current view: the first if the state does not name an existing one. */
 export function viewOf(views: readonly View[], { view }: AppState): View {
   return views.find(({ name }) => name === view) ?? views[0];
 }

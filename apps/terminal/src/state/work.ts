@@ -5,16 +5,16 @@ import type { SACStats } from "@remat/sac-core";
 import type { DeviceSpec, Plan, Trace } from "@remat/trace";
 import type { FoundPlan, PlanColumns } from "../document/step-plans.js";
 
-/** Of what something else is asked than the step as it is. */
+/** The step that what-if questions are about. */
 export interface WhatIfSubject {
   readonly name: string;
-  /** Of a model that is at hand, so that it is traced anew; undefined of a run that was recorded. */
+  /** The path of its model, so that it is traced again; undefined for a recorded run. */
   readonly path: string | undefined;
-  /** A run beside it, which may be the same step at another batch. */
+  /** A second run, which may be the same step at another batch. */
   readonly other: { readonly name: string; readonly trace: Trace } | undefined;
-  /** What it is to fit. */
+  /** The device that it has to fit on. */
   readonly device: DeviceToFit;
-  /** By whose figures its ops are priced. */
+  /** The device that op times are estimated for. */
   readonly pricedFor: DeviceSpec;
 }
 
@@ -22,28 +22,28 @@ export interface WhatIfSubject {
 export interface PlannedStep {
   /** As it is shown. */
   readonly trace: Trace;
-  /** As plans are made of it, where its ops are others. */
+  /** As plans are made for it, if its ops differ. */
   readonly planned?: Trace | undefined;
 }
 
-/** What takes a view long, and is done while the app goes on. */
+/** Long work of a view that runs in the background. */
 export type ViewWork =
-  /** Finds the optimal policy of a module, once the wish for it has rested for `restMs`. */
+  /** Finds the optimal policy of a module, after the request has been unchanged for `restMs`. */
   | { readonly kind: "planModule"; readonly stats: SACStats; readonly budgetBytes: number; readonly restMs: number }
   /** Plans the whole step for a share of its recorded peak. */
   | ({ readonly kind: "planWholeStep"; readonly budgetShare: number } & PlannedStep)
   /** Plans the whole step for many budgets. */
   | ({ readonly kind: "planFront" } & PlannedStep)
-  /** Tells what the step holds that follows one of those plans. */
+  /** Computes the step's memory under one of those plans. */
   | ({ readonly kind: "holdPlan"; readonly plan: FoundPlan } & PlannedStep)
   | WhatIfWork;
 
-/** Answers what is usual of a step, or one question. */
+/** Answers the usual questions about a step, or one question. */
 export type WhatIfWork =
   | { readonly kind: "usualWhatIfs"; readonly trace: Trace; readonly of: WhatIfSubject }
   | { readonly kind: "whatIf"; readonly trace: Trace; readonly of: WhatIfSubject; readonly question: string };
 
-/** What comes of it. */
+/** Result of the work. */
 export type ViewAnswer =
   | {
       readonly kind: "modulePlanned";
@@ -62,21 +62,21 @@ export type ViewAnswer =
   | { readonly kind: "whatIfAnswered"; readonly trace: Trace; readonly row: WhatIfRow }
   | { readonly kind: "stepProgress"; readonly trace: Trace; readonly text: string }
   | { readonly kind: "frontProgress"; readonly trace: Trace; readonly text: string }
-  /** By falling peak; none with the reason for that. */
+  /** By falling peak; or none, with the reason. */
   | {
       readonly kind: "frontFound";
       readonly trace: Trace;
       readonly plans: readonly FoundPlan[];
       readonly reason: string | undefined;
     }
-  /** Of the plan with that peak. */
+  /** For the plan with that peak. */
   | {
       readonly kind: "planHeld";
       readonly trace: Trace;
       readonly peakBytes: number;
       readonly memory: PlanColumns | undefined;
     }
-  /** The best that was found, or why there is none; neither where planning was stopped before it had found anything. */
+  /** The best plan that was found, or why there is none. Neither, if planning was stopped before it found one. */
   | {
       readonly kind: "stepPlanned";
       readonly trace: Trace;

@@ -9,10 +9,10 @@ import { type RowWindow, scrollThumb } from "./window-rows.js";
 export interface TableColumn<Row> extends FittableColumn {
   readonly key: string;
   readonly title: string;
-  /** Which end of a text is left out where it is too long; left out: its end. */
+  /** The end of a text that is cut if it is too long; left out: its end. */
   readonly cut?: Cut;
   readonly align?: "left" | "right";
-  /** A text, or spans that together take `width` columns or fewer. */
+  /** A text, or spans that together are at most `width` columns wide. */
   cell(row: Row, width: number): string | readonly Span[];
 }
 
@@ -24,27 +24,27 @@ export interface TableOptions<Row> {
   readonly window: RowWindow;
   row(index: number): Row;
   readonly sort?: { readonly column: string; readonly descending: boolean } | undefined;
-  /** Rows that a search has found. */
+  /** Rows that match a search. */
   isMatch?(index: number): boolean;
-  /** False where the cursor is elsewhere. */
+  /** False if the cursor is elsewhere. */
   readonly hasCursor?: boolean;
-  /** Lines that the rows may take; what they do not is empty. Left out: as many as there are rows. */
+  /** Lines available for rows; unused ones are empty. Left out: as many as there are rows. */
   readonly height?: number;
 }
 
-/** What was drawn: the header and the visible rows, each `width` columns wide, and where what can be clicked is. */
+/** A drawn table: the header and the visible rows, each `width` columns wide, and the clickable regions. */
 export interface DrawnTable {
   readonly lines: readonly Line[];
   readonly regions: readonly Region[];
 }
 
-/** Returns the keys of those columns for which a table of so many columns of the screen has room. */
+/** Returns the keys of the columns that fit in a table of that width. */
 export function shownColumns<Row>(columns: readonly TableColumn<Row>[], width: number): ReadonlySet<string> {
-  // With a scroll bar, lest a column that comes and goes with the number of rows be sorted by.
+  // Always leaves space for a scroll bar, so that columns do not come and go with the number of rows.
   return new Set(fitColumns(columns, width - 1).map(({ column }) => column.key));
 }
 
-/** Draws the visible rows of a table; nothing is asked of the others. */
+/** Draws the visible rows of a table; other rows are not requested. */
 export function drawTable<Row>(options: TableOptions<Row>): DrawnTable {
   const { glyphs, window, count, sort, hasCursor = true } = options;
   const hasBar = glyphs.scrollTrack !== "";
@@ -96,7 +96,7 @@ export function drawTable<Row>(options: TableOptions<Row>): DrawnTable {
     regions.push({ x: 0, y: y + 1, width: options.width, height: 1, target: { kind: "row", index } });
     lines.push(line);
   }
-  // Where nobody can scroll it is said how much is missing.
+  // Without scrolling, the number of missing rows is shown.
   if (!hasBar && window.end < count && lines.length > 1)
     lines[lines.length - 1] = [{ text: `(${count - window.end + 1} more rows)`, style: "faint" }];
   while (options.height !== undefined && lines.length < options.height + 1) lines.push([]);

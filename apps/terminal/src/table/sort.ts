@@ -4,7 +4,10 @@ export interface Sort<Column extends string> {
   readonly descending: boolean;
 }
 
-/** Sorts, after a click on a column's header, by that column, largest first (names: from A on), then the other way, then as it was. */
+/**
+ * Returns the sorting after a click on a column's header: largest first (names: from A on), then reversed, then
+ * unsorted.
+ */
 export function nextSort<Column extends string>(
   sort: Sort<Column> | undefined,
   column: Column,
@@ -15,7 +18,9 @@ export function nextSort<Column extends string>(
   return sort.descending === first ? { column, descending: !first } : undefined;
 }
 
-/** Sorts after a click on the header of a column, as {@link nextSort} has it; unchanged where nothing can be sorted by that. */
+/**
+ * Returns the sorting after a click on a header, as {@link nextSort} does; unchanged if the column cannot be sorted.
+ */
 export function sortByHeader<Column extends string>(
   sort: Sort<Column> | undefined,
   columns: readonly Column[],
@@ -26,7 +31,7 @@ export function sortByHeader<Column extends string>(
   return column === undefined ? sort : nextSort(sort, column, ...ascendingFirst);
 }
 
-/** Returns the next of `columns`, those that are on the screen, to sort by, or no sorting after the last. */
+/** Returns the next sorting among the visible `columns`, or no sorting after the last. */
 export function sortByNext<Column extends string>(
   sort: Sort<Column> | undefined,
   columns: readonly Column[],
@@ -39,7 +44,7 @@ export function sortByNext<Column extends string>(
   return { column: columns[next], descending: !ascendingFirst.includes(columns[next]) };
 }
 
-/** Returns the sorting that was saved, where it is by one of `columns`. */
+/** Returns the saved sorting if it is by one of `columns`. */
 export function restoreSort<Column extends string>(
   columns: readonly Column[],
   saved: unknown,

@@ -1,6 +1,6 @@
-/** The part of a long list that is on the screen. */
+/** The visible part of a long list. */
 export interface RowWindow {
-  /** First row shown, and the one after the last. */
+  /** First row shown, and the end of the range (exclusive). */
   readonly top: number;
   readonly end: number;
   /** Row of the cursor, or -1 for an empty list. */
@@ -11,13 +11,16 @@ export interface WindowOptions {
   readonly count: number;
   /** Rows that fit. */
   readonly height: number;
-  /** Where the cursor is wanted; brought into the list. */
+  /** Requested row of the cursor; limited to the list. */
   readonly cursor: number;
-  /** Where the window was; moved no further than the cursor demands. */
+  /** Previous window, moved no further than the cursor requires. */
   readonly top: number;
 }
 
-/** Tells which rows to draw so that the cursor is among them, the window moves as little as it can, and no line is left empty without need. */
+/**
+ * Computes the rows to draw. The cursor is among them, the window moves as little as possible, and no line is left
+ * empty unnecessarily.
+ */
 export function windowRows({ count, height, cursor, top }: WindowOptions): RowWindow {
   const rows = Math.max(0, Math.floor(height));
   if (count <= 0 || rows === 0) return { top: 0, end: 0, cursor: count <= 0 ? -1 : clamp(cursor, count - 1) };
@@ -29,7 +32,10 @@ export function windowRows({ count, height, cursor, top }: WindowOptions): RowWi
   return { top: first, end: Math.min(count, first + rows), cursor: at };
 }
 
-/** Tells where the thumb of a scroll bar of `height` cells is: from `start` on, `size` cells. Nothing where all rows are on the screen. */
+/**
+ * Returns the position of the thumb of a scroll bar with `height` cells: its start and size. Undefined if all rows are
+ * visible.
+ */
 export function scrollThumb(
   { top, end }: RowWindow,
   count: number,

@@ -1,8 +1,8 @@
 const synchronize = { begin: "\u001b[?2026h", end: "\u001b[?2026l" } as const;
 
 /**
- * Puts frames on the screen by writing only the rows that changed, each at its own place, so that nothing flickers and nothing scrolls. A
- * terminal that knows synchronized output shows each frame whole.
+ * Puts frames on the screen by writing only the rows that changed, each at its own position, so that nothing flickers
+ * or scrolls. A terminal that supports synchronized output shows each frame as a whole.
  */
 export class FramePainter {
   private shown: readonly string[] | undefined;
@@ -15,13 +15,13 @@ export class FramePainter {
   /** Paints rows that are as wide as the terminal. */
   paint(rows: readonly string[]): void {
     const { shown } = this;
-    // Below the last row there is none: a terminal would take it for the last one.
+    // There is no row below the last one: a terminal would write to the last one instead.
     let output = shown === undefined ? "\u001b[0m\u001b[2J" : "";
     for (let row = 0; row < rows.length; row++) {
       if (rows[row] === shown?.[row]) continue;
       const text = rows[row].trimEnd();
-      // What is to the right is erased after the text: erasing before it would flicker where there is no synchronized output. Behind a text that
-      // fills the row some terminals would erase its last character.
+      // The rest of the row is erased after the text; erasing it first would flicker without synchronized output. After
+      // a text that fills the row some terminals would erase its last character.
       output += `\u001b[${row + 1};1H\u001b[0m${text}\u001b[0m${text === rows[row] && text !== "" ? "" : "\u001b[K"}`;
     }
     if (shown !== undefined && shown.length > rows.length) output += `\u001b[${rows.length + 1};1H\u001b[J`;
@@ -29,7 +29,7 @@ export class FramePainter {
     if (output !== "") this.write(`${synchronize.begin}${output}${synchronize.end}`);
   }
 
-  /** The next frame is written whole: after a resize, or when something else has written. */
+  /** Makes the next frame be written completely: after a resize, or after other output. */
   forget(): void {
     this.shown = undefined;
   }

@@ -1,6 +1,6 @@
 import type { Key } from "ink";
 
-/** What the terminal sent: a key by name, or the mouse. Columns and rows count from 0. */
+/** Input from the terminal: a key by name, or the mouse. Columns and rows count from 0. */
 export type InputEvent =
   | { readonly kind: "key"; readonly key: string }
   | { readonly kind: "press"; readonly x: number; readonly y: number }
@@ -10,8 +10,8 @@ export type InputEvent =
 const mouse = /^\[<(\d+);(\d+);(\d+)([Mm])$/;
 
 /**
- * Tells what Ink read, in names of the key map. Keys that come in one piece (held down, or pasted) are told one by one; sequences that mean nothing
- * here are dropped.
+ * Converts input read by Ink to the names of the key map. Several keys at once (held down, or pasted) become single
+ * events; unknown sequences are dropped.
  */
 export function readInput(input: string, key: Key): readonly InputEvent[] {
   const report = mouse.exec(input);
@@ -19,7 +19,7 @@ export function readInput(input: string, key: Key): readonly InputEvent[] {
   const named = namedKey(input, key);
   if (named !== undefined) return [{ kind: "key", key: named }];
   if (key.ctrl && input.length === 1) return [{ kind: "key", key: `ctrl+${input}` }];
-  // The rest of an escape sequence that neither Ink nor we know.
+  // The rest of an escape sequence that neither Ink nor this app knows.
   if (key.meta || /^(\[[\d;:?<=>]*[ -/]*[@-~]|O[A-Za-z])$/.test(input)) return [];
   return Array.from(input, (character): InputEvent => ({ kind: "key", key: controlKey(character) })).filter(
     (event) => event.kind === "key" && !/\p{Cc}/u.test(event.key),
@@ -38,7 +38,7 @@ function namedKey(input: string, key: Key): string | undefined {
   if (key.return) return "enter";
   if (key.escape) return "esc";
   if (key.tab) return key.shift ? "shift+tab" : "tab";
-  // What most keyboards' backspace sends is called delete by Ink.
+  // Ink calls the code that most keyboards' backspace sends "delete".
   if (key.backspace || key.delete) return "backspace";
   return input === " " ? " " : undefined;
 }

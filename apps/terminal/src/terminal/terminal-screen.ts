@@ -1,6 +1,6 @@
 import { FramePainter } from "./frame-painter.js";
 
-/** What the app uses of a terminal that it writes to. */
+/** The part of an output terminal that the app uses. */
 export interface TerminalOutput {
   readonly columns?: number;
   readonly rows?: number;
@@ -8,7 +8,7 @@ export interface TerminalOutput {
 }
 
 const modes = {
-  // The alternate screen, no cursor, presses and wheel of the mouse, in a form without limits of columns.
+  // Alternate screen, hidden cursor, and mouse presses and wheel in a format without column limits.
   enter: "\u001b[?1049h\u001b[?25l\u001b[?1000h\u001b[?1006h\u001b[2J\u001b[H",
   leave: "\u001b[?1006l\u001b[?1000l\u001b[0m\u001b[?25h\u001b[?1049l",
 } as const;
@@ -37,7 +37,7 @@ export class TerminalScreen {
     this.output.write(modes.enter);
   }
 
-  /** Gives back the screen as it was, cursor and mouse. */
+  /** Restores the screen, cursor and mouse. */
   leave(): void {
     if (!this.isOn) return;
     this.isOn = false;
@@ -53,7 +53,7 @@ export class TerminalScreen {
     this.painter.forget();
   }
 
-  /** Puts a text on the terminal's clipboard (OSC 52), where it lets programs do that. */
+  /** Copies a text to the terminal's clipboard (OSC 52), if it allows that. */
   copy(text: string): void {
     const encoded = Buffer.from(text, "utf8").subarray(0, longestCopyBytes).toString("base64");
     if (this.isOn) this.output.write(`\u001b]52;c;${encoded}\u0007`);

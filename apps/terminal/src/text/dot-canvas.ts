@@ -13,8 +13,8 @@ const dotBits = [
 export const dotsPerCell = { x: 2, y: 4 } as const;
 
 /**
- * Draws curves with braille characters, eight dots to a cell; with ASCII a cell shows whether its upper or lower half is touched. A cell has the
- * style of what was drawn there last.
+ * Draws curves with braille characters, eight dots to a cell; in ASCII a cell shows whether its upper or lower half is
+ * touched. A cell has the style of the last item drawn there.
  */
 export class DotCanvas {
   readonly width: number;
@@ -33,7 +33,7 @@ export class DotCanvas {
     this.styles = new Array<Span["style"]>(width * height).fill(undefined);
   }
 
-  /** A dot at shares of the width and height, (0, 0) at the bottom left. */
+  /** Draws a dot at shares of the width and height, with (0, 0) at the bottom left. */
   dot(x: number, y: number, style: Span["style"]): void {
     this.set(Math.round(x * (this.width * dotsPerCell.x - 1)), this.rowOf(y), style);
   }
@@ -47,7 +47,7 @@ export class DotCanvas {
       this.set(Math.round(fromX + ((toX - fromX) * i) / steps), Math.round(fromY + ((toY - fromY) * i) / steps), style);
   }
 
-  /** A character in place of the dots of a cell. */
+  /** Replaces the dots of a cell by a character. */
   mark(x: number, y: number, text: string, style: Span["style"]): void {
     const column = Math.min(this.width - 1, Math.max(0, Math.floor(x * this.width)));
     const row = Math.min(this.height - 1, Math.max(0, Math.floor((1 - y) * this.height)));

@@ -1,6 +1,6 @@
 import type { Line } from "./line.js";
 
-/** What a click is on. */
+/** The target of a click. */
 export type ClickTarget =
   | { readonly kind: "row"; readonly index: number }
   | { readonly kind: "header"; readonly column: string }
@@ -8,23 +8,23 @@ export type ClickTarget =
   /** A place in a picture, as a share of its width. */
   | { readonly kind: "plot"; readonly share: number };
 
-/** A part of the screen that can be clicked, in cells from the top left of what it belongs to. */
+/** A clickable part of the screen, in cells relative to the top left of its container. */
 export interface Region {
   readonly x: number;
   readonly y: number;
   readonly width: number;
   readonly height: number;
-  /** For a plot the share is filled in at the click. */
+  /** For a plot, the share is filled in at the click. */
   readonly target: ClickTarget;
 }
 
-/** What a view shows: its lines from the top, and what can be clicked in them. */
+/** A drawn view: its lines from the top, and their clickable regions. */
 export interface Drawn {
   readonly lines: readonly Line[];
   readonly regions: readonly Region[];
 }
 
-/** Puts parts one below the other. */
+/** Stacks parts vertically. */
 export function stack(...parts: readonly Drawn[]): Drawn {
   const lines: Line[] = [];
   const regions: Region[] = [];
@@ -35,12 +35,12 @@ export function stack(...parts: readonly Drawn[]): Drawn {
   return { lines, regions };
 }
 
-/** Makes lines that nobody can click. */
+/** Creates lines without clickable regions. */
 export function textOnly(...lines: readonly Line[]): Drawn {
   return { lines, regions: [] };
 }
 
-/** Tells what is at a cell; the last region drawn there counts. */
+/** Returns the target at a cell; the last region drawn there wins. */
 export function targetAt(regions: readonly Region[], x: number, y: number): ClickTarget | undefined {
   for (let i = regions.length - 1; i >= 0; i--) {
     const { x: left, y: top, width, height, target } = regions[i];

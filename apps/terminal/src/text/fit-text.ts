@@ -2,19 +2,19 @@ import stringWidth from "string-width";
 import type { Glyphs } from "./glyphs.js";
 import { showControls } from "./show-controls.js";
 
-/** Latin letters, and what the app itself draws with: a column each, which need not be looked up. */
+/** Latin letters and the app's own drawing characters, which are one column wide and need no lookup. */
 const isNarrow = /^[\x20-\x7e\xa1-\xac\xae-\xff\u2500-\u259f\u2800-\u28ff…▲▼▸▾○◆]*$/;
 const segmenter = new Intl.Segmenter();
 
-/** Returns the columns that `text`, which must be without control characters, takes in a terminal. */
+/** Returns the width of `text`, which must not contain control characters, in terminal columns. */
 export function textWidth(text: string): number {
   return isNarrow.test(text) ? text.length : stringWidth(text);
 }
 
-/** Which part of a text that is too long is left out. */
+/** The end at which a text is cut if it is too long. */
 export type Cut = "end" | "start";
 
-/** Returns `text`, made safe and exactly `width` columns wide: cut with an ellipsis, or filled up with spaces. */
+/** Returns `text` made safe and exactly `width` columns wide: cut with an ellipsis, or padded with spaces. */
 export function fitText(
   text: string,
   width: number,
@@ -26,7 +26,7 @@ export function fitText(
   return align === "left" ? safe + fill : fill + safe;
 }
 
-/** Cuts a text that is without control characters, cut to at most `width` columns. */
+/** Cuts a text without control characters to at most `width` columns. */
 export function cutText(text: string, width: number, glyphs: Glyphs, cut: Cut = "end"): string {
   if (width <= 0) return "";
   if (textWidth(text) <= width) return text;

@@ -1,4 +1,4 @@
-/** What the app draws with: with Unicode, or with ASCII only. */
+/** The characters that the app draws with: Unicode, or ASCII only. */
 export interface Glyphs {
   readonly isAscii: boolean;
   readonly ellipsis: string;
@@ -14,15 +14,15 @@ export interface Glyphs {
   readonly selected: string;
   readonly point: string;
   readonly optimum: string;
-  /** Empty: there is no scroll bar, since nobody can scroll. */
+  /** Empty if scrolling is impossible, so that there is no scroll bar. */
   readonly scrollTrack: string;
   readonly scrollThumb: string;
   readonly separator: string;
-  /** From nothing to a full cell, left to right. */
+  /** From empty to a full cell, left to right. */
   readonly bar: readonly string[];
-  /** From nothing to a full cell, bottom to top. */
+  /** From empty to a full cell, bottom to top. */
   readonly column: readonly string[];
-  /** Fills that tell bands apart where there is no colour. */
+  /** Fills that distinguish bands without colour. */
   readonly fills: readonly string[];
 }
 
@@ -72,12 +72,12 @@ export const asciiGlyphs: Glyphs = {
   fills: ["#", "=", "+", ":", "%", "o", "*", "-", "x", ".", "@", "&", "$", "w"],
 };
 
-/** Tells whether the terminal can be expected to show Unicode, by what the environment says of it. */
+/** Tells from the environment whether the terminal is expected to show Unicode. */
 export function showsUnicode(env: Readonly<Record<string, string | undefined>>): boolean {
   const term = env["TERM"] ?? "";
   if (term === "linux" || term === "dumb") return false;
   const locale = env["LC_ALL"] || env["LC_CTYPE"] || env["LANG"] || "";
-  // No locale at all is what containers have, whose terminals are somebody's own and know UTF-8.
+  // Containers have no locale; the terminals used with them support UTF-8.
   return locale === "" || /utf-?8/i.test(locale);
 }
 

@@ -3,7 +3,7 @@ import type { Glyphs } from "./glyphs.js";
 import { showControls } from "./show-controls.js";
 import { type Style, type Theme, type ThemeStyle, themeStyles } from "./theme.js";
 
-/** A stretch of text in one style. */
+/** Text in one style. */
 export interface Span {
   readonly text: string;
   readonly style?: ThemeStyle | Style | undefined;
@@ -12,12 +12,12 @@ export interface Span {
 /** One row of the screen. */
 export type Line = readonly Span[];
 
-/** Returns the columns that a line takes. */
+/** Returns the width of a line in columns. */
 export function lineWidth(line: Line): number {
   return line.reduce((width, { text }) => width + textWidth(text), 0);
 }
 
-/** Returns a line, cut or filled up to exactly `width` columns. */
+/** Returns a line cut or padded to exactly `width` columns. */
 export function fitLine(line: Line, width: number, glyphs: Glyphs, fill?: Span["style"]): Line {
   const fitted: Span[] = [];
   let left = width;
@@ -32,7 +32,10 @@ export function fitLine(line: Line, width: number, glyphs: Glyphs, fill?: Span["
   return fitted;
 }
 
-/** Returns a line as text with the escape sequences of its styles. Whatever control characters a text holds are written out, here at the latest. */
+/**
+ * Returns a line as text with the escape sequences of its styles. Control characters in a text are escaped here at the
+ * latest.
+ */
 export function paintLine(line: Line, theme: Theme, glyphs: Glyphs): string {
   let painted = "";
   for (const { text, style } of line) {

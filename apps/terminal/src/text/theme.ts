@@ -1,6 +1,6 @@
 import type { Colour } from "@remat/reporting";
 
-/** How a text looks; colours are given for both backgrounds. */
+/** Appearance of a text; colours are given for both backgrounds. */
 export interface Style {
   readonly colour?: Colour;
   readonly background?: Colour;
@@ -10,9 +10,9 @@ export interface Style {
   readonly isUnderlined?: boolean;
 }
 
-/** Which background the colours are for. */
+/** The background that the colours are for. */
 export type ThemeName = "dark" | "light";
-/** How many colours a terminal shows. */
+/** Number of colours that a terminal supports. */
 export type ColourDepth = "none" | "16" | "256" | "truecolor";
 
 const accent: Colour = { light: "#0b5cad", dark: "#6cb6ff" };
@@ -40,7 +40,7 @@ export type ThemeStyle =
   | "key"
   | "notice";
 
-/** Styles by what they are for. */
+/** Styles by purpose. */
 export const themeStyles: Readonly<Record<ThemeStyle, Style>> = {
   title: { isBold: true, colour: accent },
   tab: { colour: faint },
@@ -60,14 +60,14 @@ export const themeStyles: Readonly<Record<ThemeStyle, Style>> = {
   notice: { isBold: true, colour: warning },
 };
 
-/** Paints text by escape sequences. */
+/** Paints text with escape sequences. */
 export interface Theme {
   readonly name: ThemeName;
   readonly depth: ColourDepth;
   paint(text: string, style: Style): string;
 }
 
-/** Makes a theme; with `isPlain` (text for a pipe) not even bold is written. */
+/** Creates a theme; with `isPlain` (text for a pipe) not even bold is written. */
 export function createTheme(name: ThemeName, depth: ColourDepth, isPlain = false): Theme {
   const known = new Map<Style, string>();
   const codesOf = (style: Style): string => {
@@ -92,7 +92,7 @@ export function createTheme(name: ThemeName, depth: ColourDepth, isPlain = false
   };
 }
 
-/** Tells how many colours the terminal shows, by its environment: https://no-color.org. */
+/** Determines the number of colours that the terminal supports from its environment: https://no-color.org. */
 export function colourDepth(env: Readonly<Record<string, string | undefined>>): ColourDepth {
   if ((env["NO_COLOR"] ?? "") !== "" || env["TERM"] === "dumb") return "none";
   if (/truecolor|24bit/i.test(env["COLORTERM"] ?? "")) return "truecolor";
@@ -100,7 +100,10 @@ export function colourDepth(env: Readonly<Record<string, string | undefined>>): 
   return "16";
 }
 
-/** Tells whether the terminal's background is light, where the environment tells (`COLORFGBG`, as rxvt, Konsole and others set it). */
+/**
+ * Determines whether the terminal's background is light from the environment (`COLORFGBG`, set by rxvt, Konsole and
+ * others).
+ */
 export function themeOf(env: Readonly<Record<string, string | undefined>>): ThemeName {
   const background = Number((env["COLORFGBG"] ?? "").split(";").at(-1) || Number.NaN);
   return background === 7 || (background >= 9 && background <= 15) ? "light" : "dark";
@@ -120,7 +123,7 @@ function colourCodes(hex: string, depth: ColourDepth, base: 38 | 48): readonly (
   }
 }
 
-/** Of xterm's cube of 6 × 6 × 6 colours, or its ramp of greys, whichever is nearer. */
+/** The nearest colour in xterm's 6 × 6 × 6 cube or its grey ramp. */
 function cubeColour(red: number, green: number, blue: number): number {
   const levels = [0, 95, 135, 175, 215, 255];
   const nearest = (value: number): number =>
@@ -132,7 +135,7 @@ function cubeColour(red: number, green: number, blue: number): number {
   return off(levels[r], levels[g], levels[b]) <= off(level, level, level) ? 16 + 36 * r + 6 * g + b : 232 + grey;
 }
 
-/** The usual values of the 16 colours, black and white left out: they may be the background. */
+/** The usual values of the 16 colours without black and white, which may be the background. */
 const basic: readonly (readonly [code: number, red: number, green: number, blue: number])[] = [
   [31, 205, 49, 49],
   [32, 13, 188, 121],

@@ -37,14 +37,14 @@ const columns = ["fqn", "before", "after", "difference", "ratio"] as const;
 type CompareColumn = (typeof columns)[number];
 
 export interface CompareState extends ListPlace {
-  /** By which modules are compared; one is shown at a time. */
+  /** The quantity by which modules are compared; one is shown at a time. */
   readonly quantity: Quantity;
   readonly sort: Sort<CompareColumn> | undefined;
 }
 
 export type CompareKey = "nextQuantity" | "previousQuantity" | "reverse";
 
-/** Two runs, or a run as it was recorded beside what is predicted of it. */
+/** Two runs, or a recorded run next to its prediction. */
 export const compareView: View<CompareState, CompareKey> = {
   name: "compare",
   title: "Compare",
@@ -85,7 +85,7 @@ function reduce(scene: Scene, own: CompareState, action: ViewAction<CompareKey>)
     }
     case "enter": {
       const module = rowsOf(scene, own)[own.cursor]?.fqn;
-      // A module of the other run alone has no ops here.
+      // A module that only the other run has has no ops here.
       if (module === undefined || findModule(scene.document.tree(), module) === undefined) return { own };
       return { own, requests: [{ kind: "drillInto", view: "ops", module }] };
     }
@@ -131,7 +131,7 @@ const sortedRows = rememberLast(
     const sign = sort.descending ? -1 : 1;
     const { column } = sort;
     if (column === "fqn") return modules.toSorted((a, b) => sign * (a.fqn < b.fqn ? -1 : a.fqn > b.fqn ? 1 : 0));
-    // What is not known comes last either way.
+    // Unknown values are last in either direction.
     const key = (module: ComparedModule): number => module[quantity][column] ?? Number.NaN;
     return modules.toSorted((a, b) => {
       const [x, y] = [key(a), key(b)];
@@ -150,7 +150,7 @@ function factsOf(scene: Scene): readonly ComparedQuantity[] {
   return [...totals, ...named].slice(0, Math.max(4, Math.floor(scene.area.height * 0.4)));
 }
 
-/** What is wrong with either side, as long as the view is on. */
+/** Problems with either side, shown as long as the view is active. */
 function noteLines(scene: Scene): readonly Line[] {
   const { width } = scene.area;
   return comparison(scene).notes.flatMap((note) =>
@@ -244,7 +244,10 @@ function tableColumns(quantity: Quantity): readonly TableColumn<ComparedModule>[
   ];
 }
 
-/** Columns of the facts: of a name, of both values, of their difference, and where there is room of that in per cent. */
+/**
+ * Widths of the facts' columns: name, both values, their difference, and if space allows, the difference as a
+ * percentage.
+ */
 const factColumns = (width: number): readonly number[] => (width < 77 ? [25, 11, 11, 12, 0] : [26, 13, 13, 14, 11]);
 
 function factLine(
@@ -269,7 +272,7 @@ function amount(value: number | undefined, unit: ComparedQuantity["unit"]): stri
   return unit === "ms" ? formatTime(value) : unit === "bytes" ? formatBytes(value) : String(value);
 }
 
-/** Less is better, whatever is compared. */
+/** Less is better for every quantity. */
 function styleOf(difference: number | undefined): Span["style"] {
   return difference === undefined || difference === 0 ? "faint" : difference < 0 ? "good" : "bad";
 }

@@ -16,13 +16,13 @@ import { fitText } from "../text/fit-text.js";
 import { fitLine, type Line } from "../text/line.js";
 
 export interface DevicesState {
-  /** The knob that the cursor is on. */
+  /** The setting at the cursor. */
   readonly row: number;
-  /** What is being typed: a file for the plan, or how ranks shard. */
+  /** The text being typed: a file for the plan, or sharding options. */
   readonly asked: "plan" | "sharding";
-  /** What the whole step may hold, as a share of the recorded peak. */
+  /** Budget of the whole step, as a share of the recorded peak. */
   readonly budgetShare: number;
-  /** The step that is being planned, and how far that has come. */
+  /** The step that is being planned, and the progress. */
   readonly planning: { readonly trace: Trace; readonly text: string } | undefined;
   readonly stepPlan: Plan | undefined;
   /** Why there is no plan. */
@@ -31,7 +31,7 @@ export interface DevicesState {
 
 export type DevicesKey = "left" | "right" | "plan" | "savePlan";
 
-/** For which device, allocator and number of ranks everything is counted; and a plan of the whole step for a budget. */
+/** Device, allocator and number of ranks for all figures, and a plan of the whole step for a budget. */
 export const devicesView: View<DevicesState, DevicesKey> = {
   name: "devices",
   title: "Devices",
@@ -131,7 +131,7 @@ function askSharding({ document }: Scene, own: DevicesState): Outcome<DevicesSta
   return { own: { ...own, asked: "sharding" }, requests: [request] };
 }
 
-/** What is typed is shown at once, of two ranks at least; what is none is told beside the peak. */
+/** Typed text takes effect immediately, with at least two ranks. An invalid text is reported next to the peak. */
 function shardingRequests({ document }: Scene, sharding: string): readonly ViewRequest[] {
   return [{ kind: "settings", settings: { sharding, worldSize: Math.max(2, document.settings.worldSize) } }];
 }
@@ -167,7 +167,7 @@ function answered(own: DevicesState, answer: ViewAnswer): DevicesState {
   }
 }
 
-/** What can be changed here, from the top down. */
+/** The settings, from the top down. */
 const knobNames = ["device", "allocationUnitBytes", "worldSize", "sharding", "budget"] as const;
 type KnobName = (typeof knobNames)[number];
 
@@ -201,7 +201,7 @@ function turnKnob(scene: Scene, own: DevicesState, step: 1 | -1): Outcome<Device
   }
 }
 
-/** What a knob is called, which of its values is in force, and what that means. */
+/** Returns a setting's name, its current value, and an explanation. */
 function describeKnob(
   { document }: Scene,
   { budgetShare }: DevicesState,
@@ -244,7 +244,7 @@ function describeKnob(
   }
 }
 
-/** What is sharded as one; undefined modules are told of beside the peak. */
+/** The units of sharding. An error in them is shown next to the peak. */
 function wrappedText(document: TraceDocument): string {
   const wrap = memoryError(document) === undefined ? (document.simulation()?.plan.wrap ?? []) : [];
   return ["the root", ...wrap].join(", ");
@@ -285,16 +285,16 @@ function drawDevices(scene: Scene, own: DevicesState): Drawn {
   const plan = textOnly(...stepPlanLines(scene.document, step, isWide ? width - half - 2 : width, glyphs));
   const both = isWide
     ? besideEachOther(effect, plan, { width: half, gap: 2 }, glyphs)
-    : // Nobody can scroll here, so that what is asked for comes first.
+    : // This layout does not scroll, so the plan comes first.
       stack(plan, textOnly([]), effect);
   const drawn = stack(settings, both);
   return { lines: drawn.lines.slice(0, height), regions: drawn.regions };
 }
 
-/** What the chosen value means, whole, where there is no room beside it. */
+/** The full explanation of the selected value, if there is no space next to it. */
 function noteLines(note: string, width: number): readonly Line[] {
   const lines = wrapText(note, width - 2).map((text): Line => [{ text: `  ${text}`, style: "faint" }]);
-  // What stands below stays where it is, whichever is chosen.
+  // Keeps the lines below in place whatever is selected.
   return lines.length < 2 ? [...lines, []] : lines;
 }
 

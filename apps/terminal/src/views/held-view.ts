@@ -26,15 +26,15 @@ import { fitLine, type Line } from "../text/line.js";
 import { note } from "../text/note.js";
 
 export interface HeldState extends ListPlace {
-  /** The op after which this is held; -1: at the peak. */
+  /** The op after which memory is shown; -1: at the peak. */
   readonly op: number;
-  /** Groups whose parts are shown; undefined: the largest, as many as there is room for. */
+  /** Groups whose parts are shown; undefined: the largest ones that fit. */
   readonly open: ReadonlySet<number> | undefined;
 }
 
 export type HeldKey = "right" | "left" | "expandAll" | "collapseAll" | "peak";
 
-/** All of what is held at the peak, or after an op, as a tree: category, module, op, equal tensors, storage. */
+/** Memory in use at the peak, or after an op, as a tree: category, module, op, equal tensors, storage. */
 export const heldView: View<HeldState, HeldKey> = {
   name: "held",
   title: "Held",
@@ -100,7 +100,7 @@ function onKey(scene: Scene, own: HeldState, action: HeldKey): HeldState {
   const tree = treeOf(scene, own);
   const rows = shown(scene, own);
   if (action === "peak") return own.op < 0 ? own : { ...own, op: -1, cursor: 0, top: 0, open: undefined };
-  // If nothing is held there is no row to open.
+  // If no memory is in use there is no row to open.
   if (tree === undefined || rows.ids.length === 0) return own;
   const id = rows.ids[own.cursor];
   const open = openOf(tree, own);
@@ -120,7 +120,7 @@ function onKey(scene: Scene, own: HeldState, action: HeldKey): HeldState {
   }
 }
 
-/** Opens or closes a group; of a storage goes to the very op that made it. */
+/** Opens or closes a group. For a storage, goes to the op that allocated it. */
 function enter(scene: Scene, own: HeldState): Outcome<HeldState> {
   const tree = treeOf(scene, own);
   const rows = shown(scene, own);
@@ -145,7 +145,7 @@ function enter(scene: Scene, own: HeldState): Outcome<HeldState> {
   return { own, requests: [{ kind: "drillInto", view: "ops", module, op: inTrace }] };
 }
 
-/** Puts the cursor on a row that a search has found, and opens what is around it. */
+/** Puts the cursor on a search result, and opens the groups around it. */
 function reveal(scene: Scene, own: HeldState, index: number): HeldState {
   const tree = treeOf(scene, own);
   if (tree === undefined) return own;
@@ -161,7 +161,7 @@ function rootOf(tree: HeldTree, rows: HeldRows, cursor: number): number {
   return group;
 }
 
-/** Rows that are open at first, at most. */
+/** Maximum number of rows that are open at first. */
 const rowsAtFirst = 20;
 const openFirst = rememberLast((tree: HeldTree) => openLargest(tree, rowsAtFirst));
 const rowsOf = rememberLast((tree: HeldTree, open: ReadonlySet<number>) => heldTreeRows(tree, open));
@@ -175,7 +175,7 @@ function treeOf(scene: Scene, own: HeldState): HeldTree | undefined {
   return scene.document.held(momentOf(scene, own));
 }
 
-/** The op after which memory is shown; -1: at the peak, which a step without that op also shows. */
+/** The op after which memory is shown. -1: at the peak, which is also used if the step does not have that op. */
 function momentOf({ document }: Scene, { op }: HeldState): number {
   return op >= document.memoryTrace().ops.count ? -1 : op;
 }
@@ -197,7 +197,7 @@ const answersOf = rememberLast((document: TraceDocument, verdict: Verdict | unde
   }),
 );
 
-/** What is held when, and at the peak what of it is free to gain: nobody asks first how a tree is to be read. */
+/** The memory and its moment, and at the peak the savings with no slowdown. */
 function headOf(scene: Scene, own: HeldState): readonly Line[] {
   const { document, area, look } = scene;
   const tree = treeOf(scene, own);
@@ -227,7 +227,7 @@ function headOf(scene: Scene, own: HeldState): readonly Line[] {
   ];
 }
 
-/** What becomes of the storage at the cursor. */
+/** The lifetime of the storage at the cursor. */
 function lifeOf(scene: Scene, own: HeldState): readonly Line[] {
   const tree = treeOf(scene, own);
   const rows = shown(scene, own);

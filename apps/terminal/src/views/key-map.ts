@@ -4,11 +4,11 @@ import { type ViewName, views } from "./views.js";
 
 /** A row of the key map. */
 export interface ViewKeyBinding extends KeyBinding {
-  /** Where the keys do this; left out: everywhere. */
+  /** Views in which the keys do this; left out: all. */
   readonly views?: readonly ViewName[];
 }
 
-/** Every key that the app knows. */
+/** Every key of the app. */
 export const keyMap: readonly ViewKeyBinding[] = [
   ...walkingKeys(views),
   ...views.flatMap(({ name, keys }) => keys.map((binding) => ({ ...binding, views: [name] }))),

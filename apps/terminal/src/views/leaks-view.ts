@@ -10,7 +10,7 @@ import { windowRows } from "../table/window-rows.js";
 import { type Drawn, stack, textOnly } from "../text/drawn.js";
 import { fitLine, type Line } from "../text/line.js";
 
-/** What outlives the steps of a trace, by line, op, shape and module. */
+/** Storages that outlive the steps of a trace, by line, op, shape and module. */
 export const leaksView: View<ListPlace, never> = {
   name: "leaks",
   title: "Leaks",
@@ -63,7 +63,7 @@ const columns: readonly TableColumn<LeaksRow>[] = [
   { key: "growth", title: "A step", width: 14, align: right, priority: 3, cell: ({ growth }) => growth },
 ];
 
-/** What is said above the table. */
+/** Lines above the table. */
 function headOf(scene: Scene): readonly Line[] {
   const { width } = scene.area;
   return leaksFacts(summaryOf(scene)).facts.flatMap((fact, i) =>
@@ -73,7 +73,7 @@ function headOf(scene: Scene): readonly Line[] {
   );
 }
 
-/** What helps against what is at the cursor. */
+/** The fix for the row at the cursor. */
 function fixOf(scene: Scene, own: ListPlace): readonly Line[] {
   const row = rowsOf(scene)[own.cursor];
   if (row === undefined) return [];

@@ -15,22 +15,22 @@ import { fitText } from "../text/fit-text.js";
 import { fitLine, type Line } from "../text/line.js";
 import { themeOfLook } from "../text/look.js";
 
-/** Modules may be many; categories have room in as many lines of 60 columns. */
+/** Limits modules, of which there may be many. All categories fit in this many lines of 60 columns. */
 const mostLegendRows = 5;
 const leastPlotRows = 4;
 const axisWidth = 10;
 const smallestSpan = 8;
 
 export interface MemoryState {
-  /** First op shown, and the one after the last; the same for all of them. */
+  /** First op shown, and the end of the range (exclusive); equal values mean all ops. */
   readonly from: number;
   readonly to: number;
   /** Op of the cursor; -1 for the peak's. */
   readonly op: number;
   readonly by: "category" | "module";
-  /** What the step may hold; undefined for no budget. */
+  /** Budget of the step; undefined for none. */
   readonly budgetBytes: number | undefined;
-  /** Plans to choose from, and what the one within the budget holds. */
+  /** Plans to choose from, and the memory of the one within the budget. */
   readonly plans: PlansState;
 }
 
@@ -47,7 +47,7 @@ export type MemoryKey =
   | "budget"
   | "noBudget";
 
-/** What is held over the ops of the step, by category or module, and what is alive at the cursor. */
+/** Memory over the ops of the step, by category or module, and the storages alive at the cursor. */
 export const memoryView: View<MemoryState, MemoryKey> = {
   name: "memory",
   title: "Memory",
@@ -87,7 +87,7 @@ export const memoryView: View<MemoryState, MemoryKey> = {
   copied: (scene, own) => scene.document.memoryTrace().opModule(settled(scene, own).op)?.fqn,
 };
 
-/** All ops at first, and after another number of ranks has been chosen; the cursor at the peak at first. */
+/** Shows all ops at first, and after a change of the number of ranks; the cursor starts at the peak. */
 function settled(scene: Scene, own: MemoryState): MemoryState {
   const { count } = bands(scene, own);
   const fits = own.to > own.from && own.to <= count;
@@ -179,7 +179,7 @@ function onKey(
   action: Exclude<MemoryKey, "held" | "budget" | "noBudget">,
 ): MemoryState {
   const { from, to, op } = own;
-  // Ops that one column of the picture stands for.
+  // Number of ops in one column of the picture.
   const column = Math.max(1, Math.round((to - from) / Math.max(10, scene.area.width - axisWidth)));
   const tenth = Math.max(1, Math.round((to - from) / 10));
   switch (action) {
@@ -202,7 +202,7 @@ function onKey(
   }
 }
 
-/** The op at the cursor, where the trace has it; else its module. */
+/** The op at the cursor, if the trace has it, or else its module. */
 function drillIn({ document, module }: Scene, op: number): readonly ViewRequest[] {
   const within = document.memoryTrace().opModule(op)?.fqn;
   const known = findModule(document.tree(), within)?.fqn ?? module;
@@ -214,7 +214,7 @@ function drillIn({ document, module }: Scene, op: number): readonly ViewRequest[
   ];
 }
 
-/** Moves the cursor, and what is shown with it where the cursor would leave it. */
+/** Moves the cursor, and scrolls if it would leave the visible range. */
 function setCursor(scene: Scene, own: MemoryState, wanted: number): MemoryState {
   const { count } = bands(scene, own);
   const { from, to } = own;

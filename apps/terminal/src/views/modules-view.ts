@@ -21,12 +21,13 @@ const columns = ["name", "memoryBytes", "runtimeMs", "savedBytes", "forwardMs", 
 /** Larger trees are first shown with their outermost modules only. */
 const largeTree = 500;
 
+/** State of {@link modulesView}. */
 export interface ModulesState {
   /** Indices of the modules whose children are shown. */
   readonly expanded: ReadonlySet<number>;
   readonly sort: Sort<ModuleTreeColumn> | undefined;
   readonly top: number;
-  /** The chosen module as this view last had it: another has been chosen elsewhere, and is to be revealed. */
+  /** The selected module when this view last saw it. If another one was selected elsewhere, it has to be revealed. */
   readonly revealed: string | undefined;
 }
 
@@ -41,7 +42,7 @@ export type ModulesKey =
   | "sortPrevious"
   | "reverse";
 
-/** The modules as a tree, with what each could free and how long it takes. */
+/** The modules as a tree, with the memory that each could free and its time. */
 export const modulesView: View<ModulesState, ModulesKey> = {
   name: "modules",
   title: "Modules",
@@ -116,7 +117,7 @@ function reduce(scene: Scene, own: ModulesState, action: ViewAction<ModulesKey>)
     case "back":
       return { own, requests: [{ kind: "leave" }] };
     case "choose":
-      // What is chosen elsewhere is revealed, and so is what was searched.
+      // A module that is selected elsewhere or found by a search is revealed.
       return { own: { ...own, revealed: undefined }, requests: [select(scene.document.tree().nodes[action.index])] };
     case "typed":
     case "arrive":
@@ -158,7 +159,7 @@ function onKey(scene: Scene, own: ModulesState, action: ModulesKey): Outcome<Mod
   }
 }
 
-/** Nobody sorts by what is not on the screen. */
+/** Only visible columns can be sorted by. */
 function shownOf({ document, area, look }: Scene, { expanded }: ModulesState): readonly ModuleTreeColumn[] {
   const shown = shownColumns(moduleColumns(document.tree(), expanded, look.glyphs), area.width);
   return columns.filter((column) => shown.has(column));
@@ -206,7 +207,7 @@ const rowsOf = rememberLast(
     moduleTreeRows(tree, { expanded, sort }),
 );
 
-/** The rows on show, and where the cursor is among them: on the nearest module around the chosen one that is shown. */
+/** The visible rows, and the cursor among them: on the nearest visible module around the selected one. */
 function visible({ document, module }: Scene, { expanded, sort }: ModulesState): { rows: Int32Array; at: number } {
   const tree = document.tree();
   const rows = rowsOf(tree, expanded, sort);

@@ -18,9 +18,9 @@ export interface OpsState extends ListPlace {
   readonly isWholeStep: boolean;
   readonly filter: string;
   readonly sort: Sort<OpTableColumn> | undefined;
-  /** Whether the op at the cursor is shown with all that is known of it. */
+  /** Whether the op at the cursor is shown with all details. */
   readonly isDetailed: boolean;
-  /** Whether a view has drilled into that very op, so that one step back is out of the view. */
+  /** Whether another view has drilled into that op, so that going back leaves this view. */
   readonly isVisit: boolean;
 }
 
@@ -28,7 +28,7 @@ export type OpsKey = "sortNext" | "sortPrevious" | "reverse" | "filter" | "whole
 
 const start = { cursor: 0, top: 0 } as const;
 
-/** The ops of the chosen module, and what a checkpointing policy has to know of each. */
+/** The ops of the selected module, with the facts that a checkpointing policy depends on. */
 export const opsView: View<OpsState, OpsKey> = {
   name: "ops",
   title: "Ops",
@@ -64,7 +64,7 @@ export const opsView: View<OpsState, OpsKey> = {
   },
   copied(scene, own) {
     const op = opAt(scene, own);
-    // An occurrence names the op in another run, too.
+    // An occurrence also identifies the op in another run.
     return op === undefined ? undefined : scene.document.occurrences()[op];
   },
   save: ({ sort }) => ({ sort }),
@@ -132,7 +132,7 @@ function onKey(scene: Scene, own: OpsState, action: OpsKey): Outcome<OpsState> {
   }
 }
 
-/** Nobody sorts by what is not on the screen. */
+/** Only visible columns can be sorted by. */
 function shownOf(scene: Scene, own: OpsState): readonly OpTableColumn[] {
   const shown = shownColumns(opColumns(visible(scene, own).view), scene.area.width);
   return columns.filter((column) => shown.has(column));
@@ -142,7 +142,9 @@ function detailed(own: OpsState): OpsState {
   return { ...own, isDetailed: !own.isDetailed, isVisit: false };
 }
 
-/** Opens an op that a view has drilled into: among those of its module where they hold it, else of the whole step. */
+/**
+ * Opens an op that a view has drilled into: among those of its module if they contain it, otherwise of the whole step.
+ */
 function arrive(scene: Scene, own: OpsState, op: number | undefined): OpsState {
   if (op === undefined) return own;
   for (const isWholeStep of [false, true]) {
@@ -154,7 +156,7 @@ function arrive(scene: Scene, own: OpsState, op: number | undefined): OpsState {
   return own;
 }
 
-/** Sorts otherwise, and keeps the cursor on its op. */
+/** Changes the sorting and keeps the cursor on its op. */
 function sorted(scene: Scene, own: OpsState, sort: OpsState["sort"]): Outcome<OpsState> {
   const row = visible(scene, own).rows[own.cursor];
   const next = { ...own, sort };

@@ -16,33 +16,35 @@ import { formatTime } from "../text/format-time.js";
 import { fitLine, type Line } from "../text/line.js";
 import { note } from "../text/note.js";
 
-/** Modules of up to this many ops are planned as soon as the budget rests; larger ones when asked for. */
+/**
+ * Modules of up to this many ops are planned as soon as the budget is unchanged for `restMs`; larger ones on request.
+ */
 const unaskedOps = 20_000;
-/** How long the budget rests before it is planned for, so that holding a key down stays quick. */
+/** How long the budget must be unchanged before planning, so that holding a key down stays fast. */
 const restMs = 120;
 
 type ModuleAnswer = Extract<ViewAnswer, { readonly kind: "modulePlanned" | "moduleNotPlanned" }>;
 
-/** For what an optimal policy is found. */
+/** The input of a search for an optimal policy. */
 interface Wish {
   readonly stats: SACStats;
   readonly budgetBytes: number;
 }
 
 export interface TradeOffState extends ListPlace {
-  /** What may be stored, as a share of what storing everything takes. */
+  /** Memory that may be stored, as a share of storing everything. */
   readonly budgetShare: number;
   /** Whether the op list follows the optimal policy. */
   readonly isOptimal: boolean;
-  /** What is being looked for. */
+  /** The search in progress. */
   readonly wish: Wish | undefined;
-  /** What was found last. */
+  /** The last result. */
   readonly answer: ModuleAnswer | undefined;
 }
 
 export type TradeOffKey = "left" | "right" | "farLeft" | "farRight" | "optimum";
 
-/** A module's trade-off between memory and time, and which of its ops a budget stores. */
+/** A module's trade-off between memory and time, and which of its ops are stored under a budget. */
 export const tradeOffView: View<TradeOffState, TradeOffKey> = {
   name: "tradeOff",
   title: "Trade-off",
@@ -133,7 +135,10 @@ function withBudget(own: TradeOffState, share: number): TradeOffState {
   return { ...own, budgetShare: Math.max(0, Math.min(1, Math.round(share * 1000) / 1000)) };
 }
 
-/** Looks for the optimal policy under the budget, unless that is known, being looked for already, or too much unasked. */
+/**
+ * Searches for the optimal policy under the budget, unless it is known, already being searched, or the module is too
+ * large to search without a request.
+ */
 function look(wish: Wish, own: TradeOffState): Outcome<TradeOffState> {
   if (wish.stats.ops.length > unaskedOps && !own.isOptimal) return { own };
   if (isFor(own.wish, wish) || isFor(own.answer, wish)) return { own };
@@ -147,7 +152,7 @@ function isFor(wish: Wish | undefined, { stats, budgetBytes }: Wish): boolean {
   return wish?.stats === stats && wish.budgetBytes === budgetBytes;
 }
 
-/** What is shown: the policies, and which of them the op list follows. */
+/** The policies that are shown, and the one that the op list follows. */
 interface Shown extends ModulePolicies {
   readonly policy: PolicyView;
 }
@@ -163,7 +168,7 @@ function shown({ document, module }: Scene, { budgetShare, isOptimal, answer }: 
   return { ...policies, policy: isOptimal && optimal ? optimal.policy : greedy };
 }
 
-/** How the view is divided: the width and height of the curve, and the lines that the op list has. */
+/** The layout of the view: width and height of the curve, and the lines of the op list. */
 function layoutOf(
   scene: Scene,
   own: TradeOffState,

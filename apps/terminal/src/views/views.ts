@@ -9,7 +9,7 @@ import { opsView } from "./ops-view.js";
 import { tradeOffView } from "./trade-off-view.js";
 import { whatIfView } from "./what-if-view.js";
 
-/** The views, in the order of their tabs and keys. A view is its file and its line here. */
+/** The views, in the order of their tabs and keys. A view consists of its file and its line here. */
 export const views: readonly View[] = [
   heldView,
   modulesView,

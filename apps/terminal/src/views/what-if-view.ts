@@ -10,13 +10,13 @@ import { type Drawn, stack, textOnly } from "../text/drawn.js";
 import { fitLine, type Line } from "../text/line.js";
 
 export interface WhatIfState extends ListPlace {
-  /** The step that the answers are of; undefined before anything was asked. */
+  /** The step that the answers are for; undefined before a question was asked. */
   readonly trace: Trace | undefined;
-  /** The one beside it, of which they are, too. */
+  /** The second trace that the answers also depend on. */
   readonly other: Trace | undefined;
-  /** What was typed, the last first, with what is being answered. */
+  /** Typed questions with their answers, the latest first, including the one in progress. */
   readonly asked: readonly WhatIfRow[];
-  /** What is usual, after the step as it is. */
+  /** The usual questions, after the step as it is. */
   readonly usual: readonly WhatIfRow[];
   /** The question that is being answered. */
   readonly pending: string | undefined;
@@ -27,7 +27,7 @@ export type WhatIfKey = "ask";
 
 const nothingAsked = { asked: [], usual: [], pending: undefined, isDone: false };
 
-/** What the step would hold and take with another batch, optimizer, precision, device, or over ranks. */
+/** Memory and time of the step with another batch, optimizer, precision or device, or over several ranks. */
 export const whatIfView: View<WhatIfState, WhatIfKey> = {
   name: "whatIf",
   title: "What if",
@@ -54,7 +54,7 @@ export const whatIfView: View<WhatIfState, WhatIfKey> = {
   copied: (_scene, own) => rowsOf(own)[own.cursor]?.question,
 };
 
-/** What is usual is asked as soon as somebody looks, and again of another step. */
+/** Asks the usual questions when the view is first shown, and again for another step. */
 function begin(scene: Scene, own: WhatIfState): Outcome<WhatIfState> {
   const { trace } = scene.document;
   const other = scene.run.other?.trace;
@@ -107,7 +107,7 @@ function reduce(scene: Scene, own: WhatIfState, action: ViewAction<WhatIfKey>): 
   }
 }
 
-/** As it can be typed again: an answer may add to it. */
+/** In a form that can be typed again, without the addition of an answer. */
 const questionAt = (own: WhatIfState): string =>
   rowsOf(own)[own.cursor]?.question.replace(/: \d{1,15}(?:, and[^]*)?$/, "") ?? "";
 
@@ -143,7 +143,7 @@ function answered(own: WhatIfState, answer: ViewAnswer): WhatIfState {
   }
 }
 
-/** The step as it is, what was typed, what is usual. */
+/** The step as it is, then typed questions, then the usual ones. */
 function rowsOf({ asked, usual }: WhatIfState): readonly WhatIfRow[] {
   return [...usual.slice(0, 1), ...asked, ...usual.slice(1)];
 }
@@ -188,7 +188,7 @@ function columnsFor(presentBytes: number | undefined): readonly TableColumn<What
   ];
 }
 
-/** The verdict's line of what is at the cursor, beside that of the step as it is; and what is being answered. */
+/** The verdict on the question at the cursor next to that on the step as it is, and the question in progress. */
 function answerLines(scene: Scene, own: WhatIfState): readonly Line[] {
   const { width } = scene.area;
   const rows = rowsOf(own);
@@ -241,7 +241,7 @@ function drawWhatIf(scene: Scene, own: WhatIfState): Drawn {
     row: (index) => rows[index],
     isMatch: (index) => isMatch(scene, rows[index].question),
   });
-  // Where nobody can move to them, all reasons are told.
+  // Without a cursor to reach them, all reasons are shown.
   const reasons = scene.look.isPlain ? rows.slice(1) : [];
   const told = reasons.flatMap(
     ({ question, answer, peakBytes, reason = peakBytes === undefined ? answer : undefined }) =>
