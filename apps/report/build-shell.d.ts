@@ -1,2 +1,2 @@
-/** Builds the page from the sources of all packages and writes the shell; answers with it. */
+/** Builds the page from the sources of all packages, writes the shell and returns it. */
 export declare function buildShell(): Promise<string>;

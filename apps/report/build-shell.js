@@ -1,4 +1,5 @@
-// Bundles the page into dist/shell.html: one file with its style and script inside, and places that each report fills.
+// Bundles the page into dist/shell.html: one file that contains its style and script, and placeholders that each report
+// fills.
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -6,7 +7,7 @@ import { build } from "vite";
 
 const folder = fileURLToPath(new URL(".", import.meta.url));
 
-/** Builds the page from the sources of all packages and writes the shell; answers with it. */
+/** Builds the page from the sources of all packages, writes the shell and returns it. */
 export async function buildShell() {
   const result = await build({
     configFile: false,
@@ -20,7 +21,7 @@ export async function buildShell() {
       cssMinify: true,
       assetsInlineLimit: 0,
       lib: { entry: "page/main.ts", name: "remat", formats: ["iife"], fileName: () => "page.js", cssFileName: "page" },
-      // Only the solver of mixed-integer programs needs it, which the page never asks for.
+      // Only the solver of mixed-integer programs needs it, which the page never uses.
       rolldownOptions: { external: ["highs"], output: { globals: { highs: "undefined" } } },
     },
   });
@@ -32,14 +33,14 @@ export async function buildShell() {
     .replace("/* style */", () => style)
     .replace("/* script */", () => script);
   mkdirSync(`${folder}dist`, { recursive: true });
-  // Tests of several packages may build it at once.
+  // Tests of several packages may build it at the same time.
   const partial = `${folder}dist/shell.html.${process.pid}.part`;
   writeFileSync(partial, shell);
   renameSync(partial, `${folder}dist/shell.html`);
   return shell;
 }
 
-/** Code that can stand in a script element. */
+/** Escapes code for use inside a script element. */
 const inScript = (code) => code.trim().replace(/<(?=\/script|!--)/gi, "\\x3c");
 
 /** Nothing may be fetched, sent or embedded; only this script and this style run. */

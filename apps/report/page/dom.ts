@@ -2,13 +2,19 @@ import { displaySafeLines } from "@remat/trace/emit";
 
 type Child = Node | string | number | undefined | false | readonly Child[];
 type Listener = (event: never) => void;
-/** Attributes; functions under `on…` listen, `true` is an empty attribute, `false` and undefined are none. */
+/**
+ * Attributes. Functions under `on…` are event listeners, `true` is an empty attribute, `false` and undefined are
+ * omitted.
+ */
 type Attributes = Readonly<Record<string, string | number | boolean | undefined | Listener>>;
 
-/** Attributes that somebody reads; names are keys in others. */
+/** Attributes with visible text; in others, names are keys. */
 const shown: ReadonlySet<string> = new Set(["title", "aria-label", "aria-valuetext", "alt", "placeholder"]);
 
-/** Makes an element with attributes and children; texts are texts, whatever they hold, and marks that turn them around are written out. */
+/**
+ * Creates an element with attributes and children. Strings become text nodes, with bidirectional control characters
+ * escaped.
+ */
 export function h<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   attributes: Attributes = {},
@@ -20,7 +26,7 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-/** Makes the same in SVG. */
+/** Does the same for SVG. */
 export function s<K extends keyof SVGElementTagNameMap>(
   tag: K,
   attributes: Attributes = {},
@@ -32,13 +38,13 @@ export function s<K extends keyof SVGElementTagNameMap>(
   return element;
 }
 
-/** Puts other children in place of an element's. */
+/** Replaces the children of an element. */
 export function fill(element: Element, ...children: readonly Child[]): void {
   element.replaceChildren();
   append(element, children);
 }
 
-/** Returns an element of the document that has to be there. */
+/** Returns a required element of the document. */
 export function byId(id: string): HTMLElement {
   const element = document.getElementById(id);
   if (element === null) throw new Error(`the page has no element #${id}`);

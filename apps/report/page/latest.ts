@@ -1,6 +1,6 @@
 /**
- * Asks one question at a time: of those that come while one is answered, only the last is asked. An answer that is out of date by then is
- * ignored, unless `usesAll` says that it is better than none, as while a slider moves.
+ * Asks one question at a time; of those that arrive in the meantime, only the last is asked. An outdated answer is
+ * ignored, unless `usesAll` is set because it is better than none, for example while a slider moves.
  */
 export function latest(usesAll = false): <T>(question: () => Promise<T>, use: (answer: T) => void) => void {
   let asked = 0;

@@ -6,7 +6,7 @@ import { connectEngine } from "./engine/connect.js";
 import { type DedicatedWorkerScope, serve } from "./engine/serve.js";
 import { startPage } from "./start-page.js";
 
-// One script for both: in the page it starts the page, in a worker made from its own text it answers questions.
+// One script for both: in the page it starts the page, in a worker created from its text it answers questions.
 if (typeof document === "undefined") serve(globalThis as unknown as DedicatedWorkerScope);
 else void open(document.currentScript?.textContent ?? "");
 

@@ -16,7 +16,7 @@ import { PolicyFeed } from "./views/policy-feed.js";
 import { mountTimeline } from "./views/timeline.js";
 import { mountTradeOff } from "./views/trade-off.js";
 
-/** Puts the views into the page; from then on they talk through the store. */
+/** Adds the views to the page; from then on they communicate through the store. */
 export function startPage(engine: EngineMethods, overview: Overview, app: HTMLElement): void {
   const store = new Store({ ...initialState, ...readHash(location.hash) });
   const context: PageContext = {
@@ -30,16 +30,16 @@ export function startPage(engine: EngineMethods, overview: Overview, app: HTMLEl
   followHash(store);
   followLinks(store, document.body);
   store.follow((_state, changed) => {
-    // What it tells of is elsewhere now.
+    // The target of the tooltip has moved.
     if (changed.has("from") || changed.has("to") || changed.has("root")) hideTooltip();
   });
   mountBar(context, byId("bar"));
   addCsvButtons(byId("summary"), overview.meta.title);
   if (overview.bands !== undefined) {
-    // What is seen first tells of memory; what it costs comes after.
+    // Memory comes first, costs after it.
     byId("summary").before(mountTimeline(context, overview.bands), mountHeld(context));
   }
-  // Of a model as it is used nothing is kept that could be recomputed.
+  // Inference keeps nothing that could be recomputed.
   if (overview.header.step?.predict !== true) app.append(mountTradeOff(context));
   app.append(mountExplorer(context), mountOpsTable(context));
 }

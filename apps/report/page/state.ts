@@ -1,21 +1,24 @@
-/** All that a link to a place in the report holds. */
+/** The state that a link to a place in the report contains. */
 export interface PageState {
   /** Selected module by fully qualified name; empty for none. */
   readonly module: string;
   /** Selected op, or -1. */
   readonly op: number;
-  /** First op shown in the timeline, and the one after the last; -1 for the end. */
+  /** First op shown in the timeline, and the end of the range (exclusive); -1 for the end. */
   readonly from: number;
   readonly to: number;
   readonly by: "category" | "module";
   readonly axis: "ops" | "time";
-  /** Keys of overlays that are shown, separated by commas; `given`: those that were asked for when the report was made. */
+  /** Keys of visible overlays, separated by commas; `given`: those requested when the report was made. */
   readonly overlays: string;
-  /** What the step may hold, in bytes; -1 for no budget. */
+  /** Budget of the step in bytes; -1 for none. */
   readonly budget: number;
-  /** What is shown: the plan within the budget, or that which was given where there is no budget (`auto`); the step as it was recorded; the plan that was given. */
+  /**
+   * The version that is shown. `auto`: the plan within the budget, or without a budget the given plan. `recorded`: the
+   * step as recorded. `given`: the given plan.
+   */
   readonly plan: "auto" | "recorded" | "given";
-  /** Per mille of the memory to keep. */
+  /** Memory to keep, in per mille. */
   readonly keep: number;
   readonly method: "greedy" | "optimal";
   readonly area: "memory" | "time";
@@ -24,7 +27,7 @@ export interface PageState {
   readonly filter: string;
   readonly marks: number;
   readonly phase: number;
-  /** Only ops that the policy does this with (`OpFate`); -1 for all. */
+  /** Only ops with this fate under the policy (`OpFate`); -1 for all. */
   readonly fate: number;
   readonly sort: "op" | "name" | "module" | "phase" | "memoryBytes" | "runtimeMs" | "msps" | "freed" | "fate" | "plan";
   readonly order: "up" | "down";
@@ -65,7 +68,7 @@ const choices: Readonly<Record<string, readonly string[]>> = {
   theme: ["auto", "light", "dark"],
 };
 
-/** Writes what of a state differs from the first, as a fragment without `#`. */
+/** Returns the difference of a state from the initial one as a fragment without `#`. */
 export function writeHash(state: PageState): string {
   const parameters = new URLSearchParams();
   for (const key of Object.keys(initialState) as (keyof PageState)[])
@@ -73,7 +76,7 @@ export function writeHash(state: PageState): string {
   return parameters.toString();
 }
 
-/** Reads what a fragment says of a state; what it says wrongly is passed over. */
+/** Reads a state from a fragment; invalid values are ignored. */
 export function readHash(hash: string): Partial<PageState> {
   const read: Record<string, string | number> = {};
   for (const [key, text] of new URLSearchParams(hash.replace(/^#/, ""))) {
@@ -90,7 +93,7 @@ export function readHash(hash: string): Partial<PageState> {
 
 type Listener = (state: PageState, changed: ReadonlySet<keyof PageState>) => void;
 
-/** The page's state: what one view changes, all others learn. */
+/** The page's state. A change by one view is passed on to all others. */
 export class Store {
   private current: PageState;
   private readonly listeners: Listener[] = [];

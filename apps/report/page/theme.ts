@@ -1,7 +1,7 @@
 import type { Colour } from "@remat/reporting";
 import type { Store } from "./state.js";
 
-/** Returns the theme that is seen, whether chosen or the system's. */
+/** Returns the visible theme, whether chosen or the system's. */
 export function currentTheme(): "light" | "dark" {
   const chosen = document.documentElement.dataset["theme"];
   if (chosen === "light" || chosen === "dark") return chosen;
@@ -15,7 +15,7 @@ export function onThemeChange(redraw: () => void): void {
   listeners.add(redraw);
 }
 
-/** Keeps the document's theme as the state says, and paper light. */
+/** Applies the theme of the state to the document; printing always uses the light theme. */
 export function followTheme(store: Store): void {
   const apply = (theme: string): void => {
     if (theme === "auto") delete document.documentElement.dataset["theme"];
@@ -30,12 +30,15 @@ export function followTheme(store: Store): void {
   addEventListener("afterprint", () => apply(store.state.theme));
 }
 
-/** Returns a colour for the theme that is seen. */
+/** Returns a colour for the visible theme. */
 export function shade(colour: Colour): string {
   return colour[currentTheme()];
 }
 
-/** Returns a custom property of the style sheet, for what is drawn: of a colour for each theme that of the theme that is seen. */
+/**
+ * Returns a custom property of the style sheet, for drawing; a colour with a value for each theme is returned for the
+ * visible one.
+ */
 export function token(name: string): string {
   const value = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const start = "light-dark(";

@@ -2,18 +2,18 @@ import { gunzipSync } from "node:zlib";
 import { RematError } from "@remat/trace";
 import { decodeReport, type ReportData } from "./data/report-file.js";
 
-/** That of ten million ops; a small file can be made to hold more. */
+/** Size of the data for ten million ops. A small file could be crafted to expand to more. */
 const mostDataBytes = 2 ** 30;
 
 /**
- * Reads what a report holds, from its HTML: the same that it was made of.
+ * Reads the data of a report from its HTML.
  *
- * @throws RematError `REPORT_DATA` where the text is no report, or its data is damaged
+ * @throws RematError `REPORT_DATA` if the text is not a report, or its data is damaged
  * @example
  * const { meta, trace } = extractReport(await readFile("report.html", "utf8"));
  */
 export function extractReport(text: string): ReportData {
-  // Only base64 stands in the block, so that what names hold cannot be taken for it: everything else is escaped.
+  // The block contains only base64. Names elsewhere are escaped, so that they cannot be mistaken for it.
   const match = /<script id="remat-data" type="[^"]*">([A-Za-z0-9+/=\s]*)<\/script>/.exec(text);
   if (match === null)
     throw new RematError("REPORT_DATA", "not a remat report. Name an HTML file written by `remat report`.");

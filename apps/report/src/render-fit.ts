@@ -3,14 +3,15 @@ import { formatBytes, formatMs, formatWholePercent } from "@remat/reporting";
 import { type Html, html } from "@remat/trace/emit";
 import { fitScript, fitStyle } from "./html/fit-page.js";
 
+/** Options of {@link renderFit}. */
 export interface RenderFitOptions {
-  /** How times came about, how recorded runs were scaled, and what else has to be said. */
+  /** How times were obtained, how recorded runs were scaled, and other remarks. */
   readonly notes?: readonly string[];
 }
 
 /**
- * Renders what fits as one HTML document that needs nothing else: a matrix, in which values of each dimension can be left out. What is best, and what is on the front, is then of those that
- * are left. Without JavaScript all of it is there.
+ * Renders the results of `fit` as one self-contained HTML document: a matrix in which values of each dimension can be
+ * hidden. The best row and the front are then those of the rest. Without JavaScript everything is visible.
  *
  * @example
  * await writeFile("fit.html", renderFit(summarizeFit(units, answers, { model: "resnet50" })));

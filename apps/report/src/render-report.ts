@@ -5,9 +5,9 @@ import { encodeReport, type ReportData } from "./data/report-file.js";
 import { fillShell } from "./html/fill-shell.js";
 
 /**
- * Renders a report as one HTML document that needs nothing else: the app, the summary as plain HTML, and the data, compressed.
+ * Renders a report as one self-contained HTML document: the app, the summary as plain HTML, and the compressed data.
  *
- * @throws RematError `REPORT_SHELL` where the app has not been built
+ * @throws RematError `REPORT_SHELL` if the app has not been built
  * @example
  * await writeFile("report.html", renderReport(await makeReport(trace, { title: "resnet50" })));
  */
@@ -18,7 +18,7 @@ export function renderReport(data: ReportData): string {
 
 function readShell(): string {
   try {
-    // The same place seen from `src` and from `dist`.
+    // The path is the same from `src` and from `dist`.
     return readFileSync(new URL("../dist/shell.html", import.meta.url), "utf8");
   } catch (cause) {
     throw new RematError(

@@ -2,7 +2,7 @@ import { tickStep, ticks } from "d3-array";
 
 const units = ["B", "KiB", "MiB", "GiB", "TiB"] as const;
 
-/** Returns round values on an axis of bytes from 0 to `maximum`, with their labels in one unit. */
+/** Returns round values on an axis of bytes from 0 to `maximum`, with labels in one unit. */
 export function byteTicks(maximum: number, count = 5): readonly (readonly [bytes: number, label: string])[] {
   const power = maximum <= 0 ? 0 : Math.min(units.length - 1, Math.floor(Math.log(maximum) / Math.log(1024) + 0.02));
   const unit = 1024 ** Math.max(0, power);

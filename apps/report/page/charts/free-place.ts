@@ -1,13 +1,14 @@
 import { type Box, type TimelineScene, timelineMargin } from "./timeline-scene.js";
 
-/** Places are tried this far from each other. */
+/** Distance between candidate positions. */
 const stepPixels = 4;
-/** Kept free around a label. */
+/** Free space around a label. */
 const room = 3;
 
 /**
- * Returns how far from the left edge of the chart a label of that size can stand within these rows, as far right as it can: over no line of the chart, no
- * mark, and nothing of `taken`; undefined where there is no such place.
+ * Returns the position from the left edge of the chart, as far right as possible, where a label of that size fits
+ * within these rows. It does not overlap lines of the chart, marks, or the boxes in `taken`. Undefined if there is no
+ * such position.
  */
 export function freePlace(
   scene: TimelineScene,
@@ -26,7 +27,7 @@ export function freePlace(
     const from = Math.max(0, Math.floor(((x - room - left) / plotWidth) * sample.count));
     const to = Math.min(sample.count - 1, Math.ceil(((x + width + room - left) / plotWidth) * sample.count));
     for (const bytes of lines) {
-      // A line is drawn from each of its values to the next: it misses the box where all of them lie on one side.
+      // A line connects successive values, so it misses the box if all of them are on one side.
       let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
       for (let i = from; i <= to; i++) {
         if (bytes[i] < least) least = bytes[i];

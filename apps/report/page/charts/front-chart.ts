@@ -8,7 +8,7 @@ import { linearScale } from "./linear-scale.js";
 
 const margin = { left: 52, right: 16, top: 30, bottom: 40 } as const;
 
-/** Plans of the whole step: peak memory against extra time, the recommended ones named. */
+/** Plans of the whole step: peak memory against extra time, with names for the recommended ones. */
 export function frontChart(plans: PlanFindings, width: number, height: number): SVGSVGElement {
   const points = [...plans.front, ...plans.recommended].sort((a, b) => a.peakBytes - b.peakBytes);
   const most = Math.max(plans.recordedPeakBytes, ...points.map(({ peakBytes }) => peakBytes)) * 1.05;

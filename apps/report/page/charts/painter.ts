@@ -1,11 +1,11 @@
 import { displaySafe } from "@remat/trace/emit";
 
-/** What a chart is drawn with: a canvas on screen, an SVG document in a file. Coordinates are CSS pixels. */
+/** Draws a chart: on a canvas on screen, or in an SVG document for a file. Coordinates are CSS pixels. */
 export interface Painter {
   rect(x: number, y: number, width: number, height: number, fill: string): void;
-  /** Between two lines over the same x. */
+  /** Fills the area between two lines over the same x. */
   area(x: Float64Array, upper: Float64Array, lower: Float64Array, fill: string): void;
-  /** Broken where y is NaN. */
+  /** Draws a line with gaps where y is NaN. */
   line(x: Float64Array, y: Float64Array, stroke: string, options?: LineOptions): void;
   text(x: number, y: number, text: string, fill: string, options?: TextOptions): void;
 }

@@ -10,7 +10,7 @@ export interface Box {
   readonly height: number;
 }
 
-/** What of a timeline is drawn. Places are pixels within the plot; buckets are equally wide. */
+/** Content of a timeline chart. Positions are pixels within the plot; buckets are equally wide. */
 export interface TimelineScene {
   readonly width: number;
   readonly height: number;
@@ -22,16 +22,16 @@ export interface TimelineScene {
     readonly dash: readonly number[];
     readonly bytes: Float64Array;
   }[];
-  /** How much the device has; undefined where that is not known, or far above all that is drawn. */
+  /** Memory of the device; undefined if it is unknown, or far above everything in the chart. */
   readonly limit: { readonly bytes: number; readonly label: string } | undefined;
-  /** Stretches of one phase, from and to as shares of the width. */
+  /** Ranges of one phase, as shares of the width. */
   readonly phases: readonly {
     readonly label: string;
     readonly colour: string;
     readonly from: number;
     readonly to: number;
   }[];
-  /** Marked places, as shares of the width. */
+  /** Marked positions, as shares of the width. */
   readonly marks: readonly { readonly at: number; readonly label: string; readonly isStrong: boolean }[];
   readonly ticks: readonly (readonly [at: number, label: string])[];
   readonly ink: {
@@ -45,10 +45,10 @@ export interface TimelineScene {
 
 export const timelineMargin = { left: 68, right: 12, top: 48, bottom: 24 } as const;
 
-/** From the top of a label to what its letters stand on. */
+/** Distance from the top of a label to its baseline. */
 const labelAscent = 11;
 
-/** Draws a timeline: phases above, bands, the most held within ops, overlays, marks, axes. */
+/** Draws a timeline: phases above, bands, the highest memory within ops, overlays, marks, axes. */
 export function drawTimeline(painter: Painter, scene: TimelineScene): void {
   const { left, right, top, bottom } = timelineMargin;
   const { sample, ink, maximumBytes } = scene;
@@ -59,7 +59,7 @@ export function drawTimeline(painter: Painter, scene: TimelineScene): void {
     painter.rect(left, Math.round(y(bytes)), plotWidth, 1, ink.grid);
     painter.text(left - 8, y(bytes) + 4, label, ink.faint, { anchor: "end" });
   }
-  // Two points a bucket: memory changes in steps.
+  // Two points per bucket, because memory changes in steps.
   const x = new Float64Array(2 * sample.count);
   for (let i = 0; i < sample.count; i++) {
     x[2 * i] = left + (i / sample.count) * plotWidth;
@@ -76,7 +76,7 @@ export function drawTimeline(painter: Painter, scene: TimelineScene): void {
     for (let i = 0; i < base.length; i++) base[i] += bytes[i];
     const upper = stepped(base);
     painter.area(x, upper, lower, scene.bandColours[b]);
-    // A hair of paper between neighbours, so that edges do not rest on colour alone.
+    // A thin line between neighbours, so that edges do not depend on colour alone.
     if (b > 0) painter.line(x, lower, ink.paper, { width: 0.75 });
     lower = upper;
   }
@@ -90,7 +90,7 @@ export function drawTimeline(painter: Painter, scene: TimelineScene): void {
     painter.line(Float64Array.of(left, left + plotWidth), Float64Array.of(at, at), ink.paper, { width: 4 });
     painter.line(Float64Array.of(left, left + plotWidth), Float64Array.of(at, at), ink.limit, { width: 2 });
     const [label] = limitLabel(scene);
-    // Over bands it would not be read.
+    // Over bands the text would be unreadable.
     painter.rect(label.left - 2, label.top, label.width, label.height, ink.paper);
     painter.text(label.left, label.top + labelAscent, scene.limit.label, ink.limit, {
       anchor: "start",
@@ -109,12 +109,12 @@ export function drawTimeline(painter: Painter, scene: TimelineScene): void {
   }
 }
 
-/** Tells where the label of the device's line stands, and how much room it takes; nothing where there is no such line. */
+/** Returns the box of the label of the device's memory line; empty if there is no such line. */
 export function limitLabel({ limit, height, maximumBytes }: TimelineScene): readonly Box[] {
   if (limit === undefined) return [];
   const { left, top, bottom } = timelineMargin;
   const at = top + Math.max(1, height - top - bottom) * (1 - limit.bytes / Math.max(1, maximumBytes));
-  // Where it is drawn near the top, there is nothing but paper below it at the left: memory begins low.
+  // A line near the top has empty space below it at the left, because memory starts low.
   const base = at + (at < top + 20 ? 15 : -5);
   return [{ left: left + 6, top: base - labelAscent, width: limit.label.length * 7.6, height: labelAscent + 4 }];
 }
@@ -128,7 +128,7 @@ function drawPhases(painter: Painter, { phases, ink }: TimelineScene, plotWidth:
   }
 }
 
-/** Labels stand above the plot, lest they hide what is drawn, and beside each other. */
+/** Labels are above the plot, so that they do not cover it, and next to each other. */
 function drawMarks(painter: Painter, { marks, ink }: TimelineScene, plotWidth: number, plotHeight: number): void {
   const { left, top } = timelineMargin;
   const taken: (readonly [from: number, to: number])[] = [];

@@ -7,16 +7,19 @@ export interface TradeOffChartOptions {
   readonly width: number;
   readonly height: number;
   readonly optimal: readonly TradeOffPoint[];
-  /** Where the budget stands, and what that is called. */
+  /** Position and label of the budget. */
   readonly budget: { readonly at: TradeOffPoint; readonly label: string } | undefined;
 }
 
 const margin = { left: 52, right: 14, top: 24, bottom: 40 } as const;
 
-/** Draws memory kept against time to recompute the rest, so that more memory is on the right as in all charts: original points, shifted points, fitted pieces, the optimum, the budget. */
+/**
+ * Draws memory kept against the time to recompute the rest, so that more memory is on the right as in all charts:
+ * original points, shifted points, fitted pieces, the optimum, the budget.
+ */
 export function tradeOffChart(view: TradeOffView, options: TradeOffChartOptions): SVGSVGElement {
   const { width, height } = options;
-  // Points are of what is freed; what is kept runs the other way.
+  // Points give the freed memory; the axis shows the kept memory, in the opposite direction.
   const x = linearScale([0, 1], [width - margin.right, margin.left]);
   const y = linearScale([0, 1], [height - margin.bottom, margin.top]);
   const breaks = view.pieces.map(({ from }) => from).slice(1);
@@ -70,7 +73,7 @@ export function tradeOffChart(view: TradeOffView, options: TradeOffChartOptions)
   );
 }
 
-/** Where a label beside a point has room: right of it, left of it, or as far right as there is. */
+/** Position of a label next to a point: right of it, left of it, or as far right as possible. */
 function besidePoint(x: number, y: number, label: string, width: number): Record<string, string | number> {
   const long = label.length * 7;
   if (x + 10 + long < width) return { x: x + 10, y: y - 10, "text-anchor": "start" };
@@ -86,15 +89,15 @@ function pathOf(points: readonly TradeOffPoint[], x: Scale, y: Scale): string {
     line<TradeOffPoint>(
       (point) => x(point[0]),
       (point) => y(point[1]),
-      // Between two budgets that were solved, what the smaller one costs is enough.
+      // Between two solved budgets, the cost of the smaller one is an upper bound.
     ).curve(curveStepBefore)(sorted) ?? ""
   );
 }
 
-/** More crosses than this run into each other. */
+/** More crosses than this would overlap. */
 const mostCrosses = 250;
 
-/** Crosses, or dots where they are many; all in one path. */
+/** Crosses, or dots if there are many, in a single path. */
 function originalPoints(points: readonly TradeOffPoint[], x: Scale, y: Scale): SVGPathElement {
   const isMany = points.length > mostCrosses;
   const mark = isMany ? "h0" : "m-3-3l6 6m0-6l-6 6";

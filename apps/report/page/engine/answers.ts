@@ -22,13 +22,13 @@ export interface PageOps {
   /** Index into `modules`, or -1. */
   readonly module: Int32Array;
   readonly runtimeMs: Float64Array;
-  /** What its results take that no op before it made. */
+  /** Memory of its results that no earlier op allocated. */
   readonly memoryBytes: Float64Array;
-  /** When it begins; one more than there are ops. */
+  /** Start times; one more entry than there are ops. */
   readonly startMs: Float64Array;
 }
 
-/** What the page needs to show anything. */
+/** Data that the page needs before showing anything. */
 export interface Overview {
   readonly meta: ReportMeta;
   readonly header: TraceHeader;
@@ -36,54 +36,56 @@ export interface Overview {
   /** Fully qualified names, by module. */
   readonly modules: readonly string[];
   readonly ops: PageOps;
-  /** Undefined where the run says nothing about lifetimes. */
+  /** Undefined if the run does not record lifetimes. */
   readonly bands: MemoryBands | undefined;
   readonly overlays: readonly Float64Array[];
 }
 
-/** What a step holds that follows a plan. */
+/** A step's memory under a plan. */
 export interface PlanAnswer {
-  /** By category; undefined where what it holds does not follow from the order in which it runs ops. */
+  /** By category; undefined if memory does not follow from the order in which the plan runs ops. */
   readonly bands: MemoryBands | undefined;
   /** The op at the peak. */
   readonly peakOp: number;
-  /** By op: see `planFates`, and how often it is recomputed. */
+  /** For each op: see `planFates`, and how often it is recomputed. */
   readonly fates: Uint8Array;
   readonly recomputations: Uint16Array;
 }
 
 export interface ModulesAnswer {
   readonly tree: ModuleTreeView;
-  /** Modules that have statistics, hence a trade-off; the outermost first. */
+  /** Modules with statistics, which therefore have a trade-off; the outermost first. */
   readonly withStats: readonly string[];
 }
 
-/** A module's trade-off, and its ops in it. */
+/** A module's trade-off, and its ops. */
 export interface SacAnswer {
-  /** The module asked for, or the nearest around it that has statistics. */
+  /** The requested module, or the nearest one around it that has statistics. */
   readonly fqn: string;
   readonly view: TradeOffView;
   readonly opCount: number;
 }
 
-/** What PyTorch's tables tell of each op of a module, by op of the trace. */
+/** Columns of PyTorch's tables for the ops of a module, by op of the trace. */
 export interface SacColumns {
-  /** Bytes per ms; NaN for what is no candidate. */
+  /** Bytes per ms; NaN if it is not a candidate. */
   readonly msps: Float64Array;
-  /** Share of the module's memory that is freed, and of its forward pass that is recomputed, once the greedy order has come to it. */
+  /**
+   * Share of the module's memory freed, and of its forward pass recomputed, when the greedy order has reached the op.
+   */
   readonly freed: Float64Array;
   readonly recomputed: Float64Array;
   /** The op that an in-place op writes into, or -1. */
   readonly inPlaceParent: Int32Array;
 }
 
-/** The plan for a budget by both methods. */
+/** The plans for a budget by both methods. */
 export interface PolicyAnswer {
   readonly fqn: string;
   /** Ops of the trace, by op of the policies. */
   readonly ops: Int32Array;
   readonly greedy: PolicyView;
-  /** Undefined where nothing fits, or the module is too large to be solved while one waits. */
+  /** Undefined if nothing fits, or if the module is too large to solve interactively. */
   readonly optimal: PolicyView | undefined;
   readonly whyNotOptimal: string | undefined;
 }
@@ -91,13 +93,13 @@ export interface PolicyAnswer {
 export interface OpQuery {
   /** Only ops in this module; empty for all. */
   readonly module: string;
-  /** Only ops in whose name, or whose module's name, this occurs. */
+  /** Only ops whose name or module contains this text. */
   readonly text: string;
   /** Only ops with all of these bits of `OpMark`. */
   readonly marks: number;
   /** Only ops of this phase; -1 for all. */
   readonly phase: number;
-  /** Only ops that the policy does this with; -1 for all. */
+  /** Only ops with this fate under the policy; -1 for all. */
   readonly fate: number;
   readonly sort: "op" | "name" | "module" | "phase" | "memoryBytes" | "runtimeMs" | "msps" | "freed" | "fate" | "plan";
   readonly isDescending: boolean;
@@ -114,16 +116,16 @@ export interface SearchAnswer {
   readonly ops: Int32Array;
 }
 
-/** What can be asked of the data. */
+/** Questions that the engine answers. */
 export interface EngineMethods {
   open(text: string): Promise<Overview>;
   modules(): Promise<ModulesAnswer>;
   moduleBands(within: string): Promise<MemoryBands | undefined>;
-  /** Under a plan of `meta.followed`. */
+  /** Memory under a plan of `meta.followed`. */
   plan(index: number): Promise<PlanAnswer>;
-  /** All that is held when an op is over, or for -1 at the peak; under a plan of `meta.followed`, or for -1 as recorded. */
+  /** Memory in use after an op, or for -1 at the peak; under a plan of `meta.followed`, or for -1 as recorded. */
   held(op: number, plan: number): Promise<HeldTree>;
-  /** The largest storages that live within a stretch of ops; those first that `op` makes. */
+  /** The largest storages that live within a range of ops, those allocated by `op` first. */
   lives(options: StorageLivesOptions): Promise<readonly StorageLife[]>;
   sac(fqn: string): Promise<SacAnswer | undefined>;
   columns(fqn: string): Promise<SacColumns | undefined>;

@@ -3,7 +3,8 @@ import { Engine } from "./engine.js";
 import type { Answer, Question } from "./serve.js";
 
 /**
- * Starts an engine in a worker of the page's own code, so that nothing has to be fetched; where the browser allows no worker, an engine in the page.
+ * Starts an engine in a worker with the page's own code, so that nothing has to be fetched. If the browser does not
+ * allow a worker, the engine runs in the page.
  */
 export async function connectEngine(code: string): Promise<EngineMethods & { readonly isWorker: boolean }> {
   const worker = await startWorker(code);
@@ -30,7 +31,7 @@ export async function connectEngine(code: string): Promise<EngineMethods & { rea
     get: (target, method) =>
       method === "isWorker"
         ? target.isWorker
-        : // Not a promise itself, so that it can be awaited.
+        : // Without `then` it is not a promise, so it can be returned from an async function.
           method === "then"
           ? undefined
           : (...parameters: readonly unknown[]) => ask(method as keyof EngineMethods, parameters),
@@ -42,7 +43,7 @@ async function startWorker(code: string): Promise<Worker | undefined> {
   const url = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
   try {
     const worker = new Worker(url);
-    // Some browsers refuse a worker to a file only by an event.
+    // Some browsers report a rejected worker of a local file only by an event.
     const isReady = await new Promise<boolean>((resolve) => {
       worker.onmessage = () => resolve(true);
       worker.onerror = (event) => {

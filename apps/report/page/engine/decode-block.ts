@@ -1,11 +1,11 @@
-/** Returns the bytes that a data block holds as base64 of gzip. */
+/** Returns the bytes of a data block, which is base64 of gzip. */
 export async function decodeBlock(text: string): Promise<Uint8Array> {
   const blob = new Blob(Array.from(chunksOf(text)));
   const stream = blob.stream().pipeThrough(new DecompressionStream("gzip"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-/** A multiple of four characters, so that each chunk is whole bytes; small enough to be one string of bytes. */
+/** A multiple of four characters, so that each chunk is whole bytes, and small enough for a string of bytes. */
 const chunkLength = 1 << 20;
 
 function* chunksOf(text: string): Generator<Uint8Array<ArrayBuffer>> {

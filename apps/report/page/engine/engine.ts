@@ -46,17 +46,17 @@ import { queryOps, searchOps } from "./query-ops.js";
 import { SacModule } from "./sac-module.js";
 import { wellFormed } from "./well-formed.js";
 
-/** Answers the page's questions from the data; runs in a worker where the browser lets it, else beside the page. */
+/** Answers the page's questions from the data. It runs in a worker if the browser allows that, or else in the page. */
 export class Engine implements EngineMethods {
   private data: ReportData | undefined;
   private overview: Overview | undefined;
-  /** Ops of the step as plans run it, beside those that are shown. */
+  /** Maps ops of the step as plans run it to those that are shown. */
   private aligned: AlignedOps | undefined;
   private timeline: MemoryTimeline | undefined;
   private stats: Map<string, SACStats> | undefined;
   private graph: TraceSequenceGraph | undefined;
   private steps: CheckpointableSteps | undefined;
-  /** That which was asked for last. */
+  /** The account that was requested last. */
   private account:
     | { readonly index: number; readonly of: SequenceAccount | undefined; readonly trace: Trace }
     | undefined;
@@ -97,7 +97,7 @@ export class Engine implements EngineMethods {
     const shown = account && (aligned?.carry(account) ?? account);
     const fates = this.data?.followed[index]?.fates ?? new Uint8Array(0);
     return {
-      // Columns of its own, which go to the page.
+      // Copies, because they are transferred to the page.
       bands: shown && categoryBands(shown),
       peakOp: shown?.peakOp ?? -1,
       fates: aligned?.carryFates(fates) ?? fates,
@@ -173,7 +173,10 @@ export class Engine implements EngineMethods {
     return this.account.of;
   }
 
-  /** What a plan holds, by storages of which trace; nothing where that does not follow from the order in which it runs ops. */
+  /**
+   * A plan's memory, and the trace whose storages it refers to; undefined if memory does not follow from the order in
+   * which the plan runs ops.
+   */
   private follow(index: number): Pick<NonNullable<Engine["account"]>, "of" | "trace"> {
     const { trace } = this;
     const policy = this.data?.meta.followed[index]?.policy;
@@ -190,10 +193,10 @@ export class Engine implements EngineMethods {
     return this.stats;
   }
 
-  /** Of a module or, where it has no statistics, the nearest one around it; of none, the one with most ops. */
+  /** The module, or the nearest one around it that has statistics; without any, the one with the most ops. */
   private sacModule(fqn: string): SacModule | undefined {
     const stats = this.statistics();
-    // An address holds no lone surrogate, a name may.
+    // An address cannot contain a lone surrogate, but a name can.
     let name = stats.has(fqn) ? fqn : ([...stats.keys()].find((each) => wellFormed(each) === fqn) ?? fqn);
     while (name !== "" && !stats.has(name)) name = name.slice(0, Math.max(0, name.lastIndexOf(".")));
     if (name === "") {

@@ -10,7 +10,10 @@ const markOfFlag: readonly (readonly [flag: number, mark: number])[] = [
   [OpFlag.sacSkip, OpMark.skipped],
 ];
 
-/** Returns the columns of `allOpsView` that the page needs, without an object or a text per op, as a million of them have to be there at once. */
+/**
+ * Returns the columns of `allOpsView` that the page needs. It creates no object or text per op, since a million ops
+ * must be shown quickly.
+ */
 export function pageOps(trace: Trace): PageOps {
   const { ops, storages, saves } = trace;
   const marksOfFlags = new Map<number, number>();
@@ -58,7 +61,7 @@ export function pageOps(trace: Trace): PageOps {
   };
 }
 
-/** By op: its innermost module, or -1. */
+/** For each op: its innermost module, or -1. */
 function modulesOfOps({ ops, stacks, calls }: Trace): Int32Array {
   const ofStack = Int32Array.from({ length: stacks.start.length - 1 }, (_, stack) => {
     const active = row(stacks, stack);

@@ -2,10 +2,10 @@ import type { OpAnswer, OpQuery, Overview, SearchAnswer } from "./answers.js";
 import { wellFormed } from "./well-formed.js";
 
 /**
- * Returns the ops that a query asks for, in its order. Ops without a value come last either way.
+ * Returns the ops that match a query, in its order. Ops without a value are last in either direction.
  *
- * @param fate by op: what the policy does with it, where the query asks for that
- * @param keys by op: what to sort by, where it is of a policy or a plan
+ * @param fate for each op: its fate under the policy, if the query uses it
+ * @param keys for each op: sort keys that belong to a policy or a plan
  */
 export function queryOps(
   { ops, names, modules }: Overview,
@@ -37,11 +37,11 @@ export function queryOps(
   return { rows, memoryBytes, runtimeMs };
 }
 
-/** Finds modules and ops in whose names `text` occurs, upper and lower case alike. */
+/** Finds modules and ops whose names contain `text`, ignoring case. */
 export function searchOps({ ops, names, modules }: Overview, text: string): SearchAnswer {
   const wanted = comparable(text.trim());
   if (wanted === "") return { modules: [], ops: new Int32Array(0) };
-  // A number is an op's own.
+  // A number selects the op with that index.
   const number = /^#?(\d+)$/.exec(wanted);
   if (number !== null && Number(number[1]) < ops.count) return { modules: [], ops: Int32Array.of(Number(number[1])) };
   const matches = matching(names, wanted);
@@ -54,7 +54,7 @@ export function searchOps({ ops, names, modules }: Overview, text: string): Sear
   };
 }
 
-/** Upper and lower case alike. */
+/** Ignores case. */
 function comparable(text: string): string {
   return wellFormed(text).toLowerCase();
 }
@@ -72,7 +72,7 @@ function matching(texts: readonly string[], wanted: string): Uint8Array {
   return Uint8Array.from(texts, (text) => (wanted !== "" && comparable(text).includes(wanted) ? 1 : 0));
 }
 
-/** By op the number to sort by; undefined for the order in which ops ran. */
+/** For each op the number to sort by; undefined for execution order. */
 function keysOf(
   { ops, names, modules }: Pick<Overview, "ops" | "names" | "modules">,
   sort: OpQuery["sort"],

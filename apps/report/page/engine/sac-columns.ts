@@ -1,7 +1,10 @@
 import { opsTogether, type SACGreedyOrderMeta, type SACStats } from "@remat/sac-core";
 import type { SacColumns } from "./answers.js";
 
-/** Spreads a module's greedy order over the ops of the trace: views first, then the candidates, then what is always stored. */
+/**
+ * Spreads a module's greedy order over the ops of the trace: views first, then the candidates, then the ops that are
+ * always stored.
+ */
 export function sacColumns(stats: SACStats, order: SACGreedyOrderMeta, opCount: number): SacColumns {
   const column = (): Float64Array => new Float64Array(opCount).fill(Number.NaN);
   const columns: SacColumns = {

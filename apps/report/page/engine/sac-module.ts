@@ -4,12 +4,12 @@ import { greedyOrder, type SACGreedyOrderMeta, type SACStats, tradeOff } from "@
 import type { PolicyAnswer, SacAnswer, SacColumns } from "./answers.js";
 import { sacColumns } from "./sac-columns.js";
 
-/** Larger modules are not solved to the optimum while one waits. */
+/** Larger modules are not solved to the optimum interactively. */
 const mostOpsToSolve = 40_000;
-/** How many budgets the optimal curve is drawn from. */
+/** Number of budgets for the optimal curve. */
 const curveBudgets = 24;
 
-/** One module's trade-off and policies; what is computed once is kept. */
+/** One module's trade-off and policies; results are cached. */
 export class SacModule {
   private readonly fqn: string;
   private readonly stats: SACStats;
@@ -47,14 +47,14 @@ export class SacModule {
     return sacColumns(this.stats, this.order, opCount);
   }
 
-  /** Points at equal distances of memory; where what must be stored does not fit, there are none. */
+  /** Points at equal distances of memory; without those whose budget is below what must be stored. */
   async optimalCurve(): Promise<readonly TradeOffPoint[]> {
     if (this.optimum !== undefined) return this.optimum;
     const totalMs = this.stats.runtimesMs.reduce((sum, ms) => sum + ms, 0);
     const points: TradeOffPoint[] = [];
     if (this.stats.ops.length <= mostOpsToSolve && this.totalBytes > 0 && totalMs > 0)
       for (let i = 0; i <= curveBudgets; i++) {
-        // Other questions may come in between.
+        // Lets other questions be answered in between.
         await new Promise((resolve) => setTimeout(resolve));
         const solved = await this.solve(Math.ceil((1 - i / curveBudgets) * this.totalBytes));
         if (typeof solved === "string") break;

@@ -9,10 +9,10 @@ export interface Question {
   readonly parameters: readonly unknown[];
 }
 
-/** Its answer: a value, or what went wrong. */
+/** Its answer: a value, or an error. */
 export type Answer = { readonly id: number; readonly value: unknown } | { readonly id: number; readonly error: string };
 
-/** Lets an engine answer the messages of a worker's scope. */
+/** Makes an engine answer the messages of a worker's scope. */
 export function serve(scope: DedicatedWorkerScope): void {
   const engine = new Engine();
   scope.onmessage = (event) => {
@@ -25,7 +25,7 @@ export function serve(scope: DedicatedWorkerScope): void {
   };
 }
 
-/** What the engine has no more use for goes to the page without a copy: bands, but for the totals, which it keeps. */
+/** Arrays that the engine no longer needs are transferred to the page without a copy: bands, except for the totals. */
 function givenAway(method: keyof EngineMethods, value: unknown): Transferable[] {
   const bandsOf = (bands: MemoryBands | undefined) => bands?.bands.map(({ bytes }) => bytes) ?? [];
   const columns: readonly Float64Array[] =
@@ -37,7 +37,7 @@ function givenAway(method: keyof EngineMethods, value: unknown): Transferable[] 
   return columns.map(({ buffer }) => buffer as ArrayBuffer);
 }
 
-/** What is used of a worker's global scope. */
+/** The parts of a worker's global scope that are used. */
 export interface DedicatedWorkerScope {
   onmessage: ((event: MessageEvent) => void) | null;
   postMessage(message: unknown, transfer: Transferable[]): void;

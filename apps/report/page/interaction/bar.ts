@@ -16,7 +16,7 @@ const sections = [
 
 const themes: readonly PageState["theme"][] = ["auto", "light", "dark"];
 
-/** Mounts the bar that stays in sight: sections, what is selected, search, theme. */
+/** Mounts the bar that is always visible: sections, the selection, search, theme. */
 export function mountBar(context: PageContext, bar: HTMLElement): void {
   const { store, overview } = context;
   const mounted = sections.filter(([id]) => id !== "trade-off" || overview.header.step?.predict !== true);
@@ -51,13 +51,13 @@ export function mountBar(context: PageContext, bar: HTMLElement): void {
   });
 }
 
-/** Shows only links to sections that are there, as long as they are. */
+/** Shows only links to existing sections. */
 function hideLinksToNothing(links: readonly HTMLAnchorElement[]): void {
   const look = (): void => {
     for (const link of links) {
       const target = document.getElementById(link.hash.slice(1));
       const isHidden = target === null || target.hidden;
-      // What is written anew is a change, too, and would be looked at again without end.
+      // Every assignment counts as a change and would trigger another check.
       if (link.hidden !== isHidden) link.hidden = isHidden;
     }
   };

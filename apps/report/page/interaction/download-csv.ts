@@ -1,7 +1,7 @@
 import { type Cell, writeCsv } from "@remat/reporting";
 import { download } from "./download.js";
 
-/** Rows that are turned into text at a time, so that a large run needs no text of its whole size. */
+/** Rows converted to text at a time, so that a large run does not need one huge text. */
 const chunk = 20_000;
 
 /** Saves `count` rows as CSV under a file name. */

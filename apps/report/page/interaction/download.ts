@@ -1,4 +1,4 @@
-/** Saves data as a file of the reader's; nothing leaves the page. */
+/** Saves data as a file on the reader's machine; nothing is sent anywhere. */
 export function download(name: string, parts: readonly BlobPart[], type: string): void {
   const url = URL.createObjectURL(new Blob([...parts], { type }));
   const link = document.createElement("a");
@@ -8,7 +8,7 @@ export function download(name: string, parts: readonly BlobPart[], type: string)
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-/** A name that every file system takes. */
+/** A name that every file system accepts. */
 function fileName(name: string): string {
   return (
     name
@@ -22,10 +22,10 @@ export function exportSvg(name: string, svg: string): void {
   download(`${name}.svg`, [svg], "image/svg+xml");
 }
 
-/** Saves twice as many pixels as on screen, for print. */
+/** Saves a picture with twice the resolution of the screen, for print. */
 export async function exportPng(name: string, svg: string): Promise<void> {
   const image = new Image();
-  // Not a blob's address: a page that was opened from a file may draw only its own data.
+  // Not a blob URL: a page opened from a file may only draw its own data.
   image.src = `data:image/svg+xml;base64,${base64(svg)}`;
   await image.decode();
   const canvas = document.createElement("canvas");
@@ -36,14 +36,14 @@ export async function exportPng(name: string, svg: string): Promise<void> {
   if (blob !== null) download(`${name}.png`, [blob], "image/png");
 }
 
-/** The UTF-8 of a text as base64; a lone surrogate becomes U+FFFD. */
+/** Encodes the UTF-8 of a text as base64; a lone surrogate becomes U+FFFD. */
 function base64(text: string): string {
   let binary = "";
   for (const byte of new TextEncoder().encode(text)) binary += String.fromCharCode(byte);
   return btoa(binary);
 }
 
-/** Properties that the style sheet gives; all but the last are inherited. */
+/** Properties set by the style sheet; all but the last are inherited. */
 const carried = [
   "fill",
   "fill-opacity",
@@ -59,7 +59,7 @@ const carried = [
   "opacity",
 ];
 
-/** Returns an SVG of the page as a document of its own: what the style sheet gave it is written into it. */
+/** Returns an SVG of the page as a standalone document, with the properties of the style sheet written into it. */
 export function standaloneSvg(svg: SVGSVGElement, background: string): string {
   const { width, height } = svg.getBoundingClientRect();
   const copy = svg.cloneNode(true) as SVGSVGElement;
@@ -88,6 +88,6 @@ export function standaloneSvg(svg: SVGSVGElement, background: string): string {
   ])
     paper.setAttribute(name, value);
   copy.prepend(paper);
-  // XML has no place for control characters, which names may hold.
+  // XML does not allow control characters, which names may contain.
   return new XMLSerializer().serializeToString(copy).replace(/[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g, "\ufffd");
 }

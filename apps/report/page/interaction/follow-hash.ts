@@ -1,18 +1,21 @@
 import { initialState, readHash, type Store, writeHash } from "../state.js";
 import { comeBack } from "./go-to.js";
 
-/** Keeps the address and the state the same, so that a copied address leads to the same view, and each selection is a step that the browser goes back by. */
+/**
+ * Keeps the address and the state in sync, so that a copied address leads to the same view, and the browser can go back
+ * through selections.
+ */
 export function followHash(store: Store): void {
   let waiting = 0;
   let isSelection = false;
-  /** The address as it was written here, or read. */
+  /** The address as last written or read here. */
   let known = location.hash;
   store.follow((_state, changed) => {
     isSelection ||= changed.has("op") || changed.has("module");
     clearTimeout(waiting);
-    // Browsers refuse too many changes of the address in a row, as a slider would make.
+    // Browsers reject too many changes of the address in a row, as a slider would make.
     waiting = window.setTimeout(() => {
-      // Somebody has changed it, of which the browser tells in a moment: what it says counts.
+      // The user has changed the address, and its event follows in a moment. The new address takes precedence.
       if (location.hash !== known) return;
       const hash = writeHash(store.state);
       const steps = stepsTaken();
@@ -35,14 +38,14 @@ export function followHash(store: Store): void {
   });
 }
 
-/** Goes back to what was selected before, as the browser does, but not out of the report. */
+/** Returns to the previous selection, like the browser, but without leaving the report. */
 function goBack(): void {
   if (stepsTaken() === 0) return;
   history.back();
   comeBack();
 }
 
-/** How many selections the browser can go back by. */
+/** Number of selections that the browser can go back through. */
 function stepsTaken(): number {
   const { steps } = (history.state ?? {}) as { readonly steps?: unknown };
   return typeof steps === "number" ? steps : 0;

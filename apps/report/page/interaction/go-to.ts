@@ -1,7 +1,7 @@
-/** What had the focus before it was taken elsewhere. */
+/** The element that had the focus before it was moved. */
 let left: HTMLElement | undefined;
 
-/** Scrolls to a section, leaving the address to the state. */
+/** Scrolls to a section without changing the address. */
 export function goTo(id: string, event?: Event): void {
   event?.preventDefault();
   const target = document.getElementById(id);
@@ -14,7 +14,7 @@ export function goTo(id: string, event?: Event): void {
   heading?.focus({ preventScroll: true });
 }
 
-/** Gives the focus back to what it was taken from. */
+/** Returns the focus to where it was. */
 export function comeBack(): void {
   left?.focus();
   left = undefined;

@@ -3,7 +3,10 @@ import type { SearchAnswer } from "../engine/answers.js";
 import { latest } from "../latest.js";
 import type { PageContext } from "../page-context.js";
 
-/** Mounts the search over modules and ops: Enter goes to the next, Shift and Enter to the one before. `/` and Ctrl+F lead to it. */
+/**
+ * Mounts the search over modules and ops. Enter goes to the next result, Shift+Enter to the previous one. `/` and
+ * Ctrl+F focus it.
+ */
 export function mountSearch({ engine, store }: PageContext): HTMLElement {
   const ask = latest();
   const status = h("span", { class: "note", role: "status" });
@@ -18,7 +21,7 @@ export function mountSearch({ engine, store }: PageContext): HTMLElement {
   let found: SearchAnswer = { modules: [], ops: new Int32Array(0) };
   let at = -1;
   let searched = "";
-  /** What is searched for has been found. */
+  /** Resolves when the current search has results. */
   let answered = Promise.resolve();
   const total = (): number => found.modules.length + found.ops.length;
   const tell = (): void => {
@@ -46,7 +49,7 @@ export function mountSearch({ engine, store }: PageContext): HTMLElement {
   };
   const go = async (step: number): Promise<void> => {
     if (searched !== input.value) search();
-    // Whoever types quickly presses Enter before anything is found.
+    // A fast typist presses Enter before there are results.
     await answered;
     const count = total();
     if (count === 0) return;
@@ -56,7 +59,7 @@ export function mountSearch({ engine, store }: PageContext): HTMLElement {
       store.update({ module: found.modules[at] });
       show("modules");
     } else {
-      // An op may be in no row of a table that is reduced to a module or a filter.
+      // A module or filter may hide the op from the table.
       store.update({ op: found.ops[at - found.modules.length], module: "", filter: "", marks: 0, phase: -1, fate: -1 });
       show("ops");
     }
@@ -83,7 +86,7 @@ export function mountSearch({ engine, store }: PageContext): HTMLElement {
     const isFind =
       (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === "f";
     if (!isFind && !(event.key === "/" && !isTyping && !event.ctrlKey && !event.metaKey && !event.altKey)) return;
-    // A second Ctrl+F is the browser's own search.
+    // A second Ctrl+F opens the browser's own search.
     if (isFind && document.activeElement === input) return;
     event.preventDefault();
     input.focus();
@@ -92,7 +95,7 @@ export function mountSearch({ engine, store }: PageContext): HTMLElement {
   return h("div", { class: "search", role: "search" }, input, status);
 }
 
-/** Brings a section into sight, without taking the focus from the search. */
+/** Scrolls to a section without moving the focus from the search. */
 function show(id: string): void {
   const isCalm = matchMedia("(prefers-reduced-motion: reduce)").matches;
   document.getElementById(id)?.scrollIntoView({ behavior: isCalm ? "auto" : "smooth", block: "start" });

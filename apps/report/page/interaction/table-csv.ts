@@ -2,12 +2,12 @@ import { type Cell, writeCsv } from "@remat/reporting";
 import { h } from "../dom.js";
 import { download } from "./download.js";
 
-/** Makes a cell of a table; where it has a number, that is kept as it is. */
+/** Creates a cell of a table and keeps its exact number for export. */
 export function amountCell(value: number, format: (value: number) => string): HTMLElement {
   return h("td", { class: "number", "data-value": value }, format(value));
 }
 
-/** Makes a button that saves a table, numbers as they are, not as they are shown. */
+/** Creates a button that saves a table, with exact numbers instead of displayed ones. */
 export function csvButton(name: string, table: () => HTMLTableElement | null): HTMLElement {
   const save = (): void => {
     const found = table();
@@ -20,7 +20,7 @@ export function csvButton(name: string, table: () => HTMLTableElement | null): H
   );
 }
 
-/** Puts such a button under every table of the summary. */
+/** Adds such a button under every table of the summary. */
 export function addCsvButtons(section: HTMLElement, title: string): void {
   for (const table of section.querySelectorAll("table")) {
     const heading = table.closest("div:has(h3)")?.querySelector("h3")?.textContent ?? "";
@@ -38,6 +38,6 @@ function tableCsv(table: HTMLTableElement): string {
 function cellValue(cell: HTMLTableCellElement): Cell {
   const value = cell.dataset["value"];
   if (value !== undefined) return Number(value);
-  // Lines of a cell, as a name and its shape, are parted by a blank.
+  // Lines of a cell, such as a name and its shape, are separated by a space.
   return cell.innerText.replace(/\s+/g, " ").trim();
 }

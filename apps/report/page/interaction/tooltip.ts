@@ -1,6 +1,6 @@
 import { byId, fill } from "../dom.js";
 
-/** Shows texts near a point; the page's only tooltip. */
+/** Shows text near a point, in the page's only tooltip. */
 export function showTooltip(x: number, y: number, ...children: Parameters<typeof fill>[1][]): void {
   const tooltip = byId("tooltip");
   fill(tooltip, ...children);

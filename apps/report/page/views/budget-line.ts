@@ -10,23 +10,26 @@ import { budgetOf } from "./plan-feed.js";
 const help =
   "Up and Down arrows go from one plan to the next, Page Up and Page Down by a tenth of the peak, Delete takes the budget away.";
 
-/** Between the line and its label, in pixels. */
+/** Distance between the line and its label, in pixels. */
 const labelGap = 4;
 
-/** What a line in the chart needs to know of it. */
+/** Scale of the chart, for a line in it. */
 export interface BudgetScale {
-  /** Where an amount stands, in pixels from the upper edge. */
+  /** Position of an amount, in pixels from the upper edge. */
   readonly top: (bytes: number) => number;
   readonly bytesAt: (top: number) => number;
-  /** Where a label within these rows lies over nothing that is drawn, from the left edge; undefined: nowhere. */
+  /** Position from the left edge where a label within these rows covers nothing; undefined if there is none. */
   readonly freePlace: (rows: Omit<Box, "left">) => number | undefined;
 }
 
-/** Makes the budget of the whole step: a field to type it in, a line to drag or to move by keys, and what the plan within it comes to. */
+/**
+ * Creates the budget of the whole step: a text field, a line that can be dragged or moved by keys, and a description of
+ * the plan within it.
+ */
 export function budgetLine({ store, overview }: PageContext): {
   readonly controls: HTMLElement | false;
   readonly line: HTMLElement | false;
-  /** Puts the line where it belongs. */
+  /** Puts the line in its place. */
   place(scale: BudgetScale): void;
 } {
   const { meta } = overview;
@@ -98,7 +101,7 @@ export function budgetLine({ store, overview }: PageContext): {
     const now = store.state.budget < 0 ? recordedPeakBytes : store.state.budget;
     const peaks = plans.front.map(({ peakBytes }) => peakBytes);
     const actions: Readonly<Record<string, () => void>> = {
-      // The front falls: the first below is the next one down.
+      // The front falls: the first point below is the next one down.
       ArrowDown: () => set(peaks.find((bytes) => bytes < now) ?? smallestBytes),
       ArrowUp: () => set(peaks.findLast((bytes) => bytes > now) ?? recordedPeakBytes),
       PageDown: () => set(now - recordedPeakBytes / 10),
@@ -119,7 +122,10 @@ export function budgetLine({ store, overview }: PageContext): {
     line.style.setProperty("top", `${top}px`);
     placeLabel(top, scale);
   };
-  /** Beside the line, above or below it; not at all where it would hide something: the field above tells the budget, too. */
+  /**
+   * The label is above or below the line. It is hidden where it would cover something, since the field also shows the
+   * budget.
+   */
   const placeLabel = (top: number, { freePlace }: BudgetScale): void => {
     const { offsetWidth: width, offsetHeight: height } = label;
     for (const rows of [top + labelGap, top - labelGap - height]) {
@@ -188,7 +194,7 @@ export function budgetLine({ store, overview }: PageContext): {
   };
 }
 
-/** Lets a line be dragged up and down. */
+/** Makes a line draggable up and down. */
 function followDrag(line: HTMLElement, scale: () => BudgetScale | undefined, set: (bytes: number) => void): void {
   let offset: number | undefined;
   line.addEventListener("pointerdown", (event) => {

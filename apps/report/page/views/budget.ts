@@ -5,7 +5,7 @@ import { amountCell } from "../interaction/table-csv.js";
 import type { PageState, Store } from "../state.js";
 import { choice } from "./figure.js";
 
-/** Makes the slider for the budget and the choice of method. */
+/** Creates the slider for the budget and the choice of method. */
 export function budgetControls(store: Store): {
   readonly element: HTMLElement;
   show(state: PageState, totalBytes: number | undefined): void;
@@ -53,7 +53,7 @@ export const fateLabels: Readonly<Record<OpFateName, string>> = {
   alwaysRecomputed: "Always recomputed",
 };
 
-/** Shows what the budget means: ops stored and recomputed by both methods, and what they take. */
+/** Shows the effect of the budget: ops stored and recomputed by both methods, and their cost. */
 export function policyTable(
   answer: PolicyAnswer,
   method: "greedy" | "optimal",

@@ -2,16 +2,16 @@ import { seriesColours } from "@remat/reporting";
 import { shade, token } from "../theme.js";
 import type { ExplorerCell } from "./explorer-layout.js";
 
-/** The name of the module around one; empty for an outermost one. */
+/** The name of the surrounding module; empty for an outermost one. */
 export const parentOf = (fqn: string): string => fqn.slice(0, Math.max(0, fqn.lastIndexOf(".")));
 
-/** Returns as much of a name as has room, in letters of about 7 pixels. */
+/** Cuts a name to a width, at about 7 pixels per letter. */
 export function fit(name: string, width: number): string {
   const room = Math.floor(width / 7);
   return room < 2 ? "" : name.length <= room ? name : `${name.slice(0, room - 1)}…`;
 }
 
-/** Returns the cell that an arrow key leads to. */
+/** Returns the cell that an arrow key moves to. */
 export function neighbour(
   key: string,
   { node, from, to, row }: ExplorerCell,
@@ -29,7 +29,7 @@ export function neighbour(
   return undefined;
 }
 
-/** Chooses a colour for each branch, so that what is below a module is seen to be in it. */
+/** Chooses a colour for each branch, so that nested modules are recognisable as part of it. */
 export function coloursByBranch(cells: readonly ExplorerCell[]): (fqn: string) => string {
   const branchRow =
     cells.filter(({ row }) => row === 1).length > 1 ? 1 : Math.min(2, Math.max(0, ...cells.map(({ row }) => row)));

@@ -1,7 +1,7 @@
 import type { ModuleNode, ModuleTreeView } from "@remat/reporting";
 import { type HierarchyRectangularNode, hierarchy, partition } from "d3-hierarchy";
 
-/** What a rectangle of the explorer stands for. */
+/** A rectangle of the explorer. */
 export interface ExplorerCell {
   readonly node: ModuleNode;
   /** Share of the width, from 0 to 1, and row from the top. */
@@ -10,7 +10,7 @@ export interface ExplorerCell {
   readonly row: number;
 }
 
-/** Returns what a module counts in the explorer. */
+/** Returns the weight of a module in the explorer. */
 export function valueOf({ memoryBytes, forwardMs, backwardMs }: ModuleNode, area: "memory" | "time"): number {
   return area === "memory" ? memoryBytes : forwardMs + backwardMs;
 }
@@ -22,8 +22,8 @@ interface Datum {
 }
 
 /**
- * Rectangles of a module and of those in it, down to `rows` levels: as wide as their share. What a module has beyond its parts is left free
- * at the right of them.
+ * Computes the rectangles of a module and its submodules down to `rows` levels, each as wide as its share. The part of
+ * a module outside of its submodules is left empty at their right.
  *
  * @param root fully qualified name; empty for all
  */

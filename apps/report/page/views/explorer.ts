@@ -18,7 +18,7 @@ import { choice, exportButtons, section } from "./figure.js";
 const rowHeight = 30;
 const rows = 6;
 
-/** Mounts modules as an icicle: each as wide as its share of memory or time, those in it below. */
+/** Mounts the modules as an icicle chart: each as wide as its share of memory or time, with its submodules below. */
 export function mountExplorer({ engine, overview, store }: PageContext): HTMLElement {
   const box = h("div", { class: "chart-box" }, h("p", { class: "note" }, "Working out the modules …"));
   const crumbs = h("nav", { class: "crumbs", "aria-label": "Modules around the one shown" });
@@ -63,7 +63,7 @@ export function mountExplorer({ engine, overview, store }: PageContext): HTMLEle
     ),
   );
 
-  /** Begins with what is seen in the cell, so that it can be called by it. */
+  /** Begins with the visible text of the cell, so that voice control can find it. */
   const label = ({ node }: ExplorerCell, seen: readonly string[]): string =>
     `${seen.map((text) => `${text} `).join("")}– ${node.fqn}, ${node.kind}, ${formatBytes(node.memoryBytes)}, ${formatMs(node.forwardMs + node.backwardMs)}, ${node.opCount} ops`;
   const choose = (fqn: string): void => {

@@ -1,7 +1,7 @@
 import { h } from "../dom.js";
 import { exportPng, exportSvg } from "../interaction/download.js";
 
-/** Makes a section of the page with its heading. */
+/** Creates a section of the page with its heading. */
 export function section(
   id: string,
   title: string,
@@ -15,7 +15,7 @@ export function section(
   );
 }
 
-/** Buttons that save a chart, which `draw` gives as an SVG document, and its figures, where there are some. */
+/** Creates buttons that save a chart, returned by `draw` as an SVG document, and its figures, if any. */
 export function exportButtons(name: string, draw: (() => string) | undefined, saveCsv?: () => void): HTMLElement {
   const button = (label: string, save: () => void): HTMLElement =>
     h("button", { type: "button", "aria-label": `Save ${name} as ${label}`, onclick: save }, label);
@@ -28,7 +28,7 @@ export function exportButtons(name: string, draw: (() => string) | undefined, sa
   );
 }
 
-/** Makes a choice of one among a few, as radio buttons in a row. */
+/** Creates a choice among a few options, as radio buttons in a row. */
 export function choice<T extends string>(
   legend: string,
   name: string,

@@ -20,7 +20,7 @@ import { onThemeChange, shade } from "../theme.js";
 import { exportButtons, section } from "./figure.js";
 import { VirtualRows } from "./virtual-rows.js";
 
-/** Rows that are open at first, at most. */
+/** Maximum number of rows that are open at first. */
 const rowsAtFirst = 24;
 
 const columns = [
@@ -31,12 +31,14 @@ const columns = [
   ["Line", ""],
 ] as const;
 
-/** Mounts all of what is held at the selected op, or at the peak, as a tree: category, module, op, equal tensors, storage. */
+/**
+ * Mounts the memory in use at the selected op, or at the peak, as a tree: category, module, op, equal tensors, storage.
+ */
 export function mountHeld({ engine, overview, store, plan }: PageContext): HTMLElement {
   const ask = latest();
   const heading = h("h3", { "aria-live": "polite" });
   const life = h("p", { class: "note", role: "status" });
-  /** What is open of each moment, so that coming back to it finds it as it was left. */
+  /** Open groups of each moment, which are kept when the user returns to it. */
   const opened = new Map<number, ReadonlySet<number>>();
   let at = -2;
   let tree: HeldTree | undefined;
@@ -132,7 +134,7 @@ export function mountHeld({ engine, overview, store, plan }: PageContext): HTMLE
   };
   store.follow((_state, changed) => changed.has("op") && askFor());
   plan.follow(() => {
-    // Groups have other numbers.
+    // Group numbers differ.
     opened.clear();
     askFor();
   });

@@ -11,7 +11,7 @@ export function swatch(colour: string): SVGElement {
   );
 }
 
-/** Colours with what they stand for, and values where there are some. */
+/** Creates a legend of colours, with values if there are any. */
 export function bandLegend(
   entries: readonly { readonly label: string; readonly colour: Colour; readonly value?: string }[],
 ): HTMLElement {

@@ -5,14 +5,15 @@ import { latest } from "../latest.js";
 import { shade } from "../theme.js";
 import type { TimelineModel } from "./timeline-model.js";
 
-/** Of a longer stretch storages are too many to be told apart. */
+/** In a longer range there are too many storages to distinguish. */
 const mostOps = 400;
 const mostLanes = 16;
 const laneHeight = 18;
 
 /**
- * Mounts storages one by one below the timeline, each a bar from birth to death that is pale once no op uses it any more: what the selected op makes, and the largest of a stretch that is
- * zoomed into. A click follows one from birth to death.
+ * Mounts single storages below the timeline, each as a bar from allocation to free that is pale after its last use. It
+ * shows storages allocated by the selected op and the largest in a zoomed range. A click follows one from allocation to
+ * free.
  */
 export function mountLives(model: TimelineModel): { readonly element: HTMLElement; draw(): void } {
   const { engine, overview, store, plan } = model.context;

@@ -18,7 +18,9 @@ export interface MinimapOptions {
 
 type Grip = "start" | "end" | "middle";
 
-/** Mounts the whole step in small, with the stretch that is shown; it can be moved and its ends dragged, by keys as well. */
+/**
+ * Mounts a small picture of the whole step with the visible range, which can be moved and resized by pointer and keys.
+ */
 export function mountMinimap({ store, bands, axis, stretch, show }: MinimapOptions): {
   readonly element: HTMLElement;
   resize(width: number): void;
@@ -47,7 +49,7 @@ export function mountMinimap({ store, bands, axis, stretch, show }: MinimapOptio
   const whole = { from: 0, to: axis.count };
 
   const kindOf = () => store.state.axis;
-  /** Where an end of the stretch comes to when it is moved by a share of the map. */
+  /** New position of an end of the range after moving it by a share of the map. */
   const moved = (op: number, by: number): number => {
     const place = axis.placeOf(op, whole, kindOf()) + by;
     return place <= 0 ? 0 : place >= 1 ? axis.count : axis.opAt(place, whole, kindOf());

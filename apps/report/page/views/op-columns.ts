@@ -18,11 +18,11 @@ import type { ShownPolicy } from "./policy-feed.js";
 interface Source {
   readonly overview: Overview;
   readonly policy: ShownPolicy;
-  /** Under which the step is shown; undefined where it is shown as recorded. */
+  /** The plan that the step is shown under; undefined if it is shown as recorded. */
   readonly plan: PlanAnswer | undefined;
 }
 
-/** A column of the ops table: those of PyTorch's tables, and what a policy does. */
+/** A column of the ops table: those of PyTorch's tables, and the fate under a policy. */
 export interface OpColumn {
   readonly key: PageState["sort"];
   readonly label: string;
@@ -49,7 +49,7 @@ const planColumn: OpColumn = {
   },
 };
 
-/** Returns the columns that there are: that of a plan where there are plans. */
+/** Returns the available columns; the one for plans only if there are plans. */
 export function columnsOf({ meta }: Overview): readonly OpColumn[] {
   return meta.followed.length === 0 ? columns : [...columns, planColumn];
 }
@@ -140,7 +140,7 @@ function known(value: number | undefined): number | undefined {
   return Number.isNaN(value) ? undefined : value;
 }
 
-/** Saves rows of the table, all of them, in their order. */
+/** Saves all rows of the table in their order. */
 export function exportOpsCsv({ overview, policy, plan }: Source, rows: Int32Array): void {
   const { ops, names, modules, meta } = overview;
   const headers = [

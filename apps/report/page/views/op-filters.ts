@@ -11,7 +11,7 @@ const flags: readonly (readonly [label: string, bit: number])[] = [
   ["saved by autograd", OpMark.savedByAutograd],
 ];
 
-/** Makes the fields for text, phase, flags and module that the ops table is reduced to. */
+/** Creates the fields that filter the ops table by text, phase, flags and module. */
 export function opFilters(store: Store): { readonly element: HTMLElement; show(state: PageState): void } {
   const text = h("input", {
     type: "search",

@@ -9,7 +9,7 @@ import { opFilters } from "./op-filters.js";
 import type { ShownPolicy } from "./policy-feed.js";
 import { VirtualRows } from "./virtual-rows.js";
 
-/** Mounts every op of the run, as many as there are: sorted, filtered, and selected with everything else. */
+/** Mounts all ops of the run in a table that can be sorted and filtered and shares the page's selection. */
 export function mountOpsTable(context: PageContext): HTMLElement {
   const { engine, overview, store, policies } = context;
   const ask = latest();

@@ -7,7 +7,7 @@ import { token } from "../theme.js";
 
 const dashes: readonly (readonly number[])[] = [[], [6, 3], [2, 3], [10, 3, 2, 3]];
 
-/** Overlays differ by colour and by dashes. */
+/** Returns the colour of an overlay; overlays also differ in their dashes. */
 export function overlayColour(index: number): string {
   return token(`--overlay-${index % 6}`);
 }
@@ -16,14 +16,14 @@ export function overlayDash(index: number): readonly number[] {
   return dashes[index % dashes.length];
 }
 
-/** Returns the keys of the overlays that are shown. */
+/** Returns the keys of the visible overlays. */
 export function shownOverlayKeys({ overlays }: PageState, all: readonly Overlay[]): ReadonlySet<string> {
   return new Set(
     overlays === "given" ? all.flatMap(({ key, isGiven }) => (isGiven ? [key] : [])) : overlays.split(","),
   );
 }
 
-/** Boxes to tick for the lines that can be laid over the timeline. */
+/** Creates checkboxes for the overlays of the timeline. */
 export function overlayChoice({ overview, store }: PageContext): {
   readonly element: HTMLElement | false;
   show(state: PageState): void;

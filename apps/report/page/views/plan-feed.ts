@@ -4,13 +4,16 @@ import type { EngineMethods, PlanAnswer } from "../engine/answers.js";
 import { latest } from "../latest.js";
 import type { PageState, Store } from "../state.js";
 
-/** The plan that is shown, and what the step holds under it. */
+/** The plan that is shown, and the step's memory under it. */
 export interface ShownPlan {
-  /** Of `meta.followed`; -1 where the step is shown as it was recorded. */
+  /** Index in `meta.followed`; -1 if the step is shown as recorded. */
   readonly index: number;
   readonly plan: FollowedPlan | undefined;
   readonly answer: PlanAnswer | undefined;
-  /** By op: the most that is held where nothing is recomputed and all is freed after its last use; known once a plan has been shown. */
+  /**
+   * For each op: the highest memory without recomputation, with everything freed after its last use; known after a plan
+   * has been shown.
+   */
   readonly freedEarly: Float64Array | undefined;
 }
 
@@ -18,7 +21,7 @@ type Listener = (shown: ShownPlan) => void;
 
 const nothing: ShownPlan = { index: -1, plan: undefined, answer: undefined, freedEarly: undefined };
 
-/** Returns what the budget of a state comes to; undefined where there is none, or nothing was planned. */
+/** Returns the choice for the budget of a state; undefined if there is no budget or nothing was planned. */
 export function budgetOf({ budget }: PageState, { plans }: ReportMeta): PlanWithin<FollowedPlan> | undefined {
   return budget < 0 || plans === undefined ? undefined : chooseWithin(plans.front, budget);
 }
@@ -29,13 +32,13 @@ export function shownPlanOf(state: PageState, meta: ReportMeta): number {
   const { followed, plans } = meta;
   const given = followed.findIndex(({ name }) => name !== "");
   if (state.plan === "given" || state.budget < 0) return given;
-  // What is within the budget anyway needs no plan.
+  // A step that is within the budget anyway needs no plan.
   if (plans === undefined || state.budget >= plans.recordedPeakBytes) return -1;
   const point = budgetOf(state, meta)?.point;
   return point === undefined ? -1 : plans.front.indexOf(point);
 }
 
-/** Asks for the plan that the state chooses, and carries what it holds to all that shows it. */
+/** Requests the plan that the state selects, and passes its memory to all views. */
 export class PlanFeed {
   private readonly listeners: Listener[] = [];
   private current: ShownPlan = nothing;

@@ -1,6 +1,6 @@
 import type { PolicyAnswer, SacColumns } from "../engine/answers.js";
 
-/** What is known of the ops of the module at hand: what its budget does with them, and PyTorch's columns. */
+/** Facts about the ops of the selected module: their fates under its budget, and PyTorch's columns. */
 export interface ShownPolicy {
   /** By op of the trace: 255 for ops outside the module. */
   readonly fate: Uint8Array | undefined;
@@ -9,7 +9,7 @@ export interface ShownPolicy {
 
 type Listener = (policy: ShownPolicy) => void;
 
-/** Carries policies from the trade-off, where they are made, to the ops table. */
+/** Passes policies from the trade-off, where they are computed, to the ops table. */
 export class PolicyFeed {
   private readonly listeners: Listener[] = [];
   private readonly opCount: number;

@@ -3,7 +3,7 @@ import type { TimelineModel } from "./timeline-model.js";
 export const timelineKeys =
   "Arrow keys move it, with Shift further; plus and minus zoom, Page Up and Page Down pan, P goes to the peak, Escape shows everything.";
 
-/** Does what the pointer can do, by keys. */
+/** Makes all pointer actions available by keys. */
 export function followKeys(canvas: HTMLCanvasElement, model: TimelineModel): void {
   canvas.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;

@@ -10,10 +10,10 @@ import { phaseStretches, type Stretch, TimelineAxis } from "./timeline-view.js";
 
 export const chartHeight = 358;
 
-/** Fewer ops are not zoomed into. */
+/** Minimum number of ops to zoom into. */
 const fewestOps = 8;
 
-/** What the timeline shows, and how the state moves it; knows nothing of pointers and elements. */
+/** Content of the timeline, and how it changes the state; independent of pointers and elements. */
 export class TimelineModel {
   readonly context: PageContext;
   readonly axis: TimelineAxis;
@@ -21,9 +21,9 @@ export class TimelineModel {
   readonly byCategory: MemoryBands;
   readonly peak: number;
   bands: MemoryBands;
-  /** Of the chart, in pixels. */
+  /** Width of the chart, in pixels. */
   width = 0;
-  /** What was drawn last, to tell what is under the pointer. */
+  /** The last drawn sample, for finding what is under the pointer. */
   drawn: SampledBands | undefined;
 
   constructor(context: PageContext, byCategory: MemoryBands) {
@@ -62,21 +62,21 @@ export class TimelineModel {
     this.context.store.update({ from: 0, to: -1 });
   }
 
-  /** Shows `factor` times as much, what is at a share of the width staying where it is. */
+  /** Shows `factor` times as much and keeps the point at `around`, a share of the width, in place. */
   zoom(factor: number, around: number): void {
     const { from, to } = this.stretch();
     const at = this.opAt(around);
     this.show({ from: at - (at - from) * factor, to: at + (to - at) * factor });
   }
 
-  /** Moves by a share of what is shown. */
+  /** Moves by a share of the visible range. */
   pan(share: number): void {
     const { from, to } = this.stretch();
     const by = share * (to - from);
     this.show({ from: from + by, to: to + by });
   }
 
-  /** Selects an op and brings it into sight. */
+  /** Selects an op and scrolls to it. */
   moveTo(op: number): void {
     const next = Math.max(0, Math.min(this.axis.count - 1, op));
     this.context.store.update({ op: next });
@@ -96,18 +96,18 @@ export class TimelineModel {
     );
   }
 
-  /** What the step holds that is shown: under a plan, or as it was recorded. */
+  /** Memory of the shown step: under a plan, or as recorded. */
   get shownBands(): MemoryBands {
     return this.context.plan.shown.answer?.bands ?? this.bands;
   }
 
-  /** What early release comes to, where that is not what is shown. */
+  /** Memory with early release, unless that is already shown. */
   get freedEarly(): Float64Array | undefined {
     const { freedEarly, plan } = this.context.plan.shown;
     return plan?.recomputations === 0 ? undefined : freedEarly;
   }
 
-  /** The op of its peak. */
+  /** The op at the shown peak. */
   get shownPeak(): number {
     const { answer } = this.context.plan.shown;
     return answer?.bands === undefined ? this.peak : answer.peakOp;
@@ -141,7 +141,7 @@ export class TimelineModel {
     const highest = bands.highestBytes[peak] ?? 0;
     const { deviceMemoryBytes, device } = context.overview.meta.verdict ?? {};
     const most = this.mostBytes();
-    // A line that would press everything else to the ground is told of in words.
+    // A line that would flatten everything else is described in words instead.
     const isNear = deviceMemoryBytes !== undefined && deviceMemoryBytes <= 1.3 * most;
     const marks = [{ at: axis.placeOf(peak, where, kind), label: `peak ${formatBytes(highest)}`, isStrong: false }];
     if (op >= 0 && op < axis.count && op !== peak)

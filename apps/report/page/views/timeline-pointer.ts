@@ -7,18 +7,21 @@ import { describeOp } from "../page-context.js";
 import { bandLegend } from "./legend.js";
 import type { TimelineModel } from "./timeline-model.js";
 
-/** Where the pointer is, and what it is dragged over, as shares of the plot. */
+/** Position of the pointer, and the dragged range, as shares of the plot. */
 export interface PointerPlace {
   readonly hover: number | undefined;
   readonly drag: { readonly from: number; readonly to: number } | undefined;
 }
 
-/** Follows the pointer: dragging zooms, a click selects, a double click shows everything; Ctrl and the wheel zoom, the wheel sideways pans. */
+/**
+ * Handles the pointer: dragging zooms, a click selects, a double click shows everything; Ctrl+wheel zooms, a sideways
+ * wheel pans.
+ */
 export function followPointer(canvas: HTMLCanvasElement, model: TimelineModel, redraw: () => void): () => PointerPlace {
   const { store } = model.context;
   let hover: number | undefined;
   let drag: { readonly from: number; to: number } | undefined;
-  /** What was selected before the last click, which may be the first of two. */
+  /** The selection before the last click, which may be the first of a double click. */
   let selected = store.state.op;
   let clickedAt = Number.NEGATIVE_INFINITY;
   const shareOf = (event: MouseEvent): number => {
@@ -78,7 +81,7 @@ export function followPointer(canvas: HTMLCanvasElement, model: TimelineModel, r
   return () => ({ hover, drag });
 }
 
-/** Shows the op under the pointer, and what is held then. */
+/** Shows the op under the pointer, and the memory in use then. */
 function tell(model: TimelineModel, share: number, event: PointerEvent): void {
   const { drawn, shownBands: bands, axis, context } = model;
   if (drawn === undefined || drawn.count === 0) return;

@@ -1,13 +1,13 @@
 import { type MemoryBands, opStartMs, type SampledBands, sampleBands } from "@remat/reporting";
 import type { Overview } from "../engine/answers.js";
 
-/** A stretch of the ops, in units of the axis. */
+/** A range of ops, in units of the axis. */
 export interface Stretch {
   readonly from: number;
   readonly to: number;
 }
 
-/** Converts between ops, places on the axis and buckets; keeps what is needed to sample quickly. */
+/** Converts between ops, positions on the axis and buckets; caches data for fast sampling. */
 export class TimelineAxis {
   readonly count: number;
   private readonly startMs: Float64Array;
@@ -25,7 +25,7 @@ export class TimelineAxis {
     return sampleBands(bands, { from, to, buckets, ...(axis === "time" && { startMs: this.startMs }) });
   }
 
-  /** Highest values of one column, in the same buckets. */
+  /** Returns the highest values of one column, in the same buckets. */
   sampleColumn(column: Float64Array, stretch: Stretch, buckets: number, axis: "ops" | "time"): Float64Array {
     const bands: MemoryBands = {
       by: "category",
@@ -37,14 +37,14 @@ export class TimelineAxis {
     return this.sample(bands, stretch, buckets, axis).highestBytes;
   }
 
-  /** Where an op begins, as a share of the stretch. */
+  /** Start of an op, as a share of the range. */
   placeOf(op: number, { from, to }: Stretch, axis: "ops" | "time"): number {
     if (axis === "ops") return (op - from) / Math.max(1, to - from);
     const width = this.startMs[to] - this.startMs[from];
     return width > 0 ? (this.startMs[op] - this.startMs[from]) / width : 0;
   }
 
-  /** The op at a share of the stretch. */
+  /** The op at a share of the range. */
   opAt(share: number, { from, to }: Stretch, axis: "ops" | "time"): number {
     const clamp = (op: number): number => Math.min(Math.max(from, op), Math.max(from, to - 1));
     if (axis === "ops") return clamp(Math.floor(from + share * (to - from)));
@@ -64,7 +64,7 @@ export class TimelineAxis {
   }
 }
 
-/** Stretches of one phase, as shares of the width; by bucket where there are more than can be seen. */
+/** Returns ranges of one phase as shares of the width; by bucket if there are too many to see. */
 export function phaseStretches(
   { ops }: Overview,
   sample: SampledBands,

@@ -20,7 +20,7 @@ import { followKeys, timelineKeys } from "./timeline-keys.js";
 import { chartHeight, TimelineModel } from "./timeline-model.js";
 import { followPointer, type PointerPlace } from "./timeline-pointer.js";
 
-/** Mounts memory over the ops of the step, as bands; what is dragged over is zoomed into. */
+/** Mounts memory over the ops of the step as bands; dragging zooms in. */
 export function mountTimeline(context: PageContext, byCategory: MemoryBands): HTMLElement {
   const { overview, store } = context;
   const model = new TimelineModel(context, byCategory);
@@ -71,7 +71,7 @@ export function mountTimeline(context: PageContext, byCategory: MemoryBands): HT
     redraw();
     minimap.resize(model.width);
   }).observe(canvas);
-  // Paper does not wait for the next frame.
+  // Printing does not wait for the next frame.
   onThemeChange(() => {
     paint();
     fill(legend, ...legendParts(model));
@@ -97,7 +97,7 @@ export function mountTimeline(context: PageContext, byCategory: MemoryBands): HT
   );
 }
 
-/** Where amounts stand in the chart. */
+/** Scale of the chart. */
 function scaleOf(model: TimelineModel, scene: TimelineScene): BudgetScale {
   const { top, bottom } = timelineMargin;
   const height = chartHeight - top - bottom;
@@ -128,7 +128,7 @@ function draw(
   } else if (hover !== undefined) painter.rect(left + hover * plotWidth, top, 1, height, token("--text"));
 }
 
-/** Keeps the bands as the state says: by category, or by the module that made what is held. */
+/** Keeps the bands in sync with the state: by category, or by the module that allocated the memory. */
 function followBands(model: TimelineModel, onChange: () => void): void {
   const { engine, store } = model.context;
   const ask = latest();

@@ -14,7 +14,10 @@ import { budgetControls, policyTable } from "./budget.js";
 import { exportButtons, section } from "./figure.js";
 import { mountMultiples } from "./multiples.js";
 
-/** Shows what memory costs in time: of one module with a budget to move, of the whole step, of all modules side by side. */
+/**
+ * Shows the time cost of saving memory: for one module with an adjustable budget, for the whole step, and for all
+ * modules side by side.
+ */
 export function mountTradeOff(context: PageContext): HTMLElement {
   const { engine, overview, store, policies } = context;
   const { plans, title } = overview.meta;
@@ -56,7 +59,7 @@ export function mountTradeOff(context: PageContext): HTMLElement {
   };
   const showPolicy = (answer: PolicyAnswer | undefined): void => {
     policy = answer;
-    // While a slider moves, an answer may still be of the module before.
+    // While a slider moves, an answer may still be for the previous module.
     if (answer !== undefined && answer.fqn === sac?.fqn) {
       fill(table, policyTable(answer, store.state.method, sac.view.runtimeMs, showOps));
       policies.tellPolicy(answer, store.state.method);
@@ -70,7 +73,7 @@ export function mountTradeOff(context: PageContext): HTMLElement {
   const askForPolicy = (): void =>
     askPolicy(() => engine.policy(store.state.module, store.state.keep / 1000, true), showPolicy);
 
-  /** The optimum takes seconds, for which nothing else is answered: it waits until somebody looks. */
+  /** Computing the optimum blocks other answers for seconds, so it starts only when the section is visible. */
   const askForCurve = (): void => {
     if (perModule.open)
       askCurve(
@@ -129,7 +132,7 @@ export function mountTradeOff(context: PageContext): HTMLElement {
     multiples.begin();
   });
   const { module, keep, method } = store.state;
-  // An address that asks for something of it finds it open.
+  // The section is open if the address refers to it.
   perModule.open = plans === undefined || module !== "" || keep !== initialState.keep || method !== initialState.method;
   if (perModule.open) multiples.begin();
   const element = section(

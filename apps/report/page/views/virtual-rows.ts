@@ -5,17 +5,17 @@ export interface VirtualRowsOptions {
   readonly head: HTMLElement;
   readonly render: (position: number, row: HTMLElement) => void;
   readonly onChoose: (position: number) => void;
-  /** Rows of a tree: what they show says how deep they are. */
+  /** Rows of a tree: their content shows their depth. */
   readonly isTree?: boolean;
-  /** Told of keys that move nothing, with the row that is active; whether they meant something. */
+  /** Called with keys that do not move, and the active row; returns whether the key was handled. */
   readonly onKey?: (key: string, position: number) => boolean;
 }
 
 const rowHeight = 26;
-/** Browsers cannot scroll further than some ten million pixels: beyond this many, a pixel stands for several. */
+/** Browsers cannot scroll further than about ten million pixels. Beyond this height, a pixel represents several. */
 const mostPixels = 8_000_000;
 
-/** A grid of any number of rows of which only those in sight exist. Arrow keys move along it, Enter chooses. */
+/** A grid of any number of rows, of which only visible ones have elements. Arrow keys move, Enter selects. */
 export class VirtualRows {
   readonly element: HTMLElement;
   private readonly options: VirtualRowsOptions;
@@ -46,7 +46,7 @@ export class VirtualRows {
     new ResizeObserver(() => this.later()).observe(this.scroller);
   }
 
-  /** Shows so many rows from now on. */
+  /** Shows this many rows from now on. */
   show(count: number): void {
     this.count = count;
     this.active = Math.min(this.active, Math.max(0, count - 1));
@@ -76,7 +76,7 @@ export class VirtualRows {
     return Math.max(rowHeight, this.scroller.clientHeight - this.options.head.offsetHeight);
   }
 
-  /** Scroll range over the rows that are not in sight at its end. */
+  /** Scroll range divided over the rows outside the last page. */
   private scrollOf(first: number): number {
     const last = Math.max(1, this.count - this.bodyHeight / rowHeight);
     return (first / last) * Math.max(0, this.pixels - this.bodyHeight);

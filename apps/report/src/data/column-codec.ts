@@ -1,13 +1,13 @@
 import { RematError } from "@remat/trace";
 
-/** What a column holds in memory. */
+/** In-memory array of a column. */
 export type ColumnArray = Uint8Array | Uint16Array | Int32Array | Float64Array;
 export type ColumnType = "u8" | "u16" | "i32" | "f64";
 
 /**
- * How a packed column is read. Its bytes are `planes` byte planes of `count` bytes each, lowest first, since bytes of one significance are alike
- * and compress well. `raw`: the eight bytes of a double, little-endian; `int`: integers as 2v for v ≥ 0, else -2v - 1; `delta`: the same of
- * differences from the value before.
+ * How to read a packed column. Its bytes are `planes` byte planes of `count` bytes each, lowest first, because bytes of
+ * the same significance are similar and compress well. `raw`: the eight bytes of a double, little-endian; `int`:
+ * integers as 2v for v ≥ 0, else -2v - 1; `delta`: the same for differences from the previous value.
  */
 export interface PackedColumn {
   readonly name: string;
@@ -17,7 +17,7 @@ export interface PackedColumn {
   readonly planes: number;
 }
 
-/** Packs a column as planes of bytes, in whichever encoding takes fewest planes' worth of digits. */
+/** Packs a column as byte planes, in the encoding that needs the fewest digits. */
 export function packColumn(
   name: string,
   values: ColumnArray,
@@ -39,9 +39,9 @@ export function packColumn(
 }
 
 /**
- * Reads what {@link packColumn} wrote.
+ * Reads the output of {@link packColumn}.
  *
- * @throws RematError `REPORT_DATA` for bytes that are too few, or a column that is described wrongly
+ * @throws RematError `REPORT_DATA` for missing bytes or an invalid column description
  */
 export function unpackColumn(column: PackedColumn, bytes: Uint8Array): ColumnArray {
   const { type, count, encoding, planes } = column;
@@ -58,7 +58,7 @@ export function unpackColumn(column: PackedColumn, bytes: Uint8Array): ColumnArr
     return values;
   }
   const isDelta = encoding === "delta";
-  // Most columns take few planes, and need no arithmetic beyond 32 bits.
+  // Most columns need few planes and only 32-bit arithmetic.
   if (planes <= 3) return unpackShort(values, bytes, planes, isDelta);
   let value = 0;
   for (let i = 0; i < count; i++) {
@@ -91,7 +91,7 @@ function unpackShort(values: ColumnArray, bytes: Uint8Array, planes: number, isD
 const isLittleEndian = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
 const planeOffset = (plane: number): number => (isLittleEndian ? plane : 7 - plane);
 
-/** Whether twice the value, and a difference of two of them, is exact; a negative zero is not kept as an integer. */
+/** Whether twice the value, and a difference of two of them, is exact. A negative zero would be lost as an integer. */
 const isPackedInteger = (value: number): boolean =>
   Number.isInteger(value) && Math.abs(value) < 2 ** 50 && !Object.is(value, -0);
 
@@ -122,7 +122,7 @@ function planesOf(values: ColumnArray, isDelta: boolean): Uint8Array {
   return bytes;
 }
 
-/** A guess at what is left after compression: changes from one byte to the next within a plane. */
+/** Estimates the compressed size: the number of changes between successive bytes within a plane. */
 function digits(bytes: Uint8Array): number {
   let changes = 0;
   for (let i = 1; i < bytes.length; i++) if (bytes[i] !== bytes[i - 1]) changes++;

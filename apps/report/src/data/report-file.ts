@@ -6,34 +6,37 @@ import { columnsOfTrace, type TraceRest, traceOfColumns } from "./trace-columns.
 /** Version of the data block's format. */
 export const reportFormat = "remat-report/2";
 
-/** All that a report holds. */
+/** Content of a report. */
 export interface ReportData {
   readonly meta: ReportMeta;
   readonly trace: Trace;
-  /** By `meta.overlays`: bytes held at each op of the trace, the most since the op before; NaN where it says nothing. */
+  /**
+   * For each of `meta.overlays`: bytes in use at each op of the trace, the highest since the previous op; NaN where it
+   * has no value.
+   */
   readonly overlays: readonly Float64Array[];
-  /** By `meta.followed`. */
+  /** For each of `meta.followed`. */
   readonly followed: readonly FollowedColumns[];
-  /** The step as plans run it, where its ops are others: what `followed` is of. */
+  /** The step as plans run it, if its ops differ; `followed` refers to it. */
   readonly planned: PlannedStep | undefined;
 }
 
-/** A step that is not shown, but planned. */
+/** A step that is planned but not shown. */
 export interface PlannedStep {
   readonly trace: Trace;
-  /** By op that is shown: see `matchOps`. */
+  /** For each op that is shown: see `matchOps`. */
   readonly match: Int32Array;
 }
 
-/** A plan in columns: what its memory is computed from, and what it does with ops. */
+/** A plan in columns: the order to compute its memory from, and its effect on ops. */
 export interface FollowedColumns {
-  /** Nodes of `sequenceGraphOfTrace` in the order in which they run; empty where what the plan holds does not follow from that. */
+  /** Nodes of `sequenceGraphOfTrace` in execution order; empty if the plan's memory does not follow from that. */
   readonly sequence: Int32Array;
-  /** By op: see `planFates`. */
+  /** For each op: see `planFates`. */
   readonly fates: Uint8Array;
 }
 
-/** Before the names of columns of the step as plans run it. */
+/** Prefix of the column names of the step as plans run it. */
 const plannedPrefix = "planned.";
 
 interface Head {
@@ -45,8 +48,8 @@ interface Head {
 }
 
 /**
- * Encodes data as bytes, to be compressed: the length of a JSON text as 4 bytes (little-endian), the text in UTF-8, then the bytes of each column that
- * its `columns` names, one after the other.
+ * Encodes data as bytes, ready to be compressed: the length of a JSON text as 4 bytes (little-endian), the text in
+ * UTF-8, then the bytes of each column listed in its `columns`, one after the other.
  */
 export function encodeReport({ meta, trace, overlays, followed, planned }: ReportData): Uint8Array {
   const { columns, rest } = columnsOfTrace(trace);
@@ -76,9 +79,9 @@ export function encodeReport({ meta, trace, overlays, followed, planned }: Repor
 }
 
 /**
- * Reads what {@link encodeReport} wrote.
+ * Reads the output of {@link encodeReport}.
  *
- * @throws RematError `REPORT_DATA` for bytes that are something else, or of another version
+ * @throws RematError `REPORT_DATA` for invalid data, or another version
  */
 export function decodeReport(bytes: Uint8Array): ReportData {
   const head = readHead(bytes);

@@ -17,30 +17,30 @@ export interface Overlay {
   readonly label: string;
   readonly kind: "plan" | "measured" | "other" | "fsdp";
   readonly peakBytes: number;
-  /** What it stands for, in a sentence. */
+  /** Its meaning, in a sentence. */
   readonly note: string;
-  /** Whether it was asked for, and is there from the start. */
+  /** Whether it was requested, so that it is visible from the start. */
   readonly isGiven: boolean;
 }
 
-/** A plan of the whole step that the page can follow. */
+/** A plan of the whole step that the page can show. */
 export interface FollowedPlan extends PlanChoice {
-  /** What a file that was given is called; empty for one that was found when the report was made. */
+  /** Name of a given file; empty for a plan that was found when the report was made. */
   readonly name: string;
-  /** How many times ops are recomputed. */
+  /** Number of op executions that are recomputations. */
   readonly recomputations: number;
 }
 
-/** What planning the whole step answered. */
+/** Result of planning the whole step. */
 export interface PlanFindings {
   /** Whether they are policies for `torch.utils.checkpoint`. */
   readonly isForTorch: boolean;
-  /** Of the trace as it was recorded, and of running every op once, everything freed after its last use. */
+  /** Peak of the recorded trace, and of a plan that runs every op once and frees everything after its last use. */
   readonly recordedPeakBytes: number;
   readonly plainPeakBytes: number;
   /** By falling peak: more time always buys memory. */
   readonly front: readonly FollowedPlan[];
-  /** At no cost, at most 5 % and at most 20 % more time. */
+  /** With no slowdown, with at most 5% and with at most 20% more time. */
   readonly recommended: readonly RecommendedPlan[];
 }
 
@@ -51,7 +51,7 @@ export interface Comparison {
   readonly view: CompareView;
 }
 
-/** What is to be said of sharding. */
+/** Results about sharding. */
 export interface FsdpFindings {
   readonly plan: string;
   readonly worldSize: number;
@@ -59,37 +59,42 @@ export interface FsdpFindings {
   readonly bytesByCategory: Readonly<Record<string, number>>;
 }
 
-/** What outlives the steps of the run. */
+/** Storages that outlive the steps of the run. */
 export interface LeakFindings {
   readonly facts: readonly string[];
   readonly rows: readonly LeaksRow[];
 }
 
-/** What a report holds besides the trace; plain data, the same that a script gets from `--extract`. */
+/** Content of a report except the trace, as plain data; the same that a script gets from `--extract`. */
 export interface ReportMeta {
   readonly title: string;
-  /** What kind of input it was made from. */
+  /** The kind of input it was made from. */
   readonly from: "model" | "trace" | "plan";
   readonly summary: ReportSummary;
-  /** Whether the step fits the device that it is meant for; undefined where the run does not tell, or no device was named. */
+  /**
+   * Whether the step fits the device it is meant for; undefined if the run does not show that, or no device was named.
+   */
   readonly verdict: Verdict | undefined;
-  /** What is asked first: does it fit, what holds the peak, what is free to gain, what to type. */
+  /**
+   * Answers to the first questions: does it fit, what uses the memory, what can be saved with no slowdown, what to run
+   * next.
+   */
   readonly answers: readonly Answer[];
-  /** The largest groups of what is held at the peak, as rows of a tree; none where that is not known. */
+  /** The largest groups in use at the peak, as rows of a tree; empty if unknown. */
   readonly heldRows: readonly HeldRow[];
   readonly environment: readonly EnvironmentGroup[];
   readonly plans: PlanFindings | undefined;
   /** Why there are none. */
   readonly noPlans: string | undefined;
-  /** Of {@link ReportData.followed}: the front of {@link plans}, and last the plan that was given. */
+  /** Plans of {@link ReportData.followed}: the front of {@link plans}, and last the given plan. */
   readonly followed: readonly FollowedPlan[];
-  /** Whether {@link ReportData.planned} is another step than the one that is shown. */
+  /** Whether {@link ReportData.planned} differs from the step that is shown. */
   readonly hasPlannedStep: boolean;
   readonly comparison: Comparison | undefined;
   readonly fsdp: FsdpFindings | undefined;
-  /** Undefined of a run that was not recorded. */
+  /** Undefined if the run was not recorded. */
   readonly leaks: LeakFindings | undefined;
   readonly overlays: readonly Overlay[];
-  /** What would be with another batch, optimizer, device and so on, after the step as it is; empty where that was not asked. */
+  /** The step as it is, followed by answers for another batch, optimizer, device and so on; empty if not requested. */
   readonly whatIfs: readonly WhatIfRow[];
 }

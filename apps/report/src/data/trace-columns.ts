@@ -7,7 +7,7 @@ export interface TraceColumns {
   readonly rest: TraceRest;
 }
 
-/** What of a trace is no column. */
+/** The parts of a trace that are not columns. */
 export interface TraceRest extends Pick<TraceParts, "header" | "strings" | "modules" | "scopes"> {
   readonly truncated?: TraceParts["truncated"];
   readonly counts: Readonly<Record<string, number>>;
@@ -17,7 +17,7 @@ export interface TraceRest extends Pick<TraceParts, "header" | "strings" | "modu
 const tables = ["calls", "weights", "ops", "storages", "tensors", "moduleEvents", "saves", "events"] as const;
 type Table = (typeof tables)[number];
 
-/** Takes a trace apart; nothing is copied, but for the subjects of events. */
+/** Takes a trace apart; only the subjects of events are copied. */
 export function columnsOfTrace(trace: Trace): TraceColumns {
   const columns = new Map<string, ColumnArray>();
   const counts: Record<string, number> = {};
@@ -39,9 +39,9 @@ export function columnsOfTrace(trace: Trace): TraceColumns {
 }
 
 /**
- * Puts a trace together again.
+ * Reassembles a trace.
  *
- * @throws RematError `REPORT_DATA` where a column is missing
+ * @throws RematError `REPORT_DATA` if a column is missing
  */
 export function traceOfColumns({ columns, rest }: TraceColumns): Trace {
   const grouped = new Map<string, Record<string, unknown>>(["stacks", ...tables].map((table) => [table, {}]));
@@ -79,8 +79,8 @@ export function traceOfColumns({ columns, rest }: TraceColumns): Trace {
 }
 
 /**
- * Subjects as differences from the subject of the last event of the same kind, and back: ops, storages and rows are numbered in the order in
- * which they appear, so that most differences are 1.
+ * Converts subjects to differences from the last event of the same kind, and back. Ops, storages and rows are numbered
+ * in order of appearance, so that most differences are 1.
  */
 function subjectsFrom(kind: Uint8Array, subject: Int32Array, isBack: boolean): Int32Array {
   const last = new Int32Array(Object.keys(EventKind).length + 1);

@@ -3,7 +3,7 @@ import { type Html, html } from "@remat/trace/emit";
 import { breakable } from "./breakable.js";
 import { flowing } from "./flowing.js";
 
-/** Shows what is asked first, each question with its answer and what that rests on. */
+/** Shows the first questions, each with its answer and reasons. */
 export function answersHtml(answers: readonly Answer[]): Html {
   return html`<dl class="answers">${answers.map(
     ({ question, answer, reasons, isGood, command }) =>
@@ -12,7 +12,7 @@ export function answersHtml(answers: readonly Answer[]): Html {
 `;
 }
 
-/** A command that is broken between its words, or the folders of a path, and not at a hyphen. */
+/** A command that may break between its words or the folders of a path, but not at a hyphen. */
 function wordsHtml(command: string): readonly Html[] {
   return command.split(" ").map((word, i) => html`${i === 0 ? "" : " "}<span>${breakable(word, "/")}</span>`);
 }

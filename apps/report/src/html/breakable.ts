@@ -1,6 +1,6 @@
 import { type Html, html } from "@remat/trace/emit";
 
-/** Makes a text that may go on in the next line behind any of `characters`. */
+/** Creates text that may continue on the next line after any of `characters`. */
 export function breakable(text: string, characters: string): readonly Html[] {
   const parts = [""];
   for (const character of text) {

@@ -5,7 +5,7 @@ import { amount } from "./amount.js";
 import { moduleLink } from "./links.js";
 import { signed } from "./signed.js";
 
-/** Shows two runs beside each other: totals, categories at the peak, and the modules that differ most. */
+/** Shows two runs side by side: totals, categories at the peak, and the modules with the largest differences. */
 export function comparisonHtml({ name, isMeasured, view }: Comparison): Html {
   const before = isMeasured ? "Predicted" : view.before;
   const after = isMeasured ? "Measured" : name;
@@ -36,7 +36,7 @@ ${
 function line({ name, unit, value: { before, after, ratio } }: ComparedQuantity, isMeasured: boolean): Html {
   const shown = (value: number): string =>
     unit === "bytes" ? formatBytes(value) : unit === "ms" ? formatMs(value) : value.toLocaleString("en");
-  // An error is of what was predicted, against what was measured.
+  // A prediction error is relative to the measured value.
   const share = isMeasured
     ? before != null && after != null && after !== 0
       ? (before - after) / after

@@ -6,7 +6,11 @@ import { environmentHtml } from "./environment-html.js";
 import { summaryHtml } from "./summary-html.js";
 import { timelinePicture } from "./timeline-picture.js";
 
-/** Fills the places of the app's shell that each report fills; `packed` are its data, compressed, in base 64. @internal */
+/**
+ * Fills the placeholders of the app's shell. `packed` is the report's compressed data in base64.
+ *
+ * @internal
+ */
 export function fillShell(shell: string, data: ReportData, packed: string): string {
   const filled = {
     title: html`${data.meta.title} – remat report`.html,
@@ -15,7 +19,7 @@ export function fillShell(shell: string, data: ReportData, packed: string): stri
   };
   return shell.replace(
     /<!--remat:(title|body|data)-->/g,
-    // A function, since names may hold what `replace` reads as a pattern.
+    // A function, since names may contain replacement patterns of `replace`.
     (_slot, name: keyof typeof filled) => filled[name],
   );
 }

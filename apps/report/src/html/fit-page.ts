@@ -1,6 +1,6 @@
 import { type Html, html } from "@remat/trace/emit";
 
-/** Styles of the page of what fits, by the browser's own colours, light and dark. */
+/** Styles of the page of `remat fit`, with the browser's own colours, light and dark. */
 export const fitStyle: Html = html.element(
   "style",
   `:root{color-scheme:light dark}body{font:15px/1.45 system-ui,sans-serif;margin:1.5rem auto;max-width:75rem;padding:0 1rem}h1{font-size:1.4rem;margin:0}#best{font-weight:600}
@@ -10,7 +10,7 @@ table{border-collapse:separate;border-spacing:4px}th{text-align:left;vertical-al
 td strong{font-size:1.1rem}td.none{color:color-mix(in srgb,CanvasText 72%,Canvas)}td.front{border-color:currentColor}td.best{border:3px solid currentColor}[hidden]{display:none}td.out>*{visibility:hidden}td.out{color:transparent;border-color:transparent}`,
 );
 
-/** Leaves out what is unchecked. Cells come with their places in the order of the objective, and with what is to be small. */
+/** Hides unchecked values. Each cell has its places in the order of the objective, and the quantities to minimise. */
 export const fitScript: Html = html.element(
   "script",
   `(() => {
@@ -41,7 +41,7 @@ export const fitScript: Html = html.element(
     });
   }
   for (const box of boxes) box.addEventListener("change", show);
-  // What the browser kept of a page that is loaded again.
+  // Applies the checkboxes that the browser restored after a reload.
   show();
   document.documentElement.dataset.ready = "true";
 })();`,

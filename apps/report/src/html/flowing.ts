@@ -1,9 +1,9 @@
 import { type Html, html } from "@remat/trace/emit";
 
-/** Behind these a long name goes on in the next line; a number does not. */
+/** Positions at which a long name may break; numbers do not. */
 const withinNames = /(?<=\D[._/])(?=\S)|(?<=[._/])(?=[^\d\s])/;
 
-/** Makes a sentence whose long names may be broken between their parts, and whose numbers stay with their units. */
+/** Creates a sentence whose long names may break between their parts, and whose numbers stay with their units. */
 export function flowing(text: string): readonly Html[] {
   return text
     .replace(/(\d) (?=%|[KMGT]?i?B\b|[mµ]?s\b)/g, "$1\u00a0")

@@ -3,7 +3,7 @@ import { type HeldRow } from "@remat/reporting/held-tree";
 import { type Html, html } from "@remat/trace/emit";
 import { amount } from "./amount.js";
 
-/** Shows the largest groups of what is held at the peak where the whole of it cannot be gone through: on paper, and without JavaScript. */
+/** Shows the largest groups in use at the peak for print and without JavaScript, where the tree cannot be opened. */
 export function heldHtml(rows: readonly HeldRow[]): Html {
   if (rows.length === 0) return html``;
   return html`<div class="at-rest"><h3>What holds the peak</h3>

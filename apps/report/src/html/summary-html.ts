@@ -10,7 +10,7 @@ import { moduleLink } from "./links.js";
 import { signed } from "./signed.js";
 import { whatIfHtml } from "./what-if-html.js";
 
-/** Shows the summary as HTML: all of it is readable without JavaScript, and links become live with it. */
+/** Shows the summary as HTML. It is readable without JavaScript, which only makes its links work. */
 export function summaryHtml(meta: ReportMeta): Html {
   return html`<section id="summary" aria-labelledby="summary-title">
 <h2 id="summary-title">Plans and time</h2>
@@ -53,7 +53,7 @@ function figures({ summary, fsdp, comparison, from }: ReportMeta): Html {
 `;
 }
 
-/** A plan is told of as not finished where one within as much memory could be quicker by more than this. */
+/** A search is reported as unfinished if a plan within the same memory could be faster by more than this fraction. */
 const worthSearching = 0.01;
 
 function plansTable({ plans, noPlans }: ReportMeta): Html {

@@ -3,7 +3,7 @@ import { categoryBands, formatBytes, sampleBands } from "@remat/reporting";
 import type { Trace } from "@remat/trace";
 import { type Html, html } from "@remat/trace/emit";
 
-/** Draws a still picture of memory over the ops, for readers without JavaScript. */
+/** Draws a static picture of memory over the ops, for readers without JavaScript. */
 export function timelinePicture(trace: Trace): Html {
   if (!tellsLifetimes(trace) || trace.ops.count === 0) return html``;
   const bands = categoryBands(memoryTimeline(trace));

@@ -4,7 +4,7 @@ import { amount } from "./amount.js";
 import { breakable } from "./breakable.js";
 import { signed } from "./signed.js";
 
-/** Shows what would be with something else, each answer beside the step as it is. */
+/** Shows answers to what-if questions next to the step as it is. */
 export function whatIfHtml([present, ...others]: readonly WhatIfRow[]): Html {
   if (present === undefined) return html``;
   return html`<div class="columns" id="what-if"><div><h3>What if</h3>
@@ -17,7 +17,7 @@ export function whatIfHtml([present, ...others]: readonly WhatIfRow[]): Html {
 `;
 }
 
-/** Why something holds more where one would expect less. */
+/** Explains why a variant uses more memory although less was expected. */
 function reasonsHtml(rows: readonly WhatIfRow[]): Html | false {
   const told = rows.filter(({ reason }) => reason !== undefined);
   return (

@@ -2,9 +2,9 @@ import { encodeReport, type ReportData } from "../data/report-file.js";
 import { fillShell } from "../html/fill-shell.js";
 
 /**
- * Renders a report as `renderReport` does, in a page of the web.
+ * Renders a report as `renderReport` does, in a web page.
  *
- * @param shell the text of `@remat/report/shell.html`, which bundlers give or a server serves
+ * @param shell the text of `@remat/report/shell.html`, from a bundler or a server
  * @example
  * const html = await renderReportInPage(await makeReport(trace, { title: "a step" }), await (await fetch(shellUrl)).text());
  */
@@ -19,5 +19,5 @@ export async function renderReportInPage(data: ReportData, shell: string): Promi
   return fillShell(shell, data, btoa(text));
 }
 
-/** As many arguments as a call takes anywhere. */
+/** Number of arguments that a call accepts in every browser. */
 const sliceBytes = 32_768;

@@ -9,7 +9,7 @@ import { countReplayedOps, Phase, type Plan, RematError, type Trace } from "@rem
 import type { FollowedColumns } from "../data/report-file.js";
 import type { FollowedPlan, PlanFindings } from "../data/report-meta.js";
 
-/** What planning gave: findings, or why there are none; and by point of the front what the page follows it by. */
+/** Result of planning: findings, or why there are none, and columns for each point of the front. */
 export interface FoundPlans {
   readonly findings: PlanFindings | undefined;
   readonly reason: string | undefined;
@@ -17,23 +17,23 @@ export interface FoundPlans {
 }
 
 export interface FindPlansOptions {
-  /** Milliseconds for all searches together; 0 for none. */
+  /** Time limit for all searches together in milliseconds; 0 for none. */
   readonly timeMs: number;
-  /** Look at so many schedules instead of for a time: the same answer on every machine. */
+  /** Number of schedules to evaluate instead of a time limit: gives the same answer on every machine. */
   readonly iterations?: number | undefined;
-  /** The step as plans are made of it, where its ops are others. */
+  /** The step that plans are made for, if its ops differ. */
   readonly planned?: Trace | undefined;
-  /** Searches in another way than one after the other. */
+  /** Replaces the sequential search. */
   readonly planCheckpointing?: MethodRequest["planCheckpointing"] | undefined;
   readonly onProgress?: () => void;
 }
 
-/** Larger steps take longer to set up than a report should take. */
+/** Setting up the search for larger steps takes longer than a report should. */
 const mostOps = 100_000;
-/** Budgets that are planned for. */
+/** Number of budgets to plan for. */
 const frontPoints = 24;
 
-/** Plans the whole step for several budgets, and finds the three plans that a reader should know of. */
+/** Plans the whole step for several budgets, and selects the three recommended plans. */
 export async function findPlans(trace: Trace, options: FindPlansOptions): Promise<FoundPlans> {
   const reason = whyNot(trace, options);
   if (reason !== undefined) return { findings: undefined, reason, followed: [] };
@@ -75,17 +75,17 @@ function columnsOf(trace: Trace, points: readonly CheckpointingPoint[]): readonl
   }));
 }
 
-/** What somebody should know of who is ready to give no time, a little or more. */
+/** Allowed overheads of the recommended plans: none, a little, more. */
 const allowedOverheads = [0, 0.05, 0.2] as const;
 
-/** By allowed overhead: those worth a word. */
+/** The useful plan for each allowed overhead. */
 function recommendedOf(
   points: readonly (PlanChoice | undefined)[],
   recordedPeakBytes: number,
 ): PlanFindings["recommended"] {
   const told: PlanFindings["recommended"][number][] = [];
   for (const [i, point] of points.entries()) {
-    // What holds no less than the step as it is recommends itself to nobody; nor does the same plan for more time.
+    // Skips a plan that does not save memory over the step as it is, or that is the same as for less time.
     if (point === undefined || point.peakBytes >= (told.at(-1)?.peakBytes ?? recordedPeakBytes)) continue;
     const { peakBytes, stepMs, overhead, gap } = point;
     told.push({ allowedOverhead: allowedOverheads[i], peakBytes, stepMs, overhead, gap });
@@ -93,7 +93,7 @@ function recommendedOf(
   return told;
 }
 
-/** Policies for what follows plans of PyTorch, as `remat plan` looks for them. */
+/** Searches for policies for PyTorch, as `remat plan` does. */
 function findTorchPlans(trace: Trace, { timeMs, iterations }: FindPlansOptions): FoundPlans {
   let front: readonly TorchFrontPoint[];
   try {
@@ -131,7 +131,7 @@ function withGap(point: CheckpointingPoint): CheckpointingPoint & { readonly gap
   return { ...point, gap: point.plan.predicted.gap };
 }
 
-/** Returns what is told of a plan that the page follows. */
+/** Returns the facts about a plan that the page shows. */
 export function followedPlan(name: string, { predicted, steps }: Plan): FollowedPlan {
   const { peakBytes, cost, overhead, gap } = predicted;
   const recomputations = steps.filter(({ isRecomputed }) => isRecomputed).length;

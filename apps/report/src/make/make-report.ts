@@ -45,50 +45,55 @@ import type { FollowedColumns, ReportData } from "../data/report-file.js";
 import type { Comparison, FsdpFindings, LeakFindings, Overlay, PlanFindings, ReportMeta } from "../data/report-meta.js";
 import { type FindPlansOptions, findPlans, followedPlan } from "./find-plans.js";
 
+/** Options of {@link makeReport}. */
 export interface MakeReportOptions {
   readonly title: string;
   readonly from?: ReportMeta["from"];
-  /** The device whose figures priced the ops. */
+  /** The device that op times were estimated for. */
   readonly pricedFor?: DeviceSpec | undefined;
   /** Whether the step fits, and what to do next. */
   readonly verdict?: Verdict | undefined;
-  /** How many of the largest storages at the peak to list; 12 if not given. */
+  /** How many of the largest storages at the peak to list; 12 by default. */
   readonly limit?: number;
   readonly madeBy?: string | undefined;
   readonly source?: string | undefined;
-  /** Milliseconds to look for plans; 0 for none. Left out: 8000. */
+  /** Search time for plans in milliseconds; 0 for none. 8000 by default. */
   readonly planTimeMs?: number | undefined;
-  /** Look at so many schedules instead: the same answer on every machine. */
+  /** Number of schedules to evaluate instead: gives the same answer on every machine. */
   readonly planIterations?: number | undefined;
-  /** Searches in another way than one after the other: `planCheckpointing` of `@remat/planner/node`. */
+  /** Replaces the sequential search: `planCheckpointing` of `@remat/planner/node`. */
   readonly planCheckpointing?: FindPlansOptions["planCheckpointing"];
-  /** The step as plans are made of it, where its ops are others than the run's. */
+  /** The step that plans are made for, if its ops differ from the run's. */
   readonly planned?: Trace | undefined;
-  /** A plan for the run, to be shown over its timeline. */
+  /** A plan for the run, to be drawn over its timeline. */
   readonly plan?: { readonly name: string; readonly plan: Plan } | undefined;
-  /** Another run beside it. */
+  /** Another run to compare with. */
   readonly compare?: { readonly name: string; readonly trace: Trace } | undefined;
-  /** Also predict one rank of many, under a sharding plan by that name. */
+  /** Also predict one of many ranks, under a sharding plan with that name. */
   readonly fsdp?: { readonly name: string; readonly plan: ShardingPlan } | undefined;
-  /** The plan that the run was made from, where there is none but that, and how it is followed. */
+  /** The plan that the run was reconstructed from, if only a plan was given, and how to apply it. */
   readonly planAlone?:
     | {
         readonly name: string;
         readonly plan: Plan;
         readonly following?: PlanCommand | undefined;
-        /** What the step is to fit. */
+        /** The device that the step has to fit on. */
         readonly device?: DeviceToFit;
       }
     | undefined;
-  /** What would be with another batch, optimizer, device and so on: `answerUsualWhatIfs` of `@remat/fit`; left out: nothing is said of that. Waited for once plans have been looked for. */
+  /**
+   * Answers for another batch, optimizer, device and so on: `answerUsualWhatIfs` of `@remat/fit`; left out: none. They
+   * are awaited after the search for plans.
+   */
   readonly whatIfs?: readonly WhatIfRow[] | PromiseLike<readonly WhatIfRow[]>;
   readonly onProgress?: (what: string) => void;
 }
 
 /**
- * Collects all that a report tells of a run: the run itself, its summary, plans for three budgets, the other run or plan to compare with, a rank of many.
+ * Collects the content of a report on a run: the run itself, its summary, plans for three budgets, the other run or
+ * plan to compare with, and a rank.
  *
- * @throws RematError `REPORT_PLAN_MISMATCH` for a plan of another run; what the views and the simulation throw
+ * @throws RematError `REPORT_PLAN_MISMATCH` for a plan of another run; errors of the views and the simulation
  * @example
  * const html = renderReport(await makeReport(priceTrace(trace, device), { title: "resnet50", pricedFor: device }));
  */
@@ -190,7 +195,7 @@ export async function makeReport(trace: Trace, options: MakeReportOptions): Prom
   };
 }
 
-/** Rows that are read without JavaScript, at most. */
+/** Maximum number of rows shown without JavaScript. */
 const rowsAtRest = 24;
 
 function tellPeak(
@@ -226,11 +231,11 @@ function describeSearch({ planTimeMs = 8000, planIterations }: MakeReportOptions
   return `simulated annealing over the whole step for ${effort}, seed 0; every plan was simulated to the byte`;
 }
 
-/** What is shown of a plan that was given. */
+/** Data about a given plan. */
 interface GivenPlan {
   readonly memory: PlanMemory;
   readonly columns: FollowedColumns;
-  /** The most that is held under the plan by op that is shown, where it cannot be followed op by op. */
+  /** Highest memory under the plan for each op that is shown, if it cannot be simulated op by op. */
   readonly overlay: readonly [Overlay, Float64Array] | undefined;
 }
 
@@ -248,7 +253,7 @@ function givenPlan(
   const fates = planFates(planned, plan);
   const graph = sequenceGraphOfTrace(planned);
   const { nodes } = sequenceOfPlan(plan, graph);
-  // A plan that was made for another backend, or by hand, may free otherwise than after the last use.
+  // A plan made for another backend or by hand may not free everything directly after its last use.
   const isFollowed = accountSequence(graph, nodes)?.peakBytes === memory.peakBytes;
   if (isFollowed) return { memory, columns: { sequence: nodes, fates }, overlay: undefined };
   const overlay: Overlay = {

@@ -14,9 +14,10 @@ import {
 } from "@remat/trace";
 
 /**
- * Makes the run that follows a plan, as far as the plan itself tells: its ops with their modules, what is recomputed, and what is freed when. Sizes
- * come from the shapes of outputs. Weights, inputs and scratch memory are in a plan's peak, but not in its steps: what is missing to that peak is one
- * storage of category `other` that is held all the time. The time of single ops is not in a plan.
+ * Reconstructs the run under a plan as far as the plan contains it: its ops with their modules, recomputation, and
+ * frees. Sizes are computed from the shapes of outputs. Weights, inputs and scratch memory are part of a plan's peak
+ * but not of its steps. They become one storage of category `other` that lives all the time. A plan does not contain
+ * the time of single ops.
  */
 export function planAsTrace(plan: Plan): Trace {
   const listed = new PlanReplay(plan, 0).run();
@@ -36,7 +37,7 @@ class PlanReplay {
   private readonly modules = new Map<string, number>();
   /** Storages alive, by `op:output`. */
   private readonly alive = new Map<string, number>();
-  /** Outputs that the plan ever frees: the others are views, or results that stay. */
+  /** Outputs that the plan frees at some point. The others are views, or results that stay. */
   private readonly managed: ReadonlySet<string>;
 
   constructor(plan: Plan, unlistedBytes: number) {
@@ -100,7 +101,7 @@ class PlanReplay {
     return storage;
   }
 
-  /** On the device it is another storage, of which nothing but its size is known. */
+  /** On the device it is a new storage, of which only the size is known. */
   private reload({ op, output }: { readonly op: number; readonly output: number }): void {
     const { phase, outputs } = occurrenceOf(this.plan.ops[op]);
     this.allocate(`${op}:${output}`, Phase[phase], outputs[output]);
@@ -118,7 +119,7 @@ class PlanReplay {
     let stack = this.stacks.get(key);
     if (stack === undefined) {
       let parent = -1;
-      // Modules around it, as names tell.
+      // Surrounding modules, derived from the names.
       for (let dot = fqn.indexOf("."); dot > 0; dot = fqn.indexOf(".", dot + 1))
         parent = this.callOf(fqn.slice(0, dot), 0, parent);
       stack = this.builder.stackOfCall(this.callOf(fqn, call, parent));
@@ -144,7 +145,7 @@ class PlanReplay {
   }
 }
 
-/** A node of a graph as an op: bytes are all that is known of what it makes. */
+/** A node of a graph as an op; only the bytes of its output are known. */
 function occurrenceOf(op: PlanOp): Occurrence {
   if (!isPlanNode(op)) return op;
   const outputs = op.outputBytes.map((bytes) => ({ dtype: "uint8", shape: [Math.round(bytes)] }));
