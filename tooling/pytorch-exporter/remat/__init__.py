@@ -1,13 +1,15 @@
-"""Records training steps of PyTorch models for remat, and has them follow the checkpointing policies that remat plans.
+"""Records training steps of PyTorch models for remat, and applies the checkpointing policies that remat plans.
 
 >>> import remat
 >>> remat.fit(model, step, budget="20GiB")
 
-or step by step, `record`, `export` or `record_step`, then `remat plan step.json --budget 60% --pytorch-policy policy.json`, then
+Or step by step: `record`, `export` or `record_step`, then
+`remat plan step.json --budget 60% --pytorch-policy policy.json`, then
 
 >>> remat.apply(model, "policy.json")
 
-What is recorded is observed, not estimated: ops with their arguments, modules, saved tensors, and when each storage comes and goes.
+Recordings are observed, not estimated: ops with their arguments, modules, saved tensors, and when each storage is
+allocated and freed.
 """
 
 from .checkpointed import context_fn

@@ -1,4 +1,4 @@
-"""`python -m remat snapshot snapshot.pickle snapshot.json.gz`: what `export_snapshot` does, from the command line."""
+"""`python -m remat snapshot snapshot.pickle snapshot.json.gz`: `export_snapshot` on the command line."""
 
 import argparse
 import sys

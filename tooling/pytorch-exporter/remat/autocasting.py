@@ -1,4 +1,4 @@
-"""Runs ops inside a dispatch mode under the autocast that they have without it."""
+"""Runs ops inside a dispatch mode under the same autocast as without it."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ import functools
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-#: Ops whose kernels call other ops that autocast casts, each with the function that programs call. PyTorch switches autocast off inside a dispatch mode, so these ops would compute in another dtype there.
+#: Ops whose kernels call other ops that autocast casts, each with the function that programs call. PyTorch disables
+#: autocast inside a dispatch mode, so these ops would compute in a different dtype there.
 CASTING_INSIDE = {"aten::_trilinear": "aten::bilinear", "aten::linalg_pinv.atol_rtol_tensor": "aten::linalg_pinv.atol_rtol_tensor"}
 _KINDS = {"cpu": "AutocastCPU", "cuda": "AutocastCUDA"}
 
 
 @functools.cache
 def casts_inside(func):
-    """The kinds of devices on which autocast stays on in the kernel of an op: elsewhere it casts the arguments of the function that calls the op, and is off from there on."""
+    """Returns the kinds of devices on which autocast stays on inside the kernel of an op. For other ops it casts the
+    arguments of the calling function and is off from there on.
+    """
     schema = getattr(func, "_schema", None)
     name = "" if schema is None else ".".join(filter(None, (schema.name, schema.overload_name)))
     called = CASTING_INSIDE.get(name)
@@ -23,7 +26,9 @@ def casts_inside(func):
 
 
 def autocast_outside(func):
-    """Called in a dispatch mode: what autocast is outside of it, for the kernel of `func`; by kind of device the dtype. Empty for nearly all ops."""
+    """Returns the autocast state outside of the current dispatch mode for the kernel of `func`: the dtype for each kind of
+    device. Empty for nearly all ops.
+    """
     kinds = casts_inside(func)
     if not kinds:
         return {}
@@ -35,7 +40,7 @@ def autocast_outside(func):
 def autocasting(kinds):
     with contextlib.ExitStack() as stack:
         for kind, dtype in kinds.items():
-            # Without the cache of cast weights, which is the program's.
+            # The cache of cast weights belongs to the program, so it is not used.
             stack.enter_context(torch.autocast(kind, dtype=dtype, cache_enabled=False))
         yield
 
@@ -50,12 +55,12 @@ def run_dispatched(func, args, kwargs):
 
 
 class AsWithoutModes(TorchDispatchMode):
-    """Below the dispatch modes of others, which know nothing of this."""
+    """Runs below other dispatch modes, which do not restore autocast."""
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         return run_dispatched(func, args, kwargs or {})
 
 
 def below_modes():
-    """For the modes of selective checkpointing: nothing where autocast is off."""
+    """Returns the context for the modes of selective checkpointing; a null context if autocast is off."""
     return AsWithoutModes() if any(map(torch.is_autocast_enabled, _KINDS)) else contextlib.nullcontext()

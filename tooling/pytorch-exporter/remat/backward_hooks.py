@@ -12,7 +12,9 @@ def in_backward() -> bool:
 
 
 def on_first_gradient(tensors, call):
-    """Calls `call(grad)` with the first gradient of `tensors` that a backward pass has; returns what removes the hooks."""
+    """Calls `call(grad)` with the first gradient of `tensors` in each backward pass. Returns a function that removes the
+    hooks.
+    """
     passes = set()
 
     def hook(grad):
@@ -25,14 +27,16 @@ def on_first_gradient(tensors, call):
 
 
 def on_last_gradient(tensors, tell, call):
-    """Calls `call(told)` once a backward pass has all gradients of `tensors`, with `tell(grad)` of each; returns what removes the hooks.
+    """Calls `call(told)` when a backward pass has all gradients of `tensors`, where `told` is the list of `tell(grad)` for
+    each. Returns a function that removes the hooks.
 
-    As `register_multi_grad_hook`, which fails where `autograd.grad` asks for gradients of leaves, and holds gradients until all are there.
+    It is like `register_multi_grad_hook`, which fails if `autograd.grad` asks for gradients of leaves, and keeps
+    gradients alive until all are there.
     """
-    # The node of a leaf is found by an op, which is none of the program's.
+    # Finding the node of a leaf runs an op that is not part of the program.
     with _disable_current_modes():
         nodes = [_get_grad_fn_or_grad_acc(tensor) for tensor in tensors]
-    passes = {}  # by backward pass: what was told of each gradient that came; None once all have
+    passes = {}  # by backward pass: the results for gradients so far; None when all have arrived
 
     def hook_of(place):
         def hook(grad):
@@ -64,5 +68,5 @@ def _is_awaited(node) -> bool:
     try:
         return torch._C._will_engine_execute_node(node)
     except RuntimeError:
-        # A leaf in `autograd.grad`: its gradient comes only if it was asked for, and nobody can tell.
+        # For a leaf in `autograd.grad`, it is unknown whether its gradient was requested.
         return False

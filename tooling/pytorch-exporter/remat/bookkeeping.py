@@ -1,4 +1,4 @@
-"""Times what checkpointing itself takes, beside the ops that it has run again: hooks, frames and dispatch modes, all of them in Python."""
+"""Measures the overhead of checkpointing apart from recomputed ops: hooks, frames and dispatch modes, all in Python."""
 
 from __future__ import annotations
 
@@ -10,30 +10,35 @@ from .checkpointed import Unit, make_checkpointed
 from .clocks import wait_for_cuda
 from .parts import PartsOfCall
 
-# Calls of so many ops are timed, so often: what a call takes and what an op takes can be told apart.
+# Numbers of ops per call, and number of repetitions. Two sizes separate the cost of a call from that of an op.
 _FEW, _MANY, _TIMES = 1, 33, 15
 
-# A program, whose own work takes the caches between calls, has it take so much more than a loop does: by 71 ways to checkpoint six models on a GPU.
+# In a real program, which evicts caches between calls, the overhead is this many times that of a loop. Measured with 71
+# checkpointing strategies of six models on a GPU.
 _IN_A_PROGRAM = 2
 
 
 @torch.enable_grad()
 def measure_bookkeeping(device, now):
-    """What checkpointing takes in a program on this machine, in milliseconds, by what it is taken for: to begin a call or to begin it again (`frame`; of selective checkpointing `selective` more), for each tensor
-    that is not saved or is saved by running again (`save`), for each op under the modes of selective checkpointing (`dispatch`), for each op of a module that has parts (`count`) and of a part that
-    runs again (`rerun`). Of calls of ops that take next to nothing, on `device`; `now` tells the time, in seconds. Takes a quarter of a second.
+    """Returns the overhead of checkpointing in a program on this machine in milliseconds, by cause.
+
+    `frame`: starting or restarting a call. `selective`: in addition with selective checkpointing. `save`: each tensor
+    that is not saved, or is saved during recomputation. `dispatch`: each op under the modes of selective checkpointing.
+    `count`: each op of a module that has parts. `rerun`: each op of a recomputed part.
+
+    It is measured with very cheap ops on `device` and takes a quarter of a second. `now` returns the time in seconds.
     """
     x = torch.ones(1, device=device, requires_grad=True)
     took = {(way, count): [] for way in _WAYS for count in (_FEW, _MANY)}
     for _ in range(_TIMES):
         for (way, count), times in took.items():
             times.append(_time(_WAYS[way], x, count, now))
-    # The first times warm up.
+    # The first repetitions are warm-up.
     medians = {key: [statistics.median(passes) for passes in zip(*times[_TIMES // 5 :])] for key, times in took.items()}
     of_op = {way: [(many - few) / (_MANY - _FEW) for few, many in zip(medians[way, _FEW], medians[way, _MANY])] for way in _WAYS}
     of_call = {way: sum(medians[way, _FEW]) - sum(of_op[way]) * _FEW for way in _WAYS}
     forward, backward = of_op["plain"]
-    # Each call begins twice, each op runs twice.
+    # Each call begins twice, and each op runs twice.
     save = (sum(of_op["full"]) - 2 * forward - backward) / 2
     told = {
         "frame": (of_call["full"] - of_call["plain"]) / 2,
@@ -47,7 +52,7 @@ def measure_bookkeeping(device, now):
 
 
 def _time(way, x, count, now):
-    """What the forward and the backward pass take, in milliseconds."""
+    """Returns the time of the forward and the backward pass, in milliseconds."""
     wait_for_cuda(x.device)
     began = now()
     y = way(x, count)
@@ -83,7 +88,7 @@ def _checkpointed(save):
 _WAYS = {
     "plain": _ops,
     "full": _checkpointed([]),
-    # Names an op that does not run, so that nothing is saved.
+    # Names an op that does not run, so nothing is saved.
     "selective": _checkpointed([{"op": "aten.mm.default", "ordinal": 0, "policy": "MUST_SAVE"}]),
     "parts": _in_parts,
 }

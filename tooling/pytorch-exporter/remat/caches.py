@@ -1,4 +1,4 @@
-"""Caches of keys and values, which every call of a layer adds to, so that one that runs again would add twice."""
+"""Key-value caches. Every call of a layer adds to them, so recomputing a call would add twice."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 
 class GivenCaches:
-    """Arguments of a call, the caches among them as they were when it began: those of transformers, objects that hold tensors, or others that do.
+    """Arguments of a call, with copies of the caches among them as they were at its beginning. Caches are those of
+    transformers, or other objects with an `update` method.
 
-    When the call runs again it is given stand-ins, so that what is in the caches stays as it is. They hold what the call replaced, and of the rest shapes
-    only: a call that waits to run again keeps no layer's keys and values alive.
+    A recomputed call is given stand-ins, so that the caches do not change. A stand-in keeps tensors that the call
+    replaced, and only the shapes of others, so that a call waiting for recomputation does not keep keys and values
+    alive.
     """
 
     def __init__(self, fixed):
@@ -21,7 +23,7 @@ class GivenCaches:
         self.is_again = False
 
     def given(self):
-        """The arguments of the first run, and, once that is over, of one that runs again."""
+        """Returns the arguments of the first run, or after that, of a recomputation."""
         if not self.is_again or not self.before:
             return self.fixed
         return [self.before[place].stand_in() if place in self.before else one for place, one in enumerate(self.fixed)]
@@ -38,14 +40,14 @@ def _is_cache(one):
 
 
 class _Before:
-    """An object as it was: its fields, and what it holds that is such an object, too."""
+    """A snapshot of an object: its fields, and snapshots of the caches in them."""
 
     def __init__(self, one):
         self.one, self.type = one, type(one)
         self.fields = {key: _held(value) for key, value in vars(one).items()}
 
     def let_go(self):
-        """Keeps of tensors that are still there only what they look like."""
+        """Reduces tensors that the object still has to their shape and dtype."""
         now = vars(self.one)
         is_same = all(now.get(key) is value for key, value in self.fields.items() if value is None or isinstance(value, torch.Tensor))
         for key, value in self.fields.items():
@@ -59,13 +61,13 @@ class _Before:
 
 
 class _Look:
-    """What a tensor looks like."""
+    """Shape and dtype of a tensor."""
 
     def __init__(self, tensor):
         self.shape, self.dtype = tensor.shape, tensor.dtype
 
     def tensor(self):
-        with _disable_current_modes():  # Selective checkpointing takes it for an op of the module.
+        with _disable_current_modes():  # Selective checkpointing would count it as an op of the module.
             return torch.empty(self.shape, dtype=self.dtype, device="meta")
 
 

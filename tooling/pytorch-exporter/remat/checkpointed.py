@@ -1,4 +1,4 @@
-"""Modules that run under `torch.utils.checkpoint`, as a policy says."""
+"""Modules that run under `torch.utils.checkpoint` according to a policy."""
 
 from __future__ import annotations
 
@@ -22,14 +22,16 @@ from .transforms import is_transformed
 
 
 class Unit(NamedTuple):
-    """How a module is to run: as a whole again, but for what is saved of it, or, where there are any, the parts of it alone."""
+    """How a module runs: if it has parts, only these are recomputed. Otherwise all of it is, except the results that are
+    saved.
+    """
 
     save: list
     parts: list
     ops: int | None
-    """How many ops a call dispatches, among which the places of parts are; None where nobody knows."""
+    """Number of ops that a call dispatches, which the positions of parts refer to; None if unknown."""
     path: list | None = None
-    """The names of these ops up to the end of the last part; None where nobody knows."""
+    """Names of these ops up to the end of the last part; None if unknown."""
     name: str = ""
     """The module's name in the model."""
 
@@ -39,10 +41,10 @@ def is_checkpointed(module) -> bool:
 
 
 def make_checkpointed(module, unit):
-    """Has a module run as `unit` says."""
+    """Makes a module run as `unit` describes."""
     module.__dict__["_remat_unit"] = unit
     _make_contexts(module)
-    # Others may have made a subclass of what was checkpointed before, as `fully_shard` does.
+    # Other code may have subclassed the class of a checkpointed module, as `fully_shard` does.
     if not hasattr(type(module), "_remat_plain"):
         module.__class__ = _checkpointed_class(type(module))
 
@@ -55,17 +57,20 @@ def make_plain(module):
 
 
 def _make_contexts(module):
-    """Makes the contexts of selective checkpointing ahead: torch.compile takes no function that the code it compiles makes."""
+    """Creates the contexts of selective checkpointing in advance, since torch.compile does not accept a function created
+    by the compiled code.
+    """
     saved = module.__dict__["_remat_unit"].save
     if saved:
         module.__dict__["_remat_contexts"] = context_fn(saved)
 
 
 def context_fn(ops):
-    """A `context_fn` for `torch.utils.checkpoint.checkpoint` from the ops of one module in a policy.
+    """Returns a `context_fn` for `torch.utils.checkpoint.checkpoint` from the ops of one module in a policy.
 
-    `ops`: a list of `{"op": "aten.mm.default", "ordinal": 0, "policy": "MUST_SAVE" | "PREFER_RECOMPUTE"}`; an op is found by its name and how many of
-    the same name came before in that call. One that is not listed is recomputed.
+    `ops`: a list of `{"op": "aten.mm.default", "ordinal": 0, "policy": "MUST_SAVE" | "PREFER_RECOMPUTE"}`. An op is
+    identified by its name and the number of earlier ops with the same name in that call. Ops that are not listed are
+    recomputed.
     """
     from torch.utils.checkpoint import CheckpointPolicy, create_selective_checkpoint_contexts
 
@@ -90,12 +95,15 @@ _checkpointed_classes = {}
 
 
 def _checkpointed_class(plain):
-    """The subclass of a module class that runs under `torch.utils.checkpoint` as its instance's `_remat_unit` says."""
+    """Returns the subclass of a module class that runs under `torch.utils.checkpoint`, according to its instance's
+    `_remat_unit`.
+    """
     known = _checkpointed_classes.get(plain)
     if known is None:
 
         def forward(module, *args, **kwargs):
-            # What torch.jit.trace makes cannot run again. Under a transform of torch.func a call cannot, either, later and outside of it.
+            # The result of torch.jit.trace cannot be recomputed. A call under a transform of torch.func cannot either,
+            # since recomputation would be outside of the transform.
             if torch.jit.is_tracing():
                 return plain.forward(module, *args, **kwargs)
             if "_remat_unit" not in module.__dict__ or not torch.is_grad_enabled() or (not torch.compiler.is_compiling() and is_transformed()):
@@ -125,7 +133,7 @@ def _checkpointed_class(plain):
 
 
 def _reduce_checkpointed(module, protocol):
-    """Copies and pickles name the plain class, since nobody can import the other."""
+    """Makes copies and pickles refer to the plain class, since the subclass cannot be imported."""
     state = module.__getstate__() if hasattr(module, "__getstate__") else module.__dict__
     if isinstance(state, dict):
         state = {name: value for name, value in state.items() if name != "_remat_contexts"}
@@ -141,8 +149,8 @@ def _run_checkpointed(module, plain, args, kwargs):
     from torch.utils._pytree import tree_flatten, tree_unflatten
     from torch.utils.checkpoint import checkpoint
 
-    # Tensors are arguments of their own, so that a call inside another one that is checkpointed leaves them to that; and one that is given
-    # several times, as attention's queries and keys, is the same one when the call runs again.
+    # Tensors are separate arguments, so that a checkpointed call around this one is responsible for those that it also
+    # has. A tensor given several times, as attention's queries and keys, is also the same one in the recomputation.
     unit = module.__dict__["_remat_unit"]
     saved = unit.save
     if unit.parts:
@@ -173,7 +181,7 @@ def _run_checkpointed(module, plain, args, kwargs):
     def run_module(tensors):
         given = [leaf if place is None else tensors[place] for leaf, place in zip(caches.given(), places)]
         args, kwargs = tree_unflatten(given, spec)
-        # Compiled code counts by itself.
+        # Compiled code does its own counting.
         if saved or is_compiling:
             return plain(module, *args, **kwargs)
         with _counting_once(module):
@@ -183,7 +191,7 @@ def _run_checkpointed(module, plain, args, kwargs):
         first, again = module._remat_contexts()
         return _Around(first), _Around(again, module)
 
-    # Without contexts where none are needed, since torch.compile takes no others than its own.
+    # Contexts are passed only if needed, since torch.compile accepts only its own.
     given = {"context_fn": module._remat_contexts if is_compiling else selective} if saved else {}
     with contextlib.nullcontext() if is_compiling else around_checkpoint():
         out = checkpoint(run, *own, use_reentrant=False, **given)
@@ -192,7 +200,7 @@ def _run_checkpointed(module, plain, args, kwargs):
 
 
 def _run_in_parts(module, plain, args, kwargs):
-    # Compiled code decides by itself what it recomputes.
+    # Compiled code decides for itself what to recompute.
     if torch.compiler.is_compiling():
         return plain(module, *args, **kwargs)
     unit = module.__dict__["_remat_unit"]
@@ -204,7 +212,8 @@ def _run_in_parts(module, plain, args, kwargs):
     return out
 
 
-#: Modules of whose other path a warning has told, with the unit: a policy that is applied again is the same.
+#: Modules for which a warning about a different path was given, with their unit. Applying a policy again does not
+#: change that.
 _told = weakref.WeakKeyDictionary()
 
 
@@ -224,7 +233,9 @@ def _of_another_path(unit, dispatched):
 
 
 class _WeightsOfCall:
-    """The weights and buffers that a module has when it is called: `torch.func.functional_call` gives it others, for that call only."""
+    """The weights and buffers of a module at the time of its call. `torch.func.functional_call` replaces them for a single
+    call.
+    """
 
     def __init__(self, module):
         self._own = [(of, dict(of)) for one in module.modules() if not isinstance(one, torch.jit.ScriptModule) for of in (one._parameters, one._buffers) if of]
@@ -242,13 +253,13 @@ class _WeightsOfCall:
 
 
 def _has_data(tensor):
-    """Whether nobody has freed a tensor's data, as FSDP frees gathered weights."""
+    """Whether a tensor's data still exists. FSDP frees gathered weights."""
     is_plain = tensor is not None and tensor.layout == torch.strided and not is_traceable_wrapper_subclass(tensor)
     return not is_plain or tensor.numel() == 0 or tensor.untyped_storage().nbytes() > 0
 
 
 def _place_among(tensors, tensor):
-    """The place of a tensor in a list, to which it is added where it is not there yet."""
+    """Returns the position of a tensor in a list, adding it if it is not there yet."""
     for place, one in enumerate(tensors):
         if one is tensor:
             return place
@@ -257,14 +268,16 @@ def _place_among(tensors, tensor):
 
 
 class _Around:
-    """Around a context of selective checkpointing. `module`: one that runs again, once for each backward pass through its graph, all but the first of which selective checkpointing refuses by itself."""
+    """Wraps a context of selective checkpointing. `module`: the recomputed module. It is recomputed once for each backward
+    pass through its graph, while selective checkpointing alone rejects all but the first.
+    """
 
     def __init__(self, context, module=None):
         self.context, self.module = context, module
 
     def __enter__(self):
         self.stack = contextlib.ExitStack()
-        # Outside of the context, which would count the ops of this.
+        # Entered outside of the context, which would count its ops.
         if self.module is not None:
             self.stack.enter_context(_counting_once(self.module))
         self.stack.enter_context(below_modes())
@@ -276,12 +289,14 @@ class _Around:
 
 @contextlib.contextmanager
 def _counting_once(module):
-    """While a module runs again, normalisation in it, which has seen this batch already, leaves its running statistics as they are."""
+    """During recomputation of a module, keeps running statistics of its normalisation layers, which have already seen this
+    batch.
+    """
     again = module.modules() if in_backward() else ()
     before = [(tensor, tensor.detach().clone()) for one in again for tensor in statistics_of(one)]
     try:
         yield
     finally:
         for tensor, was in before:
-            # Beside autograd, which would take it for a change of what was saved.
+            # Bypasses autograd, which would report a change of a saved tensor.
             tensor.data.copy_(was)

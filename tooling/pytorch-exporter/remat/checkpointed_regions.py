@@ -1,4 +1,6 @@
-"""Tells of each region under `torch.utils.checkpoint`: when it runs, when it is recomputed, what it was given and returned, and what its policy saves."""
+"""Reports each region under `torch.utils.checkpoint`: when it runs, when it is recomputed, its inputs and outputs, and
+what its policy saves.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +13,14 @@ _OWN = checkpointing.__file__
 
 
 def watch_regions(told, own):
-    """Calls `told.begin_region(name, is_reentrant, given)`, which returns a number, `told.begin_again(number)`, `told.end_region(number, returned)` and
-    `told.save_by_policy(tensor)`, whose result lives as long as what is saved. Both forms go through classes that torch's own `checkpoint` and FSDP's look up when they are called,
-    so that it does not matter under which name a program imported it. `own(undo)` is told what undoes it.
+    """Calls methods of `told` around regions.
+
+    `told.begin_region(name, is_reentrant, given)` returns a number, which `told.begin_again(number)` and
+    `told.end_region(number, returned)` receive. The result of `told.save_by_policy(tensor)` lives as long as the saved
+    tensor. Both forms use classes that torch's own `checkpoint` and FSDP's look up when they are called, so it does not
+    matter under which name a program imported it. `own(undo)` receives functions that undo the patches.
     """
-    numbers = weakref.WeakKeyDictionary()  # by frame of the form that is not re-entrant
+    numbers = weakref.WeakKeyDictionary()  # by frame of the non-reentrant form
 
     class FirstRun(checkpointing._checkpoint_hook):
         def __init__(self, frame):
@@ -86,13 +91,13 @@ def watch_regions(told, own):
 
 
 def _name(function):
-    """What is checkpointed: a module by its class, a function by its name."""
+    """Returns the name of a checkpointed function, or the class of a checkpointed module."""
     function = getattr(function, "func", function)
     return getattr(function, "__qualname__", type(function).__name__).replace(".<locals>", "")
 
 
 def _locals_of(*functions):
-    """What the innermost call of one of torch's own functions holds."""
+    """Returns a local variable of the innermost call of one of torch's own functions."""
     frame = sys._getframe(1)
     while frame is not None:
         if frame.f_code.co_name in functions and "torch" in frame.f_code.co_filename:

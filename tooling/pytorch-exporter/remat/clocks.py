@@ -1,4 +1,4 @@
-"""Times the ops of a recorded step: `event["ms"]`, in milliseconds."""
+"""Measures the ops of a recorded step: `event["ms"]`, in milliseconds."""
 
 from __future__ import annotations
 
@@ -6,18 +6,21 @@ import torch
 
 from .autocasting import run_dispatched
 
-# That the GPU is kept waiting before each op: some 0.1 ms at the clock of today's, longer than it takes to give it the kernels of an op.
+# How long the GPU waits before each op: about 0.1 ms at current clock rates, longer than the host takes to launch the
+# kernels of an op.
 _CYCLES_BEFORE = 200_000
 
 
 def wait_for_cuda(device=None):
-    """Until a GPU has done all that it was given: the current one where none is named. At once where there is none, and for other devices."""
+    """Waits until a GPU has finished all its work; by default the current GPU. Returns immediately if there is none, and
+    for other devices.
+    """
     if torch.cuda.is_initialized() and (device is None or device.type == "cuda"):
         torch.cuda.synchronize(device)
 
 
 class HostClock:
-    """Times ops that are done when they return; `now` tells the time, in seconds."""
+    """Measures ops that are finished when they return. `now` returns the time in seconds."""
 
     def __init__(self, now):
         self._now = now
@@ -33,7 +36,9 @@ class HostClock:
 
 
 class CudaClock:
-    """Times ops on the stream that they run on. The GPU waits a little before each, so that it has the whole op when it begins: what the host takes to give it the kernels is no part of them."""
+    """Measures ops on the stream that they run on. The GPU waits a little before each op, so that all of its kernels are
+    queued when it begins and launch time on the host does not count.
+    """
 
     def __init__(self):
         self._marks = []
@@ -48,7 +53,7 @@ class CudaClock:
         return out
 
     def finish(self):
-        """Waits for the ops, and tells each what it took."""
+        """Waits for the ops and sets the time of each."""
         for event, began, ended in self._marks:
             ended.synchronize()
             event["ms"] = began.elapsed_time(ended)

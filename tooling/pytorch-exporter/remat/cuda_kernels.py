@@ -1,4 +1,4 @@
-"""Has a step on CPU tensors run the kernels that CUDA has where the two hold other memory: attention and dropout."""
+"""Makes a step on CPU tensors use the kernels of CUDA where their memory differs: attention and dropout."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch.nn.functional as F
 
 _aten = torch.ops.aten
 _HALF = (torch.float16, torch.bfloat16)
-# Of the kernels for devices from compute capability 8.0 on.
+# Limits of the kernels for devices from compute capability 8.0 on.
 _FLASH_HEAD_DIM = 256
 _FLASH_ALIGNMENT = 8
 _MASK_ALIGNMENT = 8
@@ -19,10 +19,12 @@ _BYTES_ALIGNMENT = 16
 
 @contextlib.contextmanager
 def cuda_kernels():
-    """For its duration, whoever calls them: `scaled_dot_product_attention` on the CPU is the kernel that CUDA would choose, and `dropout` the fused one.
+    """A context in which `scaled_dot_product_attention` on the CPU is the kernel that CUDA would choose, and `dropout` is
+    the fused one.
 
-    Which attention that is, in this order: flash attention, memory-efficient attention, matrix products, each where it can do what is asked and `torch.backends.cuda` has it enabled,
-    as aten/src/ATen/native/transformers/cuda/sdp_utils.cpp says. What is computed on real tensors cannot be had of them: for fake ones only.
+    The order of choice is flash attention, memory-efficient attention, matrix products. Each is used if it supports the
+    arguments and `torch.backends.cuda` has it enabled, as in aten/src/ATen/native/transformers/cuda/sdp_utils.cpp.
+    These kernels cannot compute on real CPU tensors, so this works for fake tensors only.
     """
     library = torch.library.Library("aten", "IMPL")
     try:
@@ -91,7 +93,7 @@ def _as_numbers(mask, query):
 
 
 def _bias(mask, query, key):
-    """The mask as the kernel reads it: in whole vectors, for each batch and head."""
+    """Returns the mask as the kernel reads it: padded to whole vectors, for each batch and head."""
     mask = _as_numbers(mask, query)
     if mask is None:
         return None

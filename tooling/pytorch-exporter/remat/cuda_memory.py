@@ -1,4 +1,4 @@
-"""What the allocator of CUDA was asked for on the current device, beyond the tensors that a recorder sees."""
+"""Memory that CUDA's allocator gave out on the current device beyond the tensors that a recorder sees."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import torch
 
 
 class CudaMemory:
-    """Sets back the peaks of `torch.cuda.max_memory_allocated` at each op."""
+    """Measures the peak memory of each op. Resets the peaks of `torch.cuda.max_memory_allocated` at each op."""
 
     def __init__(self):
         self.device = torch.cuda.current_device()
-        #: In bytes, when this was made.
+        #: In bytes, at creation.
         self.before = self._requested()["current"]
 
     def begin_op(self):
@@ -18,7 +18,9 @@ class CudaMemory:
         self._at_begin = self._requested()["current"]
 
     def end_op(self) -> int:
-        """What the op held while it ran, in bytes, beyond what it was given and returns: a workspace, a copy of what it was given."""
+        """Returns the bytes that the op used while it ran beyond its inputs and outputs: a workspace, a copy of its
+        inputs.
+        """
         requested = self._requested()
         return max(0, requested["peak"] - max(requested["current"], self._at_begin))
 

@@ -1,4 +1,4 @@
-"""Programs that put tensors on CUDA, recorded on machines that have none: tensors on the CPU stand for those."""
+"""Records programs that use CUDA on machines without it, with CPU tensors in place of CUDA tensors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from torch.utils import _device
 
 @contextlib.contextmanager
 def cpu_for_cuda():
-    """For its duration, where there is no CUDA: what is asked for on CUDA is on the CPU, and autocast of CUDA is that of the CPU, to the same dtype."""
+    """A context in which, if there is no CUDA, requests for CUDA use the CPU, and CUDA autocast uses CPU autocast with the
+    same dtype.
+    """
     if torch.cuda.is_available():
         yield
         return
@@ -72,7 +74,7 @@ _OF_THE_DEVICE = {
 
 @contextlib.contextmanager
 def replaced(of, name, stand_in):
-    """For its duration, an attribute is something else."""
+    """Temporarily replaces an attribute."""
     before = getattr(of, name)
     setattr(of, name, stand_in)
     try:

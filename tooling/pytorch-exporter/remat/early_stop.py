@@ -16,24 +16,27 @@ from torch.utils.checkpoint import _StopRecomputationError
 class EarlyStop:
     """One call under `torch.utils.checkpoint`.
 
-    PyTorch stops the recomputation inside the op that saves the last tensor. A few ops save a tensor before they write it: `rrelu_with_noise` saves `noise`, and its
-    kernel fills it afterwards. If such an op is the last that saves, the call runs to its end. So it does if nobody can tell which op that is. All other calls stop
-    where PyTorch stops: an op that saves its inputs, as a matrix multiplication does, does not run again.
+    PyTorch stops the recomputation inside the op that saves the last tensor. A few ops save a tensor before they write
+    it: `rrelu_with_noise` saves `noise`, and its kernel fills it afterwards. If the last op that saves is of this kind,
+    or if it is unknown, the call runs to its end. All other calls stop where PyTorch stops: an op that saves its
+    inputs, such as a matrix multiplication, does not run again.
     """
 
     def __init__(self):
-        #: Of the autograd node whose op saved last; None if that saved arguments of a call inside this one.
+        #: Sequence number of the autograd node whose op saved last; None if that saved arguments of a nested call.
         self._number = None
         self._runs_to_end = True
 
     @contextlib.contextmanager
     def first_run(self, saves_arguments):
-        """Around the call in the forward pass. `saves_arguments()` tells whether `torch.utils.checkpoint` saves by itself now. Yields a function to call with what the call returns."""
-        # Those of `torch.utils.checkpoint`, which has just entered them.
+        """A context around the call in the forward pass. `saves_arguments()` tells whether `torch.utils.checkpoint` itself
+        is saving now. Yields a function to call with the outputs of the call.
+        """
+        # The hooks of `torch.utils.checkpoint`, which has just entered them.
         pack, unpack = torch._C._autograd._top_saved_tensors_default_hooks(False)
 
         def numbering(tensor):
-            # An op makes its node before it saves anything.
+            # An op creates its node before it saves anything.
             self._number = None if saves_arguments() else torch.autograd._get_sequence_nr() - 1
             return pack(tensor)
 
@@ -45,7 +48,7 @@ class EarlyStop:
 
     @contextlib.contextmanager
     def recomputation(self):
-        """Around the call when it runs again."""
+        """A context around the recomputation of the call."""
         if not self._runs_to_end:
             yield
             return
@@ -66,7 +69,9 @@ class EarlyStop:
 
 
 def _has_saved_what_is_complete(outputs, number):
-    """Whether the op of the autograd node with this sequence number saves nothing that it writes later. The node is looked for behind `outputs`, where nodes made earlier have lower numbers."""
+    """Whether the op of the autograd node with this sequence number saves nothing that it writes later. The node is
+    searched for behind `outputs`; nodes created earlier have lower numbers.
+    """
     nodes = [leaf.grad_fn for leaf in tree_leaves(outputs) if isinstance(leaf, torch.Tensor) and leaf.grad_fn is not None]
     seen = set(nodes)
     while nodes:
@@ -82,7 +87,7 @@ def _has_saved_what_is_complete(outputs, number):
 
 @functools.cache
 def _saves_complete_tensors(node):
-    # A function in Python saves once its forward has ended.
+    # A function in Python saves after its forward has ended.
     if issubclass(node, BackwardCFunction):
         return True
     name, _, end = node.__name__.rpartition("Backward")
@@ -91,14 +96,16 @@ def _saves_complete_tensors(node):
 
 @functools.cache
 def _node_names():
-    """The names of ATen's autograd nodes, without the `Backward0` at the end: of ops that write no argument but the one they work in place on, by True, and of all others, by False."""
+    """Returns the names of ATen's autograd nodes without the `Backward0` at the end. The value is False for ops that write
+    no argument other than their in-place target, and True for all others.
+    """
     dispatched = set(torch._C._dispatch_get_all_op_names())
     writing = {}
     for schema in torch._C._jit_get_all_schemas():
         space, name = schema.name.split("::")
-        # TorchScript has ops on lists, which no autograd node is of.
+        # TorchScript has ops on lists, which do not belong to an autograd node.
         if space == "aten" and ".".join(filter(None, (schema.name, schema.overload_name))) in dispatched:
-            # As the generator of autograd's code names them.
+            # Follows the naming of autograd's code generator.
             prefix = "".join(part.title() for part in name.split("_")).removesuffix("Forward")
             writing[prefix] = writing.get(prefix, False) or _writes_beside(schema)
     names = {True: set(), False: set()}
@@ -108,6 +115,8 @@ def _node_names():
 
 
 def _writes_beside(schema):
-    """Whether an op writes an argument that is neither what it works in place on nor there for the result, as its schema says."""
+    """Whether, according to its schema, an op writes an argument that is neither its in-place target nor an output
+    argument.
+    """
     written = [place for place, argument in enumerate(schema.arguments) if argument.alias_info is not None and argument.alias_info.is_write and not argument.is_out]
     return written not in ([], [0]) or (written == [0] and not schema.name.endswith("_"))

@@ -1,4 +1,6 @@
-"""Watches, while a step is recorded, for state that modules change besides what ops write into: a second run of their code would change it again."""
+"""Watches, while a step is recorded, for module state that changes other than through ops. Running the module's code again
+would change it again.
+"""
 
 from __future__ import annotations
 
@@ -11,23 +13,28 @@ from .plain_state import attributes, bits_of, global_generators, reached, token_
 
 
 class StateWatch:
-    """Looks at the attributes of the modules that run, and at Python's and NumPy's generators, whenever a module begins or ends."""
+    """Compares the attributes of the running modules, and Python's and NumPy's random generators, whenever a module begins
+    or ends.
+    """
 
     def __init__(self, tables, events, model=None):
         self._tables, self._events = tables, events
         self._own = set() if model is None else {id(one) for one in model.modules()}
         self._running = []
-        self._seen = weakref.WeakKeyDictionary()  # by module: its attributes as it ended last, or as the outermost call began
+        self._seen = weakref.WeakKeyDictionary()  # by module: its attributes at its last end, or at the beginning of the outermost call
         self._hooked = []  # modules with hooks that ran since they ended
         self._generators = global_generators()
 
     def changed(self, entering=None):
-        """What changed since this was asked last, in a way that a second run of the modules that run now would repeat: the state in words, or a module with the path of one of its attributes. `entering`: a module that begins, whose hooks may have run already."""
+        """Returns changes since the last call that running the current modules again would repeat: a description of the
+        state, or a module with the path of one of its attributes. `entering`: a module that begins, whose hooks may
+        already have run.
+        """
         generators = global_generators()
         changed = [f"the state of {of}'s random generator" for of, before, now in zip(("Python", "NumPy"), self._generators, generators) if before != now]
         self._generators = generators
         if self._running:
-            # What hooks change beside the call of their module belongs to the calls around it.
+            # Changes made by hooks outside of their module's call belong to the surrounding calls.
             for module in [*self._hooked, *([entering] if entering in self._seen else [])]:
                 now = self._look(module)
                 changed += self._differing(_Running(module, self._seen[module], self._running[-1].since), now)
@@ -35,7 +42,7 @@ class StateWatch:
         self._hooked = []
         for one in self._running:
             now = self._look(one.module)
-            # Each is looked at, so that none is told of twice.
+            # Each module is compared, so that a change is reported once.
             changed += self._differing(one, now)
             one.attributes = now
         return changed
@@ -48,7 +55,7 @@ class StateWatch:
 
     def leave(self, module):
         while self._running:
-            # Calls that raised are left over.
+            # Calls that raised are still on the stack.
             one = self._running.pop()
             if one.module is module:
                 self._seen[module] = one.attributes
@@ -57,7 +64,9 @@ class StateWatch:
                 return
 
     def _look(self, module):
-        """What is in the attributes of a module, and in the modules there that are not registered, which nothing else looks at."""
+        """Returns the attributes of a module, including those of unregistered modules in them, which are not compared
+        anywhere else.
+        """
         found, seen = {}, {id(module)}
 
         def visit(path, value, children):
@@ -81,16 +90,16 @@ class StateWatch:
         return found
 
     def _differing(self, running, now):
-        """The attribute that differs, if one does: the innermost of those that first do."""
+        """Returns the attribute that differs, if any: the innermost of the first that do."""
         before = running.attributes
         paths = [path for path in {**before, **now} if path not in before or path not in now or self._is_repeated(running, before[path], now[path])]
-        # A list that grew differs by its length and by what is new in it.
+        # A longer list differs in its length and in its new items.
         return [(running.module, paths[0])] if paths else []
 
     def _is_repeated(self, running, before, now):
         if not (isinstance(before, _TensorToken) and isinstance(now, _TensorToken)):
             return before != now
-        # A tensor that takes the place of another is the same if it is computed again, unless it follows from the other.
+        # A replaced tensor is the same after recomputation, unless it is computed from the old one.
         return not before.is_same(now) and self._is_read(before, running.since)
 
     def _is_read(self, token, since):
@@ -110,7 +119,7 @@ class _Running:
 
 
 class _TensorToken:
-    """A tensor as it was, without keeping it alive."""
+    """Identifies a tensor's state without keeping the tensor alive."""
 
     __slots__ = ("tensor", "address", "number")
 
@@ -126,7 +135,7 @@ class _TensorToken:
 
 
 class ValuesBefore:
-    """The bits of buffers and of tensors in attributes before a step, by which writes are found that no op declares."""
+    """The bits of buffers and attribute tensors before a step, to find writes that no op declares."""
 
     def __init__(self, model):
         self._tensors = {}  # by address: the tensor, its module, its bits
@@ -140,7 +149,7 @@ class ValuesBefore:
 
             for buffer in module.buffers(recurse=False):
                 visit((), buffer, None)
-            # An optimizer changes the weights of the model itself, so only the others' are looked at.
+            # An optimizer changes the weights of the model itself, so only those of other modules are compared.
             for parameter in () if owner is module else module.parameters(recurse=False):
                 visit((), parameter, None)
             walk(attributes(module), visit)
@@ -150,5 +159,5 @@ class ValuesBefore:
                 keep(named[one.owner], one.module)
 
     def changed(self):
-        """Each tensor whose values are others than before, with its module."""
+        """Returns each tensor whose values have changed, with its module."""
         return [(tensor, module) for tensor, module, bits in self._tensors.values() if bits_of(tensor) != bits]

@@ -25,7 +25,8 @@ from .transforms import refusing_transforms
 
 
 def export(build, path, *, assume=None, name=None, allocation_unit=512, kernels=None, precision=None, also_in=torch.bfloat16):
-    """Records a step without computing it. `build()` returns `(model, step)` or `(model, optimizer, step)`; it and `step()` run on fake tensors.
+    """Records a step without computing it. `build()` returns `(model, step)` or `(model, optimizer, step)`. Both `build()`
+    and `step()` run on fake tensors.
 
     >>> def build():
     ...     model = Transformer(); optimizer = torch.optim.Adam(model.parameters()); x = torch.randint(0, 8192, (8, 1024))
@@ -34,16 +35,24 @@ def export(build, path, *, assume=None, name=None, allocation_unit=512, kernels=
     ...     return model, optimizer, step
     >>> remat.export(build, "step.json")
 
-    A model that cannot be built on fake tensors is built on the CPU, with a warning, and its step runs on fake ones. What is asked for on CUDA (`.cuda()`, `device="cuda"`, autocast) is on the CPU where there is no CUDA. Where the program reads a value: masks, sizes and
-    the like are computed; a floating-point number that follows from weights is taken as 0, with a warning; others are as `assume` says, `{"item": 1}`, and
-    `{"nonzero": 0.25}` is the share of a tensor's elements that `nonzero`, `where(mask)` and `x[mask]` find. What `assume` leaves out raises, with the line of the program.
+    A model that cannot be built on fake tensors is built on the CPU, with a warning, and its step runs on fake ones. If
+    there is no CUDA, requests for it (`.cuda()`, `device="cuda"`, autocast) use the CPU.
 
-    Tensors on the CPU stand for those on a GPU, whose allocator gives out units of 512 bytes: attention and dropout are those that CUDA has. Of a step that will train on the CPU `allocation_unit` is 1. `kernels="cpu"` or "cuda" says
-    it where that says something else.
+    If the program reads a value, masks, sizes and similar values are computed. A floating-point number that depends on
+    weights is taken as 0, with a warning. Other values are given by `assume`, such as `{"item": 1}`.
+    `{"nonzero": 0.25}` is the share of a tensor's elements that `nonzero`, `where(mask)` and `x[mask]` find. A value
+    missing from `assume` raises an error with the line of the program.
 
-    A step whose weights are all in float32 is recorded a second time, of a model that is built anew, as FSDP2 computes it with `MixedPrecisionPolicy(param_dtype=also_in)`: weights and what the model is
-    given are in that dtype, which shows what its code casts by itself and which kernels attend. Both are in the file, as `recorded_in`, and sharding plans in that dtype are simulated on the second.
-    `also_in=None` leaves it out; where the model does not compute in that dtype it is left out with a warning. `precision=torch.bfloat16` records the step in that dtype alone.
+    Tensors on the CPU stand for those on a GPU, whose allocator rounds up to 512 bytes. Attention and dropout use
+    CUDA's kernels. For a step that will train on the CPU, set `allocation_unit` to 1. `kernels`, "cpu" or "cuda",
+    overrides the choice of kernels.
+
+    If all weights are float32, the step is recorded a second time, with a newly built model, as FSDP2 computes it with
+    `MixedPrecisionPolicy(param_dtype=also_in)`. Weights and inputs of the model are then in that dtype, which shows the
+    casts of its own code and which attention kernels are used. Both recordings are in the file, the second as
+    `recorded_in`. Sharding plans in that dtype are simulated with the second. `also_in=None` turns this off. If the
+    model does not compute in that dtype, the second recording is left out with a warning. `precision=torch.bfloat16`
+    records the step in that dtype only.
     """
     asked = SimpleNamespace(assume=assume or {}, name=name, allocation_unit=allocation_unit, kernels=_kernels(kernels, allocation_unit))
     with _saying_where():
@@ -56,7 +65,7 @@ def export(build, path, *, assume=None, name=None, allocation_unit=512, kernels=
 
 
 def _content_in(precision, build, asked):
-    """What a file says of the step in `precision`, and whether its weights were all in float32."""
+    """Returns the file's content for the step in `precision`, and whether its weights were all float32."""
     mode = _FakeMode()
     values = FakeValues(mode, asked.assume)
     with _on_fake_tensors(), _stand_in(asked.kernels):
@@ -67,9 +76,9 @@ def _content_in(precision, build, asked):
 
 
 def _content_also_in(precision, build, asked):
-    """As `_content_in`; None, with a warning, of a step that cannot be taken so."""
+    """Like `_content_in`; returns None, with a warning, if the step cannot run in this dtype."""
     try:
-        # What is to be said of the program was said of the first.
+        # Warnings about the program were already given for the first recording.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return _content_in(precision, build, asked)[0]
@@ -80,9 +89,8 @@ def _content_also_in(precision, build, asked):
 
 
 def export_step(step, path, model=None, optimizer=None, inputs=None, *, assume=None, name=None, allocation_unit=512, kernels=None):
-    """Records `step()` of a model that is there without computing it, on fake tensors that stand for its own, which stay as they are.
-
-    For a step that does not fit into memory. `assume` and `kernels` as in `export`.
+    """Records `step()` of an existing model without computing it. Fake tensors stand for the model's own, which do not
+    change. Use it for a step that does not fit into memory. `assume` and `kernels` as in `export`.
     """
     asked = SimpleNamespace(name=name, allocation_unit=allocation_unit, kernels=_kernels(kernels, allocation_unit))
     mode = _FakeMode()
@@ -94,7 +102,7 @@ def export_step(step, path, model=None, optimizer=None, inputs=None, *, assume=N
 
 
 def _content_of_second(step, asked, *of):
-    # The first step makes the optimizer's state; the second is one like all others.
+    # The first step creates the optimizer's state; the second is representative.
     _take_first(step)
     with Recorder(*of) as recorder:
         recorder.kernels = asked.kernels if asked.kernels == "cuda" else None
@@ -103,7 +111,9 @@ def _content_of_second(step, asked, *of):
 
 
 def _take_first(step):
-    """Takes a step, even if its backward pass reads what an in-place op has overwritten: on fake tensors no value is wrong, and PyTorch's SACEstimator takes such a step."""
+    """Runs a step even if its backward pass reads a tensor that an in-place op has overwritten. With fake tensors no value
+    is wrong, and PyTorch's SACEstimator runs such a step.
+    """
     try:
         step()
     except RuntimeError as error:
@@ -114,7 +124,7 @@ def _take_first(step):
             "The file shows the memory that the step would use. Replace that op, such as `torch.cos_(x)`, with one that returns a new tensor",
             stacklevel=4,
         )
-        # PyTorch checks versions only of what it saves by itself.
+        # PyTorch checks versions only of tensors that it saves without hooks.
         with saved_tensors_hooks(_as_it_is, _as_it_is):
             step()
 
@@ -125,7 +135,9 @@ def _as_it_is(value):
 
 @contextlib.contextmanager
 def _known_to_transformers(values):
-    """transformers leaves out masks that hide nothing, as attention is causal without one, but never looks at what is in fake tensors. Of these `values` knows it."""
+    """A context in which transformers can omit masks that hide nothing, because attention is causal without one. It never
+    looks at the values of fake tensors; `values` knows them.
+    """
     utils = sys.modules.get("transformers.utils.import_utils")
     if not hasattr(utils, "is_fake_tensor"):
         yield
@@ -137,7 +149,7 @@ def _known_to_transformers(values):
 
 @contextlib.contextmanager
 def _computing_in(precision, model):
-    """Has the weights in `precision`, and casts to it what the model is given."""
+    """A context in which weights are in `precision` and inputs of the model are cast to it."""
     if precision is None:
         yield
         return
@@ -173,7 +185,7 @@ def _stand_in(kernels):
 
 @contextlib.contextmanager
 def _on_fake_tensors():
-    """Distributions do not look at the values of their arguments; what stands for a tensor does so in one recording."""
+    """A context in which distributions do not validate their arguments, which would read values of fake tensors."""
     validates = torch.distributions.Distribution._validate_args
     torch.distributions.Distribution.set_default_validate_args(False)
     try:
@@ -185,7 +197,7 @@ def _on_fake_tensors():
 
 
 def _built(build, mode, values):
-    """What `build()` gives: on fake tensors or, where that fails, on the CPU."""
+    """Returns the result of `build()`, on fake tensors or, if that fails, on the CPU."""
     try:
         with mode, values, _without_values(values):
             return _checked(build())
@@ -200,7 +212,9 @@ def _built(build, mode, values):
 
 @contextlib.contextmanager
 def _without_values(values):
-    """Fake weights have no values: none have to be drawn again which lie too far from the mean, and a weight may be converted that others refer to weakly, who only look at what it was."""
+    """A context for building on fake tensors, which have no values. Initializers do not redraw values outside of their
+    limits, and a weight may be converted even if weak references to it exist.
+    """
     swap = torch.utils.swap_tensors
 
     def swap_tensors(*tensors):
@@ -215,7 +229,7 @@ def _without_values(values):
 
 @contextlib.contextmanager
 def _saying_where():
-    """Adds to errors that are not ours which line of the program raised them, and what can be done."""
+    """Adds the line of the program and a suggestion to errors that are not remat's own."""
     try:
         yield
     except Exception as error:
@@ -226,7 +240,7 @@ def _saying_where():
 
 
 class _FakeMode(FakeTensorMode):
-    """One that stays the same where tensors in it are copied, as layers are that a model has several of."""
+    """A mode that stays the same object when tensors that refer to it are copied, as for repeated layers of a model."""
 
     def __deepcopy__(self, memo):
         return self

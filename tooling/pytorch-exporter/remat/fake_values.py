@@ -14,15 +14,17 @@ from torch.utils.weak import WeakTensorKeyDictionary
 
 from .tensors import stand_for, tensors_in
 
-# Elements of the largest tensor whose values are computed: masks and positions are below that.
+# Elements of the largest tensor whose values are computed. Masks and positions are smaller.
 _LARGEST = 2**22
 
-# What they return is anything, or nothing that can be known beforehand.
+# Their results are arbitrary or cannot be known in advance.
 _UNKNOWN = {"aten.empty", "aten.empty_like", "aten.empty_strided", "aten.new_empty", "aten.new_empty_strided", "aten.resize_"}
 
 
 def _grouped_mm(a, b, offs=None, bias=None, out_dtype=None):
-    """What products of groups make in any dtype, where PyTorch's own stand-in takes bfloat16 alone. Rows are as aligned as its kernels want them."""
+    """The result shape of grouped products in any dtype; PyTorch's own stand-in accepts only bfloat16. Rows are aligned as
+    its kernels require.
+    """
     if a.dim() == 2:
         shape = [offs.size(0), a.size(0), b.size(1)] if b.dim() == 2 else [a.size(0), b.size(2)]
     else:
@@ -36,17 +38,18 @@ def _grouped_mm(a, b, offs=None, bias=None, out_dtype=None):
 
 _STAND_INS = {"aten._grouped_mm.default": _grouped_mm}
 
-# Fake tensors have no idea of how many elements a sparse one has.
+# Fake tensors do not know how many elements a sparse tensor has.
 _COUNTING = {"aten._to_sparse", "aten._to_sparse_csr", "aten._to_sparse_csc", "aten._to_sparse_bsr", "aten._to_sparse_bsc", "aten._coalesce"}
 
-# A kernel alone knows how much it keeps for the backward pass.
+# Only the kernel knows how much memory it keeps for the backward pass.
 _WITH_WORKSPACE = {"aten.mkldnn_rnn_layer"}
 
 
 class FakeValues(TorchDispatchMode):
-    """Computes what follows from no weight and no random number beside the fake tensors, so that it can be read; the rest is as the user assumes.
+    """Computes values that depend on neither weights nor random numbers alongside the fake tensors, so that they can be
+    read. Other values are assumed by the user.
 
-    Entered after a `FakeTensorMode`, `mode`, which it leaves everything else to; tensors that are not fake are given to that as fake ones.
+    Entered after a `FakeTensorMode`, `mode`, which handles everything else. Real tensors are passed to it as fake ones.
     """
 
     def __init__(self, mode, assume):
@@ -57,7 +60,7 @@ class FakeValues(TorchDispatchMode):
         if not 0 <= assume.get("nonzero", 0) <= 1:
             raise ValueError(f"remat: assume['nonzero'] must be a share between 0 and 1, found {assume['nonzero']}")
         self.mode, self.assume = mode, assume
-        self._values = WeakTensorKeyDictionary()  # of fake tensors, and of others that were written to; None is unknown
+        self._values = WeakTensorKeyDictionary()  # values of fake tensors, and of real ones that were written to; None if unknown
         self._warned = set()
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
@@ -71,7 +74,7 @@ class FakeValues(TorchDispatchMode):
             out = self._read(func, fake_args, fake_kwargs, args, kwargs, is_known)
         except DynamicOutputShapeException:
             out = self._found(func, fake_args, fake_kwargs) if not is_known else self._found_really(func, args, kwargs)
-        # What writes to its arguments may return nothing, as foreach ops do.
+        # An op that writes to its arguments may return nothing, as foreach ops do.
         written = self._written(func, args, kwargs)
         if not written and not isinstance(out, (torch.Tensor, list, tuple)):
             return out
@@ -83,18 +86,18 @@ class FakeValues(TorchDispatchMode):
         return out
 
     def knows(self, tensor):
-        """Whether a program can read what is in it."""
+        """Whether a program can read the tensor's values."""
         return self._value(tensor) is not None
 
     def _value(self, tensor):
         if tensor in self._values:
             return self._values[tensor]
-        # What was made before is what it is; weights are what training makes of them.
+        # The values of an existing tensor are known, except for weights, which training changes.
         is_real = not isinstance(tensor, (FakeTensor, torch.nn.Parameter)) and type(tensor) is torch.Tensor and tensor.layout == torch.strided
         return tensor if is_real and not tensor.requires_grad and tensor.numel() <= _LARGEST else None
 
     def _compute(self, func, args, kwargs, out):
-        # Nothing real is written to, but its copy.
+        # Real tensors are not written to, only copies.
         with _disable_current_modes(), torch.no_grad():
             for tensor in self._written(func, args, kwargs):
                 if tensor not in self._values:
@@ -118,7 +121,7 @@ class FakeValues(TorchDispatchMode):
             return self._value(tensor)
 
         value = tree_map_only(torch.Tensor, real, value)
-        # Fake tensors may say that they are on a device that this machine has not.
+        # Fake tensors may be on a device that this machine does not have.
         return tree_map_only(torch.device, lambda _: torch.device("cpu"), value)
 
     def _written(self, func, args, kwargs):
@@ -129,9 +132,10 @@ class FakeValues(TorchDispatchMode):
         return written
 
     def forget(self, tensor):
-        """From here on nobody knows what is in it."""
+        """Marks the values of a tensor as unknown."""
         value = self._values.get(tensor)
-        # What is not there is unknown of a fake tensor; and a weight that others refer to cannot be converted, by `.to(…)` and the like.
+        # A fake tensor without an entry is unknown. Removing the entry matters, since a weight with weak references
+        # cannot be converted by `.to(…)` and similar calls.
         if isinstance(tensor, FakeTensor):
             self._values.pop(tensor, None)
         else:
@@ -142,7 +146,7 @@ class FakeValues(TorchDispatchMode):
                 if known is not None and known.untyped_storage()._cdata == of:
                     self._values[other] = None
 
-    # What a program reads
+    # Values that a program reads
 
     def _read(self, func, fake_args, fake_kwargs, args, kwargs, is_known):
         if str(func).rsplit(".", 1)[0] in _WITH_WORKSPACE:
@@ -175,7 +179,7 @@ class FakeValues(TorchDispatchMode):
         return tree_map_only(torch.Tensor, lambda value: torch.empty(value.shape, dtype=value.dtype, device=args[0].device), values)
 
     def _found(self, func, args, kwargs):
-        """What an op returns whose size is that of what it finds."""
+        """Returns the result of an op whose size depends on data."""
         name = str(func).rsplit(".", 1)[0]
         if "nonzero" in self.assume:
             if name == "aten.nonzero":
@@ -212,12 +216,12 @@ _LIBRARIES = (os.path.dirname(torch.__file__), os.path.dirname(__file__))
 
 
 def _line():
-    """Where in the user's program this is."""
+    """Returns the line of the user's program that is running."""
     return line_in(traceback.extract_stack())
 
 
 def line_in(stack):
-    """The innermost line of a stack that is the user's."""
+    """Returns the innermost line of a stack that belongs to the user."""
     for frame in reversed(stack):
         if not frame.filename.startswith((*_LIBRARIES, "<")):
             return f"{frame.filename}:{frame.lineno} ({frame.line})"

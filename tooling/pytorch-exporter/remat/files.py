@@ -1,4 +1,4 @@
-"""Files that remat reads."""
+"""Writes files that remat reads."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import os
 
 
 def write_file(path, content):
-    """Writes content as JSON, compressed where the name ends in .gz, beside its place and renames it, so that there is never half of one."""
+    """Writes content as JSON, compressed if the name ends in .gz. Writes to a temporary file and renames it, so that the
+    file is never incomplete.
+    """
     partial = f"{os.fspath(path)}.{os.getpid()}.part"
     try:
         with gzip.open(partial, "wt") if os.fspath(path).endswith(".gz") else open(partial, "w") as file:

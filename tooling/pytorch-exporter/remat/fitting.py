@@ -33,32 +33,34 @@ _GPUS = ("h200", "h100", "a100")
 
 @dataclass(frozen=True)
 class Fitted:
-    """What a step holds and takes: as it was, as was planned, and as it was measured. Undefined figures are None: of a step that did not fit as it was."""
+    """Memory and time of a step: unmodified, as planned, and as measured. Figures are None if unknown, for example for a
+    step that does not fit unmodified.
+    """
 
     name: str
     budget: int
     stock_bytes: int
     planned_bytes: int
     measured_bytes: int
-    """Of a step that follows the policy, by PyTorch's allocator on a GPU, and by what its storages hold elsewhere."""
+    """Peak of a step under the policy, as counted by PyTorch's allocator on a GPU, or by its storages elsewhere."""
     planned_overhead: float
-    """Time beyond the step's, as a share of it."""
+    """Extra time as a share of the unmodified step's."""
     measured_overhead: float | None
     """The median of `measured_overheads`."""
     measured_overheads: tuple[float, ...]
-    """Each of a step that follows the policy beside one right before it that does not."""
+    """Overheads of single steps under the policy, each compared with an unmodified step right before it."""
     policy: dict
     verified: bool = False
-    """Whether steps that follow the policy were compared bit by bit with steps that do not."""
+    """Whether steps under the policy were checked to be bitwise identical with unmodified steps."""
     left_out: tuple[str, ...] = ()
-    """Modules that change training if they run again, and why. The plan leaves them as they are."""
+    """Modules that would change training if recomputed, with the reason. The plan does not checkpoint them."""
     parts: tuple[str, ...] = ()
-    """The parts of modules that run again, by the modules in which they begin and end: "from 2.b to 3.a"."""
+    """The recomputed parts of modules, by the modules in which they begin and end: "from 2.b to 3.a"."""
     paths_differ: bool = False
-    """Whether steps call different modules, as with LayerDrop. What was planned and measured is then the recorded path's."""
+    """Whether steps call different modules, as with LayerDrop. Plan and measurements are then for the recorded path."""
 
     def __str__(self):
-        # Where nothing is checkpointed a difference is noise.
+        # If nothing is checkpointed, a difference is noise.
         measured = ""
         if self.policy["modules"] and self.measured_overheads:
             least, most = min(self.measured_overheads), max(self.measured_overheads)
@@ -74,16 +76,29 @@ class Fitted:
 
 
 def fit(model, step, budget, *, inputs=None, planner=None, seconds=10, repeats=3, verbose=True, verify=True):
-    """Has `model` keep to `budget` in `step()`, a training step: records it, has it planned, applies the policy, and measures a step beside the prediction.
+    """Makes `model` keep to `budget` in `step()`, a training step: records it, plans, applies the policy, and measures a
+    step to compare with the prediction.
 
     >>> remat.fit(model, step, budget="20GiB")
 
-    `model`: of several a list, or models by name. `budget`: "20GiB", "60%" of what the step holds, a share as a float, or a number of bytes. `step` really runs, some thirty times. Weights, the optimizer's state, gradients,
-    the state of random generators and plain attributes of modules are as before when this returns, and so are schedules, averages of weights, generators, lists and counters that the code of `step` and of the modules names. Where the step does not fit into the memory of its device as it is, it is recorded on
-    fake tensors. `planner`: the command that plans, where it is neither `remat` nor `npx remat`; `seconds`: how long it looks. Returns what was planned and measured, and prints it.
-    Before a policy stays on, steps with it are compared with steps without it, bit by bit: losses, gradients, weights, buffers, the optimizer's state, random generators, attributes. A module that changes training when it runs
-    again is named and left out, and the step is planned again. A step that differs from itself raises `StepNotRepeatable`; `verify=False` compares nothing. If the step does not fit into memory without a policy, it cannot be compared.
-    `remat.remove(model)` undoes it. A step that is measured above the budget, since the device holds what was not recorded, is planned again for as much less. Where nothing keeps to the budget, `BudgetNotMet` says what holds least, and the model is as before, the policy included that it followed.
+    `model`: a model, a list of models, or models by name. `budget`: "20GiB", "60%" of the step's peak, a share as a
+    float, or a number of bytes. `planner`: the planning command, if it is neither `remat` nor `npx remat`. `seconds`:
+    search time. Returns and prints the plan and the measurements.
+
+    `step` really runs, about thirty times. On return, weights, optimizer state, gradients, random generators and plain
+    attributes of modules are restored. So are schedules, averages of weights, generators, lists and counters that the
+    code of `step` and of the modules names. A step that does not fit into the memory of its device is recorded on fake
+    tensors.
+
+    Before a policy is kept, losses, gradients, weights, buffers, optimizer state, random generators and attributes of
+    steps with it are compared with those of steps without it; they must be bitwise identical. A module that changes
+    training when it is recomputed is named and left out, and the step is planned again. A step that differs from itself
+    raises `StepNotRepeatable`. `verify=False` turns the comparison off. A step that does not fit into memory without a
+    policy cannot be compared.
+
+    If a step's measured peak is above the budget, because the device has memory in use that was not recorded, the step
+    is planned again with a smaller budget. If no policy meets the budget, `BudgetNotMet` names the lowest peak, and the
+    model is restored, including any earlier policy. `remat.remove(model)` undoes the policy.
     """
     command = planner_command(planner)
     whole = as_one_model(model)
@@ -138,7 +153,7 @@ def _fit(command, whole, step, budget, *, inputs, seconds, repeats, verbose, ver
                 break
             remove(whole)
             attempts += 1
-            # What the device holds besides what was recorded has to fit, too.
+            # Memory of the device that was not recorded has to fit as well.
             asked = min(limit, planned["peakBytes"]) - (measured_bytes - planned["peakBytes"])
             if verbose:
                 tell(f"remat: planned {_mib(planned['peakBytes'])}, measured {_mib(measured_bytes)}, which is above {_mib(limit)}")
@@ -168,7 +183,7 @@ def _plan(command, recorded, policy_path, budget, **how):
 
 
 class _Comparison:
-    """Compares policies with no policy, and has the planner leave out modules that change training."""
+    """Compares policies with no policy, and makes the planner leave out modules that change training."""
 
     def __init__(self, model, step, recording, ranks):
         self._model, self._step, self._recording, self._ranks = model, step, recording, ranks
@@ -177,7 +192,8 @@ class _Comparison:
         self.left_out = []
 
     def leave_out(self, policy):
-        """Whether a policy changes training; then the recording says of the modules to blame that they cannot run again."""
+        """Whether a policy changes training. If so, marks the responsible modules in the recording as not recomputable.
+        """
         if not policy["modules"]:
             return False
         self._verifier = self._verifier or Verifier(self._model, self._step, self._ranks)
@@ -194,7 +210,7 @@ class _Comparison:
         return True
 
     def _mark(self, one, policy):
-        """The module that may not run again, and whether its ops may not, either."""
+        """The module that must not be recomputed, and whether this also applies to its ops."""
         if policy["modules"][one.unit].get("parts"):
             return one.unit, STATE_REPLACED
         return (one.owner if one.is_isolated and (one.owner, STATE_CHANGED) not in self._marks else one.unit), STATE_CHANGED
@@ -216,13 +232,13 @@ def _what_runs(one, policy):
 
 
 class _Recording:
-    """The file of a recorded step, which is read once for all that is asked of it."""
+    """The file of a recorded step, which is read only once."""
 
     def __init__(self, path):
         self._path = path
         self._runs_model = self._has_backward = False
         self.saves_in_backward = False
-        """Whether gradients have a graph of their own. Ops that checkpointing runs again save tensors without it."""
+        """Whether gradients have a graph of their own. Recomputed ops save tensors without it."""
         last = {}
         for event in self._content()["events"]:
             if event["e"] == "op":
@@ -234,14 +250,16 @@ class _Recording:
                 self.saves_in_backward = True
 
     def check_training(self):
-        """Raises if a recorded step is not a training step of the model. The recording knows: hooks on tensors do not run under transforms of `torch.func`."""
+        """Raises an error if the recording is not a training step of the model. The recording knows this: hooks on tensors
+        do not run under transforms of `torch.func`.
+        """
         if self._has_backward:
             return
         did = "ran the model, but no backward pass" if self._runs_model else "did not run the model"
         raise ValueError(f"remat: step() {did}. It must be a training step: the loss, loss.backward(), optimizer.step(), optimizer.zero_grad()")
 
     def mark(self, model, marks):
-        """Tells in the file that modules cannot run again."""
+        """Marks modules in the file as not recomputable."""
         content = self._content()
         root = type(model).__name__
         numbers = {fqn: number for number, fqn in enumerate(content["fqns"])}
@@ -263,7 +281,9 @@ def _not_met(planned, measured_bytes, limit):
 
 
 def _measure_peak(step, path, device, of, more_steps):
-    """The peak of a step that takes the recorded path, after `more_steps`, as many as were taken before it was recorded. If steps call different modules, the optimizer has states of the modules called so far."""
+    """Returns the peak of a step on the recorded path, after `more_steps`, the number of steps before the recording. If
+    steps call different modules, the optimizer has state for the modules called so far.
+    """
     step()
     draw = generators_restorer()
     for _ in range(more_steps):
@@ -279,10 +299,12 @@ def _measure_peak(step, path, device, of, more_steps):
 
 
 def _measure_overheads(model, policy, step, device, repeats):
-    """What steps take that follow the policy, each beside one that does not, so that both meet the machine as it is then."""
+    """Measures the overheads of steps under the policy, each next to an unmodified step, so that both see the same state
+    of the machine.
+    """
 
     def timed():
-        # What a first step does once is no part of those that follow.
+        # Work of the first step only does not count for the following ones.
         step()
         wait_for_cuda(device)
         began = time.perf_counter()

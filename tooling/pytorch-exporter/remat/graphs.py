@@ -1,4 +1,4 @@
-"""Exports the graphs that `torch.compile` makes of a model, as Inductor's estimator of memory sees them."""
+"""Exports the graphs that `torch.compile` creates from a model, in the form that Inductor's memory estimator sees."""
 
 from __future__ import annotations
 
@@ -15,15 +15,21 @@ SCHEMA = "fx-graphs/2"
 
 
 def export_graphs(model, path, *args, budgets=None, decompose=True, **kwargs):
-    """Compiles `model(*args, **kwargs)` and writes its forward and backward graphs to `path`, as `remat memory` and `remat plan` read them.
+    """Compiles `model(*args, **kwargs)` and writes its forward and backward graphs to `path`, for `remat memory` and
+    `remat plan`.
 
     >>> remat.export_graphs(model, "graphs.json", x)
     >>> remat.export_graphs(model, "graphs.json.gz", x, budgets=(0.9, 0.7, 0.5, 0.3))
 
-    `model`: a module or a function of tensors; where it breaks into several graphs, all are written. `decompose`: as Inductor does, into its own ops, after its passes over forward and
-    backward together, which have dropout save a seed in place of a mask; else as the backend `aot_eager` does. `budgets`: a value or several of `torch._functorch.config.activation_memory_budget`, from 0 to 1,
-    with each of which the model is partitioned, and with 1, that is as `torch.compile` does by itself; left out: with that which is set. Nothing is compiled to machine code, and no backward
-    pass is run. A path that ends in .gz is compressed.
+    `model`: a module or a function of tensors. If it breaks into several graphs, all are written.
+
+    `budgets`: one or several values of `torch._functorch.config.activation_memory_budget`, from 0 to 1. The model is
+    partitioned with each of them and with 1, the default of `torch.compile`. Left out: the current setting.
+
+    `decompose`: decompose into Inductor's ops after its passes over the joint forward and backward graph, in which
+    dropout saves a seed instead of a mask. If false, the graphs are those of the backend `aot_eager`.
+
+    Nothing is compiled to machine code, and no backward pass is run. A path that ends in .gz is compressed.
     """
     from functorch.compile import min_cut_rematerialization_partition
     from torch._dynamo.backends.common import aot_autograd
@@ -82,7 +88,7 @@ def export_graphs(model, path, *args, budgets=None, decompose=True, **kwargs):
 
 
 def _as_inductor_has_it(joint, inputs):
-    """Forward and backward after the passes that Inductor has before it partitions them."""
+    """Returns the joint graph after the passes that Inductor runs before partitioning."""
     from torch._guards import detect_fake_mode
     from torch._inductor.fx_passes.joint_graph import joint_graph_passes
     from torch._inductor.virtualized import V
@@ -92,20 +98,24 @@ def _as_inductor_has_it(joint, inputs):
 
 
 def _sets_its_own_budget(node):
-    """Whether the partitioner takes the budget from the node and not from its setting: of `torch.autograd.graph.region_activation_memory_budget`, or of older versions."""
+    """Whether the partitioner takes the budget from the node instead of its setting: from
+    `torch.autograd.graph.region_activation_memory_budget`, or its form in older versions.
+    """
     custom = node.meta.get("custom")
     return "memory_budget" in node.meta or (isinstance(custom, dict) and "_region_activation_memory_budget" in custom)
 
 
 def _copied(joint):
-    """Partitioning changes the graph that it is given. The values in a copy are the same, and so are their storages."""
+    """Copies a graph, because partitioning changes it. The values in the copy are the same objects, and so are their
+    storages.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
         return torch.fx.GraphModule(joint, copy.deepcopy(joint.graph))
 
 
 def _checked(budgets):
-    """From 1 down, each once."""
+    """Returns the budgets from 1 down, each once."""
     budgets = [*budgets] if isinstance(budgets, Iterable) else [budgets]
     for budget in budgets:
         if isinstance(budget, bool) or not isinstance(budget, (int, float)) or not 0 <= budget <= 1:
@@ -115,7 +125,7 @@ def _checked(budgets):
 
 @contextlib.contextmanager
 def _without_caches():
-    """A graph that comes from a cache is not partitioned again; and the model may have been compiled before."""
+    """Disables caches, since a cached graph is not partitioned again. The model may have been compiled before."""
     torch._dynamo.reset()
     try:
         with torch._functorch.config.patch(enable_autograd_cache=False):
@@ -125,7 +135,9 @@ def _without_caches():
 
 
 class _Graphs:
-    """Nodes with the storages that their results lie on, and what their kernels cost: one table of storages for all graphs, so that forward and backward graphs meet in it."""
+    """Nodes with the storages of their results and the costs of their kernels. All graphs share one table of storages, so
+    that forward and backward graphs refer to the same ones.
+    """
 
     def __init__(self, budgets):
         from torch._functorch.partitioners import get_default_op_list
@@ -137,7 +149,9 @@ class _Graphs:
         self._gradients = []
 
     def add(self, pairs, static=()):
-        """Adds of one graph the forward and backward graph that each budget gives. `static`: places among its inputs of what stays: weights and buffers."""
+        """Adds the forward and backward graphs of one graph for each budget. `static`: positions of inputs that are
+        permanent: weights and buffers.
+        """
         for written, (forward, backward) in zip(self.pairs, pairs):
             nodes = self._nodes(forward)
             given = {node["n"]: node for node in nodes if node["op"] == "placeholder"}
@@ -150,8 +164,10 @@ class _Graphs:
         self._gradients.append(([], {}, []) if backward is None else self._gradients_of(forward, backward))
 
     def watched(self, graph):
-        """The graph that was added last as a function that tells by what it is given and gives which storages of several graphs are one: what one hands to the next, weights of both. Each run
-        beyond the first adds it once more, as layers do that share one graph."""
+        """Returns the last added graph as a function that finds, from its inputs and outputs, storages shared between
+        several graphs: outputs passed to the next graph, and shared weights. Each run after the first adds the graph
+        again, as for layers that share one graph.
+        """
         given = [_value(node) for node in graph.graph.find_nodes(op="placeholder")]
         handed = [_value(node) for node in graph.graph.find_nodes(op="output")[0].args[0]]
         place, has_run = len(self.pairs[0]) - 1, False
@@ -168,7 +184,9 @@ class _Graphs:
         return run
 
     def _added_again(self, place):
-        """Adds the graph at a place once more, on storages of its own but for constants; gives their numbers by those of the first."""
+        """Adds the graph at an index again, with new storages except for constants. Returns their numbers by those of the
+        first.
+        """
         numbers = {}
 
         def number(storage):
@@ -189,8 +207,10 @@ class _Graphs:
         return numbers
 
     def join(self):
-        """Gives one number to storages that are one: those that met in a run, and the gradient that a graph hands to the one that made its input. Backward passes run from the last graph to the
-        first, and to the gradient that one gives of a tensor autograd adds those that others give of it after that."""
+        """Gives storages that are the same a single number: those identified during a run, and a gradient that one graph
+        passes to the graph that computed its input. Backward passes run from the last graph to the first. If several
+        graphs return a gradient of a tensor, autograd adds the later ones to the first.
+        """
         first, added = {}, []
         for later, (_, of_inputs, _) in reversed([*enumerate(self._gradients)]):
             for given, gradient in of_inputs.items():
@@ -209,7 +229,7 @@ class _Graphs:
                     node["out"] = sorted({self._numbered(storage) for storage in node["out"]})
 
     def handed_to_caller(self, results):
-        """The storages of what the model returned."""
+        """Returns the storages of the model's outputs."""
         numbers = (self._real.get(each.untyped_storage()._cdata) for each in _tensors(results))
         return sorted({self._numbered(number) for number in numbers if number is not None})
 
@@ -217,7 +237,9 @@ class _Graphs:
         return self._same.get(storage, storage)
 
     def _gradients_of(self, forward, backward):
-        """Storages of what a forward graph hands out; by those of its inputs those of their gradients; those of the gradients of its outputs."""
+        """Returns the storages of a forward graph's outputs; the storages of gradients by those of its inputs; and those
+        of the gradients of its outputs.
+        """
         inputs, results = [[_value(node) for node in graph.graph.find_nodes(op="placeholder")] for graph in (forward, backward)]
         handed, gradients = [[_value(node) for node in graph.graph.find_nodes(op="output")[0].args[0]] for graph in (forward, backward)]
         of_outputs = [self._number(each) for each in handed if isinstance(each, torch.Tensor)]
@@ -258,7 +280,7 @@ class _Graphs:
         storage = tensor.untyped_storage()
         key = storage._cdata
         if key not in self._numbers:
-            # Kept, or the address would be given again.
+            # Kept alive, so that the address is not reused.
             self._kept.append(storage)
             self._numbers[key] = len(self.storages)
             self.storages.append([int(storage.nbytes()), str(tensor.device)])
@@ -266,7 +288,7 @@ class _Graphs:
 
 
 def _value(node):
-    """On fake tensors; None for what is no node."""
+    """Returns the fake tensor of a node; None if it is not a node."""
     return node.meta.get("val") if isinstance(node, torch.fx.Node) else None
 
 
@@ -277,7 +299,7 @@ def _tensors(value):
 
 
 def _spanned_bytes(tensor):
-    """What is read of memory by who reads all of a tensor: a dimension that is expanded is there once."""
+    """Returns the bytes read when all of a tensor is read; an expanded dimension counts once."""
     count = tensor.element_size()
     for size, stride in zip(tensor.shape, tensor.stride()):
         count *= int(size) if stride != 0 else 1
@@ -285,7 +307,8 @@ def _spanned_bytes(tensor):
 
 
 def _flops(node):
-    """As `torch.utils.flop_counter` counts them, from the shapes; None for an op that it does not count."""
+    """Returns the FLOPs as `torch.utils.flop_counter` counts them from the shapes; None for an op that it does not count.
+    """
     from torch.utils.flop_counter import flop_registry
 
     formula = flop_registry.get(_counted_as(node.target))
@@ -296,7 +319,8 @@ def _flops(node):
 
 
 def _counted_as(target):
-    """The op whose formula counts: attention on the CPU, which has none, takes the same arguments as that of CUDA."""
+    """Returns the op whose formula applies: attention on the CPU has none, but takes the same arguments as that of CUDA.
+    """
     packet = getattr(target, "overloadpacket", target)
     aten = torch.ops.aten
     return {
@@ -308,5 +332,5 @@ def _counted_as(target):
 def _name_of(model):
     if not isinstance(model, torch.nn.Module):
         return getattr(model, "__name__", "graph")
-    # What torch.compile returns goes by what it wraps.
+    # The result of torch.compile is named after the module that it wraps.
     return type(getattr(model, "_orig_mod", model)).__name__

@@ -1,4 +1,4 @@
-"""For the Trainer of Hugging Face's transformers."""
+"""Integration with the Trainer of Hugging Face's transformers."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from .restoring import generators_as_before
 
 
 class FitCallback(TrainerCallback):
-    """Has the Trainer's model keep to a budget, from when training begins.
+    """Makes the Trainer's model keep to a budget from the beginning of training.
 
     >>> Trainer(model, args, train_dataset=dataset, callbacks=[FitCallback(budget="20GiB")])
 
-    The step that is recorded is that of the data set's first batch, with as many passes before the update as gradients are accumulated in, two at most. Besides `budget`, what
-    `remat.fit` takes. `fitted` is what that returned.
+    The recorded step uses the data set's first batch, with as many passes before the update as there are gradient
+    accumulation steps, at most two. Options other than `budget` are those of `remat.fit`. `fitted` is its result.
     """
 
     def __init__(self, budget, **options):
@@ -23,8 +23,8 @@ class FitCallback(TrainerCallback):
 
     def on_train_begin(self, args, state, control, model=None, optimizer=None, train_dataloader=None, **kwargs):
         if model.is_gradient_checkpointing:
-            raise ValueError("remat: the model already uses checkpointing, which the budget must decide; remove gradient_checkpointing")
-        # Not from the Trainer's own loader, which counts what it gave.
+            raise ValueError("remat: the model checkpoints by itself; leave gradient_checkpointing out, since what is recomputed is what the budget decides")
+        # Does not use the Trainer's own loader, which counts its batches.
         loader = DataLoader(train_dataloader.dataset, batch_size=args.train_batch_size, collate_fn=train_dataloader.collate_fn)
         with generators_as_before():
             batch = next(iter(loader))

@@ -1,4 +1,4 @@
-"""For the Trainer of Lightning."""
+"""Integration with the Trainer of Lightning."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from .restoring import generators_as_before
 
 
 class FitCallback(Callback):
-    """Has the Trainer's module keep to a budget, from when training begins.
+    """Makes the Trainer's module keep to a budget from the beginning of training.
 
     >>> Trainer(callbacks=[FitCallback(budget="20GiB")])
 
-    The step that is recorded is that of the first batch, with automatic optimization. Besides `budget`, what `remat.fit` takes. `fitted` is what that returned.
+    The recorded step uses the first batch, with automatic optimization. Options other than `budget` are those of
+    `remat.fit`. `fitted` is its result.
     """
 
     def __init__(self, budget, **options):
@@ -47,7 +48,7 @@ class FitCallback(Callback):
 
 @contextlib.contextmanager
 def _logging_nothing(module):
-    """These steps are none of the run's."""
+    """A context in which steps are not logged, since they are not part of the run."""
     for name in ("log", "log_dict"):
         module.__dict__[name] = lambda *args, **kwargs: None
     try:

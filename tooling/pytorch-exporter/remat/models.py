@@ -1,4 +1,4 @@
-"""What a training step is of: one model or several, one optimizer or several."""
+"""Handles steps with one or several models and one or several optimizers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .used_by import used_by
 
 
 def as_one_model(model) -> nn.Module | None:
-    """`model` itself, or what it wraps; several, in a list or by name, as one module that has them."""
+    """Returns `model` itself, or the model that it wraps. Several models, in a list or by name, become one module."""
     if isinstance(model, Mapping):
         model = nn.ModuleDict(model)
     elif isinstance(model, (list, tuple)):
@@ -32,7 +32,7 @@ def as_one_model(model) -> nn.Module | None:
 
 
 def warn_of_compiled(model, step):
-    """Warns where a step runs a compiled form of the model, of whose ops nothing is seen."""
+    """Warns if a step runs a compiled form of the model, whose ops cannot be recorded."""
     own = set(model.modules())
     if any(type(one).__name__ == "OptimizedModule" and getattr(one, "_orig_mod", None) in own for one in used_by(step)):
         warnings.warn(
@@ -42,7 +42,7 @@ def warn_of_compiled(model, step):
 
 
 def as_optimizers(optimizer) -> list:
-    """Every optimizer in `optimizer`: one, several in a list or by name, or none."""
+    """Returns all optimizers in `optimizer`: one, several in a list or by name, or none."""
     if optimizer is None:
         return []
     if isinstance(optimizer, Mapping):

@@ -1,4 +1,6 @@
-"""Parts of a module's forward whose ops run again in the backward pass, as they were dispatched: units below modules."""
+"""Parts of a module's forward whose ops are recomputed in the backward pass as they were dispatched: units smaller than
+modules.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from .queries import QUERIES
 from .schemas import declared
 
 class _Checkpointed(threading.local):
-    """Of a thread: how many modules run under `torch.utils.checkpoint` now, whether what is dispatched is not theirs, but of `torch.utils.checkpoint` itself, and the calls that have parts."""
+    """State of a thread: the number of modules currently running under `torch.utils.checkpoint`, whether dispatched ops
+    belong to `torch.utils.checkpoint` itself, and the calls that have parts.
+    """
 
     depth = 0
     is_between = False
@@ -25,7 +29,9 @@ class _Checkpointed(threading.local):
         self.calls = []
 
     def leave_ended_parts(self):
-        """Before a module runs whose saved tensors are its own: no op tells those parts yet that they have ended."""
+        """Ends parts that are complete, before a module runs that saves its own tensors. These parts have not yet seen
+        another op that would end them.
+        """
         for call in reversed(self.calls):
             call.leave_if_ended()
 
@@ -35,7 +41,9 @@ _checkpointed = _Checkpointed()
 
 @contextlib.contextmanager
 def around_checkpoint():
-    """For a call of `torch.utils.checkpoint`, which makes tensors to hold the arguments by: these ops have no places."""
+    """A context for a call of `torch.utils.checkpoint`, which creates tensors to hold the arguments. These ops do not
+    count.
+    """
     _checkpointed.leave_ended_parts()
     before, _checkpointed.is_between = _checkpointed.is_between, True
     try:
@@ -45,13 +53,13 @@ def around_checkpoint():
 
 
 def is_between_modules() -> bool:
-    """Whether `torch.utils.checkpoint` runs now, and no module's forward."""
+    """Whether `torch.utils.checkpoint` itself is running, not a module's forward."""
     return _checkpointed.is_between
 
 
 @contextlib.contextmanager
 def inside_checkpoint():
-    """For what runs under `torch.utils.checkpoint`: the program's ops."""
+    """A context for code that runs under `torch.utils.checkpoint`: its ops belong to the program."""
     before, _checkpointed.is_between = _checkpointed.is_between, False
     _checkpointed.depth += 1
     try:
@@ -62,15 +70,17 @@ def inside_checkpoint():
 
 
 class PartsOfCall(TorchDispatchMode):
-    """Has the ops of one module call run again that stand in `parts`, by places among its ops: the first, the one after the last, and those between them whose results are kept instead.
+    """Recomputes ranges of one module call's ops, given in `parts` by their positions: the first, the end (exclusive), and
+    positions in between whose results are kept.
 
-    `path`: the names of its ops as they were recorded. A call that dispatches others has no parts from there on: places of theirs would be those of other ops.
+    `path`: the names of the ops as recorded. If a call dispatches a different op, it has no parts from there on,
+    because later positions would refer to other ops.
     """
 
     def __init__(self, parts, path=None):
         super().__init__()
         self._path = path
-        #: Where a call dispatched another op than the recorded one, and which.
+        #: Position at which a call dispatched a different op than recorded, and that op.
         self.strayed_at = None
         self._begins = {begin: (end, frozenset(*kept)) for begin, end, *kept in parts}
         self._kept = ()
@@ -81,7 +91,7 @@ class PartsOfCall(TorchDispatchMode):
 
     @property
     def count(self):
-        """How many ops were dispatched until now."""
+        """Number of ops dispatched so far."""
         return self._place
 
     def __enter__(self):
@@ -106,14 +116,14 @@ class PartsOfCall(TorchDispatchMode):
         if self._path is not None and place < len(self._path) and self.strayed_at is None and self._path[place] != str(func):
             self._stray(place, str(func))
         if place in self._begins and self._part is None:
-            # Those of modules around this one are told of the op after it.
+            # Parts of modules around this one have not seen the op after them yet.
             _checkpointed.leave_ended_parts()
             if self._is_outside(place):
                 self._end, self._kept = self._begins[place]
                 self._part = _Part()
                 self._hooks = saved_tensors_hooks(self._part.pack, _unpack)
                 self._hooks.__enter__()
-        # What an op that is kept returns counts as given from outside the part.
+        # The result of a kept op counts as an input from outside the part.
         if self._part is None or (place in self._kept and self.strayed_at is None):
             return run_dispatched(func, args, kwargs)
         return self._part.run(op, func, args, kwargs)
@@ -122,17 +132,20 @@ class PartsOfCall(TorchDispatchMode):
         self.strayed_at = place, op
         self._begins = {}
         if self._part is not None:
-            # What was dispatched until now can run again. The hooks stay to the end of the call: others may have entered theirs since.
+            # Ops dispatched so far can be recomputed. The hooks stay until the end of the call, since other code may
+            # have entered its own since.
             self._part.stop()
             self._end = None
 
     def leave_if_ended(self):
-        """Where the part that runs has had its last op."""
+        """Ends the current part after its last op."""
         if self._part is not None and self._place == self._end and self._is_outside(self._place):
             self._leave()
 
     def _is_outside(self, place):
-        """Whether a part can begin or end here: not inside of another module under `torch.utils.checkpoint`, which runs again by itself. Where it cannot, this is another path than the recorded one."""
+        """Whether a part can begin or end here: not inside another module under `torch.utils.checkpoint`, which is
+        recomputed by itself. If it cannot, the call has left the recorded path.
+        """
         if _checkpointed.depth != self._outside:
             self._stray(place, "an op inside of another checkpointed module")
         return self.strayed_at is None
@@ -145,7 +158,7 @@ class PartsOfCall(TorchDispatchMode):
 
 
 class _Op:
-    """What there is to know of an op, whatever it is given."""
+    """Properties of an op that do not depend on its arguments."""
 
     __slots__ = ("is_query", "is_random", "written", "statistics", "leaves_statistics")
 
@@ -169,7 +182,7 @@ def _op_of(func):
 
 
 class _Made:
-    """A tensor that an op of a part made, by its number among those."""
+    """A tensor made by an op of the part, by its number."""
 
     __slots__ = ("value",)
 
@@ -178,7 +191,7 @@ class _Made:
 
 
 class _Saved:
-    """What autograd holds of a tensor that a part made: how to have it again."""
+    """Saved by autograd in place of a tensor that a part made: how to recompute it."""
 
     __slots__ = ("part", "value", "shape", "stride", "offset", "tensor", "__weakref__")
 
@@ -188,7 +201,9 @@ class _Saved:
 
 
 class _Entry:
-    """An op with what it was given: from outside with the version and the storage that it had, of what was made here which storages it reads and writes."""
+    """An op with its arguments: those from outside with their version and storage, and those made in the part with the
+    storages that it reads and writes.
+    """
 
     __slots__ = ("op", "func", "args", "kwargs", "outs", "given", "reads", "touches", "copied", "autocast")
 
@@ -197,7 +212,7 @@ class _Entry:
         self.outs, self.given, self.reads, self.touches, self.copied = [], [], set(), set(), set()
 
     def check(self):
-        """Raises where what an op was given is no longer what it was."""
+        """Raises an error if an argument of an op has changed."""
         for tensor, version, storage in self.given:
             if storage is not None and tensor.untyped_storage()._cdata != storage._cdata:
                 raise RuntimeError(
@@ -225,11 +240,11 @@ def _unpack(packed):
 
 
 class _Part:
-    """The ops of a part with what they were given from outside it; what they made is gone with its last user."""
+    """The ops of a part with their arguments from outside. Their results are freed after their last use."""
 
     def __init__(self):
         self._entries = []
-        self._storages = {}  # address -> (weak reference, by which the address stays its own; number among the storages made here)
+        self._storages = {}  # address -> (weak reference, which keeps the address from being reused; number among the storages made here)
         self._values = []  # of each tensor made here: the number of its storage, and its dtype
         self._values_at = {}  # storage, dtype, shape, stride, offset -> the latest value
         self._saved = weakref.WeakSet()
@@ -247,7 +262,7 @@ class _Part:
         entry.args = self._kept(args, entry)
         entry.kwargs = self._kept(kwargs, entry) if kwargs else {}
         if op.statistics and not op.leaves_statistics(args, kwargs):
-            # It runs again on copies, and what it returns does not follow from them.
+            # It is recomputed with copies, and its result does not depend on their values.
             written = [args[at] for at in op.statistics if at < len(args)]
             entry.given = [given for given in entry.given if not any(given[0] is one for one in written)]
         if op.is_random and self._generators is None:
@@ -255,7 +270,7 @@ class _Part:
         out = run_dispatched(func, args, kwargs)
         outs = out if isinstance(out, (tuple, list)) else (out,)
         if any(isinstance(one, torch.Tensor) and not _is_plain(one) for one in outs):
-            # Nobody could tell what is on its storages.
+            # It would be unknown what its storages contain.
             self._is_broken = True
             return out
         for argument in op.written:
@@ -270,7 +285,7 @@ class _Part:
                 continue
             number = self._storage(one)
             if number is None:
-                # Some ops give a view and do not say so.
+                # Some ops return a view without declaring it.
                 given = given or {each.untyped_storage()._cdata for each in _tensors([*args, *kwargs.values()]) if _is_plain(each)}
                 storage = one.untyped_storage()
                 if storage._cdata not in given:
@@ -288,11 +303,11 @@ class _Part:
         return out
 
     def stop(self):
-        """Takes no more ops, and keeps from here on what is saved."""
+        """Accepts no more ops, and from here on saves tensors themselves."""
         self._is_broken = True
 
     def pack(self, tensor):
-        # Not itself, by which what is saved of an op's result would hold the op.
+        # A separate tensor, since saving an op's own result would keep the op alive.
         if self._is_broken or not _is_plain(tensor):
             return tensor.detach()
         value = self._value(tensor)
@@ -303,7 +318,7 @@ class _Part:
         return saved
 
     def end(self):
-        """Keeps of the ops only those that something saved follows from."""
+        """Keeps only the ops that a saved tensor depends on."""
         needed = {self._values[saved.value][0] for saved in self._saved}
         if not needed:
             self._entries = []
@@ -317,7 +332,9 @@ class _Part:
         self._storages = self._values_at = None
 
     def _written_outside(self, op, args, kwargs):
-        """Addresses of storages from outside that an op writes into, but for statistics: what it returns may follow from what was there, so it runs again on copies."""
+        """Addresses of storages from outside that an op writes into, except statistics. Its result may depend on their
+        previous values, so it is recomputed with copies.
+        """
         written = [one.of(args, kwargs) for one in op.written if one.place not in op.statistics]
         return {one.untyped_storage()._cdata for one in _tensors(written) if _is_plain(one) and self._storage(one) is None}
 
@@ -326,7 +343,7 @@ class _Part:
         return None if known is None else known[1]
 
     def _value(self, tensor):
-        """The number of a tensor that was made here, or of one on the same storage; None where neither was."""
+        """Returns the number of a tensor made here, or of one on the same storage; None if there is neither."""
         number = self._storage(tensor)
         if number is None:
             return None
@@ -336,13 +353,13 @@ class _Part:
         return next((value for value, of in enumerate(self._values) if of == (number, tensor.dtype)), None)
 
     def _kept(self, given, entry):
-        """What an op is given, as it is kept: what was made here by its number."""
+        """Returns an argument in the form in which it is kept: a tensor made here by its number."""
         if isinstance(given, torch.Tensor):
             value = self._value(given) if _is_plain(given) else None
             if value is None and entry.copied and _is_plain(given) and given.untyped_storage()._cdata in entry.copied:
                 return _Copy(given)
             if value is None:
-                # Itself, since what is written into it later counts up the version of no other.
+                # The tensor itself, since a later write would not change the version of any other.
                 if not given.is_inference():
                     entry.given.append((given, given._version, given.untyped_storage() if _is_plain(given) else None))
                 return given
@@ -364,7 +381,8 @@ class _Part:
         last = self._last_uses()
         values = {}
         on_storage = {}
-        # Below autograd, in the mode of the forward pass: some kernels make what only a backward pass asks for where gradients are enabled.
+        # Below autograd, with gradients enabled as in the forward pass: only then do some kernels compute results that
+        # a backward pass needs.
         with torch.enable_grad(), torch._C._AutoDispatchBelowAutograd(), _without_autocast(), self._generators_as_before():
             for place, entry in enumerate(self._entries):
                 entry.check()
@@ -435,7 +453,7 @@ class _Copy:
     __slots__ = ("tensor",)
 
     def __init__(self, tensor):
-        # No op of the program.
+        # Not an op of the program.
         before, _checkpointed.is_between = _checkpointed.is_between, True
         try:
             self.tensor = tensor.clone()
@@ -444,7 +462,7 @@ class _Copy:
 
 
 class _View:
-    """A view of what was made here that was not made by an op."""
+    """A view of a tensor made here that was not created by an op."""
 
     __slots__ = ("value", "shape", "stride", "offset")
 

@@ -1,4 +1,6 @@
-"""Reads pickles that hold plain data: numbers, texts, lists, tuples and dicts. Nothing is imported or called, whatever the pickle says."""
+"""Reads pickles of plain data: numbers, texts, lists, tuples and dicts. Nothing is imported or called, whatever the pickle
+contains.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +8,17 @@ import os
 import stat
 import struct
 
-# No snapshot nests deeper: the allocator's has five levels.
+# Snapshots do not nest deeper: the allocator's have five levels.
 _MOST_DEPTH = 50
 
 
 class PickleRefused(ValueError):
-    """A pickle is damaged, or holds more than plain data."""
+    """A pickle is damaged, or contains more than plain data."""
 
 
 def read_regular_file(path):
-    """Returns the bytes of a regular file; raises `PickleRefused` for a device, a pipe or a folder, without waiting for it."""
+    """Returns the bytes of a regular file. Raises `PickleRefused` for a device, a pipe or a folder, without blocking.
+    """
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -27,9 +30,10 @@ def read_regular_file(path):
 
 
 def load_plain(data):
-    """Returns what a pickle holds. Each opcode takes constant time, or time in proportion to the bytes it has; lengths are compared with the bytes that are left.
+    """Returns the content of a pickle.
 
-    Keys of dicts are texts or numbers, since hashing shared tuples can take exponential time.
+    Each opcode takes constant time, or time proportional to its bytes; lengths are compared with the bytes that are
+    left. Keys of dicts must be texts or numbers, since hashing shared tuples can take exponential time.
     """
     try:
         return _load(data)
@@ -93,7 +97,7 @@ def _load(data):
         kept.append(made)
         return made
 
-    # Containers live as long as their depths are known by their ids.
+    # Keeps containers alive while their depths are stored by their ids.
     kept = []
     while True:
         op = data[at]

@@ -1,4 +1,6 @@
-"""State that is neither a parameter nor a buffer: numbers, tensors, lists and objects in attributes, and random generators."""
+"""State that is neither a parameter nor a buffer: numbers, tensors, lists and objects in attributes, and random
+generators.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +25,10 @@ from typing import NamedTuple
 import torch
 from torch.utils._python_dispatch import _disable_current_modes, is_traceable_wrapper_subclass
 
-#: What every module has for torch itself, and for remat. `training` is state.
+#: Attributes of every module that belong to torch itself and to remat. `training` is state.
 _INTERNAL = set(vars(torch.nn.Module())) - {"training"} | {"_remat_unit", "_remat_contexts"}
 _DEEPEST = 6
-#: Of one module or function: a replay buffer or a dataset is not looked at as a whole.
+#: Limit for one module or function, so that a replay buffer or a data set is not examined as a whole.
 _MOST_ITEMS = 5_000
 _NOTHING_IN_IT = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.CodeType, torch.dtype, torch.device, torch.Size)
 _FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
@@ -34,14 +36,14 @@ _NUMBERS = (bool, int, float, complex, str, bytes, type(None))
 
 
 def attributes(module):
-    """The plain attributes of a module, by name."""
+    """Returns the plain attributes of a module, by name."""
     return {name: value for name, value in vars(module).items() if name not in _INTERNAL}
 
 
 def walk(value, visit):
-    """Calls `visit(path, value, children)` with `value` and what it is made of, each object once: `children` is a mapping from the path's next step, or None for one that is looked at as a whole.
-
-    Modules are not gone into unless `value` itself is a mapping of attributes: they are looked at by themselves.
+    """Calls `visit(path, value, children)` with `value` and its parts, each object once. `children` is a mapping from the
+    path's next step, or None for a value without parts. Modules are not entered unless `value` itself is a mapping of
+    attributes, since they are visited separately.
     """
     seen = set()
     left = _MOST_ITEMS
@@ -65,7 +67,7 @@ def walk(value, visit):
 
 
 def children_of(value):
-    """What a collection or a plain object is made of, by index, key or name; None if it is neither."""
+    """Returns the parts of a collection or a plain object by index, key or name; None if it is neither."""
     if isinstance(value, Mapping):
         return {key if isinstance(key, (str, int)) else f"{type(key).__name__} {place}": item for place, (key, item) in enumerate(list(value.items()))}
     if isinstance(value, (list, tuple, deque)):
@@ -76,27 +78,29 @@ def children_of(value):
 
 
 class Found(NamedTuple):
-    """A module whose state counts: one of the model's, or one that an attribute, a list or a variable refers to."""
+    """A module whose state matters: one of the model's, or one that an attribute, a list or a variable refers to."""
 
     owner: str | None
-    """The module of the model that has it: itself, or the one whose attribute leads to it. None if no module of the model does."""
+    """The module of the model that owns it: itself, or the one whose attribute refers to it. None if there is none."""
     path: tuple
-    """How its owner leads to it: empty for a module of the model."""
+    """Path from its owner; empty for a module of the model."""
     module: torch.nn.Module
 
 
 class Reached(NamedTuple):
-    """Everything with state of its own that a step reaches through a model, attributes and the names that code uses."""
+    """Everything with state that a step can reach through a model, attributes and the names that code uses."""
 
     modules: list[Found]
     others: list
     """Optimizers, schedules and gradient scalers, each with its path."""
     stuck: list[str]
-    """Paths of generators and iterators that nothing can copy."""
+    """Paths of generators and iterators that cannot be copied."""
 
 
 def reached(model, step=None, also=()):
-    """Finds modules that are not registered with the model, and optimizers: in attributes, lists, dicts, objects, closures and globals. `also`: other modules that count."""
+    """Finds optimizers, and modules that are not registered with the model: in attributes, lists, dicts, objects, closures
+    and globals. `also`: further modules to include.
+    """
     found = {id(module): Found(name, (), module) for name, module in model.named_modules()}
     others, stuck = {}, {}
 
@@ -129,14 +133,16 @@ def _place(owner, path, value):
 
 
 def copy_of(iterator):
-    """A copy of an iterator that goes on from the same place over the same items; None if it cannot be copied, as a generator."""
+    """Returns a copy of an iterator that continues from the same position over the same items; None if it cannot be
+    copied, such as a generator.
+    """
     if isinstance(iterator, _COPIED_AS_A_WHOLE):
         with contextlib.suppress(Exception), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             make, given, *state = iterator.__reduce__()
             copied = make(*map(_copy_of_part, given))
             if state and state[0] is not None:
-                # A cycle adds to its list as it goes on.
+                # A cycle extends its list while it runs.
                 is_of_parts = isinstance(state[0], tuple)
                 copied.__setstate__(tuple(list(one) if isinstance(one, list) else _copy_of_part(one) for one in state[0]) if is_of_parts else state[0])
             return copied
@@ -160,7 +166,9 @@ _WITH_STATE = (torch.optim.Optimizer, torch.optim.lr_scheduler.LRScheduler, torc
 
 
 def is_plain_object(value):
-    """Whether an object is of a class of the program's own code. Objects of libraries have state of their own, which nobody here can put back."""
+    """Whether an object's class belongs to the program's own code. Objects of libraries have internal state that cannot be
+    restored here.
+    """
     if isinstance(value, types.SimpleNamespace):
         return True
     if isinstance(value, (*_NOTHING_IN_IT, *_NUMBERS, torch.Tensor, torch.nn.Module, torch.Generator, random.Random, Exception)) or callable(getattr(value, "__next__", None)):
@@ -170,10 +178,10 @@ def is_plain_object(value):
 
 @functools.cache
 def _is_of_program(of):
-    """Whether a class or a function is of the program, and of no library."""
+    """Whether a class or a function belongs to the program, not to a library."""
     file = getattr(sys.modules.get(of.__module__), "__file__", None)
     if file is None:
-        # `__main__` of an interactive session has no file; neither have built-in modules.
+        # `__main__` of an interactive session has no file, like built-in modules.
         return of.__module__ == "__main__"
     return not os.path.abspath(file).startswith(_LIBRARIES)
 
@@ -198,7 +206,9 @@ def _slots(of):
 
 
 def token_of_leaf(value):
-    """Something that is equal for equal values: of numbers and texts, generators, arrays and sets. Objects of other kinds count by their class."""
+    """Returns a token that is equal for equal values of numbers, texts, generators, arrays and sets. Other objects are
+    compared by class.
+    """
     if isinstance(value, float):
         return "float", struct.pack("d", value)
     if isinstance(value, complex):
@@ -222,14 +232,14 @@ def token_of_leaf(value):
         if isinstance(value, (numpy.ndarray, numpy.generic)) and value.dtype != object:
             return "array", str(value.dtype), value.shape, value.tobytes() if value.nbytes < 2**26 else None
     if callable(getattr(value, "__next__", None)):
-        # How far an iterator has come.
+        # Position of an iterator.
         with contextlib.suppress(Exception):
             return "iterator", type(value).__name__, _progress_of(value)
     return "object", type(value).__name__
 
 
 def _progress_of(iterator):
-    """How far an iterator has come, with the iterators that it takes its items from."""
+    """Returns the position of an iterator, including the iterators that it draws from."""
     if isinstance(iterator, itertools.count):
         return repr(iterator)
     if isinstance(iterator, _COPIED_AS_A_WHOLE):
@@ -246,7 +256,7 @@ def _part_token(value):
     if isinstance(value, tuple) and len(value) < 10:
         return tuple(map(_part_token, value))
     if isinstance(value, (list, tuple)):
-        return type(value).__name__, len(value)  # made for this look, it may be another list each time
+        return type(value).__name__, len(value)  # a new list may have been created for this comparison
     return value if isinstance(value, (*_NUMBERS, range)) else type(value).__name__
 
 
@@ -256,7 +266,7 @@ def _legacy_state(of):
 
 
 def global_generators():
-    """The state of the generators of Python and NumPy, which `torch.utils.checkpoint` does not put back."""
+    """Returns the state of Python's and NumPy's generators, which `torch.utils.checkpoint` does not restore."""
     numpy = sys.modules.get("numpy")
     return random.getstate(), None if numpy is None else _legacy_state(numpy.random)
 
@@ -270,7 +280,7 @@ def _bytes_of(tensor):
 
 
 def _digest(tensor):
-    """Of a contiguous tensor in the memory of the host."""
+    """Digest of a contiguous tensor in host memory."""
     content = (ctypes.c_char * (tensor.numel() * tensor.element_size())).from_address(tensor.data_ptr())
     return hashlib.blake2b(content, digest_size=16).hexdigest()
 
@@ -279,7 +289,9 @@ _CHUNK = 2**22
 
 
 def bits_of(tensor):
-    """A digest of a tensor's type, shape and bits. It is computed on the device that holds the tensor, so that no copy of a model has to fit into the host's memory."""
+    """Digest of a tensor's type, shape and bits. It is computed on the tensor's device, so that a copy of the model need
+    not fit into host memory.
+    """
     with _disable_current_modes(), torch.no_grad():
         return _bits_of(tensor.detach())
 
@@ -307,13 +319,13 @@ def _bits_of(tensor):
     pad = -flat.numel() % 4
     if pad:
         flat = torch.cat([flat, flat.new_zeros(pad)])
-    # A view of another type has to begin at a multiple of its size.
+    # A view as a larger type has to be aligned to its size.
     words = (flat if flat.data_ptr() % 4 == 0 and flat.storage_offset() % 4 == 0 else flat.clone()).view(torch.int32)
     total = torch.zeros((), dtype=torch.int64, device=words.device)
     for begin in range(0, words.numel(), _CHUNK):
         part = words[begin : begin + _CHUNK].to(torch.int64) + 0x5851F42D4C957F2D
         weights = torch.arange(begin + 1, begin + 1 + part.numel(), dtype=torch.int64, device=words.device)
-        # Mixed by multiplication and shift, so that differences that cancel in a plain sum do not cancel.
+        # Mixed by multiplication and shift, because differences could cancel in a plain sum.
         weights = (weights * -7046029254386353131) ^ (weights << 17)
         mixed = (part ^ weights) * -4417276706812531889
         total += ((mixed ^ (mixed >> 29)) * -4658895280553007687).sum()
@@ -332,7 +344,7 @@ def _has(tensor, name):
 
 
 class Binding(NamedTuple):
-    """A name that refers to data: a global variable, one of a closure, an attribute of a class."""
+    """A name that refers to data: a global variable, a closure variable, a class attribute."""
 
     label: str
     get: Callable
@@ -340,11 +352,11 @@ class Binding(NamedTuple):
 
 
 def bindings_of(functions, classes=()):
-    """The names that refer to data in functions, in the functions that these use, and in classes."""
+    """Returns the names that refer to data in functions, in the functions that these use, and in classes."""
     seen, found = set(), {}
 
     def add(key, label, get, set_):
-        with contextlib.suppress(ValueError, AttributeError):  # a closure's variable that nothing was given to yet
+        with contextlib.suppress(ValueError, AttributeError):  # a closure variable that has no value yet
             if is_data(get()):
                 found.setdefault(key, Binding(label, get, set_))
 
@@ -402,7 +414,9 @@ def is_data(value):
 
 
 def functions_of(model, step=None):
-    """The functions that a step runs, as far as they can be known ahead: its own, the forward passes of modules, their hooks."""
+    """Returns the functions that a step runs, as far as they can be determined in advance: its own, the forward passes of
+    modules, their hooks.
+    """
     found = [] if step is None else [step]
     for module in model.modules():
         # TorchScript has no functions in Python.
@@ -418,11 +432,13 @@ def classes_of(model):
     return {of for module in model.modules() for of in type(module).__mro__}
 
 
-# Putting it back
+# Restoring
 
 
 def keep(value, restorers, tensors=True):
-    """Adds to `restorers` what puts back a value and everything in it in place: the items of collections, the fields of objects, the values of tensors and arrays, generators."""
+    """Adds to `restorers` functions that restore a value and everything in it in place: items of collections, fields of
+    objects, values of tensors and arrays, generators.
+    """
     numpy = sys.modules.get("numpy")
 
     def visit(path, one, children):
@@ -455,7 +471,7 @@ def keep(value, restorers, tensors=True):
 
 
 def keep_tensor(tensor):
-    """Returns what puts back the memory and the values of a tensor."""
+    """Returns a function that restores the memory and the values of a tensor."""
     if is_traceable_wrapper_subclass(tensor) or tensor.layout != torch.strided or tensor.is_meta:
         return lambda: None
     data, version, before = tensor.detach(), tensor._version, None
@@ -483,7 +499,7 @@ def _is_large_on_device(tensor):
 
 
 class _Kept:
-    """What a place refers to: the object itself, or a copy of an iterator as it was, since an iterator cannot go back."""
+    """A value to restore: the object itself, or a copy of an iterator, since an iterator cannot go back."""
 
     __slots__ = ("value", "copy", "token")
 
@@ -526,7 +542,7 @@ def _refill_fields(one, fields):
 
 
 def keep_attributes(module, restorers):
-    """Adds what puts back the plain attributes of a module, and what is in them."""
+    """Adds functions that restore the plain attributes of a module and their contents."""
     before = attributes(module)
     kept = {name: _Kept(value) for name, value in before.items()}
 
@@ -544,7 +560,7 @@ def keep_attributes(module, restorers):
 
 
 def keep_bindings(bindings, restorers):
-    """Adds what puts back what names refer to, and what is in that."""
+    """Adds functions that restore the values of names and their contents."""
     for binding in bindings:
         value = binding.get()
         keep(value, restorers)

@@ -17,11 +17,13 @@ class PlannerMissing(RuntimeError):
 
 
 class BudgetNotMet(ValueError):
-    """No policy that was found keeps to the budget."""
+    """No policy was found that meets the budget."""
 
 
 def planner_command(planner=None) -> list[str]:
-    """The command that plans: `planner`, a path or a command; else that of the environment variable REMAT_PLANNER, `remat` on the path, or `npx remat`."""
+    """Returns the planning command: `planner`, a path or a command; otherwise the environment variable REMAT_PLANNER,
+    `remat` on the path, or `npx remat`.
+    """
     given = planner or os.environ.get("REMAT_PLANNER")
     if given:
         command = [os.fspath(part) for part in given] if isinstance(given, (list, tuple)) else _split(os.fspath(given))
@@ -45,9 +47,10 @@ def _split(command):
 
 
 def plan_step(command, recorded, policy, budget, *, device=None, seconds=10, whole_modules=False) -> dict:
-    """What `remat plan` says of a recorded step; writes the policy.
+    """Returns the output of `remat plan` for a recorded step, and writes the policy.
 
-    `budget`: of bytes an int, a share of what the step holds a float, or as the command takes it: "20GiB", "60%". `whole_modules`: no parts of modules.
+    `budget`: an int in bytes, a float as a share of the step's peak, or a text for the command: "20GiB", "60%".
+    `whole_modules`: checkpoint whole modules, no parts of them.
     """
     arguments = [*command, "plan", recorded, "--executor", "torch-checkpoint", "--budget", budget_text(budget), "--time", f"{seconds}s"]
     arguments += ["--pytorch-policy", policy, "--format", "json", *(("--device", device) if device else ()), *(["--whole-modules"] if whole_modules else ())]
@@ -61,7 +64,7 @@ def plan_step(command, recorded, policy, budget, *, device=None, seconds=10, who
 
 
 def budget_text(budget):
-    """A budget as the command takes it."""
+    """Formats a budget for the command."""
     if isinstance(budget, bool) or not isinstance(budget, (int, float, str)):
         raise TypeError(f'remat: expected a budget such as "20GiB", "60%", a share between 0 and 1 or a number of bytes, found {budget!r}')
     if isinstance(budget, str) and re.fullmatch(r"\s*\d+(\.0*)?\s*", budget) and float(budget) > 1:

@@ -1,4 +1,4 @@
-"""Has a model follow the checkpointing policy that remat planned for it."""
+"""Applies the checkpointing policy that remat planned to a model."""
 
 from __future__ import annotations
 
@@ -16,15 +16,22 @@ POLICY_FORMATS = ("remat-pytorch-policy/1", "remat-pytorch-policy/2", "remat-pyt
 
 
 def apply(model, policy, *, verify=None):
-    """Has the modules that `policy` names run under `torch.utils.checkpoint` from now on; returns a function that undoes it, as `remove(model)` does.
+    """Makes the modules named in `policy` run under `torch.utils.checkpoint` from now on. Returns a function that undoes
+    it, as `remove(model)` does.
 
-    `model`: a module, or several in a list or by name, as they were recorded. `policy`: what `remat plan --pytorch-policy` or `toPyTorchPolicy` of
-    @remat/pytorch wrote: a path, or the parsed JSON. Where no gradient is asked for, modules run as before. What is recomputed draws the same random numbers,
-    and leaves running statistics and caches of keys and values alone. A module becomes one of a subclass of its class, so that copies (`copy.deepcopy`, `torch.save`)
-    follow the policy by themselves, with weights of their own. A policy that was made for other modules is refused, and nothing is changed then.
+    `model`: a module, or several in a list or by name, as recorded. `policy`: the output of
+    `remat plan --pytorch-policy` or of `toPyTorchPolicy` of @remat/pytorch, as a path or parsed JSON. A policy made for
+    other modules is rejected without changing anything.
 
-    `verify`: a training step, `step()`. It runs from the present state without and with the policy, several times. Losses, gradients, weights, buffers, the optimizer's state, random generators, plain attributes of modules, and
-    what names in the code refer to are compared bit by bit, and everything is put back. If something differs, `TrainingDiffers` names the module, and the model follows no policy. If the step differs from itself without a policy, `StepNotRepeatable` says so.
+    If no gradient is needed, modules run as before. Recomputation draws the same random numbers and does not change
+    running statistics or key-value caches. A module becomes an instance of a subclass of its class, so that copies
+    (`copy.deepcopy`, `torch.save`) also follow the policy, with weights of their own.
+
+    `verify`: a training step, `step()`. It runs several times from the current state, with and without the policy.
+    Losses, gradients, weights, buffers, optimizer state, random generators, plain attributes of modules, and data that
+    names in the code refer to must be bitwise identical. Everything is restored afterwards. If something differs,
+    `TrainingDiffers` names the module, and the policy is not applied. If the step differs from itself without a policy,
+    `StepNotRepeatable` is raised.
     """
     policy = _checked(policy)
     if verify is not None:
@@ -56,7 +63,7 @@ def _apply_verified(model, policy, step):
     from .verifying import TrainingDiffers, Verifier
 
     whole = as_one_model(model)
-    # What is no policy of this model is refused before any step runs.
+    # A policy for another model is rejected before any step runs.
     apply(whole, policy)()
     verifier = Verifier(whole, step)
     difference = verifier.difference(policy)
@@ -71,14 +78,14 @@ def _apply_verified(model, policy, step):
 
 
 def remove(model):
-    """Has every module of `model` run as before a policy was applied; a model without one stays as it is."""
+    """Removes the policy from every module of `model`; a model without one does not change."""
     for module in as_one_model(model).modules():
         make_plain(module)
 
 
 @contextlib.contextmanager
 def without_policy(model):
-    """Has `model` follow no policy from here on; where what is inside raises, the one that it followed before."""
+    """A context that removes `model`'s policy. If its body raises, the earlier policy is restored."""
     before = {module: module.__dict__["_remat_unit"] for module in model.modules() if is_checkpointed(module)}
     remove(model)
     try:
@@ -91,7 +98,7 @@ def without_policy(model):
 
 
 def _checked(policy):
-    """A policy as it is given: read where that is a path, and refused where it is none."""
+    """Returns the given policy, read from a file if it is a path. Raises an error if it is not a policy."""
     given = "the policy" if isinstance(policy, dict) else os.fspath(policy)
     how = "Write one with `remat plan step.json --pytorch-policy policy.json`."
     if not isinstance(policy, dict) and not os.path.exists(policy):
@@ -118,15 +125,15 @@ def _checked(policy):
 
 
 def _unit(fqn, module, unit, policy):
-    """How a module is to run, once it is sure that the policy is of this module."""
+    """Returns how a module has to run, after checking that the policy belongs to it."""
     if isinstance(module, torch.jit.ScriptModule):
         raise ValueError(f"remat: module {fqn!r} is a TorchScript module, which is not supported; apply the policy before torch.jit.script or torch.jit.trace")
     if "forward" in module.__dict__:
-        raise ValueError(f"another library replaced the forward of module {fqn!r}, which would bypass the policy; apply the policy first")
-    if isinstance(unit, list):  # remat-pytorch-policy/1, which tells nothing of the module
+        raise ValueError(f"the forward of module {fqn!r} was replaced by another library, which would hide the policy's; apply the policy first")
+    if isinstance(unit, list):  # remat-pytorch-policy/1, which does not describe the module
         return Unit([entry for entry in unit if entry["policy"].endswith("_SAVE")], [], None)
     shapes = [list(parameter.shape) for parameter in module.parameters()]
-    # Sharding makes a subclass of a module's class.
+    # Sharding creates a subclass of a module's class.
     names = [one.__name__ for one in type(module).__mro__]
     found = {"type": unit["type"] if unit["type"] in names else names[0], "parameters": sorted(shapes)}
     expected = {"type": unit["type"], "parameters": sorted(unit["parameters"])}
@@ -135,7 +142,7 @@ def _unit(fqn, module, unit, policy):
             raise ValueError(
                 f"the policy is for another model: its module {fqn!r} has {what} {expected[what]}, and this one {found[what]}. Record and plan this model."
             )
-    # Which ops a module dispatches may change from one release to the next.
+    # The ops that a module dispatches may change between releases.
     made, here = (_release(version) for version in (policy["torch"], torch.__version__))
     if (unit["save"] or unit.get("parts")) and made != here:
         raise ValueError(f"the policy names ops of PyTorch {made}, and this is {here}. Record the step with this PyTorch and plan again.")

@@ -1,8 +1,10 @@
-"""Lines for a terminal, in which names stay names."""
+"""Prints lines for a terminal, with names escaped."""
 
 
 def tell(text, file=None):
-    """Prints `text`. Control characters, marks for text direction and halves of characters are written out, since names come from somebody's model or file."""
+    """Prints `text`. Control characters, text direction marks and lone surrogates are escaped, since names come from the
+    user's model or from a file.
+    """
     print(displayed(str(text)), file=file)
 
 

@@ -1,4 +1,6 @@
-"""Keeps the processes that train one model together: they plan alike, and take the same steps, since each step waits for all of them."""
+"""Synchronizes the processes that train one model together. They make the same plan and run the same steps, since each
+step waits for all of them.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ except ImportError:  # torch without torch.distributed
 
 
 class Ranks:
-    """The processes that a model is replicated or sharded over; this one alone for any other model."""
+    """The processes that a model is replicated or sharded over; for any other model, only this one."""
 
     def __init__(self, model=None):
         self._group = _group_of(model) if model is not None and dist.is_available() and dist.is_initialized() else None
@@ -22,7 +24,9 @@ class Ranks:
         return self._group is not None
 
     def of_first(self, make):
-        """What `make()` returns in the first process, in each of them. If it raises there, it raises everywhere."""
+        """Returns the result of `make()`, run in the first process, in all processes. If it raises there, it raises
+        everywhere.
+        """
         if not self.are_several:
             return make()
         told = [None, None]
@@ -37,7 +41,7 @@ class Ranks:
         return told[0]
 
     def all(self, value):
-        """The values of all processes, in order."""
+        """Returns the values of all processes, in order."""
         if not self.are_several:
             return [value]
         told = [None] * dist.get_world_size(self._group)
@@ -59,5 +63,5 @@ def _group_of(model):
 
 
 def _of_several(group):
-    # A fake group answers for processes that are not there.
+    # A fake group answers for processes that do not exist.
     return group if dist.get_world_size(group) > 1 and dist.get_backend(group) != "fake" else None

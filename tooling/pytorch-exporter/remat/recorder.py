@@ -1,4 +1,4 @@
-"""Sees what a training step does: ops, modules, saved tensors, and when each storage comes and goes."""
+"""Observes a training step: ops, modules, saved tensors, and when each storage is allocated and freed."""
 
 from __future__ import annotations
 
@@ -29,50 +29,50 @@ from .tensors import needing_gradient, tensors_in, untyped_storages
 from .transforms import is_transformed, refusing_transforms
 
 SCHEMA = "mem-oracle/1"
-#: Told inside the call of a module that has given its weights or buffers other storages by its end: it cannot run twice.
+#: Mark inside the call of a module whose weights or buffers have other storages at its end: it cannot be recomputed.
 STATE_REPLACED = "stateReplaced"
-#: Told inside the call of a module whose code changes other state than tensors that ops write into.
+#: Mark inside the call of a module whose code changes state other than through ops that write into tensors.
 STATE_CHANGED = "stateChanged"
-#: Told, with a name, right before an op that writes into a weight, a buffer or an attribute of the model.
+#: Mark, with a name, right before an op that writes into a weight, a buffer or an attribute of the model.
 STATE_WRITTEN = "stateWritten"
-#: Told inside the call of a module that runs under a transform of `torch.func`.
+#: Mark inside the call of a module that runs under a transform of `torch.func`.
 TRANSFORMED = "transformed"
 
 
 class Recorder(TorchDispatchMode):
-    """Sees every op, module call, saved tensor and storage between `__enter__` and `__exit__`."""
+    """Observes every op, module call, saved tensor and storage between `__enter__` and `__exit__`."""
 
     def __init__(self, model=None, optimizer=None, inputs=None):
-        #: Whose stand in for those of the device.
+        #: "cuda" if CUDA's kernels stand in for the device's own, otherwise None.
         self.kernels = None
         super().__init__()
         self.model, self.optimizers, self.inputs = as_one_model(model), as_optimizers(optimizer), inputs
-        self.clock = None  # where ops are timed
-        self.host_ms = None  # what the host takes for all ops, where they run beside it
-        self.checkpoint_ms = None  # what checkpointing takes of the host, where ops are timed
+        self.clock = None  # if ops are timed
+        self.host_ms = None  # host time for all ops, if the device runs asynchronously
+        self.checkpoint_ms = None  # host time for checkpointing, if ops are timed
         self._sharded = ShardedModules(self)
-        self._cuda = None  # CudaMemory, where the step runs on CUDA
-        self._made = set()  # storages that an op returned before anything else was known of them
-        self.first, self.events = [], []  # what was there before, what happened
+        self._cuda = None  # CudaMemory, if the step runs on CUDA
+        self._made = set()  # storages that were first seen as the result of an op
+        self.first, self.events = [], []  # what existed before, what happened
         self.tables = StepTables(self._was_there, on_freed=lambda storage: self._tell({"e": "del", "s": storage}))
         self._regions = 0
         self._referring = {}  # address of a tensor that an op returned -> weak reference to it
-        self._references = defaultdict(int)  # storage -> how many of those there are, saved ones not counted
+        self._references = defaultdict(int)  # storage -> number of those tensors, not counting saved ones
         self._saves = 0
-        self._saved = defaultdict(int)  # storage -> how often it is saved now
+        self._saved = defaultdict(int)  # storage -> how often it is currently saved
         self._is_saving = False
         self._names = weakref.WeakKeyDictionary()
-        self._told = set()  # modules whose weights were told
-        self._named = {}  # names of storages that were written into, by number; None where they have none
-        self._tree = None  # what modules there are, with their weights
-        self._hooked = weakref.WeakSet()  # modules that have hooks of their own before their forward pass, which are no part of it
+        self._told = set()  # modules whose weights were reported
+        self._named = {}  # names of storages that were written into, by number; None if they have none
+        self._tree = None  # the modules with their weights
+        self._hooked = weakref.WeakSet()  # modules with forward pre-hooks of their own, which are not part of the module
         self._watch = StateWatch(self.tables, self.events, self.model)
         self._values = None  # of buffers and attributes before the step
         self._statistics = StatisticsWritten(self.model, self.tables)
         self._averaging = set()  # ops of torch's own batch normalisation, by identity
-        self._declared = set()  # storages that ops said they write into
-        self._states = []  # of each module that runs now: the module, and the storages that its weights and buffers are on
-        self._running = []  # modules whose forward pass is recomputed in the backward pass
+        self._declared = set()  # storages that ops declared to write into
+        self._states = []  # for each running module: the module, and the storages of its weights and buffers
+        self._running = []  # modules whose forward pass is being recomputed in the backward pass
         self._in_optimizer = False
         self._stack = contextlib.ExitStack()
         self._ended = False
@@ -91,7 +91,7 @@ class Recorder(TorchDispatchMode):
                     self._hooked.add(module)
                     self._own(module.register_forward_pre_hook(self._before_forward).remove)
             self._tell_weights(self.model, self.first)
-            # As it is before the step, which may give weights other data.
+            # State before the step, which may give weights other data.
             if not any(torch.nn.parameter.is_lazy(one) for one in [*self.model.parameters(), *self.model.buffers()]):
                 self._tree = [self._describe(module) for module in self.model.modules()]
             for parameter in self.model.parameters():
@@ -131,12 +131,13 @@ class Recorder(TorchDispatchMode):
         self._stack.callback(undo)
 
     def _watch_resizes(self):
-        """Sharded models free a storage by giving it no bytes, which is no op."""
+        """Observes that sharded models free a storage by resizing it to zero bytes, which is not an op."""
         resize = torch.UntypedStorage.resize_
 
         def resize_and_tell(storage, size):
             if not self.tables.knows(storage) and not self._ended:
-                # It was there before, with what it held until now. One that was empty counts as made now, as FSDP's gathered weights do in PyTorch's tracker.
+                # It existed before, with its previous contents. An empty one counts as created now, as FSDP's gathered
+                # weights do in PyTorch's tracker.
                 self._was_there(self.tables.storage(storage, storage.device), "Other" if storage.nbytes() > 0 else self._made_now())
             resize(storage, size)
             self._tell({"e": "resize", "s": self.tables.storage(storage, storage.device), "n": int(size)})
@@ -148,13 +149,13 @@ class Recorder(TorchDispatchMode):
         self.first.append({"e": "ref", "s": [storage], "r": category})
 
     def _made_now(self):
-        """The category of a storage that the step makes now."""
+        """Returns the category of a storage that the step creates now."""
         if self._in_optimizer:
             return "Optstate"
         return "Temp" if in_backward() and not self._running else "Activation"
 
     def content(self, name, allocation_unit):
-        """What a file of the step says."""
+        """Returns the file's content for the step."""
         model = self.model
         return {
             "schema": SCHEMA,
@@ -182,14 +183,16 @@ class Recorder(TorchDispatchMode):
         }
 
     def _besides(self):
-        """What was allocated on CUDA from the start and is in no storage that was seen, in bytes: workspaces that cuBLAS keeps, and whatever the step does not touch."""
+        """Returns the bytes allocated on CUDA at the start outside of any storage that was seen: workspaces that cuBLAS
+        keeps, and memory that the step does not touch.
+        """
         if self._cuda is None:
             return 0
         seen = (storage["bytes"] for number, storage in enumerate(self.tables.storages) if number not in self._made and storage["dev"] == f"cuda:{self._cuda.device}")
         return max(0, self._cuda.before - sum(seen))
 
     def peak_bytes(self, allocation_unit=512):
-        """What the recorded step held at most, on the device that holds most."""
+        """Returns the peak of the recorded step on the device that uses the most."""
         device = self.tables.device()
         held = peak = self._besides()
         sizes = {}
@@ -262,7 +265,9 @@ class Recorder(TorchDispatchMode):
         return out
 
     def _tell_writes(self, event, says, args, kwargs):
-        """Which storages an op writes into: in `w`, and in `c` running statistics, which are put back if their module runs again."""
+        """Returns the storages that an op writes into: in `w`, or in `c` for running statistics, which are restored if
+        their module is recomputed.
+        """
         numbers = {number for tensor in says.written(args, kwargs) for number in self.tables.storages_given(tensor)}
         running = [] if in_backward() or self._in_optimizer else [module for module, _ in self._states]
         counted = self._statistics.add(event, says, args, kwargs, numbers - self._made, running) if running else set()
@@ -277,8 +282,8 @@ class Recorder(TorchDispatchMode):
             self._tell(mark)
 
     def _mark_of_write(self, numbers):
-        """Tells before an op what it writes into, if that is a weight, a buffer or a tensor in an attribute of the model."""
-        # What was there before any op.
+        """Marks before an op that it writes into a weight, a buffer or a tensor in an attribute of the model."""
+        # Only storages that existed before any op.
         numbers = numbers - self._made
         if not numbers or self.model is None:
             return None
@@ -304,7 +309,9 @@ class Recorder(TorchDispatchMode):
         return found
 
     def _tell_statistics(self):
-        """Statistics that a second run computes with, as in evaluation, count as written: it would read others."""
+        """Statistics that a recomputation computes with, as in evaluation, count as written, since it would read other
+        values.
+        """
         read = self._statistics.computed_with(self.events, lambda event: id(event) in self._averaging)
         if not read:
             return
@@ -319,7 +326,9 @@ class Recorder(TorchDispatchMode):
         self.events[:] = told
 
     def _tell_undeclared(self):
-        """Writes that no op declared are told of every op that was given the tensor; if there is none, of the calls of the module that has it."""
+        """Undeclared writes are reported for every op that was given the tensor; if there is none, for the calls of the
+        module that owns it.
+        """
         for tensor, module in self._values.changed():
             storages = {number for storage in untyped_storages(tensor) if (number := self.tables.number_of(storage)) is not None}
             if not storages.isdisjoint(self._declared):
@@ -331,7 +340,7 @@ class Recorder(TorchDispatchMode):
                 if name is not None:
                     self.events.insert(next(place for place, one in enumerate(self.events) if one is event), {"e": "mark", "name": f"{STATE_WRITTEN} {name}"})
                 event["w"] = sorted({*event.get("w", ()), *storages})
-                # Its schema cannot tell what to copy before it runs.
+                # Its schema does not tell what to copy before it runs.
                 event["g"] = 1
             if not ops:
                 mark_calls(self.events, {self.tables.fqn(self._names[module])}, STATE_CHANGED)
@@ -339,7 +348,8 @@ class Recorder(TorchDispatchMode):
     def _given_to(self, event):
         return set(self.tables.storages_in([event["a"], event.get("k")]))
 
-    # What autograd saves: when it does, when the backward pass reads it, when it is given back; and when nothing else holds its storage any more
+    # Tensors that autograd saves: when they are saved, read in the backward pass, and freed; and when nothing else
+    # refers to their storage
 
     def _pack(self, tensor):
         number = self._saves
@@ -350,7 +360,7 @@ class Recorder(TorchDispatchMode):
             self._saved[storage] += 1
         self._is_saving = True
         try:
-            # A tensor of its own, so that it can be seen when all others on the storage are gone.
+            # A separate tensor, which shows when all others on the storage are gone.
             return _Saved(tensor.detach(), number, storages, self)
         finally:
             self._is_saving = False
@@ -376,7 +386,7 @@ class Recorder(TorchDispatchMode):
         self._tell({"e": "region_end", "n": number, **told})
 
     def save_by_policy(self, value):
-        """What a policy saves is held until it is used, as what autograd saves is."""
+        """A tensor saved by a policy stays alive until it is used, like those that autograd saves."""
         return self._pack(value) if isinstance(value, torch.Tensor) and not self._ended else None
 
     def _refer(self, out):
@@ -429,7 +439,7 @@ class Recorder(TorchDispatchMode):
             self._own(on_last_gradient(needing, self._encode_given, lambda told: self._module_event("post_bw", fqn, told)))
 
     def _name_beside(self, module):
-        """Of a module that is none of the model's its class, told from the model."""
+        """Returns the name of a module outside of the model: its class, marked if it is the model's class."""
         name = type(module).__name__
         self._names[module] = f"{name} beside" if self.model is not None and name == type(self.model).__name__ else name
         return self._names[module]
@@ -455,7 +465,7 @@ class Recorder(TorchDispatchMode):
             self._own(on_first_gradient(needing, lambda grad: self._begin_backward(fqn, grad, ends_with_pass)))
 
     def _look_at_state(self, entering=None):
-        # Told before the next module begins or this one ends: of the calls whose code ran until now.
+        # Reported before the next module begins or this one ends, for the calls whose code ran until now.
         changed = [] if self._ended else self._watch.changed(entering)
         if changed and not in_backward():
             self._tell({"e": "mark", "name": STATE_CHANGED})
@@ -463,15 +473,17 @@ class Recorder(TorchDispatchMode):
             self._tell({"e": "mark", "name": f"{STATE_CHANGED} {one if isinstance(one, str) else 'the attribute ' + self._written(*one)}"})
 
     def _written(self, module, path):
-        """The name of what is in a module, as the program writes it: `model.encoder.count` is `encoder.count`."""
+        """Returns the name of something in a module as the program writes it: `model.encoder.count` is `encoder.count`.
+        """
         name = self._names.get(module) or type(module).__name__
         inside = name.split(".")[1:] if self.model is not None and name.split(".")[0] == type(self.model).__name__ else [name]
         return ".".join([*inside, *map(str, path)])
 
     def _replaced_state(self, module):
-        """The name of a weight or buffer in a module that has another storage than when the module began."""
+        """Returns the name of a weight or buffer in a module that has another storage than at the module's beginning.
+        """
         while self._states:
-            # Those of calls that raised are left over.
+            # Calls that raised are still on the stack.
             began, state = self._states.pop()
             if began is module:
                 now = _state_of(module)
@@ -480,7 +492,7 @@ class Recorder(TorchDispatchMode):
 
     def _begin_backward(self, fqn, grad, ends_with_pass):
         self._module_event("pre_bw", fqn, [self._encode_given(grad)])
-        # Nothing asks for the gradient of its inputs: its backward pass ends with the whole.
+        # No gradient of its inputs is computed, so its backward pass ends with the whole one.
         if ends_with_pass:
             torch.autograd.Variable._execution_engine.queue_callback(lambda: self._module_event("post_bw", fqn, []))
 
@@ -520,7 +532,7 @@ class Recorder(TorchDispatchMode):
 
     def _before_optimizer(self, optimizer, args, kwargs):
         self._in_optimizer = True
-        # What an optimizer calls to have the loss again is no part of its own work.
+        # A closure that an optimizer calls to recompute the loss is not part of the optimizer's own work.
         args = [args[0], *(self._outside_optimizer(arg) if callable(arg) else arg for arg in args[1:])]
         return tuple(args), {key: self._outside_optimizer(arg) if callable(arg) else arg for key, arg in kwargs.items()}
 
@@ -556,20 +568,24 @@ class Recorder(TorchDispatchMode):
 
 
 def _averages(module):
-    """Whether a module runs torch's own batch normalisation, which reads how many batches there were to average statistics over them all."""
+    """Whether a module runs torch's own batch normalisation, which reads the number of batches to average statistics over
+    all of them.
+    """
     if isinstance(module, torch.jit.ScriptModule):
         return False
     return getattr(type(module), "_remat_plain", type(module)).forward in (_BatchNorm.forward, torch.nn.SyncBatchNorm.forward)
 
 
 def _state_of(module):
-    """By name, the storages that the weights and buffers in a module are on; not of sharded ones, whose weights come and go."""
+    """Returns by name the storages of the weights and buffers in a module. Sharded ones are left out, since their storages
+    change.
+    """
     named = [*module.named_parameters(), *module.named_buffers()]
     return {name: one.untyped_storage()._cdata for name, one in named if one.layout == torch.strided and not is_traceable_wrapper_subclass(one)}
 
 
 class _Saved:
-    """What autograd holds of a tensor while a step is recorded."""
+    """Saved by autograd in place of a tensor while a step is recorded."""
 
     __slots__ = ("tensor", "number", "storages", "recorder")
 
@@ -581,7 +597,9 @@ class _Saved:
 
 
 def mark_calls(events, modules, name):
-    """Adds a mark inside each forward call of modules, which are given by their numbers in a recording: right after what is told as the call begins."""
+    """Adds a mark inside each forward call of modules, given by their numbers in a recording, right after the events at
+    the beginning of the call.
+    """
     marked, is_beginning = [], False
     for event in events:
         marked.append(event)

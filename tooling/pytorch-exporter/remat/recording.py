@@ -1,4 +1,4 @@
-"""Records what a training step does, as it is or with what each of its ops takes."""
+"""Records a training step as it runs, optionally with the time of each op."""
 
 from __future__ import annotations
 
@@ -19,11 +19,13 @@ from .restoring import generators_restorer
 
 @contextlib.contextmanager
 def record(path, model=None, optimizer=None, inputs=None, name=None, allocation_unit=512):
-    """Records what runs inside, a training step, and writes it to `path` at the end.
+    """A context that records the training step run inside it, and writes it to `path` at the end.
 
-    `path`: one that ends in .gz is compressed. `model`, `optimizer`: whose parameters, buffers, gradients and state there are from the start; run one step before, so that an
-    optimizer has made its state; of several a list, or models by name. `inputs`: tensors of the batch, by which they are told from other storages. `allocation_unit`: bytes that allocations are rounded up to;
-    512 is CUDA's, so a step recorded on the CPU is planned as for a GPU.
+    `path`: compressed if it ends in .gz. `model`, `optimizer`: their parameters, buffers, gradients and state exist
+    from the start. Run one step before, so that the optimizer has created its state. For several, give a list, or
+    models by name. `inputs`: tensors of the batch, to distinguish them from other storages. `allocation_unit`:
+    allocations are rounded up to this many bytes. The default, 512, is CUDA's, so a step recorded on the CPU is planned
+    as for a GPU.
     """
     recorder = Recorder(model, optimizer, inputs)
     with recorder:
@@ -32,20 +34,25 @@ def record(path, model=None, optimizer=None, inputs=None, name=None, allocation_
 
 
 def record_step(step, path, model=None, optimizer=None, inputs=None, *, repeats=5, name=None, allocation_unit=512):
-    """Records `step()`, which really runs, with what each op takes on this machine, so that a plan's time is that of this machine.
+    """Records `step()`, which really runs, with the time of each op on this machine, so that plans use this machine's
+    times. Returns the step's time without measurement, in milliseconds.
 
-    It runs once to warm up, `repeats` times by itself, whose median is what the step takes, and `repeats` times with a clock at each op, of which medians are
-    taken, too. Medians leave out what disturbs now one op and now another, so that they are raised in proportion to what all ops of a run take; what Python takes between ops is
-    shared out among them. Where one thread computes, its own time is taken, which other programs on the machine disturb least. On CUDA ops are timed where they run, by events on their stream. On other
-    devices that work beside the program no times are told: give `remat plan` its name by `--device`. Returns what the step takes by itself, in milliseconds.
+    `step()` runs once to warm up, `repeats` times alone, and `repeats` times with a clock at each op. Medians are used
+    for the step and for each op. The medians of ops miss disturbances that hit different ops each time, so they are
+    scaled up to the total of a run. Python's time between ops is distributed among them.
+
+    If a single thread computes, thread time is used, which other programs affect least. On CUDA ops are timed by events
+    on their stream. For other asynchronous devices no times are recorded: give the device's name to `remat plan` with
+    `--device`.
     """
     return record_timed_step(step, path, model, optimizer, inputs, repeats=repeats, name=name, allocation_unit=allocation_unit)[0]
 
 
 def record_timed_step(step, path, model, optimizer, inputs, *, repeats, name, allocation_unit, draws_again=False):
-    """As `record_step`; returns besides whether the times of ops are told, and whether every step called the same modules.
+    """Like `record_step`; also returns whether op times were recorded, and whether every step called the same modules.
 
-    `draws_again`: the recorded steps draw the random numbers of the second step, so that all of them take the same path through a model that skips modules at random.
+    `draws_again`: the recorded steps draw the random numbers of the second step, so that all of them take the same path
+    through a model that skips modules at random.
     """
     step()
     draw = generators_restorer() if draws_again else lambda: None
@@ -76,7 +83,7 @@ def record_timed_step(step, path, model, optimizer, inputs, *, repeats, name, al
     names = [[run.tables.funcs[event["f"]]["name"] for event in of] for run, of in zip(runs, ops)]
     last = runs[-1]
     if is_beside:
-        # Where the device lets it wait, when too much is in its queue, that is counted, too.
+        # This includes waiting for the device when its queue is full.
         last.host_ms = min(hosts)
     is_timed = last.tables.device().split(":")[0] == ("cuda" if is_beside else "cpu") and all(of == names[-1] for of in names)
     if is_timed:
@@ -97,7 +104,7 @@ def record_timed_step(step, path, model, optimizer, inputs, *, repeats, name, al
 
 @contextlib.contextmanager
 def _called_modules(called):
-    """Adds a list of the modules that are called inside, in order."""
+    """Adds a list of the modules called inside, in order."""
     called.append([])
     handle = register_module_forward_pre_hook(lambda module, args, of=called[-1]: of.append(id(module)))
     try:

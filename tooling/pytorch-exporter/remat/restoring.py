@@ -1,4 +1,4 @@
-"""Leaves training as it was, whatever steps were run meanwhile."""
+"""Restores the state of training after steps were run."""
 
 from __future__ import annotations
 
@@ -18,9 +18,13 @@ from .used_by import used_by
 
 @contextlib.contextmanager
 def as_before(model, step=None, *, values=True):
-    """Puts back weights, gradients, optimizers' state and random generators in the end; yields the optimizers of the steps inside, a list that grows as they are met.
+    """A context that restores weights, gradients, optimizer state, random generators and plain attributes of modules
+    (numbers, tensors, lists, objects) at its end. Yields the optimizers of the steps inside, a list that grows as they
+    are found.
 
-    Plain attributes of modules are put back, too: numbers, tensors, lists, objects. `step`: a function whose own generators, lists, counters, other modules (averages of weights) and schedules are put back as far as it or the modules' code names them. `values`: False where nothing is computed, so that only what refers to tensors has to be put back.
+    `step`: a function whose own generators, lists, counters, other modules (averages of weights) and schedules are
+    restored as far as its code or the modules' code names them. `values`: False if nothing is computed, so that only
+    references to tensors have to be restored.
     """
     with contextlib.ExitStack() as stack:
         met = []
@@ -33,7 +37,7 @@ def as_before(model, step=None, *, values=True):
         def meet(optimizer, args, kwargs):
             if not any(one is optimizer for one in met):
                 met.append(optimizer)
-                # A module may step an optimizer of its own, over weights that no module has.
+                # A module may step an optimizer of its own, over weights that do not belong to any module.
                 if values:
                     stack.callback(_restore_tensors([one for group in optimizer.param_groups for one in group["params"] if id(one) not in own]))
                 stack.callback(_restore_optimizer(optimizer, values))
@@ -55,7 +59,7 @@ def as_before(model, step=None, *, values=True):
 
 @contextlib.contextmanager
 def generators_as_before():
-    """Puts back the state of random generators in the end."""
+    """A context that restores the state of random generators at its end."""
     restore = generators_restorer()
     try:
         yield
@@ -75,7 +79,7 @@ def _restore_tensors(tensors):
 
 
 def _restore_used(step, everything):
-    """What puts back what a step changes besides modules and the optimizers of the step."""
+    """Returns functions that restore other state that a step changes."""
     for used in {id(one): one for one in [*used_by(step), *(one for _, _, one in everything.others)]}.values():
         if isinstance(used, torch.Generator):
             yield functools.partial(used.set_state, used.get_state())
@@ -86,7 +90,9 @@ def _restore_used(step, everything):
 
 
 def _restore_plain(step, model, modules):
-    """What puts back attributes of modules, and what names in the code of the step and of the modules refer to."""
+    """Returns functions that restore attributes of modules, and data that names in the code of the step and of the modules
+    refer to.
+    """
     restorers = []
     for module in modules:
         keep_attributes(module, restorers)
@@ -95,7 +101,9 @@ def _restore_plain(step, model, modules):
 
 
 def _restore_references(modules):
-    """The tensors that are the modules' weights and buffers, and the storages that these are on: steps may replace both. Sharded weights come and go by themselves."""
+    """Returns the tensors of the modules' weights and buffers with their storages, since steps may replace both. Sharded
+    weights are left out, since they change by themselves.
+    """
 
     def plain(named):
         return {name: one for name, one in named.items() if one is not None and not is_traceable_wrapper_subclass(one)}
@@ -142,7 +150,7 @@ def _restore_optimizer(optimizer, values):
 
 
 def generators_restorer():
-    """Returns what puts back the state of random generators."""
+    """Returns a function that restores the state of random generators."""
     python, cpu = random.getstate(), torch.get_rng_state()
     numpy = sys.modules.get("numpy")
     of_numpy = None if numpy is None else numpy.random.get_state()

@@ -1,4 +1,4 @@
-"""Policies of selective checkpointing that are functions, as rules that remat reads."""
+"""Converts selective checkpointing policies that are functions to rules that remat reads."""
 
 from __future__ import annotations
 
@@ -13,10 +13,15 @@ from .autocasting import run_dispatched
 
 
 def save_rules(policy, run):
-    """Returns what `policy` saves of the ops of `run()`, in the forward pass of a module: `["aten.mm.default#0", …]`, each by its name and how many of that name came before.
+    """Returns the ops of `run()`, the forward pass of a module, that `policy` saves: `["aten.mm.default#0", …]`, each by
+    its name and the number of earlier ops with that name.
 
-    `policy`: as `create_selective_checkpoint_contexts` of `torch.utils.checkpoint` takes it, a function `(ctx, op, *args, **kwargs)` or a list of ops. `run`: calls the module,
-    `lambda: layer(x)`; nothing is kept of it. What the rules are for: `checkpoint_file`, or `remat compare run.json --checkpoint 'layers.*(save=aten.mm.default#0+…)'`.
+    `policy`: as for `create_selective_checkpoint_contexts` of `torch.utils.checkpoint`, a function
+    `(ctx, op, *args, **kwargs)` or a list of ops. `run`: calls the module, `lambda: layer(x)`; its results are
+    discarded.
+
+    Use the rules with `checkpoint_file`, or with
+    `remat compare run.json --checkpoint 'layers.*(save=aten.mm.default#0+…)'`.
 
     >>> save_rules([torch.ops.aten.mm.default], lambda: layer(x))
     ['aten.mm.default#0']
@@ -29,7 +34,9 @@ def save_rules(policy, run):
 
 
 def checkpoint_file(path, modules):
-    """Writes what is checkpointed for `remat compare run.json --checkpoint PATH`: `modules` has by name or pattern (`layers.*`) the rules of `save_rules`, or None for all to run again."""
+    """Writes the modules to checkpoint for `remat compare run.json --checkpoint PATH`. `modules` maps names or patterns
+    (`layers.*`) to the rules of `save_rules`, or to None to recompute everything.
+    """
     entries = [{"modules": [name], **({"save": list(rules)} if rules else {})} for name, rules in modules.items()]
     with open(path, "w") as file:
         json.dump({"schema": "checkpoint/1", "checkpoint": entries}, file, indent=2)
@@ -43,7 +50,7 @@ class _Asked(TorchDispatchMode):
         self._saves = (lambda ctx, op, *args, **kwargs: op in policy) if isinstance(policy, (list, tuple, set)) else policy
         self._saved = (True, CheckpointPolicy.MUST_SAVE, CheckpointPolicy.PREFER_SAVE)
         self._ignored = SAC_IGNORED_OPS
-        # Newer versions show a policy the result of the op, too.
+        # Newer versions also pass the result of the op to a policy.
         self._shows_result = "op_output" in inspect.signature(SelectiveCheckpointContext.__init__).parameters
         self._context = SelectiveCheckpointContext
         self._counts = Counter()

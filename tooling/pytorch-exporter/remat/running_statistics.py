@@ -1,4 +1,6 @@
-"""Running statistics, as of normalisation: which of them a module may write into and run again all the same, since a policy puts them back."""
+"""Running statistics, such as those of normalisation. A module that writes into them can still be recomputed if a policy
+restores them.
+"""
 
 from __future__ import annotations
 
@@ -8,30 +10,34 @@ import torch
 
 from .tensors import untyped_storages
 
-#: Buffers of these names are put back after their module has run again, whatever its class is.
+#: Buffers with these names are restored after recomputation of their module, whatever its class.
 _NAMES = ("running_mean", "running_var", "num_batches_tracked")
 
 
 def statistics_of(module):
-    """The running statistics that a module has. TorchScript keeps its buffers elsewhere."""
+    """Returns the running statistics of a module. TorchScript keeps its buffers elsewhere."""
     if isinstance(module, torch.jit.ScriptModule):
         return []
     return [one for name in _NAMES if (one := module._buffers.get(name)) is not None]
 
 
 class StatisticsWritten:
-    """Follows the running statistics that ops write into through a step, and tells whether anything that a second run computes follows from their values."""
+    """Tracks the running statistics that ops write into during a step, and finds out whether a recomputation depends on
+    their values.
+    """
 
     def __init__(self, model, tables):
         self._model, self._tables = model, tables
         self._owners = {}  # by storage: the modules whose statistics are on it, by identity
         self._modules_in = weakref.WeakKeyDictionary()
         self._written = set()  # storages
-        self._overwritten = {}  # by op, by identity: statistics that it is given and does not compute with
+        self._overwritten = {}  # by op, by identity: statistics that are arguments but not inputs of the computation
         self._inside = {}  # ops inside calls of modules, by identity
 
     def add(self, event, says, args, kwargs, numbers, running):
-        """Of the storages that an op writes into, those of statistics that are put back if any of the modules that run now, the innermost last, runs again."""
+        """Returns, among the storages that an op writes into, those of statistics that are restored if any of the running
+        modules (the innermost last) is recomputed.
+        """
         self._inside[id(event)] = event
         if says.statistics and not says.leaves_statistics(args, kwargs):
             given = [one.of(args, kwargs) for one in says.statistics if one in says.writes]
@@ -45,7 +51,10 @@ class StatisticsWritten:
         return found
 
     def computed_with(self, events, is_averaging):
-        """The written statistics that a second run would compute with: what follows from them is saved for the backward pass, outlives the call, or goes to the program as a number. `is_averaging(event)`: whether an op gives a number that only statistics follow from."""
+        """Returns the written statistics that a recomputation would compute with: their values affect a tensor that is
+        saved for the backward pass, outlives the call, or reaches the program as a number. `is_averaging(event)`:
+        whether an op returns a number that affects only statistics.
+        """
         found, follows = set(), {}
         if not self._written:
             return found
@@ -55,7 +64,7 @@ class StatisticsWritten:
             elif event["e"] == "del":
                 follows.pop(event["s"], None)
             elif event["e"] == "post_fw" and "bw" not in event:
-                # An attribute may keep it, or the result of the call.
+                # An attribute or the result of the call may keep it.
                 found.update(*follows.values())
             if id(event) not in self._inside:
                 continue
@@ -73,7 +82,7 @@ class StatisticsWritten:
         found = {}
         for module in self._model.modules():
             for tensor in statistics_of(module):
-                # A storage with more on it is not put back as a whole.
+                # A storage that contains more is not restored as a whole.
                 size = tensor.numel() * tensor.element_size()
                 for storage in untyped_storages(tensor) if tensor.layout == torch.strided else ():
                     number = self._tables.number_of(storage)
@@ -88,7 +97,7 @@ class StatisticsWritten:
 
 
 def _has_numbers(encoded):
-    """Whether an op returns what is not a tensor, on which the program may decide."""
+    """Whether an op returns anything but tensors, which the program may branch on."""
     if isinstance(encoded, list):
         return any(map(_has_numbers, encoded))
     return encoded is not None and not (isinstance(encoded, str) and encoded.startswith("%"))

@@ -1,4 +1,6 @@
-"""What PyTorch says of its ops: which arguments they write into, which results share memory with them, whether they are random or do more than compute."""
+"""Declarations of PyTorch's ops: which arguments they write into, which results share memory with them, whether they are
+random or have other effects.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +9,18 @@ from typing import NamedTuple
 
 import torch
 
-#: Ops that write running statistics in training although their schemas do not say so. A test compares them with all schemas of the installed PyTorch.
+#: Ops that write running statistics in training although their schemas do not say so. A test compares them with all
+#: schemas of the installed PyTorch.
 UNDECLARED_STATISTICS = {
     "aten._batch_norm_impl_index", "aten.batch_norm", "aten.batch_norm_gather_stats", "aten.batch_norm_gather_stats_with_counts", "aten.batch_norm_update_stats",
     "aten.cudnn_batch_norm", "aten.instance_norm", "aten.miopen_batch_norm", "aten.native_batch_norm",
 }  # fmt: skip
 _STATISTICS = ("running_mean", "running_var")
 
-#: Namespaces of ops that communicate with other processes or with the profiler. No schema says so.
+#: Namespaces of ops that communicate with other processes or with the profiler. Schemas do not show this.
 EFFECTFUL_NAMESPACES = {"_c10d_functional", "_c10d_functional_autograd", "_dtensor", "c10d", "c10d_functional", "profiler", "symm_mem"}
 
-#: Namespaces whose ops without results are checks and write into nothing that they do not declare.
+#: Namespaces whose ops without results are checks, which write only what they declare.
 _OF_TORCH = {"aten", "prim", "prims"}
 
 _TAGS = ("nondeterministic_seeded", "inplace_view")
@@ -29,17 +32,17 @@ class Argument(NamedTuple):
     is_keyword: bool
 
     def of(self, args, kwargs):
-        """What a call gives for it; None if it leaves it out."""
+        """Returns its value in a call; None if it is left out."""
         return args[self.place] if self.place < len(args) else kwargs.get(self.name)
 
     @property
     def key(self):
-        """How a recording tells of it."""
+        """Its key in a recording."""
         return self.name if self.is_keyword else self.place
 
 
 class Declared(NamedTuple):
-    """What the schema and the tags of an overload say."""
+    """The declarations of an overload's schema and tags."""
 
     writes: tuple[Argument, ...]
     aliases: tuple[Argument, ...]
@@ -47,7 +50,7 @@ class Declared(NamedTuple):
     statistics: tuple[Argument, ...]
     """Running statistics of normalisation."""
     training: Argument | None
-    """Of an op with running statistics: the argument that says whether it writes into them."""
+    """For an op with running statistics: the argument that says whether it writes into them."""
     generator: Argument | None
     tags: tuple[str, ...]
     effects: bool
@@ -58,7 +61,7 @@ class Declared(NamedTuple):
         return "nondeterministic_seeded" in self.tags
 
     def written(self, args, kwargs):
-        """The tensors that a call writes into."""
+        """Returns the tensors that a call writes into."""
         for argument in self.writes:
             if argument in self.statistics and self.leaves_statistics(args, kwargs):
                 continue
@@ -68,7 +71,7 @@ class Declared(NamedTuple):
         return self.training is not None and self.training.of(args, kwargs) is False
 
     def draws_from_own_generator(self, args, kwargs):
-        """Whether a call draws from a generator that is not the default one of its device."""
+        """Whether a call draws from a generator other than its device's default."""
         given = None if self.generator is None else self.generator.of(args, kwargs)
         if given is None:
             return False
@@ -76,14 +79,14 @@ class Declared(NamedTuple):
         return not any(given is one for one in defaults)
 
     def told(self):
-        """As a recording tells it."""
+        """Returns its form in a recording."""
         lists = {"writes": [one.key for one in self.writes], "aliases": [one.key for one in self.aliases], "tags": list(self.tags)}
         return {name: value for name, value in lists.items() if value} | ({"effects": 1} if self.effects else {})
 
 
 @functools.cache
 def declared(op) -> Declared:
-    """What PyTorch says of an overload. An op without a schema, which is of higher order, counts as one that does more than compute."""
+    """Returns the declarations of an overload. A higher-order op, which has no schema, counts as one with effects."""
     schema = getattr(op, "_schema", None)
     if schema is None:
         return Declared((), (), (), None, None, (), True)
@@ -109,7 +112,7 @@ def declared(op) -> Declared:
 
 
 def _is_shared(alias, returned):
-    # A list of views has no set of its own: what it is made of is then anything, `Tensor(a -> *)`.
+    # A list of views has no alias set of its own; its elements alias anything: `Tensor(a -> *)`.
     return bool(alias.before_set & returned) or alias.after_set != alias.before_set
 
 

@@ -1,4 +1,5 @@
-"""Sees what FSDP does around the modules that `fully_shard` has wrapped: gathering, resharding, and reducing gradients."""
+"""Observes FSDP around the modules that `fully_shard` has wrapped: all-gather, resharding, and reduction of gradients.
+"""
 
 from __future__ import annotations
 
@@ -14,17 +15,19 @@ _REDUCE = "c10d._reduce_scatter_base_"
 
 
 class ShardedModules:
-    """The hooks of FSDP in a model, each told to `recorder` when it begins and when it ends; nothing for a model that is not sharded."""
+    """Reports to `recorder` when each of FSDP's hooks in a model begins and ends; does nothing for a model that is not
+    sharded.
+    """
 
     def __init__(self, recorder):
         self._recorder = recorder
         #: "gather" or "reduce" while FSDP works before a pass, or after a backward pass.
         self._work = None
-        #: What parameters and gradients are on, sharded and gathered: FSDP knows better than the module which.
+        #: Storages of parameters and gradients, sharded and gathered. FSDP has this information, not the module.
         self.storages = set()
-        #: Modules that hooks of FSDP alone run before: what comes before those hooks is told before them.
+        #: Modules whose only pre-hooks are FSDP's. Earlier events are reported before those hooks.
         self.hooked = []
-        #: Modules with other hooks after FSDP's: the end of FSDP's is told once those have run.
+        #: Modules with other hooks after FSDP's. The end of FSDP's hook is reported after those have run.
         self._gathering = set()
 
     def watch(self, model):
@@ -53,13 +56,13 @@ class ShardedModules:
         self._replace(group, "post_backward", self._around("post_bw", module, group.post_backward, lambda: self._tell_reduced(group), lambda: self._tell_unreduced(group)))
 
     def end_pre_forward(self, module):
-        """Tells the end of FSDP's hook before the forward pass of a module that has other hooks."""
+        """Reports the end of FSDP's hook before the forward pass of a module that has other hooks."""
         if module in self._gathering:
             self._gathering.discard(module)
             self._recorder.fsdp_event("pre_fw", module, "end")
 
     def _around(self, kind, module, run, after=None, before=None, ends=True):
-        """`run` between two events, and what is known of tensors `before` and `after` it."""
+        """Calls `run` between two events, and records `before` and `after` the tensors that are known then."""
         recorder = self._recorder
         work = "gather" if kind.startswith("pre") else "reduce" if kind == "post_bw" else None
 
@@ -96,7 +99,7 @@ class ShardedModules:
 
     def _replace(self, group, name, wrapper):
         setattr(group, name, wrapper)
-        # The method of its class is there again.
+        # Restores the method of its class.
         self._recorder._own(lambda: group.__dict__.pop(name, None))
 
     def _tell_gathered(self, group):
@@ -118,7 +121,7 @@ class ShardedModules:
             self.storages.update(self._recorder.tables.storages_of(tensor))
 
     def buffer_of(self, name, args):
-        """The buffer of a collective that FSDP has started, and what it is for; nothing for other ops."""
+        """Returns the buffer of a collective that FSDP has started, and its purpose; nothing for other ops."""
         if self._work == "gather" and name.startswith(_GATHER):
             return args[0], "All Gather"
         if self._work == "reduce" and name.startswith(_REDUCE):
@@ -127,7 +130,8 @@ class ShardedModules:
 
 
 def _hooks_of(hooks, state):
-    """Where the hooks stand that FSDP has registered for `state`, or for a group of modules that it is of."""
+    """Returns the positions of the hooks that FSDP registered for `state`, or for a group of modules that contains it.
+    """
     return [(hooks, number) for number, hook in hooks.items() if getattr(hook, "__self__", None) is state or state in _closed_over(hook)]
 
 

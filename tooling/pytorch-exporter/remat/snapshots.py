@@ -1,4 +1,6 @@
-"""Reads what `torch.cuda.memory._dump_snapshot` wrote, for remat: what PyTorch's allocator of CUDA really held, when, and which lines asked for it."""
+"""Reads the output of `torch.cuda.memory._dump_snapshot` for remat: the memory that PyTorch's CUDA allocator actually had
+in use over time, and the lines that requested it.
+"""
 
 from __future__ import annotations
 
@@ -8,23 +10,24 @@ from .files import write_file
 from .plain_pickle import PickleRefused, load_plain, read_regular_file
 
 SCHEMA = "cuda-snapshot/1"
-# What an event of the allocator's history does, by its name in PyTorch; others (an error, a snapshot, a mark of the user) change nothing.
+# The effect of an event in the allocator's history, by its name in PyTorch. Others (an error, a snapshot, a user mark)
+# change nothing.
 _ACTIONS = {"alloc", "free_requested", "free_completed", "segment_alloc", "segment_free", "segment_map", "segment_unmap"}
 
 
 class SnapshotRefused(ValueError):
-    """A file is no snapshot of the CUDA allocator."""
+    """A file is not a snapshot of the CUDA allocator."""
 
 
 def export_snapshot(path, output):
-    """Writes the snapshot in the pickle `path` to `output`, as `remat memory` reads it; one that ends in .gz is compressed.
+    """Writes the snapshot in the pickle `path` to `output` for `remat memory`, compressed if the name ends in .gz.
 
     >>> torch.cuda.memory._record_memory_history()
     >>> train_step()
     >>> torch.cuda.memory._dump_snapshot("snapshot.pickle")
     >>> remat.export_snapshot("snapshot.pickle", "snapshot.json.gz")
 
-    The pickle may come from anywhere: nothing in it is run. Raises `SnapshotRefused` for a file that is none.
+    The pickle need not be trusted: nothing in it is run. Raises `SnapshotRefused` for a file that is not a snapshot.
     """
     data, snapshot = _read(path)
     content = _Content(snapshot, os.fspath(path), len(data)).content()
@@ -43,7 +46,9 @@ def _read(path):
 
 
 def _excerpt(value):
-    """A short text of a value. Values that share parts can have a text of any length, so only plain ones are shown."""
+    """Returns a short text of a value. Values with shared parts can have a text of any length, so only plain ones are
+    shown.
+    """
     if isinstance(value, (int, float, str)) or value is None:
         text = repr(value if not isinstance(value, str) else value[:80])
         return text[:100]
@@ -51,7 +56,9 @@ def _excerpt(value):
 
 
 class _Content:
-    """A snapshot with its stacks told once. It visits no more items than the pickle has bytes: more are the same ones again and again."""
+    """A snapshot with each stack stored once. It visits no more items than the pickle has bytes; more would be repetitions
+    of the same ones.
+    """
 
     def __init__(self, snapshot, name, size):
         self.name = name
@@ -98,7 +105,7 @@ class _Content:
         told = []
         for block in self._visit(blocks):
             size = self._of(block, "size", int)
-            # Since 2.2; before, blocks followed one another without it.
+            # Present since 2.2; before, blocks followed one another without it.
             at = self._of(block, "address", int, address)
             is_active = self._of(block, "state", str, "").startswith("active")
             told.append([at, size, self._of(block, "requested_size", int, size), int(is_active), self._stack(block)])
@@ -109,7 +116,7 @@ class _Content:
         return [event["action"], self._of(event, "addr", int), self._of(event, "size", int), self._of(event, "stream", int, 0), self._stack(event)]
 
     def _stack(self, of):
-        """The number of a stack, innermost frame first; -1 where none was recorded."""
+        """Returns the number of a stack, innermost frame first; -1 if none was recorded."""
         frames = self._list(of, "frames")
         for one in self._visit(self._list(of, "history")):
             if frames:

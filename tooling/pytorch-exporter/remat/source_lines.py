@@ -1,4 +1,4 @@
-"""The line of the user's program that runs."""
+"""Finds the running line of the user's program."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ import torch
 _OURS = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _TORCH = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
 _PASSED_OVER = (_OURS, _TORCH, contextlib.__file__, "<")
-# Where a backward pass is begun: its ops come from no line of the program.
+# Where a backward pass begins: its ops do not come from a line of the program.
 _BEGINS_BACKWARD = os.path.join(_TORCH, "autograd") + os.sep
 
 _named = {}
 
 
 def line_of_program():
-    """The innermost line that is neither torch's nor the recorder's, as `file:line`; None in a backward pass, but for what it recomputes."""
+    """Returns the innermost line that is neither torch's nor the recorder's, as `file:line`. None in a backward pass,
+    except for recomputation.
+    """
     frame = sys._getframe(1)
     while frame is not None:
         code = frame.f_code

@@ -1,4 +1,4 @@
-"""What a recorded step refers to by number: storages, tensors, ops, modules' names, lines of the program."""
+"""Tables that a recorded step refers to by number: storages, tensors, ops, module names, lines of the program."""
 
 from __future__ import annotations
 
@@ -15,18 +15,20 @@ from .tensors import untyped_storages, without_transforms
 
 
 class StepTables:
-    """Gives out the numbers. `on_given(number)` is told of a storage that no op made, `on_freed(number)` of one that is gone."""
+    """Assigns the numbers. `on_given(number)` is called for a storage that no op created, `on_freed(number)` for one that
+    was freed.
+    """
 
     def __init__(self, on_given, on_freed):
         self.funcs, self.fqns, self.storages, self.tensors, self.lines = [], [], [], [], []
-        self._numbers = {name: {} for name in ("funcs", "fqns", "tensors", "lines")}  # of each table but that of storages, its rows' numbers
-        self._live = {}  # address of a storage -> (weak reference to it, its number); an address is used again
-        self._given = {}  # address of a storage that no op made -> numbers
+        self._numbers = {name: {} for name in ("funcs", "fqns", "tensors", "lines")}  # the rows' numbers of each table except that of storages
+        self._live = {}  # address of a storage -> (weak reference to it, its number); addresses are reused
+        self._given = {}  # address of a storage that no op created -> numbers
         self._on_given, self._on_freed = on_given, on_freed
         self.is_fake = False
 
     def device(self):
-        """The device that holds most."""
+        """Returns the device with the most memory in use."""
         held = defaultdict(int)
         for storage in self.storages:
             held[storage["dev"]] += storage["bytes"]
@@ -49,7 +51,8 @@ class StepTables:
         return [self.storage(storage, tensor.device) for storage in untyped_storages(tensor)]
 
     def storages_given(self, tensor):
-        """The storages of a tensor that no op returned just now: one that is new was there before."""
+        """Returns the storages of a tensor that is not the result of an op just now. A new one therefore existed before.
+        """
         count = len(self.storages)
         storages = self.storages_of(tensor)
         for storage, of in zip(storages, untyped_storages(tensor)):
@@ -59,11 +62,11 @@ class StepTables:
         return storages
 
     def number_of(self, storage):
-        """The number of a storage; None if it has none yet."""
+        """Returns the number of a storage; None if it has none yet."""
         return self._live[storage._cdata][1] if self.knows(storage) else None
 
     def given_at(self, address):
-        """The numbers of storages that were there before they were first seen, at an address."""
+        """Returns the numbers of storages at an address that existed before they were first seen."""
         return self._given.get(address, ())
 
     def tensor(self, tensor, given=False):
@@ -86,7 +89,7 @@ class StepTables:
         return self._number("fqns", fqn, fqn)
 
     def line(self):
-        """What an event says of the program's line that runs now, if it is known."""
+        """Returns an event's entry for the running line of the program, if known."""
         line = line_of_program()
         return {} if line is None else {"l": self._number("lines", line, line)}
 
@@ -98,7 +101,7 @@ class StepTables:
         return number
 
     def encode(self, value, given=False):
-        """`value` as JSON: a tensor is "%" and its number, what is no JSON "str:" and its text."""
+        """Returns `value` as JSON: a tensor as "%" and its number, a value that JSON lacks as "str:" and its text."""
         if isinstance(value, torch.Tensor):
             return f"%{self.tensor(value, given)}"
         if isinstance(value, (list, tuple)):
@@ -110,14 +113,14 @@ class StepTables:
         if isinstance(value, float):
             return value if math.isfinite(value) else f"float:{value!r}"
         if isinstance(value, (torch.UntypedStorage, torch.TypedStorage)):
-            # Its text is all that it holds.
+            # Its text would contain its whole content.
             return f"str:storage of {value.nbytes()} bytes"
         if isinstance(value, torch.SymInt):
             return int(value)
         return f"str:{value}"
 
     def storages_in(self, encoded):
-        """The storages of all tensors in what `encode` has returned."""
+        """Returns the storages of all tensors in a result of `encode`."""
         if isinstance(encoded, str) and encoded.startswith("%"):
             storages = self.tensors[int(encoded[1:])]["s"]
             return storages if isinstance(storages, list) else [storages]
