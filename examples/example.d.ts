@@ -1,23 +1,26 @@
 import type * as tf from "@tensorflow/tfjs";
 
-/** What `remat` gives to a model module: see README.md. */
+/** Arguments that `remat` gives to a model module: see README.md. */
 export interface BuildArgs {
-  /** tfjs-core and tfjs-layers, as `@tensorflow/tfjs` exports them. */
+  /** tfjs-core and tfjs-layers, as exported by `@tensorflow/tfjs`. */
   readonly tf: typeof tf;
-  /** How big a model to build; `full` if left out. */
+  /** Size of the model; `full` by default. */
   readonly size?: "tiny" | "full";
-  /** How many samples the inputs hold; the module's own number if left out. */
+  /** Number of samples in the inputs; the module's own default if left out. */
   readonly batch?: number;
-  /** Runs a function as the module of that name, for plain functions. */
+  /** Runs a function as a module with that name, for plain functions. */
   readonly scope?: <T>(name: string, run: () => T) => T;
 }
 
-/** What a model module makes: a layers model, or a plain function with its parameters; and what one training step needs. */
+/**
+ * Result of a model module: a layers model, or a plain function with its parameters; and the inputs of one training
+ * step.
+ */
 export type Example = (LayersExample | FunctionExample) & {
   readonly name: string;
   readonly inputs: tf.Tensor | tf.Tensor[];
   readonly targets?: tf.Tensor | tf.Tensor[];
-  /** What the outputs suggest if left out: cross-entropy after a softmax, else mean squared error. */
+  /** Default: cross-entropy after a softmax, otherwise mean squared error. */
   loss?(outputs: tf.Tensor | tf.Tensor[], targets: tf.Tensor | tf.Tensor[] | undefined): tf.Scalar;
   readonly notes?: string;
 };
@@ -32,7 +35,7 @@ export interface LayersExample {
 export interface FunctionExample {
   readonly model?: undefined;
   forward(inputs: tf.Tensor | tf.Tensor[], options: { readonly training: boolean }): tf.Tensor | tf.Tensor[];
-  /** Trainable variables by name; a name begins with the scope that the variable belongs to. */
+  /** Trainable variables by name; a name begins with the scope of the variable. */
   readonly parameters: Readonly<Record<string, tf.Variable>>;
   readonly buffers?: Readonly<Record<string, tf.Tensor>>;
 }

@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { loadKerasModel } from "@remat/keras-loader";
 
 /**
- * An image classifier from a Keras topology, trained by cross-entropy. The tiny size is the whole model on small images: these models end
- * in global pooling, so they take any size.
+ * An image classifier from a Keras topology, trained by cross-entropy. The tiny size is the whole model on small
+ * images: these models end in global pooling, so they accept any size.
  */
 export function kerasExample({ tf, size = "full", batch }, { name, file, tiny }) {
   const topology = readFileSync(new URL(`keras/${file}.model.json`, import.meta.url), "utf8");

@@ -1,8 +1,7 @@
 /**
- * Modules as plain functions, for the transformers: what they are made of, and how their names come about.
- *
- * `module(name, define)` names everything that `define` makes: a parameter `weight` of the module `wq` inside `attention` is
- * `attention.wq.weight`. `define` returns the module's forward function, which then runs in the scope of that name.
+ * Modules as plain functions, for the transformers: their building blocks and their names. `module(name, define)` names
+ * everything that `define` makes: a parameter `weight` of the module `wq` inside `attention` is `attention.wq.weight`.
+ * `define` returns the module's forward function, which then runs in the scope of that name.
  */
 export function moduleKit({ tf, scope }) {
   const parameters = {};
@@ -66,7 +65,7 @@ export function moduleKit({ tf, scope }) {
   return { module, parameter, parameters, linear, layerNorm, embedding, dropout };
 }
 
-/** Zero where a position may look (itself and what came before), a large negative number where it may not. */
+/** Zero for visible positions (itself and earlier ones), a large negative number for others. */
 export function causalMask(tf, length) {
   return tf.tidy(() => {
     const positions = tf.range(0, length, 1, "int32");

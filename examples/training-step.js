@@ -1,8 +1,9 @@
 /**
- * One training step of an example, without the optimizer: the loss, and its gradient with respect to every trainable weight.
+ * One training step of an example, without the optimizer: the loss, and its gradient with respect to every trainable
+ * weight.
  *
  * @param {typeof import("@tensorflow/tfjs")} tf
- * @param {import("./example.js").Example} example What a module's `build` returned.
+ * @param {import("./example.js").Example} example The result of a module's `build`.
  * @returns {{ loss: import("@tensorflow/tfjs").Scalar, gradients: Record<string, import("@tensorflow/tfjs").Tensor> }}
  */
 export function trainingStep(tf, example) {
@@ -25,7 +26,7 @@ export function trainableWeights({ model, parameters }) {
 }
 
 /**
- * Gives back what an example holds. (A model's own `dispose` fails where nested models share a layer.)
+ * Frees the memory of an example. (A model's own `dispose` fails if nested models share a layer.)
  *
  * @param {typeof import("@tensorflow/tfjs")} tf
  * @param {import("./example.js").Example} example

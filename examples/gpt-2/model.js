@@ -5,7 +5,10 @@ const sizes = {
   tiny: { layers: 2, heads: 4, vocabulary: 256, positions: 32, width: 64, dropoutRate: 0.1, batch: 2 },
 };
 
-/** GPT-2 small. `objective: "next-token"` trains it for what it is good for; the default is the sum of the logits, as PyTorch timed it. */
+/**
+ * GPT-2 small. `objective: "next-token"` trains a language model; the default objective is the sum of the logits, as in
+ * PyTorch's timing.
+ */
 export default function build(args) {
   return buildGpt({ name: "GPT2", config: sizes[args.size ?? "full"], ...args });
 }
@@ -73,7 +76,7 @@ function gpt({ tf, name: rootName, scope, mask, layers, heads, vocabulary, posit
     const drop = dropout("drop", dropoutRate);
     const blocks = Array.from({ length: layers }, (_, i) => block(`h.${i}`));
     const lnF = layerNorm("ln_f", width);
-    // The head has no weight of its own: it is the token embedding's, transposed.
+    // The head has no weight of its own: it uses the token embedding's, transposed.
     const lmHead = module("lm_head", () => (x) => {
       const logits = tf.matMul(tf.reshape(x, [-1, width]), wte.weight, false, true);
       return tf.reshape(logits, [...x.shape.slice(0, 2), vocabulary]);

@@ -5,7 +5,7 @@ const sizes = {
   tiny: { layers: 4, heads: 2, vocabulary: 128, positions: 16, width: 32, dropoutRate: 0.1, batch: 1 },
 };
 
-/** A transformer of GPT-3's size. Its weights alone are 698 GB: the full size can be built in fake mode only. */
+/** A transformer of GPT-3's size. Its weights alone are 698 GB, so the full size can be built in fake mode only. */
 export default function build(args) {
   const size = args.size ?? "full";
   return {

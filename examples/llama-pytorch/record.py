@@ -1,4 +1,6 @@
-"""A small Llama in PyTorch, recorded on fake tensors: at three lengths, at one with a batch of 8, and with its layers under torch.utils.checkpoint: `python examples/llama-pytorch/record.py`."""
+"""Records a small Llama in PyTorch on fake tensors: at three lengths, at one of them with a batch of 8, and with its
+layers under torch.utils.checkpoint: `python examples/llama-pytorch/record.py`.
+"""
 
 from pathlib import Path
 
@@ -45,7 +47,7 @@ class Layer(nn.Module):
 
 
 class CountingLayer(Layer):
-    """Watches how much the attention adds, and so holds what it adds."""
+    """Tracks how much the attention adds, and thereby keeps it alive."""
 
     def forward(self, x):
         self.added = self.attention(self.attention_norm(x))

@@ -4,13 +4,13 @@ const sizes = {
 };
 
 /**
- * Which character comes next? Two LSTMs over a piece of text and a probability for each character: the model of tfjs-examples'
- * lstm-text-generation. Characters come in as one-hot vectors, so that it trains on every backend.
+ * Predicts the next character: two LSTMs over a piece of text and a probability for each character, the model of
+ * tfjs-examples' lstm-text-generation. Characters are one-hot vectors, so that it trains on every backend.
  */
 export default function build({ tf, size = "full", batch }) {
   const { alphabet, characters, units, batch: usualBatch } = sizes[size];
   const count = batch ?? usualBatch;
-  // The default, an orthogonal matrix, takes tfjs-layers longer to make than the rest of the model.
+  // The default, an orthogonal matrix, takes tfjs-layers longer to create than the rest of the model.
   const recurrentInitializer = "glorotNormal";
   const model = tf.sequential({
     name: "text_lstm",

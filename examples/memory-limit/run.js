@@ -1,5 +1,6 @@
-// Trains the same network three times: as stock without a limit, as stock within one, and within one on a memory budget. The limit is one
-// on the process: its resident memory is looked at every 10 ms, and what is above is killed.
+// Trains the same network three times: unmodified without a limit, unmodified within a limit, and within the limit on a
+// memory budget. The limit applies to the process: its resident memory is checked every 10 ms, and a process above it
+// is killed.
 // Usage: node run.js [--limit 1200MB] [--budget 150MB] [--backend cpu]
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";

@@ -1,4 +1,5 @@
-// Trains a deep network for a few steps and prints the loss of each. Usage: node train.js [--budget 400MB] [--backend cpu]
+// Trains a deep network for a few steps and prints the loss of each.
+// Usage: node train.js [--budget 400MB] [--backend cpu]
 import { parseArgs } from "node:util";
 import { withMemoryBudget } from "@remat/checkpoint";
 import { selectBackend } from "@remat/dispatch-hook/backends/node";

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Makes static files of the page, which need no server but one that serves files, and no network: node build.js [FOLDER, else dist]
+// Builds static files of the page, which need only a file server and no network: node build.js [FOLDER, default dist]
 import { resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { build } from "vite";
@@ -7,7 +7,7 @@ import { build } from "vite";
 const root = fileURLToPath(new URL(".", import.meta.url));
 
 /**
- * The packages are bundled from their sources, in which the worker that plans is not JavaScript yet.
+ * The packages are bundled from their sources, in which the planning worker is not JavaScript yet.
  *
  * @type {import("vite").Plugin}
  */

@@ -1,5 +1,5 @@
 /**
- * Draws what was held after each op, on a scale up to `topBytes`.
+ * Draws the memory in use after each op, on a scale up to `topBytes`.
  *
  * @param {HTMLCanvasElement} canvas
  * @param {readonly number[]} held

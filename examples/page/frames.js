@@ -1,5 +1,6 @@
 /**
- * Pictures as a webcam gives them: its own, or, where there is none or nobody asks for it, a drawn scene that moves, the same at each visit.
+ * Pictures of a webcam, or if there is none or it is not requested, of a drawn moving scene that is the same at each
+ * visit.
  *
  * @param {HTMLCanvasElement} canvas
  * @param {boolean} usesCamera
@@ -9,7 +10,7 @@ export async function openFrames(canvas, usesCamera) {
   const video = usesCamera ? await openCamera() : undefined;
   let count = 0;
   return {
-    /** Draws the next picture, and returns of which of two classes it is: whether the disc is on the right. */
+    /** Draws the next picture, and returns its class: whether the disc is on the right. */
     next() {
       const { width, height } = canvas;
       if (video !== undefined) context.drawImage(video, 0, 0, width, height);

@@ -6,7 +6,7 @@ const status = document.querySelector("[role=status]");
 const canvas = document.querySelector("#frame");
 
 for (const name of ["webgl", "webgpu", "cpu"]) form.elements.backend.append(new Option(name));
-// So that a link says what is trained: `?backend=webgpu&pixels=64`.
+// Lets a link set the form: `?backend=webgpu&pixels=64`.
 for (const [name, value] of new URLSearchParams(location.search))
   if (name in form.elements) form.elements[name].value = value;
 
@@ -23,7 +23,7 @@ form.addEventListener("submit", (event) => {
     });
 });
 
-/** Each side has a TensorFlow.js of its own, in a worker: what one does is not the other's, and the page stays awake. */
+/** Each side has its own TensorFlow.js in a worker, so that they are independent and the page stays responsive. */
 function openSide(way) {
   const worker = new Worker(new URL("side.js", import.meta.url), { type: "module" });
   const ask = (call, ...args) =>

@@ -1,13 +1,16 @@
 import { openDispatchMode } from "@remat/dispatch-hook";
 import * as tf from "@tensorflow/tfjs";
 
-/** What tensors take: on the GPU where the backend tells it, else in all. */
+/** Memory of tensors: on the GPU if the backend reports that, otherwise in total. */
 const bytesHeld = () => {
   const { numBytes, numBytesInGPU } = tf.memory();
   return numBytesInGPU ?? numBytes;
 };
 
-/** Runs `step` and returns what it returns, what tensors took after each op, and how long it took until its values were there. */
+/**
+ * Runs `step` and returns its result, the memory of tensors after each op, and the time until its values were
+ * available.
+ */
 export async function measure(step) {
   const held = [bytesHeld()];
   const close = openDispatchMode({ opOver: () => void held.push(bytesHeld()) });

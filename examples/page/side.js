@@ -7,9 +7,9 @@ import { measure } from "./measure-memory.js";
 let model;
 let budget;
 
-/** What the page asks of this worker, by name. */
+/** Requests of the page to this worker, by name. */
 const calls = {
-  /** `budget` undefined: as stock trains. */
+  /** `budget` undefined: unmodified training. */
   async start({ backend, pixels, budget: asked }) {
     if (!(await tf.setBackend(backend))) throw new Error(`${backend} does not start here`);
     model = makeModel(pixels);

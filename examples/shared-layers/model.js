@@ -1,8 +1,8 @@
 const sizes = { full: { width: 48, batch: 8 }, tiny: { width: 8, batch: 4 } };
 
 /**
- * Models inside a model, and layers that several of them share: `shared` runs inside `a` and beside it, `norm` twice, `b` twice, each with
- * one set of weights. What `ReuseNet` is in PyTorch.
+ * Nested models with shared layers: `shared` runs inside `a` and next to it, `norm` twice, `b` twice, each with one set
+ * of weights. The equivalent of PyTorch's `ReuseNet`.
  */
 export default function build({ tf, size = "full", batch }) {
   const { width, batch: usualBatch } = sizes[size];

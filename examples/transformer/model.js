@@ -6,8 +6,8 @@ const sizes = {
 };
 
 /**
- * The transformer of PyTorch's SACEstimator test, module for module by PyTorch's names. `objective: "next-token"` trains it for what it is
- * good for; the default is the test's, the sum of the logits.
+ * The transformer of PyTorch's SACEstimator test, module for module with PyTorch's names. `objective: "next-token"`
+ * trains a language model; the default is the test's, the sum of the logits.
  */
 export default function build(args) {
   return buildTransformer({ config: sizes[args.size ?? "full"], ...args });
@@ -73,7 +73,7 @@ function transformer({ tf, scope, mask, layers, heads, vocabulary, positions, wi
     const drop = dropout("dropout", dropoutRate);
     const blocks = Array.from({ length: layers }, (_, i) => block(`layers.${i}`));
     const norm = layerNorm("norm", width);
-    // The output layer has no weight of its own: it is the token embedding's, transposed.
+    // The output layer has no weight of its own: it uses the token embedding's, transposed.
     const output = module("output", () => (x) => {
       const logits = tf.matMul(tf.reshape(x, [-1, width]), tokEmbeddings.weight, false, true);
       return tf.reshape(logits, [...x.shape.slice(0, 2), vocabulary]);

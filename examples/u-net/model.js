@@ -4,8 +4,8 @@ const sizes = {
 };
 
 /**
- * A U-Net (Ronneberger, Fischer and Brox 2015) that says of each pixel whether it belongs to the object. Convolutions keep the size, as in
- * most later versions, so that nothing is cropped.
+ * A U-Net (Ronneberger, Fischer and Brox 2015) that predicts for each pixel whether it belongs to the object.
+ * Convolutions keep the size, as in most later versions, so that nothing is cropped.
  */
 export default function build({ tf, size = "full", batch }) {
   const { pixels, channels, depth, batch: usualBatch } = sizes[size];

@@ -42,7 +42,7 @@ if (unknown !== undefined) {
   process.exit(2);
 }
 
-/** Runs one suite; what it prints itself goes to stderr, so that stdout is the table. */
+/** Runs one suite. Its own output goes to stderr, so that stdout contains only the table. */
 function run(suite) {
   return new Promise((resolve) => {
     const rows = [];

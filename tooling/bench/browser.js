@@ -1,6 +1,8 @@
-// Training in a page, in a headless Chromium whose GPU is software (SwiftShader): memory and time of steps of the examples, as stock, with the hook there and
-// nobody listening, and with early release, in turn; and the largest batch of MobileNetV2 on pictures of 96 px that trains before the context is lost, where it is once there are
-// more than so many bytes of textures. Usage: node tooling/bench/browser.js [--only ways|batch]
+// Training in a page, in a headless Chromium with a software GPU (SwiftShader). Measures memory and time of steps of
+// the examples unmodified, with an idle hook, and with early release, in turn. Also finds the largest batch of
+// MobileNetV2 on images of 96 px that trains before the context is lost, which happens at a given number of texture
+// bytes.
+// Usage: node tooling/bench/browser.js [--only ways|batch]
 import { readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { fileURLToPath } from "node:url";
@@ -12,7 +14,10 @@ import { report } from "./src/report.js";
 const rounds = 5;
 const timed = { webgl: ["u-net", "transformer", "mobilenet-v2"], webgpu: ["u-net", "transformer"] };
 const limitBytes = 512e6;
-/** Of tensors, in 4 bytes a number: textures have padding, and what is kept of freed ones is given back after an op. */
+/**
+ * Budget of tensors at 4 bytes per number. Textures have padding, and memory of freed ones is returned only after an
+ * op.
+ */
 const budgetBytes = 0.8 * limitBytes;
 const only = process.argv.includes("--only") ? process.argv.at(-1) : undefined;
 
@@ -20,7 +25,7 @@ const examples = new URL("../../examples/", import.meta.url);
 const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const megabytes = (bytes) => bytes / 1e6;
 
-/** In a page the examples have what they read from disk in their bundle. */
+/** In a page the examples have the files that they read from disk in their bundle. */
 const filesOfExamples = {
   name: "files-of-examples",
   setup({ onResolve, onLoad }) {
@@ -70,7 +75,7 @@ args.push("--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader", "--enabl
 if (process.getuid?.() === 0) args.push("--no-sandbox");
 const browser = await chromium.launch({ executablePath, args });
 
-/** In a page of its own, since a context that is lost is so for good. */
+/** Uses a new page, since a lost context cannot be restored. */
 async function ask(...call) {
   const page = await browser.newPage();
   try {

@@ -1,5 +1,6 @@
-// A model from its code to statistics, greedy orders and two-segment fits of all its modules: warm in one process, and cold as a whole
-// process of `remat estimate`. Usage: node tooling/bench/estimate.js [transformer|gpt-2|gpt-3 …]
+// From a model's code to statistics, greedy orders and two-segment fits of all its modules: warm in one process, and
+// cold as a whole process of `remat estimate`.
+// Usage: node tooling/bench/estimate.js [transformer|gpt-2|gpt-3 …]
 import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import { greedyOrder, sacStats, tradeOff } from "@remat/sac-core";
 import { traceFakeStep } from "@remat/tracer";
@@ -8,7 +9,7 @@ import { report } from "./src/report.js";
 import { timeRemat } from "./src/run-remat.js";
 import { timeTorch } from "./src/torch.js";
 
-/** Bounds in milliseconds and MiB; PyTorch's model of the same layers, where there is one. */
+/** Bounds in milliseconds and MiB, and PyTorch's model of the same layers, if there is one. */
 const models = {
   transformer: { warm: 20, cold: 600, torch: "sac_02_transformer" },
   "gpt-2": { warm: 50, cold: 600, torch: "sac_07_gpt2" },
@@ -17,7 +18,10 @@ const models = {
 
 const device = deviceSpec("a100");
 
-/** Forward and backward pass without data, prices, statistics, orders and fits: what `bench_one.py` times of PyTorch. */
+/**
+ * Forward and backward pass without data, op times, statistics, orders and fits: the same work that `bench_one.py`
+ * times in PyTorch.
+ */
 async function estimate(exported, name) {
   const trace = priceTrace(await traceFakeStep(exported, { name }), device);
   const stats = [...sacStats(trace).values()];

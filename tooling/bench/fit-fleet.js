@@ -1,5 +1,7 @@
-// A sweep of 200 configurations by a fleet: BullMQ on a Redis server that is started here, with 1, 2 and 4 worker processes of one thread, beside one thread of this machine. Times are of
-// whole processes of `remat fit`, with workers that have the steps already; CPU is that of the workers. Needs `redis-server` (a Debian package). Usage: node tooling/bench/fit-fleet.js
+// A sweep of 200 configurations by a fleet: BullMQ on a Redis server started here, with 1, 2 and 4 worker processes of
+// one thread, compared with one thread of this machine. Times are of whole processes of `remat fit`, with workers that
+// already have the steps. CPU time is that of the workers. Needs `redis-server` (a Debian package).
+// Usage: node tooling/bench/fit-fleet.js
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
@@ -24,9 +26,9 @@ const sweep = [
   "stock,recompute",
 ];
 const units = 200;
-/** One configuration, so that what is left is the start of the process. */
+/** One configuration, to measure the start of the process. */
 const single = ["--devices", devices[0], "--ways", "stock"];
-/** Clock ticks in a second, as Linux tells CPU times. */
+/** Clock ticks per second in Linux's CPU times. */
 const ticks = 100;
 
 const folder = mkdtempSync(join(tmpdir(), "remat-fleet-"));
@@ -61,7 +63,7 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** Each worker answers some units, and has the steps after that. */
+/** Lets each worker answer some units, after which it has the steps. */
 async function warmUp() {
   await wait(2000);
   server.empty();
@@ -92,7 +94,7 @@ function startWorker() {
   });
 }
 
-/** What the workers have used so far. */
+/** CPU time of the workers so far. */
 function cpuMs() {
   const used = workers.map(({ pid }) => {
     const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1].split(" ");

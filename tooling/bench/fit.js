@@ -1,4 +1,5 @@
-// What fits, as whole processes of `remat fit`: ResNet-50 on three devices with all batches to 512 in four ways, and a transformer of GPT-3's size over 64 to 1,024 ranks.
+// Whole processes of `remat fit`: ResNet-50 on three devices with all batches up to 512 in four strategies, and a
+// transformer of GPT-3's size on 64 to 1,024 ranks.
 // Usage: node tooling/bench/fit.js
 import { report } from "./src/report.js";
 import { timeRemat } from "./src/run-remat.js";
@@ -12,7 +13,7 @@ const searches = [
   {
     what: "GPT-3's size, 64 to 1,024 ranks, 2 ways to wrap, offloaded or not",
     args: [
-      // Nobody checkpoints here, and stock holds 4 TiB a sample: as much memory as lets some batches fit.
+      // Without checkpointing the baseline uses 4 TiB per sample. This much memory lets some batches fit.
       ...[
         "examples/gpt-3/model.js",
         "--optimizer",

@@ -1,5 +1,6 @@
-// What it costs to be watched: a step of the transformer in fake mode before any mode was opened, between modes, with a mode open that
-// listens to nothing, recorded, and recorded with modules. In fake mode, since there the kernels cost nothing. Usage: node tooling/bench/hook.js
+// Cost of the hook: a step of the transformer in fake mode before any mode was opened, between modes, with an open mode
+// that listens to nothing, recorded, and recorded with modules. In fake mode the kernels cost nothing.
+// Usage: node tooling/bench/hook.js
 import { withDispatchMode } from "@remat/dispatch-hook";
 import { fakeMode } from "@remat/dispatch-hook/fake";
 import { ModTracker } from "@remat/mod-tracker";
@@ -40,7 +41,7 @@ await fakeMode(
     };
     for (let round = 0; round < rounds; round++) times.untouched.push(await timeOnce(step));
     withDispatchMode({ opDone: () => ops++ }, step);
-    // In turns, so that other work on the machine slows all of them alike.
+    // In turns, so that other work on the machine slows all of them equally.
     for (let round = 0; round < rounds; round++)
       for (const name of Object.keys(steps)) times[name].push(await timeOnce(steps[name]));
   },

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
-// One training step, batch 2, of the models of keras.applications within half of the memory that stock holds, on the native backend, its losses, gradients and
-// weights compared with stock's bit for bit. A line for each model; exits with 1 where one is over the budget or differs.
+// One training step with batch 2 of the models of keras.applications, within half of the baseline's memory, on the
+// native backend. Losses, gradients and weights must be bitwise identical to the baseline's. Prints a line for each
+// model and exits with 1 if one exceeds the budget or differs.
 // Usage: pnpm bench:keras [--models MobileNetV3Small,…] [--generation 3] [--parameters 30e6] [--plan-seconds 20]
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -35,7 +36,7 @@ const share = 0.5;
 const mebibytes = (bytes) => `${(bytes / 2 ** 20).toFixed(0)} MiB`;
 const folder = mkdtempSync(join(tmpdir(), "remat-keras-"));
 
-/** Runs in a process of its own; the native backend is looked for from the folder that holds it. */
+/** Runs in a separate process, in the folder from which the native backend is found. */
 function takeStep({ topology }) {
   const path = join(folder, "model.json");
   writeFileSync(path, JSON.stringify(topology));

@@ -1,6 +1,9 @@
-// What it costs to be watched for leaks: steps of a tiny model on cpu, where nothing leaks and where one tensor does, of MobileNetV2 at batch 8 on native
-// where NATIVE_APP names a folder that has it, and what a million steps leave in the heap. By CPU time, in turns: stock, watched, watched, stock, so that what
-// other work on the machine costs is the same for both. Usage: node tooling/bench/leaks.js [tiny] [leaking] [million] [native]; all but million if left out
+// Cost of watching for leaks: steps of a tiny model on cpu, with no leak and with one leaking tensor; of MobileNetV2 at
+// batch 8 on native, if NATIVE_APP names a folder that has it; and heap growth over a million steps. CPU times are
+// measured in the order unmodified, watched, watched, unmodified, so that other work on the machine affects both
+// equally.
+// Usage: node tooling/bench/leaks.js [tiny] [leaking] [million] [native]
+// The default is all but million.
 import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -13,10 +16,10 @@ import { report } from "./src/report.js";
 const boundTiny = 25;
 const boundMobileNet = 10;
 const boundBytes = 50 * 2 ** 20;
-/** What is looked at once, in the first periods (stacks, six censuses of the heap), is no part of a step, nor is the garbage that V8 has of it. */
+/** Work done once in the first periods (stacks, six heap censuses) is not part of a step, nor is its garbage. */
 const warmSteps = 700;
 
-/** A step of a model of two small layers, of some 60 ops. */
+/** A step of a model with two small layers, about 60 ops. */
 function tinyStep() {
   const weights = [tf.variable(tf.randomNormal([16, 32])), tf.variable(tf.randomNormal([32, 4]))];
   const optimizer = tf.train.adam(0.001);
@@ -34,7 +37,7 @@ async function mobileNetStep() {
   return () => model.trainOnBatch(x, y);
 }
 
-/** Over stock: the median of what each round of four turns says, which are neighbours in time. */
+/** Ratio to the baseline: the median over rounds of four consecutive measurements. */
 async function compare(what, step, { rounds, steps, warm, bound }) {
   const many = async (count) => {
     for (let i = 0; i < count; i++) await step();

@@ -1,5 +1,6 @@
-// Profiles a trace of a million ops, and the goldens' graphs beside torch's own estimator where REMAT_TORCH_PYTHON names a
-// Python that has torch. Usage: node tooling/bench/memory-graph.js [ops]
+// Profiles a trace of a million ops, and the graphs of the golden files, next to torch's own estimator if
+// REMAT_TORCH_PYTHON names a Python that has torch.
+// Usage: node tooling/bench/memory-graph.js [ops]
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +13,7 @@ import { report } from "./src/report.js";
 
 const opCount = Number(process.argv[2] ?? 1_000_000);
 
-/** A chain with skips: each op reads the last tensor and one of some twenty before it; a tidy frees all at the end. */
+/** A chain with skips: each op reads the last tensor and one of about twenty before it; a tidy frees all at the end. */
 function largeTrace() {
   const b = new TraceBuilder({ framework: "tfjs", device: "cpu", mode: "fake", allocationUnitBytes: 1 });
   const make = () =>
@@ -51,7 +52,9 @@ const figure = (what, { wallMs, cpuMs, runs }) => ({
 report(figure("graph of a trace", timeGraph));
 report({ ...figure("memory profile", timeProfile), bound: 1000 });
 
-/** The goldens' graphs, and the chain of `largeTrace` in their form, of a length that torch can be asked for. */
+/**
+ * The graphs of the golden files, and the chain of `largeTrace` in their format, with a length that torch can handle.
+ */
 function graphsForBoth() {
   const folder = process.env.REMAT_GOLDENS ?? fileURLToPath(new URL("../testkit/goldens", import.meta.url));
   const graphs = readdirSync(folder)

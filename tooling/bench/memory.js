@@ -1,5 +1,6 @@
-// `remat memory`: what is on the device at the peak, and who put it there. As a whole process, and the part of it after start-up, that is,
-// once everything is imported. Usage: node tooling/bench/memory.js
+// `remat memory`: memory on the device at the peak, and its allocation sites. Measures the whole process, and the part
+// after all imports.
+// Usage: node tooling/bench/memory.js
 import { report } from "./src/report.js";
 import { timeRemat, timeRematAfterStart } from "./src/run-remat.js";
 import { timeTorchMemTracker } from "./src/torch.js";

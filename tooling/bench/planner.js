@@ -1,6 +1,8 @@
-// Plans graphs and training steps under memory budgets, and tells what that costs beside what is asked for.
-// node tooling/bench/planner.js [FOLDER [BUDGET,…]]: with a folder, the graph files in it and generated graphs; alone, training steps, too;
-// with --traces [NAME …] only those; with --link [FOLDER] what a link of 12 GB/s to host memory gains, for the folder's graphs and for training steps.
+// Plans graphs and training steps under memory budgets, and reports their cost next to the bounds.
+// Usage: node tooling/bench/planner.js [FOLDER [BUDGET,…]]
+// With a folder: its graph files and generated graphs. Without: training steps as well. --traces [NAME …]: only
+// training steps. --link [FOLDER]: the gain of a link of 12 GB/s to host memory, for the folder's graphs and for
+// training steps.
 import { readFileSync } from "node:fs";
 import { readGraphFile } from "@remat/planner/graph";
 import { layeredGraph } from "./src/layered-graph.js";

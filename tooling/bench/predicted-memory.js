@@ -1,7 +1,9 @@
-// What fake mode predicts beside what a step holds: per example the peak of live buffers predicted without a byte allocated, the peak
-// measured in a real step, and how much resident memory the process of a stock step takes besides (garbage, allocator and code included).
-// Usage: node tooling/bench/predicted-memory.js [--backend cpu|wasm|tensorflow] [--size tiny|full] [--batch n] [--optimizer name] [example …]
-// `tensorflow` needs tfjs-node with its addon: by `remat setup native`, or in a folder named by NATIVE_APP.
+// Compares predictions of fake mode with real steps. For each example: the predicted peak of live buffers, computed
+// without allocating a byte; the measured peak of a real step; and the additional resident memory of an unmodified
+// process (including garbage, allocator and code).
+// Usage: node tooling/bench/predicted-memory.js [--backend cpu|wasm|tensorflow] [--size tiny|full] [--batch n]
+// [--optimizer name] [example …]
+// `tensorflow` needs tfjs-node with its addon, from `remat setup native` or in a folder named by NATIVE_APP.
 import { fork } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -36,7 +38,7 @@ if (unknown !== undefined) {
 const names = wanted.length > 0 ? wanted : known;
 const backends = options.backend === undefined ? ["cpu", "wasm"] : [options.backend];
 
-/** A process of its own for each step, so that its resident memory is its own. */
+/** A separate process for each step, so that resident memory is its own. */
 function measure(name, backend) {
   return new Promise((resolve, reject) => {
     const child = fork(fileURLToPath(new URL("src/measure-memory.js", import.meta.url)), {

@@ -1,4 +1,5 @@
-// Prices a trace of a million ops for another device. Usage: node tooling/bench/price-trace.js [ops]
+// Estimates op times of a trace of a million ops for another device.
+// Usage: node tooling/bench/price-trace.js [ops]
 import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import { largeTrace } from "./src/large-trace.js";
 import { timeWarm } from "./src/measure.js";

@@ -1,5 +1,6 @@
-// The report: size of its app, of ResNet-50's report and of one of a million ops; how long the latter takes to open, and its frames while
-// it is panned, in a headless Chromium without a GPU. Usage: node tooling/bench/report.js [ops]
+// The report: size of its app, of ResNet-50's report and of one with a million ops; how long the latter takes to open,
+// and its frame times while panning, in a headless Chromium without a GPU.
+// Usage: node tooling/bench/report.js [ops]
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -56,7 +57,7 @@ async function inBrowser(name, url) {
   const browser = await chromium.launch({ executablePath, args: process.getuid?.() === 0 ? ["--no-sandbox"] : [] });
   try {
     const session = await browser.newBrowserCDPSession();
-    /** CPU milliseconds that the browser's processes have used so far. */
+    /** CPU time of the browser's processes so far, in milliseconds. */
     const browserCpuMs = async () =>
       (await session.send("SystemInfo.getProcessInfo")).processInfo.reduce((sum, each) => sum + 1000 * each.cpuTime, 0);
     const opened = [];
@@ -69,7 +70,7 @@ async function inBrowser(name, url) {
       const start = performance.now();
       await page.goto(url, { waitUntil: "commit" });
       await page.waitForSelector("html[data-ready] canvas.chart", { timeout: 60_000 });
-      // A frame later it can be seen.
+      // It is visible one frame later.
       await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
       opened.push(performance.now() - start);
       used.push((await browserCpuMs()) - cpu);
@@ -115,7 +116,7 @@ async function pan() {
   let last = await nextFrame();
   for (let i = 0; i < 180; i++) {
     wheel({ deltaX: i < 90 ? 12 : -12 });
-    // The page draws in the frame that it has asked for; what is asked for after it runs after it.
+    // The page draws in the animation frame that it requested; a later request runs after it.
     const now = await nextFrame();
     drawing.push(performance.now() - now);
     intervals.push(now - last);

@@ -1,4 +1,6 @@
-// Simulates sharding plans of the recorded Llama of 1.5 billion parameters, checkpointed and timed ones among them: one, and a thousand. Usage: node tooling/bench/sharding.js [plans]
+// Simulates sharding plans of the recorded Llama of 1.5 billion parameters, some with checkpointing and times: one, and
+// a thousand.
+// Usage: node tooling/bench/sharding.js [plans]
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { heldPeak } from "@remat/memory";

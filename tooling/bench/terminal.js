@@ -1,5 +1,7 @@
-// Runs the terminal app on a training step of 100,000 ops, in a process of its own whose terminal is made of streams: how long until the trace is
-// on the screen, how long a key takes to be answered in each view, and what it takes of memory. Usage: node tooling/bench/terminal.js [ops]
+// Runs the terminal app on a training step of 100,000 ops, in a separate process whose terminal is simulated with
+// streams. Measures the time until the trace is on the screen, the response time of keys in each view, and the memory
+// used.
+// Usage: node tooling/bench/terminal.js [ops]
 import { spawnSync } from "node:child_process";
 import { createReadStream, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -33,7 +35,7 @@ if (process.argv[3] === undefined) {
   }
 } else console.log(JSON.stringify(await measure(process.argv[3])));
 
-/** Runs the app and presses keys; the rows to report. */
+/** Runs the app and presses keys; returns the rows to report. */
 async function measure(path) {
   let written = "";
   let answered = () => undefined;
@@ -54,7 +56,7 @@ async function measure(path) {
     ref() {},
     unref() {},
   });
-  /** Until a frame is written of which `isIt` holds. */
+  /** Resolves when a frame is written for which `isIt` is true. */
   const frame = (isIt) =>
     new Promise((resolve) => {
       answered = (text) => {
@@ -70,10 +72,10 @@ async function measure(path) {
     if (at === undefined) throw new Error(`expected ${JSON.stringify(keys)} to change what is on the screen`);
     return { ms: at - began, cpu: cpuMs() - cpu };
   };
-  /** Until the last of what is usual has been answered. */
+  /** Resolves when the last usual question has been answered. */
   const answers = async () => {
     while (!written.includes("device=h200")) await frame(() => true);
-    // The line is gone that says that there is more to come.
+    // The line that announces further answers is gone.
     await new Promise((resolve) => setTimeout(resolve, 200));
   };
   // A terminal keeps a program alive; streams do not.
@@ -113,11 +115,11 @@ async function measure(path) {
     ["trade-off", "4", ["\u001b[D", "\u001b[D", "\u001b[C", "L", "H", "j", "\u001b[6~"]],
     ["memory", "5", ["\u001b[D", "\u001b[C", "H", "+", "+", "-", "p"]],
     ["compare", "6", ["j", "\u001b[6~", "s", "s", "k"]],
-    // While answers come, then with all of them.
+    // While answers arrive, then with all of them.
     ["what if, while it answers", "9", ["?", "?"]],
     ["what if", undefined, ["j", "k", "\u001b[F", "\u001b[H", "\u001b[<65;10;10M"]],
   ];
-  // The first view is on the screen already, and is to be left to be shown.
+  // The first view is already on the screen and must be left first.
   await press("7");
   for (const [name, key, keys] of views) {
     if (key === undefined) await answers();

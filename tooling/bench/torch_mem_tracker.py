@@ -1,7 +1,8 @@
-"""Times torch's MemTracker on two steps of a model of the oracle, whose folder is the first argument; the model's case is the second.
+"""Times torch's MemTracker on two steps of a model of the oracle, whose folder is the first argument; the model's case is
+the second.
 
-Prints JSON: milliseconds of the whole process but the interpreter's start, and of that what comes after the imports: model, optimizer, two steps
-and the display of the peak.
+Prints JSON: milliseconds of the whole process except the interpreter's start, and the part after the imports: model,
+optimizer, two steps and the display of the peak.
 """
 import json
 import sys
@@ -36,7 +37,7 @@ def track():
     return (time.perf_counter() - began) * 1e3
 
 
-# What it displays is not ours to read.
+# Its display is not needed.
 printed, sys.stdout = sys.stdout, open("/dev/null", "w")
 answer = track()
 json.dump({"coldMs": (time.perf_counter() - start) * 1e3, "afterStartMs": answer}, printed)

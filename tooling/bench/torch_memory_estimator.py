@@ -1,6 +1,7 @@
 """Times torch's own memory estimator on graphs given as JSON on stdin; prints milliseconds per graph as JSON.
 
-Each graph is {nodes: [{n, op, in, out?: [{k}]}], storages: [[bytes, device]]}: the shape of the fx-memory-oracle files.
+Each graph is {nodes: [{n, op, in, out?: [{k}]}], storages: [[bytes, device]]}, the format of the fx-memory-oracle
+files.
 """
 import json
 import sys
@@ -11,7 +12,7 @@ import torch.fx as fx
 import torch._inductor.fx_passes.memory_estimator as estimator
 from torch._subclasses import FakeTensorMode
 
-# Fake tensors on the CPU stand for those on a GPU that is not here.
+# Fake tensors on the CPU stand for those on a missing GPU.
 estimator.device_filter = lambda device: True
 
 

@@ -1,5 +1,6 @@
-// Writes a realistic trace of a million ops (each makes an output; some are saved, all are freed) to a file, plain and gzipped, and reads
-// it back in a process of its own. Usage: node tooling/bench/trace.js [ops]
+// Writes a realistic trace of a million ops (each has an output; some are saved, all are freed) to a file, plain and
+// gzipped, and reads it back in a separate process.
+// Usage: node tooling/bench/trace.js [ops]
 import { spawnSync } from "node:child_process";
 import { createReadStream, mkdtempSync, openSync, rmSync, statSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";

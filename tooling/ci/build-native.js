@@ -1,13 +1,16 @@
 #!/usr/bin/env node
-// Builds tfjs-node and tfjs-node-gpu with their addons in remat's cache, which outlasts a clone, unless they are there and work. Prints a line for each,
-// and writes the folders of those that work to the file named by the first argument. Needs the packages built.
+// Builds tfjs-node and tfjs-node-gpu with their addons in remat's cache, which outlives a clone, unless they already
+// work. Prints a line for each, and writes the folders of those that work to the file named by the first argument.
+// Requires built packages.
 import { realpathSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { setupNative } from "@remat/cli/native";
 
 /** @type {Record<string, string>} */
 const folders = {};
-/** The TensorFlow that tfjs-node was built against does for tfjs-node-gpu too, which is to fall back to the CPU here. */
+/**
+ * The TensorFlow that tfjs-node was built against also works for tfjs-node-gpu, which has to fall back to the CPU here.
+ */
 let tensorflow;
 for (const gpu of [false, true]) {
   const name = gpu ? "tfjs-node-gpu" : "tfjs-node";

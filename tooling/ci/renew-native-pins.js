@@ -1,8 +1,9 @@
 #!/usr/bin/env node
-// Writes apps/cli/src/native/pins.json again: the files that `remat setup native` fetches, with their hashes. The release of tfjs-node is the one that
-// pnpm-workspace.yaml declares. To renew it, for that release, for another TensorFlow or for newer dependencies: run `pnpm pins [TENSORFLOW]`, review the
-// difference, run `pnpm vitest run --project ci --project cli native`, and build with `node tooling/ci/build-native.js`. The hashes come from npm's registry
-// and PyPI (or PIP_INDEX_URL).
+// Writes apps/cli/src/native/pins.json again: the files that `remat setup native` downloads, with their hashes. The
+// release of tfjs-node is the one that pnpm-workspace.yaml declares. To update it, for that release, for another
+// TensorFlow or for newer dependencies: run `pnpm pins [TENSORFLOW]`, review the difference, run
+// `pnpm vitest run --project ci --project cli native`, and build with `node tooling/ci/build-native.js`. The hashes
+// come from npm's registry and PyPI (or PIP_INDEX_URL).
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -33,7 +34,11 @@ function lock(name) {
   }
 }
 
-/** An entry without its address, which is the user's registry's to say, and without what only people read. @param {Record<string, unknown>} entry */
+/**
+ * Removes an entry's address, which depends on the user's registry, and informational fields.
+ *
+ * @param {Record<string, unknown>} entry
+ */
 function essential({ resolved, license, funding, engines, deprecated, bin, ...needed }) {
   return needed;
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// Runs every check, and prints what failed, once more, and the sum. Called by .ci/run, which sees to pnpm.
+// Runs every check and prints failures again at the end, with the totals. Called by .ci/run, which makes pnpm
+// available.
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,13 +16,13 @@ import { workAtOnce } from "./src/work-at-once.js";
 const cwd = fileURLToPath(new URL("../../", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "remat-ci-"));
 const nativeFolders = join(folder, "native.json");
-/** Of the text of a failure, where the failures are told once more. */
+/** Limits of a failure's text in the final list. */
 const shownLines = 40;
 const shownCharacters = 400;
 const okLines = countLines(/^ok\s/, /^not ok\s/);
 
 /**
- * For tests on a native backend: where it is, and no cache in which another would be found.
+ * Environment of tests on a native backend: its location, and no cache in which another would be found.
  *
  * @param {"tfjs-node" | "tfjs-node-gpu"} name
  * @returns {Record<string, string>}
@@ -32,7 +33,11 @@ function nativeApp(name) {
   return app === undefined ? env : { ...env, NATIVE_APP: app };
 }
 
-/** Vitest's reports of all stages, for what none of them has run. @type {string[]} */
+/**
+ * Vitest's reports of all stages, to find tests that none of them has run.
+ *
+ * @type {string[]}
+ */
 const reports = [];
 
 /**
@@ -51,7 +56,7 @@ function takeReports(texts) {
 }
 
 /**
- * A stage that runs a tier of tests by turbo, a vitest for each package.
+ * A stage that runs a tier of tests by turbo, with one vitest for each package.
  *
  * @param {string} name
  * @param {readonly string[]} command
@@ -84,7 +89,7 @@ function nativeStage(backend, files) {
 }
 
 /**
- * A stage that runs tfjs-core's specs on a backend, as they are and in each of these modes.
+ * A stage that runs tfjs-core's specs on a backend, unmodified and in each of these modes.
  *
  * @param {"cpu" | "native"} backend
  * @param {readonly string[]} modes
@@ -120,14 +125,16 @@ const pytorchTests = [
   ...["test_rules", "test_graphs", "test_kernels", "test_snapshots", "test_bookkeeping"],
 ];
 
-/** A machine that has never had this project: an empty home, in which all caches are, and nothing else but PATH. */
+/** A machine that never had this project: an empty home, which contains all caches, and no other variable but PATH. */
 const freshMachine = () => ({ HOME: mkdtempSync(join(folder, "home-")), CI: "true", NO_COLOR: "1" });
 
-/** How many stages of a part run at once. Tests take all cores by themselves; most others use one, nearly always. */
+/**
+ * Number of stages of a part that run at once. Tests use all cores by themselves; most others use one, almost always.
+ */
 const atOnce = 2;
 
 /**
- * Parts run one after the other, each when what it needs is there; stages of a part take no notice of each other, those that take longest first.
+ * Parts run one after the other, in order of their dependencies. Stages of a part are independent, the longest first.
  *
  * @type {readonly (readonly import("./src/run-stage.js").Stage[])[]}
  */
@@ -139,7 +146,7 @@ const parts = [
     { name: "format", command: ["pnpm", "exec", "biome", "check"], count: countOne },
   ],
   [
-    // Of what is built, the types are taken, too.
+    // Includes the types of built files.
     { name: "typecheck", command: ["pnpm", "typecheck", "--continue", "--output-logs=errors-only"], count: countTasks },
     { name: "native", command: ["node", "tooling/ci/build-native.js", nativeFolders], count: okLines },
   ],
@@ -168,12 +175,12 @@ const parts = [
       nativeTests(cwd).filter((file) => !file.endsWith(".e2e.test.ts")),
     ),
   ],
-  // Without a GPU, both packages compute the same. The tests that ask the addon itself are enough.
+  // Without a GPU, both packages compute the same. The tests that call the addon itself are enough.
   [nativeStage("tfjs-node", nativeTests(cwd, ["packages/dispatch-hook/test/backends", "apps/cli/test/native"]))],
   [
     { name: "packages", command: ["pnpm", "packages"], count: okLines },
     {
-      // If there is no PyTorch and it cannot be installed, that is a failure.
+      // A PyTorch that is missing and cannot be installed is a failure.
       name: "pytorch",
       command: ["node", "tooling/pytorch-exporter/test.js", "--required", "--install", ...pytorchTests],
       count: okLines,
@@ -185,9 +192,9 @@ const parts = [
       timeoutMs: 1_500_000,
       count: okLines,
     },
-    // What a recorded trace is told tells the mode that observes nothing new.
+    // A mode that only observes sees nothing beyond a recorded trace.
     specsStage("cpu", ["record", "release-early", "evict-everything", "tight-budget", "own-plan", "other-plan"]),
-    // What a policy decides is decided on cpu; here is what native's kernels and buffers make of it.
+    // Policy decisions are tested on cpu; this tests native's kernels and buffers.
     specsStage("native", ["record", "release-early", "evict-everything", "own-plan"]),
     { name: "goldens", command: ["pnpm", "goldens"], count: countGoldens },
     {

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// Prints how many tests passed, and which tests could not run here and how to run them. Called after all tests: summarize-tests.js TIER…
+// Prints how many tests passed, which tests could not run here, and how to run them. Called after all tests:
+// summarize-tests.js TIER…
 import { fileURLToPath } from "node:url";
 import { countTests } from "./src/count-checks.js";
 import { notRun } from "./src/not-run.js";

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
-// Estimates two real models and plans one, as a user would from the shell: ResNet-50 as Keras wrote it, and the transformer of PyTorch's SACEstimator
-// test; then trains a network within a memory limit that stock TensorFlow.js exceeds.
+// Estimates two real models and plans one, as a user would from the shell: ResNet-50 as written by Keras, and the
+// transformer of PyTorch's SACEstimator test. Then trains a network under a memory limit that unmodified TensorFlow.js
+// exceeds.
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 

@@ -13,7 +13,7 @@ const model = fileURLToPath(new URL("../../examples/keras/resnet50.model.json", 
 const pictures = fileURLToPath(new URL("../../docs/how-to/terminal/", import.meta.url));
 const size = { columns: 110, rows: 30 };
 
-/** What is pressed, and what is then to be on the screen. */
+/** Keys to press, and the text that must then be on the screen. */
 const scenes = [
   { name: "held", keys: ["Down"], until: /Free to gain/, title: "What ResNet-50 holds at the peak" },
   { name: "modules", keys: ["2", "Down", "Down"], until: /conv1 Group/, title: "Modules of ResNet-50" },
@@ -65,7 +65,7 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** Waits until the screen shows `wanted`, and has stopped changing. */
+/** Waits until the screen shows `wanted` and has stopped changing. */
 async function until(wanted) {
   let last = "";
   for (let tries = 0; tries < 600; tries++) {

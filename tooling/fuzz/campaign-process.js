@@ -1,5 +1,6 @@
-// Runs one campaign, told as JSON by its argument, and tells its parent what it tries and finds. The parent compiles what it runs: a census of the heap, of
-// which leaks take several a program, walks all that is in this one.
+// Runs one campaign, given as JSON by its argument, and reports its tries and findings to its parent. The parent
+// compiles the sources, because a heap census, of which the leak fuzzer takes several per program, walks everything in
+// this process.
 import { runSources } from "@remat/testkit/run-sources";
 
 /** @type {Map<number, (answer: any) => void>} */
@@ -19,5 +20,5 @@ const [, , path, request] = process.argv;
 const fuzz = /** @type {typeof import("./src/index.js")} */ (await runSources(path, invoke));
 const tell = (/** @type {import("./src/index.js").CampaignMessage} */ message) => process.send?.(message);
 await fuzz.runCampaign({ ...JSON.parse(request), tell });
-// A backend of tfjs may keep threads.
+// A backend of tfjs may keep threads running.
 process.disconnect?.();

@@ -1,15 +1,16 @@
 #!/usr/bin/env node
-// Looks for what breaks until the time is over, and prints a line for each campaign, and for each finding a test that shows it:
-// pnpm fuzz [--minutes N] [--seed S] [--only KIND]… [--backend cpu|native|wasm]… [--count]
-// --count adds what was tried without a finding to the counts in the READMEs.
-// Native needs NATIVE_APP, a folder in which tfjs-node is installed with its addon; without it, it is left out unless it is asked for.
+// Searches for failures until the time is over. Prints a line for each campaign, and for each finding a test that
+// reproduces it.
+// Usage: pnpm fuzz [--minutes N] [--seed S] [--only KIND]… [--backend cpu|native|wasm]… [--count]
+// --count adds tries without a finding to the counts in the READMEs. Native needs NATIVE_APP, a folder with tfjs-node
+// and its addon; without it, native runs only if requested.
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { loadFuzz } from "./load-fuzz.js";
 import { watchCampaign } from "./watch-campaign.js";
 
 const pages = { fuzzer: new URL("README.md", import.meta.url), project: new URL("../../README.md", import.meta.url) };
-/** For what is tried without seeds: of one that has a seed all its values are tried. */
+/** Time limit for kinds without seeds; with a seed, all of its values are tried. */
 const confirmingMs = 60_000;
 
 const { values } = parseArgs({
@@ -51,7 +52,7 @@ for (const { kind, backend, share } of campaigns) {
   const where = backend === "tensorflow" ? "native" : backend;
   const findings = [];
   for (const finding of found) {
-    // What a process has become by what it ran before is not what is looked for.
+    // Excludes failures caused by earlier runs in the same process.
     const request = { kind, backend, seed: finding.seed, ms: confirmingMs, leastTries: runsPerSeed };
     const again = await watchCampaign(request, invoke);
     if (again.findings.length > 0) findings.push(finding);

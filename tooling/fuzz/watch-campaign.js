@@ -1,11 +1,11 @@
-// Runs a campaign in a process of its own, and ends it where it is silent for too long.
+// Runs a campaign in a separate process, and ends it if it is silent for too long.
 import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { fuzzPath } from "./load-fuzz.js";
 
-/** Longer than any try, and any shrinking, takes on a busy machine. */
+/** Longer than any try or shrinking takes on a busy machine. */
 const silenceMs = 300_000;
-/** The most that a process may take. */
+/** Memory limit of a process. */
 const heapMb = 3072;
 const lastLines = 20;
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env node
-// Compares every golden file of the folder named by REMAT_GOLDENS (or the project's own copies) with what the packages compute, from their
-// sources: `pnpm goldens [NAME…]` prints a line for each file, or for those whose names contain one of the words: it agrees, ours is better (with what, and
-// by how much), or it differs. Exits with 1 if one differs.
+// Compares every golden file of the folder named by REMAT_GOLDENS (or the project's own copies) with the results of the
+// packages, run from their sources. `pnpm goldens [NAME…]` prints a line for each file, or for those whose names
+// contain one of the words: it agrees, remat's result is better (in what, and by how much), or it differs. Exits with 1
+// if one differs.
 import { fileURLToPath } from "node:url";
 import { loadSources } from "@remat/testkit/load-sources";
 

@@ -1,4 +1,4 @@
-"""Everyday architectures, small, as whole models."""
+"""Common architectures, small, as whole models."""
 
 from keras_answers import L, answer, cases, generation, keras, np, numbers, tf
 
@@ -18,7 +18,7 @@ def tokens(*shape):
 def vision_transformer():
     x = Input((8, 8, 3))
     y = L.Reshape((-1, 8))(L.Conv2D(8, 4, strides=4)(x))
-    # What is computed before the model is a constant in its file.
+    # Values computed before the model are constants in its file.
     y = y + L.Embedding(4, 8)(ops.arange(4) if is_keras_3 else tf.range(4))
     n = L.LayerNormalization(epsilon=1e-6)(y)
     y = L.Add()([y, L.MultiHeadAttention(2, 4, dropout=0.1)(n, n)])
@@ -31,8 +31,7 @@ def bert():
     ids, types, mask = (Input((6,), dtype="int32", name=name) for name in ("ids", "types", "mask"))
     y = L.LayerNormalization(epsilon=1e-12)(L.Embedding(20, 8)(ids) + L.Embedding(5, 8)(types))
     kept = ops.cast(mask, "bool")[:, None, :]
-    # The attended and the residual are one tensor.
-    # The gradient of a bias of keys is nothing but rounding.
+    # The attended and the residual are one tensor. The gradient of the keys' bias is only rounding noise.
     y = y + L.MultiHeadAttention(2, 4, use_bias=False)(y, y, attention_mask=kept)
     y = y + L.Dropout(0.1)(L.Dense(8)(L.Dense(16, activation="relu")(y)))
     return Model([ids, types, mask], [y, L.Dense(3)(y[:, 0])])
@@ -85,7 +84,7 @@ def attention():
 
 def volumes():
     x = y = Input((6, 6, 4, 1))
-    # Of a window with sides of two lengths tfjs' cpu backend has another gradient.
+    # With a window whose sides differ in length, tfjs's cpu backend has a different gradient.
     y = L.BatchNormalization()(L.MaxPooling3D(2)(L.Conv3D(4, 3, padding="same", activation="relu")(y)))
     y = L.Dense(5, activation="relu")(L.GlobalAveragePooling3D()(y))
     return Model(x, L.Dense(2, activation="softmax")(L.Dropout(0.3)(y)))
@@ -260,6 +259,6 @@ mask = np.array([[1, 1, 1, 1, 0, 0], [1, 1, 1, 1, 1, 1]], "int32")
 cases[name_of(bert)] = answer(bert(), [tokens(6), tokens(6), mask])
 cases[name_of(several_inputs_and_outputs)] = answer(several_inputs_and_outputs(), [tokens(4), tokens(5), floats(5)])
 cases[name_of(wide_and_deep)] = answer(wide_and_deep(), [tokens(1), tokens(1), floats(3)])
-# Nothing in it is random.
+# It contains nothing random.
 cases[name_of(statistics)] = answer(statistics(), [floats(6, 6, 3)], training=True)
 keras.backend.clear_session()

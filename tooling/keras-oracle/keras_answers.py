@@ -1,4 +1,6 @@
-"""Asks Keras 2 or 3 (the first argument says which) what it answers for a model: its topology, weights, inputs, outputs and gradients."""
+"""Computes the answers of Keras 2 or 3 (the first argument) for a model: its topology, weights, inputs, outputs and
+gradients.
+"""
 
 import json
 import os
@@ -51,7 +53,8 @@ def leaves(model, prefix=""):
 
 
 def answer(model, inputs, training=False):
-    """What a model answers, each weight given a value that matters: the defaults (0, 1) would hide a wrong order."""
+    """Returns a model's answers, with a distinctive value for each weight: the defaults (0, 1) would hide a wrong order.
+    """
     for _, layer in leaves(model):
         if layer.weights:
             layer.set_weights([w if w.dtype.kind == "i" else numbers(w.shape, low=0.2) for w in layer.get_weights()])
@@ -77,7 +80,7 @@ def answer(model, inputs, training=False):
     told = {
         "topology": json.loads(model.to_json()),
         "parameters": int(model.count_params()),
-        # Keras 3 lists those of a wrapper before those of its layer.
+        # Keras 3 lists the weights of a wrapper before those of its layer.
         "weights": {name: [pack(as_numpy(w)) for w in layer.trainable_weights + layer.non_trainable_weights] for name, layer in leaves(model) if layer.weights},
         "inputs": [pack(x) for x in inputs],
         "outputs": [pack(as_numpy(y)) for y in outputs],
@@ -86,7 +89,7 @@ def answer(model, inputs, training=False):
         "weightGradients": of_weights,
     }
     if training:
-        # After the rest, since it moves the statistics of a normalization.
+        # After the rest, since it changes the statistics of a normalization.
         trained = model(tensors if len(tensors) > 1 else tensors[0], training=True)
         told["trainingOutputs"] = [pack(as_numpy(y)) for y in (trained if isinstance(trained, (list, tuple)) else [trained])]
     return told
@@ -96,7 +99,7 @@ cases = {}
 
 
 def case(name, build, *shapes, dtype="float32", low=-0.9):
-    """`build` makes outputs of symbolic inputs of these shapes, which are without the batch."""
+    """Adds a case. `build` computes outputs from symbolic inputs with these shapes, which exclude the batch."""
     symbols = [keras.Input(shape, name=f"input_{i}", dtype=dtype) for i, shape in enumerate(shapes)]
     outputs = build(*symbols)
     model = keras.Model(symbols if len(symbols) > 1 else symbols[0], outputs, name="case")

@@ -124,7 +124,7 @@ layers = {
     "MaxPooling1D": (lambda: L.MaxPooling1D(2, padding="same"), line),
     "AveragePooling1D": (lambda: L.AveragePooling1D(3, strides=2), line),
     "MaxPooling2D": (lambda: L.MaxPooling2D(2), image),
-    # Padded, its gradient on tfjs' own backends is another.
+    # With padding, its gradient differs on tfjs's own backends.
     "AveragePooling2D": (lambda: L.AveragePooling2D((3, 2), strides=1), image),
     "MaxPooling3D": (lambda: L.MaxPooling3D(2), volume),
     "AveragePooling3D": (lambda: L.AveragePooling3D(2), volume),
@@ -134,7 +134,7 @@ if generation == "2":
     layers["LocallyConnected2D"] = (lambda: L.LocallyConnected2D(3, (3, 2), activation="tanh"), image)
     layers["SeparableConv1D causal"] = (lambda: L.SeparableConv1D(3, 2, padding="causal", dilation_rate=2), line)
     layers["ThresholdedReLU"] = (lambda: L.ThresholdedReLU(0.3), line)
-    # Keras 3 crops nothing outside of training, and says another shape.
+    # Keras 3 crops only in training, and reports a different shape.
     layers["RandomCrop"] = (lambda: L.RandomCrop(3, 2), image)
     layers["RandomHeight"] = (lambda: L.RandomHeight(0.2), image)
     layers["RandomWidth"] = (lambda: L.RandomWidth(0.2), image)
@@ -176,7 +176,7 @@ if generation == "3":
     case("GroupedQueryAttention", lambda x: L.GroupQueryAttention(3, 4, 2)(x, x), line)
     case("GroupedQueryAttention causal", lambda x: L.GroupQueryAttention(3, 2, 1, use_bias=False)(x, x, use_causal_mask=True), line)
 
-# Masks: an Embedding's zeros, and what is masked in what follows
+# Masks: an Embedding's zeros, and masked steps in the layers that follow
 
 embedded = lambda x: L.Embedding(5, 4, mask_zero=True)(x)
 masked = {

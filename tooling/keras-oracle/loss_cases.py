@@ -1,4 +1,4 @@
-"""What Keras' losses and optimizers make of numbers, as a compiled model's file writes them."""
+"""Values of Keras's losses and optimizers, in the form that a compiled model's file contains."""
 
 from keras_answers import as_numpy, keras, np, numbers, pack, tf
 
@@ -35,7 +35,7 @@ def answer(loss, target, output):
         tape.watch(symbol)
         value = loss(tf.constant(target.astype("float32")), symbol)
     written = keras.losses.serialize(loss)
-    # As the code of a function is written: nobody reads it.
+    # The code of a function, which no reader uses.
     getattr(written, "get", lambda _: {})("config", {}).pop("fn", None)
     return {"loss": written, "target": pack(target), "output": pack(output), "value": float(as_numpy(value)), "gradient": pack(tape.gradient(value, symbol).numpy())}
 

@@ -18,7 +18,7 @@ Input, Model, Sequential = keras.Input, keras.Model, keras.Sequential
 
 
 def nested():
-    """A model that is called twice, one of models in it, one that is frozen, and a layer that is shared."""
+    """A model that is called twice, a nested model, a frozen one, and a shared layer."""
     i = Input((4,))
     inner = Model(i, L.BatchNormalization()(L.Dense(4, activation="tanh")(i)), name="inner")
     i = Input((4,))
@@ -52,7 +52,7 @@ def films():
 
 
 def vision():
-    """More layers of one class than one digit numbers."""
+    """Enough layers of one class that their numbers have two digits."""
     x = Input((9, 9, 3))
     y = L.RandomFlip()(L.Normalization(mean=[0.1, 0.2, 0.3], variance=[1.0, 2.0, 3.0])(x))
     y = L.Conv2D(4, 3, strides=2, use_bias=False)(y)
@@ -77,7 +77,7 @@ def attention():
 
 
 def long():
-    """Attributes of more than 64 kB, which legacy files hold in parts."""
+    """Attributes of more than 64 kB, which legacy files split."""
     layers = [L.Dense(1, name=f"layer_{i}_{'of_a_long_name_' * 60}") for i in range(80)]
     return Sequential([Input((1,)), *layers])
 
@@ -90,7 +90,7 @@ with zipfile.ZipFile(sys.argv[2], "w", zipfile.ZIP_DEFLATED, compresslevel=9) as
         for ending in endings:
             path = os.path.join(folder, name + ending)
             (model.save_weights if ending == ".weights.h5" else model.save)(path)
-            # The date would be another each time.
+            # The date would differ each time.
             with open(path, "rb") as file:
                 out.writestr(zipfile.ZipInfo(name + ending), file.read(), zipfile.ZIP_DEFLATED, 9)
 

@@ -1,8 +1,9 @@
-/** Where ATen ops are known by name. */
+/** Folders in which ATen ops are known by name. */
 export const atenHomes = ["packages/pytorch/src/", "packages/runtime-estimator/src/aten/"];
 
 /**
- * Other sources with names of ATen ops, each with the reason. A fact about an op belongs in one of the homes, or in a field of the trace that the importer fills.
+ * Other sources with names of ATen ops, each with the reason. A fact about an op belongs in one of these folders, or in
+ * a field of the trace that the importer fills.
  *
  * @type {ReadonlyMap<string, string>}
  */

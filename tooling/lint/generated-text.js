@@ -1,7 +1,7 @@
-/** Where text for another language is built, and nowhere else. */
+/** The only place where text for another language is built. */
 export const emissionHome = "packages/trace/src/emit/";
 
-/** Types of text that only builders make. */
+/** Types of text that only builders create. */
 export const builtTypes =
   /\b(?:Emitted|TerminalText|PythonCode|JavaScriptCode|ShellCode|MarkdownText|CsvText|JsonText|Html)\b/;
 
@@ -9,7 +9,7 @@ const commands =
   "remat (?:estimate|memory|plan|fit|check|compare|extrapolate|report|setup|doctor|run|record|watch|exec|leaks|explain|ui)|npx|npm (?:install|ls|exec)|pip3? install|python3? -m|node --?\\w+";
 
 /**
- * What a template of a target looks like whose hole, written as NUL, would be part of it, and the builder to use instead.
+ * Patterns of templates for a target language, with holes written as NUL, and the builder to use instead.
  *
  * @type {readonly { readonly builder: string, readonly looks: RegExp, readonly homes?: readonly string[] }[]}
  */
@@ -23,7 +23,7 @@ export const targets = [
     builder: "python`…`",
     looks:
       /(?:^|\n)\s*(?:from [\w.]+ import |import [\w.]+\n|def \w+\(|class \w+[(:]|# )[^]*\0|(?:^|\n)\s*(?:def|class) \w*\0|\b(?:get_submodule|set_submodule|fully_shard)\(/,
-    // Snapshots are numbered as PyTorch numbers them.
+    // Snapshots are numbered as in PyTorch.
     homes: ["packages/memory/src/tracker/display.ts"],
   },
   {
@@ -40,7 +40,7 @@ export const targets = [
   {
     builder: "terminal`…`",
     looks: /\u001b[^]*\0|\0[^]*\u001b/,
-    // Screens are drawn from spans, whose texts are made harmless when they are painted.
+    // Screens are drawn from spans, whose texts are escaped when they are painted.
     homes: [
       "apps/terminal/src/text/",
       "apps/terminal/src/terminal/",

@@ -1,8 +1,8 @@
 import { importTable, packageFolder } from "./import-table.js";
 
 /**
- * Draws who imports whom as a Mermaid graph, what runs in a browser apart from what sees the engine or Node. An arrow that follows from others is
- * left out.
+ * Draws the imports between packages as a Mermaid graph, with code that runs in a browser separate from code that uses
+ * the engine or Node. Arrows implied by others are left out.
  *
  * @param {ReadonlyMap<string, ReadonlySet<string>>} imports by node
  */
@@ -35,9 +35,9 @@ export function drawImportGraph(imports) {
 }
 
 /**
- * Leaves out each import that follows from others: of a → b → c and a → c the last.
+ * Leaves out imports implied by others: of a → b → c and a → c, the last.
  *
- * @param {ReadonlyMap<string, ReadonlySet<string>>} imports without circles
+ * @param {ReadonlyMap<string, ReadonlySet<string>>} imports without cycles
  */
 export function withoutImplied(imports) {
   /** @type {Map<string, Set<string>>} */
@@ -70,7 +70,7 @@ function labelOf(node) {
 const start = "```mermaid\n";
 const end = "\n```";
 
-/** Puts a graph in the place of the first Mermaid graph of a Markdown text. */
+/** Replaces the first Mermaid graph of a Markdown text. */
 export function replaceGraph(text, graph) {
   const from = text.indexOf(start) + start.length;
   return text.slice(0, from) + graph + text.slice(text.indexOf(end, from));

@@ -1,14 +1,15 @@
 /**
  * @typedef {object} ImportRules
- * @property {boolean} pure sees neither tfjs nor Node, so it runs in a browser
+ * @property {boolean} pure uses neither tfjs nor Node, so it runs in a browser
  * @property {readonly string[]} imports
- * @property {readonly (readonly string[])[]} [floors] folders of `src` from below, those of one floor in one list: a file imports from
- *   its own folder and from lower floors. `.` stands for all other folders and the files of `src` itself; without it, they stand above all floors.
+ * @property {readonly (readonly string[])[]} [floors] folders of `src` from the bottom up, those of one floor in one
+ * list: a file imports from its own folder and from lower floors. `.` stands for all other folders and the files of
+ * `src` itself; without it, they are above all floors.
  */
 
 /**
- * What each package and each app may import: the tables in ARCHITECTURE.md, which a test compares with this one. A folder that has an entry of its
- * own (a second entry point, the page of the report) has its own rules.
+ * Allowed imports of each package and each app, as in the tables of ARCHITECTURE.md; a test compares them. A folder
+ * with its own entry (a second entry point, the page of the report) has its own rules.
  *
  * @type {Readonly<Record<string, ImportRules>>}
  */
@@ -211,7 +212,7 @@ export const importTable = {
 const apps = new Set(["cli", "report", "terminal"]);
 
 /**
- * Entry points that go with the package they are of.
+ * Entry points allowed together with their package.
  *
  * @type {Readonly<Record<string, readonly string[]>>}
  */
@@ -256,14 +257,17 @@ export function packageFolder(name) {
   return `${apps.has(name) ? "apps" : "packages"}/${name}`;
 }
 
-/** The folder of the sources that an entry of the table rules, from the root of the workspace. */
+/** The folder of the sources that an entry of the table applies to, from the root of the workspace. */
 export function sourceFolder(entry) {
   const [name, folder] = entry.split("/");
   if (folder === "page") return `${packageFolder(name)}/page/`;
   return `${packageFolder(name)}/src/${folder === undefined ? "" : `${folder}/`}`;
 }
 
-/** The entry of the table that rules a file, by the file's path from the root of the workspace; undefined for tests and what is no source. */
+/**
+ * The entry of the table that applies to a file, by the file's path from the root of the workspace; undefined for tests
+ * and files other than sources.
+ */
 export function entryOf(path) {
   const match = /^(?:packages|apps)\/([^/]+)\/(?:(page)\/|src\/(?:([^/]+)\/)?)/.exec(path);
   if (match === null) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Sources that may open files with `node:fs`, since each reads only what remat itself wrote or ships, or what the system has. All others read by
- * `@remat/trace/files`, which refuses devices, named pipes and files without end.
+ * Sources that may open files with `node:fs`, because each reads only files that remat itself wrote or ships, or system
+ * files. All others read through `@remat/trace/files`, which rejects devices, named pipes and endless files.
  */
 export const ownFileReaders = new Map([
   ["apps/cli/src/commands/record.ts", "the step that the recorder wrote"],

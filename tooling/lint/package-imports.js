@@ -5,8 +5,9 @@ import { workspaceFolders } from "../testkit/workspace-folders.js";
 import { entryOf, importTable } from "./import-table.js";
 
 /**
- * Reads which packages and apps the sources of each import, types included: by entry of the import table, the entries. A second entry point that
- * imports a file of its package's root imports that; the folders of an app are one with it.
+ * Reads the packages and apps that the sources of each import, types included: for each entry of the import table, its
+ * entries. A second entry point that imports a file of its package's root imports that; the folders of an app count as
+ * one.
  *
  * @param {string} root of the workspace
  * @returns {ReadonlyMap<string, ReadonlySet<string>>}

@@ -2,12 +2,13 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 /**
- * Names of our packages that a page uses and that do not exist: names that its examples import, and, on a package's README, functions and types in the first column of a table of names. The API reports
- * in `etc` tell what exists, members included.
+ * Names of remat's packages that a page uses and that do not exist: names imported by its examples, and in a package's
+ * README, functions and types in the first column of a table of names. The API reports in `etc` contain the existing
+ * names, including members.
  *
  * @param {string} root of the workspace
  * @param {string} file of the page, relative to the root
- * @returns {readonly string[]} what is missing, as "name of entry"
+ * @returns {readonly string[]} missing names, as "name of entry"
  */
 export function missingNames(root, file) {
   const text = readFileSync(join(root, file), "utf8");

@@ -28,7 +28,9 @@ const pathOf = (context) => relative(context.cwd, context.physicalFilename).spli
 const sourcePath = /^(?:packages|apps)\/[^/]+\/(?:src|page)\//;
 
 const declared = new Map();
-/** Names of the packages that users of an entry's package get with it; a page is built with what it imports. */
+/**
+ * Names of the packages that are installed with an entry's package; a page is built with everything that it imports.
+ */
 function declaredBy(cwd, entry) {
   if (!declared.has(entry)) {
     const [name, folder] = entry.split("/");
@@ -45,7 +47,7 @@ function declaredBy(cwd, entry) {
   return declared.get(entry);
 }
 
-/** Why `specifier` must not be imported by the file at `path`; undefined where it may. */
+/** Why `specifier` must not be imported by the file at `path`; undefined if it may. */
 function refusal(specifier, path, cwd) {
   const entry = entryOf(path);
   const rules = importTable[entry];
@@ -86,7 +88,7 @@ function relativeRefusal(specifier, path, entry) {
   return refused;
 }
 
-/** Why a file of an app with floors must not import another of its files; undefined where it may. */
+/** Why a file of an app with floors must not import another of its files; undefined if it may. */
 function floorRefusal(name, floors, path, target) {
   const source = `${packageFolder(name)}/src/`;
   const floorOf = (file) => {
@@ -98,7 +100,7 @@ function floorRefusal(name, floors, path, target) {
   };
   const from = floorOf(path);
   const to = floorOf(target);
-  // What is outside of the floors: the file that starts the app, and the page, which is an app of its own.
+  // Outside of the floors are the file that starts the app, and the page, which is an app of its own.
   if (from.floor === floors.length || from.folder === to.folder || to.floor < from.floor) return undefined;
   const below = floors.slice(0, from.floor).flat();
   return `${from.folder} of ${name} may import ${below.length === 0 ? "no other folder" : `only ${below.join(", ")}`}, not ${to.folder}: see the floors in tooling/lint/import-table.js.`;
@@ -140,7 +142,7 @@ const engineRule = {
   },
 };
 
-/** Plural nouns, which look like verbs in the third person. */
+/** Plural nouns that look like verbs in the third person. */
 const plurals = new Set(
   "As Bits Bytes Columns Elements Indices Lines Milliseconds Models Modules Ops Residuals Results Rows Statistics Tensors This Words".split(
     " ",
@@ -174,7 +176,7 @@ const inTexts = new RegExp(
 const insteadOf = (word) =>
   refusedWords.find((words) => words.inNames.includes(word) || words.inTexts.includes(word)).instead;
 
-/** Where quantities are written for people, and where they must be asked for how. */
+/** The only file that formats quantities, and the files that must use it. */
 const quantitiesHome = "packages/reporting/src/format-quantity.ts";
 const quantitiesAsked = /^(?:apps\/[^/]+|packages\/reporting)\/(?:src|page)\//;
 
@@ -249,14 +251,14 @@ const allocationEventsRule = {
   },
 };
 
-/** The one file of what is loaded into programs that touches files, modules and the system. */
+/** The only file of the code loaded into programs that accesses files, modules and the system. */
 const channel = "packages/program/src/outside/program-io.ts";
-/** What is loaded into programs and knows Node. */
+/** Code that is loaded into programs and uses Node. */
 const inPrograms = /^packages\/program\/src\/(?:agent|preload|outside)\//;
-/** What is loaded into programs and runs in browsers. */
+/** Code that is loaded into programs and also runs in browsers. */
 const inProgramsAndPages =
   /^packages\/(?:dispatch-hook(?!\/src\/backends\/node\/)|mod-tracker|tracer|leaks|checkpoint)\/src\//;
-/** Its files that ask Node for something, in a `try` or for what cannot fail. */
+/** Files of that code that call Node, in a `try` or for calls that cannot fail. */
 const guarded = new Set([
   "packages/dispatch-hook/src/backends/machine-memory.ts",
   "packages/dispatch-hook/src/backends/native/one-dnn.ts",
@@ -268,7 +270,7 @@ const guarded = new Set([
   "packages/leaks/src/heap-census.ts",
   "packages/leaks/src/source-site.ts",
 ]);
-/** Of Node, what fails only by a fault of ours. */
+/** Modules of Node whose calls fail only because of a bug. */
 const harmless = new Set(["module", "path", "url", "util", "perf_hooks"]);
 /** Numbers that are known from the start. */
 const constants = new Set(["isMainThread", "threadId"]);
@@ -306,7 +308,7 @@ const programIoRule = {
   },
 };
 
-/** Text with a hole for each part that is not known, or undefined where nothing is joined. */
+/** Text with a hole for each unknown part, or undefined if nothing is joined. */
 function joinedText(node) {
   if (node.type === "TemplateLiteral")
     return node.expressions.length === 0 ? undefined : node.quasis.map(({ value }) => value.cooked ?? "").join("\0");
@@ -372,7 +374,7 @@ const generatedTextRule = {
   },
 };
 
-/** What opens a file for reading, of `node:fs` and `node:fs/promises`. */
+/** Functions of `node:fs` and `node:fs/promises` that open a file for reading. */
 const openers = new Set(["readFileSync", "readFile", "createReadStream", "openSync", "open", "openAsBlob", "readSync"]);
 
 const inputFilesRule = {
@@ -380,7 +382,7 @@ const inputFilesRule = {
     const path = pathOf(context);
     // A pure package imports no Node module at all.
     if (!sourcePath.test(path) || ownFileReaders.has(path) || importTable[entryOf(path)]?.pure) return {};
-    // What runs in the user's process has a rule of its own, programIoRule.
+    // Code that runs in the user's process has a separate rule, programIoRule.
     if (isProgramCode(path) || isSharedCode(path)) return {};
     return {
       ImportDeclaration(node) {

@@ -1,6 +1,6 @@
 /**
- * Other words for the acts that the glossary of ARCHITECTURE.md names: in identifiers, by their parts in camel case, and in comments and texts. What
- * is upstream's own name stays.
+ * Synonyms of the verbs in the glossary of ARCHITECTURE.md that must not be used: in identifiers, by their camel-case
+ * parts, and in comments and texts. Upstream's own names are allowed.
  */
 export const refusedWords = [
   {

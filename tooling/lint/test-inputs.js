@@ -2,7 +2,8 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 
 /**
- * Returns the paths outside its own folder that the tests of a workspace folder name: imports, and strings that begin with `../` and exist. If a string goes on with `${`, its folder counts.
+ * Returns the paths outside its own folder that the tests of a workspace folder name: imports, and strings that begin
+ * with `../` and exist. If `${` follows in a string, its folder counts.
  *
  * @param {string} root of the workspace
  * @param {string} folder with a folder `test`
@@ -25,7 +26,7 @@ export function outerPathsOfTests(root, folder) {
   return [...found].sort((a, b) => (a < b ? -1 : 1));
 }
 
-/** The path itself, or with the extension that its source has; undefined if there is neither. */
+/** The path itself, or with the extension of its source; undefined if neither exists. */
 function existing(root, path) {
   const paths = [path.replace(/\/$/, ""), path.replace(/\.js$/, ".ts"), path.replace(/\.js$/, ".tsx")];
   return paths.find((one) => existsSync(join(root, one)));

@@ -4,12 +4,13 @@ import { join, posix } from "node:path";
 import { readModule } from "../testkit/read-module.js";
 import { entrySources } from "../testkit/workspace-folders.js";
 
-/** They hand every export of our packages to programs that use remat themselves. */
+/** These files pass every export of remat's packages to programs that use remat themselves. */
 const handOver = /^packages\/program\/src\/agent\/(?:pure|engine)-packages\.ts$/;
 
 /**
- * Exports of the entries of packages that nothing uses: no source of another package, app, tool or example imports them, and no page (README, docs, Markdown of examples) names them. A type
- * counts as used if its own file mentions it again or another source file imports it, since functions that are used take or return it.
+ * Exports of package entries that nothing uses: no source of another package, app, tool or example imports them, and no
+ * page (README, docs, Markdown of examples) names them. A type counts as used if its own file mentions it again or
+ * another source file imports it, since used functions accept or return it.
  *
  * @param {string} root of the workspace
  * @returns {readonly { entry: string, name: string }[]}
@@ -35,7 +36,7 @@ export function unusedExports(root) {
     const path = posix.join(posix.dirname(from), specifier);
     return [path, path.replace(/\.js$/, ".ts"), path.replace(/\.js$/, ".tsx")].find((one) => modules.has(one));
   };
-  /** By file and name, the files that import it. */
+  /** For each file and name, the files that import it. */
   const users = new Map();
   const use = (file, name, user, seen = new Set()) => {
     const key = `${file} ${name}`;
@@ -52,7 +53,7 @@ export function unusedExports(root) {
   for (const [file, { imports }] of modules) {
     if (handOver.test(file)) continue;
     for (const { source, names, isReexport } of imports) {
-      // A name that is exported again is used if somebody imports it from there.
+      // A re-exported name is used if another file imports it from there.
       if (isReexport) continue;
       const target = resolve(file, source);
       if (target === undefined) continue;

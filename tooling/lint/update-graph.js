@@ -1,4 +1,4 @@
-// Draws the graph in CONTRIBUTING.md anew from the imports that the sources make.
+// Redraws the graph in CONTRIBUTING.md from the imports in the sources.
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { drawImportGraph, replaceGraph } from "./import-graph.js";

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Compares the public API of every entry point with the report kept in etc/, so that no change of it goes unseen: `pnpm api` prints a line for each
-// and exits with 1 if one differs; `pnpm api --update` keeps the new ones.
+// Compares the public API of every entry point with the report stored in etc/, so that no change goes unnoticed.
+// `pnpm api` prints a line for each and exits with 1 if one differs. `pnpm api --update` stores the new ones.
 import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { checkApi, entryPoints, readDeclarations, reportsFolder } from "./src/api-report.js";

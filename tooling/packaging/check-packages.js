@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-// Builds and packs every package, checks each tarball, installs them by npm and by pnpm into empty folders outside the workspace, and runs there what
-// their READMEs, the README and the pages in docs show, as strict TypeScript. `pnpm packages [NAME…]` prints a line for each and exits with 1 if one
-// is not right.
+// Builds and packs every package, checks each tarball, and installs them by npm and by pnpm into empty folders outside
+// the workspace. There it runs the examples of their READMEs, the main README and the pages in docs, as strict
+// TypeScript. `pnpm packages [NAME…]` prints a line for each and exits with 1 if one fails.
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

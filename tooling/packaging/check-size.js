@@ -1,6 +1,7 @@
 #!/usr/bin/env node
-// Bundles each pure package for a browser and compares its size, minified and compressed, with the budget in .size-limit.json. A pure package
-// that reaches for a Node module does not bundle at all. `pnpm size` prints a line for each and exits with 1 if one is over.
+// Bundles each pure package for a browser and compares its size, minified and compressed, with the budget in
+// .size-limit.json. A pure package that uses a Node module does not bundle at all. `pnpm size` prints a line for each
+// and exits with 1 if one is over.
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
@@ -24,14 +25,14 @@ async function measure(...args) {
   try {
     return measuredIn(await runCommand(process.execPath, [bin, "--json", ...args], { cwd })) ?? new Error("no sizes");
   } catch (error) {
-    // Over budget is a failure, too, with the same output.
+    // A package over budget is also a failure, with the same output.
     const measured = error instanceof CommandError ? measuredIn(error.output) : undefined;
     return measured ?? /** @type {Error} */ (error);
   }
 }
 
 /**
- * Reads the list, which warnings of the bundler may come before.
+ * Reads the list, which may follow warnings of the bundler.
  *
  * @param {string} output
  * @returns {readonly Measured[] | undefined}
@@ -51,7 +52,7 @@ function tell({ name, passed, size, sizeLimit }) {
 const all = await measure();
 if (!(all instanceof Error)) all.forEach(tell);
 else {
-  // One that does not bundle stops all; so each by itself, to say which.
+  // One that does not bundle stops all, so each is measured alone to find it.
   for (const { name, path, limit } of JSON.parse(readFileSync(join(cwd, ".size-limit.json"), "utf8"))) {
     const one = await measure("--limit", limit, path);
     if (!(one instanceof Error)) tell({ ...one[0], name });

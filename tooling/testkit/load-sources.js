@@ -3,11 +3,12 @@ import { createServer } from "vite";
 const conditions = ["@remat/source", "node", "import", "module", "default"];
 
 /**
- * Loads a module of the workspace from its TypeScript, and the packages from their sources, whatever may be built.
+ * Loads a module of the workspace from its TypeScript, and the packages from their sources, even if builds exist.
  *
  * @param {string} path
- * @returns {Promise<{ module: Record<string, any>, invoke: (asked: any) => Promise<any>, close: () => Promise<void> }>} `invoke` answers `runSources` of
- * other processes; `close` ends what loads, once nothing more is to be loaded
+ * @returns {Promise<{ module: Record<string, any>, invoke: (asked: any) => Promise<any>, close: () => Promise<void> }>}
+ * `invoke` answers `runSources` of
+ * other processes; `close` ends the loader when nothing more is to be loaded
  */
 export async function loadSources(path) {
   const vite = await createServer({

@@ -1,19 +1,20 @@
 import { parseAst } from "vite";
 
 /**
- * What a file takes from another one. `names`: those that it takes, or "all". `isType`: of types only. `isReexport`: it exports them again, and takes nothing for itself.
+ * An import of a file. `names`: imported names, or "all". `isType`: types only. `isReexport`: the names are exported
+ * again and not used in the file itself.
  *
  * @typedef {{ readonly source: string, readonly names: readonly string[] | "all", readonly isType: boolean, readonly isReexport: boolean }} ModuleImport
  */
 
 /**
- * What a file exports: of another file's export, that file and its name there.
+ * An export of a file; for a re-export, the other file and the name there.
  *
  * @typedef {{ readonly source: string | undefined, readonly name: string, readonly isType: boolean }} ModuleExport
  */
 
 /**
- * Reads what a source imports, dynamically and for its types too, and what it exports by name.
+ * Reads the imports of a source, including dynamic ones and those for types, and its exports by name.
  *
  * @param {string} text
  * @param {string} path tells TypeScript, JSX and JavaScript apart
@@ -69,7 +70,7 @@ function namesOfImport({ specifiers }) {
   return specifiers.map((one) => (one.type === "ImportDefaultSpecifier" ? "default" : nameOf(one.imported)));
 }
 
-/** `const { a, b } = await import("…")` takes a and b. */
+/** `const { a, b } = await import("…")` imports a and b. */
 function namesOfDynamic([parent, declarator]) {
   if (parent?.type !== "AwaitExpression" || declarator?.type !== "VariableDeclarator") return "all";
   const { id } = declarator;

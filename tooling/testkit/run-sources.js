@@ -1,7 +1,8 @@
 import { createNodeImportMeta, ESModulesEvaluator, ModuleRunner } from "vite/module-runner";
 
 /**
- * Loads a module of the workspace in a process that another, which has `loadSources`, sends what it asks for: without all that compiles sources in its heap.
+ * Loads a module of the workspace in a process that gets its modules from a parent with `loadSources`, so that its heap
+ * does not contain the compiler.
  *
  * @param {string} path
  * @param {(asked: any) => Promise<any>} invoke

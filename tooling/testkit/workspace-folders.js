@@ -2,7 +2,8 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 
 /**
- * Returns the folders of the workspace that have a package.json, from its root: `packages/trace`. Git leaves ignored files behind where a package was removed. Such a folder does not count.
+ * Returns the folders of the workspace that have a package.json, from its root: `packages/trace`. Git leaves ignored
+ * files behind where a package was removed. Such a folder does not count.
  *
  * @param {string} root of the workspace
  * @param {readonly string[]} [groups] folders whose folders count
@@ -19,7 +20,8 @@ export function workspaceFolders(root, groups = ["packages", "apps", "tooling"])
 }
 
 /**
- * Returns the source of each entry of our packages, from the root of the workspace: `@remat/memory/graph` is packages/memory/src/graph/index.ts.
+ * Returns the source of each entry of remat's packages, from the root of the workspace: `@remat/memory/graph` is
+ * packages/memory/src/graph/index.ts.
  *
  * @param {string} root of the workspace
  * @returns {Map<string, string>} by specifier

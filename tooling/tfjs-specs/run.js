@@ -1,8 +1,9 @@
 #!/usr/bin/env node
-// Runs tfjs-core's own specs as they are and with our hook, in one process each, and says which fail that do not fail without it:
-// `pnpm specs [--backend cpu|native|webgl|webgpu]… [--mode NAME]… [--layers FOLDER] [--minutes N]`, of which a mode may take so many (10). Native needs NATIVE_APP, a folder in which tfjs-node is installed with its addon; webgl and
-// webgpu a Chromium, in which they run on a GPU that is software. With
-// FOLDER, a checkout of https://github.com/tensorflow/tfjs, it runs tfjs-layers' specs, which its npm package does not have.
+// Runs tfjs-core's own specs unmodified and with remat's hook, in one process each, and reports those that fail only
+// with the hook: `pnpm specs [--backend cpu|native|webgl|webgpu]… [--mode NAME]… [--layers FOLDER] [--minutes N]`,
+// where N is the time limit of a mode (10). Native needs NATIVE_APP, a folder with tfjs-node and its addon. webgl and
+// webgpu need a Chromium, in which they run on a software GPU. With FOLDER, a checkout of
+// https://github.com/tensorflow/tfjs, it runs tfjs-layers' specs, which its npm package does not contain.
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -69,7 +70,7 @@ try {
 }
 if (failed > 0) process.exitCode = 1;
 
-/** @param {Iterable<string>} lines of what has just been run */
+/** @param {Iterable<string>} lines about the last run */
 function tell(lines) {
   for (const line of lines) {
     console.log(line);

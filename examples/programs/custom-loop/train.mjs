@@ -1,5 +1,5 @@
-// A loop of the program's own over variables of its own: a residual network, its gradients clipped before they are applied; then plain descent
-// with `assign`.
+// A custom training loop over variables: a residual network whose gradients are clipped before they are applied; then
+// plain descent with `assign`.
 import "../seeded.cjs";
 import * as tf from "@tensorflow/tfjs";
 

@@ -1,11 +1,11 @@
-// Digits by a convolutional network: `fit` of a compiled model, with validation.
+// Digits with a convolutional network: `fit` of a compiled model, with validation.
 import "../seeded.cjs";
 import * as tf from "@tensorflow/tfjs";
 
 const side = 16;
 const classes = 10;
 
-/** Each class is a bar at another place, with noise. */
+/** Each class is a bar at a different place, with noise. */
 function digits(count) {
   const labels = Array.from({ length: count }, (_, i) => i % classes);
   const bars = labels.map((label) =>

@@ -1,5 +1,5 @@
-// A pole is balanced on a cart by a policy that learns from whole games: gradients of each move by `variableGrads`, kept, weighted by how long
-// the game went on after it, and applied together.
+// A policy learns to balance a pole on a cart from whole games: gradients of each move by `variableGrads` are kept,
+// weighted by how long the game lasted after it, and applied together.
 import "../seeded.cjs";
 import * as tf from "@tensorflow/tfjs";
 

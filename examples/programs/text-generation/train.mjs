@@ -1,4 +1,4 @@
-// Text, character by character, by an LSTM: trained with `fitDataset`, and asked for text after each epoch.
+// Text generation by character with an LSTM: trained with `fitDataset`, and sampled after each epoch.
 import "../seeded.cjs";
 import * as tf from "@tensorflow/tfjs";
 
@@ -20,7 +20,7 @@ model.add(tf.layers.lstm({ units: 12, inputShape: [length, characters.length] })
 model.add(tf.layers.dense({ units: characters.length, activation: "softmax" }));
 model.compile({ optimizer: tf.train.rmsprop(0.01), loss: "categoricalCrossentropy" });
 
-/** What the model writes after a beginning. */
+/** Text that the model writes after a given beginning. */
 function write(count) {
   const written = codes.slice(0, length);
   for (let i = 0; i < count; i++) {

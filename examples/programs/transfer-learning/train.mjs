@@ -1,4 +1,4 @@
-// The last layers of a model are trained anew for other classes, while those that it has learned before stay as they are.
+// Retrains the last layers of a model for other classes, while the earlier layers stay frozen.
 import "../seeded.cjs";
 import * as tf from "@tensorflow/tfjs";
 

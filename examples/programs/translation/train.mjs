@@ -1,4 +1,5 @@
-// Dates in words to dates in figures, from sequence to sequence: an encoder whose last state a decoder with attention begins with.
+// Dates in words to dates in figures, from sequence to sequence: a decoder with attention starts from the last state of
+// an encoder.
 import "../seeded.cjs";
 import * as tf from "@tensorflow/tfjs";
 

@@ -1,8 +1,8 @@
-// TypeScript, as tsx runs it: an autoencoder with a layer of its own.
+// TypeScript run by tsx: an autoencoder with a custom layer.
 import "../seeded.cjs";
 import * as tf from "@tensorflow/tfjs";
 
-/** Adds noise while it trains, the same in each run. */
+/** Adds noise during training, the same in each run. */
 class Noise extends tf.layers.Layer {
   static readonly className = "Noise";
   private calls = 0;

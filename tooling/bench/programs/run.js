@@ -1,5 +1,6 @@
-// Public programs as fetched, in every way: `pnpm bench:programs FOLDER [NAME]… [--way WAY]… [--rounds N] [--write]`; see README.md here.
-// `--write` puts the table of all of them into the README of the repository.
+// Public programs, unmodified, under every strategy:
+// `pnpm bench:programs FOLDER [NAME]… [--way WAY]… [--rounds N] [--write]`. See README.md in this folder. `--write`
+// puts the table into the README of the repository.
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { formatTable } from "@remat/trace/text";
@@ -35,7 +36,7 @@ const measured = [];
 let different = 0;
 for (const program of publicPrograms) {
   if (names.length > 0 && !names.some((name) => program.name.includes(name))) continue;
-  // What slows the machine for a minute slows all ways alike.
+  // Strategies take turns, so that a slow minute of the machine affects all of them equally.
   /** @type {Record<string, any[]>} */
   const rounds = Object.fromEntries(wantedWays.map((way) => [way, []]));
   for (let round = 0; round < Number(values.rounds); round++)

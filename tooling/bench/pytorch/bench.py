@@ -1,7 +1,6 @@
-"""Plans of remat for torch.utils.checkpoint beside what people write by hand and what PyTorch's own tools find, on real steps: peaks by PyTorch's MemTracker, times
-beside stock's.
-
-Prints a Markdown table, a row for each model and budget, and what of it breaks a bound. Run by `pnpm bench:pytorch`.
+"""Compares remat's plans for torch.utils.checkpoint with manual checkpointing and PyTorch's own tools, on real steps:
+peaks by PyTorch's MemTracker, times relative to the baseline. Prints a Markdown table with a row for each model and
+budget, and the bounds that are missed. Run by `pnpm bench:pytorch`.
 """
 
 import gc
@@ -28,14 +27,14 @@ import remat
 CLI = shlex.split(os.environ["REMAT_CLI"])
 BUDGETS = ("85%", "70%", "55%", "40%", None)
 MIB = 2**20
-# Of glibc: no allocation is a mapping of its own, and none of the heap is given back.
+# Settings of glibc: no allocation is a separate mapping, and the heap is never shrunk.
 KEEPING_FREED = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(2**40), "MALLOC_TOP_PAD_": str(2**26)}
 COLUMNS = ("model", "budget", "predicted", "measured", "peak off by", "bit-equal", "first k blocks", "every nth, HF", "activation_memory_budget", "sac_milp")
 
 
 @dataclass
 class Measured:
-    """A way, with the peak of a step that follows it, and, once it is measured, its time beyond stock's."""
+    """A strategy with the peak of its step and, if measured, its extra time over the baseline."""
 
     way: Way
     peak: int
@@ -51,11 +50,11 @@ class Row:
     budget: str | None
     wanted: float
     answer: dict | None
-    """What the planner says; None where it found nothing."""
+    """The planner's prediction; None if it found no plan."""
     ours: Measured | None
     is_equal: bool
     others: list
-    """Of each kind of way the quickest that keeps to the budget; None where none does."""
+    """For each kind of strategy the fastest within the budget; None if there is none."""
 
     def __str__(self):
         cells = [self.model, self.budget or "least"]
@@ -68,7 +67,7 @@ class Row:
         return f"| {' | '.join(cells)} |"
 
     def broken(self):
-        """Which bounds it breaks."""
+        """Returns the bounds that it misses."""
         there = [other for other in self.others if other is not None]
         if self.ours is None:
             yield from (f"{other.way.name} keeps to a budget for which nothing was found" for other in there[:1])
@@ -88,7 +87,7 @@ class Row:
             yield "its time is predicted more than 10 % off"
 
     def is_better(self):
-        """Whether nothing else that keeps to the budget comes within 10 % of it, in the peak or the time."""
+        """Whether no other strategy within the budget comes within 10% of it in peak or time."""
         if self.ours is None:
             return False
         there = [other for other in self.others if other is not None]
@@ -102,13 +101,13 @@ def cell(peak, share):
 
 
 def plan(step, budget, folder):
-    """The plan's answer, and its policy; None where there is none within the budget."""
+    """Returns the planner's answer and its policy; None if there is none within the budget."""
     policy = folder / "policy.json"
     arguments = [*CLI, "plan", str(step), "--executor", "torch-checkpoint", "--format", "json", "--pytorch-policy", str(policy), "--time", "5s"]
     arguments += ["--max-overhead", "1000%"] if budget is None else ["--budget", budget]
     done = subprocess.run(arguments, capture_output=True, text=True)
     if done.returncode != 0:
-        # Only that nothing keeps to the budget is an answer.
+        # The only acceptable failure is that no policy meets the budget.
         if "found nothing" not in done.stderr:
             raise RuntimeError(f"{' '.join(arguments)}: exit code {done.returncode}\n{done.stderr}")
         return None, None
@@ -116,7 +115,7 @@ def plan(step, budget, folder):
 
 
 def measured(name, way):
-    """None of what does not run, as models that cannot be compiled."""
+    """Returns None if the strategy does not run, as for models that cannot be compiled."""
     try:
         return Measured(way, peak_of(name, way.begin)[0])
     except Exception as error:
@@ -127,7 +126,9 @@ def measured(name, way):
 
 
 class Kind:
-    """Ways of one kind, of which each holds less than the one before: only those are measured that it takes to find the first within a budget."""
+    """Strategies of one kind, each with a lower peak than the one before. Only those needed to find the first within a
+    budget are measured.
+    """
 
     def __init__(self, name, ways):
         self.name, self.ways, self.known = name, ways, {}
@@ -170,7 +171,7 @@ def rows_of(name, rounds):
         others = [kind.least() if wanted is None else kind.within(wanted) for kind in kinds]
         found = programs and (programs.least(stock) if wanted is None else programs.within(wanted))
         solved = found and measured(name, found)
-        # What it takes to fit and does not is none.
+        # A smallest-peak solution that does not fit does not count.
         others.append(solved if solved and (wanted is None or solved.peak <= wanted) else None)
         ours, is_equal = None, False
         if policy is not None:
@@ -187,8 +188,10 @@ def rows_of(name, rounds):
 
 
 def in_own_process(what, name, given):
-    """What is timed has a process of its own, in which nothing else was, behind the command of REMAT_TIMED where there is one, as `taskset -c 1`. Its allocator keeps what is freed, as those of GPUs do:
-    else each step has the system fill pages with zeros again, the more the more it holds (a tenth of the time of stock GPT-2, nothing of one that is checkpointed)."""
+    """Runs the measurement in a new process, behind the command in REMAT_TIMED if set, such as `taskset -c 1`. Its
+    allocator keeps freed memory, as GPU allocators do. Otherwise the system would fill pages with zeros again in each
+    step, the more the higher the peak: a tenth of the time of unmodified GPT-2, nothing for a checkpointed one.
+    """
     command = [*shlex.split(os.environ.get("REMAT_TIMED", "")), sys.executable, __file__, f"--{what}", name]
     done = subprocess.run(command, input=json.dumps(given), stdout=subprocess.PIPE, text=True, check=True, env={**os.environ, **KEEPING_FREED})
     return json.loads(done.stdout.splitlines()[-1])
@@ -207,7 +210,7 @@ IN_OWN_PROCESS = {"--record": record_timed, "--times": times_by_name}
 
 
 def mixed_integer_programs(name):
-    """None where its package `pulp` is not there, or where it cannot take a model."""
+    """Returns None if its package `pulp` is missing, or if it does not support a model."""
     try:
         model, optimizer, step, _ = begun(name, None)
         return MixedIntegerPrograms(model, optimizer, step, track(model, optimizer, step)[0])

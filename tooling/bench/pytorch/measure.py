@@ -1,4 +1,6 @@
-"""What a step of a bench model holds, by a tracker that knows nothing of us, and takes, beside that of others in the same process."""
+"""Measures a step's peak memory, by a tracker that is independent of remat, and its time, next to others in the same
+process.
+"""
 
 import gc
 import statistics
@@ -10,7 +12,7 @@ from torch.distributed._tools.mem_tracker import MemTracker
 
 
 class Tracker(MemTracker):
-    """Sees what compiled code does, too, which by itself runs uncompiled while a tracker looks on; its random ops are of higher order."""
+    """Also observes compiled code, which otherwise runs uncompiled under a tracker. Its random ops are higher-order."""
 
     supports_higher_order_operators = True
 
@@ -20,7 +22,7 @@ class Tracker(MemTracker):
 
 
 def begun(name, begin):
-    """A model of the bench that has begun to follow a way, after its first step, whose loss comes last."""
+    """Returns a benchmark model that follows a strategy, after its first step; the loss is returned last."""
     model, optimizer, step = build(name)
     if begin is not None:
         begin(model)
@@ -29,7 +31,7 @@ def begun(name, begin):
 
 
 def peak_of(name, begin):
-    """The peak of the second step, in bytes, and the losses and the state that both come to."""
+    """Returns the peak of the second step in bytes, with the losses and the state after both."""
     model, optimizer, step, loss = begun(name, begin)
     tracker, second = track(model, optimizer, step)
     return tracked_peak(tracker), [loss, second, *(value.clone() for value in model.state_dict().values())]
@@ -49,8 +51,9 @@ def tracked_peak(tracker):
 
 
 def times_of(name, begins, rounds):
-    """What a step takes beyond stock's, as a share of it, by the median of rounds: each beside stock's steps before and after it, since what else a machine does comes and goes. Time of the processor, which other
-    programs disturb least."""
+    """Returns the extra time of steps over the baseline, as a share: the median of rounds, each compared with baseline
+    steps before and after it, because load on the machine varies. Uses CPU time, which other programs affect least.
+    """
     stock, *steps = [begun(name, begin)[2] for begin in [None, *begins]]
     shares = [[] for _ in steps]
     gc.collect()

@@ -1,4 +1,6 @@
-"""The models of `pnpm bench:pytorch`: as their libraries have them, with random weights, small enough that a step takes a second or less on a CPU."""
+"""The models of `pnpm bench:pytorch`: unmodified from their libraries, with random weights, small enough that a step takes
+at most a second on a CPU.
+"""
 
 import torch
 import torch.nn.functional as F
@@ -45,7 +47,7 @@ def resnet50():
 
 
 class LSTMLanguageModel(nn.Module):
-    """As that of pytorch/examples, with the cells' steps in Python."""
+    """The model of pytorch/examples, with the cells' steps in Python."""
 
     class Layer(nn.Module):
         def __init__(self, width):
@@ -88,7 +90,7 @@ MODELS = {"gpt2": gpt2, "llama": llama, "bert": bert, "vit": vit, "resnet50": re
 
 
 def build(name):
-    """The model, its optimizer and a step, from the same random numbers each time."""
+    """Returns the model, its optimizer and a step, with the same random numbers each time."""
     define_missing_torchvision_ops()
     torch.manual_seed(0)
     model, loss_of = MODELS[name]()

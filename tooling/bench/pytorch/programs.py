@@ -1,7 +1,9 @@
-"""Programs in a folder: recorded, planned for 70 % of what they hold, and followed. Prints a Markdown table. Run by `pnpm bench:pytorch --programs FOLDER`.
+"""Records the programs of a folder, plans for 70% of their peak, and applies the plans. Prints a Markdown table. Run by
+`pnpm bench:pytorch --programs FOLDER`.
 
-A program is a Python file with `build()`, which returns `(model, step)` or `(model, optimizer, step)`, as `remat.export` takes it; or one of the public ones of `public_programs.py`
-and `public_models.py` whose repository lies in the folder.
+A program is a Python file with `build()`, which returns `(model, step)` or `(model, optimizer, step)`, as for
+`remat.export`; or one of the public ones of `public_programs.py` and `public_models.py` whose repository is in the
+folder.
 """
 
 import contextlib
@@ -27,7 +29,7 @@ from remat.models import as_one_model
 
 
 def program_in(path):
-    """What builds the program in a file; undefined where it has no build()."""
+    """Returns the `build` function of a file, or None if it has none."""
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     sys.path.insert(0, str(path.parent))
@@ -39,14 +41,14 @@ def program_in(path):
 
 
 def built(build):
-    """The model, its optimizers and a step, from the same random numbers each time."""
+    """Returns the model, its optimizers and a step, with the same random numbers each time."""
     torch.manual_seed(0)
     model, *optimizers, step = build()
     return as_one_model(model), optimizers[0] if optimizers else None, step
 
 
 def followed(build, policy, folder):
-    """What a program holds at most in its second step, and what it comes to."""
+    """Returns a program's peak in its second step, and its resulting state."""
     model, optimizer, step = built(build)
     if policy is not None:
         remat.apply(model, policy)
@@ -87,7 +89,7 @@ if __name__ == "__main__":
     own = {path.stem: program_in(path) for path in sorted(root.glob("*.py"))}
     for name, build in {**public, **own}.items():
         if build is not None:
-            # What a program prints is no row.
+            # Output of the program must not mix with the table.
             with contextlib.redirect_stdout(sys.stderr):
                 row = row_of(name, build)
             print(row, flush=True)

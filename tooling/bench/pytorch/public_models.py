@@ -1,4 +1,6 @@
-"""Steps of public programs whose models lie in packages of their own, or do in a step what most do not: as `public_programs.py` has them."""
+"""Steps of public programs whose models are in packages of their own, or whose steps are unusual; see
+`public_programs.py`.
+"""
 
 import contextlib
 import copy
@@ -17,7 +19,9 @@ from remat.devices import cpu_for_cuda
 
 @contextlib.contextmanager
 def _imports_from(folder):
-    """Finds what a program imports in its own folder, and forgets it afterwards: other programs have a `model.py`, too."""
+    """A context in which a program finds imports in its own folder; they are forgotten afterwards, since other programs
+    also have a `model.py`.
+    """
     before = set(sys.modules)
     sys.path.insert(0, str(folder))
     try:
@@ -48,7 +52,7 @@ def max_vit(root):
 def dino(root):
     with _imports_from(root / "vit-pytorch"):
         from vit_pytorch import Dino, ViT
-    # It crops at random as it is built, too.
+    # Building it also draws random crops.
     random.seed(0)
     encoder = ViT(image_size=64, patch_size=16, num_classes=10, dim=64, depth=3, heads=4, mlp_dim=128)
     learner = Dino(encoder, image_size=64, hidden_layer="to_latent", projection_hidden_size=64, projection_layers=2, num_classes_K=256)
@@ -150,7 +154,7 @@ def tcn(root):
 
     def step():
         optimizer.zero_grad()
-        # Of the words that have enough context.
+        # For the words that have enough context.
         loss = F.cross_entropy(model(x)[:, 40:].contiguous().view(-1, 500), y[:, 40:].contiguous().view(-1))
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 0.35)
@@ -169,7 +173,7 @@ def seq2seq(root):
     def step():
         random.seed(0)
         optimizer.zero_grad()
-        # It puts there what it makes.
+        # It puts its results on CUDA.
         with cpu_for_cuda():
             output = model(source, target)
         loss = F.nll_loss(output[1:].view(-1, 200), target[1:].contiguous().view(-1), ignore_index=1)

@@ -1,6 +1,6 @@
-"""Steps of public programs, as their training loops take them, with made-up data: their repositories lie in a folder, as cloned, and nothing of them is here.
-
-A program that trains as it is imported is read for its imports, classes and functions alone.
+"""Steps of public programs, as in their training loops, with generated data. Their repositories are in a folder, as
+cloned; this file contains none of their code. From a program that trains when imported, only imports, classes and
+functions are read.
 """
 
 import ast
@@ -13,7 +13,7 @@ from torch import nn, optim
 
 
 def definitions(path, **constants):
-    """The imports, classes and functions of a file, as a module that knows these constants."""
+    """Returns the imports, classes and functions of a file as a module with the given constants."""
     tree = ast.parse(path.read_text())
     kept = (ast.Import, ast.ImportFrom, ast.ClassDef, ast.FunctionDef)
     tree.body = [node for node in tree.body if isinstance(node, kept) and not _imports_missing(node)]
@@ -25,7 +25,7 @@ def definitions(path, **constants):
 
 
 def _imports_missing(node):
-    """What only draws, logs or downloads."""
+    """Whether an import only draws, logs or downloads."""
     names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""] if isinstance(node, ast.ImportFrom) else []
     return any(name == "torch.utils.tensorboard" or name.split(".")[0] in ("matplotlib", "requests", "tarfile", "gymnasium") for name in names)
 

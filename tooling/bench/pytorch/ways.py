@@ -1,4 +1,5 @@
-"""What people do by hand, or have PyTorch's own tools do, for a step to hold less: each a kind of ways, from the least that is recomputed to the most."""
+"""Memory reduction by hand or by PyTorch's own tools: kinds of strategies, each from the least recomputation to the most.
+"""
 
 import contextlib
 import functools
@@ -14,25 +15,28 @@ ACTIVATION_BUDGETS = (0.9, 0.7, 0.5, 0.3, 0.0)
 
 @dataclass(frozen=True)
 class Way:
-    """What a model can follow, told in plain data, so that another process can have its own follow it: `of` is what a way of that kind needs."""
+    """A strategy as plain data, so that another process can apply it to its own model. `of` is the input for that kind.
+    """
 
     name: str
     kind: str
     of: Any
 
     def begin(self, model):
-        """Has a model follow it, before its first step."""
+        """Applies the strategy to a model before its first step."""
         _BEGINNINGS[self.kind](model, self.of)
 
 
 def first_blocks(model):
-    """The first k blocks."""
+    """Checkpoints the first k blocks."""
     blocks = outermost_blocks(model)
     return [Way(f"first {k}", "blocks", blocks[:k]) for k in range(1, len(blocks) + 1)]
 
 
 def every_nth_block(model):
-    """Every nth block, and all of them: by the model's own `gradient_checkpointing_enable()` where it has one, as those of Hugging Face do."""
+    """Checkpoints every nth block, and all blocks; for all, it uses the model's own `gradient_checkpointing_enable()` if
+    it has one, as Hugging Face's do.
+    """
     blocks = outermost_blocks(model)
     ways = [Way(f"every {n}.", "blocks", blocks[::n]) for n in range(len(blocks) // 2, 1, -1)]
     if hasattr(model, "gradient_checkpointing_enable"):
@@ -41,7 +45,7 @@ def every_nth_block(model):
 
 
 def activation_budgets(_model):
-    """The min-cut partitioner of a compiled model, with a budget for what its forward pass saves."""
+    """The min-cut partitioner of a compiled model, with a budget for the activations that its forward pass saves."""
     return [Way(f"{budget:.0%}", "compiled", budget) for budget in ACTIVATION_BUDGETS]
 
 
@@ -59,7 +63,7 @@ def _checkpoint_all(model, names):
 def _compile_within(model, budget):
     from torch._dynamo.backends.debugging import aot_eager
 
-    # A backend of its own for each budget, or the code compiled for another one would be taken again.
+    # A separate backend for each budget, since otherwise the code compiled for another one would be reused.
     def within(graph, inputs):
         with torch._functorch.config.patch(activation_memory_budget=budget):
             return aot_eager(graph, inputs)
@@ -69,8 +73,9 @@ def _compile_within(model, budget):
 
 
 class MixedIntegerPrograms:
-    """PyTorch's `sac_milp`: which modules to checkpoint, and how much of each, from what its own trackers say of a step. Its estimates want a GPU or fake
-    tensors; here they are given the time that each op really takes."""
+    """PyTorch's `sac_milp`: decides which modules to checkpoint, and how much of each, from its own trackers' view of a
+    step. Its estimates need a GPU or fake tensors; here it is given the measured time of each op.
+    """
 
     def __init__(self, model, optimizer, step, tracker):
         from torch._subclasses import FakeTensorMode
@@ -87,12 +92,12 @@ class MixedIntegerPrograms:
                 with mode("operator-level-benchmark"):
                     step()
         self.graph = parse_module_info(aggregate_stats(model, tracker, runtimes, self.trade_offs, next(model.parameters()).device))
-        # What it does not count.
+        # Memory that it does not count.
         self.state_bytes = sum(value.nbytes for state in optimizer.state.values() for value in state.values() if isinstance(value, torch.Tensor))
         self.root = type(model).__name__
 
     def within(self, budget_bytes):
-        """The way that it finds for a budget; none where it finds none."""
+        """Returns its strategy for a budget; None if it finds none."""
         from torch.distributed._tools.sac_ilp import get_optimal_checkpointing_policy_per_module, sac_milp
 
         decisions, _, peak = sac_milp(self.graph, (budget_bytes - self.state_bytes) / 2**30)
@@ -105,7 +110,7 @@ class MixedIntegerPrograms:
         return Way(f"{len(saved)} modules", "saved", saved)
 
     def least(self, budget_bytes):
-        """The smallest budget for which it finds a way, to 2 %."""
+        """Returns the smallest budget for which it finds a strategy, to 2%."""
         best, fits, fails = None, 1.0, 0.0
         while fits - fails > 0.02:
             share = (fits + fails) / 2
@@ -126,7 +131,7 @@ def _save_some(model, saved):
     from torch.utils.checkpoint import CheckpointPolicy, create_selective_checkpoint_contexts
 
     def contexts(decisions, names):
-        """By the name of an op, and how many of that name came before: in one order in both passes, whatever else the trackers count."""
+        """Identifies ops by name and occurrence, which is the same in both passes, whatever else the trackers count."""
         kept = set()
         counts = {}
         for decision, name in zip(decisions, names):

@@ -8,7 +8,7 @@ const leftOut = new Set(["peak off by", "bit-equal"]);
 const pathOf = (relative) => fileURLToPath(new URL(relative, import.meta.url));
 
 /**
- * Puts the rows of a Markdown table in place of those of the same models, in the order in which models come.
+ * Replaces the rows of the same models by those of a Markdown table, in the order of the models.
  *
  * @param {string} table
  */

@@ -1,4 +1,4 @@
-// What `browser.js` runs in a page.
+// Runs in the page of `browser.js`.
 import { openMemoryBudget, releaseEarly, stopOnContextLoss } from "@remat/checkpoint";
 import { openDispatchMode } from "@remat/dispatch-hook";
 import { fakeMode } from "@remat/dispatch-hook/fake";
@@ -6,7 +6,7 @@ import { prepareStep } from "@remat/tracer";
 import * as tf from "@tensorflow/tfjs";
 import "@tensorflow/tfjs-backend-webgpu";
 
-/** Each returns what ends it. */
+/** Each returns a function that ends it. */
 const ways = {
   stock: () => () => {},
   hook: () => openDispatchMode({}),
@@ -16,7 +16,7 @@ const ways = {
 const openWay = (way) =>
   typeof way === "string" ? ways[way]() : openMemoryBudget(way.budgetBytes, { online: true }).close;
 
-/** Runs `work` and returns the most bytes that were in use, and allocated, on the GPU after any kernel. */
+/** Runs `work` and returns the highest number of bytes in use, and of bytes allocated, on the GPU after any kernel. */
 async function measureBytes(work) {
   const engine = tf.engine();
   const { runKernel } = engine;
@@ -36,10 +36,10 @@ async function measureBytes(work) {
   return most;
 }
 
-/** Steps of a way that follow each other. */
+/** Consecutive steps of a strategy. */
 const inARow = 3;
 
-/** Takes steps of an example, as stock, with the hook there and nobody listening, and with early release, in turn. */
+/** Runs steps of an example unmodified, with an idle hook, and with early release, in turn. */
 export async function timeWays(exported, backend, rounds) {
   await tf.setBackend(backend);
   await tf.ready();
@@ -55,7 +55,7 @@ export async function timeWays(exported, backend, rounds) {
   const bytes = {};
   for (const name of names) {
     const close = openWay(name);
-    // Programs are compiled, and an optimizer makes its slots, in the first; updates are as they will be from the third on.
+    // The first steps compile programs and create the optimizer's slots. From the third on updates are representative.
     await take();
     await take();
     bytes[name] = await measureBytes(take);
@@ -64,7 +64,7 @@ export async function timeWays(exported, backend, rounds) {
   for (let round = 0; round < rounds; round++)
     for (const name of names) {
       const close = openWay(name);
-      // Patched anew, code runs slowly at first.
+      // Newly patched code runs slowly at first.
       await take();
       for (let i = 0; i < inARow; i++) {
         const began = performance.now();
@@ -77,9 +77,9 @@ export async function timeWays(exported, backend, rounds) {
   return { ms, bytes };
 }
 
-/** The most that a step of a batch allocates in textures, told without the device. */
+/** Predicts, without the device, the highest texture allocation of a step at a batch size. */
 export async function allocatedBytes(exported, batch, way) {
-  // Its kernels run without the device, once it is there.
+  // Kernels run without the device after it is initialized.
   await tf.setBackend("webgl");
   return fakeMode(
     async () => {
@@ -99,7 +99,10 @@ export async function allocatedBytes(exported, batch, way) {
   );
 }
 
-/** Trains in a page whose context is lost as soon as more than `limitBytes` of textures are there. Returns how many steps come to their end, of two. */
+/**
+ * Trains in a page whose context is lost as soon as textures exceed `limitBytes`. Returns how many of two steps
+ * complete.
+ */
 export async function trainWithin(exported, batch, way, limitBytes) {
   await tf.setBackend("webgl");
   const { textureManager, gpgpu } = tf.backend();

@@ -1,6 +1,6 @@
 import { Category, OpFlag, Phase, RuntimeSource, SavedAs, TraceBuilder } from "@remat/trace";
 
-/** Numbers from 0 to 1, the same at every run. */
+/** Random numbers from 0 to 1, the same in every run. */
 function randomNumbers(seed) {
   let state = seed | 0;
   return () => {
@@ -23,8 +23,9 @@ const kernels = [
 ];
 
 /**
- * A training step of about `opCount` ops: layers in stages, each with weights, activations of irregular sizes that are saved, a backward pass
- * that frees them from the last layer to the first, and an optimizer. Times are irregular to the last bit, which is the hardest to compress.
+ * A training step of about `opCount` ops: layers in stages, each with weights and saved activations of irregular sizes,
+ * a backward pass that frees them from the last layer to the first, and an optimizer. Times are random to the last bit,
+ * which compresses worst.
  */
 export function largeStep(opCount) {
   const random = randomNumbers(11);

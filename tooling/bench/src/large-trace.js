@@ -1,6 +1,6 @@
 import { OpFlag, TraceBuilder } from "@remat/trace";
 
-/** Numbers from 0 to 1, the same at every run. */
+/** Random numbers from 0 to 1, the same in every run. */
 function randomNumbers(seed) {
   return () => {
     seed = (seed * 1103515245 + 12345) & 0x7fffffff;
@@ -19,7 +19,10 @@ const kinds = [
   ["native_dropout", OpFlag.random],
 ];
 
-/** PyTorch's forward pass: a root, some thirty stages in it, and blocks in these; an eighth of the ops in-place, a quarter views. */
+/**
+ * A forward pass of PyTorch: a root, about thirty stages in it, and blocks in these. An eighth of the ops are in-place,
+ * a quarter are views.
+ */
 export function largeTrace(opCount, moduleCount) {
   const random = randomNumbers(7);
   const b = new TraceBuilder({ framework: "pytorch", device: "cuda:0", mode: "fake", allocationUnitBytes: 512 });

@@ -14,8 +14,9 @@ const kernels = [
 const backwardKernels = ["MatMul", "Multiply", "ReluGrad"];
 
 /**
- * A training step of a made-up transformer as tfjs would run it in fake mode, at least `opCount` ops: 24 stages of blocks, leaves in each block,
- * a backward pass in reverse that frees activations and makes gradients, an update of the weights. Every number is the same at every run.
+ * A training step of a synthetic transformer as tfjs would run it in fake mode, with at least `opCount` ops: 24 stages
+ * of blocks, leaves in each block, a backward pass in reverse that frees activations and computes gradients, and an
+ * update of the weights. All numbers are the same in every run.
  */
 export function largeTrainingStep(opCount) {
   const b = new TraceBuilder({
@@ -27,7 +28,7 @@ export function largeTrainingStep(opCount) {
     model: `made-up step of ${opCount} ops`,
   });
   const stages = 24;
-  // Forward ops per block, as many in its backward pass, and an update for every weight.
+  // Each block has these forward ops, as many in its backward pass, and an update for every weight.
   const blocks = Math.max(1, Math.ceil(opCount / (2 * kernels.length + 2) / stages));
   const make = (elements, category = Category.activation) => {
     const storage = b.allocate(4 * elements, "cpu", category);

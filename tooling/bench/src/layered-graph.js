@@ -1,6 +1,6 @@
 /**
- * A graph of random layers, like those that planners are compared on (Checkmate, Moccasin): some 22 layers of random width, edges from each
- * layer to the next and some that skip, sizes with a long tail, in a random topological order.
+ * A graph of random layers, like the benchmarks of other planners (Checkmate, Moccasin): about 22 layers of random
+ * width, edges from each layer to the next and some that skip, sizes with a long tail, in a random topological order.
  */
 export function layeredGraph(nodeCount, edgesPerNode, seed) {
   const random = randomNumbers(seed);

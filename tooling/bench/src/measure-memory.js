@@ -1,4 +1,4 @@
-// The child of predicted-memory.js: one step of one example in a process of its own.
+// Child process of predicted-memory.js: runs one step of one example.
 import { once } from "node:events";
 import { pathToFileURL } from "node:url";
 import { selectBackend } from "@remat/dispatch-hook/backends/node";

@@ -1,4 +1,4 @@
-/** CPU milliseconds that this process has used on all its threads: the measure that other work on the machine disturbs least. */
+/** CPU milliseconds that this process has used on all threads, which other work on the machine affects least. */
 export function cpuMs() {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
@@ -10,7 +10,7 @@ export function median(values) {
   return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
-/** Wall and CPU milliseconds of one call, which may be asynchronous, and what it returned. */
+/** Wall and CPU milliseconds of one call, which may be asynchronous, and its result. */
 export async function timeOnce(work) {
   const cpu = cpuMs();
   const start = performance.now();
@@ -19,8 +19,8 @@ export async function timeOnce(work) {
 }
 
 /**
- * Medians over `runs` calls after `warmups` calls that do not count: the JIT compiles what is hot only after tens of calls, and PyTorch's
- * figures are of warm calls, too.
+ * Medians over `runs` calls after `warmups` uncounted calls. The JIT compiles hot code only after tens of calls, and
+ * PyTorch's figures are also for warm calls.
  */
 export async function timeWarm(work, { warmups = 2, runs = 5 } = {}) {
   for (let i = 0; i < warmups; i++) await work();
@@ -35,5 +35,5 @@ export async function timeWarm(work, { warmups = 2, runs = 5 } = {}) {
   };
 }
 
-/** The most memory that this process has had resident so far. */
+/** Highest resident memory of this process so far. */
 export const peakResidentMiB = () => process.resourceUsage().maxRSS / 1024;

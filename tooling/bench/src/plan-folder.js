@@ -5,10 +5,12 @@ import { planGraph } from "./plan-graph.js";
 
 const cpuS = { fixed: 2, free: 5 };
 const anyBudgets = [0.9, 0.8, 0.7, 0.6, 0.5];
-/** The working set as a share of the peak, as a budget that is just met. */
+/** The working set as a share of the peak, used as a budget that can just be met. */
 const lowest = "lowest";
 
-/** Plans every graph of a folder at several budgets and in both orders; a figure for each, beside the bound that is known for it. */
+/**
+ * Plans every graph of a folder at several budgets and in both orders, and reports each figure next to its known bound.
+ */
 export async function planFolder(folder, bounds, budgets, tell) {
   const files = readdirSync(folder).filter((file) => file.endsWith(".json"));
   if (files.length === 0)
@@ -36,7 +38,7 @@ export async function planFolder(folder, bounds, budgets, tell) {
   }
 }
 
-/** The budgets asked for, or those with bounds, or, of a graph that is not known, some. */
+/** The requested budgets, or those with bounds, or for an unknown graph a default list. */
 function budgetsFor(bounds, name, order, budgets) {
   if (budgets !== undefined) return budgets;
   const known = Object.keys(bounds.overhead[name]?.[order] ?? {}).map(Number);

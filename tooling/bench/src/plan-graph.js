@@ -1,18 +1,18 @@
 import { rematerialize, simulateSchedule } from "@remat/planner";
 import { cpuMs } from "./measure.js";
 
-/** Wall time over CPU time, of the last plan. */
+/** Wall time over CPU time of the last plan. */
 let slowdown = 1;
 
 export const plainSequence = (graph) => Array.from({ length: graph.nodeCount }, (_, v) => v);
 
 /**
- * Plans a graph within so much CPU time of this process, whatever else the machine does, and checks the schedule by running it through
- * the simulator.
+ * Plans a graph within a limit of CPU time, independent of other load on the machine, and checks the schedule in the
+ * simulator.
  */
 export async function planGraph(graph, { budget, order = "fixed", cpuS, seed = 0, ...options }) {
   const plain = simulateSchedule(graph, plainSequence(graph));
-  // A share of the peak is meant to the last byte, which its product with the peak may miss.
+  // A share of the peak is meant exactly, but its product with the peak may be rounded down.
   const budgetBytes = budget * plain.peakBytes * (1 + 1e-12);
   const controller = new AbortController();
   const began = cpuMs();
@@ -22,7 +22,7 @@ export async function planGraph(graph, { budget, order = "fixed", cpuS, seed = 0
     order,
     seed,
     timeMs: 10_000 * cpuS,
-    // The solver goes by the clock, which on a busy machine runs ahead of the CPU time that it gets.
+    // The solver uses wall time, which on a busy machine exceeds its CPU time.
     boundTimeMs: 350 * cpuS * slowdown,
     ...options,
     signal: controller.signal,
@@ -40,5 +40,5 @@ export async function planGraph(graph, { budget, order = "fixed", cpuS, seed = 0
   return { ...found, cpuS: usedS };
 }
 
-/** Progress is told some ten times a second: what may be left of the time when it is told for the last time. */
+/** Progress is reported about ten times per second, so this much time may be left at the last report. */
 const marginMs = 130;

@@ -12,8 +12,9 @@ const cpuS = 4;
 const iterations = 2_000_000;
 
 /**
- * Plans with recomputation alone and with a link to host memory beside it, within the same effort: the graphs of a folder that `bounds.stepMs` tells the
- * duration of, and training steps priced for `device`. Returns a table of what the link gains, as text.
+ * Compares plans with recomputation only and plans with a link to host memory, with the same effort: graphs of a folder
+ * whose duration is in `bounds.stepMs`, and training steps with times estimated for `device`. Returns a table of the
+ * link's gain as text.
  */
 export async function planOverLink({ folder, linkGBps, device, bounds }) {
   const rows = [];
@@ -67,7 +68,7 @@ function* graphsOf(folder, { stepMs }) {
   }
 }
 
-/** What a schedule moves: `~node` in its sequence reloads that node's value, which was offloaded once. */
+/** Traffic of a schedule: `~node` in its sequence reloads that node's value, which was offloaded once. */
 function movedBy(graph, found) {
   const offloaded = new Set([...found.sequence].filter((v) => v < 0).map((v) => ~v));
   const movedBytes = sum([...offloaded].map((v) => graph.bytes[graph.outputs.values[graph.outputs.start[v]]]));

@@ -11,13 +11,14 @@ import { report } from "./report.js";
 import { wholeSteps } from "./whole-steps.js";
 
 const budgets = [0.5, 0.3];
-/** Changes to try, which take as long on any machine that is not busy; the proof has a time of its own. */
+/** Number of changes to try, which take equally long on any idle machine. The proof has a separate time limit. */
 const effort = { iterations: 6_000_000, boundTimeMs: 8000 };
 const limits = { seconds: 60, residentMiB: 1024 };
 
 /**
- * Plans whole training steps of many thousands of ops, each in a process of its own, at fractions of their peak under early release; and
- * beside them what the search alone finds in as much CPU time, without plans of blocks to begin with. Returns how many bounds are missed.
+ * Plans whole training steps of many thousands of ops, each in a separate process, at fractions of their peak under
+ * early release. For comparison, runs the search alone with as much CPU time, without initial plans of blocks. Returns
+ * the number of missed bounds.
  */
 export async function planTraces(wanted = []) {
   const names = wanted.length > 0 ? wanted : Object.keys(wholeSteps);

@@ -1,9 +1,9 @@
 import { formatTable } from "@remat/trace/text";
 
-/** Bounds are given to so many digits; what rounds to them meets them. */
+/** Bounds are rounded; a value that rounds to a bound meets it. */
 const rounding = 5e-5;
 
-/** Collects plans as the rows of a table, and counts the bounds that they miss. */
+/** Collects plans as rows of a table, and counts the bounds that they miss. */
 export function planningTable() {
   const rows = [];
   let missed = 0;

@@ -2,10 +2,11 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 /**
- * Puts a table between the marks `<!-- MARK -->` and `<!-- /MARK -->` of a page, where `MARK` may have a name after it that the last one lacks.
+ * Puts a table between the marks `<!-- MARK -->` and `<!-- /MARK -->` of a page. The first mark may contain a name
+ * after `MARK`.
  *
  * @param {string} page from the root of the repository
- * @param {string} mark of what is measured
+ * @param {string} mark of the measurement
  * @param {string} text
  * @param {string} [name] of the table
  */

@@ -1,4 +1,5 @@
-// Imports all that `remat ARGS` would, and then tells on the file descriptor 3 what running it takes: once, as a user does.
+// Imports everything that `remat ARGS` would, then runs it once, as a user does, and writes its time to file descriptor
+// 3.
 import { writeSync } from "node:fs";
 import { runCli } from "../../../apps/cli/dist/cli.js";
 import { peakResidentMiB, timeOnce } from "./measure.js";

@@ -1,13 +1,13 @@
 import { availableParallelism, loadavg } from "node:os";
 import { formatTable } from "@remat/trace/text";
 
-/** With more work waiting than cores, wall time says more about the others than about ours. */
+/** With more runnable processes than cores, wall time says more about the others than about this one. */
 export const isBusy = () => loadavg()[0] > availableParallelism();
 
 export const amount = (value, unit) =>
   value === undefined ? "" : `${value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0)} ${unit}`;
 
-/** Whether a row is within its bound, empty where it has none; `busy` where only its CPU time is, on a machine with other work. */
+/** Whether a row is within its bound; empty if it has none; `busy` if only its CPU time is, on a busy machine. */
 export function verdict({ value, bound, cpu }, busy = isBusy()) {
   if (bound === undefined) return "";
   if (value <= bound) return "yes";

@@ -7,7 +7,10 @@ const remat = fileURLToPath(new URL("../../../apps/cli/dist/main.js", import.met
 const tellUsage = fileURLToPath(new URL("tell-usage.cjs", import.meta.url));
 const afterStart = fileURLToPath(new URL("remat-after-start.js", import.meta.url));
 
-/** Runs `remat` in a process of its own, `runs` times: medians of wall and CPU milliseconds from spawn to exit, and the most memory resident. */
+/**
+ * Runs `remat` in a new process, `runs` times. Returns medians of wall and CPU milliseconds from spawn to exit, and the
+ * highest resident memory.
+ */
 export function timeRemat(args, runs) {
   const times = Array.from({ length: runs }, () => {
     const start = performance.now();
@@ -22,7 +25,7 @@ export function timeRematAfterStart(args, runs) {
   return summary(Array.from({ length: runs }, () => runNode([afterStart, ...args])));
 }
 
-/** What the process writes to the file descriptor 3. */
+/** Output of the process on file descriptor 3. */
 function runNode(args) {
   const { status, stderr, output } = spawnSync(process.execPath, args, {
     cwd: root,

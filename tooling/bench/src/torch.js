@@ -6,13 +6,16 @@ import { median } from "./measure.js";
 const { REMAT_ORACLE: oracle, REMAT_TORCH_PYTHON: python } = process.env;
 const memTracker = fileURLToPath(new URL("../torch_mem_tracker.py", import.meta.url));
 
-/** What to set to have PyTorch's figures, or undefined where all is set. */
+/** How to enable PyTorch's figures, or undefined if they are enabled. */
 export const howToAskTorch =
   oracle !== undefined && python !== undefined
     ? undefined
     : "PyTorch was not asked: set REMAT_ORACLE to the folder of the oracle's bench_one.py, with its compiled guard library, and REMAT_TORCH_PYTHON to a Python that has torch";
 
-/** PyTorch's SACEstimator on one of the oracle's models, in milliseconds: a whole cold process, and the median of its warm runs. */
+/**
+ * PyTorch's SACEstimator on one of the oracle's models, in milliseconds: a whole cold process, and the median of its
+ * warm runs.
+ */
 export function timeTorch(model) {
   if (howToAskTorch !== undefined) return undefined;
   const { warm, total_process_cold_s, peak_rss_mb } = runPython(join(oracle, "bench_one.py"), model);
@@ -23,13 +26,15 @@ export function timeTorch(model) {
   };
 }
 
-/** Its MemTracker over two steps with Adam, in milliseconds: a whole cold process, and what of that comes after the imports. */
+/**
+ * PyTorch's MemTracker over two steps with Adam, in milliseconds: a whole cold process, and the part after the imports.
+ */
 export function timeTorchMemTracker(model) {
   if (howToAskTorch !== undefined) return undefined;
   return runPython(memTracker, oracle, model);
 }
 
-/** What a script prints as its last line, in JSON. */
+/** Parses the last line that a script prints, as JSON. */
 function runPython(...args) {
   const { status, stdout, stderr, error } = spawnSync(python, args, {
     encoding: "utf8",

@@ -4,8 +4,9 @@ import resnet50 from "../../../examples/resnet50/model.js";
 import { buildTransformer } from "../../../examples/transformer/model.js";
 
 /**
- * Training steps, whole, traced in fake mode and priced for a device, an A100 if none is named; with the optimizers of their papers. (Adam as tfjs has it holds what it
- * computes for all weights until the last, 1.5 GB for ResNet-50, which no plan of the pass changes.)
+ * Whole training steps, traced in fake mode with times estimated for a device, by default an A100, and with the
+ * optimizers of their papers. (tfjs's Adam keeps its temporaries for all weights until the last, 1.5 GB for ResNet-50,
+ * which no plan of the pass changes.)
  */
 export const wholeSteps = {
   "ResNet-50": (device) => stepOf(resnet50, "momentum", device),
@@ -22,7 +23,7 @@ function transformer48(args) {
   return buildTransformer({ config, ...args });
 }
 
-/** DenseNet-121 (Huang et al. 2017) as Keras has it: growth 32, blocks of 6, 12, 24 and 16 layers, halving transitions. */
+/** DenseNet-121 (Huang et al. 2017) as in Keras: growth 32, blocks of 6, 12, 24 and 16 layers, halving transitions. */
 function densenet121({ tf, batch = 8 }) {
   const { layers } = tf;
   const normalize = (x, name) =>

@@ -1,4 +1,4 @@
-/** Answers each message of the parent, one after the other as they come: `{ job, question }` by `{ answer }` or `{ error }`. */
+/** Answers each message of the parent, one after the other: `{ job, question }` with `{ answer }` or `{ error }`. */
 export function answerQuestions(answerTo) {
   process.on("message", ({ job, question }) => {
     void answerTo(job, question).then(

@@ -1,4 +1,5 @@
-// Plans steps of a model for several sizes of its batch within a budget, without data and with prices of a device instead of times.
+// Plans steps of a model for several batch sizes within a budget, without data, with op times estimated for a device
+// instead of measured.
 import { planCheckpointing } from "@remat/planner";
 import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import { writePlan } from "@remat/trace";

@@ -1,10 +1,11 @@
-// A process that trains a model with a batch of some size, and tells the most memory that it has had resident; in stock it never loads the hook.
+// A process that trains a model with a given batch size and returns its highest resident memory. For the baseline it
+// never loads the hook.
 import { startBackend } from "@remat/dispatch-hook/backends/node";
 import { prepareStep } from "@remat/tracer/step";
 import { loadModel } from "../../../apps/cli/dist/load-model.js";
 import { answerQuestions } from "./answer-questions.js";
 
-/** The second makes what the first has freed again, the third shows that it goes on so. */
+/** The second step reallocates memory freed by the first; the third confirms a steady state. */
 const steps = 3;
 
 answerQuestions(async ({ source, backend, way }) => {

@@ -3,9 +3,10 @@ const panel = { width: 400, height: 300, top: 60, gap: 80, left: 64 };
 const colours = { predicted: "#4269d0", measured: "#ff725c", stock: "#6c6c6c" };
 
 /**
- * Memory against step time as SVG, a panel for each model: what was predicted for each budget, and what was measured.
+ * Draws memory against step time as SVG, a panel for each model: predictions for each budget, and measurements.
  *
- * @param curves `{ title, stockBytes, points: [{ predictedBytes, predictedRatio, measuredBytes, ratio }] }`, times as ratios to stock's
+ * @param curves `{ title, stockBytes, points: [{ predictedBytes, predictedRatio, measuredBytes, ratio }] }`, times as
+ * ratios to the baseline's
  */
 export function drawTradeOff(curves) {
   const height = panel.top + panel.height + 70;
@@ -61,7 +62,7 @@ function legend(left, top) {
     .join("");
 }
 
-/** Some five round numbers that begin at most at `min` and end at least at `max`. */
+/** About five round numbers whose range includes `min` and `max`. */
 function niceTicks(min, max) {
   const rough = (max - min) / 5;
   const power = 10 ** Math.floor(Math.log10(rough));

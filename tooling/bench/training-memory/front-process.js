@@ -1,4 +1,4 @@
-// Plans a step for budgets from what early release alone holds down to the smallest.
+// Plans a step for budgets from the peak under early release down to the smallest.
 
 import { predictPlanned, predictReleasedPeak, timeTraining } from "@remat/checkpoint/predict";
 import { startBackend } from "@remat/dispatch-hook/backends/node";

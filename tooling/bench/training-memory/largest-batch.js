@@ -4,14 +4,17 @@ import { Stepper } from "./stepper.js";
 
 const planning = fileURLToPath(new URL("batch-plan-process.js", import.meta.url));
 
-/** What a process may have resident in all, and what of that tensors may take under a plan, to begin with: the rest is Node, TensorFlow and what its allocator keeps. */
+/**
+ * Limit of a process's resident memory, and the initial part for tensors under a plan. The rest is for Node, TensorFlow
+ * and memory that its allocator keeps.
+ */
 export const residentBytes = 4e9;
 const tensorBytes = 3.3e9;
 
 /**
- * The largest batch that trains in a process that has at most {@link residentBytes} resident, each tried by training for three steps: stock's, to the
- * sample; and that of plans, of which the largest batch that one is found for is tried, with less for tensors until
- * it has room.
+ * Finds the largest batch that trains in a process with at most {@link residentBytes} resident, each tested by training
+ * for three steps. For the baseline it is exact to the sample. For plans, the largest batch with a plan is tested, with
+ * less memory for tensors until it fits.
  */
 export async function measureLargestBatch({ source, backend }, { planMs, tell }) {
   const of = (batch) => ({ ...source, request: { ...source.request, batch } });
@@ -28,7 +31,7 @@ export async function measureLargestBatch({ source, backend }, { planMs, tell })
     const resident = await train(batch, { kind: "stock" });
     return resident <= residentBytes ? { resident } : undefined;
   });
-  // What a process has besides tensors is known when it has trained: then tensors may take so much less.
+  // Memory other than tensors is known after training, and then reduces the budget for tensors.
   let budgetBytes = tensorBytes;
   for (;;) {
     const planned = await largest(8, (batch) =>
@@ -42,7 +45,7 @@ export async function measureLargestBatch({ source, backend }, { planMs, tell })
   }
 }
 
-/** The largest number that `fitsIn` has an answer for, and that answer: the next has none. 0 where `from` has none. */
+/** The largest number that `fitsIn` has an answer for, and that answer; the next one has none. 0 if `from` has none. */
 async function largest(from, fitsIn) {
   let batch = 0;
   let fits;

@@ -10,9 +10,9 @@ const megabyte = 1e6;
 const own = (name) => fileURLToPath(new URL(`${name}-process.js`, import.meta.url));
 
 /**
- * Stock, early release and the fastest plan within the memory that is asked for, of one model: predicted, then run side by side, each in a
- * process of its own, step by step in turns. Stock's process never loads the hook. Times of ops, of which step times are predicted, are taken
- * in turns with the others.
+ * Baseline, early release and the fastest plan within the requested memory, for one model: predicted, then run side by
+ * side in separate processes, step by step in turns. The baseline's process never loads the hook. Op times, which step
+ * times are predicted from, are measured in turns with the others.
  */
 export async function measureModel({ source, bounds }, { steps, sets, planMs, timesPath, from, tell }) {
   const plan = (wanted) => {
@@ -79,7 +79,7 @@ async function peakOf(job) {
   }
 }
 
-/** Plans for `points` budgets, each run for a few steps in turns with stock and with the times of ops. */
+/** Plans for `points` budgets, each run for a few steps in turns with the baseline and with op timing. */
 export async function measureTradeOff({ source, backend, restingBytes }, { steps, points, planMs, timesPath, tell }) {
   const job = { source, backend, points, timeMs: planMs, timesPath };
   const front = await askProcess(own("front"), job, { onProgress: tell });
@@ -119,7 +119,7 @@ export async function measureTradeOff({ source, backend, restingBytes }, { steps
   return measured;
 }
 
-/** Step times with the hook installed and no plan, over stock's, in turns. */
+/** Step times with an idle hook relative to the baseline, in turns. */
 export async function measureHook({ source, backend }, { rounds, tell }) {
   const roundsOfSet = 8;
   const taken = await takeTurns(

@@ -2,7 +2,10 @@ import { median } from "../src/measure.js";
 import { ratiosTo, Stepper, takeTurns } from "./stepper.js";
 import { trainings } from "./trainings.js";
 
-/** Each way to train within `budget` of stock's peak, beside stock in turns: whether it is kept, whether weights are the same in the end, and what it costs. */
+/**
+ * Runs each training method within `budget` of the baseline's peak, in turns with the baseline: whether the budget is
+ * kept, whether final weights are the same, and the time cost.
+ */
 export async function measureTrainings(budget, { backend, steps, tell }) {
   const rows = [];
   for (const training of Object.keys(trainings)) {
@@ -16,7 +19,7 @@ export async function measureTrainings(budget, { backend, steps, tell }) {
         rounds: steps,
         warmUpSteps: 5,
         tell: (text) => tell(`${training}: ${text}`),
-        // What is timed is the budget kept by what was planned of it.
+        // Timing is done after planning, when the budget is kept by a plan.
         warmedUp: ({ budget: inBudget }) => inBudget.ask("figures"),
         async over({ stock, budget: inBudget }) {
           const digests = [await stock.ask("digest"), await inBudget.ask("digest")];

@@ -10,8 +10,8 @@ const source = (kind, name, relative) => ({
 });
 
 /**
- * What is trained, and how much memory a step may hold over weights, an optimizer's slots and batch, in bytes or as a part of stock's: with early
- * release, and by a plan, whose steps may take 15 % more time.
+ * Models to train, and the memory that a step may use beyond weights, optimizer slots and batch, in bytes or as a
+ * fraction of the baseline's: with early release, and under a plan, whose steps may take 15% more time.
  */
 const plain = [
   {
@@ -37,7 +37,7 @@ const plain = [
   },
 ];
 
-/** The same bounds where Adam updates the weights, whose temporaries alone are fourteen times the weights in stock. */
+/** The same bounds with Adam, whose temporaries alone are fourteen times the weights in the baseline. */
 const withAdam = ({ key, title, source: { request, ...rest }, bounds }) => ({
   key: `${key}-adam`,
   title: `${title}, Adam`,

@@ -49,7 +49,7 @@ const effort = {
   planMs: 1000 * Number(options["plan-seconds"]),
   rounds: Number(options.rounds),
   points: Number(options.points),
-  // Times of ops are taken anew, with the machine as it is.
+  // Op times are measured again, since the machine's state may have changed.
   timesPath: join(folder, "times.json"),
   from: process.env.NATIVE_APP ?? process.cwd(),
   tell,

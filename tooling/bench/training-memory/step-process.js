@@ -1,4 +1,4 @@
-// A process that trains a model in one way, and takes a step whenever it is asked to.
+// A process that trains a model under one strategy, and runs a step on request.
 import { startBackend } from "@remat/dispatch-hook/backends/node";
 import { prepareStep } from "@remat/tracer/step";
 import { loadModel } from "../../../apps/cli/dist/load-model.js";
@@ -18,7 +18,7 @@ async function prepare({ source, backend, way }) {
   globalThis.gc?.();
   const loadedBytes = process.memoryUsage.rss();
   const step = await prepareStep(model, { ...source.request, name: source.name });
-  // Stock's process never loads the hook.
+  // The baseline's process never loads the hook.
   const { around = (run) => run(), ...answers } =
     way.kind === "stock" ? {} : await (await import("./ways.js")).prepareWay(way, source, backend, step.definition);
   return {
@@ -28,10 +28,10 @@ async function prepare({ source, backend, way }) {
   };
 }
 
-/** Between two steps JavaScript's engine may collect what it wants to, as between the batches of `fit`. */
+/** Lets the JavaScript engine collect garbage between two steps, as it can between the batches of `fit`. */
 async function takeStep(training) {
   const { wallMs, cpuMs } = await timeOnce(training.take);
-  // The arrays in which the initial weights came are garbage after the first step, as large as the weights.
+  // The arrays of the initial weights are garbage after the first step, as large as the weights.
   if (!training.hasSteps) globalThis.gc?.();
   training.hasSteps = true;
   await new Promise((resolve) => setImmediate(resolve));

@@ -5,7 +5,7 @@ import { trainingProcess } from "../../../apps/cli/dist/run/training-process.js"
 
 const programOf = (name) => fileURLToPath(new URL(`${name}-process.js`, import.meta.url));
 
-/** Training in a process of its own, step by step. */
+/** Training in a separate process, step by step. */
 export class Stepper {
   constructor(job, program = "step") {
     this.job = job;
@@ -21,7 +21,10 @@ export class Stepper {
     return this.ask("step");
   }
 
-  /** `resident`: bytes above the loaded process, at most; `peak`: of what was counted; and what else the way to train answers. */
+  /**
+   * Returns the highest `resident` bytes above the loaded process, the counted `peak`, and other answers of the
+   * strategy.
+   */
   async ask(question) {
     const { job, child, ended } = this;
     child.send({ job, question });
@@ -37,9 +40,10 @@ export class Stepper {
 }
 
 /**
- * Steps of several ways to train, in turns, so that whatever else the machine does slows all of them alike; who begins changes from round to round. The
- * pages that a process happens to get make it some percent faster or slower for all its life: so each of several sets of rounds has processes of its
- * own. Between warming up and the rounds, and after these, something may be asked of a set's processes.
+ * Runs steps of several strategies in turns, so that load on the machine affects all equally; the order changes from
+ * round to round. The memory pages that a process happens to get make it a few percent faster or slower for its whole
+ * life, so each of several sets of rounds has new processes. Between warm-up and rounds, and after these, a set's
+ * processes may be queried.
  */
 export async function takeTurns(jobs, { program, sets = 1, rounds, warmUpSteps, tell, warmedUp, over }) {
   const times = Object.fromEntries(Object.keys(jobs).map((name) => [name, { wallMs: [], cpuMs: [] }]));
@@ -70,7 +74,7 @@ export async function warmUp(stepper, steps = 3) {
   for (let i = 0; i < steps; i++) await stepper.step();
 }
 
-/** Times of one over times of another in the same round. */
+/** Ratios of times to others in the same round. */
 export function ratiosTo(times, others) {
   const ratios = (key) => times[key].map((ms, round) => ms / others[key][round]);
   return { wall: ratios("wallMs"), cpu: ratios("cpuMs") };

@@ -1,4 +1,5 @@
-// A process that trains in one of the ways that people do, as stock, counted or within a budget, a round whenever it is asked to.
+// A process that trains by one of the usual methods, unmodified, counted or within a budget, and runs a round on
+// request.
 import { createHash } from "node:crypto";
 import { startBackend } from "@remat/dispatch-hook/backends/node";
 import { timeOnce } from "../src/measure.js";

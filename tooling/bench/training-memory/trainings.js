@@ -1,4 +1,7 @@
-/** Ways in which people train, each with a model whose activations are most of what it holds: `round` trains for some steps, `variables` are what it trains. */
+/**
+ * Usual training methods, each with a model whose memory is mostly activations. `round` trains for some steps,
+ * `variables` are the trained variables.
+ */
 export const trainings = {
   fit: (tf) => {
     const model = convolutional(tf, { optimizer: "adam" });
@@ -170,7 +173,7 @@ function convolutional(tf, { optimizer, frozen = 0 }) {
   return model;
 }
 
-/** Without `fit`: the loss of a batch, as `minimize` and `variableGrads` take it. */
+/** Training without `fit`: the loss of a batch, as needed by `minimize` and `variableGrads`. */
 function withLoss(tf) {
   const model = convolutional(tf, { optimizer: "sgd" });
   const { x, y } = labelledImages(tf, 32);

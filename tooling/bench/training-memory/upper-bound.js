@@ -1,9 +1,9 @@
-/** One-sided 95 % quantiles of Student's t distribution by degrees of freedom. */
+/** One-sided 95% quantiles of Student's t distribution by degrees of freedom. */
 const quantiles = [
   6.314, 2.92, 2.353, 2.132, 2.015, 1.943, 1.895, 1.86, 1.833, 1.812, 1.796, 1.782, 1.771, 1.761, 1.753,
 ];
 
-/** Mean of `ratios` (geometric), and the value that it is below with a confidence of 95 %. */
+/** Geometric mean of `ratios`, and its upper bound with a confidence of 95%. */
 export function ratioWithUpperBound(ratios) {
   const logs = ratios.map(Math.log);
   const n = logs.length;

@@ -4,7 +4,7 @@ import { ratioWithUpperBound } from "./upper-bound.js";
 const mb = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
 const percent = (fraction) => `${(100 * fraction).toFixed(1)} %`;
 
-/** A bound, what was measured beside it, and whether that is met. On a busy machine times are met by CPU time. */
+/** A bound with its measurement, and whether it is met. On a busy machine, time bounds are checked against CPU time. */
 const bound = (what, value, limit, show, isMet = value <= limit) => ({
   what,
   value: show(value),
@@ -12,7 +12,7 @@ const bound = (what, value, limit, show, isMet = value <= limit) => ({
   isMet,
 });
 
-/** Everything that is asked of a model's figures. */
+/** All checks of a model's figures. */
 export function verdictsOf({ title, bounds }, { stock, early, planned }, isBusy) {
   const rows = [
     bound(`${title}: early release`, early.measuredBytes, bounds.early(stock.measuredBytes), mb),
@@ -42,7 +42,7 @@ export function verdictsOf({ title, bounds }, { stock, early, planned }, isBusy)
   }
 }
 
-/** Lowering the budget never raises the measured peak. */
+/** A smaller budget never raises the measured peak. */
 export function verdictsOfTradeOff({ title }, points) {
   const rises = points.filter((point, i) => i > 0 && point.measuredBytes > points[i - 1].measuredBytes).length;
   const apart = points.filter((point) => point.measuredBytes !== point.predictedBytes).length;
@@ -60,7 +60,7 @@ export function verdictsOfTradeOff({ title }, points) {
   ];
 }
 
-/** Six times stock's batch, in as much memory. */
+/** Six times the baseline's batch in the same memory. */
 export function verdictOfBatches({ batchTitle }, { stock, planned }) {
   return {
     what: `${batchTitle}: largest batch over stock's`,
@@ -70,7 +70,7 @@ export function verdictOfBatches({ batchTitle }, { stock, planned }) {
   };
 }
 
-/** Of every way to train: within the budget, and the same weights. */
+/** For every training method: within the budget, and the same weights. */
 export function verdictsOfTrainings(rows) {
   return rows.flatMap(({ training, budgetBytes, peakBytes, stockPeakBytes, isEqual }) => [
     bound(`${training}: within its budget`, peakBytes, Math.min(budgetBytes, stockPeakBytes / 2), mb),

@@ -5,7 +5,9 @@ import { readPlan } from "@remat/trace";
 import { OpStopwatch, stepToPlan, traceFakeStep } from "@remat/tracer";
 import { loadModel } from "../../../apps/cli/dist/load-model.js";
 
-/** Opens what a way to train needs; says what is to be around its steps, and answers questions about them. */
+/**
+ * Opens the execution that a strategy needs. Returns what to run around its steps, and answers to questions about them.
+ */
 export async function prepareWay(way, source, { backend }, { model, parameters = {}, buffers = {} }) {
   switch (way.kind) {
     case "hook":
@@ -41,7 +43,7 @@ export async function prepareWay(way, source, { backend }, { model, parameters =
       throw new Error(`bench:memory: no way to train is called '${way.kind}'`);
   }
 
-  /** Memory is counted until somebody asks for its peak: what is timed after that is not slowed by counting. */
+  /** Memory is counted until its peak is requested, so that later timing is not slowed by counting. */
   function counting(open) {
     const meter = new MemoryMeter();
     let stopCounting = openDispatchMode(meter);

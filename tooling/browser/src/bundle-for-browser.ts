@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { build, type Plugin } from "esbuild";
 
-/** A bundle, and the modules that it asks of whoever runs it. */
+/** A bundle, and the modules that it expects at run time. */
 export interface Bundle {
   readonly text: string;
   readonly imports: readonly string[];
@@ -10,7 +10,10 @@ export interface Bundle {
 
 const examples = new URL("../../../examples/", import.meta.url);
 
-/** In a page the examples have what they read from disk, Keras topologies, in their bundle, by the ends of their addresses. */
+/**
+ * In a page the examples have the files that they read from disk, Keras topologies, in their bundle, by the ends of
+ * their URLs.
+ */
 const filesOfExamples: Plugin = {
   name: "files-of-examples",
   setup({ onResolve, onLoad }) {
@@ -28,9 +31,9 @@ const filesOfExamples: Plugin = {
 };
 
 /**
- * Bundles a module for a browser by esbuild, from the sources of this workspace.
+ * Bundles a module for a browser with esbuild, from the sources of this workspace.
  *
- * @throws the bundler's error where something that is imported is not there, as Node's own modules are not in a browser
+ * @throws the bundler's error if an import is missing, as Node's own modules are in a browser
  */
 export async function bundleForBrowser(source: string, minify = false): Promise<Bundle> {
   const { outputFiles, metafile } = await build({

@@ -6,7 +6,7 @@ import "@tensorflow/tfjs-backend-webgl";
 
 setWasmPaths("/");
 
-/** Returns the kernels of the gradients for which remat has others, with those or tfjs's own, on a backend. */
+/** Returns the kernels of the gradients that remat replaces, with either remat's or tfjs's own, on a backend. */
 export async function kernelsOfGradients(
   backend: string,
   fasterGradients: "equal" | "none",
@@ -33,5 +33,5 @@ export async function kernelsOfGradients(
   return kernels;
 }
 
-/** Whether functions of tfjs have other texts than in its packages. */
+/** Whether the source text of tfjs functions differs from that in its packages. */
 export const isMinified = (): boolean => !/\battrs\b/.test(String(tf.getGradient("Tile").gradFunc));

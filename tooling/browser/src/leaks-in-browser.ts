@@ -3,17 +3,17 @@ import * as tf from "@tensorflow/tfjs-core";
 import "@tensorflow/tfjs-backend-cpu";
 import "@tensorflow/tfjs-backend-webgl";
 
-/** What is said of a function that leaks, and of one that does not. */
+/** Reports on a function that leaks, and on one that does not. */
 export interface LeaksFound {
-  /** Of the function that leaks. */
+  /** For the function that leaks. */
   readonly message: string;
   readonly matcherPasses: boolean;
-  /** Of the one that does not. */
+  /** For the one that does not. */
   readonly cleanMessage: string;
   readonly cleanMatcherPasses: boolean;
 }
 
-/** Looks for leaks in a page, by the function and by the matcher. */
+/** Looks for leaks in a page, with the function and with the matcher. */
 export async function findLeaksInPage(backend: string): Promise<LeaksFound> {
   await tf.setBackend(backend);
   const x = tf.ones([8, 4]);

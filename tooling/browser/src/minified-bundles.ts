@@ -8,7 +8,7 @@ const entryOf = (source: string): Plugin => ({
   enforce: "pre",
   resolveId(id, importer) {
     if (id === entry) return id;
-    // What the module imports stands beside this one.
+    // Relative imports of the module are resolved from this file.
     return importer === entry && id.startsWith(".") ? this.resolve(id, import.meta.filename) : undefined;
   },
   load: (id) => (id === entry ? source : undefined),
@@ -34,7 +34,7 @@ async function bundleByVite(source: string): Promise<Bundle> {
   return { text: code, imports };
 }
 
-/** Bundlers that minify, as they are told to for what is published: names are other ones, and texts of functions. */
+/** Bundlers with minification, as for publishing, which changes names and the text of functions. */
 export const minifiers: Readonly<Record<string, (source: string) => Promise<Bundle>>> = {
   esbuild: (source) => bundleForBrowser(source, true),
   vite: bundleByVite,

@@ -7,16 +7,16 @@ import { layers, type Sequential, sequential } from "@tensorflow/tfjs-layers";
 
 export type Way = "stock" | "early release" | "budget";
 
-/** What some steps came to. */
+/** Result of some steps. */
 export interface Outcome {
-  /** Bits, so that NaN is equal to itself. */
+  /** Bits, so that NaN equals itself. */
   readonly weights: readonly number[];
-  /** Whether the engine is as it was before. */
+  /** Whether the engine is restored. */
   readonly isRestored: boolean;
   readonly tensors: number;
 }
 
-/** Trains on one backend, a step each, and goes on where the list of them goes on: its weights move there. */
+/** Trains one step on each backend of a list, moving the weights from one to the next. */
 export async function trainAcross(backends: readonly string[], way: Way): Promise<Outcome> {
   await tf.setBackend(backends[0]);
   const before = tf.memory().numTensors;
@@ -41,7 +41,7 @@ export async function trainAcross(backends: readonly string[], way: Way): Promis
   return { weights, isRestored: !isPatched(), tensors: tf.memory().numTensors - before };
 }
 
-/** Trains in a worker, until it has come to its end or is ended in the midst of a step. */
+/** Trains in a worker, until it is done or is terminated in the middle of a step. */
 export function trainInWorker(way: Way, isEnded: boolean): Promise<readonly number[] | "ended"> {
   const worker = new Worker("/train.js", { type: "module" });
   return new Promise((resolve, reject) => {
@@ -57,7 +57,7 @@ export function trainInWorker(way: Way, isEnded: boolean): Promise<readonly numb
   });
 }
 
-/** What the worker does that this module is loaded in. */
+/** The worker's part of this module. */
 function workForPage(): void {
   const page = globalThis as unknown as {
     onmessage: (event: { readonly data: Way }) => void;
@@ -79,16 +79,16 @@ function workForPage(): void {
 
 if (typeof document === "undefined") workForPage();
 
-/** What comes of a step by TensorFlow.js from a script, of which the page has had a copy before it loaded this one's. */
+/** Result of a step with TensorFlow.js from a script tag, a copy that the page loaded before this module's. */
 export interface CopyTrained {
   readonly code: string | undefined;
   readonly message: string | undefined;
-  /** After a step that is refused and another, once watching has ended. */
+  /** After a rejected step and another one, once watching has ended. */
   readonly weights: readonly number[];
   readonly isRestored: boolean;
 }
 
-/** Has the other copy of tfjs that the page has as `tf` take a step. */
+/** Runs a step with the page's other copy of tfjs, `tf`. */
 export async function trainOtherCopy(way: Way): Promise<CopyTrained> {
   const other = (globalThis as unknown as { readonly tf: typeof tf }).tf;
   await other.setBackend("cpu");
@@ -113,7 +113,10 @@ export async function trainOtherCopy(way: Way): Promise<CopyTrained> {
   return { code: found.code, message: found.message, weights: [...weights.dataSync()], isRestored: !isPatched() };
 }
 
-/** Trains with the page in the background, where no frame comes and a timer comes late, and then in the foreground; the panel shows what it has drawn after each. */
+/**
+ * Trains with the page in the background, where there are no frames and timers are late, and then in the foreground.
+ * The panel shows what it has drawn after each.
+ */
 export async function trainInBackground(
   way: Way,
 ): Promise<{ readonly weights: readonly number[]; readonly shown: readonly string[] }> {

@@ -7,13 +7,16 @@ import "@tensorflow/tfjs-backend-cpu";
 import "@tensorflow/tfjs-backend-webgl";
 import { layers, sequential } from "@tensorflow/tfjs-layers";
 
-/** What the weights are after some steps. */
+/** The weights after some steps. */
 export interface Shown {
   readonly weights: readonly number[];
   readonly tensors: number;
 }
 
-/** Trains for some steps on a backend, with the panel on the page or without it, which stays there until the next call; `shell` is what its reports are in. */
+/**
+ * Trains for some steps on a backend, with or without the panel on the page, which stays until the next call. `shell`
+ * is the HTML shell of its reports.
+ */
 export async function trainUnderPanel(backend: string, isShown: boolean, steps: number, shell: string): Promise<Shown> {
   await tf.setBackend(backend);
   panel?.close();
@@ -31,13 +34,13 @@ const priced = (trace: Trace): Trace => priceTrace(trace, deviceSpec(defaultDevi
 
 let panel: ReturnType<typeof showMemory> | undefined;
 
-/** Takes the panel away. */
+/** Removes the panel. */
 export function closePanel(): void {
   panel?.close();
   panel = undefined;
 }
 
-/** What `showMemory` says of wrong options. */
+/** The error of `showMemory` for wrong options. */
 export function refusedPanel(options: Parameters<typeof showMemory>[0]): string {
   try {
     showMemory(options).close();
@@ -47,7 +50,7 @@ export function refusedPanel(options: Parameters<typeof showMemory>[0]): string 
   }
 }
 
-/** Trains a fresh model; whoever looks on yields a frame after each step. */
+/** Trains a new model; the caller yields a frame after each step. */
 export async function trainSteps(steps: number): Promise<Shown> {
   const before = tf.memory().numTensors;
   const seeded = (seed: number) => ({ className: "GlorotUniform", config: { seed } }) as never;

@@ -4,7 +4,7 @@ import "@tensorflow/tfjs-backend-webgl";
 import "@tensorflow/tfjs-backend-webgpu";
 import { record } from "remat";
 
-/** What came of training on what a camera shows, another picture each time. */
+/** Result of training on camera pictures, a different one each time. */
 export interface PicturesTraining {
   readonly losses: readonly number[];
   readonly recomputedOps: number;
@@ -14,7 +14,7 @@ const side = 16;
 const weightsOf = (seed: number, ...shape: number[]): tf.Variable =>
   tf.variable(tf.randomNormal(shape, 0, 0.3, "float32", seed));
 
-/** Stands for a camera: what it shows when it is looked at. */
+/** Stands for a camera; its current picture is read on access. */
 class Camera {
   readonly canvas = new OffscreenCanvas(side, side);
   private readonly context = this.canvas.getContext("2d")!;
@@ -30,7 +30,7 @@ class Camera {
   }
 }
 
-/** A step that looks at the camera in its forward pass; the camera turns before the backward pass comes to it. */
+/** A step that reads the camera in its forward pass; the picture changes before the backward pass. */
 function steps() {
   const camera = new Camera();
   const weights = [weightsOf(1, 3, 3, 3, 8), weightsOf(2, 3, 3, 8, 8), weightsOf(3, 3, 3, 8, 4)];
@@ -55,7 +55,7 @@ function steps() {
   return { take, end };
 }
 
-/** Trains on pictures, within a budget where one is given. */
+/** Trains on pictures, within a budget if one is given. */
 export async function trainOnPictures(
   backend: string,
   way: "stock" | "early release" | number,
@@ -89,7 +89,7 @@ export async function trainOnPictures(
   return { losses, recomputedOps };
 }
 
-/** Records such a step as it runs: the ops that take a picture, and those of which it is an input. */
+/** Records such a step: the ops that read a picture, and those that have it as an input. */
 export async function recordPictures(backend: string): Promise<readonly [taking: number, inputs: number]> {
   await tf.setBackend(backend);
   await tf.ready();

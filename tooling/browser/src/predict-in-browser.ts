@@ -12,15 +12,18 @@ import "@tensorflow/tfjs-backend-webgpu";
 import { layers, sequential } from "@tensorflow/tfjs-layers";
 import { memoryOf, record } from "remat";
 
-/** What a step took on a GPU. */
+/** A step measured on a GPU. */
 export interface StepOnGpu {
-  /** After each kernel the bytes in use, allocated and kept for what comes next that `tf.memory()` tells, beyond those before: `MatMul 1024 2048 1024`. */
+  /**
+   * After each kernel, the increase in bytes in use, allocated, and kept for reuse, as `tf.memory()` reports them:
+   * `MatMul 1024 2048 1024`.
+   */
   readonly afterKernels: readonly string[];
-  /** The most of them. */
+  /** The highest of them. */
   readonly mostBytes: number;
   /** The peak of the step's trace, by buffer. */
   readonly peakBytes: number;
-  /** What its plan promises, where it follows one, and what came of that. */
+  /** The predicted peak of its plan, if it has one, and any mismatch with it. */
   readonly plannedPeakBytes: number | undefined;
   readonly mismatch: unknown;
   readonly recomputedOps: number | undefined;
@@ -30,7 +33,7 @@ export type Way = "stock" | "early release" | "plan";
 
 const plans = { webgl: new Map<unknown, Plan>(), webgpu: new Map<unknown, Plan>() };
 
-/** A plan for less than early release holds; the same for both steps, that which is taken and that which is not, and in every page. */
+/** A plan for less than early release uses. It is the same for the real step and the fake one, and in every page. */
 async function planFor(backend: "webgl" | "webgpu", exported: unknown): Promise<Plan> {
   const known = plans[backend].get(exported);
   if (known !== undefined) return known;
@@ -49,7 +52,7 @@ async function planFor(backend: "webgl" | "webgpu", exported: unknown): Promise<
 
 const options = { size: "tiny", optimizer: "adam" } as const;
 
-/** Takes a step of what a model module exports on a backend, or on one without its device. */
+/** Runs a step of a model module on a backend, or on one without its device. */
 export async function takeStep(
   backend: "webgl" | "webgpu",
   exported: unknown,
@@ -58,7 +61,8 @@ export async function takeStep(
 ): Promise<StepOnGpu> {
   await tf.setBackend(backend);
   await tf.ready();
-  // Of a device that keeps nothing of what was freed, and waits for nothing: how much webgpu stages of what it uploads, and when it submits, depends on that.
+  // Simulates a device that keeps no freed memory and waits for nothing, since webgpu's upload staging and submission
+  // depend on that.
   const { freedMemory } = findBackend(backend);
   freedMemory?.trim(tf.backend(), 0);
   const plan = way === "plan" ? await planFor(backend, exported) : undefined;
@@ -81,7 +85,7 @@ export async function takeStep(
   };
 }
 
-/** Returns the backend for which a model's step is told, its peak, and that of a step that is taken. */
+/** Returns the backend that a model's step is predicted for, the predicted peak, and that of a real step. */
 export async function tellMemory(
   backend: "webgl" | "webgpu",
 ): Promise<{ readonly device: string; readonly told: number; readonly taken: number }> {
@@ -103,7 +107,7 @@ export async function tellMemory(
   return { device: trace.header.device, told: peakBytes, taken };
 }
 
-/** Bytes in use, allocated, and of what was freed and is kept, by the names that each backend has for them; webgpu does not tell the last. */
+/** Bytes in use, allocated, and freed but kept, by each backend's names; webgpu does not report the last. */
 function bytesInGpu(): readonly number[] {
   const {
     numBytesInGPU: used = 0,
@@ -124,7 +128,7 @@ function watchKernels(): { found(isFake: boolean): Pick<StepOnGpu, "afterKernels
   const bytes: (readonly number[])[] = [];
   engine.runKernel = function (this: typeof engine, ...args: Parameters<typeof runKernel>) {
     const result = runKernel.apply(this, args);
-    // Not those of an update that is rehearsed, which runs on an instance of its own.
+    // Excludes kernels of a rehearsed update, which runs on a separate instance.
     instance ??= engine.backend;
     if (engine.backend !== instance) return result;
     kernels.push(args[0]);

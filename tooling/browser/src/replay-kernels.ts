@@ -6,30 +6,34 @@ import "@tensorflow/tfjs-backend-webgl";
 import "@tensorflow/tfjs-backend-webgpu";
 import { kernelExamples } from "../../../packages/runtime-estimator/test/benchmark/kernel-examples.js";
 
-/** What came of evicting and recomputing what kernels have made. */
+/** Result of evicting and recomputing kernel outputs. */
 export interface Replayed {
-  /** Those whose outputs were recomputed. */
+  /** Kernels whose outputs were recomputed. */
   readonly kernels: readonly string[];
-  /** Those that gave other bits. */
+  /** Kernels whose recomputed output was not bitwise identical. */
   readonly differing: readonly string[];
-  /** Those that were run in JavaScript, and are held. */
+  /** Kernels that ran in JavaScript, whose outputs are kept. */
   readonly onHost: readonly string[];
-  /** Those that add in whichever order their threads come, and are held. */
+  /** Kernels that add in a non-deterministic order, whose outputs are kept. */
   readonly inAnyOrder: readonly string[];
-  /** What the backend has besides. */
+  /** Kernels of the backend that were not tested. */
   readonly untried: readonly string[];
-  /** What examples the backend has refused. */
+  /** Examples that the backend rejected. */
   readonly refused: readonly string[];
 }
 
-/** Runs an example of each kernel on a backend, evicts what it has made, recomputes it and compares. `usesHost`: whether small tensors may be computed with in JavaScript. */
+/**
+ * Runs an example of each kernel on a backend, evicts its outputs, recomputes them and compares.
+ *
+ * @param usesHost whether small tensors may be computed in JavaScript
+ */
 export async function replayKernels(backend: string, usesHost: boolean): Promise<Replayed> {
   await tf.setBackend(backend);
   const flag = backend === "webgl" ? "WEBGL_CPU_FORWARD" : "WEBGPU_CPU_FORWARD";
   const before = tf.env().getBool(flag);
   tf.env().set(flag, usesHost);
   const instance = tf.backend();
-  // WebGPU reads at once through a canvas, which Chromium's software device does not survive.
+  // WebGPU's synchronous read uses a canvas, which crashes Chromium's software device.
   if (backend === "webgpu")
     instance.readSync = () => {
       throw new Error("its values are read at once");
@@ -74,10 +78,10 @@ export async function replayKernels(backend: string, usesHost: boolean): Promise
   };
 }
 
-/** Few rows and columns over many elements, which webgpu shares out among threads. */
+/** Few rows and columns over many elements, which webgpu distributes among threads. */
 const longProduct = (): tf.Tensor => tf.matMul(tf.ones([16, 4096]), tf.ones([4096, 16]));
 
-/** What a kernel has made, and what it has made when it was replayed. */
+/** A kernel's output, and its output when replayed. */
 interface Pair {
   readonly kernel: string;
   readonly made: tf.Tensor;
@@ -86,9 +90,9 @@ interface Pair {
 
 let isReplaying = false;
 
-/** Replays an op into data that was evicted; both are read later, since WebGPU gives values in a later turn. */
+/** Replays an op into evicted data. Both are read later, since WebGPU returns values asynchronously. */
 function replayOne({ kernel, inputs, attributes, inputTensors, outputs }: OpDone): readonly Pair[] {
-  // With the parts of complex tensors.
+  // Includes the parts of complex tensors.
   const given = new Set(inputTensors.flatMap((input) => storagesOf(input)));
   const isPlain = (output: tf.Tensor) =>
     output.dtype !== "complex64" &&
@@ -112,7 +116,7 @@ function replayOne({ kernel, inputs, attributes, inputTensors, outputs }: OpDone
   }
 }
 
-/** Without those that are optional, and not given. */
+/** Excludes optional inputs that were not given. */
 const presentOf = (inputs: OpDone["inputs"]): KernelRecipe["inputs"] =>
   Array.isArray(inputs)
     ? (inputs as readonly tf.Tensor[])

@@ -5,11 +5,11 @@ import type { AddressInfo } from "node:net";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { type Bundle, bundleForBrowser } from "./bundle-for-browser.js";
 
-/** A page in a browser, on which what a module exports is global. */
+/** A page in a browser with a module's exports as globals. */
 export interface ServedPage {
   readonly browser: Browser;
   readonly page: Page;
-  /** What was thrown in it that nobody caught. */
+  /** Uncaught errors in the page. */
   readonly faults: readonly string[];
   close(): Promise<void>;
 }
@@ -17,7 +17,7 @@ export interface ServedPage {
 const html =
   '<!doctype html><html lang="en"><title>train</title><script type="module">import * as program from "/train.js"; Object.assign(globalThis, program); globalThis.isLoaded = true;</script>';
 
-/** Starts a browser that has webgl and webgpu in software. */
+/** Starts a browser with webgl and webgpu in software. */
 export function launchBrowser(executablePath: string): Promise<Browser> {
   const args = ["--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist"];
   args.push("--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader", "--enable-features=Vulkan");
@@ -25,13 +25,13 @@ export function launchBrowser(executablePath: string): Promise<Browser> {
   return chromium.launch({ executablePath, args });
 }
 
-/** A bundle that is served, and files of the wasm backend beside it. */
+/** A served bundle, with files of the wasm backend. */
 export interface ServedBundle {
   readonly address: string;
   close(): void;
 }
 
-/** Makes one module of another and all that it imports. */
+/** Bundles a module with everything that it imports. */
 export type Bundler = (source: string) => Promise<Bundle>;
 
 const require = createRequire(import.meta.url);
@@ -39,7 +39,7 @@ const require = createRequire(import.meta.url);
 /** Bundles a module, and serves a page with it. */
 export async function serveBundle(source: string, bundle: Bundler = bundleForBrowser): Promise<ServedBundle> {
   const { text } = await bundle(source);
-  // WebGPU is there only in a secure context, which localhost is.
+  // WebGPU requires a secure context, which localhost is.
   const server = createServer((request, response) => {
     const { url = "" } = request;
     if (url.endsWith(".wasm")) {

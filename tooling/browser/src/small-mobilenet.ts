@@ -8,8 +8,8 @@ const conv = (filters: number, x: SymbolicTensor) =>
   layers.conv2d({ filters, kernelSize: 1, padding: "same", useBias: false }).apply(x);
 
 /**
- * An image classifier of the layers of MobileNet, V1 and V2, two blocks of them: of fewer shapes, for which software that stands for a GPU has
- * fewer programs to compile. A step takes 2 images of 16 × 16 pixels.
+ * An image classifier with two blocks of the layers of MobileNet V1 and V2. It has few different shapes, so that a
+ * software GPU has few programs to compile. A step uses 2 images of 16 × 16 pixels.
  */
 export default function build() {
   const image = input({ shape: [16, 16, 3] });

@@ -8,25 +8,28 @@ import { layers, type Sequential, sequential } from "@tensorflow/tfjs-layers";
 
 setWasmPaths("/");
 
-/** What some training steps came to. */
+/** Result of some training steps. */
 export interface Training {
   readonly losses: readonly number[];
   /** The bits of all weights, one after the other. */
   readonly weights: readonly number[];
-  /** The most bytes that tensors had after any kernel, as `tf.memory()` tells. */
+  /** The highest number of tensor bytes after any kernel, as reported by `tf.memory()`. */
   readonly peakBytes: number;
-  /** The same of textures and buffers in use on the GPU; 0 on cpu. */
+  /** The same for textures and buffers in use on the GPU; 0 on cpu. */
   readonly gpuPeakBytes: number;
-  /** The same of all that are there, with those that tfjs keeps for the next of the same size. */
+  /** The same for all allocated ones, including those that tfjs keeps for reuse. */
   readonly allocatedPeakBytes: number;
-  /** Tensors that are there afterwards and were not before. */
+  /** Tensors that exist afterwards but did not before. */
   readonly leakedTensors: number;
-  /** How many ops were recomputed within a budget, and what came of planning. */
+  /** Number of ops recomputed within a budget, and the result of planning. */
   readonly recomputedOps: number;
   readonly plan: string;
 }
 
-/** How to train: what a budget is, and whether it is kept without a plan. Each replay is verified, but on webgpu, which is not read at once. */
+/**
+ * How to train: the budget, and whether it is kept without a plan. Each replay is verified, except on webgpu, which has
+ * no synchronous read.
+ */
 export type Way =
   | "stock"
   | "early release"
@@ -77,7 +80,7 @@ export async function train(backend: string, way: Way, steps: number): Promise<T
   return { losses, weights, ...peak.found, ...found, leakedTensors: tf.memory().numTensors - before };
 }
 
-/** Trains a step within a budget that has no room for it. */
+/** Runs a step within a budget that is too small. */
 export async function trainInTooLittle(backend: string): Promise<{ readonly code: string; readonly updates: number }> {
   await tf.setBackend(backend);
   const model = network();
@@ -97,7 +100,10 @@ export async function trainInTooLittle(backend: string): Promise<{ readonly code
   return { code, updates };
 }
 
-/** Trains a model that is mostly weights for some steps: as stock, then within a share of what stock takes, and tells what the GPU held in each, and what stock is said to. */
+/**
+ * Trains a model whose memory is mostly weights for some steps: unmodified, then within a fraction of the baseline's
+ * memory. Returns the GPU memory of each, and the baseline's as predicted.
+ */
 export async function trainDense(
   backend: string,
   budget: `${number}%`,
@@ -125,7 +131,7 @@ export async function trainDense(
   };
   const stock = make();
   const ofStock = watchPeak();
-  // On webgpu what is disposed of waits for kernels that are queued, however many these are: here for none.
+  // On webgpu, disposal waits for a number of queued kernels; here for none.
   const mostQueued = "WEBGPU_DEFERRED_SUBMIT_BATCH_SIZE";
   const queued = tf.env().getNumber(mostQueued);
   tf.env().set(mostQueued, 1);
@@ -151,19 +157,22 @@ export async function trainDense(
   return { stockBytes: ofStock.found.gpuPeakBytes, toldBytes, gpuBytes, isEqual: values === expected };
 }
 
-/** What came of training whose context was lost after its second step. */
+/** Result of training whose context was lost after its second step. */
 export interface LostTraining {
-  /** Steps that came to their end. */
+  /** Number of completed steps. */
   readonly steps: number;
   readonly code: string | undefined;
   readonly message: string | undefined;
-  /** Of reading a weight afterwards. */
+  /** Error code of reading a weight afterwards. */
   readonly readCode: string | undefined;
-  /** Whether ops run again, once guarding has ended. */
+  /** Whether ops run again after guarding has ended. */
   readonly runsAfterwards: boolean;
 }
 
-/** Trains on webgl, and has the context lost after two steps, as a browser does that takes it away: in the midst of running code, or between its turns. */
+/**
+ * Trains on webgl and loses the context after two steps, as when a browser takes it away: in the middle of running
+ * code, or between its turns.
+ */
 export async function loseContext(isRestored: boolean, steps: number): Promise<LostTraining> {
   await tf.setBackend("webgl");
   const { gl } = (tf.backend() as unknown as { gpgpu: { gl: WebGLRenderingContext } }).gpgpu;
@@ -229,17 +238,17 @@ function network(): Sequential {
 
 const glorot = (seed: number) => ({ className: "GlorotUniform", config: { seed } }) as never;
 
-/** The same for every run. */
+/** The same in every run. */
 const numbers = (count: number): Float32Array => Float32Array.from({ length: count }, (_, i) => Math.sin(i * i));
 
-/** What webgl and webgpu tell of the GPU, each by names of its own. */
+/** GPU memory as webgl and webgpu report it, by different names. */
 interface GpuMemory extends tf.MemoryInfo {
   readonly numBytesInGPU?: number;
   readonly numBytesInGPUAllocated?: number;
   readonly numBytesAllocatedInGPU?: number;
 }
 
-/** Looks at `tf.memory()` after each kernel, without the hook. */
+/** Reads `tf.memory()` after each kernel, without the hook. */
 function watchPeak(): {
   readonly found: Pick<Training, "peakBytes" | "gpuPeakBytes" | "allocatedPeakBytes">;
   stop(): void;

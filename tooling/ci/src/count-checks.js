@@ -1,13 +1,14 @@
 /**
- * How many checks of a stage passed, and which failed: a text for each, its first line the check's name.
+ * The number of a stage's checks that passed, and the failures: a text for each, whose first line is the check's name.
+ *
  * @typedef {{ readonly passed: number, readonly failures: readonly string[] }} Count
  */
 
-/** How much of what a stage printed stands for a failure that has no text of its own. */
+/** Lines of a stage's output to show for a failure that has no text of its own. */
 const lastLines = 20;
 
 /**
- * A stage that is one check.
+ * Counts a stage that is one check.
  *
  * @param {{ exitCode: number, output: string }} run
  * @returns {Count}
@@ -17,7 +18,8 @@ export function countOne({ exitCode, output }) {
 }
 
 /**
- * A stage that prints a line for each check, beginning with one of two words. What is indented below a failure belongs to it.
+ * Counts a stage that prints a line for each check, beginning with one of two words. Indented lines after a failure
+ * belong to it.
  *
  * @param {RegExp} passed
  * @param {RegExp} failed
@@ -42,14 +44,14 @@ function indentedFrom(lines, first) {
 }
 
 /**
- * A line for each golden file: that it agrees, or that ours is better, is a pass; that it differs is a failure.
+ * A line for each golden file: that it agrees or remat's answer is better is a pass; that it differs is a failure.
  *
  * @type {(run: { output: string }) => Count}
  */
 export const countGoldens = countLines(/^(agrees|better)\s/, /^DIFFERS\s/);
 
 /**
- * The tasks that turbo ran: `Tasks:    12 successful, 15 total`, and those that it names in `Failed:`.
+ * Counts the tasks that turbo ran: `Tasks:    12 successful, 15 total`, and those listed in `Failed:`.
  *
  * @param {{ output: string }} run
  * @returns {Count}
@@ -72,7 +74,7 @@ export function countTasks({ output }) {
  */
 
 /**
- * Tests by vitest's JSON report. A file that could not be loaded is a failure, too.
+ * Counts tests in vitest's JSON report. A file that could not be loaded is also a failure.
  *
  * @param {string} report
  * @returns {Count}
@@ -93,7 +95,8 @@ export function countTests(report) {
 }
 
 /**
- * The count, unless the exit code says otherwise: a stage that failed has a failure, and one in which nothing was checked proves nothing.
+ * Corrects the count by the exit code: a stage that failed has a failure, and a stage that checked nothing proves
+ * nothing.
  *
  * @param {Count} count
  * @param {{ exitCode: number, output: string }} run

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Written in two parts, so that this file is not found. */
+/** Written in two parts, so that this file does not match. */
 const call = ["nativeApp", "()"].join("");
 
 /**
@@ -20,7 +20,8 @@ export function testFiles(root, folders = ["packages", "apps", "examples", "tool
 }
 
 /**
- * The test files that ask for `nativeApp()`, a folder with the native backend. Names of tests that run on it contain the name of the backend, `tensorflow`.
+ * The test files that call `nativeApp()`, which returns a folder with the native backend. Names of tests that run on it
+ * contain the name of the backend, `tensorflow`.
  *
  * @param {string} root
  * @param {readonly string[]} [folders] of the repository
@@ -31,7 +32,7 @@ export function nativeTests(root, folders) {
 }
 
 /**
- * Does not enter `node_modules`, where workspace packages lead to each other by links, round and round.
+ * Does not enter `node_modules`, where workspace packages link to each other in cycles.
  *
  * @param {string} root
  * @param {string} folder

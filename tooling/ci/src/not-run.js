@@ -1,7 +1,7 @@
 import { nativeTests } from "./native-tests.js";
 
 /**
- * Which tests were skipped because there is no native backend, and how to run them. Undefined if there is one.
+ * Reports which tests were skipped because there is no native backend, and how to run them. Undefined if there is one.
  *
  * @param {string} root
  * @param {Readonly<Record<string, string | undefined>>} env

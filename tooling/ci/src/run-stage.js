@@ -2,21 +2,22 @@ import { spawn } from "node:child_process";
 import { reconcile } from "./count-checks.js";
 
 /**
- * A part of the whole: a command, and how to count what it checked.
+ * A stage: a command, and how to count its checks.
  *
  * @typedef {object} Stage
  * @property {string} name
  * @property {readonly string[]} command
- * @property {() => Readonly<Record<string, string>>} [env] what is set for it besides, asked when it begins
- * @property {boolean} [isAlone] of the environment around it, it has PATH only
- * @property {number} [timeoutMs] where it may take longer than others
+ * @property {() => Readonly<Record<string, string>>} [env] additional variables, computed when it begins
+ * @property {boolean} [isAlone] inherits only PATH from the environment
+ * @property {number} [timeoutMs] if it may take longer than others
  * @property {(run: { exitCode: number, output: string }) => import("./count-checks.js").Count} count
  */
 
 const ansi = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, "g");
 
 /**
- * Runs a stage, printing what it prints with its name before it, so that stages may run at once and no line can be taken for the sum.
+ * Runs a stage and prefixes its output with its name, so that stages may run at once and no line can be mistaken for
+ * the total.
  *
  * @param {Stage} stage
  * @param {{ cwd: string, timeoutMs: number, print: (line: string) => void }} options

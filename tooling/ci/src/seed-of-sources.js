@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
 
 /**
- * Tells from which seed the fuzzer starts in a check of these sources: another one for each state of them,
- * and the same one for the same state, so that two checks of it judge alike. A new one each time where there is no git.
+ * Returns the seed of the fuzzer for a check of these sources: different for each state of them, and the same for the
+ * same state, so that two checks of it agree. Without git it is new each time.
  *
  * @param {string} cwd the checkout
  * @returns {number} an unsigned integer of 31 bits

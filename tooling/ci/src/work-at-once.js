@@ -1,11 +1,11 @@
 /**
- * Works on items in their order, so many of them at once.
+ * Processes items in their order, several at once.
  *
  * @template Item, Result
  * @param {readonly Item[]} items
  * @param {number} atOnce
  * @param {(item: Item) => Promise<Result>} work
- * @returns {Promise<Result[]>} of each item, in their order
+ * @returns {Promise<Result[]>} results in the order of the items
  */
 export async function workAtOnce(items, atOnce, work) {
   /** @type {Result[]} */

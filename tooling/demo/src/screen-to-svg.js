@@ -4,7 +4,7 @@ const basic = ["#1c2128", "#e5534b", "#57ab5a", "#c69026", "#539bf5", "#b083f0",
 const bright = ["#636e7b", "#ff938a", "#6bc46d", "#daaa3f", "#6cb6ff", "#dcbdfb", "#56d4dd", "#cdd9e5"];
 
 /**
- * A screen as tmux captures it (`capture-pane -e`: text with SGR sequences) as an SVG picture of the terminal.
+ * Converts a screen captured by tmux (`capture-pane -e`: text with SGR sequences) to an SVG picture of the terminal.
  *
  * @param {string} screen
  * @param {{ columns: number, background?: string, foreground?: string, title?: string }} options
@@ -15,7 +15,7 @@ export function screenToSvg(screen, { columns, background = "#161b22", foregroun
   const height = lines.length * cell.height + 2 * padding;
   const shapes = [];
   const texts = [];
-  // A line begins as the one before has ended: that is how tmux captures a screen.
+  // A line starts with the style at the end of the previous one, as tmux captures it.
   const pen = { style: {} };
   for (const [row, line] of lines.entries()) {
     let column = 0;
@@ -61,7 +61,7 @@ export function screenToSvg(screen, { columns, background = "#161b22", foregroun
   ].join("\n");
 }
 
-/** Blocks are drawn: fonts leave gaps between those of two rows. */
+/** Blocks are drawn as shapes, since fonts leave gaps between two rows. */
 function blockOf(character) {
   const code = character.codePointAt(0);
   if (code >= 0x2581 && code <= 0x2588) return { width: 1, height: (code - 0x2580) / 8 };
@@ -69,7 +69,7 @@ function blockOf(character) {
   return undefined;
 }
 
-/** Stretches without runs of spaces, each placed by itself: what a font lacks then moves nothing else. */
+/** Splits text at runs of spaces and positions each part, so that a missing glyph does not shift the rest. */
 function* parts(text) {
   for (const match of text.matchAll(/\S+(?: \S+)*/g))
     yield { text: match[0], column: widthOf(text.slice(0, match.index)), width: widthOf(match[0]) };

@@ -1,10 +1,10 @@
 import type { BackendName } from "@remat/dispatch-hook/backends";
 
-/** What a fuzzer has found: what is wrong, and a test that shows it. */
+/** A finding of a fuzzer: the problem, and a test that reproduces it. */
 export interface Finding {
   readonly what: string;
   readonly test: string;
-  /** With which the same is found again. */
+  /** A seed that reproduces it. */
   readonly seed: number;
 }
 
@@ -12,24 +12,26 @@ export interface Finding {
 export interface Campaign {
   readonly backend: BackendName;
   readonly seed: number;
-  /** How long it may take. */
+  /** Time limit. */
   readonly ms: number;
-  /** As many are tried as time allows, but no fewer than this: all of a seed, so that what is found is found again on the busiest machine. */
+  /**
+   * Minimum number of tries regardless of time: all of a seed, so that a finding is reproduced on the busiest machine.
+   */
   readonly leastTries: number;
   /** Whether there is no time for another try. */
   readonly isOver: boolean;
-  /** Tells what is tried next, so that what hangs or crashes is known. */
+  /** Reports the next try, so that a hang or crash can be attributed. */
   trying(what: string): void;
   found(finding: Finding): void;
 }
 
 /** A kind of fuzzer: one entry of the registry. */
 export interface FuzzerKind {
-  /** What is tried, as a plural. */
+  /** The subjects of tries, as a plural. */
   readonly title: string;
-  /** On which it runs where none is named. */
+  /** Default backends. */
   readonly backends: readonly BackendName[];
-  /** Of the whole time; 0 for a kind that runs only where it is named. */
+  /** Share of the whole time; 0 for a kind that runs only on request. */
   readonly share: number;
   /** Tries until the campaign is over. */
   run(campaign: Campaign): Promise<void>;

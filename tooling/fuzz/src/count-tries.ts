@@ -1,6 +1,6 @@
 import { formatTable } from "@remat/trace/text";
 
-/** So many tries of one kind, as a plural, on one backend, with nothing found. */
+/** A number of tries of one kind, as a plural, on one backend, without a finding. */
 export interface Tries {
   readonly title: string;
   readonly where: string;
@@ -11,7 +11,7 @@ const marked = /(<!-- fuzz: tried -->\n\n)([\s\S]*?)(\n\n<!-- \/fuzz: tried -->)
 const markedPrograms = /(<!-- fuzz: programs -->)[\d,]*(<!-- \/fuzz: programs -->)/;
 const headers = ["what", "on", "times"];
 
-/** Adds tries to those that the table of a page counts. */
+/** Adds tries to those in the table of a page. */
 export function addTries(page: string, added: readonly Tries[]): string {
   const all = new Map<string, Tries>();
   for (const tries of [...triesOf(page), ...added]) {
@@ -25,7 +25,7 @@ export function addTries(page: string, added: readonly Tries[]): string {
   );
 }
 
-/** The tries that the table of a page counts. */
+/** The tries in the table of a page. */
 export function triesOf(page: string): Tries[] {
   const [, , table] = marked.exec(page) ?? [];
   if (table === undefined) throw new Error("expected a table between the marks of fuzz: tried, found none");
@@ -41,7 +41,7 @@ export function triesOf(page: string): Tries[] {
     });
 }
 
-/** Writes how many programs were tried into another page, where it has a mark for that. */
+/** Writes the number of tried programs into another page, if it has a mark for that. */
 export function tellPrograms(page: string, tries: readonly Tries[]): string {
   const programs = tries.filter(({ title }) => title === "programs").reduce((sum, { count }) => sum + count, 0);
   return page.replace(markedPrograms, (_, start, end) => start + programs.toLocaleString("en-US") + end);

@@ -3,20 +3,20 @@ import type { Campaign } from "./campaign.js";
 
 interface Exploration<T> {
   readonly arbitrary: fc.Arbitrary<T>;
-  /** What is wrong, or undefined. */
+  /** The problem, or undefined. */
   readonly check: (value: T) => Promise<string | undefined>;
-  /** A test that shows it. */
+  /** A test that reproduces it. */
   readonly testOf: (value: T, what: string) => string;
 }
 
-/** With one seed: so that a finding is soon found again. */
+/** Per seed, so that a finding is reproduced quickly. */
 export const runsPerSeed = 20;
 const mostFindings = 3;
 const mostShrinkMs = 90_000;
 
 /**
- * Tries values of an arbitrary until a campaign is over, seed after seed, and shrinks what is found. A finding is found again with its seed, in
- * the first values tried.
+ * Tries values of an arbitrary until a campaign is over, seed after seed, and shrinks findings. A finding is reproduced
+ * with its seed, within the first values tried.
  */
 export async function explore<T>(
   campaign: Campaign,
@@ -29,7 +29,7 @@ export async function explore<T>(
   for (let { seed } = campaign; !isOver() && findings < mostFindings; seed++) {
     let shrinkUntil: number | undefined;
     const property = fc.asyncProperty(arbitrary, async (value) => {
-      // Not by the time limit of fast-check, which leaves a running try behind: two at once share an engine, and a clock.
+      // fast-check's time limit would leave a try running, and two at once would share an engine and a clock.
       if (shrinkUntil === undefined ? isOver() : performance.now() > shrinkUntil) return;
       tries++;
       campaign.trying(shrinkUntil === undefined ? testOf(value, "hangs, or ends the process") : "");

@@ -2,7 +2,7 @@ import fc from "fast-check";
 
 type Container = Record<string, unknown>;
 
-/** A change to a JSON value: what is done, at the place of that number, with another value or place. */
+/** A change to a JSON value: the action, the number of a place, and another value or place. */
 export interface JsonChange {
   readonly does: "remove" | "replace" | "nudge" | "duplicate" | "swap" | "move" | "copy" | "cut";
   readonly place: number;
@@ -12,7 +12,7 @@ export interface JsonChange {
 
 const wrongValues = [null, -1, 0, 1, 3, 0.5, 1e18, "", "x", true, [], {}, [0], { op: 0, output: 0 }];
 
-/** Changes to any field, the order, or the number of what a JSON value holds. */
+/** Changes to any field, the order, or the number of elements in a JSON value. */
 export const jsonChanges: fc.Arbitrary<readonly JsonChange[]> = fc.array(
   fc.record({
     does: fc.constantFrom("remove", "replace", "nudge", "nudge", "duplicate", "swap", "move", "copy", "cut"),
@@ -30,7 +30,7 @@ export function changeJson<T>(value: T, changes: readonly JsonChange[]): T {
   return changed;
 }
 
-/** Every place below a value: what holds it, and its key there. */
+/** Every place below a value: its container, and its key there. */
 function placesIn(value: unknown, found: [Container, string][] = []): [Container, string][] {
   if (typeof value === "object" && value !== null)
     for (const key of Object.keys(value)) {

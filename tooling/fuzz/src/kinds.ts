@@ -13,7 +13,7 @@ import { pytorchKind } from "./pytorch/pytorch-kind.js";
 import { shardingKind } from "./sharding/sharding-kind.js";
 import { soakKind } from "./soak/soak-kind.js";
 
-/** Every kind of fuzzer, by the name by which it is asked for. */
+/** Every kind of fuzzer, by its name on the command line. */
 export const fuzzerKinds: Readonly<Record<string, FuzzerKind>> = {
   programs: programsKind,
   faults: faultsKind,

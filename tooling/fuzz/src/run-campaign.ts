@@ -3,7 +3,7 @@ import type { Campaign, Finding } from "./campaign.js";
 import { fuzzerKinds } from "./kinds.js";
 import { startBackend } from "./start-backend.js";
 
-/** What a campaign's process tells the one that has started it. */
+/** Messages of a campaign's process to its parent. */
 export type CampaignMessage =
   | { readonly trying: string }
   | { readonly found: Finding }
@@ -19,7 +19,7 @@ interface CampaignRequest {
   readonly tell: (message: CampaignMessage) => void;
 }
 
-/** Runs one kind of fuzzer on one backend, in a process of its own, and tells what it tries and finds. */
+/** Runs one kind of fuzzer on one backend, in a separate process, and reports its tries and findings. */
 export async function runCampaign({ kind, backend, seed, ms, leastTries = 1, tell }: CampaignRequest): Promise<void> {
   await startBackend(backend);
   const deadline = performance.now() + ms;

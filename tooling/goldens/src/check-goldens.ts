@@ -1,20 +1,26 @@
 import { type Golden, goldenFiles, readGolden } from "@remat/testkit";
 
 /**
- * What a package computes against a golden file's answers: the differences, each with both sides, or nothing where they agree. It must read no
- * answer to compute.
+ * Compares a package's results with a golden file's answers. Returns the differences, each with both sides, or nothing
+ * if they agree. It must not use an answer to compute the result.
  */
 export type Comparison = (golden: Golden) => Found | Promise<Found>;
 
 type Found = string | undefined | readonly string[];
 
-/** By schema: every comparison that a golden of this schema must stand. */
+/** By schema: every comparison for a golden file of this schema. */
 export type Comparisons = Readonly<Record<string, readonly Comparison[]>>;
 
-/** By schema: what tells where our answers are better than the golden's, and by how much; nothing where they are not. */
+/**
+ * By schema: functions that return how remat's answers are better than the golden file's, and by how much, or nothing
+ * if they are not.
+ */
 export type Advantages = Readonly<Record<string, readonly ((golden: Golden) => string | undefined)[]>>;
 
-/** One of three outcomes: `agrees`, `better` (nothing differs, and something is proven better) or `differs`, which alone is a failure. */
+/**
+ * One of three outcomes: `agrees`; `better` (nothing differs, and something is proven better); `differs`, the only
+ * failure.
+ */
 export interface CheckedGolden {
   readonly name: string;
   readonly outcome: "agrees" | "better" | "differs";
@@ -25,8 +31,8 @@ export interface CheckedGolden {
 }
 
 /**
- * Checks the golden files of a folder one by one, those whose name contains one of `words` if there are any. A file that cannot be read,
- * whose schema is unknown or which nothing compares is a difference, too.
+ * Checks the golden files of a folder one by one, limited to those whose name contains one of `words` if there are any.
+ * A file that cannot be read, whose schema is unknown or that no comparison covers also counts as a difference.
  */
 export async function* checkGoldens(options: {
   readonly folder: string;

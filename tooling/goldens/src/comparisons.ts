@@ -10,8 +10,8 @@ import { compareSacGolden } from "../../../packages/sac-core/test/compare-sac-go
 import type { Advantages, Comparisons } from "./check-goldens.js";
 
 /**
- * Every comparison of a golden file, by the file's schema. A package keeps its own beside its tests, so that they run with them; one line here
- * has `pnpm goldens` run it, too.
+ * Every comparison of a golden file, by the file's schema. A package keeps its own next to its tests, which run them as
+ * well; a line here makes `pnpm goldens` run it.
  */
 export const comparisons: Comparisons = {
   "sac-oracle/1": [compareSacGolden, compareOpCosts],
@@ -25,7 +25,7 @@ export const comparisons: Comparisons = {
   "ilp-oracle/1": [compareIlpGolden],
 };
 
-/** Where PyTorch's answers are worse than ours though nothing differs: what is better, and by how much, by the file's schema. */
+/** Cases in which PyTorch's answers are worse than remat's although nothing differs, by the file's schema. */
 export const advantages: Advantages = {
   "sac-oracle/1": [fitAdvantage],
   "pwlf-oracle/1": [fitAdvantage],

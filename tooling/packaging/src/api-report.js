@@ -9,11 +9,12 @@ const silent = { logLevel: ExtractorLogLevel.None, addToApiReportFile: false };
 const noted = { logLevel: ExtractorLogLevel.None, addToApiReportFile: true };
 
 /**
- * An entry point and its built declarations: `{ name: "trace-emit", specifier: "@remat/trace/emit", types: "dist/emit/index.d.ts" }`.
+ * An entry point and its built declarations:
+ * `{ name: "trace-emit", specifier: "@remat/trace/emit", types: "dist/emit/index.d.ts" }`.
  *
  * @typedef {object} EntryPoint
  * @property {string} name of its report
- * @property {string} specifier by which it is imported
+ * @property {string} specifier for imports
  * @property {string} types
  */
 
@@ -32,11 +33,12 @@ export function entryPoints(item) {
 }
 
 /**
- * Reads the built declarations of all entry points into one program of the compiler, since they are of each other, and all of the same libraries.
+ * Reads the built declarations of all entry points into one compiler program, because they depend on each other and on
+ * the same libraries.
  *
  * @param {readonly import("./workspace.js").Package[]} packages
  * @returns {CompilerState}
- * @throws where a package has not been built
+ * @throws if a package has not been built
  */
 export function readDeclarations(packages) {
   const files = packages.flatMap((item) => entryPoints(item).map((entry) => ({ item, types: typesOf(item, entry) })));
@@ -102,7 +104,7 @@ function extractorConfig(item, types, reportFolder) {
 }
 
 /**
- * The public API of an entry point as text, from its built declarations.
+ * Returns the public API of an entry point as text, from its built declarations.
  *
  * @param {import("./workspace.js").Package} item
  * @param {EntryPoint} entry
@@ -123,16 +125,16 @@ export async function apiReport(item, entry, compilerState) {
   }
 }
 
-/** Where the reports are kept. */
+/** Folder of the stored reports. */
 export const reportsFolder = join(root, "etc");
 
 /**
- * Compares an entry point's API with its kept report, or keeps it.
+ * Compares an entry point's API with its stored report, or stores it.
  *
  * @param {import("./workspace.js").Package} item
  * @param {EntryPoint} entry
  * @param {{ update: boolean, declarations: CompilerState }} options
- * @returns {Promise<string | undefined>} what differs
+ * @returns {Promise<string | undefined>} the difference
  */
 export async function checkApi(item, entry, { update, declarations }) {
   const path = join(reportsFolder, `${entry.name}.api.md`);

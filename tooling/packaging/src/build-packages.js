@@ -1,7 +1,10 @@
 import { runCommand } from "./run-command.js";
 import { root } from "./workspace.js";
 
-/** Builds what has changed since the last build. A package that cannot be built is printed, makes the process fail, and stops no other. */
+/**
+ * Builds everything that has changed since the last build. A package that fails to build is printed and makes the
+ * process fail, without stopping others.
+ */
 export async function buildPackages() {
   await runCommand("pnpm", ["run", "build", "--continue", "--output-logs=errors-only"], { cwd: root }).catch(
     (error) => {

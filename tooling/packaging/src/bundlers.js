@@ -5,14 +5,15 @@ import webpack from "webpack";
 import { runCommand } from "./run-command.js";
 
 /**
- * Makes static files of `index.html` and `main.js` in a folder, with nothing configured but where they go. `modules` is where packages are installed.
+ * Builds static files from `index.html` and `main.js` in a folder, with only the output folder configured. `modules` is
+ * the folder of installed packages.
  *
  * @typedef {(folder: string, out: string, modules: string) => Promise<unknown>} Bundler
  */
 
 /** @type {Readonly<Record<string, Bundler>>} */
 export const bundlers = {
-  /** That which the page has installed. */
+  /** The version that the page has installed. */
   vite: (cwd, out, modules) =>
     runCommand(process.execPath, [join(modules, "vite", "bin", "vite.js"), "build", "--outDir", out], { cwd }),
   async esbuild(folder, outdir) {

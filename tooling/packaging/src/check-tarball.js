@@ -9,13 +9,13 @@ import { runCommand } from "./run-command.js";
 import { tarEntries } from "./tar-entries.js";
 
 const require = createRequire(import.meta.url);
-/** The field `browser` leaves a dependency out of bundles for pages, for which `exports` and `imports` have no word. */
+/** The field `browser` excludes a dependency from bundles for pages, which `exports` and `imports` cannot do. */
 const leavesOutDependency = "USE_EXPORTS_OR_IMPORTS_BROWSER";
 const attwManifest = require.resolve("@arethetypeswrong/cli/package.json");
 const attw = join(dirname(attwManifest), require(attwManifest).bin.attw);
 
 /**
- * What is wrong with a packed package, before anybody installs it.
+ * Returns problems of a packed package before it is installed.
  *
  * @param {import("./workspace.js").Package} item
  * @param {string} tarball
@@ -29,7 +29,7 @@ export async function checkTarball(item, tarball) {
   const { messages, pkg } = await publint({ pack: { tarball: packed }, strict: true });
   for (const message of messages.filter(({ code }) => code !== leavesOutDependency))
     problems.push(`publint: ${formatMessage(message, pkg, { color: false })}`);
-  // What is no module has no types: a page's shell.
+  // Files other than modules have no types: a page's shell.
   const pages = Object.keys(item.manifest.exports ?? {}).filter((path) => path.endsWith(".html"));
   const leavesOut = pages.length > 0 ? ["--exclude-entrypoints", ...pages.map((path) => path.slice(2))] : [];
   if (item.manifest.exports?.["."] !== undefined)
@@ -61,7 +61,8 @@ export function* contentProblems(item, entries) {
   }
   for (const link of links)
     if (!entries.includes(posix.join("package", link))) yield `README.md links to ${link}, which is not in the tarball`;
-  // What `bundle-package.js` writes for several entries and for bundlers, and what runs in a thread of its own, is nobody's to import.
+  // Files that `bundle-package.js` writes for several entries, for bundlers or for threads are not meant to be
+  // imported.
   for (const entry of entries)
     if (
       entry.endsWith(".js") &&

@@ -1,5 +1,5 @@
-// Run in a folder where a package is installed: `node import-effects.js SPECIFIER…` imports each and fails if anything in the process has
-// changed by that: globals, listeners, the tfjs engine.
+// Run in a folder in which a package is installed: `node import-effects.js SPECIFIER…` imports each and fails if that
+// has changed anything in the process: globals, listeners, the tfjs engine.
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 
@@ -35,10 +35,10 @@ const engineOf = (tf) => {
   return marks;
 };
 
-// Node defines some globals as getters that turn into values on first use, and some that warn.
+// Node defines some globals as getters that become values on first use, and some that warn.
 process.removeAllListeners("warning");
 for (const key of Reflect.ownKeys(globalThis)) Reflect.get(globalThis, key);
-// The copies that the package itself finds: it may import tfjs-layers, which registers its own things.
+// Uses the copies that the package itself resolves: it may import tfjs-layers, which registers its own things.
 const { resolve } = createRequire(import.meta.resolve(process.argv[2]));
 const importThere = async (name) => {
   try {

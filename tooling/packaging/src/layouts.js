@@ -6,22 +6,23 @@ import { runCommand } from "./run-command.js";
  * @typedef {object} Installed
  * @property {string} name `npm`, `pnpm`
  * @property {string} folder
- * @property {(page: import("./pages.js").Page) => string} folderOf where a page's program stands
+ * @property {(page: import("./pages.js").Page) => string} folderOf the folder of a page's program
  */
 
 /**
  * @typedef {object} Stock
  * @property {readonly import("./workspace.js").Package[]} packages of the workspace
  * @property {ReadonlyMap<string, string>} tarballs by name
- * @property {Readonly<Record<string, string>>} versions of packages from elsewhere; the newest of one that is not named
- * @property {string} [browserPath] of a Chromium, in which pages of the web are opened; left out: they are bundled only
+ * @property {Readonly<Record<string, string>>} versions of external packages; the newest for one that is not listed
+ * @property {string} [browserPath] of a Chromium, in which web pages are opened; left out: they are only bundled
  */
 
-/** What a TypeScript user of Node has. */
+/** Types that a TypeScript user of Node has. */
 const typesOfNode = "@types/node";
 
 /**
- * Installs everything that pages install into one folder, as npm lays it out: what one package brings others find, too.
+ * Installs everything that pages need into one folder with npm, where dependencies of one package are visible to
+ * others.
  *
  * @param {readonly import("./pages.js").Page[]} pages
  * @param {Stock} stock
@@ -39,7 +40,7 @@ export async function installByNpm(pages, { packages, tarballs, versions }, fold
 }
 
 /**
- * Installs for each page what it says, and no more, as pnpm lays it out: nothing is found that is not declared, by pages and by packages.
+ * Installs exactly what each page names with pnpm, so that undeclared dependencies of pages and packages are not found.
  *
  * @param {readonly import("./pages.js").Page[]} pages
  * @param {Stock} stock
@@ -62,7 +63,8 @@ export async function installByPnpm(pages, { tarballs, versions }, folder) {
   const overrides = [...tarballs].map(([name, tarball]) => `  "${name}": "${file(tarball)}"`);
   const settings = [
     'packages: ["pages/*"]',
-    // Of what is not declared pnpm would find all in its own store; here only what tfjs 4 requires without declaring it.
+    // pnpm would find all undeclared packages in its own store; this allows only the one that tfjs 4 requires without
+    // declaring it.
     "hoistPattern: [long]",
     "allowBuilds: { core-js: false, msgpackr-extract: false, esbuild: false }",
     ...(overrides.length === 0 ? [] : ["overrides:", ...overrides]),
@@ -82,12 +84,12 @@ async function writeManifest(folder, dependencies) {
 }
 
 /**
- * Type-checks the programs of all pages as strict TypeScript, and makes them JavaScript.
+ * Type-checks the programs of all pages as strict TypeScript, and compiles them to JavaScript.
  *
  * @param {readonly import("./pages.js").Page[]} pages
  * @param {Installed} installed
  * @param {string} tsc path of the compiler
- * @returns {Promise<ReadonlyMap<string, readonly string[]>>} what is wrong, by name of the page
+ * @returns {Promise<ReadonlyMap<string, readonly string[]>>} problems, by name of the page
  */
 export async function compilePages(pages, { folder, folderOf }, tsc) {
   const files = [];

@@ -5,7 +5,8 @@
  */
 
 /**
- * Returns the program on a page: all its blocks of JavaScript and TypeScript, one after the other, as a reader types them. Undefined if it has none.
+ * Returns the program on a page: all its blocks of JavaScript and TypeScript, one after the other, as a reader would
+ * type them. Undefined if it has none.
  *
  * @param {string} page Markdown
  * @returns {string | undefined}
@@ -34,7 +35,7 @@ function programBlocks(page) {
 }
 
 /**
- * The page of the web that a page shows: its HTML, and the module that this loads, `main.js`. Undefined where it shows none.
+ * Returns the web page that a page shows: its HTML, and the module `main.js` that it loads. Undefined if it shows none.
  *
  * @param {string} page Markdown
  * @returns {WebPage | undefined}
@@ -47,7 +48,7 @@ export function webPage(page) {
 }
 
 /**
- * The packages that a page installs by `npm install`. Undefined where it installs none.
+ * Returns the packages that a page installs with `npm install`. Undefined if it installs none.
  *
  * @param {string} page Markdown
  * @returns {readonly string[] | undefined}
@@ -58,7 +59,7 @@ export function pageInstalls(page) {
 }
 
 /**
- * The packages that a program imports.
+ * Returns the packages that a program imports.
  *
  * @param {string} program
  * @returns {readonly string[]}
@@ -72,7 +73,7 @@ export function importedPackages(program) {
 }
 
 /**
- * The files that a page links to by relative paths.
+ * Returns the files that a page links to by relative paths.
  *
  * @param {string} page Markdown
  * @returns {readonly string[]}

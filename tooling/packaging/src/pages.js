@@ -4,15 +4,15 @@ import { importedPackages, pageInstalls, pageProgram, webPage } from "./page-pro
 import { publishedPackages, root } from "./workspace.js";
 
 /**
- * A page with a program, or a package without one that has entry points and commands to be tried.
+ * A page with a program, or a package without one that has entry points and commands to test.
  *
  * @typedef {object} Page
  * @property {string} name `trace`, `docs-how-to-browser`: also of the folder in which it is tried
  * @property {string} title for people
  * @property {string | undefined} program
- * @property {import("./page-program.js").WebPage | undefined} web what runs in a browser
+ * @property {import("./page-program.js").WebPage | undefined} web the part that runs in a browser
  * @property {readonly string[]} installs packages that a reader has then
- * @property {import("./workspace.js").Package | undefined} item of which it is the README
+ * @property {import("./workspace.js").Package | undefined} item the package of a README
  */
 
 /**

@@ -1,5 +1,6 @@
 /**
- * What every published manifest says of where its source is, from the root's package.json, which alone names it. Nothing where that names nothing.
+ * Fields about the source repository in every published manifest, from the root's package.json, the only file that
+ * names it. Empty if that names none.
  *
  * @param {{ repository?: string, homepage?: string, bugs?: unknown }} rootManifest
  * @param {string} directory of the package, from the root: `packages/trace`

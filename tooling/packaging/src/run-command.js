@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 
-/** A command that failed: what it was, and what it printed. */
+/** A failed command, with its output. */
 export class CommandError extends Error {
   /**
    * @param {string} command
@@ -15,7 +15,7 @@ export class CommandError extends Error {
 }
 
 /**
- * Runs a command to its end and gives what it printed, on both streams.
+ * Runs a command to its end and returns its output on both streams.
  *
  * @param {string} command
  * @param {readonly string[]} args

@@ -3,7 +3,7 @@ import { gunzipSync } from "node:zlib";
 const blockBytes = 512;
 
 /**
- * Names of the files in a `.tgz`, by the headers of the ustar format.
+ * Names of the files in a `.tgz`, from the headers of the ustar format.
  *
  * @param {Uint8Array} tgz
  * @returns {readonly string[]}

@@ -8,20 +8,21 @@ import { bundlers } from "./bundlers.js";
 const types = { ".html": "text/html", ".js": "text/javascript", ".wasm": "application/wasm" };
 
 /**
- * What bundlers do not know to be files of their own: without its worker the page plans itself.
+ * Files that bundlers do not recognise as files of their own: without its worker the page plans by itself.
  *
  * @type {Readonly<Record<string, readonly string[]>>}
  */
 const lacking = { esbuild: ["/planning/planning-worker.js"] };
 
 /**
- * Bundles a page of the web by each bundler, in a folder in which packages are installed, and opens what came of it: the program has to come to its end, which changes the text.
+ * Bundles a web page with each bundler, in a folder in which packages are installed, and opens the result. The program
+ * has to reach its end, which changes the text.
  *
  * @param {import("./page-program.js").WebPage} page
- * @param {string} folder below that in which packages are installed
+ * @param {string} folder inside the one in which packages are installed
  * @param {string} modules these packages
- * @param {string | undefined} browserPath of a Chromium; undefined: it is bundled only
- * @returns {Promise<readonly string[]>} what is wrong
+ * @param {string | undefined} browserPath of a Chromium; undefined: it is only bundled
+ * @returns {Promise<readonly string[]>} problems
  */
 export async function tryInBrowser({ html, main }, folder, modules, browserPath) {
   await mkdir(folder, { recursive: true });
@@ -59,8 +60,8 @@ function launch(executablePath) {
 /**
  * @param {import("playwright-core").Browser} browser
  * @param {string} folder
- * @param {string} before the text that the program changes when it has come to its end
- * @param {readonly string[]} [lacks] files that it may ask for in vain
+ * @param {string} before the text that the program changes at its end
+ * @param {readonly string[]} [lacks] files that may be missing
  */
 async function open(browser, folder, before, lacks = []) {
   /** @type {string[]} */

@@ -10,14 +10,15 @@ const importEffects = fileURLToPath(new URL("import-effects.js", import.meta.url
 const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
 
 /**
- * Installs packed packages as strangers do, by npm and by pnpm, and tries there what pages say: each program as strict TypeScript, and run; import of
- * each entry point; commands. Each layout is installed once, for all pages.
+ * Installs packed packages as users do, by npm and by pnpm, and tests there what pages say: each program as strict
+ * TypeScript, and run; import of each entry point; commands. Each layout is installed once, for all pages.
  *
  * @param {readonly import("./pages.js").Page[]} pages
  * @param {import("./layouts.js").Stock} stock
  * @param {string} folder
- * @param {(page: import("./pages.js").Page, problems: readonly string[], seconds: number) => void} [tell] called as soon as a page has been tried
- * @returns {Promise<ReadonlyMap<string, readonly string[]>>} what is wrong, by name of the page
+ * @param {(page: import("./pages.js").Page, problems: readonly string[], seconds: number) => void} [tell] called as
+ * soon as a page has been tested
+ * @returns {Promise<ReadonlyMap<string, readonly string[]>>} problems, by name of the page
  */
 export async function tryPages(pages, stock, folder, tell = () => {}) {
   const layouts = await Promise.all([
@@ -28,7 +29,7 @@ export async function tryPages(pages, stock, folder, tell = () => {}) {
     layouts.map(async (layout) => ({ layout, wrong: await compilePages(pages, layout, tsc) })),
   );
   const found = new Map();
-  // The longest first: to bundle a page by each bundler, and open it.
+  // The slowest first: bundling a page with each bundler, and opening it.
   const queue = pages.toSorted((a, b) => Number(b.web !== undefined) - Number(a.web !== undefined));
   const work = async () => {
     for (let page = queue.shift(); page !== undefined; page = queue.shift()) {
@@ -71,7 +72,7 @@ async function tryPage(page, layout) {
   };
   if (program !== undefined) await attempt("its program", ["program.js"]);
   else if (item?.manifest.exports?.["."] !== undefined) problems.push("README.md has no ```js example");
-  // That importing does nothing, and finds what it imports, shows where nothing is found that is not declared.
+  // Side effects and missing dependencies of imports show in a layout in which undeclared packages are not found.
   if (item === undefined || layout.name !== "pnpm") return problems;
   await cp(importEffects, join(cwd, "import-effects.js"));
   for (const { entry } of importedEntries(item))

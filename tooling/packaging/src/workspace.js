@@ -14,7 +14,8 @@ export const root = fileURLToPath(new URL("../../../", import.meta.url));
  */
 
 /**
- * The packages that are published, by name, dependencies first.
+ * The published packages, dependencies first.
+ *
  * @returns {readonly Package[]}
  */
 export function publishedPackages(workspace = root) {
@@ -42,7 +43,8 @@ export function publishedPackages(workspace = root) {
 }
 
 /**
- * The versions of what the workspace takes from elsewhere, by name.
+ * The versions of the workspace's external dependencies, by name.
+ *
  * @returns {Readonly<Record<string, string>>}
  */
 export function catalogVersions() {
@@ -53,7 +55,8 @@ export function catalogVersions() {
 }
 
 /**
- * Entry points of a package that are imported for what they export, with what they are: not data, nor what runs the command.
+ * Entry points of a package that are imported for their exports; not data files, nor the file that runs the command.
+ *
  * @param {Package} item
  * @returns {readonly { readonly entry: string, readonly target: { readonly types: string, readonly default: string } }[]}
  */

@@ -1,7 +1,7 @@
 import { parseAst } from "vite";
 
 /**
- * One change to a source file: `text` stands where `before` did.
+ * One change to a source file: `text` replaces `before`.
  *
  * @typedef {{ readonly kind: string, readonly start: number, readonly end: number, readonly before: string, readonly text: string, readonly line: number }} Mutant
  */
@@ -10,12 +10,13 @@ const boundaries = { "<": "<=", "<=": "<", ">": ">=", ">=": ">" };
 const equalities = { "===": "!==", "!==": "===" };
 const sums = { "+": "-", "-": "+", "+=": "-=", "-=": "+=", "*": "/", "/": "*" };
 const logic = { "&&": "||", "||": "&&" };
-/** Calls that end something. What they leave behind is seldom looked at. */
+/** Calls that clean up. Tests seldom check what they leave behind. */
 const cleanups =
   /^(?:abort|cancel|clear\w*|close\w*|delete|detach\w*|dispose\w*|end\w*|forget\w*|free|off|release\w*|remove\w*|rm\w*|stop\w*|terminate|unref|unsubscribe|\[Symbol\.dispose\])$/;
 
 /**
- * Returns every change that this tool makes to a file: conditions negated, boundaries moved by one, sums turned round, numbers and flags changed, calls left out.
+ * Returns every mutation of a file: negated conditions, boundaries moved by one, reversed operators, changed numbers
+ * and flags, removed calls.
  *
  * @param {string} text
  * @param {string} path tells TypeScript from JSX
@@ -31,12 +32,12 @@ export function mutantsOf(text, path) {
   };
   const source = (node) => text.slice(node.start, node.end);
   const operator = (kind, node, to) => {
-    // Between the operands; comments there are not expected to have the operator in them.
+    // Between the operands; comments there are not expected to contain the operator.
     const at = text.indexOf(node.operator, node.left.end);
     add(kind, { start: at, end: at + node.operator.length }, to);
   };
   const negate = (test) => {
-    // Those that are turned round by themselves would be the same mutant twice.
+    // Conditions that other mutations already negate would give the same mutant twice.
     if (test.type === "BinaryExpression" && Object.hasOwn(equalities, test.operator)) return;
     if (test.type === "Literal") return;
     add("negate", test, `!(${source(test)})`);
@@ -89,7 +90,7 @@ export function mutantsOf(text, path) {
 const isText = ({ type, value }) => type === "TemplateLiteral" || (type === "Literal" && typeof value === "string");
 
 /**
- * Draws so many of the items, the same for the same seed; in the order of the items.
+ * Draws a number of items, the same for the same seed, in the order of the items.
  *
  * @template T
  * @param {readonly T[]} items

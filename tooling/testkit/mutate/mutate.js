@@ -1,7 +1,8 @@
 #!/usr/bin/env node
-// Changes sources in small ways, one at a time, and shows which changes no unit test notices:
-// pnpm mutate [PACKAGE]… [--sample N] [--seed S] [--file PART]… [--tests N] [--seconds N] [--at-least SHARE] [--list]
-// No file is touched: vitest gets the changed source from a plugin (vitest/mutant.ts).
+// Changes sources in small ways, one at a time, and shows the changes that no unit test notices.
+// Usage: pnpm mutate [PACKAGE]… [--sample N] [--seed S] [--file PART]… [--tests N] [--seconds N] [--at-least SHARE]
+// [--list]
+// Files are not modified: vitest gets the changed source from a plugin (vitest/mutant.ts).
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join, relative } from "node:path";
@@ -13,7 +14,7 @@ import { testsByDistance } from "./reaching-tests.js";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url)).replace(/\/$/, "");
 const runner = fileURLToPath(new URL("run-tests.js", import.meta.url));
-/** As many times as long as the tests take without a change is taken for an endless loop. */
+/** A run that takes this many times as long as without a change counts as an endless loop. */
 const slownessOfLoop = 3;
 
 const { values, positionals } = parseArgs({
@@ -118,7 +119,7 @@ function describe({ file, line, kind, before, text }) {
   return `${relative(root, file)}:${line}  ${kind}: ${short(before)} → ${short(text)}`;
 }
 
-/** Runs test files, of a change if there is one; undefined if they took too long. */
+/** Runs test files, with a change if there is one; undefined if they took too long. */
 function runTests(name, files, mutant, limitSeconds) {
   const projects = [name, `${name}:alone`];
   return new Promise((done, fail) => {
@@ -143,7 +144,7 @@ function runTests(name, files, mutant, limitSeconds) {
       running = undefined;
       if (isOver) done(undefined);
       else if (texts[3] !== "") done(JSON.parse(texts[3]));
-      // A change that ends the process itself is noticed, too.
+      // A change that ends the process also counts as noticed.
       else if (mutant)
         done({ isPassed: false, ran: 0, failed: join(root, basename(runner)), test: `vitest ended with ${code}` });
       else fail(new Error(`vitest ended with ${code}: ${texts[2].slice(-2000)}`));
@@ -151,7 +152,7 @@ function runTests(name, files, mutant, limitSeconds) {
   });
 }
 
-/** Ends a process and all that it has started. */
+/** Ends a process and everything that it has started. */
 function stop(child) {
   if (child?.pid === undefined) return;
   try {

@@ -3,10 +3,11 @@ import { basename, dirname, join, resolve } from "node:path";
 import { readModule } from "../read-module.js";
 
 /**
- * Returns the unit tests of a package by how far they are from each of its sources: how many imports lead there.
+ * Returns the unit tests of a package by their distance from each of its sources, in imports.
  *
  * @param {string} folder of the package
- * @returns {(source: string) => readonly string[]} the tests that reach a source, the nearest first, before them one of its name; paths are absolute
+ * @returns {(source: string) => readonly string[]} the tests that reach a source, the nearest first, preceded by one
+ * with its name; paths are absolute
  */
 export function testsByDistance(folder) {
   const read = (name) =>
@@ -27,7 +28,7 @@ export function testsByDistance(folder) {
     const reached = new Set([source]);
     for (const file of reached) for (const importer of importers.get(file) ?? []) reached.add(importer);
     const tests = [...reached].filter((file) => file.endsWith(".test.ts") && !file.endsWith(".e2e.test.ts"));
-    // One that is named after the source comes first, even if it imports it through the package's entry.
+    // A test named after the source comes first, even if it imports it through the package's entry.
     const isNamesake = (file) => basename(file).startsWith(`${basename(source).replace(/\.tsx?$/, "")}.`);
     return [...tests.filter(isNamesake), ...tests.filter((file) => !isNamesake(file))];
   };

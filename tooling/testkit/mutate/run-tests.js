@@ -1,4 +1,5 @@
-// Runs test files in the order given, until one fails, and says how it went as JSON on file descriptor 3. Started by mutate.js, with REMAT_MUTANT in its environment.
+// Runs test files in the order given until one fails, and writes the result as JSON to file descriptor 3. Started by
+// mutate.js, with REMAT_MUTANT in its environment.
 import { writeSync } from "node:fs";
 import { BaseSequencer, startVitest } from "vitest/node";
 

@@ -1,13 +1,16 @@
 import { onTestFinished } from "vitest";
 
-/** Says whether a case meets the condition of its assertion, and counts the answer. Narrows what it is asked about. */
+/**
+ * Tests whether a case meets the condition of its assertion, and counts the answer. Narrows the type of its argument.
+ */
 export type Given = <T>(condition: T | undefined | false) => condition is T;
 
 /**
- * Returns a function for properties whose assertion holds under a condition. When the test ends, it fails if too few of the cases met the condition. Otherwise a generator whose cases never
- * meet it would pass.
+ * Returns a function for properties whose assertion applies only under a condition. When the test ends, it fails if too
+ * few of the cases met the condition. Otherwise a generator whose cases never meet it would pass.
  *
- * @param atLeast share of the cases that must meet the condition, from 0 to 1. If it is below half, say why in a comment.
+ * @param atLeast share of the cases that must meet the condition, from 0 to 1. If it is below half, say why in a
+ * comment.
  * @example
  * test("a plan keeps its budget", async () => {
  *   const given = checkedShare();

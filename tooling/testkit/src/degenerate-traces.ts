@@ -1,12 +1,12 @@
 import { Category, Phase, RuntimeSource, type Trace, TraceBuilder } from "@remat/trace";
 
-/** How many modules a degenerate trace has, and what they are called. */
+/** Number and names of a degenerate trace's modules. */
 const moduleKinds = ["none", "without ops", "with an odd name", "nested"] as const;
-/** Which ops it has, in order. */
+/** Its ops, in order. */
 const stepKinds = ["no op", "one op", "forward only", "backward only", "a whole step"] as const;
-/** What its storages are. */
+/** Its storages. */
 const storageKinds = ["0 bytes", "1 byte", "0 bytes and 1", "no storage", "never freed", "on another device"] as const;
-/** How long its ops took. */
+/** Times of its ops. */
 const timeKinds = ["unmeasured", "0 ms", "1 ms"] as const;
 
 interface Shape {
@@ -23,8 +23,8 @@ export interface NamedTrace {
 }
 
 /**
- * Steps at the edge of what a trace can be: no ops, no modules, modules called `.`, storages of 0 bytes, times of 0 ms, nothing that is ever freed, and every combination of
- * these. Every view, command and format has to show all of them.
+ * Traces of extreme steps: no ops, no modules, modules called `.`, storages of 0 bytes, times of 0 ms, memory that is
+ * never freed, and every combination of these. Every view, command and format has to show all of them.
  *
  * @example
  * it.each(degenerateTraces())("$name", ({ trace }) => expect(() => summarizeMemory(trace)).not.toThrow());
@@ -34,7 +34,7 @@ export function degenerateTraces(): NamedTrace[] {
     stepKinds.flatMap((step) =>
       storageKinds.flatMap((storages) =>
         timeKinds
-          // Without ops there is nothing to time.
+          // Without ops there are no times.
           .filter((times) => step !== "no op" || times === "unmeasured")
           .map((times) => ({
             name: `${step}, modules: ${modules}, storages: ${storages}, times: ${times}`,
@@ -46,7 +46,7 @@ export function degenerateTraces(): NamedTrace[] {
 }
 
 /**
- * A sample of {@link degenerateTraces} in which every two properties meet at least once, for checks that take long.
+ * A sample of {@link degenerateTraces} in which every two properties occur together at least once, for slow checks.
  *
  * @example
  * for (const { trace } of degenerateSample()) renderReport(await makeReport(trace));
@@ -77,7 +77,7 @@ function degenerateTrace({ modules, step, storages, times }: Shape): Trace {
     device: "cpu",
     mode: times === "unmeasured" ? "fake" : "real",
     allocationUnitBytes: 1,
-    // A model without a name, as a program's own step has.
+    // A model without a name, as in a program's own step.
     ...(modules !== "none" && { model: modules === "with an odd name" ? "" : "net" }),
   });
   const calls = callsOf(b, modules);

@@ -3,8 +3,8 @@ import { categoryNames, EventKind, phaseNames, row, savedAsNames, type Trace } f
 const kinds = Object.fromEntries(Object.entries(EventKind).map(([name, kind]) => [kind, name]));
 
 /**
- * A trace as text, one line an event: what tests compare when they mean the whole of it. Storages are `s0`, `s1`, …; a tensor is shown as the
- * storage it is a view of, a module call as FQN and number.
+ * Writes a trace as text, one line per event, for tests that compare all of it. Storages are `s0`, `s1`, …. A tensor is
+ * shown as its storage, a module call as FQN and number.
  *
  * @example
  * describeTrace(trace); // ["+s0 400 B input", "+s1 400 B activation", "op 0 Relu(s0) = s1 forward", "-s0"]
@@ -73,7 +73,7 @@ function opLine(trace: Trace, op: number): string {
   return parts.join(" ");
 }
 
-/** `model.block.conv`, from the second call on with its number: `model.block.conv#1`. */
+/** `model.block.conv`, with its number from the second call on: `model.block.conv#1`. */
 function callName({ calls, modules }: Trace, call: number): string {
   const { fqn } = modules[calls.module[call]];
   return calls.number[call] === 0 ? fqn : `${fqn}#${calls.number[call]}`;

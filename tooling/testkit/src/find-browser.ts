@@ -5,7 +5,7 @@ import { requireTool } from "./require-tool.js";
 const names = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome"];
 const onMac = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome";
 
-/** A Chromium: what `CHROMIUM` names, or one on the PATH, or Debian's. */
+/** A Chromium: the one named by `CHROMIUM`, one on the PATH, or Debian's. */
 export function findBrowser(): string | undefined {
   return requireTool({
     name: "CHROMIUM",

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 
-/** Where two lists differ first, and what stands there in each. */
+/** The first difference between two lists, with both elements. */
 export interface Difference {
   readonly index: number;
   readonly ours: unknown;
@@ -8,8 +8,8 @@ export interface Difference {
 }
 
 /**
- * Where two lists differ first; undefined where they are the same, element by element. For lists of all ops: to `expect` something of each takes many times as long as to compare
- * them.
+ * Returns the first difference between two lists, or undefined if they are equal element by element. For lists of all
+ * ops: calling `expect` for each element takes many times as long as comparing them.
  */
 export function firstDifference(ours: readonly unknown[], theirs: readonly unknown[]): Difference | undefined {
   for (let index = 0; index < Math.max(ours.length, theirs.length); index++)

@@ -3,12 +3,12 @@ import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
 
-/** The folder whose golden files are tested: `REMAT_GOLDENS`, or the project's own copy. */
+/** The folder of the golden files to test: `REMAT_GOLDENS`, or the project's own copy. */
 export const goldensFolder: string =
   process.env["REMAT_GOLDENS"] ?? fileURLToPath(new URL("../goldens", import.meta.url));
 
 export interface GoldenFile {
-  /** Without folder and ending: `sac_03_mlp`. */
+  /** Without folder and extension: `sac_03_mlp`. */
   readonly name: string;
   readonly path: string;
 }
@@ -23,7 +23,7 @@ export function goldenFiles(folder: string = goldensFolder): readonly GoldenFile
     .map((file) => ({ name: basename(file).replace(/\.json(\.gz)?$/, ""), path: join(folder, file) }));
 }
 
-/** What a golden file holds; its `schema` says how to read it. */
+/** Content of a golden file; its `schema` says how to read it. */
 export interface Golden {
   readonly schema: string;
   // biome-ignore lint/suspicious/noExplicitAny: goldens are data of several schemas

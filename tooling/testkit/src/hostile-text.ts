@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 
-/** Pieces of text that mean something in a language that remat writes. */
+/** Pieces of text with a special meaning in a language that remat writes. */
 export const hostilePieces: readonly string[] = [
   "\n",
   "\r",
@@ -97,7 +97,7 @@ export const hostilePieces: readonly string[] = [
   " ",
 ];
 
-/** Texts that a trace may have as a name, made to break what is written of it. */
+/** Texts that a trace may have as a name, chosen to break generated output. */
 export const hostileText: fc.Arbitrary<string> = fc.oneof(
   fc.constantFrom(...hostilePieces),
   fc
@@ -107,6 +107,6 @@ export const hostileText: fc.Arbitrary<string> = fc.oneof(
     .map((pieces) => pieces.join("")),
   fc.string({ unit: "binary", maxLength: 20 }),
   fc.string({ unit: "grapheme", maxLength: 20 }),
-  // Halves of characters, too.
+  // Includes lone surrogates.
   fc.array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 8 }).map((units) => String.fromCharCode(...units)),
 );

@@ -4,8 +4,9 @@ const tries = 60;
 const betweenMs = 5000;
 
 /**
- * Installs Debian packages with `apt-get`, after printing which. Does so in CI and if `REMAT_INSTALL_TOOLS=1` is set, since nobody expects tests to change the system. Needs Linux and root.
- * Waits up to five minutes for another `apt-get`, since test files install beside each other. Returns whether the packages are installed now.
+ * Installs Debian packages with `apt-get`, after printing which. Does so in CI and if `REMAT_INSTALL_TOOLS=1` is set,
+ * since tests should not change the system unasked. Needs Linux and root. Waits up to five minutes for another
+ * `apt-get`, since test files install concurrently. Returns whether the packages are installed now.
  */
 export function installByApt(...packages: readonly string[]): boolean {
   if (process.env["CI"] !== "true" && process.env["REMAT_INSTALL_TOOLS"] !== "1") return false;

@@ -5,8 +5,8 @@ import { namedBy, onPath } from "./on-path.js";
 import { requireTool } from "./require-tool.js";
 
 /**
- * Finds a Firefox: what `FIREFOX` names, or one on the PATH, or Debian's. On Linux Xvfb has to be there, too, since a Firefox without a window has
- * no WebGL.
+ * Finds a Firefox: the one named by `FIREFOX`, one on the PATH, or Debian's. On Linux it also needs Xvfb, since a
+ * Firefox without a window has no WebGL.
  */
 export function findFirefox(): string | undefined {
   const needsScreen = process.platform === "linux";
@@ -23,8 +23,8 @@ export function findFirefox(): string | undefined {
 }
 
 /**
- * Starts a Firefox, driven by WebDriver BiDi, with a window on a screen of its own where that is Linux, so that WebGL computes in software.
- * Closing it ends the screen.
+ * Starts a Firefox, driven by WebDriver BiDi, with a window. On Linux it has its own virtual screen, so that WebGL
+ * computes in software. Closing it ends the screen.
  */
 export async function launchFirefox(executablePath: string): Promise<Browser> {
   const screen = process.platform === "linux" ? await startScreen() : undefined;
@@ -44,7 +44,7 @@ export async function launchFirefox(executablePath: string): Promise<Browser> {
   }
 }
 
-/** An X server that shows nothing, on the first display that is free. */
+/** An X server without a display, on the first free display number. */
 async function startScreen(): Promise<{ readonly server: ChildProcess; readonly display: string }> {
   const args = ["-displayfd", "3", "-screen", "0", "1920x1200x24", "-nolisten", "tcp"];
   const server = spawn("Xvfb", args, { stdio: ["ignore", "ignore", "ignore", "pipe"] });

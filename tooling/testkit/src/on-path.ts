@@ -7,7 +7,9 @@ export function onPath(...names: readonly string[]): string | undefined {
   return names.flatMap((name) => folders.map((folder) => join(folder, name))).find((path) => existsSync(path));
 }
 
-/** Returns the file that an environment variable names; none where it is not set. Throws where there is no such file. */
+/**
+ * Returns the file that an environment variable names; undefined if it is not set. Throws if the file does not exist.
+ */
 export function namedBy(variable: string): string | undefined {
   const named = process.env[variable];
   if (named === undefined || named === "") return undefined;

@@ -1,6 +1,9 @@
 import { readFileSync } from "node:fs";
 
-/** Tells whether there is such a process that does anything: what has ended may wait to be buried by whoever is the first process here. */
+/**
+ * Tells whether a process exists and is running. A zombie, which waits to be reaped by the first process here, does not
+ * count.
+ */
 export function processLives(pid: number): boolean {
   try {
     return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));

@@ -1,11 +1,11 @@
 import { installByApt } from "./install-by-apt.js";
 
-/** What tests need beyond npm, and what is left untested without it. */
+/** A tool that tests need beyond npm, and the tests that are skipped without it. */
 export interface Tool<Found> {
-  /** As shouted where it is missing: `CHROMIUM`. */
+  /** Name in the message if it is missing: `CHROMIUM`. */
   readonly name: string;
   readonly find: () => Found | undefined;
-  /** Debian's packages that bring it. */
+  /** Debian's packages that contain it. */
   readonly packages: readonly string[];
   /** `what runs in a browser is not tested` */
   readonly withoutIt: string;
@@ -14,7 +14,8 @@ export interface Tool<Found> {
 }
 
 /**
- * Finds a tool. If it is missing, installs it where {@link installByApt} may. Otherwise the tests that need it are skipped with a message, which is a failure in CI.
+ * Finds a tool. If it is missing, installs it if {@link installByApt} may. Otherwise the tests that need it are skipped
+ * with a message, which is a failure in CI.
  */
 export function requireTool<Found>({ name, find, packages, withoutIt, nextStep }: Tool<Found>): Found | undefined {
   const found = find() ?? (installByApt(...packages) ? find() : undefined);

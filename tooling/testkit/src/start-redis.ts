@@ -3,7 +3,7 @@ import { createServer } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import { requireTool } from "./require-tool.js";
 
-/** Tells whether there is a Redis server to start: one on the PATH, or Debian's. */
+/** Tells whether a Redis server can be started: one on the PATH, or Debian's. */
 export function hasRedis(): boolean {
   return (
     requireTool({
@@ -16,7 +16,7 @@ export function hasRedis(): boolean {
   );
 }
 
-/** A Redis server of its own, that can be killed and started again. */
+/** A private Redis server that can be killed and restarted. */
 export class RedisServer {
   readonly port: number;
   readonly url: string;
@@ -29,7 +29,7 @@ export class RedisServer {
     this.folder = folder;
   }
 
-  /** Starts one that writes every change to `folder`. */
+  /** Starts a server that writes every change to `folder`. */
   static async start(folder: string): Promise<RedisServer> {
     const server = new RedisServer(await freePort(), folder);
     await server.start();
@@ -48,7 +48,7 @@ export class RedisServer {
     throw new Error("redis-server does not answer.");
   }
 
-  /** Ends it as a power cut does. */
+  /** Ends it like a power failure. */
   async kill(): Promise<void> {
     const server = this.server;
     if (server === undefined || server.exitCode !== null || server.signalCode !== null) return;
@@ -57,7 +57,7 @@ export class RedisServer {
     await ended;
   }
 
-  /** Sends a command, and returns what it prints. */
+  /** Sends a command, and returns its output. */
   ask(...command: readonly string[]): string {
     return spawnSync("redis-cli", ["-p", `${this.port}`, ...command], { encoding: "utf8" }).stdout.trim();
   }

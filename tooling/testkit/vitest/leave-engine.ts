@@ -8,11 +8,12 @@ interface Engine {
 }
 
 /**
- * Of the engine of tfjs, which test files of a process share: fails one that leaves it hooked or in a scope, in which those that follow would run; disposes of the variables that it
- * leaves, which would count as theirs.
+ * Checks tfjs's engine, which the test files of a process share. Fails a file that leaves the engine hooked or in a
+ * scope, which would affect the files that follow. Disposes variables that a file leaves, which would be counted as
+ * theirs.
  */
 afterAll(() => {
-  // By tfjs's own global, so that nothing is imported where no test uses it.
+  // Uses tfjs's own global, so that nothing is imported if no test uses it.
   const { _tfengine: engine } = globalThis as { readonly _tfengine?: Engine };
   if (engine === undefined) return;
   const hooked = Object.entries(engine).filter(([, value]) => typeof value === "function");

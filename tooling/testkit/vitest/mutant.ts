@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { TestProjectInlineConfiguration } from "vitest/config";
 
-/** A change that `mutate/mutants.js` has made; `file` is absolute. */
+/** A change made by `mutate/mutants.js`; `file` is absolute. */
 interface FileMutant {
   readonly file: string;
   readonly start: number;
@@ -11,8 +11,8 @@ interface FileMutant {
 }
 
 /**
- * Plugins that give tests a source with the change that `REMAT_MUTANT` describes, as JSON; none without it. The file itself stays as it is, so nothing has to be restored, however the run
- * ends.
+ * Plugins that give tests a source with the change described by `REMAT_MUTANT`, as JSON; none without it. The file
+ * itself is not modified, so nothing has to be restored however the run ends.
  */
 export function mutantPlugins(): Pick<TestProjectInlineConfiguration, "plugins"> {
   const { REMAT_MUTANT: given } = process.env;
@@ -31,7 +31,7 @@ export function mutantPlugins(): Pick<TestProjectInlineConfiguration, "plugins">
         name: "remat-mutant",
         enforce: "pre",
         load: (id: string) => (isMutated(id) ? mutated() : undefined),
-        // vitest's cache of modules goes by what files contain, which does not show the change.
+        // vitest's module cache is keyed by file contents, which do not include the change.
         configureVitest: ({ experimental_defineCacheKeyGenerator: defineKey }) =>
           defineKey(({ id }) => (isMutated(id) ? false : undefined)),
       },

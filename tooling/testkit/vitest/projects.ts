@@ -6,17 +6,20 @@ import type { TestProjectInlineConfiguration } from "vitest/config";
 import { workspaceFolders } from "../workspace-folders.js";
 import { mutantPlugins } from "./mutant.js";
 
-/** How the tests of one folder run, where it differs from the others. */
+/** Settings of the tests of one folder that differ from the others. */
 interface Exceptions {
   /** File that prepares something for all test files, from the project's folder. */
   readonly globalSetup?: string;
-  /** In place of it, for `*.e2e.test.ts`. */
+  /** Replaces it for `*.e2e.test.ts`. */
   readonly e2eSetup?: string;
   /** File that runs before each test file, from the project's folder. */
   readonly setupFile?: string;
   /** Whether tests import `@remat/*` as built, instead of from sources. */
   readonly isBuilt?: boolean;
-  /** Whether each file gets a process of its own. Otherwise files share a process and its modules, since short tests spend most of their time importing. */
+  /**
+   * Whether each file gets its own process. Otherwise files share a process and its modules, since short tests spend
+   * most of their time importing.
+   */
   readonly isIsolated?: boolean;
 }
 
@@ -37,8 +40,9 @@ const exceptions: Readonly<Record<string, Exceptions>> = {
 };
 
 /**
- * The kinds of test files, by the end of their names. `*.alone.test.ts` and `*.alone.e2e.test.ts` mock modules or need a new process. `*.e2e.test.ts` starts processes, browsers, terminals or bundlers, or
- * needs the native backend; `pnpm test` leaves it to `pnpm test:all`.
+ * The kinds of test files, by the end of their names. `*.alone.test.ts` and `*.alone.e2e.test.ts` mock modules or need
+ * a new process. `*.e2e.test.ts` starts processes, browsers, terminals or bundlers, or needs the native backend;
+ * `pnpm test` leaves it to `pnpm test:all`.
  */
 const kinds = [
   { suffix: "", end: ".test.ts", isIsolated: undefined },
@@ -47,7 +51,10 @@ const kinds = [
   { suffix: ":alone:e2e", end: ".alone.e2e.test.ts", isIsolated: true },
 ] as const;
 
-/** The vitest projects of the workspace: one for each folder with tests and each kind of test file in it. Named after the folder: `memory`, `memory:alone`, `memory:e2e`. */
+/**
+ * The vitest projects of the workspace: one for each folder with tests and each kind of test file in it. Named after
+ * the folder: `memory`, `memory:alone`, `memory:e2e`.
+ */
 export function testProjects(root: string): TestProjectInlineConfiguration[] {
   return testFolders(root).flatMap((folder) => {
     const files = readdirSync(join(root, folder, "test"), { recursive: true, encoding: "utf8" });
@@ -103,10 +110,11 @@ function projectOf(
         ...(setupFile === undefined ? [] : [setupFile]),
       ],
       isolate: isIsolated,
-      // A larger young generation saves a tenth of the time: traces consist of many objects that outlive a minor collection.
+      // A larger young generation saves a tenth of the time: traces consist of many objects that survive a minor
+      // collection.
       execArgv: ["--max-semi-space-size=64"],
       ...(globalSetup !== undefined && { globalSetup }),
-      // Ends tests that hang. Speed is for benchmarks, so no test has a shorter limit of its own.
+      // Ends tests that hang. Speed is measured by benchmarks, so no test has a shorter limit of its own.
       testTimeout: 600_000,
       hookTimeout: 600_000,
     },
@@ -115,7 +123,9 @@ function projectOf(
 
 const beside = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
 
-/** Makes imports of TensorFlow.js those of the release that is installed in `folder`, in tests and in the sources that they test. */
+/**
+ * Redirects imports of TensorFlow.js to the release installed in `folder`, in tests and in the sources that they test.
+ */
 function otherTfjs(folder: string): { find: RegExp; replacement: string }[] {
   const { resolve } = createRequire(join(folder, "package.json"));
   return ["tfjs", "tfjs-core", "tfjs-layers", "tfjs-backend-cpu", "tfjs-backend-wasm"].map((name) => ({

@@ -1,11 +1,11 @@
-/** The seed of every run that asks for none, so that tests pass or fail alike on every machine. */
+/** The default seed of every run, so that tests pass or fail equally on every machine. */
 const usualSeed = 20260101;
 
 /**
- * Returns the seed of all properties of a run by what `FAST_CHECK_SEED` says: an integer, `random` for a new seed for each property, or nothing for the usual one. Undefined: fast-check
- * draws the seed, and prints it if the property fails.
+ * Returns the seed of all properties of a run from `FAST_CHECK_SEED`: an integer, `random` for a new seed for each
+ * property, or nothing for the default. Undefined: fast-check draws the seed, and prints it if the property fails.
  *
- * @throws Error for anything else, since a typing error would hide that the usual seed ran
+ * @throws Error for anything else, since a typing error would hide that the default seed ran
  */
 export function seedOfProperties(asked: string | undefined): number | undefined {
   if (asked === undefined || asked === "") return usualSeed;

@@ -5,10 +5,12 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
 /**
- * Bundles tfjs-core, a backend, our packages from their sources and the specs into one file, so that there is exactly one engine.
+ * Bundles tfjs-core, a backend, remat's packages from their sources and the specs into one file, so that there is
+ * exactly one engine.
  *
- * @param {{ backend: string, outFile: string, nativePackage: string | undefined, layers: string | undefined }} options `backend`: a file in `bundle/`;
- *   `layers`: the folder of tfjs-layers' sources, whose specs are wanted in place of tfjs-core's
+ * @param {{ backend: string, outFile: string, nativePackage: string | undefined, layers: string | undefined }} options
+ * `backend`: a file in `bundle/`;
+ *   `layers`: the folder of tfjs-layers' sources, to run its specs instead of tfjs-core's
  */
 export async function bundleSpecs({ backend, outFile, nativePackage, layers }) {
   const isOfPage = backend === "webgl" || backend === "webgpu";
@@ -21,7 +23,7 @@ export async function bundleSpecs({ backend, outFile, nativePackage, layers }) {
     bundle: true,
     platform: isOfPage ? "browser" : "node",
     format: "esm",
-    // What is CommonJS in it asks for Node's modules by `require`.
+    // CommonJS code in it loads Node's modules with `require`.
     ...(!isOfPage && {
       banner: {
         js: 'import { createRequire as makeRequire } from "node:module"; const require = makeRequire(import.meta.url);',
@@ -30,12 +32,12 @@ export async function bundleSpecs({ backend, outFile, nativePackage, layers }) {
     target: isOfPage ? "es2022" : "node20",
     define: {
       "globalThis.rematSpecsOfLayers": String(layers !== undefined),
-      // By which Jasmine, as CommonJS, finds what there is.
+      // Jasmine, as CommonJS, uses this to detect its environment.
       ...(isOfPage && { global: "globalThis" }),
     },
     mainFields: ["module", "main"],
     conditions: ["@remat/source"],
-    // tfjs-core says that its files have no side effects, which is not so of its specs.
+    // tfjs-core declares that its files have no side effects, which is wrong for its specs.
     ignoreAnnotations: true,
     alias: {
       "@tensorflow/tfjs-core": core,
@@ -47,20 +49,20 @@ export async function bundleSpecs({ backend, outFile, nativePackage, layers }) {
       }),
       "specs:backend": join(here, `${backend}.js`),
       ...(layers !== undefined && { "@tensorflow/tfjs-layers": join(layers, "index.ts") }),
-      // Not public, and needed for a policy that nobody would want.
+      // Internal, and needed for an artificial policy.
       "specs:executor": join(checkpoint, "executor/executor.ts"),
       ...(nativePackage !== undefined && { "specs:tfjs-node": nativePackage, util: join(here, "old-util.js") }),
     },
     plugins:
       layers === undefined ? [allSpecs(join(core, "dist"), "_test.js")] : [allSpecs(layers, "_test.ts"), forAnyCpu],
-    // The sources of tfjs-layers are written for the rules of an older TypeScript.
+    // The sources of tfjs-layers rely on the semantics of an older TypeScript.
     ...(layers !== undefined && { tsconfigRaw: { compilerOptions: { useDefineForClassFields: false } } }),
     logLevel: "error",
   });
 }
 
 /**
- * What tfjs-layers wants to be run on a cpu it runs on the backend of that name alone; the native one is another.
+ * tfjs-layers runs its specs for "a cpu" only on the backend with that name; the native one has a different name.
  *
  * @type {import("esbuild").Plugin}
  */

@@ -1,10 +1,13 @@
 /** @typedef {import("./run-specs.js").SpecRun} SpecRun */
 
-/** A stock run with fewer specs, or a smaller share that passes, is not what tfjs ships: comparing with it would prove nothing. */
+/**
+ * A baseline run with fewer specs, or with a lower share that passes, is not what tfjs ships, so comparing with it
+ * would prove nothing.
+ */
 const fewest = { ofCore: 4000, ofLayers: 2000, passedShare: 0.9 };
 
 /**
- * How stock tfjs does: `ok` unless so much is missing that a comparison with it says nothing.
+ * Describes the baseline run: `ok` unless so much is missing that a comparison with it is meaningless.
  *
  * @param {SpecRun} stock
  * @param {string} where
@@ -24,7 +27,7 @@ export function describeStock(stock, where, isOfLayers = false) {
 }
 
 /**
- * Whether a run fails anywhere that stock does not: a line for the run, and one for each spec that does.
+ * Describes whether a run fails where the baseline does not: a line for the run, and one for each such spec.
  *
  * @param {SpecRun} stock
  * @param {SpecRun} run
@@ -51,7 +54,7 @@ export function compareRuns(stock, run, where, work) {
 }
 
 /**
- * By name; specs of one name by their order.
+ * Outcomes by name; specs with the same name are matched in order.
  *
  * @param {SpecRun} run
  */

@@ -1,4 +1,6 @@
-/** What specs are run with besides nothing, how a line says it, and what it had to do. `bundle/install-mode.js` does it. */
+/**
+ * Modes in which specs run, with a title and the unit of their work. They are implemented in `bundle/install-mode.js`.
+ */
 export const modes = /** @type {const} */ ({
   observe: { title: "a mode that observes", work: "ops seen" },
   record: { title: "a trace of each recorded", work: "ops recorded" },

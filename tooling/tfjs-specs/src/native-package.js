@@ -2,7 +2,8 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 
 /**
- * The package with the native backend in a folder, the one for GPUs first; undefined if there is none with an addon.
+ * The package with the native backend in a folder, preferring the one for GPUs; undefined if there is none with an
+ * addon.
  *
  * @param {string | undefined} app
  * @returns {{ name: string, folder: string } | undefined}

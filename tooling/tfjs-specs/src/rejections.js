@@ -1,27 +1,25 @@
 /** @typedef {import("./run-specs.js").SpecRun["specs"][number]} SpecOutcome */
 
-/** How jasmine begins to tell of one. */
+/** Prefix of jasmine's message about a rejection. */
 const prefix = "Unhandled promise rejection";
-/** And how it is told of the spec that began it. */
+/** Prefix of the message for the spec that started the work. */
 export const leftWork = `${prefix}, after the spec`;
 
 /**
- * Gives rejected promises that no spec has waited for to those that began them. Jasmine fails whichever spec runs when it hears of one, or a suite if none does: what begins
- * something and does not wait for it would be hidden, and its neighbour be blamed.
+ * Attributes unhandled rejections to the specs that caused them. Jasmine fails whichever spec is running when it hears
+ * of one, or a suite if none is. A spec that starts work without awaiting it would be hidden, and its neighbour blamed.
  */
 export class Rejections {
   /** @type {{ readonly by: string, readonly reason: string }[]} */
   #seen = [];
 
-  /**
-   * @param {Map<string, SpecOutcome>} specs what has come of those that are over, by jasmine's id
-   */
+  /** @param {Map<string, SpecOutcome>} specs outcomes of finished specs, by jasmine's id */
   constructor(specs) {
     this.specs = specs;
   }
 
   /**
-   * Work that the spec `by` has begun was rejected, and nobody waited for it.
+   * Notes that unawaited work started by the spec `by` was rejected.
    *
    * @param {string} by
    * @param {unknown} error
@@ -30,14 +28,14 @@ export class Rejections {
     const reason = error instanceof Error ? error.message : String(error);
     this.#seen.push({ by, reason });
     const outcome = this.specs.get(by);
-    // One that still runs jasmine fails by itself.
+    // Jasmine itself fails a spec that is still running.
     if (outcome === undefined) return;
     const messages = [...outcome.messages, `${leftWork}: ${reason}`];
     this.specs.set(by, { ...outcome, status: "failed", messages });
   }
 
   /**
-   * Of what jasmine says of a spec, or of a suite, that which stems from none of the others.
+   * Returns the messages of a spec or suite without those caused by others.
    *
    * @param {readonly string[]} messages
    * @param {string} [id] of the spec

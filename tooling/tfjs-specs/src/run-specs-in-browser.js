@@ -7,7 +7,7 @@ const html = `<!doctype html><title>specs</title><script type="module">
 </script>`;
 
 /**
- * Runs a bundle in a page of a Chromium of its own, whose GPU is software.
+ * Runs a bundle in a page of a new Chromium with a software GPU.
  *
  * @param {{ bundle: string, mode: string, browserPath: string, limitMs: number }} options
  * @returns {Promise<import("./run-specs.js").SpecRun>}

@@ -3,16 +3,17 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
 /**
- * What came of one run of all specs.
+ * Result of one run of all specs.
  *
  * @typedef {object} SpecRun
- * @property {readonly { name: string, status: string, messages: readonly string[] }[]} specs in the order in which they ran
- * @property {number} work how much the mode had to do: 0 proves nothing
+ * @property {readonly { name: string, status: string, messages: readonly string[] }[]} specs in the order in which they
+ * ran
+ * @property {number} work amount of work of the mode: 0 proves nothing
  * @property {readonly { name: string, message: string }[]} errors outside of specs, by suite
  */
 
 /**
- * Runs a bundle in a process of its own.
+ * Runs a bundle in a separate process.
  *
  * @param {{ bundle: string, mode: string, folder: string, native: { name: string, folder: string } | undefined, limitMs: number }} options
  * @returns {Promise<SpecRun>}
@@ -20,7 +21,7 @@ import { join } from "node:path";
 export async function runSpecs({ bundle, mode, folder, native, limitMs }) {
   const outFile = join(folder, `${mode}.json`);
   const child = spawn(process.execPath, ["--expose-gc", bundle, mode, outFile], {
-    // Specs that print do it a lot; what they print says nothing.
+    // Specs print a lot, none of it useful.
     stdio: ["ignore", "ignore", "pipe"],
     env: {
       ...process.env,

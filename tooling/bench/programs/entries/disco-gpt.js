@@ -1,4 +1,5 @@
-// DISCO's language model is trained by its web page: its own `fitDataset`, with its AdamW and clipped gradients, on made-up tokens.
+// DISCO's language model, which its web page trains: its own `fitDataset`, with its AdamW and clipped gradients, on
+// generated tokens.
 import * as tf from "@tensorflow/tfjs-node";
 import { GPTForCausalLM } from "disco-gpt";
 

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** The same numbers at every run. */
+/** Random numbers, the same in every run. */
 function* numbers(seed) {
   for (let state = seed; ; ) {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
@@ -9,7 +9,7 @@ function* numbers(seed) {
   }
 }
 
-/** A text of words of made-up letters, for a model of the next letter. */
+/** Writes a text of words of random letters, for a model that predicts the next letter. */
 export function writeText(folder) {
   const random = numbers(7);
   const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ .,;:!?'-\n0123456789";
@@ -17,7 +17,7 @@ export function writeText(folder) {
   writeFileSync(join(folder, "text.txt"), text);
 }
 
-/** A file to be downloaded, of rows of columns. */
+/** Writes a file of rows and columns in place of a download. */
 export function writeTable(folder, file, columns, rows) {
   const values = numbers(13);
   const random = () => values.next().value;
@@ -30,7 +30,10 @@ export function writeTable(folder, file, columns, rows) {
   writeFileSync(join(folder, "downloads", file), `${lines.join("\n")}\n`);
 }
 
-/** Reviews of films as numbers of words, each begun by a 1, with what was thought of them, where they lie once they were downloaded and unpacked. */
+/**
+ * Writes film reviews as word numbers, each starting with 1, and their ratings, in the place where the download is
+ * unpacked.
+ */
 export function writeReviews(folder, count = 1200) {
   const into = join(folder, "imdb_tfjs_data");
   mkdirSync(into, { recursive: true });
@@ -47,7 +50,7 @@ export function writeReviews(folder, count = 1200) {
   }
 }
 
-/** Images and labels in the files of MNIST, fewer. */
+/** Writes images and labels in MNIST's file format, but fewer. */
 export function writeMnist(folder, trainCount = 2000) {
   mkdirSync(folder, { recursive: true });
   const random = numbers(11);

@@ -1,10 +1,11 @@
 import { median } from "../../src/measure.js";
 
-/** What of a run is measured, each by itself. */
+/** Figures of a run, each measured by itself. */
 const figures = /** @type {const} */ (["stepMs", "firstStepMs", "residentBytes", "pauseMs", "garbageBytes"]);
 
 /**
- * Returns one run of several of a program in one way: of each figure the median. If one has died, or has other weights than the first, it is that one.
+ * Returns a combined run of a program under one strategy: the median of each figure. If a run died or has different
+ * weights from the first, returns that run.
  *
  * @param {readonly any[]} runs
  */

@@ -3,7 +3,7 @@ import { formatTable } from "@remat/trace/text";
 const mb = (/** @type {number} */ bytes) => (bytes / 1e6).toFixed(0);
 
 /**
- * Returns the table of the README: a row for each program, a column for each way.
+ * Returns the table of the README: a row for each program, a column for each strategy.
  *
  * @param {readonly { name: string, runs: Readonly<Record<string, any>> }[]} measured
  */
@@ -15,7 +15,7 @@ export function programsTable(measured) {
   );
 }
 
-/** Resident memory, in brackets what tensors took of it, and the time of a step. */
+/** Resident memory, in parentheses the part for tensors, and the time of a step. */
 function cellOf(run, stock) {
   if (run.weights === undefined) return whyEnded(run.error ?? "no reason given");
   const accounted = run.executed === undefined ? "" : ` (${mb(run.executed.peakBytes)})`;
@@ -23,7 +23,7 @@ function cellOf(run, stock) {
   return `${mb(run.residentBytes)} MB${accounted}, ${run.stepMs.toFixed(0)} ms${difference}`;
 }
 
-/** Of a budget that was refused what would have done, of any other end the last line that says it. */
+/** For a rejected budget, the budget that would have been enough; for any other end, the last line of its message. */
 function whyEnded(text) {
   const [, room] = /Raise the budget to \d+B \(([^)]+)\)/.exec(text) ?? [];
   if (room !== undefined) return `refused: room within ${room}`;

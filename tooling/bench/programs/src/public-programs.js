@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { writeMnist, writeReviews, writeTable, writeText } from "./made-up-data.js";
 
-/** A column of a table, by its name: its values between two bounds, or as many classes. */
+/** A column of a table by its name: values between two bounds, or this many classes. */
 const between = (from, to) => (random) => from + (to - from) * random();
 const classes = (count) => (random) => Math.floor(count * random());
 
@@ -35,17 +35,18 @@ const strikeColumns = {
 };
 
 /**
- * A program as it was fetched.
+ * A program as downloaded.
  *
  * @typedef {object} PublicProgram
  * @property {string} name
  * @property {string} file in FOLDER, or in `entries/` here
  * @property {boolean} [isEntry]
  * @property {readonly string[]} [args]
- * @property {Readonly<Record<string, string>>} [modules] by the name of a module that it imports, the name under which that is installed, or where it lies, from `./` in FOLDER
- * @property {(folder: string) => void} [writeData] into the folder that it runs in
- * @property {Readonly<Record<string, string>>} [fields] of the page that it is for, by id
- * @property {number} passes after which it is ended
+ * @property {Readonly<Record<string, string>>} [modules] for each module name that it imports, the name of the
+ * installed module, or its path from `./` in FOLDER
+ * @property {(folder: string) => void} [writeData] writes into the folder that it runs in
+ * @property {Readonly<Record<string, string>>} [fields] of its web page, by id
+ * @property {number} passes after which it is stopped
  */
 
 /** @type {readonly PublicProgram[]} */

@@ -9,7 +9,7 @@ import { build } from "esbuild";
 
 const here = (/** @type {string} */ path) => fileURLToPath(new URL(path, import.meta.url));
 
-/** How programs are run, by the name of a column. */
+/** Strategies, by the name of a column. */
 export const ways = /** @type {const} */ ({
   stock: undefined,
   "early release": { kind: "exec" },
@@ -18,11 +18,12 @@ export const ways = /** @type {const} */ ({
   "50%": { kind: "exec", budget: "50%" },
 });
 
-/** More than the slowest takes. */
+/** Longer than the slowest takes. */
 const limitMs = 420_000;
 
 /**
- * Runs a program in one way, in a process of its own and an empty folder. Returns what was measured, and what remat tells of it; or `error`, the last that it said.
+ * Runs a program under one strategy, in a separate process and an empty folder. Returns the measurements and remat's
+ * report, or `error` with the last message.
  *
  * @param {import("./public-programs.js").PublicProgram} program
  * @param {keyof typeof ways} way
@@ -38,7 +39,7 @@ export async function runPublicProgram(program, way, { folder, nativeApp }) {
       NODE_PATH: [nativeApp, folder].map((root) => join(root, "node_modules")).join(delimiter),
       REMAT_PROGRAMS: folder,
       REMAT_BENCH_PROGRAM: JSON.stringify({ passes: program.passes, file, fields: program.fields }),
-      // Where some look for what they have downloaded before.
+      // Some programs look here for earlier downloads.
       TMPDIR: cwd,
       TF_CPP_MIN_LOG_LEVEL: "2",
       ...allocatorEnvironment(),
@@ -64,7 +65,7 @@ function readMeasured(file) {
 
 async function bundleProgram({ file, isEntry, modules = {} }, folder, cwd) {
   const entry = isEntry === true ? here(`../entries/${file}`) : join(folder, file);
-  // Of CommonJS, which imports nothing that is not installed.
+  // A CommonJS entry imports only installed modules.
   if (isEntry === true && file.endsWith(".cjs")) return entry;
   const alias = Object.fromEntries(
     Object.entries(modules).map(([name, module]) => [name, module.startsWith("./") ? join(folder, module) : module]),

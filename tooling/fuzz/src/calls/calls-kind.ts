@@ -4,7 +4,7 @@ import type { FuzzerKind } from "../campaign.js";
 import { explore } from "../explore.js";
 import { quoted, titleOf } from "../test-text.js";
 
-/** Programs under `record`, `exec`, `leaks` and `watch`, in which calls of remat's code to the system fail. */
+/** Programs under `record`, `exec`, `leaks` and `watch`, in which system calls of remat's code fail. */
 export const callsKind: FuzzerKind = {
   title: "failing system calls",
   backends: ["cpu"],

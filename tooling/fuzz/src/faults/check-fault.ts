@@ -7,8 +7,9 @@ import { healEngine } from "../programs/heal-engine.js";
 import { FaultyKernels, faultMessage, type KernelFault } from "./kernel-fault.js";
 
 /**
- * Runs a program in a way in which one kernel call fails. What the program sees is that failure; the engine is as it was, no more is left than stock
- * leaves when a call fails, and the program run again does what it does in stock. Tells what is otherwise, or undefined.
+ * Runs a program under a strategy in which one kernel call fails. The program must see that failure, the engine must be
+ * restored, no more may be left than unmodified tfjs leaves after a failed call, and the program run again must behave
+ * as unmodified. Returns any difference, or undefined.
  */
 export async function checkFault(source: string, way: string, fault: KernelFault): Promise<string | undefined> {
   healEngine();
@@ -21,12 +22,12 @@ export async function checkFault(source: string, way: string, fault: KernelFault
   const patched = [...methodsOf()].filter(([name, method]) => methods.get(name) !== method);
   if (patched.length > 0) return `still patched: ${patched.map(([name]) => name).join(", ")}`;
   if (error !== undefined) {
-    // Where a step fails stock leaves what it has saved, for which there is no room in a budget.
+    // After a failed step unmodified tfjs leaves saved tensors, which may exceed a budget.
     const isExpected = error instanceof BudgetError || /^no budget up to|^a kernel fails/.test(error.message);
     return hasFailed && isExpected ? undefined : `raised ${error.stack}`;
   }
   if (!hasFailed) return firstDifference(expected, outcome);
-  // A layer that was broken off while it was built fails again.
+  // A layer that was interrupted while it was built fails again.
   const [first] = errorsOf(outcome);
   if (first !== faultMessage) return `the program sees ${first ?? "nothing of the failure"}`;
   const open = Object.entries(outcome.left).filter(([name, count]) => states.has(name) && count !== 0);
@@ -41,7 +42,10 @@ export async function checkFault(source: string, way: string, fault: KernelFault
   return differsFromItself ? undefined : `run again: ${again}`;
 }
 
-/** Places at which stock is made to fail, to see what it leaves at most; the same call is not the same in stock, where none is repeated. */
+/**
+ * Number of places at which the unmodified program is made to fail, to see the most that it leaves. The same call is
+ * different there, since nothing is recomputed.
+ */
 const stockFaults = 12;
 
 async function moreThanInStock(source: string, { left }: Outcome, expected: Outcome): Promise<string | undefined> {
@@ -69,7 +73,7 @@ interface FaultyRun {
   readonly outcome: Outcome;
   readonly error: Error | undefined;
   readonly hasFailed: boolean;
-  /** Kernels called. */
+  /** Number of kernel calls. */
   readonly calls: number;
 }
 

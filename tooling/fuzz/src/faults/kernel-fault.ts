@@ -1,6 +1,6 @@
 import * as tf from "@tensorflow/tfjs";
 
-/** A kernel call that fails: the one of that number, before or after it has computed. */
+/** A kernel call that fails: the one with that number, before or after it has computed. */
 export interface KernelFault {
   readonly call: number;
   readonly moment: "before" | "after";
@@ -8,11 +8,14 @@ export interface KernelFault {
 
 export const faultMessage = "a kernel fails, as it was told to";
 
-/** Kernels of the current backend that can be made to fail. The functions in the registry are changed, so that they count as the backend's own. */
+/**
+ * Kernels of the current backend that can be made to fail. The functions in the registry are replaced, so that they
+ * count as the backend's own.
+ */
 export class FaultyKernels {
-  /** Whether the fault has come. */
+  /** Whether the fault has occurred. */
   hasFailed = false;
-  /** How many there have been. */
+  /** Number of calls so far. */
   calls = 0;
   private isArmed = false;
   private readonly undos: (() => void)[] = [];
@@ -35,7 +38,7 @@ export class FaultyKernels {
     }
   }
 
-  /** From here on calls are counted, from the first, and the one fails. */
+  /** Starts counting calls from the first, of which one fails. */
   arm(): void {
     this.isArmed = true;
     this.hasFailed = false;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 
-/** A change to bytes at a place, as a part of the whole. */
+/** A change to bytes at a position, given as a fraction of the whole. */
 export interface ByteChange {
   readonly does: "set" | "insert" | "remove" | "repeat" | "truncate";
   readonly place: number;

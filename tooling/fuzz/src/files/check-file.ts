@@ -4,12 +4,15 @@ import { dirname, join } from "node:path";
 import { loadKerasModel } from "@remat/keras-loader";
 import { runCli } from "../../../../apps/cli/src/cli.js";
 
-/** In a command: the changed file, if it is not the model; a file that is not changed; a file that may be written. */
+/**
+ * Placeholders in a command: the changed file, if it is not the model; a file that is not changed; a file that may be
+ * written.
+ */
 export const [changedFile, changedFolder, recordedRun, written] = ["FILE", "FOLDER", "RUN", "OUT"];
 
 /**
- * Has a command read a file of any bytes, in this process: it is read, or refused in one line that names the file, or the model in it, by an error that
- * somebody thought of. Tells what is otherwise, or undefined.
+ * Makes a command read a file with arbitrary bytes, in this process. It must be read, or rejected in one line that
+ * names the file or the model in it, by a designed error. Returns any other outcome, or undefined.
  */
 export async function checkFile(
   name: string,
@@ -42,10 +45,10 @@ export async function checkFile(
       },
     );
     if (code === 0) return undefined;
-    // A step that grew is an answer.
+    // A step that grew is a valid answer.
     if (code === 1 && stderr === "" && given.includes("check")) return undefined;
     const lines = stderr.replaceAll(folder, "").trimEnd().split("\n");
-    // Options from a configuration file are said first.
+    // A line about options from a configuration file comes first.
     const said = lines.filter((each) => each.startsWith("remat: "));
     const stack = lines.filter((each) => !said.includes(each) && (each.startsWith("    at") || /Error/.test(each)));
     const isThoughtOf =
@@ -55,7 +58,7 @@ export async function checkFile(
     // A model that can be built may fail by itself.
     if (!isThoughtOf && name === "model.json" && isBuilt(bytes)) return undefined;
     if (!isThoughtOf) return `${command[0]} raised ${[...said, ...stack].join("\n")}`;
-    // What is wrong with a model that could be read is said of the model.
+    // An error in a model that could be read names the model.
     return said.some((line) => line.includes(name) || /^remat: (the )?(model|trace|graph|step|event):? /.test(line))
       ? undefined
       : `${command[0]} names no file: ${said.join("\n")}`;

@@ -8,7 +8,7 @@ import { byteChanges, changeBytes } from "./byte-changes.js";
 import { checkFile } from "./check-file.js";
 import { bytesOf, kerasFiles, sampleFiles, settingsFiles } from "./sample-files.js";
 
-/** As text where it is one. */
+/** As text if possible. */
 function textOf(bytes: Uint8Array): string {
   const text = Buffer.from(bytes).toString();
   return Buffer.from(text).equals(bytes)
@@ -16,7 +16,7 @@ function textOf(bytes: Uint8Array): string {
     : `Buffer.from(${quoted(Buffer.from(bytes).toString("base64"))}, "base64")`;
 }
 
-/** Files of every kind that is read, changed by field or by byte, and compressed. */
+/** Files of every readable kind, changed by field or by byte, and compressed. */
 export const filesKind: FuzzerKind = {
   title: "changed files",
   backends: ["cpu"],
@@ -25,7 +25,7 @@ export const filesKind: FuzzerKind = {
     const samples = [...(await sampleFiles()), ...(await settingsFiles())];
     const arbitrary = fc
       .record({
-        // Many, of one kind: half of what is tried.
+        // The many Keras files make up half of the tries.
         sample: fc.oneof(fc.constantFrom(...samples), fc.constantFrom(...kerasFiles())),
         fields: fc.option(jsonChanges, { nil: [] }),
         isZipped: fc.boolean(),

@@ -10,19 +10,19 @@ import * as tf from "@tensorflow/tfjs";
 import { runCli } from "../../../../apps/cli/src/cli.js";
 import { changedFile, changedFolder, recordedRun, written } from "./check-file.js";
 
-/** A file that the commands read, whole, as lines of JSON. */
+/** A valid file that the commands read, as lines of JSON. */
 export interface SampleFile {
-  /** Ends as files of its kind do. */
+  /** Has the extension of its kind. */
   readonly name: string;
   readonly lines: readonly unknown[];
   readonly commands: readonly (readonly string[])[];
-  /** The whole of a file that is not JSON. */
+  /** The whole content of a file that is not JSON. */
   readonly text?: string | undefined;
-  /** A recorded run, of which a command reads what the changed file says. */
+  /** A recorded run for a command that also reads the changed file. */
   readonly run?: Uint8Array;
 }
 
-/** Returns the bytes of a sample as they are. */
+/** Returns the bytes of an unchanged sample. */
 export function bytesOf({ text, lines }: Pick<SampleFile, "text" | "lines">): Buffer {
   return Buffer.from(text ?? `${lines.map((line) => JSON.stringify(line)).join("\n")}\n`);
 }
@@ -30,7 +30,7 @@ export function bytesOf({ text, lines }: Pick<SampleFile, "text" | "lines">): Bu
 const repository = new URL("../../../../", import.meta.url);
 const read = (path: string): Buffer => readFileSync(new URL(path, repository));
 
-/** A step of a small model, as it is recorded. */
+/** A recorded step of a small model. */
 async function recordedStep(): Promise<readonly unknown[]> {
   const trace = await traceFakeStep(() => {
     const model = tf.sequential({
@@ -84,7 +84,7 @@ export async function sampleFiles(): Promise<readonly SampleFile[]> {
   ];
 }
 
-/** Topologies that Keras 2 and 3 wrote of a layer or an operation each. */
+/** Topologies written by Keras 2 and 3, each of a layer or an operation. */
 export function kerasFiles(): readonly SampleFile[] {
   return ["2", "3"].flatMap((version) => {
     const bytes = gunzipSync(read(`packages/keras-loader/test/fixtures/keras-${version}-cases.json.gz`));
@@ -97,7 +97,7 @@ export function kerasFiles(): readonly SampleFile[] {
   });
 }
 
-/** What PyTorch's CUDA allocator held. */
+/** A snapshot of PyTorch's CUDA allocator. */
 const cudaSnapshot: SampleFile = {
   name: "snapshot.json",
   lines: [
@@ -129,7 +129,7 @@ const cudaSnapshot: SampleFile = {
   commands: [["memory"], ["leaks"]],
 };
 
-/** Files that commands write and read again: a sharding plan, the answers of a search that were kept, and its store. */
+/** Files that commands write and read again: a sharding plan, cached search results, and their store. */
 async function writtenFiles(run: Buffer): Promise<readonly SampleFile[]> {
   const folder = mkdtempSync(join(tmpdir(), "remat-fuzz-written-"));
   const runPath = join(folder, "run.remat.jsonl");
@@ -175,7 +175,7 @@ async function writtenFiles(run: Buffer): Promise<readonly SampleFile[]> {
       ...readdirSync(place("store"))
         .slice(0, 1)
         .map((name) => ({
-          // By another name: its own is a checksum.
+          // Renamed, since its own name is a checksum.
           name: join("store", "rows.jsonl"),
           lines: linesOf(join(place("store"), name)),
           commands: [["fit", "--store", changedFolder, "--sqlite", written]],
@@ -186,7 +186,7 @@ async function writtenFiles(run: Buffer): Promise<readonly SampleFile[]> {
   }
 }
 
-/** Files that options name, or that hold no model: settings, baselines, plans, specs and logs. */
+/** Files that options name, or without a model: settings, baselines, plans, specs and logs. */
 export async function settingsFiles(): Promise<readonly SampleFile[]> {
   const run = bytesOf({ lines: await recordedStep() });
   const estimate = [["--config", changedFile, "estimate", recordedRun]];

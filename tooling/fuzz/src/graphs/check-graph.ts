@@ -3,12 +3,15 @@ import { type PlanningGraph } from "@remat/planner/graph";
 import { cheapestCost } from "../../../../packages/planner/test/exhaustive-search.js";
 import { simulateByDefinition } from "../../../../packages/planner/test/reference-simulator.js";
 
-/** Changes that a search may try before it counts as having found nothing better; of a quarter of a million graphs one needs the second. */
+/**
+ * Numbers of changes to try before concluding that the search finds nothing better. One of a quarter of a million
+ * graphs needs the second.
+ */
 const efforts = [4000, 20_000, 100_000, 400_000];
 
 /**
- * Plans a graph within a share of its plain peak, and compares what it costs with the cheapest of all schedules, by exhaustive search. Tells
- * what is otherwise, or undefined.
+ * Plans a graph within a share of its plain peak, and compares its cost with the cheapest of all schedules, found by
+ * exhaustive search. Returns any difference, or undefined.
  */
 export async function checkGraph(
   graph: PlanningGraph,

@@ -3,8 +3,8 @@ import { readPlan, type Trace, writePlan } from "@remat/trace";
 import { followPlan } from "../../../../packages/planner/test/plan/follow-plan.js";
 
 /**
- * Plans a trace, and follows each plan as an executor would, knowing nothing of how it was made: it holds what was predicted, within its budget, and
- * less memory never costs less. Tells what is otherwise, or undefined.
+ * Plans a trace, and follows each plan as an executor would, independently of the planner. Its memory must be as
+ * predicted and within the budget, and less memory must never cost less. Returns any difference, or undefined.
  */
 export async function checkTracePlans(trace: Trace, budgetFraction: number, seed: number): Promise<string | undefined> {
   if (!trace.ops.runtimeMs.some((ms) => ms > 0)) return undefined;

@@ -7,7 +7,7 @@ import { checkTracePlans } from "./check-trace-plans.js";
 
 const ops: fc.Arbitrary<readonly OpSpec[]> = fc.array(opSpecs, { minLength: 1, maxLength: 14 });
 
-/** Steps of made-up ops, views, in-place and random ones among them, planned and followed. */
+/** Steps of generated ops, including views, in-place and random ones, planned and followed. */
 export const stepsKind: FuzzerKind = {
   title: "planned steps",
   backends: ["cpu"],

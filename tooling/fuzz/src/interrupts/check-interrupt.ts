@@ -8,7 +8,9 @@ import { parseTrace, readPlan } from "@remat/trace";
 const main = fileURLToPath(new URL("../../../../apps/cli/dist/main.js", import.meta.url));
 const model = fileURLToPath(new URL("../../../../examples/transformer/model.js", import.meta.url));
 
-/** A command that writes a file: its arguments with the file last, and what throws where the file is not whole. */
+/**
+ * A command that writes a file: its arguments with the file last, and a check that throws if the file is incomplete.
+ */
 interface WritingCommand {
   readonly args: readonly string[];
   readonly file: string;
@@ -19,7 +21,7 @@ const requireEnd = (bytes: Buffer): void => {
   if (!bytes.toString().trimEnd().endsWith("</html>")) throw new Error("the page does not end");
 };
 
-/** Commands that write, by what they write. */
+/** Commands that write, by the kind of file. */
 export const writingCommands: Readonly<Record<string, WritingCommand>> = {
   trace: {
     args: ["estimate", model, "--size", "tiny", "--trace"],
@@ -42,13 +44,13 @@ export const writingCommands: Readonly<Record<string, WritingCommand>> = {
 export interface Interrupt {
   readonly signal: "SIGINT" | "SIGTERM" | "SIGKILL";
   readonly afterMs: number;
-  /** Whether the file was there before. */
+  /** Whether the file existed before. */
   readonly hasOld: boolean;
 }
 
 /**
- * Ends a command that writes a file, at any moment: the file is whole, or as it was before, and nothing else is left, unless the command could not
- * know of its end. Tells what is otherwise, or undefined.
+ * Ends a command that writes a file at any moment. The file must be complete or unchanged, and nothing else may be
+ * left, unless the command could not notice its end. Returns any difference, or undefined.
  */
 export async function checkInterrupt(
   name: string,

@@ -12,23 +12,23 @@ import { watchPredictions } from "@remat/mod-tracker";
 import * as tf from "@tensorflow/tfjs";
 import { healEngine } from "../programs/heal-engine.js";
 
-/** What a line leaks: how many tensors of each fate, or how many arrays of values. */
+/** The leaks of a line: how many tensors of each fate, or how many arrays of values. */
 type Leaks = Map<string, number>;
 
-/** The file that a program is said to be in. */
+/** The file name given to a program. */
 export const programFile = "/program.js";
 const skippedCensuses = 2;
 
 /**
- * Runs a program watched, and tells how what is found of its leaks differs from what its comments say (`// leaks 12 lost, 12 held`), or undefined. Of
- * values that are held no number is compared: they are told as of the last census.
+ * Runs a watched program, and compares the reported leaks with its comments (`// leaks 12 lost, 12 held`). Returns any
+ * difference, or undefined. For values that are kept, no number is compared, since they are as of the last census.
  */
 export async function checkLeaks(source: string): Promise<string | undefined> {
   const run = new Script(`(${source})`, { filename: programFile }).runInThisContext() as (
     given: Readonly<Record<string, unknown>>,
   ) => Promise<void>;
   healEngine();
-  // No clock decides how many stacks are looked at: by this one it takes no time.
+  // The number of stacks taken must not depend on time: by this clock they take none.
   const watch = new LeakWatch({
     takeStack: takeStackInProgram,
     census: lateCensus(),
@@ -72,14 +72,17 @@ function plantedIn(source: string): Leaks {
   return planted;
 }
 
-/** A census takes a second in a process with all of the fuzzer in it, and the later ones tell more. */
+/** A census takes a second in a process with all of the fuzzer in it, and the later ones are more informative. */
 function lateCensus(): TakeCensus | undefined {
   const census = heapCensus();
   let skipped = 0;
   return census && ((withArrays) => (skipped++ < skippedCensuses ? undefined : census(withArrays)));
 }
 
-/** Takes the stack of the running code. Reading it does not map it to the sources of the fuzzer, which would take a hundred times as long. */
+/**
+ * Captures the stack of the running code. It is not mapped to the sources of the fuzzer, which would take a hundred
+ * times as long.
+ */
 export function takeStackInProgram(): () => SourceSite {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 200;
@@ -103,7 +106,7 @@ function siteOf(error: Error): SourceSite {
   );
 }
 
-/** Of a line that leaks in two ways their sum is compared: the share of each is that of the last census. */
+/** For a line that leaks in two ways the sum is compared, since their shares are those of the last census. */
 function differenceOf(planted: Leaks, found: Leaks): string[] {
   const lines = [...new Set([...planted.keys(), ...found.keys()].map((key) => key.split(" ")[0]))];
   return lines.flatMap((line) => {

@@ -6,17 +6,20 @@ import { healEngine } from "../programs/heal-engine.js";
 import { programFile, takeStackInProgram } from "./check-leaks.js";
 import { isLeak, type LikeLines, type Place, sourceOfLikeLines } from "./like-lines.js";
 
-/** What is said of a program. */
+/** The report on a program. */
 export interface LikeLinesFound {
-  /** What is wrong: a place is named that does not leak, or has a share of the lost tensors and loses none. */
+  /**
+   * An error in the report: it names a place that does not leak, or gives a share of lost tensors to one that loses
+   * none.
+   */
   readonly wrong: string | undefined;
-  /** Places that leak: how many are named, how many are among the lines that are not certain, and how many are not mentioned. */
+  /** Leaking places: how many are named, how many are among uncertain lines, and how many are not mentioned. */
   readonly named: number;
   readonly unclear: number;
   readonly missed: number;
 }
 
-/** Runs a program watched, and compares the lines that are named with the places that leak. */
+/** Runs a watched program, and compares the reported lines with the places that leak. */
 export async function checkLikeLines(program: LikeLines): Promise<LikeLinesFound> {
   const source = sourceOfLikeLines(program);
   const run = new Script(`(${source})`, { filename: programFile }).runInThisContext() as (
@@ -27,7 +30,7 @@ export async function checkLikeLines(program: LikeLines): Promise<LikeLinesFound
   let now = 0;
   const watch = new LeakWatch({
     takeStack: takeStackInProgram,
-    // What the program holds, as a census of the heap would find it.
+    // The program's references, as a heap census would find them.
     census: program.hasCensus
       ? () => ({
           tensors: [...held].filter((tensor) => !tensor.isDisposed),
@@ -66,7 +69,7 @@ export async function checkLikeLines(program: LikeLines): Promise<LikeLinesFound
   }
 }
 
-/** Compares the lines that a report names with the places that leak. */
+/** Compares the lines of a report with the places that leak. */
 export function judgeLikeLines(program: LikeLines, report: LeakReport): LikeLinesFound {
   const source = sourceOfLikeLines(program);
   const places = placesIn(source);
@@ -83,7 +86,7 @@ export function judgeLikeLines(program: LikeLines, report: LeakReport): LikeLine
     .map(({ line, share }) => ({ place: placeAt(line, places), share }));
   const possible = unsure.map(({ place }) => place);
   const losingNone = unsure.filter(({ place, share }) => share !== undefined && !losing.has(place));
-  // Without a stack no line is told.
+  // Without a stack no line is reported.
   const isUnknown = leaks.some(({ lines }) => lines?.length === 0);
   const missed = unnamed.filter((place) => !isUnknown && !possible.includes(place));
   const wrong = [
@@ -112,14 +115,14 @@ function placesIn(source: string): readonly Marked[] {
     );
 }
 
-/** The last that is marked before, on the same line. The source begins with a parenthesis. */
+/** The last mark before it on the same line. The source begins with a parenthesis. */
 function placeAt(place: string, marked: readonly Marked[]): string {
   const [, line, column] = /:(\d+):(\d+)$/.exec(place)!;
   const before = marked.filter((each) => each.line === Number(line) && each.column <= Number(column));
   return before.at(-1)?.place ?? place;
 }
 
-/** Returns what gives numbers from 0 to 1. */
+/** Returns a generator of numbers from 0 to 1. */
 export function numbers(seed: number): () => number {
   let state = seed;
   return () => {

@@ -5,7 +5,7 @@ import { checkLeaks } from "./check-leaks.js";
 import { leakyPrograms } from "./leaky-program.js";
 import { sourceOfLeakyProgram } from "./source-of-leaky-program.js";
 
-/** Programs that dispose of some of what they make: every line that leaks is found, with what it leaks, and no other. */
+/** Programs that dispose some of their tensors. Every leaking line must be found, with its leaks, and no other. */
 export const leaksKind: FuzzerKind = {
   title: "programs with planted leaks",
   backends: ["cpu", "tensorflow"],

@@ -1,25 +1,25 @@
 import fc from "fast-check";
 import { type Making, makings } from "./makings.js";
 
-/** What becomes of the tensors that a line makes: some of these leak, by the run. */
+/** The fate of the tensors that a line makes; some fates leak in each run. */
 export type Fate = (typeof leakingFates | typeof cleanFates)[number];
 
-/** What a program does in each run, over and over. */
+/** A statement of a program's runs. */
 export interface LeakyStatement {
   readonly making: Making;
   readonly fate: Fate;
-  /** Runs in which it is done: each, every other, every third. */
+  /** The runs in which it executes: each, every other, every third. */
   readonly every: number;
 }
 
-/** What tells that a run is over. */
+/** The event that ends a run. */
 export type Ends = (typeof ends)[number];
 
-/** A program that does the same in each of its runs, and disposes of some of what it makes, as data. */
+/** A program that does the same in each of its runs, and disposes some of its tensors, as data. */
 export interface LeakyProgram {
   readonly ends: Ends;
   readonly runs: number;
-  /** Whether it gives way to others between its runs. */
+  /** Whether it yields to other work between its runs. */
   readonly isAsync: boolean;
   readonly statements: readonly LeakyStatement[];
 }
@@ -37,11 +37,11 @@ const statement: fc.Arbitrary<LeakyStatement> = fc
     ),
     every: fc.oneof({ arbitrary: fc.constant(1), weight: 3 }, { arbitrary: fc.constantFrom(2, 3), weight: 1 }),
   })
-  // What is alive of a function's line would be that of all its callers.
+  // The live tensors of a function's line would be those of all its callers.
   .map((each) => (each.making.maker !== undefined && leavesSome.has(each.fate) ? { ...each, fate: "disposed" } : each));
 
 const leavesSome = new Set<Fate>(["disposed later", "disposed together", "made once"]);
-/** What is done every other run, and what is every third, come again together every sixth. */
+/** Statements of every second and every third run coincide every sixth. */
 const longestCycle = 6;
 
 /** Programs that leak at none, some or all of their lines. */
@@ -52,5 +52,5 @@ export const leakyPrograms: fc.Arbitrary<LeakyProgram> = fc
     isAsync: fc.boolean(),
     statements: fc.array(statement, { minLength: 1, maxLength: 6 }),
   })
-  // Where nothing says that a run is over, a period is a cycle, the first three of which go by until it is found.
+  // If nothing marks the end of a run, a period is a cycle, and the first three pass until it is found.
   .map(({ cycles, ...rest }) => ({ ...rest, runs: longestCycle * cycles * (rest.ends === "nothing" ? 4 : 1) }));

@@ -6,7 +6,7 @@ import { checkLikeLines } from "./check-like-lines.js";
 import { likeLines } from "./like-lines.js";
 import { runLikeLines } from "./run-like-lines.js";
 
-/** Programs whose lines make the same tensors: no line is named that does not leak, however few stacks are taken. */
+/** Programs whose lines make similar tensors. No line without a leak may be named, however few stacks are taken. */
 export const likeLinesKind: FuzzerKind = {
   title: "programs with lines that make the same tensors",
   backends: ["cpu"],

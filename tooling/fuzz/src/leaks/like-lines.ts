@@ -1,24 +1,24 @@
 import fc from "fast-check";
 import { indented } from "../programs/indented.js";
 
-/** What becomes of the tensors that one place of a program makes. */
+/** The fate of the tensors that one place of a program makes. */
 export type Habit = (typeof leaking)[number] | (typeof bounded)[number];
 
-/** A place of a program that makes tensors, which are like those of its other places. */
+/** A place of a program that makes tensors similar to those of its other places. */
 export interface Place {
   readonly habit: Habit;
   /** How many it makes in each run, and in which runs: each, every other, …. */
   readonly perRun: number;
   readonly every: number;
-  /** The part of the run that is over when it begins. */
+  /** The fraction of the runs that pass before it begins. */
   readonly start: number;
-  /** How many it keeps at most, as a part of those that it makes. */
+  /** Maximum number that it keeps, as a fraction of those that it makes. */
   readonly bound: number;
-  /** Whether a helper makes them, which others may call, too. */
+  /** Whether they are made in a helper, which other places may also call. */
   readonly isInHelper: boolean;
 }
 
-/** A program whose places all make tensors by the same op and of the same shape, as data. */
+/** A program whose places all make tensors with the same op and shape, as data. */
 export interface LikeLines {
   readonly making: string;
   readonly ends: "step" | "predict" | "mark";
@@ -27,7 +27,9 @@ export interface LikeLines {
   /** Whether the first two places are on one line. */
   readonly isOneLine: boolean;
   readonly places: readonly Place[];
-  /** How many stacks may be taken, by the watch's clock, which goes on by so many milliseconds whenever it is read, and with each run. */
+  /**
+   * Limits on stacks, by the watch's clock, which advances by this many milliseconds at every read and with each run.
+   */
   readonly stacks: { readonly share: number; readonly free: number; readonly seed: number };
   readonly tickMs: number;
   readonly runMs: number;
@@ -63,7 +65,7 @@ const place = (habits: readonly Habit[]): fc.Arbitrary<Place> =>
     isInHelper: fc.constantFrom(false, false, false, true),
   });
 
-/** Programs with two to four places that make like tensors, of which none, one or several leak. */
+/** Programs with two to four places that make similar tensors, of which none, one or several leak. */
 export const likeLines: fc.Arbitrary<LikeLines> = fc.record({
   making: fc.constantFrom(...makings),
   ends: fc.constantFrom<LikeLines["ends"][]>("step", "predict", "mark", "mark"),
@@ -90,10 +92,13 @@ export const likeLines: fc.Arbitrary<LikeLines> = fc.record({
   hasCensus: fc.boolean(),
 });
 
-/** Tells whether what is alive of a place grows. */
+/** Tells whether the number of live tensors of a place grows. */
 export const isLeak = ({ habit }: Place): boolean => (leaking as readonly Habit[]).includes(habit);
 
-/** Writes a program as JavaScript, a function of `{ tf, markPeriod, hold, random }`. A comment with its number stands before each place that makes tensors. */
+/**
+ * Writes a program as JavaScript, a function of `{ tf, markPeriod, hold, random }`. A comment with its number precedes
+ * each place that makes tensors.
+ */
 export function sourceOfLikeLines({ making, ends, runs, isAsync, isOneLine, places }: LikeLines): string {
   const written = places.map((each, k) => {
     const made = each.isInHelper ? "helper(i)" : `/*${k}*/ ${making}`;

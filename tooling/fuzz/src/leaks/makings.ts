@@ -1,21 +1,21 @@
-/** How tensors are made, in one line. */
+/** A way to make tensors, in one line. */
 export interface Making {
-  /** JavaScript, of `x`, a matrix of 8 by 16, and `i`, the number of the run. */
+  /** JavaScript with `x`, a matrix of 8 by 16, and `i`, the number of the run. */
   readonly text: string;
-  /** How many tensors it makes that outlive it. */
+  /** How many of its tensors outlive it. */
   readonly count: number;
-  /** How many of them are variables, which the engine holds. */
+  /** How many of them are variables, which the engine references. */
   readonly variables: number;
-  /** Whether `text` gives a tensor, whose values can be read; else something that `tf.dispose` takes. */
+  /** Whether `text` is a tensor, whose values can be read; otherwise something that `tf.dispose` accepts. */
   readonly isTensor: boolean;
-  /** Which function of the program's makes them, if one does: then it is that one's line that is named. */
+  /** The function of the program that makes them, if any; the report then names its line. */
   readonly maker?: Maker;
 }
 
 /** Functions that every program has. */
 export type Maker = keyof typeof makers;
 
-/** By name: the line before that which makes a tensor, that line, and those after it. */
+/** By name: the lines before the one that makes a tensor, that line, and those after it. */
 export const makers = {
   twice: ["const twice = (z) => {", "return tf.tidy(() => z.add(z));", "};"],
   Model: ["class Model { call(z) {", "return tf.tidy(() => z.tanh().sub(1));", "} }"],
@@ -25,7 +25,7 @@ const one = (text: string): Making => ({ text, count: 1, variables: 0, isTensor:
 const several = (text: string, count: number): Making => ({ text, count, variables: 0, isTensor: false });
 const variable = (text: string): Making => ({ ...one(text), variables: 1 });
 
-/** Every way in which programs make tensors. */
+/** All ways in which programs make tensors. */
 export const makings: readonly Making[] = [
   one("tf.ones([4])"),
   one("tf.scalar(i)"),

@@ -8,7 +8,7 @@ import { type LikeLines, sourceOfLikeLines } from "./like-lines.js";
 
 const packages = fileURLToPath(new URL("../../../../packages/program/node_modules", import.meta.url));
 
-/** Runs a program in a process of its own, as `remat leaks` does, by the clock and the heap of that process. */
+/** Runs a program in a separate process, as `remat leaks` does, with that process's clock and heap. */
 export async function runLikeLines(program: LikeLines): Promise<LikeLinesFound> {
   const folder = mkdtempSync(join(tmpdir(), "remat-like-lines-"));
   try {
@@ -27,7 +27,7 @@ export async function runLikeLines(program: LikeLines): Promise<LikeLinesFound> 
   }
 }
 
-/** The program begins as it does in a `Script`, so that its lines and columns are the same. */
+/** The program begins as in a `Script`, so that its lines and columns are the same. */
 const scriptOf = (program: LikeLines): string =>
   `(${sourceOfLikeLines(program)})({
   tf: require("@tensorflow/tfjs"),

@@ -2,7 +2,9 @@ import { indented } from "../programs/indented.js";
 import type { Ends, Fate, LeakyProgram, LeakyStatement } from "./leaky-program.js";
 import { type Maker, makers } from "./makings.js";
 
-/** Writes a program as the JavaScript that is run, a function of `{ tf, markPeriod }`, whose comments say which of its lines leak what. */
+/**
+ * Writes a program as JavaScript, a function of `{ tf, markPeriod }`, with comments that list the leaks of each line.
+ */
 export function sourceOfLeakyProgram({ ends, runs, isAsync, statements }: LeakyProgram): string {
   const written = statements.map((statement, k) => write(statement, k, runs));
   const body = written.flatMap(({ lines }) => lines);
@@ -24,15 +26,15 @@ export function sourceOfLeakyProgram({ ends, runs, isAsync, statements }: LeakyP
   );
 }
 
-/** Fates for which there is an array that outlives the runs. */
+/** Fates for which an array outlives the runs. */
 const places = new Set<Fate>(["held", "values held", "disposed later", "disposed together"]);
-/** So many are alive at once where they are disposed of later: fewer than count as growth. */
+/** Number alive at once if they are disposed later: fewer than count as growth. */
 const bound = 3;
 
 interface Written {
   readonly lines: readonly string[];
   readonly maker: Maker | undefined;
-  /** As comments say it. */
+  /** As comments list them. */
   readonly leaks: readonly string[];
 }
 

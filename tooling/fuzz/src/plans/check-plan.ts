@@ -6,8 +6,8 @@ import { firstDifference } from "../programs/first-difference.js";
 import { healEngine } from "../programs/heal-engine.js";
 
 /**
- * Runs a program under a plan that may be anything: it is refused by a `RematError`, or the program does what it does in stock. After a
- * refusal the engine is as it was. Tells what is otherwise, or undefined.
+ * Runs a program under an arbitrary plan. Either a `RematError` rejects it, or the program behaves as unmodified. After
+ * a rejection the engine must be restored. Returns any difference, or undefined.
  */
 export async function checkPlan(source: string, file: object, expected: Outcome): Promise<string | undefined> {
   let plan: Plan;
@@ -39,7 +39,7 @@ export async function checkPlan(source: string, file: object, expected: Outcome)
   return undefined;
 }
 
-/** What is wrong with a refusal. */
+/** The problem with a rejection. */
 function refusal(error: unknown): string | undefined {
   return error instanceof RematError ? undefined : `raised ${(error as Error).stack ?? String(error)}`;
 }

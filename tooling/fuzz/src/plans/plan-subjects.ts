@@ -7,16 +7,16 @@ import { healEngine } from "../programs/heal-engine.js";
 import { programs } from "../programs/program.js";
 import { sourceOfProgram } from "../programs/source-of-program.js";
 
-/** A program with what it does in stock, and a plan for its first step. */
+/** A program with its unmodified behaviour, and a plan for its first step. */
 export interface PlanSubject {
   readonly source: string;
   readonly expected: Outcome;
   readonly plan: Plan;
-  /** The plan as its file has it. */
+  /** The plan as in its file. */
   readonly file: object;
 }
 
-/** Of so many rows, so that activations outweigh weights. */
+/** Number of rows, chosen so that activations outweigh weights. */
 const batches: readonly number[] = [48, 48];
 
 /** Draws programs that do not fail, with plans that recompute. */
@@ -31,7 +31,7 @@ export async function planSubjects(seed: number, count: number): Promise<readonl
   return subjects;
 }
 
-/** Undefined for a program that fails, or for which there is no plan. */
+/** Undefined for a program that fails, or that has no plan. */
 export async function subjectOf(source: string): Promise<PlanSubject | undefined> {
   healEngine();
   const program = compile(source);

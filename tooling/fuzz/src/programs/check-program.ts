@@ -5,8 +5,8 @@ import { healEngine } from "./heal-engine.js";
 import { type Way, ways } from "./ways.js";
 
 /**
- * Runs a program in stock and in every other way; tells the first way in which it does not do what it does in stock, and what differs, or
- * undefined. A program that differs from itself in stock proves nothing.
+ * Runs a program unmodified and in every other way. Returns the first way in which it behaves differently, and the
+ * difference, or undefined. A program that differs from itself when unmodified proves nothing.
  */
 export async function checkProgram(
   source: string,

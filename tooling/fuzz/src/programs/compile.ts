@@ -2,7 +2,7 @@ import * as tf from "@tensorflow/tfjs";
 import type { Program as Runnable } from "../../../../packages/checkpoint/test/users/ways.js";
 import { type Observer, observerOf } from "./observe.js";
 
-/** What wraps a function whose inside may be recomputed. */
+/** Wraps a function whose inside may be recomputed. */
 export type Block = <T extends (...args: never[]) => unknown>(fn: T) => T;
 
 interface Surroundings {
@@ -16,7 +16,7 @@ export interface Compiling {
   readonly observer?: typeof observerOf;
 }
 
-/** Makes of a program's source what a way of running it takes. */
+/** Compiles a program's source for a way of running it. */
 export function compile(source: string, { block = (fn) => fn, observer = observerOf }: Compiling = {}): Runnable {
   // oxlint-disable-next-line typescript/no-implied-eval -- the source is the fuzzer's own.
   const run = new Function(`return ${source}`)() as (surroundings: Surroundings) => Promise<void>;

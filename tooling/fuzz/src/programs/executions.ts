@@ -11,10 +11,10 @@ import {
 } from "../../../../packages/checkpoint/test/users/ways.js";
 import { type Block, type Compiling, compile } from "./compile.js";
 
-/** A way of training in less memory than stock. */
+/** A strategy for training in less memory than the baseline. */
 export interface Execution {
   readonly run: (program: Runnable) => Promise<Outcome>;
-  /** How often a program is run first without it, to see what it takes. */
+  /** How often a program is first run without it, to measure its memory. */
   readonly rehearsals: number;
   readonly block?: Block;
 }
@@ -31,7 +31,7 @@ const inBlocks = (policy?: SavePolicy): Execution => ({
   },
 });
 
-/** Every way of training in less memory. */
+/** All strategies for training in less memory. */
 export const executions: Readonly<Record<string, Execution>> = {
   "released early": { run: early, rehearsals: 0 },
   "evicting much": { run: muchGoes, rehearsals: 0 },

@@ -4,8 +4,8 @@ import type { Outcome } from "../../../../packages/checkpoint/test/users/ways.js
 const longest = 300;
 
 /**
- * Tells where two outcomes of one program differ first; undefined where they are the same. Where a pass fails stock leaves what it has saved, and its
- * tape, so that less may be left.
+ * Returns the first difference between two outcomes of one program, or undefined. After a failed pass unmodified tfjs
+ * leaves saved tensors and its tape, so less may be left.
  */
 export function firstDifference(expected: Outcome, found: Outcome): string | undefined {
   for (let i = 0; i < Math.max(expected.seen.length, found.seen.length); i++) {

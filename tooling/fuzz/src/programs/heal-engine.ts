@@ -1,6 +1,6 @@
 import * as tf from "@tensorflow/tfjs";
 
-/** Ends what a run has left open in the engine, so that the next does not suffer for it. */
+/** Ends everything that a run has left open in the engine, so that the next run is not affected. */
 export function healEngine(): void {
   const engine = tf.engine();
   while (engine.state.scopeStack.length > 1) engine.endScope();

@@ -1,4 +1,4 @@
-/** Indents a source by its brackets, a line a statement. */
+/** Indents a source by its brackets, one statement per line. */
 export function indented(source: string): string {
   let depth = 0;
   return source

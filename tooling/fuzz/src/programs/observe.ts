@@ -3,22 +3,23 @@ import { RematError } from "@remat/trace";
 import * as tf from "@tensorflow/tfjs";
 import type { Session } from "../../../../packages/checkpoint/test/users/ways.js";
 
-/** What a program is given to tell what it sees. */
+/** Lets a program report what it sees. */
 export interface Observer {
   note(name: string, ...seen: unknown[]): void;
-  /** Runs a step; an error in it is seen, and the program goes on. */
+  /** Runs a step; an error in it is noted, and the program continues. */
   step(run: () => unknown): Promise<void>;
 }
 
-/** Observes by bits. */
+/** Observes bits. */
 export function observerOf(session: Session): Observer {
   return observing(session, contentsOf);
 }
 
 /**
- * Observes names, types and shapes only, which are there in fake mode, too, and, where there is a meter, the most memory that a step takes. The first
- * that succeeds is left out, since some initializers of layers take none in fake mode, and a step that fails, since fake mode may refuse it sooner or later than a kernel
- * does. What a failure leaves differs with that, so that from there on a step is told by what it takes beside what was there before.
+ * Observes names, types and shapes only, which also exist in fake mode, and with a meter the peak memory of a step.
+ * Left out are the first step that succeeds, since some layer initializers use no memory in fake mode, and a failing
+ * step, since fake mode may reject it earlier or later than a kernel does. After a failure different tensors may be
+ * left, so later steps are measured relative to their beginning.
  */
 export const shapeObserver =
   (meter?: MemoryMeter) =>
@@ -61,12 +62,12 @@ function observing(session: Session, see: (tensor: tf.Tensor) => unknown): Obser
       try {
         run();
       } catch (error) {
-        // A program may fail, but what remat refuses ends it.
+        // A program may fail, but a rejection by remat ends it.
         if (error instanceof RematError) throw error;
         session.note("error", (error as Error).message);
         hasFailed = true;
       }
-      // Where a pass fails stock leaves what it has saved.
+      // After a failed pass unmodified tfjs leaves saved tensors.
       const [tensors, bytes, buffers] = session.memory();
       if (!hasFailed) session.note(`${tensors} tensors of ${bytes} bytes in ${buffers} buffers`);
       await session.pause();
@@ -74,7 +75,7 @@ function observing(session: Session, see: (tensor: tf.Tensor) => unknown): Obser
   };
 }
 
-/** The type, shape and bits of a tensor, one NaN like the other: which one it is depends on how warm V8 is. */
+/** The type, shape and bits of a tensor, with all NaNs equal, since their bits depend on V8's optimization state. */
 function contentsOf(tensor: tf.Tensor): unknown {
   const values = tensor.dataSync();
   const same =

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { type Kind, kinds, type Op, ops, opsWithoutGradient } from "./ops/index.js";
 
-/** What a program does next. Values are counted from the last of their kind. */
+/** A statement of a program. Values are counted from the last of their kind. */
 export type Statement =
   | { readonly does: "op"; readonly op: Op; readonly x: number; readonly y: number }
   | { readonly does: "dispose" | "read" | "keep" | "failInBackward"; readonly kind: Kind; readonly x: number }
@@ -9,17 +9,17 @@ export type Statement =
   | { readonly does: "fail"; readonly step: number }
   | { readonly does: Nested; readonly kind: Kind; readonly x: number; readonly statements: readonly Statement[] };
 
-/** What holds statements of its own: a tidy, a block for checkpointing, a gradient of them, a gradient of the program's own for them. */
+/** A statement with nested statements: a tidy, a checkpointed block, their gradient, or a custom gradient for them. */
 export type Nested = "tidy" | "block" | "grad" | "customGrad";
 
 export type OptimizerText = (typeof optimizers)[number];
 
-/** How a step gets its gradients, and from what. */
+/** How a step computes its gradients, and with respect to what. */
 export type Update = "minimize" | "variableGrads" | "valueAndGrads";
 
 /** A training program, as data. */
 export interface Program {
-  /** Of each step. */
+  /** For each step. */
   readonly batches: readonly number[];
   readonly optimizer: OptimizerText;
   readonly update: Update;
@@ -69,7 +69,7 @@ const { statements } = fc.letrec<{ statements: Statement[]; statement: Statement
   ),
 }));
 
-/** Programs that train what they compute in up to three steps, whose batches may differ. */
+/** Programs that train in up to three steps, whose batches may differ. */
 export const programs: fc.Arbitrary<Program> = fc.record({
   batches: fc.array(fc.constantFrom(2, 3, 4), { minLength: 1, maxLength: 3 }),
   optimizer: fc.constantFrom(...optimizers),

@@ -9,7 +9,7 @@ import { clocks, withClock } from "./seeded-clock.js";
 import { sourceOfProgram } from "./source-of-program.js";
 import { ways } from "./ways.js";
 
-/** Training programs, each in stock and in some of the other ways. */
+/** Training programs, each unmodified and in some of the other ways. */
 export const programsKind: FuzzerKind = {
   title: "programs",
   backends: ["cpu", "wasm", "tensorflow"],

@@ -1,14 +1,17 @@
 import { SeededRandom } from "@remat/tracer";
 import fc from "fast-check";
 
-/** A clock on which what goes by between two looks follows from a seed. */
+/** A clock whose time between two reads follows from a seed. */
 export interface Clock {
   readonly seed: number;
-  /** Of the milliseconds that go by: the larger, the sooner a deadline is there. */
+  /** Scale of the elapsed milliseconds: the larger, the earlier a deadline. */
   readonly scale: number;
 }
 
-/** Clocks on which a search of 150 ms is over after some hundred changes, or after some ten thousand: it does twice as much each time that little goes by. */
+/**
+ * Clocks on which a search of 150 ms ends after some hundred changes, or after about ten thousand: it does twice as
+ * much each time that little time passes.
+ */
 export const clocks: fc.Arbitrary<Clock> = fc.record({ seed: fc.nat(), scale: fc.constantFrom(1, 1 / 2, 1 / 3) });
 
 /** From a tenth of a millisecond to a hundred, by orders of magnitude. */
@@ -16,8 +19,9 @@ const leastMs = 0.1;
 const magnitudes = 3;
 
 /**
- * Runs `run` by a clock of its own in place of `performance.now`: what measured costs and deadlines decide, which differs from run to run and from
- * machine to machine, is found again from the seed. Nothing of it may go on behind its end: for that time would go back.
+ * Runs `run` with its own clock in place of `performance.now`. Decisions based on measured costs and deadlines, which
+ * vary between runs and machines, are thereby reproducible from the seed. No work of `run` may continue after its end,
+ * since time would go back for it.
  */
 export async function withClock<T>({ seed, scale }: Clock, run: () => Promise<T>): Promise<T> {
   const random = new SeededRandom(seed);

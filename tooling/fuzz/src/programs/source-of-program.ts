@@ -2,19 +2,19 @@ import { type Kind, kinds, type Op, shapes } from "./ops/index.js";
 import type { Program, Statement } from "./program.js";
 
 /**
- * Writes a program as the JavaScript that is run: an asynchronous function of `{ tf, t, block }`, where `t` keeps what the program sees and
- * `block` wraps a function whose inside may be recomputed.
+ * Writes a program as JavaScript: an asynchronous function of `{ tf, t, block }`, where `t` records what the program
+ * sees and `block` wraps a function whose inside may be recomputed.
  */
 export function sourceOfProgram(program: Program): string {
   return new ProgramSource(program).text();
 }
 
-/** Values by kind, the last last. */
+/** Values by kind, the latest last. */
 type Values = Readonly<Record<Kind, readonly string[]>>;
 
 interface Written {
   readonly values: Values;
-  /** Those that are no input, in the order in which they were made. */
+  /** Values other than inputs, in the order in which they were made. */
   readonly made: readonly string[];
 }
 
@@ -81,7 +81,7 @@ class ProgramSource {
     return `tf.variable(tf.randomNormal([${shape}], 0, 0.5, "float32", ${seed}), true, "${name}")`;
   }
 
-  /** The value that is so many before the last; the input of that kind where there are not so many. */
+  /** The value at a distance from the last; the input of that kind if there are too few. */
   private pick({ values }: Written, kind: Kind, back: number): string {
     const have = values[kind];
     const place = back % (have.length + 1);
@@ -114,7 +114,7 @@ class ProgramSource {
           break;
         case "dispose": {
           const name = this.pick(now, statement.kind, statement.x);
-          // An input is read by whatever needs one.
+          // An input is available to any statement.
           if (!now.made.includes(name)) break;
           lines.push(`${name}.dispose();`);
           const left = now.values[statement.kind].filter((other) => other !== name);
@@ -172,7 +172,7 @@ class ProgramSource {
       .replaceAll("$B", "batch");
   }
 
-  /** Names what is made once, before the first step. */
+  /** Names something that is made once, before the first step. */
   private declare(prefix: "w" | "c" | "l", text: string): string {
     const name = this.next(prefix);
     this.head.push(`const ${name} = ${text};`);

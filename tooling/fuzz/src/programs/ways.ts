@@ -12,10 +12,10 @@ import { firstDifference } from "./first-difference.js";
 import { healEngine } from "./heal-engine.js";
 import { shapeObserver } from "./observe.js";
 
-/** A way of running a program; undefined, or what is not as it is in stock. */
+/** A way of running a program; returns its difference from the unmodified one, or undefined. */
 export type Way = (source: string, stock: Outcome) => Promise<string | undefined>;
 
-/** Records the program, and reads what it has recorded from its own file. */
+/** Records the program, and reads the recording back from its file. */
 const recorded: Way = async (source, expected) => {
   const recorder = new TraceRecorder();
   const outcome = await withDispatchMode(recorder, () => stock(compile(source)));
@@ -30,16 +30,19 @@ const recorded: Way = async (source, expected) => {
 
 const textOf = (trace: Trace): string => Buffer.concat([...writeTrace(trace)]).toString();
 
-/** The kernels of fake mode refuse what others refuse in words of their own. */
+/** Fake kernels reject with different messages. */
 const withoutWords = (outcome: Outcome): Outcome => ({
   ...outcome,
   seen: outcome.seen.map(([name, value]) => (name === "error" ? [name, "in some words"] : [name, value])),
 });
 
-/** Whether kernels of a program hold more while they run than fake mode knows of: those of Fourier transforms, recursive ones of JavaScript, on cpu. */
+/**
+ * Whether kernels of a program use memory that fake mode does not model: those of Fourier transforms, recursive in
+ * JavaScript, on cpu.
+ */
 const hasUnknownScratch = (source: string): boolean => tf.getBackend() === "cpu" && /fft/.test(source);
 
-/** In fake mode a program shows the same shapes, and takes the same memory, as one that computes. */
+/** In fake mode a program must show the same shapes, and use the same memory, as one that computes. */
 const fake: Way = async (source) => {
   const isMetered = !hasUnknownScratch(source);
   const metered = async () => {
@@ -49,7 +52,7 @@ const fake: Way = async (source) => {
   };
   const real = await metered();
   healEngine();
-  // What this backend cannot do fake mode may refuse sooner, or not at all.
+  // Ops that this backend does not support may be rejected earlier in fake mode, or not at all.
   if (real.seen.some(([name, message]) => name === "error" && /not registered|not yet supported/.test(String(message))))
     return undefined;
   try {
@@ -63,7 +66,7 @@ const fake: Way = async (source) => {
   }
 };
 
-/** Every way in which a program is run besides stock's. */
+/** Every way in which a program is run besides unmodified. */
 export const ways: Readonly<Record<string, Way>> = {
   ...Object.fromEntries(
     Object.entries(executions).map(([name, execution]): [string, Way] => [

@@ -6,14 +6,14 @@ import { explore } from "../explore.js";
 import { titleOf } from "../test-text.js";
 import { Torch } from "../torch/ask-torch.js";
 
-/** A module as a row of steps; `random_modules.py` says what each does. */
+/** A module as a sequence of steps; `random_modules.py` defines each. */
 interface TorchStep {
   readonly does: string;
   readonly of?: number;
   readonly steps?: readonly TorchStep[];
 }
 
-/** What PyTorch's tools say of a module: a file, or why they refuse it. */
+/** The answer of PyTorch's tools about a module: a file, or an error. */
 interface TorchAnswer {
   readonly file?: string;
   readonly error?: string;
@@ -37,7 +37,7 @@ const { steps } = fc.letrec<{ steps: TorchStep[]; step: TorchStep }>((tie) => ({
   ),
 }));
 
-/** Modules in PyTorch: what its tools say of them, and what ours say of the same run. */
+/** PyTorch modules: compares the answers of PyTorch's tools with remat's for the same run. */
 export const pytorchKind: FuzzerKind = {
   title: "modules of PyTorch",
   backends: ["cpu"],
@@ -53,7 +53,7 @@ export const pytorchKind: FuzzerKind = {
         check: async ({ kind, module }) => {
           const { file, error = "" } = await torch.ask<TorchAnswer>({ name: `${kind}_${asked++}`, kind, module });
           if (file === undefined) {
-            // What upstream refuses, or answers in two ways, says nothing of ours.
+            // Rejections and ambiguous answers upstream say nothing about remat.
             refused = error;
             return undefined;
           }
@@ -75,7 +75,7 @@ export const pytorchKind: FuzzerKind = {
   },
 };
 
-/** Tells the first difference between what a file of the oracle says and what the packages compute of its run. */
+/** Returns the first difference between a file of the oracle and the results computed for its run. */
 export async function compareFile(path: string): Promise<string | undefined> {
   const { comparisons } = await import("../../../goldens/src/comparisons.js");
   const golden = readGolden({ name: basename(path), path });

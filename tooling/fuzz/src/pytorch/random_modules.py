@@ -1,7 +1,7 @@
-"""Runs PyTorch's own tools on modules that are told as JSON, one a line, and writes what they saw and answered.
+"""Runs PyTorch's own tools on modules given as JSON, one per line, and writes what they observed and answered.
 
-Reads {"name", "kind": "sac" | "mem", "module"} from standard input and prints {"file"} or {"error"} for each. Needs the folder of the oracle's
-scripts as its argument; they write to a folder goldens beside them, so they are told to write elsewhere.
+Reads {"name", "kind": "sac" | "mem", "module"} from standard input and prints {"file"} or {"error"} for each. Needs the
+folder of the oracle's scripts as its argument; they write to a folder goldens next to them, so they are redirected.
 """
 import contextlib
 import io
@@ -53,7 +53,7 @@ FUNCTIONS = {
 
 
 class Random(nn.Module):
-    """Layers and functions in a row, modules in modules among them, some called again."""
+    """Layers and functions in a sequence, including nested modules, some called again."""
 
     def __init__(self, steps):
         super().__init__()

@@ -30,7 +30,7 @@ const sometimes = (...items: readonly string[]): fc.Arbitrary<readonly string[]>
     { weight: 1, arbitrary: fc.constantFrom(...items).map((item) => [item]) },
   );
 
-/** Draws the items of a plan one by one, so that what is found shrinks to the knobs that it needs. */
+/** Draws the items of a plan one by one, so that a finding shrinks to the settings that it needs. */
 export const drawnPlan: fc.Arbitrary<DrawnPlan> = fc
   .record({
     model: fc.constantFrom("tf" as const, "mlp" as const),

@@ -1,7 +1,9 @@
-"""Runs the code that `remat memory --fsdp-code` writes on models of the oracle, on fake tensors under a fake process group, and tells the peak that MemTracker sees.
+"""Runs the output of `remat memory --fsdp-code` on models of the oracle, on fake tensors under a fake process group, and
+returns the peak that MemTracker sees.
 
-Reads {"model": "tf" | "mlp", "code", "worldSize", "microBatches", "syncLast"} from standard input and prints {"peakBytes"} or {"error"} for each. Needs the folder of the oracle's scripts as its
-argument, with its compiled guard library, by which tensors "on CUDA" can be made without CUDA.
+Reads {"model": "tf" | "mlp", "code", "worldSize", "microBatches", "syncLast"} from standard input and prints
+{"peakBytes"} or {"error"} for each. Needs the folder of the oracle's scripts as its argument, with its compiled guard
+library, which allows tensors "on CUDA" without CUDA.
 """
 import functools
 import json
@@ -20,7 +22,9 @@ MODELS = {"tf": knobs.tf, "mlp": knobs.mlp}
 
 
 def sharder(code):
-    """The function `shard` of the code, with what fake tensors cannot do replaced: pinned memory, the generator's state, a mesh made in fake mode."""
+    """Returns the function `shard` of the code, with features replaced that fake tensors lack: pinned memory, the
+    generator's state, a mesh made in fake mode.
+    """
     code = code.replace("CPUOffloadPolicy()", "CPUOffloadPolicy(pin_memory=False)")
     scope = {}
     exec(code, scope)
@@ -50,7 +54,7 @@ def peak_of(asked):
                 for step in range(2):
                     for i in range(passes):
                         if i > 0:
-                            # Its figures by module are of one pass; those of the device go on.
+                            # Its figures by module are for one pass; those of the device continue.
                             tracker.reset_mod_stats()
                         if asked.get("syncLast"):
                             model.set_requires_gradient_sync(i == passes - 1)

@@ -15,11 +15,11 @@ interface TorchAnswer {
   readonly error?: string;
 }
 
-/** What the tracker and the simulation may differ by: the loss, and with checkpointing scalars of it. */
+/** Allowed differences between tracker and simulation: the loss, and with checkpointing scalars of it. */
 const scalarBytes = 1024;
 const fewScalarsBytes = 4096;
 
-/** Sharding plans: what a rank of PyTorch's own holds, and what we say that it does. */
+/** Sharding plans: compares the memory of a rank in PyTorch with remat's prediction. */
 export const shardingKind: FuzzerKind = {
   title: "sharding plans",
   backends: ["cpu"],
@@ -33,7 +33,7 @@ export const shardingKind: FuzzerKind = {
         arbitrary: drawnPlan,
         check: async (drawn) => {
           const simulated = simulate(drawn);
-          // What cannot be, as a group inside a group that is one, is refused with a reason.
+          // Impossible plans, such as a group inside a group, are rejected with a reason.
           if (typeof simulated === "string") return undefined;
           const { peakBytes, error = "" } = await torch.ask<TorchAnswer>(simulated.asked);
           if (peakBytes === undefined) {
@@ -62,7 +62,7 @@ export const shardingKind: FuzzerKind = {
   },
 };
 
-/** By model: its run on one device, as `tooling/pytorch-exporter` recorded it. */
+/** For each model: its run on one device, as recorded by `tooling/pytorch-exporter`. */
 const known = new Map<string, { readonly trace: Trace; readonly run: CheckpointedRun }>();
 
 function runOf(model: string): { readonly trace: Trace; readonly run: CheckpointedRun } {
@@ -75,7 +75,7 @@ function runOf(model: string): { readonly trace: Trace; readonly run: Checkpoint
   return made;
 }
 
-/** What a rank holds by our account, with what PyTorch is to be asked; or why the plan is refused. */
+/** Predicts the memory of a rank, with the question for PyTorch; or returns why the plan is rejected. */
 function simulate({ model, plan: text }: DrawnPlan): { readonly peakBytes: number; readonly asked: object } | string {
   try {
     const { trace, run } = runOf(model);

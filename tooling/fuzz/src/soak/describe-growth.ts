@@ -1,22 +1,25 @@
-/** What a process holds after a round. */
+/** Memory of a process after a round. */
 export interface MemoryReading {
   /** After garbage collection. */
   readonly heapBytes: number;
   readonly residentBytes: number;
   readonly tensors: number;
-  /** Of the process's events. */
+  /** Listeners of the process's events. */
   readonly listeners: number;
 }
 
-/** What a heap may grow by without a leak: V8 goes on compiling, and keeps what it has learnt. */
+/** Allowed growth of a heap without a leak: V8 keeps compiling and caching. */
 const heapSlackBytes = 8e6;
-/** Freed pages do not all go back to the system. */
+/** Not all freed pages return to the system. */
 const residentSlackBytes = 150e6;
 
 const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 
-/** Tells what has grown from the first third of some readings to the last, more than a process does that leaks nothing; undefined where nothing has. */
+/**
+ * Describes any growth from the first third of some readings to the last that exceeds the growth of a leak-free
+ * process; undefined if there is none.
+ */
 export function describeGrowth(readings: readonly MemoryReading[]): string | undefined {
   const third = Math.max(1, Math.floor(readings.length / 3));
   const grown = (of: (reading: MemoryReading) => number): number =>

@@ -4,7 +4,7 @@ import { titleOf } from "../test-text.js";
 import { describeGrowth, type MemoryReading } from "./describe-growth.js";
 import { soakRounds } from "./soak-rounds.js";
 
-/** Of the time, until everything is loaded and compiled that will be. */
+/** Share of the time for loading and compiling everything. */
 const warmUp = 0.4;
 const fewestRounds = 5;
 

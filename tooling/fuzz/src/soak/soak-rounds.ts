@@ -14,7 +14,7 @@ import { compileFor, executions } from "../programs/executions.js";
 
 const model = fileURLToPath(new URL("../../../../examples/foo/model.js", import.meta.url));
 
-/** A program of some layers, trained in two steps. */
+/** A program with a few layers, trained in two steps. */
 const program = `async ({ tf, t, block }) => {
 const weight = (seed) => tf.tidy(() => tf.variable(tf.randomNormal([16, 16], 0, 0.3, "float32", seed)));
 const w = [1, 2, 3, 4].map(weight);
@@ -31,7 +31,7 @@ try {
 }
 }`;
 
-/** Makes a round: commands that estimate, plan and report, and every mode, opened and closed. */
+/** Runs a round: commands that estimate, plan and report, and every mode, opened and closed. */
 export async function soakRounds(): Promise<() => Promise<void>> {
   return async () => {
     const folder = mkdtempSync(join(tmpdir(), "remat-fuzz-"));

@@ -5,15 +5,17 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
-/** A script of Python with PyTorch in a process of its own, asked time and again: a line of JSON in, a line of JSON out. */
+/** A Python script with PyTorch in a separate process, queried repeatedly: a line of JSON in, a line of JSON out. */
 export class Torch {
   private readonly folder = mkdtempSync(join(tmpdir(), "remat-fuzz-"));
   private readonly child: ChildProcess;
   private readonly answers: AsyncIterator<string>;
 
   /**
-   * @param script called with the folder of the scripts that made the goldens, with its compiled guard library, and a folder to write into
-   * @throws Error where `REMAT_TORCH_PYTHON`, a Python that has torch 2.13, numpy, pwlf, tabulate and pulp, or `REMAT_ORACLE`, that folder, is not set
+   * @param script called with the folder of the scripts that made the goldens, which contains a compiled guard library,
+   * and an output folder
+   * @throws Error if `REMAT_TORCH_PYTHON`, a Python that has torch 2.13, numpy, pwlf, tabulate and pulp, or
+   * `REMAT_ORACLE`, that folder, is not set
    */
   constructor(script: URL) {
     const { REMAT_TORCH_PYTHON: python, REMAT_ORACLE: oracle } = process.env;

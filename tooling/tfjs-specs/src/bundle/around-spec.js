@@ -1,2 +1,2 @@
-/** What every spec's function runs in; a mode that has no opening and closing of its own puts itself here. */
+/** Runs every spec's function. A mode without its own opening and closing replaces `run`. */
 export const aroundSpec = { run: (spec) => spec() };

@@ -3,5 +3,5 @@ import "@tensorflow/tfjs-core/dist/register_all_gradients";
 import "@tensorflow/tfjs-backend-cpu";
 import { setTestEnvs } from "@tensorflow/tfjs-core/dist/jasmine_util";
 
-// Without flags: specs for cpu and WebGL 2 tell the one by having none.
+// Without flags, since specs distinguish cpu from WebGL 2 by their absence.
 setTestEnvs([{ name: "cpu", backendName: "cpu", isDataSync: true }]);

@@ -1,4 +1,5 @@
-// What the specs ask of Node, in a page: the mode comes in the page's address, what came of the specs is global.
+// Replaces the parts of Node that the specs use in a page: the mode comes from the page's address, and the result of
+// the specs is a global.
 const told = new URLSearchParams(globalThis.location.search);
 
 globalThis.process = {
@@ -16,7 +17,7 @@ export const writeFileSync = (_file, text) => {
   globalThis.specRun = text;
 };
 
-/** A page cannot tell whose work goes on later. */
+/** A page cannot attribute work that continues later. */
 export class AsyncLocalStorage {
   run(_store, work) {
     return work();

@@ -1,4 +1,4 @@
-// Around every spec: after the engine was reset and has its backend, before the spec's own scope is opened.
+// Runs around every spec: after the engine was reset and has its backend, before the spec's own scope is opened.
 import { Executor } from "specs:executor";
 import { releaseEarly } from "@remat/checkpoint";
 import { openDispatchMode } from "@remat/dispatch-hook";
@@ -7,7 +7,7 @@ import { aroundSpec } from "./around-spec.js";
 import { Planned } from "./modes/planned.js";
 import { TightBudget } from "./modes/tight-budget.js";
 
-/** Evicts all that can be recomputed after every op, so that whatever is touched has to be. */
+/** Evicts everything that can be recomputed after every op, so that any access has to recompute. */
 class EvictEverything {
   evictions = 0;
 
@@ -30,7 +30,10 @@ class EvictEverything {
   replaying() {}
 }
 
-/** What begins before a spec, by mode; it returns what is to be done after it, which returns how much the mode had to do. */
+/**
+ * Functions that run before a spec, by mode. Each returns a function to run after it, which returns the amount of work
+ * done.
+ */
 const modes = {
   observe: () => {
     let ops = 0;
@@ -79,7 +82,10 @@ const repeatingModes = {
   "other-plan": () => new Planned("other"),
 };
 
-/** Installs the mode `name` around all specs; it tells how much it had to do, and may want specs again (`RepeatingMode`). */
+/**
+ * Installs the mode `name` around all specs. It returns the amount of work done, and may request specs again
+ * (`RepeatingMode`).
+ */
 export function installMode(name) {
   const repeating = repeatingModes[name]?.();
   if (repeating !== undefined) {

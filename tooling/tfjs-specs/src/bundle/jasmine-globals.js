@@ -1,25 +1,28 @@
-// Before anything of tfjs is loaded: its specs expect `describe`, `it` and `jasmine` to be global.
+// Loaded before tfjs, whose specs expect `describe`, `it` and `jasmine` to be global.
 import jasmineRequire from "jasmine-core/lib/jasmine-core/jasmine.js";
 import { aroundSpec } from "./around-spec.js";
 import { runningSpec } from "./running-spec.js";
 
 const jasmine = jasmineRequire.core(jasmineRequire);
 Object.assign(globalThis, jasmineRequire.interface(jasmine, jasmine.getEnv({ global: globalThis })));
-// In the order of the files; and their functions are kept, since a mode may want specs again.
+// In the order of the files. Their functions are kept, since a mode may run specs again.
 jasmine.getEnv().configure({ random: false, autoCleanClosures: false });
 const { it } = globalThis;
-/** Specs have what stock needs of time; to evict everything after every op of a long one takes many times as much. */
+/**
+ * The specs' timeouts are for unmodified tfjs; evicting everything after every op of a long one takes many times as
+ * long.
+ */
 const leastTimeoutMs = 120_000;
 globalThis.it = (name, spec, timeoutMs = 0) => {
-  // Jasmine tells by the number of arguments whether a spec calls back.
+  // Jasmine decides by the number of arguments whether a spec uses a callback.
   const inside = (work) => runningSpec.ofWork.run(runningSpec.id, () => aroundSpec.run(work));
   const run = spec?.length > 0 ? (done) => inside(() => spec(done)) : () => inside(spec);
   return it(name, spec && run, Math.max(timeoutMs, leastTimeoutMs));
 };
-// Of what specs do before and after.
+// Timeout of specs' setup and teardown.
 jasmine.DEFAULT_TIMEOUT_INTERVAL = leastTimeoutMs;
 
-// Specs that draw random numbers draw the same ones every time, lest two runs differ by chance (mulberry32).
+// Specs draw the same random numbers every time, so that two runs do not differ by chance (mulberry32).
 let state = 1;
 Math.random = () => {
   state = (state + 0x6d2b79f5) | 0;

@@ -1,4 +1,5 @@
-// What runs in the child: all specs in the mode named by the first argument; what came of them goes as JSON to the file named by the second.
+// Runs in the child: all specs in the mode named by the first argument. The result is written as JSON to the file named
+// by the second.
 import "./jasmine-globals.js";
 import "specs:backend";
 import "specs:all";
@@ -8,7 +9,7 @@ import { installMode } from "./install-mode.js";
 import { runningSpec } from "./running-spec.js";
 
 const [modeName, outFile] = process.argv.slice(2);
-/** By jasmine's id, in the order in which they ran first. */
+/** By jasmine's id, in the order in which they first ran. */
 const specs = new Map();
 const errors = [];
 const rejections = new Rejections(specs);
@@ -20,12 +21,12 @@ const noteRejection = (error) => {
   const id = runningSpec.ofWork.getStore();
   if (id !== undefined) rejections.note(id, error);
 };
-/** Jasmine puts its own listener in the place of all that there are, each time that it begins. */
+/** Jasmine replaces all listeners by its own each time it begins. */
 const listenToRejections = () => {
   if (!process.listeners("unhandledRejection").includes(noteRejection))
     process.prependListener("unhandledRejection", noteRejection);
 };
-/** More than what a spec has begun and not waited for takes to be rejected, once the last spec is over. */
+/** More turns of the event loop than work that a spec has left behind needs to be rejected after the last spec. */
 const turnsAfter = 50;
 const run = async (ids) => {
   await env.execute(ids);
@@ -41,7 +42,7 @@ env.addReporter({
     mode.specStarted?.(id);
   },
   specDone: ({ id, fullName, status, failedExpectations }) => {
-    // Of those that a mode does not want again the earlier outcome counts.
+    // For specs that a mode does not run again, the earlier outcome counts.
     if (status === "excluded" && specs.has(id)) return;
     const messages = rejections.own(messagesOf(failedExpectations), id);
     const isCleared = status === "failed" && messages.length === 0;

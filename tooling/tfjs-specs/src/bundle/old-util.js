@@ -1,4 +1,4 @@
-// Node's `util` with what tfjs-node imports of it by name, and Node 23 removed.
+// Node's `util`, with the names that tfjs-node imports and Node 23 removed.
 export * from "node:util";
 export { default } from "node:util";
 

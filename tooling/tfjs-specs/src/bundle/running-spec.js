@@ -1,4 +1,4 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 
-/** Jasmine's id of the spec that runs; and, by asynchronous work, of the spec that has begun it. */
+/** Jasmine's id of the running spec, and for asynchronous work, of the spec that started it. */
 export const runningSpec = { id: undefined, ofWork: new AsyncLocalStorage() };

@@ -4,10 +4,10 @@ import "@tensorflow/tfjs-backend-cpu";
 import "@tensorflow/tfjs-backend-webgl";
 import { setTestEnvs } from "@tensorflow/tfjs-core/dist/jasmine_util";
 
-// As tfjs-backend-webgl has it (`backend_webgl_test_registry.ts`), so that what is small is computed on the device, too.
+// As in tfjs-backend-webgl (`backend_webgl_test_registry.ts`), so that small tensors are also computed on the device.
 setTestEnvs([
   {
-    // By which the specs of drawing choose their backend, too.
+    // The specs of drawing also choose their backend by this name.
     name: "webgl",
     backendName: "webgl",
     flags: { WEBGL_VERSION: 2, WEBGL_CPU_FORWARD: false, WEBGL_SIZE_UPLOAD_UNIFORM: 0 },

@@ -4,11 +4,11 @@ import "@tensorflow/tfjs-backend-cpu";
 import { WebGPUBackend } from "@tensorflow/tfjs-backend-webgpu";
 import { setTestEnvs } from "@tensorflow/tfjs-core/dist/jasmine_util";
 
-// WebGPU reads at once through a canvas, which Chromium's software device does not survive.
+// WebGPU's synchronous read uses a canvas, which crashes Chromium's software device.
 WebGPUBackend.prototype.readSync = () => {
   throw new Error("values on a device that is software are not read at once");
 };
-// As tfjs-backend-webgpu has it (`backend_webgpu_test_registry.ts`).
+// As in tfjs-backend-webgpu (`backend_webgpu_test_registry.ts`).
 setTestEnvs([
   {
     name: "webgpu",

@@ -1,6 +1,6 @@
 import { kinds, type Op, opsOf } from "./op.js";
 
-/** Ops that keep the shape of whatever they are given. */
+/** Ops that keep the shape of any input. */
 const table = `
   tf.abs($x)
   tf.acos(tf.clipByValue($x, -0.9, 0.9))
@@ -115,7 +115,7 @@ const table = `
   tf.tidy(() => tf.add($x, tf.grad((z) => tf.sum(tf.pow(z, 3)))(tf.tanh($x))))
 `;
 
-/** Ops without a gradient: a program that needs it fails, and must in the same way. */
+/** Ops without a gradient: a program that needs it fails, and must fail in the same way. */
 const withoutGradient = `
   tf.cumprod($x)
   tf.where(tf.greater($x, 0), $x, $y)

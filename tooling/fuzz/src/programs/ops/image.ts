@@ -48,7 +48,7 @@ const table = `
   $l{tf.layers.reshape({ targetShape: [4, 4, 3] })}.apply($l{tf.layers.flatten()}.apply($x))
 `;
 
-/** Ops of images, and to and from them. */
+/** Ops on images, and to and from them. */
 export const imageOps: readonly Op[] = [
   ...opsOf("image", "image", table),
   ...opsOf(

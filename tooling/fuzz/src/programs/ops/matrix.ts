@@ -123,7 +123,7 @@ const withoutGradient = `
   tf.image.transform($x.reshape([$B, 1, 6, 1]), $c[1, 8]).reshape([$B, 6])
 `;
 
-/** Ops of matrices. */
+/** Ops on matrices. */
 export const matrixOps: readonly Op[] = [...opsOf("matrix", "matrix", table), ...toOthers];
 
 export const matrixOpsWithoutGradient: readonly Op[] = opsOf("matrix", "matrix", withoutGradient);

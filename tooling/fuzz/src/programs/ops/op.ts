@@ -1,9 +1,10 @@
 /**
- * What a value of a program is: a matrix [batch, 6], a sequence [batch, 4, 6], an image [batch, 4, 4, 3], or a volume [batch, 2, 4, 4, 2].
+ * The kind of a value in a program: a matrix [batch, 6], a sequence [batch, 4, 6], an image [batch, 4, 4, 3], or a
+ * volume [batch, 2, 4, 4, 2].
  */
 export type Kind = "matrix" | "sequence" | "image" | "volume";
 
-/** Of a value of each kind, without its batch. */
+/** Shape of a value of each kind, without its batch. */
 export const shapes: Readonly<Record<Kind, readonly number[]>> = {
   matrix: [6],
   sequence: [4, 6],
@@ -14,9 +15,9 @@ export const shapes: Readonly<Record<Kind, readonly number[]>> = {
 export const kinds: readonly Kind[] = Object.keys(shapes) as Kind[];
 
 /**
- * An op of a program, as the text of an expression. `$x` stands for its input, `$y` for another value of the input's kind, `$B` for the batch,
- * `$w[6, 6]` for a weight of that shape, `$c[6]` for a constant, `$i[4, 6]` for four whole numbers below 6, and
- * `$l{tf.layers.dense({ units: 6 })}` for a layer that is made once.
+ * An op of a program, as the text of an expression. `$x` stands for its input, `$y` for another value of the input's
+ * kind, `$B` for the batch, `$w[6, 6]` for a weight of that shape, `$c[6]` for a constant, `$i[4, 6]` for four integers
+ * below 6, and `$l{tf.layers.dense({ units: 6 })}` for a layer that is made once.
  */
 export interface Op {
   readonly from: Kind;
@@ -24,7 +25,7 @@ export interface Op {
   readonly text: string;
 }
 
-/** Reads a table of texts, a line each. */
+/** Reads a table of texts, one per line. */
 export const opsOf = (from: Kind, to: Kind, table: string): Op[] =>
   table
     .split("\n")

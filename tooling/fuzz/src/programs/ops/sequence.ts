@@ -29,7 +29,7 @@ const table = `
   $l{tf.layers.averagePooling1d({ poolSize: 2, strides: 1, padding: "same" })}.apply($x)
 `;
 
-/** Ops of sequences, and to and from them. */
+/** Ops on sequences, and to and from them. */
 export const sequenceOps: readonly Op[] = [
   ...opsOf("sequence", "sequence", table),
   ...opsOf(

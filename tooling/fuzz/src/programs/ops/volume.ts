@@ -1,6 +1,6 @@
 import { type Op, opsOf } from "./op.js";
 
-/** Ops of volumes, and from them. */
+/** Ops on volumes, and from them. */
 export const volumeOps: readonly Op[] = [
   ...opsOf(
     "volume",

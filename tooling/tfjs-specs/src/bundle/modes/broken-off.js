@@ -2,13 +2,13 @@ import { env } from "@tensorflow/tfjs-core";
 
 const isPromise = (value) => typeof value?.then === "function";
 
-/** Runs `run`, synchronous or not, and `over` when it has gone well. */
+/** Runs `run`, synchronous or not, and `over` after success. */
 export function whenOver(run, over) {
   const result = run();
   return isPromise(result) ? result.then(over) : over();
 }
 
-/** Runs `run`, synchronous or not. A spec that is broken off does not put back tfjs's flags, nor what it has registered: then this does. */
+/** Runs `run`, synchronous or not. A failed spec does not restore tfjs's flags or its registrations, so this does. */
 export function restoringIfBrokenOff(run) {
   const flags = { ...env().getFlags() };
   const registries = ["kernelRegistry", "gradRegistry"].map((name) => globalThis._tfGlobals.get(name));

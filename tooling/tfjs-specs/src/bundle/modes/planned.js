@@ -6,14 +6,15 @@ import { recomputeAll } from "./recompute-all.js";
 import { RepeatingMode } from "./repeating-mode.js";
 
 /**
- * The first forward and backward pass of each spec is recorded and planned, and the specs run again under these plans: `own`, each under its own, which the
- * first pass must follow to its end; or else each under that of the one before, which is about another op or other shapes.
+ * The first forward and backward pass of each spec is recorded and planned, and the specs run again under these plans.
+ * `own`: each under its own plan, which the first pass must follow to its end. Otherwise each runs under the plan of
+ * the one before, which is for another op or other shapes.
  */
 export class Planned extends RepeatingMode {
   evictions = 0;
-  /** By spec, of its first pass. */
+  /** For each spec, the trace of its first pass. */
   traces = new Map();
-  /** By spec, the plan that it gets. */
+  /** For each spec, the plan that it gets. */
   plans;
 
   constructor(whose) {

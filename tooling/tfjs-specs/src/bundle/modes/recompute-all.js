@@ -4,8 +4,8 @@ import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import { Phase, row } from "@remat/trace";
 
 /**
- * A plan that nobody would want: before every op all that it comes from is recomputed, as far as it can be, and is freed afterwards. Undefined where
- * there is nothing to plan: without a backward pass, or of nothing but views.
+ * An artificial plan: before every op, everything that it depends on is recomputed as far as possible, and freed
+ * afterwards. Undefined if there is nothing to plan: without a backward pass, or with views only.
  *
  * @param {import("@remat/trace").Trace} trace of one forward and backward pass
  */

@@ -1,24 +1,23 @@
 import { getBackend } from "@tensorflow/tfjs-core";
 
-/** Not the backends that specs make up. */
+/** Excludes backends that specs define. */
 const withExecutor = new Set(["cpu", "tensorflow", "webgl", "webgpu"]);
 
 /**
- * A mode that runs specs several times, in another way each time; what came of the last time counts.
- *
+ * A mode that runs specs several times, differently each time; the last outcome counts.
  * - `run` runs one spec,
- * - `again` tells, by jasmine's ids, which to run once more when all have run,
- * - `work` how much there was to do.
+ * - `again` returns the jasmine ids of specs to run again after all have run,
+ * - `work` returns the amount of work done.
  */
 export class RepeatingMode {
-  /** Jasmine's id of the spec that runs. */
+  /** Jasmine's id of the running spec. */
   spec;
 
   specStarted(id) {
     this.spec = id;
   }
 
-  /** Budgets and plans are refused before there is a backend, and on backends whose data cannot go. */
+  /** Budgets and plans are rejected before there is a backend, and on backends whose data cannot be evicted. */
   around(spec) {
     return withExecutor.has(getBackend()) ? this.run(spec) : spec();
   }

@@ -6,19 +6,20 @@ import { RepeatingMode } from "./repeating-mode.js";
 
 /** More than any spec needs. */
 const ampleBytes = 1e12;
-/** Of what a spec has begun and not waited for, which is not in what it took the first time. */
+/** Matches errors of work that a spec left behind, whose memory is not in the first measurement. */
 const isOfLeftWork = (message) => message.startsWith(leftWork);
 const asksFor = /(?:Raise the budget to|memory reached) (\d+)B/;
 
 /**
- * Each spec with a backward pass in the smallest budget to which the errors lead: the first time it has room for everything, then none, and from then
- * on what the error before has asked for, until it passes. It must when it has what it took the first time: that much does, as nothing has to go.
+ * Runs each spec with a backward pass in the smallest budget that the errors lead to. The first time the budget is
+ * ample, then zero, and from then on the amount in the last error, until the spec passes. It must pass with its first
+ * peak, since nothing then has to be evicted.
  */
 export class TightBudget extends RepeatingMode {
   evictions = 0;
-  /** By spec, with room for everything. */
+  /** For each spec, with an ample budget. */
   peakBytes = new Map();
-  /** By spec, for the next time. */
+  /** For each spec, for the next time. */
   budgetBytes = new Map();
 
   run(spec) {
@@ -54,9 +55,9 @@ export class TightBudget extends RepeatingMode {
       const { status, messages } = specs.get(id);
       if (budgetBytes.has(id) ? status === "passed" : status !== "passed") continue;
       const [, asked = "1"] = messages.map((message) => asksFor.exec(message)).find((found) => found !== null) ?? [];
-      // What is held to recompute the rest may make it ask for more than all takes.
+      // Tensors kept for recomputation may make it ask for more than the total.
       const next = messages.some(isOfLeftWork) ? Number(asked) : Math.min(Number(asked), peakBytes);
-      // What asks for no more than it had has failed by something else.
+      // A spec that asks for no more than it had failed for another reason.
       if (next <= (budgetBytes.get(id) ?? 0)) continue;
       budgetBytes.set(id, next);
       ids.push(id);
