@@ -4,7 +4,7 @@ import type * as tf from "@tensorflow/tfjs";
 export interface BuildArgs {
   /** tfjs-core and tfjs-layers, as exported by `@tensorflow/tfjs`. */
   readonly tf: typeof tf;
-  /** Size of the model; `full` by default. */
+  /** Size of the model (`full` by default). */
   readonly size?: "tiny" | "full";
   /** Number of samples in the inputs; the module's own default if left out. */
   readonly batch?: number;

@@ -265,8 +265,8 @@ export function sourceFolder(entry) {
 }
 
 /**
- * The entry of the table that applies to a file, by the file's path from the root of the workspace; undefined for tests
- * and files other than sources.
+ * The entry of the table that applies to a file, by the file's path from the root of the workspace, or undefined for
+ * tests and files other than sources.
  */
 export function entryOf(path) {
   const match = /^(?:packages|apps)\/([^/]+)\/(?:(page)\/|src\/(?:([^/]+)\/)?)/.exec(path);

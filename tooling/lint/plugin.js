@@ -47,7 +47,7 @@ function declaredBy(cwd, entry) {
   return declared.get(entry);
 }
 
-/** Why `specifier` must not be imported by the file at `path`; undefined if it may. */
+/** Why `specifier` must not be imported by the file at `path`, or undefined if it may. */
 function refusal(specifier, path, cwd) {
   const entry = entryOf(path);
   const rules = importTable[entry];
@@ -88,7 +88,7 @@ function relativeRefusal(specifier, path, entry) {
   return refused;
 }
 
-/** Why a file of an app with floors must not import another of its files; undefined if it may. */
+/** Why a file of an app with floors must not import another of its files, or undefined if it may. */
 function floorRefusal(name, floors, path, target) {
   const source = `${packageFolder(name)}/src/`;
   const floorOf = (file) => {

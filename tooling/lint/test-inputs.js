@@ -26,7 +26,7 @@ export function outerPathsOfTests(root, folder) {
   return [...found].sort((a, b) => (a < b ? -1 : 1));
 }
 
-/** The path itself, or with the extension of its source; undefined if neither exists. */
+/** The path itself, or with the extension of its source, or undefined if neither exists. */
 function existing(root, path) {
   const paths = [path.replace(/\/$/, ""), path.replace(/\.js$/, ".ts"), path.replace(/\.js$/, ".tsx")];
   return paths.find((one) => existsSync(join(root, one)));

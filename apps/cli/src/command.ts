@@ -33,7 +33,7 @@ export interface OptionSpec {
   readonly writes?: "text" | "text or gzip";
   /** Returns the file that is written if the option is left out, if any. */
   readonly writesByDefault?: (targets: readonly string[], options: TypedOptions) => string | undefined;
-  /** Heading under which help lists it; left out: with the command's own options. */
+  /** Heading under which help lists it. Left out: with the command's own options. */
   readonly group?: string;
 }
 

@@ -128,7 +128,7 @@ function optionsIn(path: string, value: unknown): unknown {
 const mostBytes = 2 ** 22;
 
 /**
- * Returns the text of a regular file; undefined if it does not exist or may not be read.
+ * Returns the text of a regular file, or undefined if it does not exist or may not be read.
  *
  * @throws RematError `CONFIG_FILE` for a pipe, which would block, a device, or a file that is far too large
  */

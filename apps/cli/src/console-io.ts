@@ -14,15 +14,15 @@ export interface ConsoleIo {
     readonly rows?: number;
   };
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Maximum columns of the output; left out: unlimited, as for a file or a pipe. */
+  /** Maximum columns of the output. Left out: unlimited, as for a file or a pipe. */
   readonly width?: number | undefined;
-  /** Whether the output may have colours; left out: no. */
+  /** Whether the output may have colours. Left out: no. */
   readonly hasColors?: boolean;
   /** Present if input and output are both a terminal. */
   readonly terminal?: { readonly stdin: NodeJS.ReadStream; readonly stdout: NodeJS.WriteStream };
   /** Source for `-` in place of a file. */
   readonly stdin?: AsyncIterable<Uint8Array>;
-  /** Asks a yes-or-no question; left out if no user can be asked. */
+  /** Asks a yes-or-no question. Left out if no user can be asked. */
   readonly ask?: (question: string) => Promise<boolean>;
   /** Makes Ctrl-C call `listener` once instead of ending the process; returns a function that undoes this. */
   readonly onInterrupt?: (listener: () => void) => () => void;

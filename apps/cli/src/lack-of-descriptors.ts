@@ -10,7 +10,7 @@ const codes: ReadonlySet<unknown> = new Set([
   "MODULE_NOT_FOUND",
 ]);
 
-/** Explains in one line that an error is due to the process's limit on open files; undefined if it is not. */
+/** Explains in one line that an error is due to the process's limit on open files. Returns undefined if it is not. */
 export function lackOfDescriptors(error: unknown, limit: () => number = openFilesLimit): string | undefined {
   const code = (error as { readonly code?: unknown } | null | undefined)?.code;
   if (!codes.has(code)) return undefined;

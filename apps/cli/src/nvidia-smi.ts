@@ -7,7 +7,7 @@ export interface ShownGpu {
   readonly memory: string;
 }
 
-/** Runs `nvidia-smi` with options and returns its output; undefined if it does not exist or fails. */
+/** Runs `nvidia-smi` with options and returns its output, or undefined if it does not exist or fails. */
 export type AskNvidiaSmi = (args: readonly string[]) => string | undefined;
 
 const askNvidiaSmi: AskNvidiaSmi = (args) => {
@@ -18,7 +18,7 @@ const askNvidiaSmi: AskNvidiaSmi = (args) => {
   }
 };
 
-/** Returns the GPUs that NVIDIA's driver lists; empty if there is no driver. */
+/** Returns the GPUs that NVIDIA's driver lists, or empty if there is no driver. */
 export function shownGpus(ask: AskNvidiaSmi = askNvidiaSmi): readonly ShownGpu[] {
   const lines = ask(["--query-gpu=name,memory.total", "--format=csv,noheader"])?.split("\n") ?? [];
   return lines.flatMap((line) => {

@@ -1,17 +1,17 @@
 /** The state that a link to a place in the report contains. */
 export interface PageState {
-  /** Selected module by fully qualified name; empty for none. */
+  /** Selected module by fully qualified name, or empty for none. */
   readonly module: string;
   /** Selected op, or -1. */
   readonly op: number;
-  /** First op shown in the timeline, and the end of the range (exclusive); -1 for the end. */
+  /** First op shown in the timeline, and the end of the range (exclusive), or -1 for the end. */
   readonly from: number;
   readonly to: number;
   readonly by: "category" | "module";
   readonly axis: "ops" | "time";
   /** Keys of visible overlays, separated by commas; `given`: those requested when the report was made. */
   readonly overlays: string;
-  /** Budget of the step in bytes; -1 for none. */
+  /** Budget of the step in bytes, or -1 for none. */
   readonly budget: number;
   /**
    * The version that is shown. `auto`: the plan within the budget, or without a budget the given plan. `recorded`: the
@@ -27,7 +27,7 @@ export interface PageState {
   readonly filter: string;
   readonly marks: number;
   readonly phase: number;
-  /** Only ops with this fate under the policy (`OpFate`); -1 for all. */
+  /** Only ops with this fate under the policy (`OpFate`), or -1 for all. */
   readonly fate: number;
   readonly sort: "op" | "name" | "module" | "phase" | "memoryBytes" | "runtimeMs" | "msps" | "freed" | "fate" | "plan";
   readonly order: "up" | "down";

@@ -4,13 +4,13 @@ import { Tensor } from "@tensorflow/tfjs-core";
 export interface HeapCensus {
   /** All reachable tensors. */
   readonly tensors: readonly Tensor[];
-  /** Typed arrays, including those returned by `data` and `dataSync`; empty unless requested. */
+  /** Typed arrays, including those returned by `data` and `dataSync`, or empty unless requested. */
   readonly arrays: readonly ArrayBufferView[];
   /** JavaScript heap in use. */
   readonly heapBytes: number;
   /** Memory of arrays outside the JavaScript heap. */
   readonly arrayBytes: number;
-  /** Resident memory of the process; undefined in a worker thread, which shares its process. */
+  /** Resident memory of the process, or undefined in a worker thread, which shares its process. */
   readonly residentBytes: number | undefined;
 }
 

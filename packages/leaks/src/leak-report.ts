@@ -47,7 +47,7 @@ export interface LineEstimates {
 /** Live tensors of one allocation site: made by one op at one line. */
 export interface LeakMaker {
   /**
-   * `file:line:column`; undefined if no line of the user's code was on the stack, or if the stacks taken do not
+   * `file:line:column`, or undefined if no line of the user's code was on the stack, or if the stacks taken do not
    * identify it.
    */
   readonly line: string | undefined;
@@ -75,7 +75,7 @@ export interface LeakMaker {
   /** Bytes of the tensors alive. */
   readonly bytes: number;
   /**
-   * 95% confidence intervals, if counts are estimated from a random part of the tensors; left out if they are exact,
+   * 95% confidence intervals, if counts are estimated from a random part of the tensors. Left out if they are exact,
    * and for values.
    */
   readonly estimates?: LineEstimates;
@@ -123,7 +123,7 @@ export interface LeakReport {
    * tensors then count but use no memory.
    */
   readonly collectsLost: boolean;
-  /** Upper limit of the backend's memory, whatever the machine has, such as 4 GiB on wasm; left out if it has none. */
+  /** Upper limit of the backend's memory, whatever the machine has, such as 4 GiB on wasm. Left out if it has none. */
   readonly mostBytes?: number;
   /** How many of the tensors that outlived a period had their stack taken: all, or a random part of each kind. */
   readonly stacks: { readonly taken: number; readonly outlived: number };

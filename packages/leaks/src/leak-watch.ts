@@ -39,7 +39,7 @@ export interface LeakWatchOptions {
    * that, a random part is taken.
    */
   readonly stacks?: StackLimits;
-  /** Returns the layer that is running; left out if unknown. */
+  /** Returns the layer that is running. Left out if unknown. */
   readonly runningModule?: () => string | undefined;
   /**
    * Called once every few dozen tensors from within the program's own work, even if the program never yields to the
@@ -48,7 +48,7 @@ export interface LeakWatchOptions {
   readonly onTensors?: () => void;
   /** Tells lost tensors from referenced ones now and then. By default `heapCensus()`, if available. */
   readonly census?: TakeCensus | undefined;
-  /** Returns the time in milliseconds; `performance.now` by default. */
+  /** Returns the time in milliseconds (`performance.now` by default). */
   readonly now?: () => number;
   /**
    * Called with an error in the watch itself, which then closes. Left out: such an error is thrown from the op that

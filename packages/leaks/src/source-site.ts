@@ -15,7 +15,7 @@ export interface SourceSite {
 
 /** A running function, as it appears on a stack. */
 export interface StackFrame {
-  /** As the JavaScript engine writes it; empty if it has none. */
+  /** As the JavaScript engine writes it, or empty if it has none. */
   readonly name: string;
   readonly file: string;
   readonly isOfUser: boolean;

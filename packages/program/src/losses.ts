@@ -44,7 +44,7 @@ export class Losses {
     this.failure ??= { doing: "write", path, ...saidBy(error) };
   }
 
-  /** Describes in one line what has been lost so far; undefined if nothing was. */
+  /** Describes in one line what has been lost so far. Returns undefined if nothing was. */
   describe(reports: readonly ThreadReport[]): string | undefined {
     const [told] = reports.flatMap(({ lost }) => lost ?? []);
     const failure = told ?? this.marked() ?? this.failure ?? (this.isSignalled ? this.probed() : undefined);

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 
 /**
- * Returns how many processes the system has killed for lack of memory since it started, including those in containers;
- * undefined if it does not count them.
+ * Returns how many processes the system has killed for lack of memory since it started, including those in containers,
+ * or undefined if it does not count them.
  *
  * @internal
  */

@@ -33,7 +33,7 @@ export interface ExecOrder {
 /** An order to find tensors that outlive their step. */
 export interface LeaksOrder {
   readonly kind: "leaks";
-  /** Limits on taking stacks; left out: limits that slow the program by a few percent. */
+  /** Limits on taking stacks. Left out: limits that slow the program by a few percent. */
   readonly stacks?: StackLimits;
 }
 

@@ -49,7 +49,7 @@ export interface ProgramEnd {
   /** Reports of the threads in which tfjs was loaded, in that order. */
   readonly reports: readonly ThreadReport[];
   /**
-   * What remat could not write or read, in one line; left out if reports are complete. The program itself ran as it
+   * What remat could not write or read, in one line. Left out if reports are complete. The program itself ran as it
    * does without remat.
    */
   readonly loss?: string;

@@ -8,7 +8,7 @@ export interface RecordedStep {
   readonly file: string;
   /** Name of the model, if one was seen. */
   readonly model: string | undefined;
-  /** Class of the optimizer; undefined if the program updates its weights itself. */
+  /** Class of the optimizer, or undefined if the program updates its weights itself. */
   readonly optimizer: string | undefined;
   /** Number of recorded steps, and how many of them ran the ops of the trace. */
   readonly steps: number;
@@ -45,7 +45,7 @@ export interface ExecutedPasses {
   /** Highest live memory including allocations inside kernels. */
   readonly peakBytes: number;
   /**
-   * Highest live memory before the budget was known, up to the end of the passes that measured the baseline; left out
+   * Highest live memory before the budget was known, up to the end of the passes that measured the baseline. Left out
    * if the budget was known from the start.
    */
   readonly measuredPeakBytes?: number | undefined;
@@ -59,7 +59,9 @@ export interface ExecutedPasses {
   readonly offloadedBytes: number;
   /** For each given plan: how many passes followed it to the end. */
   readonly planPasses: readonly number[];
-  /** The plan that was followed when memory was highest, in the pass or the update after it; undefined if none was. */
+  /**
+   * The plan that was followed when memory was highest, in the pass or the update after it, or undefined if none was.
+   */
   readonly peakPlan: number | undefined;
   /** Where a pass first deviated from the likeliest plan: the planned op and the actual one. */
   readonly leftPlan?: string;
@@ -77,7 +79,7 @@ export interface ProgramFailure extends MemoryFailure {
   /** Live memory as the step began. */
   readonly heldBytes: number;
   /**
-   * The file with the trace of the interrupted step, complete up to its last op; left out if no step was being
+   * The file with the trace of the interrupted step, complete up to its last op. Left out if no step was being
    * recorded.
    */
   readonly file?: string;
@@ -98,7 +100,7 @@ export interface ThreadReport {
   readonly version: string;
   /** Number of forward and backward passes seen. */
   readonly passes: number;
-  /** The device of its tensors, named as in a trace (`cpu`, `cuda:0`); left out if it has had no backend yet. */
+  /** The device of its tensors, named as in a trace (`cpu`, `cuda:0`). Left out if it has had no backend yet. */
   readonly device?: string;
   /** What prevented remat from working here, with the next step to take. */
   readonly problem?: string;
@@ -106,11 +108,11 @@ export interface ThreadReport {
   readonly watched?: WatchedStep;
   readonly executed?: ExecutedPasses;
   readonly failure?: ProgramFailure;
-  /** Whether it ended normally; left out if it was killed. */
+  /** Whether it ended normally. Left out if it was killed. */
   readonly isOver?: true;
   /** Live tensors, and which of them grow: at the end, or for a killed thread, a few seconds before. */
   readonly leaks?: LeakReport;
-  /** Memory of the whole process; undefined before the first pass. */
+  /** Memory of the whole process, or undefined before the first pass. */
   readonly resident?: ResidentBytes;
   /**
    * The first of remat's own operations in the thread that failed, such as writing a file. Later results may be missing

@@ -9,8 +9,8 @@ export interface PlanChoice {
   /** Extra time as a fraction of running every op once. */
   readonly overhead: number;
   /**
-   * Optimality gap: how much faster a plan within the same bytes could be at most, as a fraction of its time; undefined
-   * if unknown.
+   * Optimality gap: how much faster a plan within the same bytes could be at most, as a fraction of its time, or
+   * undefined if unknown.
    */
   readonly gap: number | undefined;
   /** The modules to checkpoint (PyTorch only). */

@@ -10,17 +10,17 @@ export interface ComparedRun {
   readonly name: string;
   readonly trace: Trace;
   readonly modules: ModuleTreeView;
-  /** The peak; left out if memory is unknown, as in a trace without a backward pass. */
+  /** The peak. Left out if memory is unknown, as in a trace without a backward pass. */
   readonly peak?: MemoryMoment | undefined;
 }
 
-/** A number on both sides; undefined on a side that lacks it. */
+/** A number on both sides, or undefined on a side that lacks it. */
 export interface ComparedValue {
   readonly before: number | undefined;
   readonly after: number | undefined;
-  /** `after - before`; undefined unless both are present. */
+  /** `after - before`, or undefined unless both are present. */
   readonly difference: number | undefined;
-  /** `difference / before`; undefined if `before` is 0 or missing. */
+  /** `difference / before`, or undefined if `before` is 0 or missing. */
   readonly ratio: number | undefined;
 }
 

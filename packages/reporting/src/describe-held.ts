@@ -13,7 +13,7 @@ export function describeShape({
   return shape === undefined ? "" : `${dtype} [${shape.join(", ")}]`;
 }
 
-/** Returns the kernel that allocated a storage, or that uses it as scratch memory; undefined if no kernel did. */
+/** Returns the kernel that allocated a storage, or that uses it as scratch memory, or undefined if no kernel did. */
 export function describeMaker({
   maker,
   scratchPieces,

@@ -4,7 +4,7 @@ import { type Colour, categoryColours, categoryLabels, categoryStack, seriesColo
 
 /** One band of a stack: bytes after each op. */
 export interface MemoryBand {
-  /** Category, or fully qualified name of a module; empty for the rest. */
+  /** Category, or fully qualified name of a module, or empty for the rest. */
   readonly key: string;
   readonly label: string;
   readonly colour: Colour;
@@ -46,7 +46,7 @@ export function categoryBands(
 
 /** Options of {@link moduleBands}. */
 export interface ModuleBandsOptions {
-  /** The module whose parts are shown; left out: the outermost one that has several. */
+  /** The module whose parts are shown. Left out: the outermost one that has several. */
   readonly within?: string | undefined;
   /** How many parts get a band of their own (8 by default); the others share one. */
   readonly limit?: number;

@@ -29,11 +29,11 @@ export interface OpTableView {
   readonly memoryBytes: Float64Array;
   /** Bits of {@link OpMark}. */
   readonly marks: Uint8Array;
-  /** For an in-place op: the op of the trace whose result it changes; otherwise -1. */
+  /** For an in-place op: the op of the trace whose result it changes, otherwise -1. */
   readonly inPlaceParent: Int32Array;
   /** Memory saved per recomputation time, in bytes per ms; NaN if it is not a candidate of its own. */
   readonly msps: Float64Array;
-  /** Position in the greedy order, from 0; -1 if it is not in it. */
+  /** Position in the greedy order, from 0, or -1 if it is not in it. */
   readonly greedyPlace: Int32Array;
   /** For each row: innermost module of the op, as an index into `modules`. */
   readonly module: Int32Array;

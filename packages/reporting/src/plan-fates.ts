@@ -58,7 +58,7 @@ export function checkpointFates(trace: Trace, recomputations: Uint16Array): Uint
   return fates;
 }
 
-/** For each storage: the first op that has it among its results but not its inputs; -1 for none. */
+/** For each storage: the first op that has it among its results but not its inputs, or -1 for none. */
 function makers(trace: Trace): Int32Array {
   const maker = new Int32Array(trace.storages.count).fill(-1);
   const isKnown = new Uint8Array(trace.storages.count);

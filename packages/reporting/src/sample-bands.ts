@@ -2,10 +2,10 @@ import type { MemoryBands } from "./memory-bands.js";
 
 /** Options of {@link sampleBands}. */
 export interface SampleOptions {
-  /** First op to show, and the end of the range (exclusive); left out: all. */
+  /** First op to show, and the end of the range (exclusive). Left out: all. */
   readonly from?: number;
   readonly to?: number;
-  /** At most this many columns; 1000 by default. */
+  /** At most this many columns (1000 by default). */
   readonly buckets?: number;
   /**
    * Start time of each op in ms, with one extra entry for the end of the last. Buckets are then equal in time,

@@ -49,7 +49,7 @@ const largestShown = 4;
 const largestRead = 1000;
 
 /**
- * Summarizes the memory of a step from its trace; undefined if no op ran.
+ * Summarizes the memory of a step from its trace. Returns undefined if no op ran.
  *
  * @example
  * const peak = viewStep(trace)?.peakBytes;

@@ -17,7 +17,7 @@ export interface StorageLife {
   /** The op after it is freed. If it is freed at the end of the trace or never: the number of ops. */
   readonly freedBefore: number;
   readonly module: string | undefined;
-  /** `float32 [8, 10]`; undefined if no tensor uses it. */
+  /** `float32 [8, 10]`, or undefined if no tensor uses it. */
   readonly tensor: string | undefined;
 }
 

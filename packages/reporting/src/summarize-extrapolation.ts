@@ -30,11 +30,11 @@ export interface SizeOutcome {
 export interface SummarizeExtrapolationOptions {
   /** Sizes of the runs, if they cannot be read from tensors. */
   readonly sizes?: readonly number[] | undefined;
-  /** Sizes to predict; left out: twice, four and eight times the largest recorded. */
+  /** Sizes to predict. Left out: twice, four and eight times the largest recorded. */
   readonly at?: readonly number[] | undefined;
   /** Memory that the step has to fit in. */
   readonly memoryBytes?: number | undefined;
-  /** How many of the largest storages to list at the largest size reported; 5 by default. */
+  /** How many of the largest storages to list at the largest size reported (5 by default). */
   readonly limit?: number | undefined;
 }
 
@@ -46,7 +46,7 @@ export interface ExtrapolationSummary {
   /** In the order of their sizes. */
   readonly outcomes: readonly SizeOutcome[];
   readonly memoryBytes: number | undefined;
-  /** The largest size that fits; undefined if none does, or if no memory limit was given. */
+  /** The largest size that fits. Undefined if none does, or if no memory limit was given. */
   readonly longest: SizeOutcome | undefined;
   readonly checked: readonly CheckedRun[];
   /** The peak of the last outcome, with its largest storages. */

@@ -25,7 +25,7 @@ export interface GraphSummary extends CompiledPass {
    */
   readonly givenBytes: number;
   readonly peakBytes: number;
-  /** The node after whose allocations the peak is reached; undefined if it is at the start. */
+  /** The node after whose allocations the peak is reached, or undefined if it is at the start. */
   readonly peakNode: string | undefined;
 }
 

@@ -43,9 +43,9 @@ export interface MeasuredMemory {
 
 /** Options of {@link summarizeMemory}. */
 export interface SummarizeMemoryOptions {
-  /** The moment to explain; left out: the peak. */
+  /** The moment to explain. Left out: the peak. */
   readonly at?: "peak" | MomentPlace | undefined;
-  /** How many storages to list; 10 by default. */
+  /** How many storages to list (10 by default). */
   readonly limit?: number | undefined;
   /** One rank of this sharded run instead of the run itself. */
   readonly simulation?: FsdpSimulation | undefined;

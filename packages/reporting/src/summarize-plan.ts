@@ -89,18 +89,18 @@ export interface SummarizePlanOptions {
   /** The plan in which every op runs once and everything is freed after its last use. */
   readonly unrecomputed: Plan;
   /**
-   * The step with tfjs's own gradients, if the plan was made for different ones; left out: the trace itself has them.
+   * The step with tfjs's own gradients, if the plan was made for different ones. Left out: the trace itself has them.
    */
   readonly stock?: Trace | undefined;
   /**
-   * The step with early release, as predicted by `predictReleasedPeak` of `@remat/checkpoint`; left out if unknown,
+   * The step with early release, as predicted by `predictReleasedPeak` of `@remat/checkpoint`. Left out if unknown,
    * since it needs the model.
    */
   readonly earlyRelease?: Pick<PlanPoint, "peakBytes" | "bytesByCategory"> | undefined;
   readonly pricedFor?: string;
-  /** Modules are shown up to this many name components, not counting numbers; 2 by default. */
+  /** Modules are shown up to this many name components, not counting numbers (2 by default). */
   readonly depth?: number;
-  /** How many of the freed storages to list; 10 by default. */
+  /** How many of the freed storages to list (10 by default). */
   readonly limit?: number;
 }
 

@@ -21,7 +21,7 @@ export interface RegionExcess {
   readonly maker: string | undefined;
   readonly makerLine: string | undefined;
   /**
-   * For `savedOutside`: what saved it. For `readOutside`: the op that read it; undefined if the program read its
+   * For `savedOutside`: what saved it. For `readOutside`: the op that read it, or undefined if the program read its
    * values.
    */
   readonly saver: string | undefined;

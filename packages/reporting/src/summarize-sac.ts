@@ -27,7 +27,7 @@ export interface ModuleSacSummary {
   /** Results of all its ops, except views and the module's own output. */
   readonly memoryBytes: number;
   /**
-   * Memory of the module at the step's peak, including weights and gradients; undefined if the trace does not record
+   * Memory of the module at the step's peak, including weights and gradients, or undefined if the trace does not record
    * lifetimes.
    */
   readonly heldBytes: number | undefined;
@@ -54,7 +54,7 @@ export interface ModuleSacSummary {
 /** The statistics of a run, ready to be shown. */
 export interface SacSummary {
   readonly trace: Trace;
-  /** Peak memory of the step; undefined if the trace does not record lifetimes. */
+  /** Peak memory of the step, or undefined if the trace does not record lifetimes. */
   readonly peak: HeldPeak | undefined;
   /** The device that times are estimated for, if it is not the trace's own. */
   readonly pricedFor: string | undefined;
@@ -70,13 +70,13 @@ export interface SacSummary {
 
 /** Options of {@link summarizeSac}. */
 export interface SummarizeSacOptions extends SACStatsOptions, GainOptions {
-  /** Modules deeper than this are left out; 2 by default. */
+  /** Modules deeper than this are left out (2 by default). */
   readonly depth?: number | undefined;
   /** Only this module, at any depth. */
   readonly module?: string | undefined;
-  /** Pieces to fit to each trade-off curve; 2 by default. */
+  /** Pieces to fit to each trade-off curve (2 by default). */
   readonly nSegments?: number | undefined;
-  /** Statistics and orders of this trace by module if already computed, as in `SACEstimator`; left out: computed. */
+  /** Statistics and orders of this trace by module if already computed, as in `SACEstimator`. Left out: computed. */
   readonly estimates?: {
     readonly sacModStats: ReadonlyMap<string, SACStats>;
     readonly sacModGreedyOrderMeta: ReadonlyMap<string, SACGreedyOrderMeta>;

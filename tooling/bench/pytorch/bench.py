@@ -50,11 +50,11 @@ class Row:
     budget: str | None
     wanted: float
     answer: dict | None
-    """The planner's prediction; None if it found no plan."""
+    """The planner's prediction, or None if it found no plan."""
     ours: Measured | None
     is_equal: bool
     others: list
-    """For each kind of strategy the fastest within the budget; None if there is none."""
+    """For each kind of strategy the fastest within the budget, or None if there is none."""
 
     def __str__(self):
         cells = [self.model, self.budget or "least"]
@@ -101,7 +101,7 @@ def cell(peak, share):
 
 
 def plan(step, budget, folder):
-    """Returns the planner's answer and its policy; None if there is none within the budget."""
+    """Returns the planner's answer and its policy, or None if there is none within the budget."""
     policy = folder / "policy.json"
     arguments = [*CLI, "plan", str(step), "--executor", "torch-checkpoint", "--format", "json", "--pytorch-policy", str(policy), "--time", "5s"]
     arguments += ["--max-overhead", "1000%"] if budget is None else ["--budget", budget]

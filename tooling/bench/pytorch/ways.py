@@ -97,7 +97,7 @@ class MixedIntegerPrograms:
         self.root = type(model).__name__
 
     def within(self, budget_bytes):
-        """Returns its strategy for a budget; None if it finds none."""
+        """Returns its strategy for a budget, or None if it finds none."""
         from torch.distributed._tools.sac_ilp import get_optimal_checkpointing_policy_per_module, sac_milp
 
         decisions, _, peak = sac_milp(self.graph, (budget_bytes - self.state_bytes) / 2**30)

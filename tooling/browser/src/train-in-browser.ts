@@ -15,7 +15,7 @@ export interface Training {
   readonly weights: readonly number[];
   /** The highest number of tensor bytes after any kernel, as reported by `tf.memory()`. */
   readonly peakBytes: number;
-  /** The same for textures and buffers in use on the GPU; 0 on cpu. */
+  /** The same for textures and buffers in use on the GPU, or 0 on cpu. */
   readonly gpuPeakBytes: number;
   /** The same for all allocated ones, including those that tfjs keeps for reuse. */
   readonly allocatedPeakBytes: number;

@@ -31,7 +31,7 @@ export interface FuzzerKind {
   readonly title: string;
   /** Default backends. */
   readonly backends: readonly BackendName[];
-  /** Share of the whole time; 0 for a kind that runs only on request. */
+  /** Share of the whole time, or 0 for a kind that runs only on request. */
   readonly share: number;
   /** Tries until the campaign is over. */
   run(campaign: Campaign): Promise<void>;

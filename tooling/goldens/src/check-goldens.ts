@@ -26,7 +26,7 @@ export interface CheckedGolden {
   readonly outcome: "agrees" | "better" | "differs";
   /** What is better, and by how much. */
   readonly advantage: string | undefined;
-  /** The first difference; undefined if all comparisons agree. */
+  /** The first difference, or undefined if all comparisons agree. */
   readonly difference: string | undefined;
 }
 

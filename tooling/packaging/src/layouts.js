@@ -14,7 +14,7 @@ import { runCommand } from "./run-command.js";
  * @property {readonly import("./workspace.js").Package[]} packages of the workspace
  * @property {ReadonlyMap<string, string>} tarballs by name
  * @property {Readonly<Record<string, string>>} versions of external packages; the newest for one that is not listed
- * @property {string} [browserPath] of a Chromium, in which web pages are opened; left out: they are only bundled
+ * @property {string} [browserPath] of a Chromium, in which web pages are opened. Left out: they are only bundled
  */
 
 /** Types that a TypeScript user of Node has. */

@@ -21,7 +21,7 @@ const lacking = { esbuild: ["/planning/planning-worker.js"] };
  * @param {import("./page-program.js").WebPage} page
  * @param {string} folder inside the one in which packages are installed
  * @param {string} modules these packages
- * @param {string | undefined} browserPath of a Chromium; undefined: it is only bundled
+ * @param {string | undefined} browserPath of a Chromium. Undefined: it is only bundled
  * @returns {Promise<readonly string[]>} problems
  */
 export async function tryInBrowser({ html, main }, folder, modules, browserPath) {

@@ -29,9 +29,9 @@ class Unit(NamedTuple):
     save: list
     parts: list
     ops: int | None
-    """Number of ops that a call dispatches, which the positions of parts refer to; None if unknown."""
+    """Number of ops that a call dispatches, which the positions of parts refer to, or None if unknown."""
     path: list | None = None
-    """Names of these ops up to the end of the last part; None if unknown."""
+    """Names of these ops up to the end of the last part, or None if unknown."""
     name: str = ""
     """The module's name in the model."""
 

@@ -23,7 +23,7 @@ class EarlyStop:
     """
 
     def __init__(self):
-        #: Sequence number of the autograd node whose op saved last; None if that saved arguments of a nested call.
+        #: Sequence number of the autograd node whose op saved last, or None if that saved arguments of a nested call.
         self._number = None
         self._runs_to_end = True
 

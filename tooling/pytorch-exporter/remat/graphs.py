@@ -288,7 +288,7 @@ class _Graphs:
 
 
 def _value(node):
-    """Returns the fake tensor of a node; None if it is not a node."""
+    """Returns the fake tensor of a node, or None if it is not a node."""
     return node.meta.get("val") if isinstance(node, torch.fx.Node) else None
 
 
@@ -307,7 +307,8 @@ def _spanned_bytes(tensor):
 
 
 def _flops(node):
-    """Returns the FLOPs as `torch.utils.flop_counter` counts them from the shapes; None for an op that it does not count.
+    """Returns the FLOPs as `torch.utils.flop_counter` counts them from the shapes, or None for an op that it does not
+    count.
     """
     from torch.utils.flop_counter import flop_registry
 

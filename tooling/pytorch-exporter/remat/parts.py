@@ -343,7 +343,7 @@ class _Part:
         return None if known is None else known[1]
 
     def _value(self, tensor):
-        """Returns the number of a tensor made here, or of one on the same storage; None if there is neither."""
+        """Returns the number of a tensor made here, or of one on the same storage, or None if there is neither."""
         number = self._storage(tensor)
         if number is None:
             return None

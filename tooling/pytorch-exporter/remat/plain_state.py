@@ -67,7 +67,7 @@ def walk(value, visit):
 
 
 def children_of(value):
-    """Returns the parts of a collection or a plain object by index, key or name; None if it is neither."""
+    """Returns the parts of a collection or a plain object by index, key or name, or None if it is neither."""
     if isinstance(value, Mapping):
         return {key if isinstance(key, (str, int)) else f"{type(key).__name__} {place}": item for place, (key, item) in enumerate(list(value.items()))}
     if isinstance(value, (list, tuple, deque)):
@@ -83,7 +83,7 @@ class Found(NamedTuple):
     owner: str | None
     """The module of the model that owns it: itself, or the one whose attribute refers to it. None if there is none."""
     path: tuple
-    """Path from its owner; empty for a module of the model."""
+    """Path from its owner, or empty for a module of the model."""
     module: torch.nn.Module
 
 
@@ -133,7 +133,7 @@ def _place(owner, path, value):
 
 
 def copy_of(iterator):
-    """Returns a copy of an iterator that continues from the same position over the same items; None if it cannot be
+    """Returns a copy of an iterator that continues from the same position over the same items, or None if it cannot be
     copied, such as a generator.
     """
     if isinstance(iterator, _COPIED_AS_A_WHOLE):

@@ -21,7 +21,7 @@ class BudgetNotMet(ValueError):
 
 
 def planner_command(planner=None) -> list[str]:
-    """Returns the planning command: `planner`, a path or a command; otherwise the environment variable REMAT_PLANNER,
+    """Returns the planning command: `planner`, a path or a command, otherwise the environment variable REMAT_PLANNER,
     `remat` on the path, or `npx remat`.
     """
     given = planner or os.environ.get("REMAT_PLANNER")

@@ -32,7 +32,7 @@ class Argument(NamedTuple):
     is_keyword: bool
 
     def of(self, args, kwargs):
-        """Returns its value in a call; None if it is left out."""
+        """Returns its value in a call, or None if it is left out."""
         return args[self.place] if self.place < len(args) else kwargs.get(self.name)
 
     @property

@@ -121,7 +121,7 @@ class ShardedModules:
             self.storages.update(self._recorder.tables.storages_of(tensor))
 
     def buffer_of(self, name, args):
-        """Returns the buffer of a collective that FSDP has started, and its purpose; nothing for other ops."""
+        """Returns the buffer of a collective that FSDP has started, and its purpose, or nothing for other ops."""
         if self._work == "gather" and name.startswith(_GATHER):
             return args[0], "All Gather"
         if self._work == "reduce" and name.startswith(_REDUCE):

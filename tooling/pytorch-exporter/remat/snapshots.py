@@ -116,7 +116,7 @@ class _Content:
         return [event["action"], self._of(event, "addr", int), self._of(event, "size", int), self._of(event, "stream", int, 0), self._stack(event)]
 
     def _stack(self, of):
-        """Returns the number of a stack, innermost frame first; -1 if none was recorded."""
+        """Returns the number of a stack, innermost frame first, or -1 if none was recorded."""
         frames = self._list(of, "frames")
         for one in self._visit(self._list(of, "history")):
             if frames:

@@ -62,7 +62,7 @@ class StepTables:
         return storages
 
     def number_of(self, storage):
-        """Returns the number of a storage; None if it has none yet."""
+        """Returns the number of a storage, or None if it has none yet."""
         return self._live[storage._cdata][1] if self.knows(storage) else None
 
     def given_at(self, address):

@@ -31,7 +31,7 @@ class Difference(NamedTuple):
     what: str
     """"the buffer 'encoder.m'", by its name in the model; "the loss"."""
     module: str | None
-    """The module that it belongs to; None for what belongs to no module."""
+    """The module that it belongs to, or None for what belongs to no module."""
     is_state: bool = False
     """Whether it is state of that module itself, which only the module's own code changes."""
 
@@ -79,7 +79,9 @@ class Verifier:
             )
 
     def difference(self, policy):
-        """The first difference between steps that follow a policy and those that follow none; None if there is none. The model follows no policy afterwards."""
+        """The first difference between steps that follow a policy and those that follow none, or None if there is none.
+        The model follows no policy afterwards.
+        """
         undo = apply(self._model, policy)
         try:
             found = _first_difference(self._plain, self._run())

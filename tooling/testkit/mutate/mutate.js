@@ -119,7 +119,7 @@ function describe({ file, line, kind, before, text }) {
   return `${relative(root, file)}:${line}  ${kind}: ${short(before)} → ${short(text)}`;
 }
 
-/** Runs test files, with a change if there is one; undefined if they took too long. */
+/** Runs test files, with a change if there is one. Returns undefined if they took too long. */
 function runTests(name, files, mutant, limitSeconds) {
   const projects = [name, `${name}:alone`];
   return new Promise((done, fail) => {

@@ -8,7 +8,8 @@ export function onPath(...names: readonly string[]): string | undefined {
 }
 
 /**
- * Returns the file that an environment variable names; undefined if it is not set. Throws if the file does not exist.
+ * Returns the file that an environment variable names, or undefined if it is not set. Throws if the file does not
+ * exist.
  */
 export function namedBy(variable: string): string | undefined {
   const named = process.env[variable];

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 
 /**
- * The package with the native backend in a folder, preferring the one for GPUs; undefined if there is none with an
+ * The package with the native backend in a folder, preferring the one for GPUs, or undefined if there is none with an
  * addon.
  *
  * @param {string | undefined} app

@@ -271,8 +271,8 @@ const saidOnce: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns the command that writes what PyTorch needs to train a recorded run as in the best row; undefined if it needs
- * nothing.
+ * Returns the command that writes what PyTorch needs to train a recorded run as in the best row, or undefined if it
+ * needs nothing.
  */
 function commandToApply(
   { sharding, policy }: RankedRow,

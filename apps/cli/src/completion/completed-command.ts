@@ -8,7 +8,7 @@ export interface CompletedOption {
   /** Its purpose, without its default. */
   readonly purpose: string;
   readonly takesValue: boolean;
-  /** Values to offer; empty for an option that takes a file. */
+  /** Values to offer, or empty for an option that takes a file. */
   readonly choices: readonly string[];
 }
 
@@ -17,7 +17,7 @@ export interface CompletedCommand {
   readonly name: string;
   readonly purpose: string;
   readonly options: readonly CompletedOption[];
-  /** Words for its first argument; undefined if that is a file. */
+  /** Words for its first argument, or undefined if that is a file. */
   readonly words: readonly string[] | undefined;
 }
 

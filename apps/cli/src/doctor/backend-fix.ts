@@ -3,7 +3,7 @@ import { shell } from "@remat/trace/emit";
 import type { BackendProbe } from "./probe-backend.js";
 
 /**
- * Returns how to add what a package lacks; undefined if nothing has to be done.
+ * Returns how to add what a package lacks, or undefined if nothing has to be done.
  *
  * @param gpu whether the machine has a GPU for CUDA
  */

@@ -16,11 +16,11 @@ export interface Examination {
   readonly processor: string;
   readonly cores: number;
   readonly memoryBytes: number;
-  /** Names and memory of the GPUs that NVIDIA's driver lists; empty if there is no GPU or no driver. */
+  /** Names and memory of the GPUs that NVIDIA's driver lists, or empty if there is no GPU or no driver. */
   readonly gpus: readonly string[];
   readonly versions: Readonly<Record<string, string>>;
   readonly cache: { readonly folder: string; readonly native: readonly string[] };
-  /** Environment variables that make a process train with the caching allocator; empty if it is not built. */
+  /** Environment variables that make a process train with the caching allocator, or empty if it is not built. */
   readonly allocator: Readonly<Record<string, string>>;
   readonly backends: readonly BackendProbe[];
 }

@@ -18,12 +18,12 @@ export interface BackendProbe {
   readonly backend: BackendName;
   /** Whether it starts, computes and has the kernels that training needs. */
   readonly works: boolean;
-  /** What is missing; `device` if it works, but on the CPU because there is no GPU; undefined if nothing is. */
+  /** What is missing. `device` if it works, but on the CPU because there is no GPU. Undefined if nothing is. */
   readonly missing: MissingPart | "device" | undefined;
   /** The error, on one line. */
   readonly reason: string | undefined;
   readonly version: string | undefined;
-  /** The module that was loaded; undefined if there is none. */
+  /** The module that was loaded, or undefined if there is none. */
   readonly path: string | undefined;
   /** Version of TensorFlow that a native package calls. */
   readonly tensorflow: string | undefined;

@@ -5,7 +5,7 @@ import { probeBackend } from "../doctor/probe-backend.js";
 /** The backend whose steps are searched. */
 export interface BackendOfSteps {
   readonly name: BackendName;
-  /** Why this one was chosen, in a sentence; undefined if it was named. */
+  /** Why this one was chosen, in a sentence, or undefined if it was named. */
   readonly note: string | undefined;
 }
 

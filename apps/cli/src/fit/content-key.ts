@@ -68,7 +68,7 @@ function importedNames(code: string): readonly string[] {
   return [...names].sort();
 }
 
-/** The version of an installed package from its `package.json`; empty if it is not found or is part of Node. */
+/** The version of an installed package from its `package.json`, or empty if it is not found or is part of Node. */
 function versionOf(name: string, from: string): string {
   const [scope, rest] = name.split("/");
   const packageName = name.startsWith("@") ? `${scope}/${rest}` : scope;

@@ -9,7 +9,7 @@ import type { FitJob } from "./steps-of-job.js";
 export interface FindAnswersOptions extends Pick<FitInWorkersOptions, "signal" | "onAnswer"> {
   readonly job: FitJob;
   readonly steps: StepsToFit;
-  /** The server of a fleet; undefined: local threads compute the answers. */
+  /** The server of a fleet. Undefined: local threads compute the answers. */
   readonly engine: string | undefined;
   /** Number of threads. */
   readonly workers: number;

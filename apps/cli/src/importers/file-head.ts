@@ -23,7 +23,7 @@ export function readHead(path: string): FileHead {
   return { isZipped, text: (isZipped ? unzippedHead(head) : head).toString("utf8") };
 }
 
-/** Unzips as much of the head as possible; empty if it is damaged. */
+/** Unzips as much of the head as possible. Empty if it is damaged. */
 function unzippedHead(head: Buffer): Buffer {
   try {
     return gunzipSync(head, { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: mostUnzipped });

@@ -173,7 +173,7 @@ const numberBytes: Readonly<Record<string, number>> = {
   float16: 2,
 };
 
-/** Returns the size of weights in their files in bytes; undefined if there are texts among them. */
+/** Returns the size of weights in their files in bytes, or undefined if there are texts among them. */
 function bytesOf(weights: readonly unknown[], refuse: (what: string) => RematError): number | undefined {
   let total: number | undefined = 0;
   for (const [i, weight] of weights.entries()) {

@@ -6,7 +6,7 @@ import { readModelFile } from "./read-model-file.js";
 /** Files that contain the weights of one group of a manifest, one after another. */
 export interface WeightShards {
   readonly paths: readonly unknown[];
-  /** Total bytes of its weights; undefined if the manifest does not list them. */
+  /** Total bytes of its weights, or undefined if the manifest does not list them. */
   readonly bytes: number | undefined;
 }
 

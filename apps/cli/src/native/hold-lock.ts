@@ -87,7 +87,7 @@ export async function holdLock<T>(
   }
 }
 
-/** Creates and opens the lock file; undefined if it already exists. */
+/** Creates and opens the lock file. Returns undefined if it already exists. */
 function tryCreate(path: string, text: string): number | undefined {
   try {
     const file = openSync(path, "wx", 0o644);

@@ -15,9 +15,9 @@ import { type NativeCheck, verifyNative } from "./verify-addon.js";
 
 /** Options of {@link setupNative}. */
 export interface SetupNativeOptions {
-  /** Builds tfjs-node-gpu, against a TensorFlow with CUDA; left out: tfjs-node. */
+  /** Builds tfjs-node-gpu, against a TensorFlow with CUDA. Left out: tfjs-node. */
   readonly gpu?: boolean;
-  /** The cache; left out: `cacheFolder()`. */
+  /** The cache. Left out: `cacheFolder()`. */
   readonly cache?: string | undefined;
   /**
    * Folder of a TensorFlow, or file of its wheel, to build against. Left out: the installed one, otherwise one in the
@@ -26,13 +26,13 @@ export interface SetupNativeOptions {
   readonly tensorflow?: string | undefined;
   /** Builds again even if the existing build works. */
   readonly force?: boolean;
-  /** Asks before a wheel is downloaded; left out: it is downloaded without asking. */
+  /** Asks before a wheel is downloaded. Left out: it is downloaded without asking. */
   readonly confirm?: (download: WheelDownload) => Promise<boolean>;
   /** Called with each step, one line at a time. */
   readonly report?: (line: string) => void;
   /** Called while a wheel is downloaded, if the progress is known. */
   readonly progress?: (bytes: number, allBytes: number | undefined) => void;
-  /** Determines the locations of commands and the cache, and pip's settings; left out: the process's environment. */
+  /** Determines the locations of commands and the cache, and pip's settings. Left out: the process's environment. */
   readonly env?: Environment;
   /** @internal */
   readonly system?: BuildSystem;
@@ -50,11 +50,11 @@ export interface NativeSetup {
   readonly folder: string;
   /** False if the existing build worked. */
   readonly built: boolean;
-  /** The library it was built against; undefined if nothing was built. */
+  /** The library it was built against, or undefined if nothing was built. */
   readonly library: TensorFlowLibrary | undefined;
   readonly check: NativeCheck;
   /**
-   * The caching allocator, a shared library for LD_PRELOAD; undefined if it could not be built, which was passed to
+   * The caching allocator, a shared library for LD_PRELOAD, or undefined if it could not be built, which was passed to
    * `report`.
    */
   readonly allocator: string | undefined;

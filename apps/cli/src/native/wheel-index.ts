@@ -5,7 +5,7 @@ import type { WheelRequirement } from "./pins.js";
 export interface WheelLink {
   readonly url: string;
   readonly fileName: string;
-  /** Hexadecimal; undefined if the index does not list it. */
+  /** Hexadecimal, or undefined if the index does not list it. */
   readonly sha256: string | undefined;
 }
 

@@ -15,28 +15,28 @@ export interface PlanOptions {
   /** Budget of the step's peak, or with {@link PlanMethod.budgetOf} `module`, of the memory that each module stores. */
   readonly budget: Budget | undefined;
   readonly maxOverhead: number | undefined;
-  /** Milliseconds; undefined if only iterations count. */
+  /** Milliseconds, or undefined if only iterations count. */
   readonly timeMs: number | undefined;
   readonly iterations: number | undefined;
   readonly seed: number;
   readonly order: "fixed" | "free";
   readonly method: PlanMethod;
   readonly paretoPoints: number;
-  /** Number of search threads; undefined for one per core. */
+  /** Number of search threads, or undefined for one per core. */
   readonly workers: number | undefined;
   readonly modules: readonly string[];
   readonly worldSize: number;
   readonly fsdpUnits: readonly string[];
   /**
-   * Bandwidth of the link between device and host memory in bytes per second, each way; undefined if offloading is not
-   * allowed.
+   * Bandwidth of the link between device and host memory in bytes per second, each way, or undefined if offloading is
+   * not allowed.
    */
   readonly linkBytesPerSecond: number | undefined;
   /** Modules to checkpoint, if they are not searched for. */
   readonly checkpoint: readonly CheckpointedModules[] | undefined;
   readonly output: string | undefined;
   readonly pyTorchPolicy: string | undefined;
-  /** The executor that the plan is for; undefined for the default of the run. */
+  /** The executor that the plan is for, or undefined for the default of the run. */
   readonly executor: PlanExecutor | undefined;
   /** Units that a plan for PyTorch checkpoints. */
   readonly units: CheckpointUnits;

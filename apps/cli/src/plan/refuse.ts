@@ -26,7 +26,7 @@ export function interruptedEarly({ name, budgetBytes, smallestFoundBytes }: Infe
   );
 }
 
-/** Returns the error if the budget can be met, but not within the allowed overhead; undefined if it can. */
+/** Returns the error if the budget can be met, but not within the allowed overhead, or undefined if it can. */
 export function tooDear(
   name: string,
   { budget, maxOverhead }: PlanOptions,
@@ -40,7 +40,7 @@ export function tooDear(
   );
 }
 
-/** Returns the error if a method's plan exceeds the budget; undefined if it does not. */
+/** Returns the error if a method's plan exceeds the budget, or undefined if it does not. */
 export function tooMuch(
   name: string,
   { method }: PlanOptions,

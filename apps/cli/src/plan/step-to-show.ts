@@ -9,7 +9,7 @@ import { withGradientsOf, withGradientsOfPlans } from "./gradients-of-plan.js";
 export interface StepsToShow {
   /** Traces the step for its memory alone. */
   trace(options: ModelOptions): Promise<Trace>;
-  /** Traces it with everything to be shown; left out: same as `trace`. */
+  /** Traces it with everything to be shown. Left out: same as `trace`. */
   price?(options: ModelOptions): Promise<Trace>;
 }
 

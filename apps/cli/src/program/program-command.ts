@@ -48,8 +48,8 @@ export const describeNothingKnown = (program: readonly string[], { version }: Pi
   `${program.join(" ")}: loaded TensorFlow.js ${version} and ended before its tensors were recorded. Let it run longer`;
 
 /**
- * Says how old the figures of a thread are that did not report its end, so that they are not mistaken for its last;
- * undefined if it did.
+ * Says how old the figures of a thread are that did not report its end, so that they are not mistaken for its last.
+ * Returns undefined if it did.
  */
 export function describeKilled(
   { isOver, writtenAt }: Pick<ThreadReport, "isOver" | "writtenAt">,

@@ -11,7 +11,7 @@ export interface KeptTimes {
   keep(): void;
 }
 
-/** Opens the saved times of a file; left out: a file in the cache folder. */
+/** Opens the saved times of a file. Left out: a file in the cache folder. */
 export function keptTimes(path: string = join(cacheFolder(), "benchmark.json")): KeptTimes {
   const cache = readTimes(path);
   const known = cache.size;

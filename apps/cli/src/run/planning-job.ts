@@ -29,7 +29,7 @@ export interface PlanningJob {
    * A step without enough memory is rejected before any op is timed, unless it follows a plan, which depends on times.
    */
   readonly memory?: MemoryLimit | undefined;
-  /** File for saved op times; left out: in the cache folder. */
+  /** File for saved op times. Left out: in the cache folder. */
   readonly timesPath?: string;
 }
 

@@ -36,11 +36,11 @@ export interface StepJob {
   readonly read: readonly TensorPlace[];
   /** Whether to record one more step, for memory by category. */
   readonly record: boolean;
-  /** Limit of the process's resident memory; left out: unlimited. */
+  /** Limit of the process's resident memory. Left out: unlimited. */
   readonly maxResidentBytes?: number | undefined;
   /** The predicted part of that for tensors. */
   readonly predictedPeakBytes?: number | undefined;
-  /** How many of the largest storages at its peak to list; 10 by default. */
+  /** How many of the largest storages at its peak to list (10 by default). */
   readonly largest?: number;
 }
 
@@ -49,7 +49,7 @@ export interface StepFigures {
   readonly wallMs: number;
   readonly cpuMs: number;
   readonly loss: number;
-  /** Peak memory by buffer, including weights; undefined if not counted. */
+  /** Peak memory by buffer, including weights, or undefined if not counted. */
   readonly peakBytes?: number;
   readonly recomputedOps?: number;
   readonly recomputedOnTouch?: number;
@@ -70,7 +70,7 @@ export interface StepResult {
   /** Resident memory after loading libraries and backend, and the highest until the end of the last step. */
   readonly loadedBytes: number;
   readonly peakResidentBytes: number;
-  /** Requested values, in order; undefined if no such tensor occurred. */
+  /** Requested values, in order, or undefined if no such tensor occurred. */
   readonly values: readonly (Float32Array | Int32Array | Uint8Array | undefined)[];
   /** The recorded step. */
   readonly recorded?: RecordedStep | undefined;

@@ -19,7 +19,7 @@ export interface OpenTargetOptions {
   readonly isComparing: boolean;
   /** A plan that is shown with the step. */
   readonly plan?: Plan | undefined;
-  /** The command line except for the target, for the next command; left out: no command is suggested. */
+  /** The command line except for the target, for the next command. Left out: no command is suggested. */
   readonly typed?: Pick<TypedTarget, "typedOptions" | "units" | "pricing"> | undefined;
 }
 

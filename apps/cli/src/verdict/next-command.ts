@@ -23,11 +23,11 @@ export interface Given extends GivenWords {
   /** The requested step of the model. */
   readonly step: ModelOptions;
   readonly units: SizeUnit;
-  /** Whether early release updates weights in the backward pass; left out: it does not. */
+  /** Whether early release updates weights in the backward pass. Left out: it does not. */
   readonly updateInBackward?: boolean | undefined;
   /** For a recorded program, its command line, if the trace contains it. */
   readonly program?: readonly string[] | undefined;
-  /** Whether planning for ranks is possible with the trace; left out: it is. */
+  /** Whether planning for ranks is possible with the trace. Left out: it is. */
   readonly plansRanks?: boolean;
 }
 

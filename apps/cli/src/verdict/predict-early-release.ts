@@ -7,7 +7,7 @@ import type { Progress } from "../progress.js";
 import type { Given } from "./next-command.js";
 
 /**
- * Returns the memory of a trace's step with `--early-release`; undefined for a recorded run, which cannot be
+ * Returns the memory of a trace's step with `--early-release`, or undefined for a recorded run, which cannot be
  * re-executed.
  */
 export async function predictEarlyRelease(

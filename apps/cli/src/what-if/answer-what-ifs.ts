@@ -8,7 +8,7 @@ import type { WhatIfOrder, WhatIfReport } from "./what-if-worker.js";
 /** Does not exist when running from sources. */
 export const whatIfWorkerFile: URL = new URL("./what-if-worker.js", import.meta.url);
 
-/** Answers what-if questions. `trace` is the step as it is; left out: it is traced first. */
+/** Answers what-if questions. `trace` is the step as it is. Left out: it is traced first. */
 export type AnswerWhatIfsOfTrace = (
   path: Parameters<AnswerWhatIfs>[0],
   question: Parameters<AnswerWhatIfs>[1],

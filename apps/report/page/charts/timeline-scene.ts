@@ -22,7 +22,7 @@ export interface TimelineScene {
     readonly dash: readonly number[];
     readonly bytes: Float64Array;
   }[];
-  /** Memory of the device; undefined if it is unknown, or far above everything in the chart. */
+  /** Memory of the device, or undefined if it is unknown, or far above everything in the chart. */
   readonly limit: { readonly bytes: number; readonly label: string } | undefined;
   /** Ranges of one phase, as shares of the width. */
   readonly phases: readonly {
@@ -109,7 +109,7 @@ export function drawTimeline(painter: Painter, scene: TimelineScene): void {
   }
 }
 
-/** Returns the box of the label of the device's memory line; empty if there is no such line. */
+/** Returns the box of the label of the device's memory line, or empty if there is no such line. */
 export function limitLabel({ limit, height, maximumBytes }: TimelineScene): readonly Box[] {
   if (limit === undefined) return [];
   const { left, top, bottom } = timelineMargin;

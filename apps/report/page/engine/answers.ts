@@ -43,7 +43,7 @@ export interface Overview {
 
 /** A step's memory under a plan. */
 export interface PlanAnswer {
-  /** By category; undefined if memory does not follow from the order in which the plan runs ops. */
+  /** By category, or undefined if memory does not follow from the order in which the plan runs ops. */
   readonly bands: MemoryBands | undefined;
   /** The op at the peak. */
   readonly peakOp: number;
@@ -91,15 +91,15 @@ export interface PolicyAnswer {
 }
 
 export interface OpQuery {
-  /** Only ops in this module; empty for all. */
+  /** Only ops in this module, or empty for all. */
   readonly module: string;
   /** Only ops whose name or module contains this text. */
   readonly text: string;
   /** Only ops with all of these bits of `OpMark`. */
   readonly marks: number;
-  /** Only ops of this phase; -1 for all. */
+  /** Only ops of this phase, or -1 for all. */
   readonly phase: number;
-  /** Only ops with this fate under the policy; -1 for all. */
+  /** Only ops with this fate under the policy, or -1 for all. */
   readonly fate: number;
   readonly sort: "op" | "name" | "module" | "phase" | "memoryBytes" | "runtimeMs" | "msps" | "freed" | "fate" | "plan";
   readonly isDescending: boolean;

@@ -174,8 +174,8 @@ export class Engine implements EngineMethods {
   }
 
   /**
-   * A plan's memory, and the trace whose storages it refers to; undefined if memory does not follow from the order in
-   * which the plan runs ops.
+   * A plan's memory, and the trace whose storages it refers to, or undefined if memory does not follow from the order
+   * in which the plan runs ops.
    */
   private follow(index: number): Pick<NonNullable<Engine["account"]>, "of" | "trace"> {
     const { trace } = this;

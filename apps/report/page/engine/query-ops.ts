@@ -72,7 +72,7 @@ function matching(texts: readonly string[], wanted: string): Uint8Array {
   return Uint8Array.from(texts, (text) => (wanted !== "" && comparable(text).includes(wanted) ? 1 : 0));
 }
 
-/** For each op the number to sort by; undefined for execution order. */
+/** For each op the number to sort by, or undefined for execution order. */
 function keysOf(
   { ops, names, modules }: Pick<Overview, "ops" | "names" | "modules">,
   sort: OpQuery["sort"],

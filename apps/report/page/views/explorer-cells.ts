@@ -2,7 +2,7 @@ import { seriesColours } from "@remat/reporting";
 import { shade, token } from "../theme.js";
 import type { ExplorerCell } from "./explorer-layout.js";
 
-/** The name of the surrounding module; empty for an outermost one. */
+/** The name of the surrounding module, or empty for an outermost one. */
 export const parentOf = (fqn: string): string => fqn.slice(0, Math.max(0, fqn.lastIndexOf(".")));
 
 /** Cuts a name to a width, at about 7 pixels per letter. */

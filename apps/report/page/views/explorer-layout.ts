@@ -25,7 +25,7 @@ interface Datum {
  * Computes the rectangles of a module and its submodules down to `rows` levels, each as wide as its share. The part of
  * a module outside of its submodules is left empty at their right.
  *
- * @param root fully qualified name; empty for all
+ * @param root fully qualified name, or empty for all
  */
 export function explorerCells(
   tree: ModuleTreeView,

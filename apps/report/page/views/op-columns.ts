@@ -18,7 +18,7 @@ import type { ShownPolicy } from "./policy-feed.js";
 interface Source {
   readonly overview: Overview;
   readonly policy: ShownPolicy;
-  /** The plan that the step is shown under; undefined if it is shown as recorded. */
+  /** The plan that the step is shown under, or undefined if it is shown as recorded. */
   readonly plan: PlanAnswer | undefined;
 }
 

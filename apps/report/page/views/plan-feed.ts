@@ -6,7 +6,7 @@ import type { PageState, Store } from "../state.js";
 
 /** The plan that is shown, and the step's memory under it. */
 export interface ShownPlan {
-  /** Index in `meta.followed`; -1 if the step is shown as recorded. */
+  /** Index in `meta.followed`, or -1 if the step is shown as recorded. */
   readonly index: number;
   readonly plan: FollowedPlan | undefined;
   readonly answer: PlanAnswer | undefined;
@@ -21,12 +21,12 @@ type Listener = (shown: ShownPlan) => void;
 
 const nothing: ShownPlan = { index: -1, plan: undefined, answer: undefined, freedEarly: undefined };
 
-/** Returns the choice for the budget of a state; undefined if there is no budget or nothing was planned. */
+/** Returns the choice for the budget of a state, or undefined if there is no budget or nothing was planned. */
 export function budgetOf({ budget }: PageState, { plans }: ReportMeta): PlanWithin<FollowedPlan> | undefined {
   return budget < 0 || plans === undefined ? undefined : chooseWithin(plans.front, budget);
 }
 
-/** Returns the plan that a state shows, as an index of `meta.followed`; -1 for none. */
+/** Returns the plan that a state shows, as an index of `meta.followed`, or -1 for none. */
 export function shownPlanOf(state: PageState, meta: ReportMeta): number {
   if (state.plan === "recorded") return -1;
   const { followed, plans } = meta;

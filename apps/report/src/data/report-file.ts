@@ -30,7 +30,7 @@ export interface PlannedStep {
 
 /** A plan in columns: the order to compute its memory from, and its effect on ops. */
 export interface FollowedColumns {
-  /** Nodes of `sequenceGraphOfTrace` in execution order; empty if the plan's memory does not follow from that. */
+  /** Nodes of `sequenceGraphOfTrace` in execution order, or empty if the plan's memory does not follow from that. */
   readonly sequence: Int32Array;
   /** For each op: see `planFates`. */
   readonly fates: Uint8Array;

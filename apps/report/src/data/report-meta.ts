@@ -25,7 +25,7 @@ export interface Overlay {
 
 /** A plan of the whole step that the page can show. */
 export interface FollowedPlan extends PlanChoice {
-  /** Name of a given file; empty for a plan that was found when the report was made. */
+  /** Name of a given file, or empty for a plan that was found when the report was made. */
   readonly name: string;
   /** Number of op executions that are recomputations. */
   readonly recomputations: number;
@@ -72,7 +72,8 @@ export interface ReportMeta {
   readonly from: "model" | "trace" | "plan";
   readonly summary: ReportSummary;
   /**
-   * Whether the step fits the device it is meant for; undefined if the run does not show that, or no device was named.
+   * Whether the step fits the device it is meant for, or undefined if the run does not show that, or no device was
+   * named.
    */
   readonly verdict: Verdict | undefined;
   /**
@@ -80,7 +81,7 @@ export interface ReportMeta {
    * next.
    */
   readonly answers: readonly Answer[];
-  /** The largest groups in use at the peak, as rows of a tree; empty if unknown. */
+  /** The largest groups in use at the peak, as rows of a tree, or empty if unknown. */
   readonly heldRows: readonly HeldRow[];
   readonly environment: readonly EnvironmentGroup[];
   readonly plans: PlanFindings | undefined;
@@ -95,6 +96,8 @@ export interface ReportMeta {
   /** Undefined if the run was not recorded. */
   readonly leaks: LeakFindings | undefined;
   readonly overlays: readonly Overlay[];
-  /** The step as it is, followed by answers for another batch, optimizer, device and so on; empty if not requested. */
+  /**
+   * The step as it is, followed by answers for another batch, optimizer, device and so on, or empty if not requested.
+   */
   readonly whatIfs: readonly WhatIfRow[];
 }

@@ -17,7 +17,7 @@ export interface FoundPlans {
 }
 
 export interface FindPlansOptions {
-  /** Time limit for all searches together in milliseconds; 0 for none. */
+  /** Time limit for all searches together in milliseconds, or 0 for none. */
   readonly timeMs: number;
   /** Number of schedules to evaluate instead of a time limit: gives the same answer on every machine. */
   readonly iterations?: number | undefined;

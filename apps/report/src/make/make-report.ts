@@ -53,11 +53,11 @@ export interface MakeReportOptions {
   readonly pricedFor?: DeviceSpec | undefined;
   /** Whether the step fits, and what to do next. */
   readonly verdict?: Verdict | undefined;
-  /** How many of the largest storages at the peak to list; 12 by default. */
+  /** How many of the largest storages at the peak to list (12 by default). */
   readonly limit?: number;
   readonly madeBy?: string | undefined;
   readonly source?: string | undefined;
-  /** Search time for plans in milliseconds; 0 for none. 8000 by default. */
+  /** Search time for plans in milliseconds, or 0 for none. 8000 by default. */
   readonly planTimeMs?: number | undefined;
   /** Number of schedules to evaluate instead: gives the same answer on every machine. */
   readonly planIterations?: number | undefined;
@@ -82,7 +82,7 @@ export interface MakeReportOptions {
       }
     | undefined;
   /**
-   * Answers for another batch, optimizer, device and so on: `answerUsualWhatIfs` of `@remat/fit`; left out: none. They
+   * Answers for another batch, optimizer, device and so on: `answerUsualWhatIfs` of `@remat/fit`. Left out: none. They
    * are awaited after the search for plans.
    */
   readonly whatIfs?: readonly WhatIfRow[] | PromiseLike<readonly WhatIfRow[]>;

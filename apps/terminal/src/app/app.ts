@@ -17,7 +17,7 @@ export interface AppOptions {
   readonly host: Host;
   readonly look: Look;
   readonly size: ScreenSize;
-  /** The view to begin with; left out: the last one used. */
+  /** The view to begin with. Left out: the last one used. */
   readonly view?: string | undefined;
   /** Left out: all views. */
   readonly views?: readonly View[];

@@ -63,7 +63,7 @@ const frontPoints = 24;
 
 const graphOf = rememberLast((trace: Trace) => sequenceGraphOfTrace(trace));
 
-/** Maps ops of the step that plans run to those that are shown; undefined if they are the same. */
+/** Maps ops of the step that plans run to those that are shown, or undefined if they are the same. */
 const alignedOf = rememberLast((trace: Trace, planned: Trace): AlignedOps | undefined =>
   planned === trace ? undefined : new AlignedOps(matchOps(trace, planned), planned.ops.count),
 );

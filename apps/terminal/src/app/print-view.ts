@@ -26,7 +26,7 @@ export interface PrintOptions {
   readonly device: DeviceSpec | string;
   /** A module to show, by its fully qualified name. */
   readonly module?: string | undefined;
-  /** Verdict on the step; left out: the one available immediately. */
+  /** Verdict on the step. Left out: the one available immediately. */
   readonly verdict?: Verdict | undefined;
   readonly atHand?: StepAtHand | undefined;
   /** A second trace, for the comparison view. */

@@ -23,7 +23,7 @@ export interface TerminalOptions {
   readonly targets: readonly string[];
   readonly open: OpenTarget;
   /**
-   * Answers what-if questions about models by tracing their steps again; left out: questions are answered from traces
+   * Answers what-if questions about models by tracing their steps again. Left out: questions are answered from traces
    * only.
    */
   readonly answerWhatIfs?: AnswerWhatIfs;

@@ -73,7 +73,7 @@ function changedBeside(other: TraceDocument, settings: Partial<Settings>): Trace
   return other.with(isGone ? rest : settings);
 }
 
-/** Returns the device that both sides of a comparison are estimated for; undefined if it is not the same. */
+/** Returns the device that both sides of a comparison are estimated for, or undefined if it is not the same. */
 export function commonDevice({ document, other }: Run): string | undefined {
   const device = document.settings.device?.name;
   return other !== undefined && device === other.settings.device?.name ? device : undefined;

@@ -4,11 +4,11 @@ import { type DeviceSpec, RuntimeSource, type Trace } from "@remat/trace";
 
 /** Device to estimate times for, and how memory is counted. */
 export interface Settings {
-  /** The device that op times are estimated for; undefined: the runtimes of the trace. */
+  /** The device that op times are estimated for. Undefined: the runtimes of the trace. */
   readonly device: DeviceSpec | undefined;
   /** The device that the step has to fit on if no other is chosen. */
   readonly meantFor: DeviceToFit;
-  /** Allocations are rounded up to a multiple of this; undefined: the device's or the trace's unit. */
+  /** Allocations are rounded up to a multiple of this. Undefined: the device's or the trace's unit. */
   readonly allocationUnitBytes: number | undefined;
   /** Number of ranks that weights are sharded over (FSDP); 1: no sharding. */
   readonly worldSize: number;

@@ -58,7 +58,7 @@ export interface HeldPlan {
   readonly highestBytes: Float64Array;
 }
 
-/** Returns the choice for the budget; undefined if there is no budget or the step has not been planned. */
+/** Returns the choice for the budget, or undefined if there is no budget or the step has not been planned. */
 export function planOfBudget(
   { budgetBytes, plans: { front } }: BudgetedPlans,
   trace: Trace,

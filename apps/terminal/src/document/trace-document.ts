@@ -74,7 +74,7 @@ export class TraceDocument {
   /** With op times and the settings' allocation unit. */
   readonly trace: Trace;
 
-  /** The step that plans are made for, under the same settings; undefined: the trace itself. */
+  /** The step that plans are made for, under the same settings. Undefined: the trace itself. */
   readonly planned: () => Trace | undefined;
   readonly stats: () => ReadonlyMap<string, SACStats>;
   readonly tree: () => ModuleTreeView;
@@ -87,13 +87,14 @@ export class TraceDocument {
   readonly moduleBands: (within: string) => MemoryBands;
   readonly peak: () => MemoryMoment | undefined;
   /**
-   * Memory in use after an op, or for -1 at the peak; undefined if the trace does not record when storages are freed.
+   * Memory in use after an op, or for -1 at the peak. Undefined if the trace does not record when storages are freed.
    */
   readonly held: (op: number) => HeldTree | undefined;
-  /** Memory at the peak that no op uses any more; undefined if the trace does not record lifetimes. */
+  /** Memory at the peak that no op uses any more, or undefined if the trace does not record lifetimes. */
   readonly idle: () => IdleMemory | undefined;
   /**
-   * The immediately available verdict; undefined if the trace does not record lifetimes, or cannot be sharded this way.
+   * The immediately available verdict, or undefined if the trace does not record lifetimes, or cannot be sharded this
+   * way.
    */
   readonly verdict: () => Verdict | undefined;
   /** Ops of a module, or of the whole step for an empty name. */
@@ -105,7 +106,7 @@ export class TraceDocument {
   private readonly fromRank: () => readonly (number | undefined)[];
   private readonly heldAtPeak: () => HeldStorages;
   private readonly moments: (op: string) => MemoryMoment;
-  /** For one rank; undefined if the settings do not shard. */
+  /** For one rank, or undefined if the settings do not shard. */
   readonly simulation: () => FsdpSimulation | undefined;
 
   constructor(name: DocumentName, recorded: Trace, settings: Settings, atHand: StepAtHand = {}) {
@@ -164,7 +165,7 @@ export class TraceDocument {
     return this.moments(String(op));
   }
 
-  /** Converts an op of {@link memoryTrace} to one of {@link trace}; undefined for an op that sharding adds. */
+  /** Converts an op of {@link memoryTrace} to one of {@link trace}. Returns undefined for an op that sharding adds. */
   opInTrace(op: number): number | undefined {
     return this.memoryTrace() === this.trace ? op : this.fromRank()[op];
   }

@@ -6,9 +6,9 @@ import type { Line } from "../text/line.js";
 
 /** Facts about a plan that it does not contain itself. */
 export interface PlanGiven {
-  /** The device that the step has to fit on; left out: it is shown elsewhere. */
+  /** The device that the step has to fit on. Left out: it is shown elsewhere. */
   readonly device?: DeviceToFit;
-  /** Peak of the step without the plan; left out: as stated in the plan. */
+  /** Peak of the step without the plan. Left out: as stated in the plan. */
   readonly recordedBytes?: number | undefined;
   /** The command that applies it. */
   readonly following?: string | undefined;

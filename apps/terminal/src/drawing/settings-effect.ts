@@ -49,7 +49,7 @@ function peakText(document: TraceDocument): string {
   }
 }
 
-/** Explains why a document's memory cannot be computed under its settings; undefined if it can. */
+/** Explains why a document's memory cannot be computed under its settings. Returns undefined if it can. */
 export function memoryError(document: TraceDocument): string | undefined {
   try {
     document.memoryTrace();

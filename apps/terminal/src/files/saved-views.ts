@@ -40,7 +40,7 @@ export class SavedViews {
     this.write("recent.json", [entry, ...others].slice(0, mostRecent));
   }
 
-  /** The background that colours were chosen for; undefined if the user has not chosen. */
+  /** The background that colours were chosen for, or undefined if the user has not chosen. */
   theme(): ThemeName | undefined {
     const saved = this.read("theme.json");
     return saved === "dark" || saved === "light" ? saved : undefined;

@@ -96,7 +96,7 @@ function findAll(list: Searchable, wanted: string): readonly number[] {
   return found;
 }
 
-/** Searches from `start` in one direction, wrapping around; -1 if there is no match. */
+/** Searches from `start` in one direction, wrapping around. Returns -1 if there is no match. */
 function findFrom(list: Searchable, wanted: string, start: number, direction: 1 | -1): number {
   const lower = wanted.toLowerCase();
   for (let i = 0; i < list.count; i++) {

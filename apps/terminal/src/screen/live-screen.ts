@@ -15,7 +15,7 @@ export interface LiveStep {
   readonly name: string;
   readonly stepMs: number;
   readonly view: StepView;
-  /** Memory of the device that it ran on; left out if unknown. */
+  /** Memory of the device that it ran on. Left out if unknown. */
   readonly memoryBytes?: number | undefined;
 }
 
@@ -114,7 +114,9 @@ function peakLine({ pass, name, stepMs, view: { peakBytes, peakOp, peakLine: lin
   ];
 }
 
-/** The last steps side by side, with bytes on the left, passes below, and a legend; empty if `height` is too small. */
+/**
+ * The last steps side by side, with bytes on the left, passes below, and a legend, or empty if `height` is too small.
+ */
 function drawPlot(steps: readonly LiveStep[], width: number, height: number, look: Look): readonly Line[] {
   const { glyphs } = look;
   const theme = themeOfLook(look);

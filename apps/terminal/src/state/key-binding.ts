@@ -5,9 +5,9 @@ export interface KeyBinding<Action extends string = string> {
   readonly action: Action;
   /** Description in the help. */
   readonly help: string;
-  /** Label in the bottom line; left out: not shown there. */
+  /** Label in the bottom line. Left out: not shown there. */
   readonly hint?: string;
-  /** Keys as written in the bottom line; left out: the first one. */
+  /** Keys as written in the bottom line. Left out: the first one. */
   readonly hintKeys?: string;
 }
 

@@ -16,7 +16,7 @@ export type Opened =
       readonly title: string;
       readonly path: string;
       readonly plan: Plan;
-      /** The command that applies the plan; left out if unknown. */
+      /** The command that applies the plan. Left out if unknown. */
       readonly following?: string | undefined;
     };
 
@@ -32,7 +32,7 @@ export interface SavedView {
   /** Name of the current view. */
   readonly view?: string;
   readonly module?: string;
-  /** The device chosen in the app; left out: the one that it was opened for. */
+  /** The device chosen in the app. Left out: the one that it was opened for. */
   readonly device?: string;
   /** For each view: its saved state. */
   readonly views?: Readonly<Record<string, unknown>>;

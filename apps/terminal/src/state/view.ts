@@ -20,13 +20,13 @@ export interface Scene {
   readonly run: Run;
   /** The document of the run that is shown. */
   readonly document: TraceDocument;
-  /** Fully qualified name of the module selected in any view; undefined if the trace has no modules. */
+  /** Fully qualified name of the module selected in any view, or undefined if the trace has no modules. */
   readonly module: string | undefined;
   /** A plan that was opened with the trace. */
   readonly plan: Plan | undefined;
   /** The device to predict times for if none is chosen. */
   readonly device: DeviceSpec;
-  /** The search text; empty for none. */
+  /** The search text, or empty for none. */
   readonly searched: string;
   readonly area: Area;
   readonly look: Look;
@@ -49,7 +49,7 @@ export type ViewAction<KeyAction extends string = string> =
   | { readonly kind: "back" }
   /** A result of {@link View.search} was selected. */
   | { readonly kind: "choose"; readonly index: number }
-  /** Text for its `ask`, sent at every key; empty if it was cancelled. */
+  /** Text for its `ask`, sent at every key, or empty if it was cancelled. */
   | { readonly kind: "typed"; readonly text: string }
   /** Text for its `ask` was confirmed with Enter. */
   | { readonly kind: "accepted"; readonly text: string }
@@ -84,7 +84,7 @@ export interface Outcome<Own> {
 export interface Searchable {
   readonly count: number;
   text(index: number): string;
-  /** The cursor, where a search starts; -1 for none. */
+  /** The cursor, where a search starts, or -1 for none. */
   readonly current: number;
 }
 
@@ -96,7 +96,7 @@ export interface View<Own = unknown, KeyAction extends string = string> {
   readonly name: string;
   /** Title on its tab. */
   readonly title: string;
-  /** Title on its tab if space is short and another view is active; left out: the title. */
+  /** Title on its tab if space is short and another view is active. Left out: the title. */
   readonly shortTitle?: string;
   /** The kind of targets for which it is shown first: two traces, or a trace and a plan. */
   readonly opensFor?: "comparison" | "plan";
@@ -109,7 +109,7 @@ export interface View<Own = unknown, KeyAction extends string = string> {
   reduce(scene: Scene, own: Own, action: ViewAction<KeyAction>): Outcome<Own>;
   /**
    * Adjusts its state to the content and the available space: cursors to lists, windows to cursors. Called after each
-   * action while the view is active; left out if there is nothing to adjust.
+   * action while the view is active. Left out if there is nothing to adjust.
    */
   settle?(scene: Scene, own: Own): Outcome<Own>;
   draw(scene: Scene, own: Own): Drawn;

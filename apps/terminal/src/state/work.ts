@@ -8,7 +8,7 @@ import type { FoundPlan, PlanColumns } from "../document/step-plans.js";
 /** The step that what-if questions are about. */
 export interface WhatIfSubject {
   readonly name: string;
-  /** The path of its model, so that it is traced again; undefined for a recorded run. */
+  /** The path of its model, so that it is traced again, or undefined for a recorded run. */
   readonly path: string | undefined;
   /** A second run, which may be the same step at another batch. */
   readonly other: { readonly name: string; readonly trace: Trace } | undefined;

@@ -28,7 +28,7 @@ import { note } from "../text/note.js";
 export interface HeldState extends ListPlace {
   /** The op after which memory is shown; -1: at the peak. */
   readonly op: number;
-  /** Groups whose parts are shown; undefined: the largest ones that fit. */
+  /** Groups whose parts are shown. Undefined: the largest ones that fit. */
   readonly open: ReadonlySet<number> | undefined;
 }
 

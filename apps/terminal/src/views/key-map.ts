@@ -4,7 +4,7 @@ import { type ViewName, views } from "./views.js";
 
 /** A row of the key map. */
 export interface ViewKeyBinding extends KeyBinding {
-  /** Views in which the keys do this; left out: all. */
+  /** Views in which the keys do this. Left out: all. */
   readonly views?: readonly ViewName[];
 }
 

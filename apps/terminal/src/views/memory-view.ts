@@ -25,10 +25,10 @@ export interface MemoryState {
   /** First op shown, and the end of the range (exclusive); equal values mean all ops. */
   readonly from: number;
   readonly to: number;
-  /** Op of the cursor; -1 for the peak's. */
+  /** Op of the cursor, or -1 for the peak's. */
   readonly op: number;
   readonly by: "category" | "module";
-  /** Budget of the step; undefined for none. */
+  /** Budget of the step, or undefined for none. */
   readonly budgetBytes: number | undefined;
   /** Plans to choose from, and the memory of the one within the budget. */
   readonly plans: PlansState;

@@ -10,7 +10,7 @@ import { type Drawn, stack, textOnly } from "../text/drawn.js";
 import { fitLine, type Line } from "../text/line.js";
 
 export interface WhatIfState extends ListPlace {
-  /** The step that the answers are for; undefined before a question was asked. */
+  /** The step that the answers are for, or undefined before a question was asked. */
   readonly trace: Trace | undefined;
   /** The second trace that the answers also depend on. */
   readonly other: Trace | undefined;

@@ -1,7 +1,7 @@
 /** The patched internals have been the same since this minor version of tfjs 4. */
 const oldestMinor = 17;
 
-/** Explains why a version of tfjs-core is not supported; undefined if it is. */
+/** Explains why a version of tfjs-core is not supported. Returns undefined if it is. */
 export function checkVersion(version: string): string | undefined {
   const [major, minor] = version.split(".").map(Number);
   if (major === 4 && minor >= oldestMinor) return undefined;

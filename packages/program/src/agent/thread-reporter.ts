@@ -10,7 +10,7 @@ const writeEveryMs = 1000;
 export class ThreadReporter {
   readonly io: ProgramIo;
   private readonly version: string;
-  /** The device on which tensors are now; undefined if there is no backend. */
+  /** The device on which tensors are now, or undefined if there is no backend. */
   private readonly deviceNow: () => string | undefined;
   /** Forward and backward passes. */
   passes = 0;

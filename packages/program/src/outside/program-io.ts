@@ -48,7 +48,7 @@ export class ProgramIo {
     this.isAway = true;
   }
 
-  /** Path of a file of this thread; undefined without a folder. */
+  /** Path of a file of this thread. Returns undefined without a folder. */
   pathFor(name: string): string | undefined {
     return this.place.folder === undefined ? undefined : join(this.place.folder, `${process.pid}-${threadId}-${name}`);
   }
@@ -79,7 +79,7 @@ export class ProgramIo {
     return isDone === true;
   }
 
-  /** Opens a file for writing; undefined if that fails. */
+  /** Opens a file for writing. Returns undefined if that fails. */
   open(path: string | undefined, flags: "a" | "w"): number | undefined {
     return path === undefined ? undefined : this.attempt("write", path, () => openSync(path, flags));
   }
@@ -120,14 +120,14 @@ export class ProgramIo {
     }
   }
 
-  /** Reads a file that remat cannot work without; undefined if that fails. */
+  /** Reads a file that remat cannot work without. Returns undefined if that fails. */
   readNeeded(path: string): string | undefined {
     return this.attempt("read", path, () => readFileSync(path, "utf8"));
   }
 
   /**
-   * Reads a file that may be missing, such as a source map; undefined if it cannot be read, which is not noted as a
-   * failure.
+   * Reads a file that may be missing, such as a source map. Returns undefined if it cannot be read, which is not noted
+   * as a failure.
    */
   readOptional(path: string): string | undefined {
     try {
@@ -141,7 +141,7 @@ export class ProgramIo {
     return existsSync(path);
   }
 
-  /** Loads a CommonJS module of remat; undefined if that fails. */
+  /** Loads a CommonJS module of remat. Returns undefined if that fails. */
   load(file: string): unknown {
     return this.attempt("load", file, () => createRequire(file)(file) as unknown);
   }
@@ -160,7 +160,7 @@ export class ProgramIo {
     return isDone === true;
   }
 
-  /** The working folder; undefined if it is gone. */
+  /** The working folder, or undefined if it is gone. */
   workingFolder(): string | undefined {
     try {
       return process.cwd();
@@ -169,7 +169,7 @@ export class ProgramIo {
     }
   }
 
-  /** Resident memory of the process in bytes, now and at its highest; undefined if the system does not report it. */
+  /** Resident memory of the process in bytes, now and at its highest, or undefined if the system does not report it. */
   residentBytes(): { readonly now: number; readonly most: number } | undefined {
     try {
       return { now: process.memoryUsage.rss(), most: 1024 * process.resourceUsage().maxRSS };
@@ -203,7 +203,7 @@ export class ProgramIo {
   }
 }
 
-/** `stdout` and `stderr`; empty if there are no descriptors left for them. */
+/** `stdout` and `stderr`, or empty if there are no descriptors left for them. */
 function outputStreams(): NodeJS.WriteStream[] {
   try {
     return [process.stdout, process.stderr];

@@ -40,7 +40,8 @@ const withoutLayers = () => ({ layers: { Layer: class {} }, LayersModel: class {
  * and tfjs-converter are loaded. All of tfjs 4 is CommonJS in Node. The agent's imports of tfjs resolve to these
  * copies, wherever remat is installed. The idea is from require-in-the-middle, which patches the same function.
  *
- * @returns the packages that the agent shares with the program; undefined if the agent is missing or cannot be loaded
+ * @returns the packages that the agent shares with the program, or undefined if the agent is missing or cannot be
+ * loaded
  */
 export function watchTensorFlow(
   agentFile: string,

@@ -16,11 +16,11 @@ import type { RecommendedPlan } from "../view-summary.js";
 export interface Answer {
   readonly about: "fit" | "holders" | "free" | "next" | "outcome";
   readonly question: string;
-  /** A short answer; empty if it cannot be put in a few words. */
+  /** A short answer, or empty if it cannot be put in a few words. */
   readonly answer: string;
   /** Reasons for the answer, one sentence each. */
   readonly reasons: readonly string[];
-  /** Whether the answer is good news; undefined if it is neither good nor bad. */
+  /** Whether the answer is good news, or undefined if it is neither good nor bad. */
   readonly isGood?: boolean;
   /** The complete command to run next. */
   readonly command?: string;
@@ -30,7 +30,7 @@ export interface Answer {
 export interface AnswerFirstOptions {
   /** Undefined if the run cannot be judged. */
   readonly verdict: Verdict | undefined;
-  /** Memory in use at the peak as a tree; undefined if the trace does not record when storages are freed. */
+  /** Memory in use at the peak as a tree, or undefined if the trace does not record when storages are freed. */
   readonly tree: HeldTree | undefined;
   readonly idle: IdleMemory | undefined;
   /** Plans that were found, by how much extra time they may take. */

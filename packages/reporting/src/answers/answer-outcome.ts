@@ -12,9 +12,9 @@ export interface StepOutcome {
   readonly question: string;
   readonly peakBytes: number;
   readonly bytesByCategory?: Readonly<Partial<Record<CategoryName, number>>> | undefined;
-  /** Peak of the unchanged step; left out if unknown. */
+  /** Peak of the unchanged step. Left out if unknown. */
   readonly beforeBytes?: number | undefined;
-  /** Extra time as a fraction of the unchanged step's; left out if unknown. */
+  /** Extra time as a fraction of the unchanged step's. Left out if unknown. */
   readonly overhead?: number | undefined;
   readonly deviceMemoryBytes?: number | undefined;
   /** Additional sentences. */
@@ -79,11 +79,11 @@ export function leadWith(outcomes: readonly Answer[], answers: readonly Answer[]
 export interface PlanOutcome {
   readonly name: string;
   readonly plan: Plan;
-  /** The step's memory under the plan; left out if the trace is not available. */
+  /** The step's memory under the plan. Left out if the trace is not available. */
   readonly memory?: PlanMemory;
-  /** Peak of the step without the plan; left out: as stated in the plan. */
+  /** Peak of the step without the plan. Left out: as stated in the plan. */
   readonly beforeBytes?: number | undefined;
-  /** Part of the peak that the plan's steps do not list; left out if not computed. */
+  /** Part of the peak that the plan's steps do not list. Left out if not computed. */
   readonly unlistedBytes?: number | undefined;
   readonly deviceMemoryBytes?: number | undefined;
   /** The device with that memory, if it is not stated elsewhere. */

@@ -16,9 +16,9 @@ export interface CheckpointsPoint {
 /** A checkpointed module. */
 export interface CheckpointsUnit {
   readonly name: string;
-  /** Names of the ops whose results are saved; empty if the whole module is recomputed. */
+  /** Names of the ops whose results are saved, or empty if the whole module is recomputed. */
   readonly saved: readonly string[];
-  /** Ranges of its ops that are recomputed on their own; empty if the whole module is recomputed. */
+  /** Ranges of its ops that are recomputed on their own, or empty if the whole module is recomputed. */
   readonly parts: readonly (readonly [begin: number, end: number, kept?: readonly number[]])[];
   /** For each part: the module of its first op and of its last. Left out if unknown. */
   readonly places?: readonly (readonly [from: string, to: string])[] | undefined;

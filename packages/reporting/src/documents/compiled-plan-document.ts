@@ -28,7 +28,7 @@ export interface CompiledPlanSummary {
   readonly least: CompiledPlanPoint;
   /** Points to show, by falling activation budget. */
   readonly points: readonly CompiledPlanPoint[];
-  /** For each allowed overhead, as a fraction, the point with the lowest peak; left out if not requested. */
+  /** For each allowed overhead, as a fraction, the point with the lowest peak. Left out if not requested. */
   readonly recommended?: ReadonlyMap<number, CompiledPlanPoint> | undefined;
   readonly notes?: readonly string[];
 }

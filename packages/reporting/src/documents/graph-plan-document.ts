@@ -26,11 +26,11 @@ export interface GraphPlanSummary {
 
 /** Options of a report on a schedule. */
 export interface GraphPlanDocumentOptions {
-  /** How many of the recomputed nodes to list; 10 by default. */
+  /** How many of the recomputed nodes to list (10 by default). */
   readonly limit?: number;
   /** Notes, as sentences. */
   readonly notes?: readonly string[];
-  /** Unit of all sizes; left out: a suitable unit for each. */
+  /** Unit of all sizes. Left out: a suitable unit for each. */
   readonly units?: SizeUnit;
 }
 

@@ -17,7 +17,7 @@ export interface LeaksSummary {
   readonly device?: { readonly name: string; readonly memoryBytes: number } | undefined;
   /** Bytes in use at the end of the trace, on the trace's device. */
   readonly heldBytes: number;
-  /** Time of one step in ms; undefined if unknown. */
+  /** Time of one step in ms, or undefined if unknown. */
   readonly stepMs: number | undefined;
 }
 
@@ -64,7 +64,7 @@ export interface LeaksRow {
   readonly kind: string;
   readonly count: number;
   readonly bytes: number;
-  /** Growth per step, as text; empty if it does not grow. */
+  /** Growth per step, as text, or empty if it does not grow. */
   readonly growth: string;
   readonly fix: string;
 }

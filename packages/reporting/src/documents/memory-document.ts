@@ -11,9 +11,9 @@ import { largestTable } from "./largest-table.js";
 
 /** Options of a memory report. */
 export interface MemoryDocumentOptions {
-  /** Unit of all sizes; left out: a suitable unit for each, except that snapshots are in MiB as PyTorch prints them. */
+  /** Unit of all sizes. Left out: a suitable unit for each, except that snapshots are in MiB as PyTorch prints them. */
   readonly units?: SizeUnit;
-  /** Modules of up to this many name components are shown; 2 by default. */
+  /** Modules of up to this many name components are shown (2 by default). */
   readonly depth?: number;
   /** Also every module's snapshots by state, as PyTorch prints them. */
   readonly snapshots?: boolean;
@@ -111,7 +111,7 @@ function modulesOf(tracker: MemorySummary["tracker"], depth: number): readonly M
   return (tracker.modules() as readonly Module[]).filter(({ fqn }) => fqn.split(".").length <= depth);
 }
 
-/** Highest bytes on `device` over all passes of `module` in a state; undefined if it was never in that state. */
+/** Highest bytes on `device` over all passes of `module` in a state, or undefined if it was never in that state. */
 function peakIn(module: Module, state: string, device: string): number | undefined {
   const totals = (module.snapshots.get(state) ?? []).flatMap((call) =>
     call.filter((snapshot) => snapshot.device === device),

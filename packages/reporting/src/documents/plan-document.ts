@@ -15,7 +15,7 @@ export interface PlanDocumentOptions {
   readonly sections?: readonly PlanSection[];
   /** Notes, as sentences. */
   readonly notes?: readonly string[];
-  /** Unit of all sizes; left out: a suitable unit for each. */
+  /** Unit of all sizes. Left out: a suitable unit for each. */
   readonly units?: SizeUnit;
   /**
    * Whether the budget applies to the step's peak (the default). If false, it applies to the memory that modules store.

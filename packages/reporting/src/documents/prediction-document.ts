@@ -17,7 +17,7 @@ export interface PredictionSummary {
 
 /** Options of {@link predictionDocument}. */
 export interface PredictionDocumentOptions {
-  /** How many layers to show, the slowest ones; left out: all, in execution order. */
+  /** How many layers to show, the slowest ones. Left out: all, in execution order. */
   readonly limit?: number | undefined;
   readonly units?: SizeUnit | undefined;
 }

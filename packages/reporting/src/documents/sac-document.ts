@@ -16,9 +16,9 @@ export interface SacDocumentOptions {
   readonly ops?: boolean | undefined;
   /** Also the pieces fitted to each module's trade-off curve. */
   readonly fit?: boolean | undefined;
-  /** How many modules to show, those with the most memory; left out: all. */
+  /** How many modules to show, those with the most memory. Left out: all. */
   readonly limit?: number | undefined;
-  /** Unit of all sizes; left out: a suitable unit for each. */
+  /** Unit of all sizes. Left out: a suitable unit for each. */
   readonly units?: SizeUnit | undefined;
 }
 

@@ -48,7 +48,7 @@ export interface TablePart {
    */
   readonly worth?: readonly number[];
   /**
-   * Headers of columns with long names, whose beginning may be cut off if the table is too wide; left out: the first
+   * Headers of columns with long names, whose beginning may be cut off if the table is too wide. Left out: the first
    * column's.
    */
   readonly names?: readonly string[];

@@ -170,7 +170,7 @@ export function heldTreeTable(tree: HeldTree, title: string): ViewTable {
   };
 }
 
-/** Describes the lifetime of a single storage; empty for a group. */
+/** Describes the lifetime of a single storage. Empty for a group. */
 export function describeLife(tree: HeldTree, id: number): string {
   if (id >= 0) return "";
   const place = ~id;

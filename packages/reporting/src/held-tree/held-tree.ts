@@ -46,11 +46,11 @@ export interface HeldTree {
   readonly roots: readonly number[];
   /** Places in the columns of `held`; the places of a group are adjacent. */
   readonly order: Int32Array;
-  /** The outermost module, whose name is left out of labels; empty if there is none. */
+  /** The outermost module, whose name is left out of labels, or empty if there is none. */
   readonly rootModule: string;
   /** Names, kernels and shapes that the columns below refer to. */
   readonly texts: readonly string[];
-  /** For each place: module, kernel, source line and tensor as indices of `texts`; -1 for none. */
+  /** For each place: module, kernel, source line and tensor as indices of `texts`, or -1 for none. */
   readonly module: Int32Array;
   readonly kernel: Int32Array;
   readonly line: Int32Array;

@@ -2,7 +2,7 @@
  * Returns one name for modules whose names differ only in numbers, with `*` for numbers that are not the same in all.
  * Redundant parts are left out: the outermost module, and a module whose name is a prefix of the next one's.
  *
- * @param root fully qualified name of the outermost module; empty if there is none
+ * @param root fully qualified name of the outermost module, or empty if there is none
  * @example
  * namePattern(["net.conv2.conv2_bn", "net.conv3.conv3_bn"], "net"); // "conv*_bn"
  */

@@ -8,7 +8,7 @@ export interface FreePeaks {
   readonly peakBytes: number;
   /** Left out if unknown, since it needs the model. */
   readonly earlyReleasePeakBytes?: number | undefined;
-  /** With a plan without recomputation; left out if it cannot be computed. */
+  /** With a plan without recomputation. Left out if it cannot be computed. */
   readonly unrecomputedPeakBytes?: number | undefined;
 }
 

@@ -6,15 +6,15 @@ import type { Facts } from "./fact-lines.js";
 export interface GraphMemory {
   /** Peak without a plan: every node runs once in the given order. */
   readonly inOrderPeakBytes: number;
-  /** Name of that peak; left out: "in order". */
+  /** Name of that peak. Left out: "in order". */
   readonly inOrder?: string;
-  /** Name of the extra cost of a plan; left out: "cost". */
+  /** Name of the extra cost of a plan. Left out: "cost". */
   readonly cost?: string;
-  /** The budget; left out if none was requested. */
+  /** The budget. Left out if none was requested. */
   readonly budgetBytes?: number | undefined;
   /**
    * The schedule that was found: within the budget, or the smallest if none is. `overhead` is its extra cost as a
-   * fraction of running every node once; left out if not shown.
+   * fraction of running every node once. Left out if not shown.
    */
   readonly planned: { readonly peakBytes: number; readonly overhead?: number };
 }

@@ -22,7 +22,7 @@ export interface VerdictOptions {
   readonly outcome?: Outcome | undefined;
   /** If the step is judged without its manual checkpointing: its peak with it. */
   readonly given?: GivenStep | undefined;
-  /** Unit of all sizes in words; left out: a suitable unit for each. */
+  /** Unit of all sizes in words. Left out: a suitable unit for each. */
   readonly units?: SizeUnit | undefined;
   /** See `waysToFit`. */
   readonly ways?: readonly WayToFit[] | undefined;
@@ -31,8 +31,8 @@ export interface VerdictOptions {
   /** For a prediction: see `largestFittingBatch`. */
   readonly largestBatch?: FittingBatch | null | undefined;
   /**
-   * Returns the command for a way to fit, for the next step if it fits, or for a run that ran out of memory; undefined
-   * if there is none.
+   * Returns the command for a way to fit, for the next step if it fits, or for a run that ran out of memory, or
+   * undefined if there is none.
    */
   commandFor?(step: WayToFit | NextStep | FailureRemedy): string | undefined;
 }
@@ -41,13 +41,13 @@ export interface VerdictOptions {
 export interface StepMemory {
   readonly peakBytes: number;
   readonly bytesByCategory: Readonly<Partial<Record<string, number>>>;
-  /** With early release; left out if it cannot be computed. */
+  /** With early release. Left out if it cannot be computed. */
   readonly earlyReleasePeakBytes?: number | undefined;
-  /** With a plan without recomputation; left out if it cannot be computed. */
+  /** With a plan without recomputation. Left out if it cannot be computed. */
   readonly unrecomputedPeakBytes?: number;
-  /** How many of its ops recompute activations under manual checkpointing; left out: none. */
+  /** How many of its ops recompute activations under manual checkpointing. Left out: none. */
   readonly recomputedOps?: number;
-  /** Where the trace ends early, so that the peak may be higher; left out if it is complete. */
+  /** Where the trace ends early, so that the peak may be higher. Left out if it is complete. */
   readonly truncated?: Trace["truncated"];
 }
 

@@ -29,7 +29,7 @@ export interface LeastHeld {
   /** On one device. */
   readonly bytes: number;
   /**
-   * On each of `worldSize` ranks, with weights sharded by FSDP at the usual blocks; left out if they cannot be sharded.
+   * On each of `worldSize` ranks, with weights sharded by FSDP at the usual blocks. Left out if they cannot be sharded.
    */
   readonly ranks?: { readonly worldSize: number; readonly bytes: number };
 }
@@ -46,24 +46,26 @@ export interface Verdict {
   readonly deviceMemoryBytes: number | undefined;
   /** Undefined if the device's memory is unknown, or if a truncated trace ends before it is exceeded. */
   readonly fits: boolean | undefined;
-  /** Unused memory of the device; negative if memory is missing; undefined if `fits` is. */
+  /** Unused memory of the device. Negative if memory is missing, and undefined if `fits` is. */
   readonly spareBytes: number | undefined;
-  /** The peak with early release; undefined if the model is not available. */
+  /** The peak with early release, or undefined if the model is not available. */
   readonly earlyReleasePeakBytes: number | undefined;
-  /** The peak of a plan without recomputation; undefined if it cannot be computed for the run. */
+  /** The peak of a plan without recomputation, or undefined if it cannot be computed for the run. */
   readonly unrecomputedPeakBytes: number | undefined;
-  /** An option with a lower peak and no slowdown; undefined if there is none, or if it is unknown. */
+  /** An option with a lower peak and no slowdown, or undefined if there is none or it is unknown. */
   readonly free: WayToFit | undefined;
   /** Number of ops that recompute activations under manual checkpointing. */
   readonly recomputedOps: number;
-  /** The step with its manual checkpointing, if this verdict is on the step without it; otherwise undefined. */
+  /** The step with its manual checkpointing, if this verdict is on the step without it, otherwise undefined. */
   readonly given: GivenStep | undefined;
   readonly outcome: Outcome | undefined;
-  /** Where the trace ends early, in which case everything applies to the part before; undefined if it is complete. */
+  /**
+   * Where the trace ends early, in which case everything applies to the part before, or undefined if it is complete.
+   */
   readonly truncated: Trace["truncated"];
-  /** Ways to make the step fit if it does not; undefined if not searched for. */
+  /** Ways to make the step fit if it does not, or undefined if not searched for. */
   readonly ways: readonly WayToFit[] | undefined;
-  /** The memory that no plan can avoid, if nothing makes the step fit; undefined if unknown. */
+  /** The memory that no plan can avoid, if nothing makes the step fit, or undefined if unknown. */
   readonly least: LeastHeld | undefined;
   /**
    * For a prediction: the largest batch that fits, or null if not even one sample does. Undefined if not searched for.

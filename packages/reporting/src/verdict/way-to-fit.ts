@@ -17,7 +17,7 @@ export type WayToFit =
       readonly peakBytes: number;
       readonly worldSize: number;
       readonly wrap: readonly string[];
-      /** Modules that are also checkpointed as a whole; left out: none. */
+      /** Modules that are also checkpointed as a whole. Left out: none. */
       readonly checkpoint?: readonly string[];
     }
   | { readonly kind: "device"; readonly peakBytes: number; readonly device: string; readonly memoryBytes: number };

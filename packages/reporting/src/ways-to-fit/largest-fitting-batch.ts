@@ -12,7 +12,7 @@ const longestStride = 1024;
 
 /** Limits the choice of batches. */
 export interface BatchChoice {
-  /** The batches to choose from, the smallest first; left out: any. */
+  /** The batches to choose from, the smallest first. Left out: any. */
   readonly batches?: readonly number[];
 }
 

@@ -12,7 +12,7 @@ import { largestBatch, type PeakOfBatch } from "./largest-batch.js";
 export interface WaysToFitOptions {
   /** Memory of the device. */
   readonly memoryBytes: number;
-  /** Returns the peak of the same step with that many samples; left out if the step cannot be traced again. */
+  /** Returns the peak of the same step with that many samples. Left out if the step cannot be traced again. */
   readonly batch?: { readonly samples: number; readonly peakOf: PeakOfBatch };
   /** Called with a description of each search. */
   readonly onProgress?: (what: string) => void;

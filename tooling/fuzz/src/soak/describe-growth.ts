@@ -18,7 +18,7 @@ const median = (values: readonly number[]): number =>
 
 /**
  * Describes any growth from the first third of some readings to the last that exceeds the growth of a leak-free
- * process; undefined if there is none.
+ * process. Returns undefined if there is none.
  */
 export function describeGrowth(readings: readonly MemoryReading[]): string | undefined {
   const third = Math.max(1, Math.floor(readings.length / 3));

@@ -30,8 +30,8 @@ export class HeldStorages implements DispatchObserver, Iterable<Storage> {
   }
 
   /**
-   * Growth of live memory per step, measured at the start of steps; 0 if it does not grow, undefined if there are too
-   * few steps to judge.
+   * Growth of live memory per step, measured at the start of steps. It is 0 if memory does not grow, and undefined if
+   * there are too few steps to judge.
    */
   get bytesPerStep(): number | undefined {
     const { verdict, bytesPerPeriod } = this.growth.growthOf(0);

@@ -116,7 +116,7 @@ export class ProgramRecorder implements DispatchObserver, DispatchInterceptor {
     }
   }
 
-  /** Returns the step that the pass belongs to; undefined if recording is over. */
+  /** Returns the step that the pass belongs to, or undefined if recording is over. */
   private passComing(
     call: GradientsCall,
   ): { readonly step: OpenStep; readonly isFirst: boolean } | "unseen" | undefined {
@@ -324,7 +324,7 @@ export class ProgramRecorder implements DispatchObserver, DispatchInterceptor {
   }
 }
 
-/** Converts any thrown value to text; undefined if it cannot be converted. */
+/** Converts any thrown value to text. Returns undefined if it cannot be converted. */
 function textOf(error: unknown): string | undefined {
   try {
     return String(error);

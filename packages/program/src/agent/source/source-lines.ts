@@ -14,7 +14,7 @@ export class SourceLines {
   private readonly known = new Map<string, string>();
 
   /**
-   * As `file:line:column`, with the file relative to the working folder if it is inside it; undefined if no frame is
+   * As `file:line:column`, with the file relative to the working folder if it is inside it, or undefined if no frame is
    * the user's.
    */
   current(): string | undefined {

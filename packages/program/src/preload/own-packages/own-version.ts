@@ -2,7 +2,7 @@ import { dirname, join } from "node:path";
 import type { ProgramIo } from "../../outside/program-io.js";
 
 /**
- * Returns the version of the package `name` that contains `file`; undefined if none of its parent folders has a
+ * Returns the version of the package `name` that contains `file`, or undefined if none of its parent folders has a
  * manifest of that name.
  */
 export function ownVersion(file: string, name: string, io: ProgramIo): string | undefined {
