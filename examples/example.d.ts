@@ -6,7 +6,7 @@ export interface BuildArgs {
   readonly tf: typeof tf;
   /** Size of the model (`full` by default). */
   readonly size?: "tiny" | "full";
-  /** Number of samples in the inputs; the module's own default if left out. */
+  /** Number of samples in the inputs. The module's own default if left out. */
   readonly batch?: number;
   /** Runs a function as a module with that name, for plain functions. */
   readonly scope?: <T>(name: string, run: () => T) => T;
@@ -35,7 +35,7 @@ export interface LayersExample {
 export interface FunctionExample {
   readonly model?: undefined;
   forward(inputs: tf.Tensor | tf.Tensor[], options: { readonly training: boolean }): tf.Tensor | tf.Tensor[];
-  /** Trainable variables by name; a name begins with the scope of the variable. */
+  /** Trainable variables by name. A name begins with the scope of the variable. */
   readonly parameters: Readonly<Record<string, tf.Variable>>;
   readonly buffers?: Readonly<Record<string, tf.Tensor>>;
 }

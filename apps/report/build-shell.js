@@ -43,7 +43,7 @@ export async function buildShell() {
 /** Escapes code for use inside a script element. */
 const inScript = (code) => code.trim().replace(/<(?=\/script|!--)/gi, "\\x3c");
 
-/** Nothing may be fetched, sent or embedded; only this script and this style run. */
+/** Nothing may be fetched, sent or embedded. Only this script and this style run. */
 function policy(script, style) {
   const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
   return [

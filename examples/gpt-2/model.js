@@ -6,7 +6,7 @@ const sizes = {
 };
 
 /**
- * GPT-2 small. `objective: "next-token"` trains a language model; the default objective is the sum of the logits, as in
+ * GPT-2 small. `objective: "next-token"` trains a language model. The default objective is the sum of the logits, as in
  * PyTorch's timing.
  */
 export default function build(args) {

@@ -7,7 +7,7 @@ const sizes = {
 
 /**
  * The transformer of PyTorch's SACEstimator test, module for module with PyTorch's names. `objective: "next-token"`
- * trains a language model; the default is the test's, the sum of the logits.
+ * trains a language model. The default is the test's, the sum of the logits.
  */
 export default function build(args) {
   return buildTransformer({ config: sizes[args.size ?? "full"], ...args });

@@ -94,7 +94,7 @@ async function inBrowser(name, url) {
   }
 }
 
-/** Zooms in and moves the timeline at every frame; runs in the page. */
+/** Zooms in and moves the timeline at every frame. Runs in the page. */
 async function pan() {
   const canvas = document.querySelector("canvas.chart");
   const box = canvas.getBoundingClientRect();
@@ -116,7 +116,7 @@ async function pan() {
   let last = await nextFrame();
   for (let i = 0; i < 180; i++) {
     wheel({ deltaX: i < 90 ? 12 : -12 });
-    // The page draws in the animation frame that it requested; a later request runs after it.
+    // The page draws in the animation frame that it requested. A later request runs after it.
     const now = await nextFrame();
     drawing.push(performance.now() - now);
     intervals.push(now - last);

@@ -35,7 +35,7 @@ if (process.argv[3] === undefined) {
   }
 } else console.log(JSON.stringify(await measure(process.argv[3])));
 
-/** Runs the app and presses keys; returns the rows to report. */
+/** Runs the app and presses keys. Returns the rows to report. */
 async function measure(path) {
   let written = "";
   let answered = () => undefined;
@@ -78,7 +78,7 @@ async function measure(path) {
     // The line that announces further answers is gone.
     await new Promise((resolve) => setTimeout(resolve, 200));
   };
-  // A terminal keeps a program alive; streams do not.
+  // A terminal keeps a program alive. Streams do not.
   const alive = setInterval(() => undefined, 1000);
 
   const { startTerminal } = await import("@remat/terminal");

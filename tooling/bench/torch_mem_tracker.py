@@ -1,4 +1,4 @@
-"""Times torch's MemTracker on two steps of a model of the oracle, whose folder is the first argument; the model's case is
+"""Times torch's MemTracker on two steps of a model of the oracle, whose folder is the first argument. The model's case is
 the second.
 
 Prints JSON: milliseconds of the whole process except the interpreter's start, and the part after the imports: model,

@@ -1,4 +1,4 @@
-"""Times torch's own memory estimator on graphs given as JSON on stdin; prints milliseconds per graph as JSON.
+"""Times torch's own memory estimator on graphs given as JSON on stdin. Prints milliseconds per graph as JSON.
 
 Each graph is {nodes: [{n, op, in, out?: [{k}]}], storages: [[bytes, device]]}, the format of the fx-memory-oracle
 files.

@@ -23,7 +23,7 @@ const names = [
 ];
 const opsPerModule = 1000;
 
-/** Layers of ops on activations of 25 MB; every tensor but the last eight is freed. */
+/** Layers of ops on activations of 25 MB. Every tensor but the last eight is freed. */
 function largeTrace(opCount) {
   const b = new TraceBuilder({
     framework: "tfjs",

@@ -129,7 +129,7 @@ const pytorchTests = [
 const freshMachine = () => ({ HOME: mkdtempSync(join(folder, "home-")), CI: "true", NO_COLOR: "1" });
 
 /**
- * Number of stages of a part that run at once. Tests use all cores by themselves; most others use one, almost always.
+ * Number of stages of a part that run at once. Tests use all cores by themselves. Most others use one, almost always.
  */
 const atOnce = 2;
 
@@ -194,7 +194,7 @@ const parts = [
     },
     // A mode that only observes sees nothing beyond a recorded trace.
     specsStage("cpu", ["record", "release-early", "evict-everything", "tight-budget", "own-plan", "other-plan"]),
-    // Policy decisions are tested on cpu; this tests native's kernels and buffers.
+    // Policy decisions are tested on cpu. This tests native's kernels and buffers.
     specsStage("native", ["record", "release-early", "evict-everything", "own-plan"]),
     { name: "goldens", command: ["pnpm", "goldens"], count: countGoldens },
     {

@@ -8,7 +8,7 @@
  */
 
 /**
- * Allowed imports of each package and each app, as in the tables of ARCHITECTURE.md; a test compares them. A folder
+ * Allowed imports of each package and each app, as in the tables of ARCHITECTURE.md. A test compares them. A folder
  * with its own entry (a second entry point, the page of the report) has its own rules.
  *
  * @type {Readonly<Record<string, ImportRules>>}

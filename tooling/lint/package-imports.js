@@ -6,7 +6,7 @@ import { entryOf, importTable } from "./import-table.js";
 
 /**
  * Reads the packages and apps that the sources of each import, types included: for each entry of the import table, its
- * entries. A second entry point that imports a file of its package's root imports that; the folders of an app count as
+ * entries. A second entry point that imports a file of its package's root imports that. The folders of an app count as
  * one.
  *
  * @param {string} root of the workspace

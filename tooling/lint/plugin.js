@@ -29,7 +29,7 @@ const sourcePath = /^(?:packages|apps)\/[^/]+\/(?:src|page)\//;
 
 const declared = new Map();
 /**
- * Names of the packages that are installed with an entry's package; a page is built with everything that it imports.
+ * Names of the packages that are installed with an entry's package. A page is built with everything that it imports.
  */
 function declaredBy(cwd, entry) {
   if (!declared.has(entry)) {

@@ -8,7 +8,7 @@ import { parseAst } from "vite";
  */
 
 /**
- * An export of a file; for a re-export, the other file and the name there.
+ * An export of a file. For a re-export, the other file and the name there.
  *
  * @typedef {{ readonly source: string | undefined, readonly name: string, readonly isType: boolean }} ModuleExport
  */

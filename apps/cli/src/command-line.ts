@@ -27,7 +27,7 @@ export interface TypedCommand {
 const widestHelp = 100;
 
 /**
- * Returns the command line with the options of the commands that `args` names; other commands have only their purpose.
+ * Returns the command line with the options of the commands that `args` names. Other commands have only their purpose.
  * The parsed command line is passed to `typed`.
  */
 export async function makeProgram(

@@ -24,7 +24,7 @@ export interface ConsoleIo {
   readonly stdin?: AsyncIterable<Uint8Array>;
   /** Asks a yes-or-no question. Left out if no user can be asked. */
   readonly ask?: (question: string) => Promise<boolean>;
-  /** Makes Ctrl-C call `listener` once instead of ending the process; returns a function that undoes this. */
+  /** Makes Ctrl-C call `listener` once instead of ending the process. Returns a function that undoes this. */
   readonly onInterrupt?: (listener: () => void) => () => void;
 }
 

@@ -65,7 +65,7 @@ export function optionsForRecorded({ request: { allocationUnitBytes } }: ModelOp
   return { request: { allocationUnitBytes }, data: undefined };
 }
 
-/** Returns the trace in the requested allocation units; by default it keeps its own. */
+/** Returns the trace in the requested allocation units. By default it keeps its own. */
 function inUnits(trace: Trace, { request: { allocationUnitBytes } }: ModelOptions): Trace {
   return allocationUnitBytes === undefined ? trace : trace.withHeader({ ...trace.header, allocationUnitBytes });
 }

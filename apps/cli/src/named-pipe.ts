@@ -8,7 +8,7 @@ const mostMs = 10_000;
 const betweenMs = 20;
 
 /**
- * Reads a named pipe to its end. Opening a pipe would block until a writer opens it; this waits at most ten seconds.
+ * Reads a named pipe to its end. Opening a pipe would block until a writer opens it. This waits at most ten seconds.
  *
  * @throws UsageError if there is no writer
  */
@@ -32,7 +32,7 @@ export async function* readNamedPipe(path: string): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** Waits for the first data; returns an empty array if there is a writer that has not written yet. */
+/** Waits for the first data. Returns an empty array if there is a writer that has not written yet. */
 async function firstBytes(fd: number, path: string): Promise<Uint8Array> {
   const chunk = Buffer.alloc(1 << 16);
   // Uses a clock, because a sleep may take much longer on a busy machine.

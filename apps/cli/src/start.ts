@@ -4,7 +4,7 @@ import { allowClosedPipe, askTerminal, ignoreErrors, onInterrupt, terminalColumn
 import { tellEarlyEnd, tellFullOutput } from "./early-end.js";
 import { deepestStack } from "./model-code-error.js";
 
-// Hides TensorFlow's messages on loading; its errors are shown.
+// Hides TensorFlow's messages on loading. Its errors are shown.
 process.env["TF_CPP_MIN_LOG_LEVEL"] ??= "2";
 Error.stackTraceLimit = deepestStack;
 const over = tellEarlyEnd();

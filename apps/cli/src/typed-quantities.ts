@@ -15,7 +15,7 @@ export function parseBudgetOption(name: string, value: unknown): Budget {
   }
 }
 
-/** Parses a size; a fraction is not allowed. */
+/** Parses a size. A fraction is not allowed. */
 export function parseSize(option: string, value: unknown): number {
   const given = parseText(option, value);
   let budget: Budget | undefined;

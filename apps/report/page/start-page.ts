@@ -16,7 +16,7 @@ import { PolicyFeed } from "./views/policy-feed.js";
 import { mountTimeline } from "./views/timeline.js";
 import { mountTradeOff } from "./views/trade-off.js";
 
-/** Adds the views to the page; from then on they communicate through the store. */
+/** Adds the views to the page. From then on they communicate through the store. */
 export function startPage(engine: EngineMethods, overview: Overview, app: HTMLElement): void {
   const store = new Store({ ...initialState, ...readHash(location.hash) });
   const context: PageContext = {

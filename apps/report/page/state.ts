@@ -9,7 +9,7 @@ export interface PageState {
   readonly to: number;
   readonly by: "category" | "module";
   readonly axis: "ops" | "time";
-  /** Keys of visible overlays, separated by commas; `given`: those requested when the report was made. */
+  /** Keys of visible overlays, separated by commas. `given`: those requested when the report was made. */
   readonly overlays: string;
   /** Budget of the step in bytes, or -1 for none. */
   readonly budget: number;
@@ -76,7 +76,7 @@ export function writeHash(state: PageState): string {
   return parameters.toString();
 }
 
-/** Reads a state from a fragment; invalid values are ignored. */
+/** Reads a state from a fragment. Invalid values are ignored. */
 export function readHash(hash: string): Partial<PageState> {
   const read: Record<string, string | number> = {};
   for (const [key, text] of new URLSearchParams(hash.replace(/^#/, ""))) {

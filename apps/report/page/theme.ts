@@ -15,7 +15,7 @@ export function onThemeChange(redraw: () => void): void {
   listeners.add(redraw);
 }
 
-/** Applies the theme of the state to the document; printing always uses the light theme. */
+/** Applies the theme of the state to the document. Printing always uses the light theme. */
 export function followTheme(store: Store): void {
   const apply = (theme: string): void => {
     if (theme === "auto") delete document.documentElement.dataset["theme"];
@@ -36,7 +36,7 @@ export function shade(colour: Colour): string {
 }
 
 /**
- * Returns a custom property of the style sheet, for drawing; a colour with a value for each theme is returned for the
+ * Returns a custom property of the style sheet, for drawing. A colour with a value for each theme is returned for the
  * visible one.
  */
 export function token(name: string): string {

@@ -14,7 +14,7 @@ export interface HeapCensus {
   readonly residentBytes: number | undefined;
 }
 
-/** Takes a census; returns undefined if that fails. */
+/** Takes a census. Returns undefined if that fails. */
 export type TakeCensus = (withArrays: boolean) => HeapCensus | undefined;
 
 interface InspectorSession {

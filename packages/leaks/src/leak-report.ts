@@ -52,7 +52,7 @@ export interface LeakMaker {
    */
   readonly line: string | undefined;
   /**
-   * Candidate lines with the same op and shape, if the stacks taken do not identify one; the likeliest first if known.
+   * Candidate lines with the same op and shape, if the stacks taken do not identify one. The likeliest first if known.
    * Left out if `line` is known.
    */
   readonly lines?: readonly PossibleLine[];

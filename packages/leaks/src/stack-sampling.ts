@@ -35,7 +35,7 @@ export interface Chosen<T> {
  * Chooses at random the tensors whose stacks are taken, since each stack costs as much as an op of a tiny model. The
  * choice is made before anything is known about a tensor's origin. Within a stream no line is therefore favoured, and
  * each chosen tensor represents as many as its odds imply. Streams that would exceed their share of the time are
- * thinned out; the others are taken in full.
+ * thinned out. The others are taken in full.
  */
 export class StackSampling {
   private readonly now: () => number;

@@ -2,7 +2,7 @@ import { Phase, row, type Trace } from "@remat/trace";
 
 /**
  * Returns the name for a trace: the modules that do not run inside another. If only some of them are updated, these
- * come first and the others follow after `with`; for example, both steps of a GAN run both of its models. Undefined if
+ * come first and the others follow after `with`. For example, both steps of a GAN run both of its models. Undefined if
  * there is no module.
  *
  * @internal

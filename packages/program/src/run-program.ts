@@ -26,7 +26,7 @@ export interface ProgramStart {
   /** Variables added to this process's environment, such as `allocatorEnvironment()`. */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
-  /** Where its standard streams go; by default to this process's. */
+  /** Where its standard streams go. By default to this process's. */
   readonly stdio?: "inherit" | ["ignore", "pipe", "pipe"];
   /** Called with the output if the streams are pipes. */
   readonly onOutput?: (text: string, stream: "stdout" | "stderr") => void;
@@ -36,9 +36,9 @@ export interface ProgramStart {
   readonly onLoss?: (line: string) => void;
   /** Aborting this interrupts the program, like Ctrl-C. */
   readonly interrupt?: AbortSignal;
-  /** The folder with `preload.cjs`, `agent.cjs` and `watcher.cjs`; by default the folder of this file. */
+  /** The folder with `preload.cjs`, `agent.cjs` and `watcher.cjs`. By default the folder of this file. */
   readonly agentFolder?: string;
-  /** Counts the processes that the system has killed for lack of memory; by default Linux's own count. */
+  /** Counts the processes that the system has killed for lack of memory. The default is Linux's own count. */
   readonly countKills?: () => number | undefined;
 }
 

@@ -38,7 +38,7 @@ export interface WatchedStep {
 export interface ExecutedPasses {
   /** Undefined without a budget. */
   readonly budgetBytes: number | undefined;
-  /** Peak of the baseline; known if the budget is a fraction of it. */
+  /** Peak of the baseline. Known if the budget is a fraction of it. */
   readonly stockPeakBytes: number | undefined;
   /** Highest live memory between two ops, which is what the budget limits. */
   readonly heldBytes: number;

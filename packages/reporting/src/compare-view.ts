@@ -47,7 +47,7 @@ export interface CompareView {
   readonly before: string;
   readonly after: string;
   readonly totals: readonly ComparedQuantity[];
-  /** Bytes at each side's own peak, the largest first; categories that are empty on both sides are left out. */
+  /** Bytes at each side's own peak, the largest first. Categories that are empty on both sides are left out. */
   readonly categories: readonly ComparedQuantity[];
   /** By name: in the order of the first side, then those that only the second has. */
   readonly modules: readonly ComparedModule[];

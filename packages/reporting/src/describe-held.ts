@@ -2,7 +2,7 @@ import type { HeldStorage } from "@remat/memory";
 
 /**
  * Returns the dtype and shape of a storage's tensor, such as `float32 [32, 10]`. Scratch memory gets its number of
- * pieces; anything else an empty text.
+ * pieces. Anything else gets an empty text.
  */
 export function describeShape({
   dtype = "",

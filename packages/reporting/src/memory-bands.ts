@@ -48,7 +48,7 @@ export function categoryBands(
 export interface ModuleBandsOptions {
   /** The module whose parts are shown. Left out: the outermost one that has several. */
   readonly within?: string | undefined;
-  /** How many parts get a band of their own (8 by default); the others share one. */
+  /** How many parts get a band of their own (8 by default). The others share one. */
   readonly limit?: number;
 }
 

@@ -250,7 +250,7 @@ function fillLeaves(
   }
 }
 
-/** A module that had not finished when the trace ended has no statistics; it gets the sum of the modules in it. */
+/** A module that had not finished when the trace ended has no statistics. It gets the sum of the modules in it. */
 function sumUnfinished(nodes: readonly Growing[], stats: ReadonlyMap<string, SACStats>): void {
   for (const node of nodes.toReversed()) {
     if (stats.has(node.fqn) || node.opCount > 0) continue;

@@ -17,7 +17,7 @@ export const OpMark = {
   skipped: 64,
 } as const;
 
-/** Ops in columns; row i of each column belongs together. Bytes and ms. */
+/** Ops in columns. Row i of each column belongs together. Bytes and ms. */
 export interface OpTableView {
   readonly title: string;
   readonly count: number;
@@ -31,7 +31,7 @@ export interface OpTableView {
   readonly marks: Uint8Array;
   /** For an in-place op: the op of the trace whose result it changes, otherwise -1. */
   readonly inPlaceParent: Int32Array;
-  /** Memory saved per recomputation time, in bytes per ms; NaN if it is not a candidate of its own. */
+  /** Memory saved per recomputation time, in bytes per ms. NaN if it is not a candidate of its own. */
   readonly msps: Float64Array;
   /** Position in the greedy order, from 0, or -1 if it is not in it. */
   readonly greedyPlace: Int32Array;

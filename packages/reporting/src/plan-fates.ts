@@ -50,7 +50,7 @@ export function planFates(trace: Trace, plan: Plan): Uint8Array {
 
 /**
  * Returns the fates for checkpointed modules. An op that runs again (`recomputations` counts how often) is
- * `recomputed`; any other op with results of its own is `kept`.
+ * `recomputed`. Any other op with results of its own is `kept`.
  */
 export function checkpointFates(trace: Trace, recomputations: Uint16Array): Uint8Array {
   const fates = Uint8Array.from(recomputations, (times) => fateOf(times > 0 ? "recomputed" : "none"));

@@ -6,7 +6,7 @@ export interface StorageLife {
   readonly storage: number;
   /** As allocated. */
   readonly bytes: number;
-  /** At allocation; it may change later. */
+  /** At allocation. It may change later. */
   readonly category: CategoryName;
   /** The op that allocates it, or the op after the JavaScript code that does. */
   readonly bornAt: number;
@@ -23,7 +23,7 @@ export interface StorageLife {
 
 /** Options of {@link storageLives}. */
 export interface StorageLivesOptions {
-  /** Range of ops in which they live, at least in part; `to` is exclusive. */
+  /** Range of ops in which they live, at least in part. `to` is exclusive. */
   readonly from: number;
   readonly to: number;
   /** Maximum number of storages. */

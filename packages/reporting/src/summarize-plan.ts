@@ -66,7 +66,7 @@ export interface PlanSummary {
   readonly trace: Trace;
   /** The device or method used to estimate op times, in words. */
   readonly pricedFor: string | undefined;
-  /** In the order of their names; early release only if known. */
+  /** In the order of their names. Early release only if known. */
   readonly points: readonly PlanPoint[];
   /**
    * Bytes that other devices use, as recorded, at the trace device's peak. They are not planned and not part of any

@@ -36,7 +36,7 @@ export interface RegionsSummary {
   /** Total that regions keep after they end. Memory of nested regions counts once. */
   readonly heldBytes: number;
   /**
-   * The part that no backward pass needs there, and anything else that regions keep or recompute unnecessarily; the
+   * The part that no backward pass needs there, and anything else that regions keep or recompute unnecessarily. The
    * largest first.
    */
   readonly excesses: readonly RegionExcess[];

@@ -58,7 +58,7 @@ export interface SacSummary {
   readonly peak: HeldPeak | undefined;
   /** The device that times are estimated for, if it is not the trace's own. */
   readonly pricedFor: string | undefined;
-  /** Maximum depth of the modules below; Infinity for all. */
+  /** Maximum depth of the modules below. Infinity for all. */
   readonly maxDepth: number;
   /** Whether groups and errors are PyTorch's: see `asPytorch` of `@remat/sac-core`. */
   readonly asPytorch: boolean;

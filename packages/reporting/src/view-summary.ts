@@ -20,7 +20,7 @@ export interface RecommendedPlan {
 export interface RecomputeCandidate {
   readonly opName: string;
   /**
-   * Fully qualified name; if modules differ only in numbers between dots, `*` stands for these: `layers.*.attention`.
+   * Fully qualified name. If modules differ only in numbers between dots, `*` stands for these: `layers.*.attention`.
    */
   readonly module: string;
   /** Number of ops of that kind in those modules. */

@@ -49,7 +49,7 @@ function documentOf({ title, columns, rows }: ViewTable): OutputDocument {
   };
 }
 
-/** JSON has no NaN or infinity; they become null. */
+/** JSON has no NaN or infinity. They become null. */
 function plain(cell: Cell): Cell {
   return typeof cell === "number" && !Number.isFinite(cell) ? null : (cell ?? null);
 }

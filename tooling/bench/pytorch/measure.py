@@ -22,7 +22,7 @@ class Tracker(MemTracker):
 
 
 def begun(name, begin):
-    """Returns a benchmark model that follows a strategy, after its first step; the loss is returned last."""
+    """Returns a benchmark model that follows a strategy, after its first step. The loss is returned last."""
     model, optimizer, step = build(name)
     if begin is not None:
         begin(model)

@@ -1,4 +1,4 @@
-"""Steps of public programs whose models are in packages of their own, or whose steps are unusual; see
+"""Steps of public programs whose models are in packages of their own, or whose steps are unusual. See
 `public_programs.py`.
 """
 
@@ -19,7 +19,7 @@ from remat.devices import cpu_for_cuda
 
 @contextlib.contextmanager
 def _imports_from(folder):
-    """A context in which a program finds imports in its own folder; they are forgotten afterwards, since other programs
+    """A context in which a program finds imports in its own folder. They are forgotten afterwards, since other programs
     also have a `model.py`.
     """
     before = set(sys.modules)

@@ -1,5 +1,5 @@
 """Steps of public programs, as in their training loops, with generated data. Their repositories are in a folder, as
-cloned; this file contains none of their code. From a program that trains when imported, only imports, classes and
+cloned. This file contains none of their code. From a program that trains when imported, only imports, classes and
 functions are read.
 """
 

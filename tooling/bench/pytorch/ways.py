@@ -34,7 +34,7 @@ def first_blocks(model):
 
 
 def every_nth_block(model):
-    """Checkpoints every nth block, and all blocks; for all, it uses the model's own `gradient_checkpointing_enable()` if
+    """Checkpoints every nth block, and all blocks. For all, it uses the model's own `gradient_checkpointing_enable()` if
     it has one, as Hugging Face's do.
     """
     blocks = outermost_blocks(model)
@@ -74,7 +74,7 @@ def _compile_within(model, budget):
 
 class MixedIntegerPrograms:
     """PyTorch's `sac_milp`: decides which modules to checkpoint, and how much of each, from its own trackers' view of a
-    step. Its estimates need a GPU or fake tensors; here it is given the measured time of each op.
+    step. Its estimates need a GPU or fake tensors. Here it is given the measured time of each op.
     """
 
     def __init__(self, model, optimizer, step, tracker):

@@ -1,6 +1,6 @@
 import { formatTable } from "@remat/trace/text";
 
-/** Bounds are rounded; a value that rounds to a bound meets it. */
+/** Bounds are rounded. A value that rounds to a bound meets it. */
 const rounding = 5e-5;
 
 /** Collects plans as rows of a table, and counts the bounds that they miss. */

@@ -7,7 +7,7 @@ export const isBusy = () => loadavg()[0] > availableParallelism();
 export const amount = (value, unit) =>
   value === undefined ? "" : `${value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0)} ${unit}`;
 
-/** Whether a row is within its bound, or empty if it has none; `busy` if only its CPU time is, on a busy machine. */
+/** Whether a row is within its bound, or empty if it has none. `busy` if only its CPU time is, on a busy machine. */
 export function verdict({ value, bound, cpu }, busy = isBusy()) {
   if (bound === undefined) return "";
   if (value <= bound) return "yes";

@@ -5,7 +5,7 @@ import { prepareStep } from "@remat/tracer/step";
 import { loadModel } from "../../../apps/cli/dist/load-model.js";
 import { answerQuestions } from "./answer-questions.js";
 
-/** The second step reallocates memory freed by the first; the third confirms a steady state. */
+/** The second step reallocates memory freed by the first. The third confirms a steady state. */
 const steps = 3;
 
 answerQuestions(async ({ source, backend, way }) => {

@@ -45,7 +45,7 @@ export async function measureLargestBatch({ source, backend }, { planMs, tell })
   }
 }
 
-/** The largest number that `fitsIn` has an answer for, and that answer; the next one has none. 0 if `from` has none. */
+/** The largest number that `fitsIn` has an answer for, and that answer. The next one has none. 0 if `from` has none. */
 async function largest(from, fitsIn) {
   let batch = 0;
   let fits;

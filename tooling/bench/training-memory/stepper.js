@@ -40,7 +40,7 @@ export class Stepper {
 }
 
 /**
- * Runs steps of several strategies in turns, so that load on the machine affects all equally; the order changes from
+ * Runs steps of several strategies in turns, so that load on the machine affects all equally. The order changes from
  * round to round. The memory pages that a process happens to get make it a few percent faster or slower for its whole
  * life, so each of several sets of rounds has new processes. Between warm-up and rounds, and after these, a set's
  * processes may be queried.

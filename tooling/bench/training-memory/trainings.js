@@ -148,7 +148,7 @@ function labelledImages(tf, count) {
   return { x: normal(tf, [count, 64, 64, 3], 21), y };
 }
 
-/** Six convolutions with batch normalization over images of 64 × 64; the first `frozen` layers do not train. */
+/** Six convolutions with batch normalization over images of 64 × 64. The first `frozen` layers do not train. */
 function convolutional(tf, { optimizer, frozen = 0 }) {
   const { layers } = tf;
   const model = tf.sequential();

@@ -50,7 +50,7 @@ export function refusedPanel(options: Parameters<typeof showMemory>[0]): string 
   }
 }
 
-/** Trains a new model; the caller yields a frame after each step. */
+/** Trains a new model. The caller yields a frame after each step. */
 export async function trainSteps(steps: number): Promise<Shown> {
   const before = tf.memory().numTensors;
   const seeded = (seed: number) => ({ className: "GlorotUniform", config: { seed } }) as never;

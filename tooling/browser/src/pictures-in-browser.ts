@@ -14,7 +14,7 @@ const side = 16;
 const weightsOf = (seed: number, ...shape: number[]): tf.Variable =>
   tf.variable(tf.randomNormal(shape, 0, 0.3, "float32", seed));
 
-/** Stands for a camera; its current picture is read on access. */
+/** Stands for a camera. Its current picture is read on access. */
 class Camera {
   readonly canvas = new OffscreenCanvas(side, side);
   private readonly context = this.canvas.getContext("2d")!;
@@ -30,7 +30,7 @@ class Camera {
   }
 }
 
-/** A step that reads the camera in its forward pass; the picture changes before the backward pass. */
+/** A step that reads the camera in its forward pass. The picture changes before the backward pass. */
 function steps() {
   const camera = new Camera();
   const weights = [weightsOf(1, 3, 3, 3, 8), weightsOf(2, 3, 3, 8, 8), weightsOf(3, 3, 3, 8, 4)];

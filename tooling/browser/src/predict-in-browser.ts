@@ -107,7 +107,7 @@ export async function tellMemory(
   return { device: trace.header.device, told: peakBytes, taken };
 }
 
-/** Bytes in use, allocated, and freed but kept, by each backend's names; webgpu does not report the last. */
+/** Bytes in use, allocated, and freed but kept, by each backend's names. webgpu does not report the last. */
 function bytesInGpu(): readonly number[] {
   const {
     numBytesInGPU: used = 0,

@@ -131,7 +131,7 @@ export async function trainDense(
   };
   const stock = make();
   const ofStock = watchPeak();
-  // On webgpu, disposal waits for a number of queued kernels; here for none.
+  // On webgpu, disposal waits for a number of queued kernels, here set to none.
   const mostQueued = "WEBGPU_DEFERRED_SUBMIT_BATCH_SIZE";
   const queued = tf.env().getNumber(mostQueued);
   tf.env().set(mostQueued, 1);

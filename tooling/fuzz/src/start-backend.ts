@@ -6,7 +6,7 @@ import { restoreUtil } from "@remat/dispatch-hook/backends/node";
 import * as tf from "@tensorflow/tfjs";
 import "@tensorflow/tfjs-backend-wasm";
 
-/** Activates a backend with the kernels that training needs; the native one is from the folder NATIVE_APP. */
+/** Activates a backend with the kernels that training needs. The native one is from the folder NATIVE_APP. */
 export async function startBackend(backend: BackendName): Promise<void> {
   tf.env().set("PROD", true);
   if (backend === "tensorflow") loadNative(process.env.NATIVE_APP ?? "");

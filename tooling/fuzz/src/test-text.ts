@@ -1,4 +1,4 @@
-/** Writes a text as a JavaScript literal; several lines become a template literal. */
+/** Writes a text as a JavaScript literal. Several lines become a template literal. */
 export function quoted(text: string): string {
   return text.includes("\n") ? `\`${text.replaceAll(/[\\`]|\$\{/g, "\\$&")}\`` : JSON.stringify(text);
 }

@@ -11,7 +11,7 @@ import type { Advantages, Comparisons } from "./check-goldens.js";
 
 /**
  * Every comparison of a golden file, by the file's schema. A package keeps its own next to its tests, which run them as
- * well; a line here makes `pnpm goldens` run it.
+ * well. A line here makes `pnpm goldens` run it.
  */
 export const comparisons: Comparisons = {
   "sac-oracle/1": [compareSacGolden, compareOpCosts],

@@ -63,7 +63,7 @@ export async function installByPnpm(pages, { tarballs, versions }, folder) {
   const overrides = [...tarballs].map(([name, tarball]) => `  "${name}": "${file(tarball)}"`);
   const settings = [
     'packages: ["pages/*"]',
-    // pnpm would find all undeclared packages in its own store; this allows only the one that tfjs 4 requires without
+    // pnpm would find all undeclared packages in its own store. This allows only the one that tfjs 4 requires without
     // declaring it.
     "hoistPattern: [long]",
     "allowBuilds: { core-js: false, msgpackr-extract: false, esbuild: false }",

@@ -55,10 +55,11 @@ export function catalogVersions() {
 }
 
 /**
- * Entry points of a package that are imported for their exports; not data files, nor the file that runs the command.
+ * Entry points of a package that are imported for their exports. Not data files, nor the file that runs the command.
  *
  * @param {Package} item
- * @returns {readonly { readonly entry: string, readonly target: { readonly types: string, readonly default: string } }[]}
+ * @returns {readonly { readonly entry: string, readonly target: { readonly types: string, readonly default: string }
+ * }[]}
  */
 export function importedEntries({ manifest }) {
   const programs = Object.values(manifest.bin ?? {});

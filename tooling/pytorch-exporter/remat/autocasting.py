@@ -62,5 +62,5 @@ class AsWithoutModes(TorchDispatchMode):
 
 
 def below_modes():
-    """Returns the context for the modes of selective checkpointing; a null context if autocast is off."""
+    """Returns the context for the modes of selective checkpointing. A null context if autocast is off."""
     return AsWithoutModes() if any(map(torch.is_autocast_enabled, _KINDS)) else contextlib.nullcontext()

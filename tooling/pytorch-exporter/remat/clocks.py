@@ -12,7 +12,7 @@ _CYCLES_BEFORE = 200_000
 
 
 def wait_for_cuda(device=None):
-    """Waits until a GPU has finished all its work; by default the current GPU. Returns immediately if there is none, and
+    """Waits until a GPU, by default the current one, has finished all its work. Returns immediately if there is none, and
     for other devices.
     """
     if torch.cuda.is_initialized() and (device is None or device.type == "cuda"):

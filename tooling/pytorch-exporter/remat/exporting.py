@@ -76,7 +76,7 @@ def _content_in(precision, build, asked):
 
 
 def _content_also_in(precision, build, asked):
-    """Like `_content_in`; returns None, with a warning, if the step cannot run in this dtype."""
+    """Like `_content_in`. Returns None, with a warning, if the step cannot run in this dtype."""
     try:
         # Warnings about the program were already given for the first recording.
         with warnings.catch_warnings():
@@ -102,7 +102,7 @@ def export_step(step, path, model=None, optimizer=None, inputs=None, *, assume=N
 
 
 def _content_of_second(step, asked, *of):
-    # The first step creates the optimizer's state; the second is representative.
+    # The first step creates the optimizer's state. The second is representative.
     _take_first(step)
     with Recorder(*of) as recorder:
         recorder.kernels = asked.kernels if asked.kernels == "cuda" else None
@@ -136,7 +136,7 @@ def _as_it_is(value):
 @contextlib.contextmanager
 def _known_to_transformers(values):
     """A context in which transformers can omit masks that hide nothing, because attention is causal without one. It never
-    looks at the values of fake tensors; `values` knows them.
+    looks at the values of fake tensors. `values` knows them.
     """
     utils = sys.modules.get("transformers.utils.import_utils")
     if not hasattr(utils, "is_fake_tensor"):

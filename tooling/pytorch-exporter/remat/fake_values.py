@@ -22,7 +22,7 @@ _UNKNOWN = {"aten.empty", "aten.empty_like", "aten.empty_strided", "aten.new_emp
 
 
 def _grouped_mm(a, b, offs=None, bias=None, out_dtype=None):
-    """The result shape of grouped products in any dtype; PyTorch's own stand-in accepts only bfloat16. Rows are aligned as
+    """The result shape of grouped products in any dtype. PyTorch's own stand-in accepts only bfloat16. Rows are aligned as
     its kernels require.
     """
     if a.dim() == 2:

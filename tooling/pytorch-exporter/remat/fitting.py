@@ -91,7 +91,7 @@ def fit(model, step, budget, *, inputs=None, planner=None, seconds=10, repeats=3
     tensors.
 
     Before a policy is kept, losses, gradients, weights, buffers, optimizer state, random generators and attributes of
-    steps with it are compared with those of steps without it; they must be bitwise identical. A module that changes
+    steps with it are compared with those of steps without it. They must be bitwise identical. A module that changes
     training when it is recomputed is named and left out, and the step is planned again. A step that differs from itself
     raises `StepNotRepeatable`. `verify=False` turns the comparison off. A step that does not fit into memory without a
     policy cannot be compared.

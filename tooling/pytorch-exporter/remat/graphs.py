@@ -299,7 +299,7 @@ def _tensors(value):
 
 
 def _spanned_bytes(tensor):
-    """Returns the bytes read when all of a tensor is read; an expanded dimension counts once."""
+    """Returns the bytes read when all of a tensor is read. An expanded dimension counts once."""
     count = tensor.element_size()
     for size, stride in zip(tensor.shape, tensor.stride()):
         count *= int(size) if stride != 0 else 1

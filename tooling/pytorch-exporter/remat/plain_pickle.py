@@ -32,7 +32,7 @@ def read_regular_file(path):
 def load_plain(data):
     """Returns the content of a pickle.
 
-    Each opcode takes constant time, or time proportional to its bytes; lengths are compared with the bytes that are
+    Each opcode takes constant time, or time proportional to its bytes. Lengths are compared with the bytes that are
     left. Keys of dicts must be texts or numbers, since hashing shared tuples can take exponential time.
     """
     try:

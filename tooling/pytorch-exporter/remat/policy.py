@@ -78,7 +78,7 @@ def _apply_verified(model, policy, step):
 
 
 def remove(model):
-    """Removes the policy from every module of `model`; a model without one does not change."""
+    """Removes the policy from every module of `model`. A model without one does not change."""
     for module in as_one_model(model).modules():
         make_plain(module)
 

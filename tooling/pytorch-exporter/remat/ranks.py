@@ -14,7 +14,7 @@ except ImportError:  # torch without torch.distributed
 
 
 class Ranks:
-    """The processes that a model is replicated or sharded over; for any other model, only this one."""
+    """The processes that a model is replicated or sharded over. For any other model, only this one."""
 
     def __init__(self, model=None):
         self._group = _group_of(model) if model is not None and dist.is_available() and dist.is_initialized() else None

@@ -326,7 +326,7 @@ class Recorder(TorchDispatchMode):
         self.events[:] = told
 
     def _tell_undeclared(self):
-        """Undeclared writes are reported for every op that was given the tensor; if there is none, for the calls of the
+        """Undeclared writes are reported for every op that was given the tensor. If there is none, for the calls of the
         module that owns it.
         """
         for tensor, module in self._values.changed():

@@ -49,7 +49,7 @@ def record_step(step, path, model=None, optimizer=None, inputs=None, *, repeats=
 
 
 def record_timed_step(step, path, model, optimizer, inputs, *, repeats, name, allocation_unit, draws_again=False):
-    """Like `record_step`; also returns whether op times were recorded, and whether every step called the same modules.
+    """Like `record_step`. Also returns whether op times were recorded, and whether every step called the same modules.
 
     `draws_again`: the recorded steps draw the random numbers of the second step, so that all of them take the same path
     through a model that skips modules at random.

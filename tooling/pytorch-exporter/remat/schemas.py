@@ -112,7 +112,7 @@ def declared(op) -> Declared:
 
 
 def _is_shared(alias, returned):
-    # A list of views has no alias set of its own; its elements alias anything: `Tensor(a -> *)`.
+    # A list of views has no alias set of its own. Its elements alias anything: `Tensor(a -> *)`.
     return bool(alias.before_set & returned) or alias.after_set != alias.before_set
 
 

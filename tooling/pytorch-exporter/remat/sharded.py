@@ -15,7 +15,7 @@ _REDUCE = "c10d._reduce_scatter_base_"
 
 
 class ShardedModules:
-    """Reports to `recorder` when each of FSDP's hooks in a model begins and ends; does nothing for a model that is not
+    """Reports to `recorder` when each of FSDP's hooks in a model begins and ends. Does nothing for a model that is not
     sharded.
     """
 

@@ -56,7 +56,7 @@ def _excerpt(value):
 
 
 class _Content:
-    """A snapshot with each stack stored once. It visits no more items than the pickle has bytes; more would be repetitions
+    """A snapshot with each stack stored once. It visits no more items than the pickle has bytes. More would be repetitions
     of the same ones.
     """
 
@@ -105,7 +105,7 @@ class _Content:
         told = []
         for block in self._visit(blocks):
             size = self._of(block, "size", int)
-            # Present since 2.2; before, blocks followed one another without it.
+            # Present since 2.2. Before, blocks followed one another without it.
             at = self._of(block, "address", int, address)
             is_active = self._of(block, "state", str, "").startswith("active")
             told.append([at, size, self._of(block, "requested_size", int, size), int(is_active), self._stack(block)])

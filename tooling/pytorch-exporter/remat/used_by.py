@@ -13,8 +13,10 @@ _MOST_ITEMS = 100
 
 
 def used_by(function):
-    """Each object that a function's code names outside of it (its closure, globals, defaults, what it is a method of), with the attributes of plain objects, the items of collections, and what functions among them
-    use; none twice. What it gets in other ways is not found."""
+    """Each object that a function's code names outside of it (its closure, globals, defaults, what it is a method of),
+    with the attributes of plain objects, the items of collections, and what functions among them use. None twice. What
+    it gets in other ways is not found.
+    """
     seen, found = set(), []
 
     def visit(value, depth):

@@ -32,7 +32,7 @@ export function mutantsOf(text, path) {
   };
   const source = (node) => text.slice(node.start, node.end);
   const operator = (kind, node, to) => {
-    // Between the operands; comments there are not expected to contain the operator.
+    // Between the operands. Comments there are not expected to contain the operator.
     const at = text.indexOf(node.operator, node.left.end);
     add(kind, { start: at, end: at + node.operator.length }, to);
   };

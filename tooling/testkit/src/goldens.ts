@@ -13,7 +13,7 @@ export interface GoldenFile {
   readonly path: string;
 }
 
-/** Every golden file of the folder, by name; `.json` and `.json.gz`. */
+/** Every golden file of the folder (`.json` and `.json.gz`), by name. */
 export function goldenFiles(folder: string = goldensFolder): readonly GoldenFile[] {
   if (!existsSync(folder))
     throw new Error(`REMAT_GOLDENS: there is no folder ${folder}. Name one that holds golden files (.json, .json.gz).`);
@@ -23,7 +23,7 @@ export function goldenFiles(folder: string = goldensFolder): readonly GoldenFile
     .map((file) => ({ name: basename(file).replace(/\.json(\.gz)?$/, ""), path: join(folder, file) }));
 }
 
-/** Content of a golden file; its `schema` says how to read it. */
+/** Content of a golden file. Its `schema` says how to read it. */
 export interface Golden {
   readonly schema: string;
   // biome-ignore lint/suspicious/noExplicitAny: goldens are data of several schemas

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { TestProjectInlineConfiguration } from "vitest/config";
 
-/** A change made by `mutate/mutants.js`; `file` is absolute. */
+/** A change made by `mutate/mutants.js`. `file` is absolute. */
 interface FileMutant {
   readonly file: string;
   readonly start: number;
@@ -11,7 +11,7 @@ interface FileMutant {
 }
 
 /**
- * Plugins that give tests a source with the change described by `REMAT_MUTANT`, as JSON; none without it. The file
+ * Plugins that give tests a source with the change described by `REMAT_MUTANT`, as JSON. None without it. The file
  * itself is not modified, so nothing has to be restored however the run ends.
  */
 export function mutantPlugins(): Pick<TestProjectInlineConfiguration, "plugins"> {

@@ -62,7 +62,7 @@ export async function bundleSpecs({ backend, outFile, nativePackage, layers }) {
 }
 
 /**
- * tfjs-layers runs its specs for "a cpu" only on the backend with that name; the native one has a different name.
+ * tfjs-layers runs its specs for "a cpu" only on the backend with that name. The native one has a different name.
  *
  * @type {import("esbuild").Plugin}
  */

@@ -54,7 +54,7 @@ export function compareRuns(stock, run, where, work) {
 }
 
 /**
- * Outcomes by name; specs with the same name are matched in order.
+ * Outcomes by name. Specs with the same name are matched in order.
  *
  * @param {SpecRun} run
  */

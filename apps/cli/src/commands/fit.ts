@@ -160,7 +160,7 @@ async function fit(invocation: Invocation<typeof options>): Promise<number> {
   }
 }
 
-/** The options that describe the steps; batches and optimizers are searched over. */
+/** The options that describe the steps. Batches and optimizers are searched over. */
 function stepOfFit({ size, loss, backend, unit, group, seed, layers }: FitOptionValues): StepOptionValues {
   return { size, loss, backend, unit, group, seed, layers };
 }

@@ -64,7 +64,7 @@ export const uiCommand: Command = defineCommand({
   run: ui,
 });
 
-/** Opens the terminal app (`remat ui [MODEL|TRACE|PLAN …]`); with `--once`, prints a view as text. */
+/** Opens the terminal app (`remat ui [MODEL|TRACE|PLAN …]`). With `--once`, prints a view as text. */
 async function ui(invocation: Invocation<typeof options>): Promise<void> {
   const { targets, options: given, typedOptions, io } = invocation;
   const { view, theme, once } = given;

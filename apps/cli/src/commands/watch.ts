@@ -78,7 +78,7 @@ async function watch({ targets, options: { theme, ascii }, io }: Invocation<type
     return await runProgram(
       {
         command,
-        // The first steps are watched at any cost; none of them is kept.
+        // The first steps are watched at any cost. None of them is kept.
         order: { kind: "record", steps: 1, seconds: 60, watches: true },
         env: trainingEnvironment(),
         onReports: look,

@@ -11,7 +11,7 @@ export interface BackendOfSteps {
 
 /**
  * Returns the backend whose steps have to fit: the named one. If they have to fit on this machine, the best that trains
- * here, tested in a separate process; `remat run` uses the same. Otherwise one that represents all.
+ * here, tested in a separate process. `remat run` uses the same. Otherwise one that represents all.
  */
 export async function backendOfSteps(
   named: BackendName | undefined,

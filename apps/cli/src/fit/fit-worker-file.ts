@@ -1,5 +1,5 @@
 /**
- * The code of a thread that computes units. It does not exist when running from sources; units are then computed
+ * The code of a thread that computes units. It does not exist when running from sources. Units are then computed
  * without threads.
  */
 export const fitWorkerFile: URL = new URL("./fit-worker.js", import.meta.url);

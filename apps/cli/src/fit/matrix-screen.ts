@@ -33,7 +33,7 @@ export function leftIn(summary: FitSummary, { pruned }: MatrixState): FitSummary
   return pruneFit(summary, pruned.flat());
 }
 
-/** Returns the state after a key press; undefined at the end. */
+/** Returns the state after a key press. Undefined at the end. */
 export function pressKey(summary: FitSummary, state: MatrixState, key: string): MatrixState | undefined {
   const matrix = fitMatrix(leftIn(summary, state));
   const { row, column, dimension, pruned } = state;

@@ -117,7 +117,7 @@ function scaledSteps(
 type ReleasedRequest = StepRequest & { readonly updateInBackward: boolean };
 
 /**
- * Caches the latest answers; a failed one is requested again. Steps are traced one after the other, since there is one
+ * Caches the latest answers. A failed one is requested again. Steps are traced one after the other, since there is one
  * engine.
  */
 function remembering<Asked extends object, T>(

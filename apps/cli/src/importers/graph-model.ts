@@ -162,7 +162,7 @@ function readWeights(path: string, { weightsManifest = [] }: GraphModelJson) {
   };
 }
 
-/** Bytes per element of each dtype that tfjs reads; texts have variable length. */
+/** Bytes per element of each dtype that tfjs reads. Texts have variable length. */
 const numberBytes: Readonly<Record<string, number>> = {
   float32: 4,
   int32: 4,

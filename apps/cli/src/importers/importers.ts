@@ -9,7 +9,7 @@ import { planImporter } from "./plan.js";
 import { pyTorchImporter } from "./pytorch.js";
 import { traceImporter } from "./trace.js";
 
-/** All importers; the first that recognises a file reads it. To add one, add its file and a line here. */
+/** All importers. The first that recognises a file reads it. To add one, add its file and a line here. */
 export const importers: readonly Importer[] = [
   esModuleImporter,
   traceImporter,

@@ -3,7 +3,7 @@ import { parseJsonText, RematError } from "@remat/trace";
 import { readModelFile } from "./read-model-file.js";
 
 /**
- * Reads a JSON file; a name ending in `.gz` means that it is compressed.
+ * Reads a JSON file. A name ending in `.gz` means that it is compressed.
  *
  * @throws RematError `MODEL_JSON`
  */

@@ -3,7 +3,7 @@ import type { PlanImporter } from "./importer.js";
 import { namingFile } from "./naming-file.js";
 import { readModelText } from "./read-model-file.js";
 
-/** Matches any version; the reader decides which ones it supports. */
+/** Matches any version. The reader decides which ones it supports. */
 const anyFormat = `"${planFormat.slice(0, planFormat.indexOf("/") + 1)}`;
 
 /** A plan, which is JSON like a Keras topology but identifies itself in its first lines. */

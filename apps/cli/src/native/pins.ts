@@ -14,7 +14,7 @@ export interface WheelRequirement {
   readonly unpackedBytes: number;
 }
 
-/** An entry of npm's `package-lock.json`; `integrity` is a hash of the tarball. */
+/** An entry of npm's `package-lock.json`. `integrity` is a hash of the tarball. */
 type LockEntry = Readonly<Record<string, unknown>>;
 
 /**
@@ -24,7 +24,7 @@ type LockEntry = Readonly<Record<string, unknown>>;
  * @internal
  */
 export interface Pins {
-  /** By processor; for x64 there is another one with CUDA. */
+  /** By processor. For x64 there is another one with CUDA. */
   readonly wheels: Readonly<Record<"x64" | "x64-gpu" | "arm64", WheelRequirement>>;
   readonly packages: Readonly<Record<NativePackage, LockEntry & { readonly version: string }>>;
   /** Dependencies of both packages, by npm's folder for each. */

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import type { Environment } from "@remat/dispatch-hook/backends/node";
 
-/** Result of a command; `code` is undefined if the command does not exist. */
+/** Result of a command. `code` is undefined if the command does not exist. */
 export interface CommandResult {
   readonly code: number | undefined;
   /** The signal that ended it. */

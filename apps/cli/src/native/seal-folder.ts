@@ -68,7 +68,7 @@ export async function checkSeal(
   return { problems, files: sums.size };
 }
 
-/** Everything in a folder, sorted; links are not followed. */
+/** Everything in a folder, sorted. Links are not followed. */
 const entriesOf = (folder: string): readonly string[] =>
   readdirSync(folder, { recursive: true, encoding: "utf8" })
     .sort()

@@ -40,13 +40,13 @@ export interface SetupNativeOptions {
   readonly pins?: Pins;
 }
 
-/** In the cache next to the builds; hidden, like unfinished builds. */
+/** In the cache next to the builds. Hidden, like unfinished builds. */
 const lockName = ".lock";
 
 /** Result of {@link setupNative}. */
 export interface NativeSetup {
   readonly package: NativePackage;
-  /** The folder in which it is installed; `selectBackend` finds it there. */
+  /** The folder in which it is installed. `selectBackend` finds it there. */
   readonly folder: string;
   /** False if the existing build worked. */
   readonly built: boolean;

@@ -4,7 +4,7 @@ import type { ConsoleIo } from "../console-io.js";
 export const interruptedCode = 130;
 
 /**
- * Runs `search` with a signal that Ctrl-C aborts, so that the result is the best found so far; also returns whether it
+ * Runs `search` with a signal that Ctrl-C aborts, so that the result is the best found so far. Also returns whether it
  * was aborted.
  */
 export async function interruptible<T>(

@@ -42,7 +42,7 @@ export interface ShownBeside {
   readonly io: ConsoleIo;
 }
 
-/** Returns the text for a plan; sections can be added. */
+/** Returns the text for a plan. Sections can be added. */
 export async function showPlan(
   { plan, trace, notes, front, sections, isByModule }: FoundPlan,
   { format, depth, limit, units }: Shown,

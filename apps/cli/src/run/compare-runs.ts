@@ -51,7 +51,7 @@ export interface ValueDifference {
   readonly found: number;
 }
 
-/** Compares element by element; -0 differs from 0, and NaN equals NaN. */
+/** Compares element by element. -0 differs from 0, and NaN equals NaN. */
 export function compareValues(expected: ArrayLike<number>, found: ArrayLike<number>): ValueDifference {
   const elements = Math.max(expected.length, found.length);
   let differing = 0;

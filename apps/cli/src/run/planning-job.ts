@@ -45,6 +45,6 @@ export interface PlanningResult {
   /** Upper bound of kernel memory other than tensors. */
   readonly libraryBytes: number;
   readonly budgetBytes?: number | undefined;
-  /** The plan to follow; absent for the baseline and early release. */
+  /** The plan to follow. Absent for the baseline and early release. */
   readonly plan?: string;
 }

@@ -53,7 +53,7 @@ serveJob<PlanningJob, PlanningResult>(async (job, tell) => {
     step,
     job.wanted.kind === "early-release" ? { updateInBackward: job.wanted.updateInBackward } : {},
   );
-  // The memory is already known for these; for a plan it depends on times.
+  // The memory is already known for these. For a plan it depends on times.
   const libraryBytes = usesGpu ? 0 : mostLibraryBytes(traced, usesOneDnn() ?? false);
   if (wanted.kind === "stock")
     requireRoom(name, { peakBytes: heldPeak(stockTrace).peakBytes, libraryBytes }, job.memory);
@@ -97,7 +97,7 @@ serveJob<PlanningJob, PlanningResult>(async (job, tell) => {
   };
 });
 
-/** Returns the bytes that this process may still allocate; a control group's limit counts from Node 20.13 on. */
+/** Returns the bytes that this process may still allocate. A control group's limit counts from Node 20.13 on. */
 function availableMemory(): number {
   const { availableMemory: ask } = process as { availableMemory?: () => number };
   return ask?.call(process) ?? freemem();

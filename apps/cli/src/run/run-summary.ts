@@ -34,7 +34,7 @@ export interface RunSummary {
   readonly steps: number;
   readonly notes: readonly string[];
   readonly restingBytes: number;
-  /** Prediction for a step without a plan; percentages are relative to its peak. */
+  /** Prediction for a step without a plan. Percentages are relative to its peak. */
   readonly stock: StepPrediction;
   readonly predicted: StepPrediction;
   readonly measured: StepMeasurement;

@@ -83,7 +83,7 @@ async function stepOf(
   return isComparing ? { trace: await trace(options) } : stepToShow(source, options, { trace }, plan);
 }
 
-/** Tracing a model runs its code, which cannot be interrupted; a thread can be ended. */
+/** Tracing a model runs its code, which cannot be interrupted. A thread can be ended. */
 async function traceInThread(request: TracingRequest, { signal, onProgress }: OpenOptions): Promise<OpenedStep> {
   signal.throwIfAborted();
   // Output of the model's code or tfjs would disturb the screen.

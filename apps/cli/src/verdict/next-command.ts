@@ -33,7 +33,7 @@ export interface Given extends GivenWords {
 
 /**
  * Returns the command for a way to fit or for the next step, with the model and the typed options. Undefined if there
- * is none; for example, a recorded training step cannot be run.
+ * is none. For example, a recorded training step cannot be run.
  */
 export function nextCommand(
   given: Given,

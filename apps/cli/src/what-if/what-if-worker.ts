@@ -8,7 +8,7 @@ import { loadTrace } from "../load-trace.js";
 import type { TracingRequest } from "../terminal/trace-worker.js";
 import { presentStep } from "./present-step.js";
 
-/** A question; without one, the usual questions are answered. */
+/** A question. Without one, the usual questions are answered. */
 export interface WhatIfOrder extends Pick<PresentStep, "device" | "pricedFor"> {
   readonly id: number;
   readonly question: string | undefined;

@@ -10,7 +10,7 @@ export interface Box {
   readonly height: number;
 }
 
-/** Content of a timeline chart. Positions are pixels within the plot; buckets are equally wide. */
+/** Content of a timeline chart. Positions are pixels within the plot. Buckets are equally wide. */
 export interface TimelineScene {
   readonly width: number;
   readonly height: number;

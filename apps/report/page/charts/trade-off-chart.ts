@@ -19,7 +19,7 @@ const margin = { left: 52, right: 14, top: 24, bottom: 40 } as const;
  */
 export function tradeOffChart(view: TradeOffView, options: TradeOffChartOptions): SVGSVGElement {
   const { width, height } = options;
-  // Points give the freed memory; the axis shows the kept memory, in the opposite direction.
+  // Points give the freed memory. The axis shows the kept memory, in the opposite direction.
   const x = linearScale([0, 1], [width - margin.right, margin.left]);
   const y = linearScale([0, 1], [height - margin.bottom, margin.top]);
   const breaks = view.pieces.map(({ from }) => from).slice(1);

@@ -24,7 +24,7 @@ export interface PageOps {
   readonly runtimeMs: Float64Array;
   /** Memory of its results that no earlier op allocated. */
   readonly memoryBytes: Float64Array;
-  /** Start times; one more entry than there are ops. */
+  /** Start times, with one more entry than there are ops. */
   readonly startMs: Float64Array;
 }
 
@@ -54,7 +54,7 @@ export interface PlanAnswer {
 
 export interface ModulesAnswer {
   readonly tree: ModuleTreeView;
-  /** Modules with statistics, which therefore have a trade-off; the outermost first. */
+  /** Modules with statistics, which therefore have a trade-off. The outermost first. */
   readonly withStats: readonly string[];
 }
 
@@ -68,7 +68,7 @@ export interface SacAnswer {
 
 /** Columns of PyTorch's tables for the ops of a module, by op of the trace. */
 export interface SacColumns {
-  /** Bytes per ms; NaN if it is not a candidate. */
+  /** Bytes per ms. NaN if it is not a candidate. */
   readonly msps: Float64Array;
   /**
    * Share of the module's memory freed, and of its forward pass recomputed, when the greedy order has reached the op.
@@ -123,7 +123,9 @@ export interface EngineMethods {
   moduleBands(within: string): Promise<MemoryBands | undefined>;
   /** Memory under a plan of `meta.followed`. */
   plan(index: number): Promise<PlanAnswer>;
-  /** Memory in use after an op, or for -1 at the peak; under a plan of `meta.followed`, or for -1 as recorded. */
+  /**
+   * Memory in use after an op, or for -1 at the peak. `plan` is a plan of `meta.followed`, or -1 for the recorded step.
+   */
   held(op: number, plan: number): Promise<HeldTree>;
   /** The largest storages that live within a range of ops, those allocated by `op` first. */
   lives(options: StorageLivesOptions): Promise<readonly StorageLife[]>;

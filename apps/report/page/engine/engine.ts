@@ -193,7 +193,7 @@ export class Engine implements EngineMethods {
     return this.stats;
   }
 
-  /** The module, or the nearest one around it that has statistics; without any, the one with the most ops. */
+  /** The module, or the nearest one around it that has statistics. Without any, the one with the most ops. */
   private sacModule(fqn: string): SacModule | undefined {
     const stats = this.statistics();
     // An address cannot contain a lone surrogate, but a name can.

@@ -9,7 +9,7 @@ const mostOpsToSolve = 40_000;
 /** Number of budgets for the optimal curve. */
 const curveBudgets = 24;
 
-/** One module's trade-off and policies; results are cached. */
+/** One module's trade-off and policies. Results are cached. */
 export class SacModule {
   private readonly fqn: string;
   private readonly stats: SACStats;
@@ -47,7 +47,7 @@ export class SacModule {
     return sacColumns(this.stats, this.order, opCount);
   }
 
-  /** Points at equal distances of memory; without those whose budget is below what must be stored. */
+  /** Points at equal distances of memory, without those whose budget is below what must be stored. */
   async optimalCurve(): Promise<readonly TradeOffPoint[]> {
     if (this.optimum !== undefined) return this.optimum;
     const totalMs = this.stats.runtimesMs.reduce((sum, ms) => sum + ms, 0);

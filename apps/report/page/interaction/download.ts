@@ -1,4 +1,4 @@
-/** Saves data as a file on the reader's machine; nothing is sent anywhere. */
+/** Saves data as a file on the reader's machine. Nothing is sent anywhere. */
 export function download(name: string, parts: readonly BlobPart[], type: string): void {
   const url = URL.createObjectURL(new Blob([...parts], { type }));
   const link = document.createElement("a");
@@ -36,14 +36,14 @@ export async function exportPng(name: string, svg: string): Promise<void> {
   if (blob !== null) download(`${name}.png`, [blob], "image/png");
 }
 
-/** Encodes the UTF-8 of a text as base64; a lone surrogate becomes U+FFFD. */
+/** Encodes the UTF-8 of a text as base64. A lone surrogate becomes U+FFFD. */
 function base64(text: string): string {
   let binary = "";
   for (const byte of new TextEncoder().encode(text)) binary += String.fromCharCode(byte);
   return btoa(binary);
 }
 
-/** Properties set by the style sheet; all but the last are inherited. */
+/** Properties set by the style sheet. All but the last are inherited. */
 const carried = [
   "fill",
   "fill-opacity",

@@ -5,7 +5,7 @@ import type { PageContext } from "../page-context.js";
 
 const first = 24;
 
-/** Mounts the trade-offs of many modules side by side; each selects its module. Nothing is requested before `begin`. */
+/** Mounts the trade-offs of many modules side by side. Each selects its module. Nothing is requested before `begin`. */
 export function mountMultiples({ engine, store }: PageContext): { readonly element: HTMLElement; begin(): void } {
   const grid = h("div", { class: "multiples" });
   const more = h("button", { type: "button", hidden: true }, "Show more");

@@ -7,7 +7,7 @@ import { token } from "../theme.js";
 
 const dashes: readonly (readonly number[])[] = [[], [6, 3], [2, 3], [10, 3, 2, 3]];
 
-/** Returns the colour of an overlay; overlays also differ in their dashes. */
+/** Returns the colour of an overlay. Overlays also differ in their dashes. */
 export function overlayColour(index: number): string {
   return token(`--overlay-${index % 6}`);
 }

@@ -13,7 +13,7 @@ export const chartHeight = 358;
 /** Minimum number of ops to zoom into. */
 const fewestOps = 8;
 
-/** Content of the timeline, and how it changes the state; independent of pointers and elements. */
+/** Content of the timeline, and how it changes the state. Independent of pointers and elements. */
 export class TimelineModel {
   readonly context: PageContext;
   readonly axis: TimelineAxis;

@@ -7,7 +7,7 @@ export interface Stretch {
   readonly to: number;
 }
 
-/** Converts between ops, positions on the axis and buckets; caches data for fast sampling. */
+/** Converts between ops, positions on the axis and buckets. Caches data for fast sampling. */
 export class TimelineAxis {
   readonly count: number;
   private readonly startMs: Float64Array;
@@ -64,7 +64,7 @@ export class TimelineAxis {
   }
 }
 
-/** Returns ranges of one phase as shares of the width; by bucket if there are too many to see. */
+/** Returns ranges of one phase as shares of the width. By bucket if there are too many to see. */
 export function phaseStretches(
   { ops }: Overview,
   sample: SampledBands,

@@ -20,7 +20,7 @@ import { followKeys, timelineKeys } from "./timeline-keys.js";
 import { chartHeight, TimelineModel } from "./timeline-model.js";
 import { followPointer, type PointerPlace } from "./timeline-pointer.js";
 
-/** Mounts memory over the ops of the step as bands; dragging zooms in. */
+/** Mounts memory over the ops of the step as bands. Dragging zooms in. */
 export function mountTimeline(context: PageContext, byCategory: MemoryBands): HTMLElement {
   const { overview, store } = context;
   const model = new TimelineModel(context, byCategory);

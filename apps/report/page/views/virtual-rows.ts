@@ -7,7 +7,7 @@ export interface VirtualRowsOptions {
   readonly onChoose: (position: number) => void;
   /** Rows of a tree: their content shows their depth. */
   readonly isTree?: boolean;
-  /** Called with keys that do not move, and the active row; returns whether the key was handled. */
+  /** Called with keys that do not move, and the active row. Returns whether the key was handled. */
   readonly onKey?: (key: string, position: number) => boolean;
 }
 

@@ -17,7 +17,7 @@ export interface ReportData {
   readonly overlays: readonly Float64Array[];
   /** For each of `meta.followed`. */
   readonly followed: readonly FollowedColumns[];
-  /** The step as plans run it, if its ops differ; `followed` refers to it. */
+  /** The step as plans run it, if its ops differ. `followed` refers to it. */
   readonly planned: PlannedStep | undefined;
 }
 

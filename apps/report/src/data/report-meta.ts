@@ -65,7 +65,7 @@ export interface LeakFindings {
   readonly rows: readonly LeaksRow[];
 }
 
-/** Content of a report except the trace, as plain data; the same that a script gets from `--extract`. */
+/** Content of a report except the trace, as plain data. The same that a script gets from `--extract`. */
 export interface ReportMeta {
   readonly title: string;
   /** The kind of input it was made from. */

@@ -17,7 +17,7 @@ export interface TraceRest extends Pick<TraceParts, "header" | "strings" | "modu
 const tables = ["calls", "weights", "ops", "storages", "tensors", "moduleEvents", "saves", "events"] as const;
 type Table = (typeof tables)[number];
 
-/** Takes a trace apart; only the subjects of events are copied. */
+/** Takes a trace apart. Only the subjects of events are copied. */
 export function columnsOfTrace(trace: Trace): TraceColumns {
   const columns = new Map<string, ColumnArray>();
   const counts: Record<string, number> = {};

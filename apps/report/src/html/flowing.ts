@@ -1,6 +1,6 @@
 import { type Html, html } from "@remat/trace/emit";
 
-/** Positions at which a long name may break; numbers do not. */
+/** Positions at which a long name may break. Numbers do not. */
 const withinNames = /(?<=\D[._/])(?=\S)|(?<=[._/])(?=[^\d\s])/;
 
 /** Creates a sentence whose long names may break between their parts, and whose numbers stay with their units. */

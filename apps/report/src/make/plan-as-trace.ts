@@ -145,7 +145,7 @@ class PlanReplay {
   }
 }
 
-/** A node of a graph as an op; only the bytes of its output are known. */
+/** A node of a graph as an op. Only the bytes of its output are known. */
 function occurrenceOf(op: PlanOp): Occurrence {
   if (!isPlanNode(op)) return op;
   const outputs = op.outputBytes.map((bytes) => ({ dtype: "uint8", shape: [Math.round(bytes)] }));

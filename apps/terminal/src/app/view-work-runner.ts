@@ -13,7 +13,7 @@ export interface ViewWorkOptions {
 /** Work of one view that is running or delayed. */
 interface Running {
   readonly stop: AbortController;
-  /** Starts delayed work now; resolves when it is done. */
+  /** Starts delayed work now. Resolves when it is done. */
   readonly finish: () => Promise<void>;
 }
 
@@ -52,7 +52,7 @@ export class ViewWorkRunner {
     for (const { stop } of this.running.values()) stop.abort();
   }
 
-  /** Resolves when all work, including delayed work, is done; returns whether there was any. */
+  /** Resolves when all work, including delayed work, is done. Returns whether there was any. */
   async finish(): Promise<boolean> {
     const all = [...this.running.values()].filter(({ stop }) => !stop.signal.aborted);
     await Promise.all(all.map(({ finish }) => finish()));

@@ -60,7 +60,7 @@ function namesBeside(document: TraceDocument, other: TraceDocument): readonly [s
   return [`${document.name.title} (${first})`, `${other.name.title} (${second})`];
 }
 
-/** Returns a run under other settings; both sides of a comparison get the same. */
+/** Returns a run under other settings. Both sides of a comparison get the same. */
 export function withSettings(run: Run, settings: Partial<Settings>): Run {
   const { document, other } = run;
   return { ...run, document: document.with(settings), other: other && changedBeside(other, settings) };

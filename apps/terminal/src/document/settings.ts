@@ -10,7 +10,7 @@ export interface Settings {
   readonly meantFor: DeviceToFit;
   /** Allocations are rounded up to a multiple of this. Undefined: the device's or the trace's unit. */
   readonly allocationUnitBytes: number | undefined;
-  /** Number of ranks that weights are sharded over (FSDP); 1: no sharding. */
+  /** Number of ranks that weights are sharded over (FSDP). 1: no sharding. */
   readonly worldSize: number;
   /** Sharding in the syntax of `--fsdp` after `world=N`: `wrap='layers.*',bf16,no-reshard`; empty: the default. */
   readonly sharding: string;
@@ -60,13 +60,13 @@ export const specOf = (device: DeviceSpec | string): DeviceSpec =>
 /** Devices to choose from, in the order in which they are offered. */
 export const deviceChoices: readonly DeviceSpec[] = Object.values(deviceSpecs);
 
-/** Allocation units to choose from; the first is the trace's own. */
+/** Allocation units to choose from. The first is the trace's own. */
 export const unitChoices: readonly (number | undefined)[] = [
   undefined,
   ...new Set([1, 32, 64, 256, 512, 4096, 2 ** 21, ...Object.values(allocationUnits)].sort((a, b) => a - b)),
 ];
 
-/** Sharding options to choose from; others can be typed. */
+/** Sharding options to choose from. Others can be typed. */
 export const shardingChoices: readonly string[] = ["", "no-reshard", "bf16", "bf16,no-reshard", "wrap="];
 
 /** World sizes to choose from. */

@@ -62,7 +62,7 @@ export interface DocumentName {
 }
 
 /**
- * A trace under some settings, with its view models, each created on first use. It is immutable; other settings make
+ * A trace under some settings, with its view models, each created on first use. It is immutable. Other settings make
  * another document of the same trace.
  */
 export class TraceDocument {
@@ -170,7 +170,7 @@ export class TraceDocument {
     return this.memoryTrace() === this.trace ? op : this.fromRank()[op];
   }
 
-  /** The innermost module around or at `fqn` that has statistics; for an unknown name, the outermost. */
+  /** The innermost module around or at `fqn` that has statistics. For an unknown name, the outermost. */
   moduleWithStats(fqn: string): string | undefined {
     const stats = this.stats();
     for (let name = fqn; name !== ""; name = name.slice(0, Math.max(0, name.lastIndexOf("."))))

@@ -17,7 +17,7 @@ export interface DrawBandsOptions {
 
 /**
  * Draws a stack of bands as cells. With colours and Unicode a cell shows the border of two bands to an eighth of its
- * height; without colours bands differ by their fill.
+ * height. Without colours bands differ by their fill.
  */
 export function drawBands(bands: MemoryBands, sample: SampledBands, options: DrawBandsOptions): readonly Line[] {
   const { width, height, top, cursor, glyphs, theme } = options;
@@ -145,7 +145,7 @@ function plainCell(stack: Stack, bucket: number, middle: number, theme: Theme): 
 }
 
 function fillOf(band: number, glyphs: Glyphs, theme: Theme): string {
-  // With colours, full cells distinguish bands best; without colours, fills do.
+  // With colours, full cells distinguish bands best. Without colours, fills do.
   return theme.depth === "none" || glyphs.isAscii
     ? glyphs.fills[band % glyphs.fills.length]
     : glyphs.column[glyphs.column.length - 1];

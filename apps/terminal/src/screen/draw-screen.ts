@@ -47,7 +47,7 @@ export function isTooSmall({ columns, rows }: ScreenSize): boolean {
 }
 
 /**
- * Returns the space between the title and bottom lines; for a terminal that is too small, the space in the smallest
+ * Returns the space between the title and bottom lines. For a terminal that is too small, the space in the smallest
  * supported one.
  */
 export function bodyArea(views: readonly View[], state: AppState): Area {

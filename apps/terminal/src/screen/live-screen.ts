@@ -30,7 +30,7 @@ export interface LiveState {
   /** The last lines of the program's output. */
   readonly output: readonly string[];
   readonly isPaused: boolean;
-  /** How it ended; undefined while it runs. */
+  /** How it ended. Undefined while it runs. */
   readonly ended: string | undefined;
 }
 

@@ -68,7 +68,7 @@ export interface AppState {
   /** The requested view, which takes precedence over a saved one. */
   readonly wantedView: string | undefined;
   readonly run: Run | undefined;
-  /** The opened plan; shown alone if no trace was opened with it. */
+  /** The opened plan. Shown alone if no trace was opened with it. */
   readonly plan: Plan | undefined;
   /** The plan's name, and the command that applies it. */
   readonly planFrom: { readonly title: string; readonly following: string | undefined } | undefined;

@@ -3,7 +3,7 @@ import type { ThemeName } from "../text/theme.js";
 import type { SavedView } from "./opened.js";
 import type { ViewWork } from "./work.js";
 
-/** An effect on the outside world; its results are dispatched as actions. */
+/** An effect on the outside world. Its results are dispatched as actions. */
 export type Command =
   /** Opens targets one after the other. Dispatches `opening`, `opened`, and at the end `allOpened` or `notOpened`. */
   | { readonly kind: "open"; readonly id: number; readonly targets: readonly string[] }
@@ -12,7 +12,7 @@ export type Command =
   | { readonly kind: "listEntries" }
   /** Starts long work of a view. Dispatches `answer`s. Work of that kind already running for the view is stopped. */
   | { readonly kind: "work"; readonly view: string; readonly work: ViewWork }
-  /** Stops a view's work of a kind; the best result so far, if any, is dispatched. */
+  /** Stops a view's work of a kind. The best result so far, if any, is dispatched. */
   | { readonly kind: "stopWork"; readonly view: string; readonly work: ViewWork["kind"] }
   | { readonly kind: "stopAllWork" }
   /** Computes the full verdict on the shown step. Dispatches `judged`. An earlier one still running is stopped. */

@@ -25,7 +25,7 @@ export type GlobalAction =
   | "help"
   | "quit";
 
-/** Returns the keys that select and step through views; the bottom line shows them before the view's own. */
+/** Returns the keys that select and step through views. The bottom line shows them before the view's own. */
 export function walkingKeys(views: readonly View[]): readonly KeyBinding<GlobalAction>[] {
   return [
     {
@@ -45,7 +45,7 @@ export function walkingKeys(views: readonly View[]): readonly KeyBinding<GlobalA
   ];
 }
 
-/** The keys that are the same in every view; the bottom line shows them after the view's own. */
+/** The keys that are the same in every view. The bottom line shows them after the view's own. */
 export const commonKeys: readonly KeyBinding<GlobalAction>[] = [
   { keys: ["enter"], action: "enter", help: "drill in: module, ops, one op; what is at the cursor" },
   { keys: ["esc", "backspace"], action: "back", help: "back; cancels what is under way" },

@@ -53,7 +53,7 @@ export type ViewAction<KeyAction extends string = string> =
   | { readonly kind: "typed"; readonly text: string }
   /** Text for its `ask` was confirmed with Enter. */
   | { readonly kind: "accepted"; readonly text: string }
-  /** Another view has drilled into this one; the module is already selected. */
+  /** Another view has drilled into this one. The module is already selected. */
   | { readonly kind: "arrive"; readonly op: number | undefined }
   /** An answer of the view's work. */
   | { readonly kind: "answer"; readonly answer: ViewAnswer };
@@ -61,7 +61,7 @@ export type ViewAction<KeyAction extends string = string> =
 /** A request of a view to the app. */
 export type ViewRequest =
   | { readonly kind: "select"; readonly module: string }
-  /** Drills into another view; `leave` returns. */
+  /** Drills into another view. `leave` returns. */
   | { readonly kind: "drillInto"; readonly view: string; readonly module: string | undefined; readonly op?: number }
   /** Returns to where the view was drilled into from, or else to the first view. */
   | { readonly kind: "leave" }

@@ -28,7 +28,7 @@ export interface TableOptions<Row> {
   isMatch?(index: number): boolean;
   /** False if the cursor is elsewhere. */
   readonly hasCursor?: boolean;
-  /** Lines available for rows; unused ones are empty. Left out: as many as there are rows. */
+  /** Lines available for rows. Unused ones are empty. Left out: as many as there are rows. */
   readonly height?: number;
 }
 
@@ -44,7 +44,7 @@ export function shownColumns<Row>(columns: readonly TableColumn<Row>[], width: n
   return new Set(fitColumns(columns, width - 1).map(({ column }) => column.key));
 }
 
-/** Draws the visible rows of a table; other rows are not requested. */
+/** Draws the visible rows of a table. Other rows are not requested. */
 export function drawTable<Row>(options: TableOptions<Row>): DrawnTable {
   const { glyphs, window, count, sort, hasCursor = true } = options;
   const hasBar = glyphs.scrollTrack !== "";

@@ -11,7 +11,7 @@ export function moveBy<Place extends ListPlace>(place: Place, by: number, count:
   return { ...place, cursor: Math.max(0, Math.min(count - 1, place.cursor + by)) };
 }
 
-/** Returns the place limited to its list, with the window around the cursor; the same object if nothing changes. */
+/** Returns the place limited to its list, with the window around the cursor. The same object if nothing changes. */
 export function settlePlace<Place extends ListPlace>(place: Place, count: number, height: number): Place {
   const window = windowRows({ count, height, cursor: place.cursor, top: place.top });
   const cursor = Math.max(0, window.cursor);

@@ -19,7 +19,7 @@ export function nextSort<Column extends string>(
 }
 
 /**
- * Returns the sorting after a click on a header, as {@link nextSort} does; unchanged if the column cannot be sorted.
+ * Returns the sorting after a click on a header, as {@link nextSort} does. Unchanged if the column cannot be sorted.
  */
 export function sortByHeader<Column extends string>(
   sort: Sort<Column> | undefined,

@@ -11,7 +11,7 @@ export interface WindowOptions {
   readonly count: number;
   /** Rows that fit. */
   readonly height: number;
-  /** Requested row of the cursor; limited to the list. */
+  /** Requested row of the cursor. Limited to the list. */
   readonly cursor: number;
   /** Previous window, moved no further than the cursor requires. */
   readonly top: number;

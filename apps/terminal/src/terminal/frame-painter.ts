@@ -20,7 +20,7 @@ export class FramePainter {
     for (let row = 0; row < rows.length; row++) {
       if (rows[row] === shown?.[row]) continue;
       const text = rows[row].trimEnd();
-      // The rest of the row is erased after the text; erasing it first would flicker without synchronized output. After
+      // The rest of the row is erased after the text. Erasing it first would flicker without synchronized output. After
       // a text that fills the row some terminals would erase its last character.
       output += `\u001b[${row + 1};1H\u001b[0m${text}\u001b[0m${text === rows[row] && text !== "" ? "" : "\u001b[K"}`;
     }

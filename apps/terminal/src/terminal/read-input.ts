@@ -11,7 +11,7 @@ const mouse = /^\[<(\d+);(\d+);(\d+)([Mm])$/;
 
 /**
  * Converts input read by Ink to the names of the key map. Several keys at once (held down, or pasted) become single
- * events; unknown sequences are dropped.
+ * events. Unknown sequences are dropped.
  */
 export function readInput(input: string, key: Key): readonly InputEvent[] {
   const report = mouse.exec(input);

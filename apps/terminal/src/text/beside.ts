@@ -2,7 +2,7 @@ import type { Drawn } from "./drawn.js";
 import type { Glyphs } from "./glyphs.js";
 import { fitLine, type Line } from "./line.js";
 
-/** Puts two parts side by side; the left one becomes `width` columns wide. */
+/** Puts two parts side by side. The left one becomes `width` columns wide. */
 export function besideEachOther(
   left: Drawn,
   right: Drawn,

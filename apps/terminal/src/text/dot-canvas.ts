@@ -13,7 +13,7 @@ const dotBits = [
 export const dotsPerCell = { x: 2, y: 4 } as const;
 
 /**
- * Draws curves with braille characters, eight dots to a cell; in ASCII a cell shows whether its upper or lower half is
+ * Draws curves with braille characters, eight dots to a cell. In ASCII a cell shows whether its upper or lower half is
  * touched. A cell has the style of the last item drawn there.
  */
 export class DotCanvas {

@@ -40,7 +40,7 @@ export function textOnly(...lines: readonly Line[]): Drawn {
   return { lines, regions: [] };
 }
 
-/** Returns the target at a cell; the last region drawn there wins. */
+/** Returns the target at a cell. The last region drawn there wins. */
 export function targetAt(regions: readonly Region[], x: number, y: number): ClickTarget | undefined {
   for (let i = regions.length - 1; i >= 0; i--) {
     const { x: left, y: top, width, height, target } = regions[i];

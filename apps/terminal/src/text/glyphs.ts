@@ -77,7 +77,7 @@ export function showsUnicode(env: Readonly<Record<string, string | undefined>>):
   const term = env["TERM"] ?? "";
   if (term === "linux" || term === "dumb") return false;
   const locale = env["LC_ALL"] || env["LC_CTYPE"] || env["LANG"] || "";
-  // Containers have no locale; the terminals used with them support UTF-8.
+  // Containers have no locale. The terminals used with them support UTF-8.
   return locale === "" || /utf-?8/i.test(locale);
 }
 

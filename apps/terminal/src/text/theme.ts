@@ -1,6 +1,6 @@
 import type { Colour } from "@remat/reporting";
 
-/** Appearance of a text; colours are given for both backgrounds. */
+/** Appearance of a text. Colours are given for both backgrounds. */
 export interface Style {
   readonly colour?: Colour;
   readonly background?: Colour;
@@ -67,7 +67,7 @@ export interface Theme {
   paint(text: string, style: Style): string;
 }
 
-/** Creates a theme; with `isPlain` (text for a pipe) not even bold is written. */
+/** Creates a theme. With `isPlain` (text for a pipe) not even bold is written. */
 export function createTheme(name: ThemeName, depth: ColourDepth, isPlain = false): Theme {
   const known = new Map<Style, string>();
   const codesOf = (style: Style): string => {

@@ -37,7 +37,7 @@ const columns = ["fqn", "before", "after", "difference", "ratio"] as const;
 type CompareColumn = (typeof columns)[number];
 
 export interface CompareState extends ListPlace {
-  /** The quantity by which modules are compared; one is shown at a time. */
+  /** The quantity by which modules are compared. One is shown at a time. */
   readonly quantity: Quantity;
   readonly sort: Sort<CompareColumn> | undefined;
 }

@@ -26,7 +26,7 @@ import { fitLine, type Line } from "../text/line.js";
 import { note } from "../text/note.js";
 
 export interface HeldState extends ListPlace {
-  /** The op after which memory is shown; -1: at the peak. */
+  /** The op after which memory is shown. -1: at the peak. */
   readonly op: number;
   /** Groups whose parts are shown. Undefined: the largest ones that fit. */
   readonly open: ReadonlySet<number> | undefined;

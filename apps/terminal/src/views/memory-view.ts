@@ -22,7 +22,7 @@ const axisWidth = 10;
 const smallestSpan = 8;
 
 export interface MemoryState {
-  /** First op shown, and the end of the range (exclusive); equal values mean all ops. */
+  /** First op shown, and the end of the range (exclusive). Equal values mean all ops. */
   readonly from: number;
   readonly to: number;
   /** Op of the cursor, or -1 for the peak's. */
@@ -87,7 +87,7 @@ export const memoryView: View<MemoryState, MemoryKey> = {
   copied: (scene, own) => scene.document.memoryTrace().opModule(settled(scene, own).op)?.fqn,
 };
 
-/** Shows all ops at first, and after a change of the number of ranks; the cursor starts at the peak. */
+/** Shows all ops at first, and after a change of the number of ranks. The cursor starts at the peak. */
 function settled(scene: Scene, own: MemoryState): MemoryState {
   const { count } = bands(scene, own);
   const fits = own.to > own.from && own.to <= count;

@@ -17,7 +17,7 @@ import { fitLine, type Line } from "../text/line.js";
 import { note } from "../text/note.js";
 
 /**
- * Modules of up to this many ops are planned as soon as the budget is unchanged for `restMs`; larger ones on request.
+ * Modules of up to this many ops are planned as soon as the budget is unchanged for `restMs`. Larger ones on request.
  */
 const unaskedOps = 20_000;
 /** How long the budget must be unchanged before planning, so that holding a key down stays fast. */

@@ -67,7 +67,7 @@ export class ThreadReporter {
 
   /**
    * Called when remat has stopped watching because of an error. The program continues. An error with a code already
-   * says what to do; any other is a bug.
+   * says what to do. Any other is a bug.
    */
   broke(error: unknown): void {
     const { name, message } = error instanceof Error ? error : { name: "Error", message: "" };

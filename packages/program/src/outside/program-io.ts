@@ -66,7 +66,7 @@ export class ProgramIo {
     return isDone === true;
   }
 
-  /** Writes a file chunk by chunk; removes it if that fails. */
+  /** Writes a file chunk by chunk. Removes it if that fails. */
   writeChunks(path: string | undefined, chunks: Iterable<Uint8Array>): boolean {
     const file = this.open(path, "w");
     if (path === undefined || file === undefined) return false;
@@ -84,7 +84,7 @@ export class ProgramIo {
     return path === undefined ? undefined : this.attempt("write", path, () => openSync(path, flags));
   }
 
-  /** Writes all bytes at `position` or at the end; false if that fails. */
+  /** Writes all bytes at `position` or at the end. False if that fails. */
   write(file: number, path: string, bytes: Uint8Array, position?: number): boolean {
     const isDone = this.attempt("write", path, () => {
       for (let at = 0; at < bytes.length; )
@@ -94,7 +94,7 @@ export class ProgramIo {
     return isDone === true;
   }
 
-  /** Empties an open file; false if that fails. */
+  /** Empties an open file. False if that fails. */
   empty(file: number, path: string): boolean {
     const isDone = this.attempt("write", path, () => {
       ftruncateSync(file, 0);
@@ -147,7 +147,7 @@ export class ProgramIo {
   }
 
   /**
-   * Registers module hooks that run in a separate thread; false if that fails. The process's output streams keep
+   * Registers module hooks that run in a separate thread. False if that fails. The process's output streams keep
    * exactly the listeners that they had before.
    */
   registerHooks(url: string, data: unknown): boolean {

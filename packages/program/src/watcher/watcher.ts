@@ -14,7 +14,7 @@ interface Found {
   readonly startedAt: string;
 }
 
-/** Returns a process that is running; a zombie does not count. */
+/** Returns a process that is running. A zombie does not count. */
 function find(pid: number): Found | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");

@@ -8,7 +8,7 @@ export interface BaselineStep {
   readonly peakBytes: number;
   /** At the peak. */
   readonly bytesByCategory: Readonly<Record<string, number>>;
-  /** At the peak, by fully qualified name; nested modules are included. */
+  /** At the peak, by fully qualified name. Nested modules are included. */
   readonly bytesByModule: Readonly<Record<string, number>>;
 }
 

@@ -12,7 +12,7 @@ export interface AllocatorSummary {
   readonly storages?: readonly StoragesOfSize[] | undefined;
 }
 
-/** Tables list at most this many sizes; spreadsheets get all. */
+/** Tables list at most this many sizes. Spreadsheets get all. */
 const sizesTold = 12;
 
 const againstFragments = {

@@ -12,7 +12,7 @@ export interface GraphPlanSummary {
   readonly inOrder: { readonly peakBytes: number; readonly cost: number };
   readonly budgetBytes: number;
   readonly order: "fixed" | "free";
-  /** Node indices; `~node` reloads the node's offloaded output. */
+  /** Node indices. `~node` reloads the node's offloaded output. */
   readonly sequence: readonly number[];
   readonly peakBytes: number;
   readonly cost: number;
@@ -37,7 +37,7 @@ export interface GraphPlanDocumentOptions {
 /**
  * Returns a report on a graph's schedule: memory and cost compared with running every node once, and the recomputed
  * nodes. The records have one row for each step, or for each point of the front. In the JSON value `sequence` contains
- * node indices; overheads and gaps are fractions.
+ * node indices. Overheads and gaps are fractions.
  */
 export function graphPlanDocument(
   summary: GraphPlanSummary,

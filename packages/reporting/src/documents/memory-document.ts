@@ -73,7 +73,7 @@ function reservedTable({ reserved, measured }: MemorySummary, size: SizeFormat):
 }
 
 function modulesTable({ moment, tracker }: MemorySummary, depth: number, size: SizeFormat): DocumentPart {
-  // The tensors that a sharded module owns change all the time; its states are what matters.
+  // The tensors that a sharded module owns change all the time. Its states are what matters.
   const own = tracker instanceof FSDPMemTracker ? [] : ownColumns;
   return {
     kind: "table",

@@ -8,7 +8,7 @@ export interface FrontPoint {
   /** The budget that the search was given. */
   readonly budgetBytes: number;
   readonly peakBytes: number;
-  /** Milliseconds for a trace; for a graph, the unit of its file. */
+  /** Milliseconds for a trace. For a graph, the unit of its file. */
   readonly cost: number;
   /** Extra cost as a fraction of running everything once. */
   readonly overhead: number;
@@ -61,7 +61,7 @@ export function frontTables(
 }
 
 /**
- * One row for each point; recommended points have names.
+ * One row for each point. Recommended points have names.
  *
  * @internal
  */

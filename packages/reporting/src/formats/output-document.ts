@@ -43,7 +43,7 @@ export interface TablePart {
   readonly headers: readonly string[];
   readonly rows: readonly (readonly string[])[];
   /**
-   * Priority of each column. If the table is too wide, the columns with the lowest priority are dropped first; the
+   * Priority of each column. If the table is too wide, the columns with the lowest priority are dropped first. The
    * first column always stays. Left out: the last columns are dropped first.
    */
   readonly worth?: readonly number[];

@@ -44,7 +44,7 @@ export interface HeldTree {
   readonly groups: readonly HeldGroup[];
   /** The categories, largest first. */
   readonly roots: readonly number[];
-  /** Places in the columns of `held`; the places of a group are adjacent. */
+  /** Places in the columns of `held`. The places of a group are adjacent. */
   readonly order: Int32Array;
   /** The outermost module, whose name is left out of labels, or empty if there is none. */
   readonly rootModule: string;
@@ -149,7 +149,7 @@ class GroupBuilder {
   private readonly kinds: ReadonlyMap<string, string>;
   readonly root: string;
   readonly groups: HeldGroup[] = [];
-  /** Places in the columns of `held`; the places of a group are adjacent. */
+  /** Places in the columns of `held`. The places of a group are adjacent. */
   readonly order: Int32Array;
   private readonly held: HeldStorages;
   private readonly columns: Columns;

@@ -26,7 +26,7 @@ export interface VerdictOptions {
   readonly units?: SizeUnit | undefined;
   /** See `waysToFit`. */
   readonly ways?: readonly WayToFit[] | undefined;
-  /** See `leastHeld`; used if there are no ways to fit. */
+  /** See `leastHeld`. Used if there are no ways to fit. */
   readonly least?: LeastHeld | undefined;
   /** For a prediction: see `largestFittingBatch`. */
   readonly largestBatch?: FittingBatch | null | undefined;

@@ -18,7 +18,7 @@ export interface WaysToFitOptions {
   readonly onProgress?: (what: string) => void;
 }
 
-/** Few, so that the answer comes quickly. The search is for whether a plan exists; `remat plan` finds the best one. */
+/** Few, so that the answer comes quickly. The search is for whether a plan exists. `remat plan` finds the best one. */
 const iterations = 200;
 const rounds = 10;
 

@@ -23,7 +23,7 @@ function cellOf(run, stock) {
   return `${mb(run.residentBytes)} MB${accounted}, ${run.stepMs.toFixed(0)} ms${difference}`;
 }
 
-/** For a rejected budget, the budget that would have been enough; for any other end, the last line of its message. */
+/** For a rejected budget, the budget that would have been enough. For any other end, the last line of its message. */
 function whyEnded(text) {
   const [, room] = /Raise the budget to \d+B \(([^)]+)\)/.exec(text) ?? [];
   if (room !== undefined) return `refused: room within ${room}`;

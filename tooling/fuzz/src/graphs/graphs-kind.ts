@@ -7,7 +7,7 @@ import { checkGraph } from "./check-graph.js";
 
 const costs = fc.constantFrom(fc.constant(0), fc.nat(1), fc.nat(5), fc.nat(20));
 
-/** Nodes of small graphs, each with one output; costs and bytes may be 0. */
+/** Nodes of small graphs, each with one output. Costs and bytes may be 0. */
 const nodes: fc.Arbitrary<readonly PlanningNode[]> = costs
   .chain((cost) =>
     fc.array(fc.record({ cost, bytes: fc.nat(9), reads: fc.array(fc.nat(6), { maxLength: 3 }) }), {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { type Making, makings } from "./makings.js";
 
-/** The fate of the tensors that a line makes; some fates leak in each run. */
+/** The fate of the tensors that a line makes. Some fates leak in each run. */
 export type Fate = (typeof leakingFates | typeof cleanFates)[number];
 
 /** A statement of a program's runs. */

@@ -8,7 +8,7 @@ export interface Making {
   readonly variables: number;
   /** Whether `text` is a tensor, whose values can be read, otherwise something that `tf.dispose` accepts. */
   readonly isTensor: boolean;
-  /** The function of the program that makes them, if any; the report then names its line. */
+  /** The function of the program that makes them, if any. The report then names its line. */
   readonly maker?: Maker;
 }
 

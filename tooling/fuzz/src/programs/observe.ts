@@ -6,7 +6,7 @@ import type { Session } from "../../../../packages/checkpoint/test/users/ways.js
 /** Lets a program report what it sees. */
 export interface Observer {
   note(name: string, ...seen: unknown[]): void;
-  /** Runs a step; an error in it is noted, and the program continues. */
+  /** Runs a step. An error in it is noted, and the program continues. */
   step(run: () => unknown): Promise<void>;
 }
 

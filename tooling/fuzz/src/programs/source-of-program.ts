@@ -81,7 +81,7 @@ class ProgramSource {
     return `tf.variable(tf.randomNormal([${shape}], 0, 0.5, "float32", ${seed}), true, "${name}")`;
   }
 
-  /** The value at a distance from the last; the input of that kind if there are too few. */
+  /** The value at a distance from the last. The input of that kind if there are too few. */
   private pick({ values }: Written, kind: Kind, back: number): string {
     const have = values[kind];
     const place = back % (have.length + 1);

@@ -12,7 +12,7 @@ import { firstDifference } from "./first-difference.js";
 import { healEngine } from "./heal-engine.js";
 import { shapeObserver } from "./observe.js";
 
-/** A way of running a program; returns its difference from the unmodified one, or undefined. */
+/** A way of running a program. Returns its difference from the unmodified one, or undefined. */
 export type Way = (source: string, stock: Outcome) => Promise<string | undefined>;
 
 /** Records the program, and reads the recording back from its file. */

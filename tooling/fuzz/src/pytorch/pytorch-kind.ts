@@ -6,7 +6,7 @@ import { explore } from "../explore.js";
 import { titleOf } from "../test-text.js";
 import { Torch } from "../torch/ask-torch.js";
 
-/** A module as a sequence of steps; `random_modules.py` defines each. */
+/** A module as a sequence of steps. `random_modules.py` defines each. */
 interface TorchStep {
   readonly does: string;
   readonly of?: number;

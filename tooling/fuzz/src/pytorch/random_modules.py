@@ -1,7 +1,7 @@
 """Runs PyTorch's own tools on modules given as JSON, one per line, and writes what they observed and answered.
 
 Reads {"name", "kind": "sac" | "mem", "module"} from standard input and prints {"file"} or {"error"} for each. Needs the
-folder of the oracle's scripts as its argument; they write to a folder goldens next to them, so they are redirected.
+folder of the oracle's scripts as its argument. They write to a folder goldens next to them, so they are redirected.
 """
 import contextlib
 import io

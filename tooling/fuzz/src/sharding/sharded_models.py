@@ -54,7 +54,7 @@ def peak_of(asked):
                 for step in range(2):
                     for i in range(passes):
                         if i > 0:
-                            # Its figures by module are for one pass; those of the device continue.
+                            # Its figures by module are for one pass. Those of the device continue.
                             tracker.reset_mod_stats()
                         if asked.get("syncLast"):
                             model.set_requires_gradient_sync(i == passes - 1)

@@ -9,7 +9,7 @@ Object.assign(globalThis, jasmineRequire.interface(jasmine, jasmine.getEnv({ glo
 jasmine.getEnv().configure({ random: false, autoCleanClosures: false });
 const { it } = globalThis;
 /**
- * The specs' timeouts are for unmodified tfjs; evicting everything after every op of a long one takes many times as
+ * The specs' timeouts are for unmodified tfjs. Evicting everything after every op of a long one takes many times as
  * long.
  */
 const leastTimeoutMs = 120_000;

@@ -1,6 +1,6 @@
 import type * as tfjsLayers from "@tensorflow/tfjs-layers";
 
-/** Arguments of a model module; see examples/README.md. */
+/** Arguments of a model module. See examples/README.md. */
 interface ModelArguments {
   readonly tf: { readonly sequential: typeof tfjsLayers.sequential; readonly layers: typeof tfjsLayers.layers };
 }

@@ -3,7 +3,7 @@ import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ProgramIo } from "../../outside/program-io.js";
 
-/** A place in a file; line and column from 1. */
+/** A place in a file. Line and column from 1. */
 export interface SourcePosition {
   readonly path: string;
   readonly line: number;

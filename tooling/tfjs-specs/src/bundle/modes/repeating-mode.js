@@ -4,7 +4,7 @@ import { getBackend } from "@tensorflow/tfjs-core";
 const withExecutor = new Set(["cpu", "tensorflow", "webgl", "webgpu"]);
 
 /**
- * A mode that runs specs several times, differently each time; the last outcome counts.
+ * A mode that runs specs several times, differently each time. The last outcome counts.
  * - `run` runs one spec,
  * - `again` returns the jasmine ids of specs to run again after all have run,
  * - `work` returns the amount of work done.
