@@ -1,4 +1,4 @@
-"""The names that the package `remat` had when it was one file."""
+"""The names that the package `remat` had when it was a single file."""
 
 from remat import apply as apply_policy
 from remat import context_fn, export, record, record_step

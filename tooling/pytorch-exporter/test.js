@@ -1,7 +1,8 @@
 #!/usr/bin/env node
-// Tests the exporter against PyTorch, and the command line on recorded steps: `node test.js [test_fit …]`, all test files if none is named. REMAT_TORCH_PYTHON names
-// a Python that has PyTorch. Without it, `--install` makes one in the cache folder (a download of 200 MB and more). `--required` fails if there is no PyTorch.
-// `--fixture` writes the recorded steps that the tests of @remat/pytorch and @remat/sharding read. Prints a line for each test: ok or not ok.
+// Tests the exporter against PyTorch, and the command line on recorded steps: `node test.js [test_fit …]`, by default
+// all test files. REMAT_TORCH_PYTHON names a Python that has PyTorch. Without it, `--install` creates one in the cache
+// folder (a download of 200 MB or more). `--required` fails if there is no PyTorch. `--fixture` writes the recorded
+// steps that the tests of @remat/pytorch and @remat/sharding read. Prints a line for each test: ok or not ok.
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 import { homedir } from "node:os";
@@ -62,7 +63,7 @@ function writeFixtures(command) {
   if (status !== 0) throw new Error(stderr);
 }
 
-/** A Python with torch in the cache folder, made if it is not there. */
+/** Returns a Python with torch in the cache folder, creating it if it does not exist. */
 function install() {
   const folder = join(process.env.REMAT_CACHE_DIR ?? join(homedir(), ".cache/remat"), `torch-${torchVersion}`);
   const command = join(folder, "bin/python");

@@ -6,7 +6,7 @@ import torch
 from torch.utils._python_dispatch import _disable_current_modes, is_traceable_wrapper_subclass
 from torch.utils._pytree import tree_leaves
 
-# What a sparse tensor consists of, by layout.
+# Components of a sparse tensor, by layout.
 _PARTS = {
     torch.sparse_coo: ("_indices", "_values"),
     torch.sparse_csr: ("crow_indices", "col_indices", "values"),
@@ -16,12 +16,13 @@ _PARTS = {
 }
 
 
-# By address of a fake tensor's storage: the storage that it stands for, and the fake one, so that its address stays its own.
+# For the address of a fake tensor's storage: the storage that it stands for, and the fake one, which keeps its address
+# from being reused.
 _stood_for = {}
 
 
 def stand_for(fake, tensor):
-    """From now on what a fake tensor is on counts as what another one is on."""
+    """Makes a fake tensor's storage count as that of another tensor."""
     of = untyped_storages(tensor)
     for stand_in, storage in zip(untyped_storages(fake), of):
         if stand_in is not storage:
@@ -37,14 +38,16 @@ def tensors_in(value) -> list[torch.Tensor]:
 
 
 def without_transforms(tensor):
-    """The tensor that `torch.func.vmap` and its like wrap for the time of a transformed call."""
+    """Returns the tensor that `torch.func.vmap` and similar transforms wrap during a transformed call."""
     while torch._C._functorch.is_functorch_wrapped_tensor(tensor):
         tensor = torch._C._functorch.get_unwrapped(tensor)
     return tensor
 
 
 def untyped_storages(tensor) -> list[torch.UntypedStorage]:
-    """The storages of a tensor; of a sparse one, or a subclass that wraps others (DTensor, a quantised one), those of all in it."""
+    """Returns the storages of a tensor. For a sparse one, or a subclass that wraps others (DTensor, a quantised one),
+    those of all its components.
+    """
     tensor = without_transforms(tensor)
     if is_traceable_wrapper_subclass(tensor):
         names, _ = tensor.__tensor_flatten__()
@@ -61,5 +64,6 @@ def untyped_storages(tensor) -> list[torch.UntypedStorage]:
 
 
 def needing_gradient(value) -> list[torch.Tensor]:
-    # Without gradients, as in the forward pass of an autograd function, nothing of what is made of them comes back to them.
+    # With gradients disabled, as in the forward pass of an autograd function, results do not propagate gradients to
+    # them.
     return [tensor for tensor in tensors_in(value) if tensor.requires_grad] if torch.is_grad_enabled() else []

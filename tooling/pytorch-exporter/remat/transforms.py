@@ -1,4 +1,5 @@
-"""Transforms of `torch.func`: those that autograd's hooks cannot look into are refused while a step is recorded."""
+"""Transforms of `torch.func`: those that hide saved tensors from autograd's hooks are rejected while a step is recorded.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +18,15 @@ class TransformNotRecorded(RuntimeError):
 
 
 def is_transformed() -> bool:
-    """Whether what runs now is inside a transform."""
+    """Whether the running code is inside a transform."""
     return torch._C._functorch.peek_interpreter_stack() is not None
 
 
 @contextlib.contextmanager
 def refusing_transforms():
-    """Raises where the program calls `torch.func.grad`, `vjp` or what is made of them: inside of these PyTorch switches off the hooks that show what autograd saves."""
+    """A context that raises if the program calls `torch.func.grad`, `vjp` or functions built on them, inside which PyTorch
+    disables the hooks that show saved tensors.
+    """
     disable = graph.disable_saved_tensors_hooks
 
     def disable_or_refuse(message):
@@ -42,7 +45,7 @@ def refusing_transforms():
 
 
 def _transform():
-    """The outermost transform that runs now and needs gradients."""
+    """Returns the name of the outermost running transform that needs gradients."""
     frame, found = sys._getframe(1), "grad"
     while frame is not None:
         if frame.f_code.co_filename.startswith(_FOLDER):
@@ -51,5 +54,5 @@ def _transform():
     return found
 
 
-# The functions of PyTorch by the names that programs know.
+# PyTorch's internal functions by the public names that programs use.
 _NAMES = {name: name for name in ("grad", "grad_and_value", "vjp", "jacrev", "hessian")} | {"_vjp_with_argnums": "vjp", "grad_impl": "grad", "grad_and_value_impl": "grad_and_value"}

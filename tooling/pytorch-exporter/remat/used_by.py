@@ -1,4 +1,4 @@
-"""What a function works with: what its code names, and what that is made of."""
+"""Finds the objects that a function uses: those that its code names, and their contents."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import itertools
 import types
 
 _DEEPEST = 4
-#: Of a collection, which may be a whole dataset.
+#: Limit for a collection, which may be a whole data set.
 _MOST_ITEMS = 100
 
 
 def used_by(function):
-    """Each object that a function's code names outside of it (its closure, globals, defaults, what it is a method of),
-    with the attributes of plain objects, the items of collections, and what functions among them use. None twice. What
-    it gets in other ways is not found.
+    """Returns each object that a function's code names outside of it (its closure, globals, defaults, the object it is a
+    method of), once. Included are the attributes of plain objects, the items of collections, and the objects that
+    functions among them use. Objects that it gets in other ways are not found.
     """
     seen, found = set(), []
 
@@ -35,7 +35,7 @@ def used_by(function):
             visit_all(value, depth)
         else:
             found.append(value)
-            # What a module or an optimizer has it puts back by itself.
+            # A module or an optimizer restores its own contents.
             if not hasattr(value, "state_dict"):
                 visit_all(getattr(value, "__dict__", {}).values(), depth)
 
@@ -49,7 +49,7 @@ def used_by(function):
 
 def _named(function):
     for cell in function.__closure__ or ():
-        # One that is empty is of a name that nothing was given to yet.
+        # An empty cell belongs to a name without a value yet.
         with contextlib.suppress(ValueError):
             yield cell.cell_contents
     yield from function.__defaults__ or ()

@@ -1,4 +1,6 @@
-"""Compares steps that follow a policy with steps that do not, bit by bit, and finds the modules that are to blame for a difference."""
+"""Checks that steps that follow a policy are bitwise identical to steps that do not, and finds the modules responsible for
+a difference.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +17,12 @@ from .restoring import as_before, generators_restorer
 from .tensors import tensors_in
 from .used_by import used_by
 
-#: What the first step changes may not matter before the second.
+#: Changes made by the first step may not show before the second.
 _STEPS = 2
 
 
 class StepNotRepeatable(RuntimeError):
-    """Two runs of the same step from the same state differ, so that nothing can be compared with it."""
+    """Two runs of the same step from the same state differ, so a comparison is impossible."""
 
 
 class TrainingDiffers(RuntimeError):
@@ -29,9 +31,9 @@ class TrainingDiffers(RuntimeError):
 
 class Difference(NamedTuple):
     what: str
-    """"the buffer 'encoder.m'", by its name in the model; "the loss"."""
+    """Description, such as "the buffer 'encoder.m'" (with its name in the model) or "the loss"."""
     module: str | None
-    """The module that it belongs to, or None for what belongs to no module."""
+    """The module that it belongs to; None if there is none."""
     is_state: bool = False
     """Whether it is state of that module itself, which only the module's own code changes."""
 
@@ -41,16 +43,19 @@ class Difference(NamedTuple):
 
 class Guilty(NamedTuple):
     unit: str
-    """A module that the policy names, and that changes training when it runs again."""
+    """A module named by the policy that changes training when it is recomputed."""
     owner: str
-    """The module in it whose state differs, or the same."""
+    """The module inside it whose state differs, or the module itself."""
     difference: Difference
     is_isolated: bool = True
-    """Whether the owner was found to change by itself: its own state differs, or two calls of it with the same inputs. If not, the cause may be in any code of the unit, or before it."""
+    """Whether the owner was found to change training by itself: its own state differs, or two calls of it with the same
+    inputs differ. If not, the cause may be in any code of the unit, or before it.
+    """
 
 
 class Verifier:
-    """Steps of a model without a policy, from the state that it has now, for comparison with others from the same state."""
+    """Runs steps of a model without a policy from its current state, to compare them with others from the same state.
+    """
 
     def __init__(self, model, step, ranks=None):
         self._model, self._step = model, step
@@ -61,7 +66,7 @@ class Verifier:
         self._plain = self._run()
         difference = self._found(_first_difference(self._plain, self._run()))
         if difference is not None and not torch.are_deterministic_algorithms_enabled():
-            # Some kernels add up in any order, if nobody forbids it.
+            # Some kernels add in a non-deterministic order unless that is forbidden.
             self._is_strict = True
             self._plain = self._run()
             difference = self._found(_first_difference(self._plain, self._run()))
@@ -79,8 +84,8 @@ class Verifier:
             )
 
     def difference(self, policy):
-        """The first difference between steps that follow a policy and those that follow none, or None if there is none.
-        The model follows no policy afterwards.
+        """Returns the first difference between steps with a policy and steps without, or None. Afterwards the model
+        follows no policy.
         """
         undo = apply(self._model, policy)
         try:
@@ -94,18 +99,20 @@ class Verifier:
         return self._found(found)
 
     def _found(self, difference):
-        """The difference that the first of the processes has which has one, so that all of them go on alike."""
+        """Returns the difference of the first process that has one, so that all processes continue in the same way."""
         return next((one for one in self._ranks.all(difference) if one is not None), None)
 
     def guilty(self, policy, difference):
-        """The modules of a policy without which training is as before. Each was found to change training by itself or together with those before it."""
+        """Returns the modules to remove from a policy so that training does not change. Each was found to change training
+        by itself or together with those before it.
+        """
         units, found = dict(policy["modules"]), []
         while units and difference is not None:
             one = self._one_guilty(policy, units, difference)
             alike = [name for name in units if name != one.unit and _type_of(units[name]) is not None and _type_of(units[name]) == _type_of(units[one.unit])]
             del units[one.unit]
             found.append(one)
-            # What one module of a class does the others do, most often. Each is tried alone, so that none is blamed for another.
+            # Modules of one class usually behave alike. Each is tested alone, so that none is blamed for another.
             for name in alike:
                 seen = self._alone(policy, name)
                 if seen is None:
@@ -116,7 +123,7 @@ class Verifier:
         return found
 
     def _one_guilty(self, policy, units, difference):
-        # A module whose own state differs is in the module that is to blame, most often.
+        # A module whose own state differs is usually inside the responsible module.
         around = [name for name in units if difference.module is not None and _is_inside(difference.module, name)]
         for name in sorted(around, key=len, reverse=True):
             seen = self.difference({**policy, "modules": {name: units[name]}})
@@ -135,7 +142,9 @@ class Verifier:
         return self._blame(names[high - 1], seen)
 
     def _blame(self, unit, difference):
-        """The module in a unit that changes training. A gradient shows where a change arrives, and not where it comes from, so it is no proof."""
+        """Returns the module in a unit that changes training. A gradient shows where a change arrives, not where it comes
+        from, so it is not a proof.
+        """
         if difference.is_state and difference.module is not None and _is_inside(difference.module, unit):
             return Guilty(unit, difference.module, difference)
         if self._changing is None:
@@ -146,7 +155,9 @@ class Verifier:
         return Guilty(unit, unit, difference, False)
 
     def _calls_that_change(self):
-        """The innermost modules that return something else if they are called again at once with the same inputs and the same state of random generators."""
+        """Returns the innermost modules whose result differs if they are called again immediately with the same inputs and
+        random generator state.
+        """
         changing, begun, is_again = [], [], False
         names = {id(module): name for name, module in self._model.named_modules()}
 
@@ -160,7 +171,7 @@ class Verifier:
                 return
             _, restore = begun.pop()
             name = names[id(module)]
-            # A module around one that changes differs for that reason.
+            # A module around a changing one differs for that reason.
             if any(_is_inside(one, name) for one in changing):
                 return
             first = [bits_of(one) for one in tensors_in(output)]
@@ -172,7 +183,7 @@ class Verifier:
                     again = module.forward(*args, **kwargs)
                 if first != [bits_of(one) for one in tensors_in(again)]:
                     changing.append(name)
-            except Exception:  # noqa: BLE001 - a module that cannot be called twice tells nothing here
+            except Exception:  # noqa: BLE001 - a module that cannot be called twice gives no information here
                 pass
             finally:
                 is_again = False
@@ -190,7 +201,7 @@ class Verifier:
         return self.difference({**policy, "modules": {name: policy["modules"][name]}})
 
     def _run(self):
-        """What steps compute and leave behind, by label. Everything is as before in the end."""
+        """Returns results and remaining state of steps, by label. Everything is restored at the end."""
         with as_before(self._model, self._step), _deterministic(self._is_strict):
             seen = {}
             with _watching(self._model, seen) as optimizers:
@@ -216,7 +227,7 @@ def _is_inside(fqn, other):
 
 
 def _first_difference(plain, other):
-    # State tells best which module is to blame, so it comes before losses and gradients of the same step.
+    # State identifies the responsible module best, so it comes before losses and gradients of the same step.
     for number in range(_STEPS):
         place = f"step {number + 1}"
         for kinds in (("attribute", "buffer"), ("forward", "returned", "gradient", "parameter", "optimizer", "generator", "name")):
@@ -231,7 +242,7 @@ def _first_difference(plain, other):
 
 @contextlib.contextmanager
 def _watching(model, seen):
-    """Notes what root modules return and each gradient as it comes; yields the optimizers that are met."""
+    """A context that notes the results of root modules and each gradient. Yields the optimizers that are found."""
     optimizers, counts = [], {}
 
     def count(*key):
@@ -253,7 +264,7 @@ def _watching(model, seen):
         if name is not None:
             number = count("gradient", name)
             module = name.rpartition(".")[0]
-            # Each step has as many.
+            # Each step has the same number of gradients.
             seen[f"step {steps()}", "gradient", (name, number)] = f"the gradient of {name!r}", module, bits_of(gradient)
 
     def steps():
@@ -275,7 +286,7 @@ def _watching(model, seen):
 
 
 def _tell_state(seen, place, model, step, optimizers):
-    """What is there after a step: all that another could start from."""
+    """Notes the state after a step: everything that another step could depend on."""
     everything = reached(model, step, (one for one in used_by(step) if isinstance(one, torch.nn.Module)))
     for number, (name, prefix, module) in enumerate(everything.modules):
         of_model = (*([name] if name else []), *prefix)
@@ -310,7 +321,7 @@ def _tell_state(seen, place, model, step, optimizers):
 
 
 def _tokens(value):
-    """By path, something that is equal for equal bits."""
+    """Returns, for each path, a token that is equal for equal bits."""
     found = {}
 
     def visit(path, one, children):

@@ -11,7 +11,7 @@ import { type Look, themeOfLook } from "../text/look.js";
 export interface LiveStep {
   /** The pass that it began with, counted from 1. */
   readonly pass: number;
-  /** Of model and optimizer, if known. */
+  /** Name of model and optimizer, if known. */
   readonly name: string;
   readonly stepMs: number;
   readonly view: StepView;

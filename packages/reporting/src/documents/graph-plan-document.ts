@@ -12,7 +12,7 @@ export interface GraphPlanSummary {
   readonly inOrder: { readonly peakBytes: number; readonly cost: number };
   readonly budgetBytes: number;
   readonly order: "fixed" | "free";
-  /** Node indices. `~node` reloads the node's offloaded output. */
+  /** Node indices; `~node` reloads the node's offloaded output. */
   readonly sequence: readonly number[];
   readonly peakBytes: number;
   readonly cost: number;
