@@ -1,4 +1,4 @@
-// The same random numbers in each run: tfjs takes the seeds of its initializers, of dropout and of shuffling from Math.random.
+// The same random numbers in each run: tfjs takes the seeds of its initializers, dropout and shuffling from Math.random.
 let state = 2024;
 Math.random = () => {
   state = (state + 0x6d2b79f5) | 0;

@@ -1,5 +1,5 @@
-// Two models that train against each other, each with an optimizer of its own: `trainOnBatch` of the discriminator, and of both with the
-// discriminator frozen.
+// Two models that train against each other, each with its own optimizer: `trainOnBatch` of the discriminator, and of
+// both with the discriminator frozen.
 require("../seeded.cjs");
 const tf = require("@tensorflow/tfjs");
 

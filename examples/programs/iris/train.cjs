@@ -1,4 +1,4 @@
-// Iris flowers by a small dense network, in CommonJS: `fit` with callbacks that look at each epoch and each batch.
+// Iris flowers with a small dense network, in CommonJS: `fit` with callbacks for each epoch and each batch.
 require("../seeded.cjs");
 const tf = require("@tensorflow/tfjs");
 
