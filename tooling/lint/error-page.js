@@ -8,9 +8,7 @@ export function writeErrorPage(reference) {
   const sections = Object.entries(reference).map(([title, entries]) =>
     [
       `## ${title}`,
-      ...Object.entries(entries).map(
-        ([code, { meaning, cure }]) => `### ${code}\n\n${meaning}\n\n**Fix:** ${cure}`,
-      ),
+      ...Object.entries(entries).map(([code, { meaning, cure }]) => `### ${code}\n\n${meaning}\n\n**Fix:** ${cure}`),
     ].join("\n\n"),
   );
   return `${[head, ...sections].join("\n\n")}\n`;

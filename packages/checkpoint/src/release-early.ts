@@ -77,7 +77,7 @@ export function releaseEarly(options: ReleaseEarlyOptions = {}): CloseMode {
   };
 }
 
-const tellUpdateAfter = (reason: string): void =>
+const warnUpdateAfter = (reason: string): void =>
   warnOnce(
     "UPDATE_AFTER_BACKWARD",
     `updateInBackward has no effect in this pass: weights are updated after the backward pass, because ${reason}.`,

@@ -153,7 +153,9 @@ describe.each(Object.entries(places))("%s", (name, ofFunction) => {
         const { message } = error as RematError;
         expect([what, message]).toEqual([
           what,
-          expect.stringMatching(/[Ee]xpected|Choose one|Use a|Make one|Raise the budget|Trace a training step|Record it again/),
+          expect.stringMatching(
+            /[Ee]xpected|Choose one|Use a|Make one|Raise the budget|Trace a training step|Record it again/,
+          ),
         ]);
         expect([what, engine()]).toEqual([what, before]);
       }

@@ -185,7 +185,9 @@ const mostRanks = 2 ** 20;
 export function checkShardingPlan(plan: ShardingPlan): void {
   const { worldSize, replicas = 1, rank = 0, groups = [] } = plan;
   if (!Number.isInteger(worldSize) || worldSize < 1)
-    throw planError(`the world size is ${worldSize}, and must be a whole number of at least 1. Set the number of ranks: world=8.`);
+    throw planError(
+      `the world size is ${worldSize}, and must be a whole number of at least 1. Set the number of ranks: world=8.`,
+    );
   if (worldSize > mostRanks)
     throw planError(`the world size is ${worldSize}, and the limit is ${mostRanks}. Use the number of your GPUs.`);
   if (!Number.isInteger(replicas) || replicas < 1 || worldSize % replicas !== 0)

@@ -756,7 +756,9 @@ export const errorReference = {
       cure: "Nothing is wrong with the result. The message gives the reason.",
     },
   },
-} satisfies Readonly<Record<string, Readonly<Record<string, ErrorEntry>>>>;
+} as const;
+
+errorReference satisfies Readonly<Record<string, Readonly<Record<string, ErrorEntry>>>>;
 
 /** The code of a {@link RematError}, explained in `docs/reference/errors.md`. */
 export type ErrorCode = {

@@ -24,11 +24,15 @@ describe("the reference of errors", () => {
   });
 
   test("has no code that no source uses", () => {
-    const sources = execFileSync("git", ["grep", "-hoE", '"[A-Z][A-Z_]+"', "--", "packages/*/src/**", "apps/*/src/**"], {
-      cwd: root,
-      encoding: "utf8",
-      maxBuffer: 1 << 26,
-    });
+    const sources = execFileSync(
+      "git",
+      ["grep", "-hoE", '"[A-Z][A-Z_]+"', "--", "packages/*/src/**", "apps/*/src/**"],
+      {
+        cwd: root,
+        encoding: "utf8",
+        maxBuffer: 1 << 26,
+      },
+    );
     const used = new Set(sources.split("\n").map((line) => line.slice(1, -1)));
     expect(entries.map(([code]) => code).filter((code) => !used.has(code))).toEqual([]);
   });

@@ -66,9 +66,7 @@ describe("planSchedules", () => {
   });
 
   it("refuses goals that are none", async () => {
-    await expect(planSchedules(graph, { budgetBytes: 0 })).rejects.toThrow(
-      "budgetBytes must be a number above 0",
-    );
+    await expect(planSchedules(graph, { budgetBytes: 0 })).rejects.toThrow("budgetBytes must be a number above 0");
     await expect(planSchedules(graph, { budgetBytes: 9, maxOverhead: 1 } as never)).rejects.toThrow(
       "pass exactly one of",
     );

@@ -250,6 +250,8 @@ describe("the cache", () => {
 test("a backend that no package on disk brings is refused, with those that there are", async () => {
   await expect(selectBackend({ backend: "webgl" })).rejects.toMatchObject({
     code: "NO_BACKEND",
-    message: expect.stringMatching(/^webgl is not a backend package .* Choose one of @tensorflow\/tfjs-node-gpu for tensorflow, /),
+    message: expect.stringMatching(
+      /^webgl is not a backend package .* Choose one of @tensorflow\/tfjs-node-gpu for tensorflow, /,
+    ),
   });
 });
