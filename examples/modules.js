@@ -74,7 +74,10 @@ export function causalMask(tf, length) {
   });
 }
 
-/** Scaled dot-product attention of queries, keys and values [batch, heads, positions, size], with dropout of the probabilities. */
+/**
+ * Scaled dot-product attention of queries, keys and values [batch, heads, positions, size], with dropout of the
+ * probabilities.
+ */
 export function attend(tf, { queries, keys, values, mask, dropoutRate, training }) {
   const size = queries.shape[queries.shape.length - 1];
   const scores = tf.mul(tf.matMul(queries, keys, false, true), 1 / Math.sqrt(size));
@@ -83,7 +86,10 @@ export function attend(tf, { queries, keys, values, mask, dropoutRate, training 
   return tf.matMul(kept, values);
 }
 
-/** Cross-entropy of predicting each next token: logits [batch, positions, vocabulary] against tokens [batch, positions]. */
+/**
+ * Cross-entropy of predicting each next token: logits [batch, positions, vocabulary] against tokens
+ * [batch, positions].
+ */
 export function nextTokenLoss(tf, logits, tokens) {
   const vocabulary = logits.shape[2];
   return tf.tidy(() => tf.losses.softmaxCrossEntropy(tf.oneHot(tokens, vocabulary), logits));

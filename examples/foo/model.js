@@ -1,6 +1,6 @@
 import { moduleKit } from "../modules.js";
 
-/** The small model of PyTorch's SACEstimator test: Linear(5, 10), then relu, cos and sin, which in PyTorch work in place. */
+/** The small model of PyTorch's SACEstimator test: Linear(5, 10), then relu, cos and sin, which PyTorch runs in place. */
 export default function build({ tf, batch = 10, scope = (_name, run) => run() }) {
   const { module, parameters, linear } = moduleKit({ tf, scope });
   const forward = module("Foo", () => {

@@ -1,4 +1,4 @@
-// The same random numbers in each run: tfjs takes the seeds of its initializers, dropout and shuffling from Math.random.
+// Makes random numbers the same in each run. tfjs seeds its initializers, dropout and shuffling from Math.random.
 let state = 2024;
 Math.random = () => {
   state = (state + 0x6d2b79f5) | 0;

@@ -4,8 +4,8 @@ type KernelInfo = Awaited<ReturnType<typeof tf.profile>>["kernels"][number];
 type Shape = readonly number[];
 
 /**
- * Floating-point operations of what `run` runs: two for each multiplication of the matrix products and convolutions, forward and backward,
- * and one for each element that any other kernel makes. Rough, and never too low by much.
+ * Returns the approximate number of floating-point operations of `run`: two for each multiplication in matrix products
+ * and convolutions, forward and backward, and one for each output element of other kernels. It is never too low by much.
  */
 export async function countFlops(engine: typeof tf, run: () => tf.TensorContainer): Promise<number> {
   const { kernels } = await engine.profile(() => run() as tf.Tensor);

@@ -10,7 +10,10 @@ import { exampleNamed, exampleNames } from "./examples.js";
 
 const bytesOf = ({ storages, events }: Trace): unknown => [[...storages.bytes], [...events.kind], [...events.value]];
 
-/** What is predicted of the last from the others, and what it is; false where it is another step than those, as remat finds itself. */
+/**
+ * Compares the prediction for the last trace from the others with its value. False if it is a different step, which
+ * remat itself detects.
+ */
 function expectPredicted(traces: readonly (readonly [size: number, trace: Trace])[]): boolean {
   const runs = traces.map(([size, trace]) => ({ name: String(size), trace }));
   const sizes = traces.map(([size]) => size);
@@ -49,7 +52,8 @@ describe("a step of TensorFlow.js at another size is what is told from steps at 
   const sizes = (count: number, max: number) =>
     fc.uniqueArray(fc.integer({ min: 2, max }), { minLength: count, maxLength: count });
 
-  // The gradient of `Tile` is a slice and an addition for each repeat: more ops in a larger batch. Native `Unpack` shares a buffer where its slices are aligned: in a batch of 4 or 8.
+  // The gradient of `Tile` has a slice and an addition for each repeat, so a larger batch has more ops. Native `Unpack`
+  // shares a buffer if its slices are aligned: in a batch of 4 or 8.
   const changing: Readonly<Record<string, "always" | "at some batches">> = {
     "shared-layers": "always",
     lstm: "at some batches",

@@ -17,7 +17,10 @@ const applications = () =>
     Record<string, { readonly topology: object }>
   >;
 
-/** A sample of what `pnpm bench:keras` runs: depthwise convolutions, grouped ones, and normalizations that stock tfjs-layers cannot train. */
+/**
+ * A sample of the models of `pnpm bench:keras`: depthwise convolutions, grouped convolutions, and normalizations that
+ * tfjs-layers alone cannot train.
+ */
 const sample = [
   ["3", "MobileNet"],
   ["2", "RegNetX002"],
@@ -30,7 +33,7 @@ describe.runIf(nativeFolder !== undefined)("keras.applications on tensorflow", (
   });
 
   it.each(sample)(
-    "of Keras %s: %s trains within half of stock's memory, as in stock to the bit",
+    "with Keras %s: %s trains within half of the baseline's memory, bitwise identical",
     async (...of) => {
       const [generation, name] = of;
       const topology = applications()[generation]?.[name]?.topology as object;

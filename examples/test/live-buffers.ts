@@ -47,7 +47,7 @@ function countArrayBuffers({ data }: CpuBackend): LiveBuffers {
   data.delete = (dataId) => {
     const buffer = data.has(dataId) ? bufferOf(dataId) : undefined;
     const left = buffer === undefined ? undefined : users.get(buffer);
-    // What was there before the count began is not counted.
+    // Buffers from before the count are not counted.
     if (buffer !== undefined && left !== undefined) {
       if (left > 1) users.set(buffer, left - 1);
       else {
@@ -86,7 +86,7 @@ function countHeapPieces({ wasm }: { readonly wasm: Heap }): LiveBuffers {
   return count.as(() => Object.assign(wasm, { _malloc, _free }));
 }
 
-/** Begins to count the buffers of the current backend; what there is already is not counted. Any but cpu and wasm tells of none. */
+/** Starts counting new buffers of the current backend. On backends other than cpu and wasm the count is undefined. */
 export function countLiveBuffers(): LiveBuffers {
   const backend: unknown = tf.backend();
   if (tf.getBackend() === "cpu") return countArrayBuffers(backend as CpuBackend);

@@ -24,7 +24,7 @@ type Export = (args: BuildArgs) => Example;
 
 const peakBytes = (trace: Trace): number => memoryTimeline(trace).highestBytes.reduce((a, b) => Math.max(a, b), 0);
 
-/** Where two traces first differ, with what comes before it in both; undefined where they do not. */
+/** The first difference between two traces, with the preceding events of both; undefined if there is none. */
 function firstDifference(predicted: Trace, measured: Trace): string | undefined {
   const fake = describeTrace(predicted);
   const real = describeTrace(measured);
@@ -66,7 +66,7 @@ async function compare(build: Export, options: TraceStepOptions): Promise<void> 
 }
 
 describe.each(backends)(
-  "what fake mode predicts is what a step on %s allocates, to the byte and in order",
+  "the prediction of fake mode is what a step on %s allocates, to the byte and in order",
   (backend) => {
     beforeAll(async () => {
       await selectBackend({

@@ -49,7 +49,7 @@ describe.each(exampleNames)("%s, tiny, without a native backend", (name) => {
 });
 
 describe("a step", () => {
-  it.each(["transformer", "gpt-2"])("of %s by next tokens begins at the loss of a guess", async (name) => {
+  it.each(["transformer", "gpt-2"])("of %s on next tokens begins at the loss of a guess", async (name) => {
     const build = await exampleNamed(name);
     const example = build({ tf, size: "tiny", objective: "next-token" });
     const { loss } = trainingStep(tf, example) as { loss: tf.Scalar };
@@ -58,7 +58,7 @@ describe("a step", () => {
     disposeExample(tf, example);
   });
 
-  it("of a batch of the asked size", async () => {
+  it("has a batch of the requested size", async () => {
     for (const name of ["foo", "lstm", "u-net", "shared-layers", "transformer"]) {
       const build = await exampleNamed(name);
       const example = build({ tf, size: "tiny", batch: 3 });

@@ -1,7 +1,9 @@
 #!/usr/bin/env node
-// Runs the benchmarks of this folder, each in a process of its own, and prints all figures in one table, PyTorch's beside ours where the
-// oracle can be run. Usage: pnpm bench [--json] [name …]
-// With --against REV, compares the headlines of this tree with those of another commit, in turn, and fails if one is more than 5% worse: pnpm bench --against main~20 [--rounds 7] [part of a headline …]
+// Runs the benchmarks of this folder, each in a separate process, and prints all figures in one table, next to
+// PyTorch's if the oracle can be run.
+// Usage: pnpm bench [--json] [name …]
+// With --against REV, compares the headline figures of this tree with those of another commit, in turn, and fails if one
+// is more than 5% worse: pnpm bench --against main~20 [--rounds 7] [part of a headline …]
 import { fork } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { availableParallelism, cpus, loadavg } from "node:os";

@@ -104,7 +104,10 @@ function specsStage(backend, modes) {
   };
 }
 
-/** Test files of the PyTorch exporter that every change runs. The others are in `.ci/nightly`: `test_compiled` compiles models, and `test_cuda` needs a GPU. */
+/**
+ * Test files of the PyTorch exporter that every change runs. The others are in `.ci/nightly`: `test_compiled` compiles
+ * models, and `test_cuda` needs a GPU.
+ */
 const pytorchTests = [
   ...[
     "test_state",

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Runs the real app in tmux on ResNet-50 and makes the pictures of docs/how-to/terminal from what is on its screen.
+// Runs the real app in tmux on ResNet-50 and creates the pictures in docs/how-to/terminal from its screens.
 // Usage: pnpm demo:terminal (needs tmux)
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";

@@ -138,7 +138,7 @@ function messageOf(error: unknown): string {
   return error.message;
 }
 
-/** Tells whether the message is followed by code to copy. */
+/** Returns whether the message is followed by code to copy. */
 const hasCode = (error: unknown): boolean => error instanceof RematError && error.code === "KERAS_LAYER_UNKNOWN";
 
 /** Splits the message from the lines of code after it. */

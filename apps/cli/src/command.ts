@@ -6,7 +6,8 @@ import { parseChoice, parseText } from "./usage-error.js";
 export type TypedOptions = Readonly<Record<string, unknown>>;
 
 /**
- * What the value of an option can reach. It decides what a configuration file that was found may set (`docs/project/security.md`): only `data` and files that are read as data.
+ * What an option's value can access. It decides what an automatically found configuration file may set
+ * (`docs/project/security.md`): only `data` and files that are read as data.
  *
  * - `data`: a number, a name, a choice.
  * - `file`: a file that is read as data.
@@ -27,7 +28,7 @@ export interface OptionSpec {
   readonly choices?: readonly string[];
   /** Parses the text after `--name`. Left out: one of `choices`, or any text. */
   readonly parse?: (name: string, value: unknown) => unknown;
-  /** Whether its value is a file that the command reads. */
+  /** True if its value is a file that the command reads. */
   readonly reads?: true;
   /** For an output file: always text, or gzipped if the name ends in `.gz`. */
   readonly writes?: "text" | "text or gzip";
@@ -144,7 +145,7 @@ interface CommandSpec {
   readonly takes?: readonly SourceKind[];
   /** Words that a shell may complete in place of a file. */
   readonly words?: readonly string[];
-  /** Whether its arguments are a program to run, whose words are not interpreted. */
+  /** True if its arguments are a program to run, whose words are not interpreted. */
   readonly takesProgram?: true;
 }
 

@@ -16,7 +16,7 @@ export interface ConsoleIo {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Maximum columns of the output. Left out: unlimited, as for a file or a pipe. */
   readonly width?: number | undefined;
-  /** Whether the output may have colours. Left out: no. */
+  /** True if the output may have colours. Left out: no. */
   readonly hasColors?: boolean;
   /** Present if input and output are both a terminal. */
   readonly terminal?: { readonly stdin: NodeJS.ReadStream; readonly stdout: NodeJS.WriteStream };
@@ -55,7 +55,7 @@ export async function askTerminal(question: string): Promise<boolean> {
 /** Error codes of a stream whose reader has closed: a pipe, a socket, or a stream closed by an earlier error. */
 const closedCodes: ReadonlySet<string> = new Set(["EPIPE", "ECONNRESET", "ERR_STREAM_DESTROYED", "EOF"]);
 
-/** Tells whether an error means that the reader of an output stream has closed it, as `head` does. */
+/** Returns whether an error means that the reader of an output stream has closed it, as `head` does. */
 export function isClosedPipe({ code }: NodeJS.ErrnoException): boolean {
   return code !== undefined && closedCodes.has(code);
 }

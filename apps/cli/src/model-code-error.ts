@@ -37,12 +37,12 @@ function modelCodeError(message: string, cause: unknown): RematError {
   return new RematError("MODEL_CODE", message, { cause });
 }
 
-/** Tells whether an error is a stack overflow. The line where the stack ran out need not be the faulty one. */
+/** Returns whether an error is a stack overflow. The line where the stack ran out need not be the faulty one. */
 export function isTooDeep(error: Error): boolean {
   return error instanceof RangeError && /call stack/.test(error.message);
 }
 
-/** Tells whether TensorFlow.js threw the error, or its stand-in in a fake step. */
+/** Returns whether TensorFlow.js threw the error, or its stand-in in a fake step. */
 function isOfTensors(error: Error): boolean {
   if (error instanceof RematError) return /^(KERNEL_|DATA_DEPENDENT$|TENSOR_SIZE$)/.test(error.code);
   const [first = ""] = (error.stack ?? "").split("\n").filter((line) => line.startsWith("    at "));

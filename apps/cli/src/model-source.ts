@@ -55,7 +55,7 @@ export function modelFile(path: string): string {
   return inner.find((entry) => existsSync(entry)) ?? path;
 }
 
-/** Tells whether a path is an endless input. A regular file and a pipe, which can be read once, are not. */
+/** Returns whether a path is an endless input. A regular file and a pipe, which can be read once, are not. */
 export function isDevice(stats: Stats): boolean {
   return !stats.isFile() && !stats.isDirectory() && !stats.isFIFO();
 }
@@ -87,7 +87,7 @@ export function importerOf<Kind extends SourceKind>(
   return importer as Extract<Importer, { readonly gives: Kind }>;
 }
 
-/** Tells whether a source is of this kind. */
+/** Returns whether a source is of this kind. */
 export function isOf<Kind extends SourceKind>(source: ModelSource, kind: Kind): source is ModelSource<Kind> {
   return source.gives === kind;
 }

@@ -16,7 +16,7 @@ export async function* readNamedPipe(path: string): AsyncGenerator<Uint8Array> {
   const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   let isOwned = true;
   try {
-    // Whoever replaced it since it was looked at gets no further.
+    // The pipe may have been replaced by another file since it was checked.
     if (!fstatSync(fd).isFIFO()) throw new UsageError(`${path}: it was a named pipe a moment ago. Name a file.`);
     const first = await firstBytes(fd, path);
     const socket = new Socket({ fd, readable: true, writable: false });

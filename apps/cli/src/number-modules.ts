@@ -30,7 +30,7 @@ export function withModulesNumbered(trace: Trace): Trace {
   });
 }
 
-/** Whether a name is automatic: for a layer, its class in two spellings; for a model, its kind. */
+/** Returns whether a name is automatic: for a layer, its class in two spellings; for a model, its kind. */
 function isAutomatic(stem: string, kind: string): boolean {
   return containers.has(stem) || stem.replaceAll("_", "").toLowerCase() === `${kind}${kind}`.toLowerCase();
 }

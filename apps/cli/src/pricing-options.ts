@@ -41,7 +41,7 @@ export const pricingOptions = grouped("The device", [
 export interface Pricing {
   readonly mode: EstimateMode;
   readonly device: DeviceSpec;
-  /** Whether the device was requested. If not, times in a trace are kept. */
+  /** True if the device was requested. If not, times in a trace are kept. */
   readonly isAsked: boolean;
 }
 

@@ -14,7 +14,7 @@ export const predictedUpdateOption = option("--update-in-backward", {
 });
 
 /**
- * Tells whether weights are updated in the backward pass, which requires `--early-release`: plans and budgets update
+ * Returns whether weights are updated in the backward pass, which requires `--early-release`: plans and budgets update
  * weights after it.
  *
  * @throws UsageError if that is missing

@@ -17,8 +17,9 @@ const solverOutside: Plugin = {
 };
 
 /**
- * The programs of `remat run` and `remat doctor` as files that Node can start, in a new folder below the package, so that tfjs is found from there. It stays outside, so that there
- * is one engine with the user's model. `metafile.json` tells what is in each.
+ * Bundles the programs of `remat run` and `remat doctor` as files that Node can start, in a new folder inside the
+ * package, so that tfjs is found from there. tfjs is not bundled, so that there is one engine, shared with the user's
+ * model. `metafile.json` lists the content of each.
  *
  * @returns the folder
  */

@@ -1,4 +1,4 @@
 import { join } from "node:path";
 
-/** Where `bundleProcesses` has put the program `name`, which is as in `process-paths.ts`. */
+/** Path of the program `name` from `process-paths.ts`, as bundled by `bundleProcesses`. */
 export const bundledPath = (folder: string, name: string): string => join(folder, `${name}-process.mjs`);

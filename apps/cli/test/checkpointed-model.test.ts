@@ -30,7 +30,7 @@ describe("a model that checkpoints its blocks by hand", () => {
     const free = await json("memory", "--checkpointing", "free");
     const plan = await json("plan", "--budget", "60%", "--iterations", "500");
     expect(plan).toMatchObject({ feasible: true, stockPeakBytes: free.peakBytes });
-    // What it says is told, too: the plan has to be held against that.
+    // The document also contains the step with manual checkpointing, for comparison with the plan.
     const { given } = plan.verdict;
     const { peakBytes } = await json("memory");
     expect(given).toEqual({ peakBytes, recomputedOps: expect.any(Number) });

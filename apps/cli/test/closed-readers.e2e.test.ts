@@ -46,7 +46,7 @@ const commands: readonly (readonly [code: number, ...args: string[]])[] = [
   [5, "memory", "ends.mjs"],
 ];
 
-/** What may happen to the output of a command, as a shell says it. `"$@"` is the command, `$0` the file of its exit code. */
+/** Possible fates of a command's output, as shell code. `"$@"` is the command, `$0` the file for its exit code. */
 const endings: readonly (readonly [name: string, shell: string])[] = [
   ["nobody reads either stream", '{ "$@" 2>&1; echo $? > "$0"; } | true'],
   ["nobody reads standard error", '{ "$@" 2>&1 >/dev/null; echo $? > "$0"; } | true'],

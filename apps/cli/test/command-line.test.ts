@@ -23,7 +23,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
-describe("what was mistyped", () => {
+describe("typing errors", () => {
   it.each([
     ["estimat", "unknown command 'estimat'; did you mean estimate? See remat --help."],
     ["help plam", "unknown command 'plam'; did you mean plan? See remat --help."],
@@ -53,7 +53,7 @@ it("shows help, and nothing else, where there are options but no command", async
 
 describe("help", () => {
   it.each(commands.map(({ usage }) => usage.split(" ")[0]))(
-    "of %s says first what it is for, and lists every option",
+    "for %s begins with its purpose, and lists every option",
     async (name) => {
       const entry = commands.find(({ usage }) => usage.split(" ")[0] === name)!;
       const { code, stdout, stderr } = await rematIn({ width: 100 }, "help", name);
@@ -132,7 +132,7 @@ describe("a config file", () => {
     expect(await memory()).toEqual(plain);
   });
 
-  it("of another user is not heeded unless it is named", async () => {
+  it("that belongs to another user is ignored unless it is named", async () => {
     const plain = await memory();
     writeFileSync(".rematrc", JSON.stringify({ trace: "planted.remat.jsonl" }));
     // Only root can give a file away; to anybody else, root excepted, it is given by being another.
@@ -252,7 +252,7 @@ describe("help and errors", () => {
       const { options } = await entry.load();
       const known = new Set([...options, ...globalOptions].map(optionName));
       const { stdout } = await remat("help", name);
-      // What stands in the list of models is said of all commands.
+      // The list of models applies to all commands.
       const models = /MODEL is one of:\n([\s\S]*?)(?=\n\n|$)/.exec(stdout)?.[1] ?? "";
       for (const [, option] of models.matchAll(/--([a-z][\w-]*)/g)) expect(known, `--${option}`).toContain(option);
     },

@@ -12,7 +12,7 @@ const script = join(folder, "remat.bash");
 beforeAll(async () => writeFileSync(script, (await remat("completion", "bash")).stdout));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** What bash offers after `typed`, its words parted as readline parts them. */
+/** Completions that bash offers after `typed`, split into words like readline does. */
 function offered(typed: string): readonly string[] {
   const words = typed.split(/ |(?<==)|(?==)/);
   const command = `source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _remat; printf '%s\\n' "\${COMPREPLY[@]}"`;

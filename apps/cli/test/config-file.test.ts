@@ -37,7 +37,7 @@ it("knows what each option can reach", () => {
     for (const option of [...options, ...globalOptions]) {
       const access = accessOf(option);
       (reaching[access] ??= new Set()).add(optionName(option));
-      // What is called a file is none of data, and what is written is an output.
+      // An option that takes a file must not be declared as data, and an option that writes must be an output.
       if (/<(?:file|folder|path|url|report|other)>/.test(option.flags))
         expect(access, `${name} ${option.flags}`).not.toBe("data");
       if (option.writes !== undefined) expect(access, `${name} ${option.flags}`).toBe("output");

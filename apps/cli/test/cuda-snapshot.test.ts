@@ -52,7 +52,7 @@ describe("remat memory of what the CUDA allocator saw", () => {
       JSON.parse((await remat("memory", transformer, "--format", "json", ...args)).stdout);
     const { peakBytes, reserved, measured } = await ask("--snapshot", snapshot);
     expect(measured).toEqual({ allocatedPeakBytes: 30 * MiB, reservedPeakBytes: 42 * MiB });
-    // What is left of a block and not worth one of its own counts as given out.
+    // The rest of a block that is too small for its own block counts as allocated.
     expect(reserved.allocatedPeakBytes).toBeGreaterThanOrEqual(peakBytes);
     expect(reserved.allocatedPeakBytes).toBeLessThan(1.02 * peakBytes);
     expect(reserved.reservedPeakBytes).toBeGreaterThanOrEqual(peakBytes);

@@ -13,14 +13,14 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Values that stand where a number or a name is missing. */
 const missing = /\bNaN\b|\bundefined\b|\[object |(?<![a-z])-?Infinity\b|∞/;
-/** How the command ends an error that nobody wrote a sentence for. */
+/** Part of every message about an unexpected error. */
 const unexpected = "REMAT_DEBUG";
 
 const search = ["--iterations", "20", "--workers", "1"];
 const baseline = join(folder, "baseline.json");
 const html = join(folder, "report.html");
 
-/** Commands that print a document, by what they are given besides the trace. */
+/** Arguments of commands that print a document, without the trace. */
 const documents: readonly (readonly string[])[] = [
   ["estimate"],
   ["estimate", "--ops", "--fit"],

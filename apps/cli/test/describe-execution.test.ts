@@ -22,7 +22,7 @@ const command = "remat record -- node train.js";
 const facts = (more: Partial<ExecutedPasses>): readonly string[] =>
   describeExecution({ ...report, executed: { ...executed, ...more } }, { device }).facts;
 
-describe("what remat exec tells at the end", () => {
+describe("the final report of remat exec", () => {
   it("is the peak, the device's memory, what it cost, and what to type next", () => {
     expect(describeExecution({ ...report, executed }, { device, command })).toEqual({
       facts: ["peak 20 MiB of 16 GiB (this machine)", "8 passes", "nothing recomputed", command],

@@ -97,7 +97,7 @@ describe("trying a backend in a process of its own", () => {
   });
 });
 
-describe("what to do", () => {
+describe("suggested fixes", () => {
   const fix = (more: Partial<BackendProbe>, gpu = false) => backendFix({ ...missing, ...more }, gpu);
 
   test("depends on what is missing, and of which package", () => {
@@ -163,7 +163,7 @@ test("the table says all of it", () => {
 describe.each([60, 80, 120])("%i columns", (width) => {
   test("of remat doctor", () => {
     const text = writeDocument(withFacts(examinationDocument(machine), examinationFacts(machine)), "table", { width });
-    // What is to be copied is in one piece.
+    // Text to be copied is on one line.
     for (const line of text.split("\n"))
       if (!line.includes("LD_PRELOAD")) expect(line.length).toBeLessThanOrEqual(width);
     expect(text).toMatchSnapshot();

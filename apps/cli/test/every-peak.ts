@@ -80,7 +80,7 @@ export function expectOnePeak(trace: Trace): number {
   return expected;
 }
 
-/** What a report says first; undefined where the run is on two accelerators, which it refuses. */
+/** The first figures of a report. Undefined for a run on two accelerators, which reports reject. */
 function reportOf(trace: Trace): ReturnType<typeof viewSummary> | undefined {
   try {
     return viewSummary(trace);
@@ -107,7 +107,7 @@ export async function expectOnePlannedPeak(
   });
   expect(recordedPeakBytes).toBe(stock);
   const unrecomputed = await unrecomputedPlan(trace);
-  // What nothing is recomputed for never holds more than was held, so that no bound of the planner's lies above it either.
+  // Without recomputation the peak never exceeds the original, so the planner's bound does not exceed it either.
   expect(unrecomputed.predicted.peakBytes).toBeLessThanOrEqual(stock);
   if (point === undefined) return undefined;
   const { plan, peakBytes, budgetBytes } = point;
@@ -151,14 +151,16 @@ export async function expectOnePlannedPeak(
   return plan.steps.length - plan.ops.length;
 }
 
-/** What an executor holds that knows nothing of how the plan was made; where passes are marked, the engine has a say, too. */
+/**
+ * Peak of an executor that is independent of the planner. If passes are marked, the engine's lifetimes are included.
+ */
 function simulate(trace: Trace, plan: Plan, otherwise: number): number {
   const isMarked = trace.events.kind.subarray(0, trace.events.count).includes(EventKind.mark);
   const isResized = trace.events.kind.subarray(0, trace.events.count).includes(EventKind.resize);
   return isMarked || isResized ? otherwise : followPlan(trace, plan);
 }
 
-/** Whether a trace can be planned. */
+/** Returns whether a trace can be planned. */
 export function isPlannable(trace: Trace): boolean {
   return trace.hasPhase(Phase.backward) && trace.ops.runtimeMs.some((ms) => ms > 0);
 }

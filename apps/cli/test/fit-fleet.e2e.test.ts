@@ -37,7 +37,7 @@ describe.runIf(hasRedis())("remat fit --engine", () => {
     );
     const alone = await remat(...sweep);
     expect(await waiting).toMatchObject({ code: 0, stdout: alone.stdout });
-    // What was answered is there for whoever asks again.
+    // Answers are available when requested again.
     expect(await remat(...sweep, "--engine", redis.url)).toEqual(alone);
     interrupt();
     const { code, stderr } = await serving;
@@ -60,7 +60,7 @@ it("draws the table as it fills, on a terminal alone", async () => {
   expect(drawn).toMatch(/so far: [1-8] are left/);
   const lines = drawn.split("\n");
   expect(Math.max(...lines.map((line) => line.replace(/^\r\u001b\[\d+A\u001b\[J/, "").length))).toBeLessThan(60);
-  // What was drawn is taken away, and the whole is shown as ever.
+  // The live table is erased, and the result is shown as usual.
   expect(drawn).toMatch(/\u001b\[\d+A\u001b\[J$/);
   expect(stdout).toBe((await remat(...sweep)).stdout);
 });

@@ -70,7 +70,7 @@ it("rows hold, of random networks, what memory and plan say of the same step, to
     network,
     optimizer: fc.constantFrom("sgd", "adam", "rmsprop"),
     backend: fc.constantFrom("cpu", "wasm", "tensorflow"),
-    /** What a step with so many samples holds is there, and a share more. */
+    /** The device has memory for a step with this many samples, and a fraction more. */
     samples: fc.integer({ min: 2, max: 20 }),
     share: fc.double({ min: 1, max: 1.1, noNaN: true }),
     objective: fc.constantFrom("throughput", "batch", "memory"),

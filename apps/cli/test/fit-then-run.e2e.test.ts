@@ -32,12 +32,12 @@ interface Row {
   readonly configuration: { readonly way: string };
   readonly batch: number;
   readonly peakBytes: number;
-  /** What tensors may hold. */
+  /** Memory available to tensors. */
   readonly memoryBytes: number;
   readonly next: { readonly batch: number };
 }
 
-/** What a process with its libraries has resident besides tensors; what is left of the limit is for these. */
+/** Resident memory of a process without tensors. The rest of the limit is for tensors. */
 const reserve = 1_500_000_000;
 const backends = [
   ["wasm", "stock,early-release,update-in-backward,recompute"] as const,
@@ -55,7 +55,7 @@ describe.each(backends)("the largest batch of each way on %s", (backend, ways) =
     const { rows } = JSON.parse(found.stdout) as { rows: readonly Row[] };
     expect(rows.map(({ configuration }) => configuration.way).sort()).toEqual(ways.split(",").sort());
     const stock = rows.find(({ configuration }) => configuration.way === "stock")!;
-    // Where kernels of TensorFlow are Eigen's, they take something, too.
+    // If TensorFlow's kernels use Eigen, they also take memory.
     expect(stock.batch).toBe(stock.memoryBytes === room ? 40 : 39);
     for (const { configuration, batch, peakBytes, memoryBytes, next } of rows) {
       const run = (samples: number) =>
@@ -98,7 +98,7 @@ const howTo: Readonly<Record<string, (room: number) => readonly string[]>> = {
   recompute: (room) => ["--budget", `${room}B`, "--time", "1s"],
 };
 
-it("what fits here is of the backend that trains here, as the row's own command does", async () => {
+it("the largest batch that fits here is for the backend that trains here, as in the row's own command", async () => {
   const asked = [model, "--optimizer", "adam", "--memory", "4GB", "--reserve", `${reserve}B`, "--devices", "here"];
   const { code, stdout } = await remat("fit", ...asked, "--ways", "stock", "--batch", "4,8", "--format", "json");
   expect(code).toBe(0);

@@ -142,7 +142,7 @@ export default ({ tf }) => {
     expect(best.next).toMatchObject({ batch: most + 1, isProven: most + 1 === proven });
     expect(best.next!.unproven).toEqual(most + 1 === proven ? undefined : { from: most + 1, to: proven - 1 });
     const text = async (...more: string[]) => (await remat("fit", ...step, ...fit, ...more)).stdout;
-    // Of the largest alone the search is too short for what is there.
+    // For the largest batch alone, the search is too short to find the plan.
     const alone = await text("--batch", `${most},${most + 1}`, "--iterations", "1", "--max-overhead", "0.1%");
     expect(alone).toMatch(/not proven/);
   });
@@ -271,7 +271,7 @@ export default ({ tf }) => {
     writeFileSync(device, JSON.stringify({ ...figures, pricePerHour: 3.6 }));
     const asked = [...tiny, "--batch", "1..8", "--ways", "stock", "--objective", "cost"];
     const one = await answer(...asked, "--device", device);
-    // Of what a device has, kernels of a CPU take something.
+    // Kernels of a CPU take part of the device's memory.
     expect(one.best.memoryBytes + one.best.libraryBytes!).toBe(8_000_000);
     expect(one.best.costPerMillion).toBeCloseTo(1000 / one.best.samplesPerSecond, 9);
     expect(await answer(...asked, "--devices", device)).toEqual(one);
@@ -336,7 +336,7 @@ describe("remat fit RUN", () => {
     const asked = ["--devices", "a100", "--precision", "bf16", "--ways", "stock,offload", "--ranks", "8"];
     const { code, rows, command } = await answer(recorded, ...asked, "--apply", path);
     expect([code, command]).toEqual([0, null]);
-    // Who has not written them yet is told how.
+    // Without --apply, the next command is the one that writes them.
     const told = await answer(recorded, ...asked);
     expect(told.command).toBe(["remat", "fit", recorded, ...asked, "--apply", "shard.py"].join(" "));
     expect(told.rows).toEqual(rows);
@@ -367,7 +367,7 @@ it("tells of a recorded run with its own optimizer, of one that it can be given,
   expect(notes.join()).toContain("bitsandbytes.optim.AdamW8bit(model.parameters()) in place of the recorded optimizer");
 });
 
-describe("what makes no sense", () => {
+describe("invalid options", () => {
   it.each([
     [[...tiny, "--optimizer", "adamw8bit"], "bitsandbytes.optim.AdamW8bit(model.parameters()) is a PyTorch optimizer"],
     [

@@ -123,7 +123,7 @@ it("rejects a named pipe that an option names by default", async () => {
   rmSync("report.html");
 });
 
-describe("what is read", () => {
+describe("files that are read", () => {
   it("is the model in a folder, too", () =>
     isRefused(["memory", "model", "--trace", "model/index.js"], "model/index.js"));
 

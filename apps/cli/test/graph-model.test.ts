@@ -20,7 +20,7 @@ import { remat } from "./run.js";
 const folder = mkdtempSync(join(tmpdir(), "remat-graph-model-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** What is held at most while tfjs-converter itself executes the graph. */
+/** Peak memory while tfjs-converter itself executes the graph. */
 async function measure(path: string, batch: number): Promise<number> {
   const model = loadGraphModelSync(readGraph(path) as tf.io.ModelArtifacts);
   const [{ name, shape = [], dtype }] = model.inputs;
@@ -52,7 +52,10 @@ function executed(
   }
 }
 
-/** Those written by hand, those that tensorflowjs's converter made (fixtures/converted/make.py), and those of the folder REMAT_GRAPHS, if it is named. */
+/**
+ * Handwritten graphs, those converted by tensorflowjs (fixtures/converted/make.py), and those of the folder
+ * REMAT_GRAPHS, if it is set.
+ */
 const folders = [
   fileURLToPath(new URL("fixtures/converted", import.meta.url)),
   process.env["REMAT_GRAPHS"] ?? [],
@@ -100,7 +103,7 @@ describe.runIf(nativeApp() !== undefined)("a graph model holds what is predicted
   );
 });
 
-/** What a head holds in a step that stock takes on a graph's features, and what is predicted of it. */
+/** Memory of a head in an unmodified step on a graph's features, and the prediction for it. */
 async function trainOnFeatures(backend: "cpu" | "tensorflow", optimizerName: string): Promise<void> {
   process.env["REMAT_TEST_GRAPH"] = writeGraph(join(folder, "base"), graphs["convolutions, flattened"]);
   const { default: build } = (await import("./fixtures/transfer-model.js")) as { default: ModelFactory };

@@ -20,7 +20,7 @@ export interface WrittenGraph {
   readonly nodes: readonly GraphNode[];
   readonly constants: Readonly<Record<string, Constant>>;
   readonly outputs: readonly string[];
-  /** What its loops and choices call. */
+  /** Functions called by its loops and conditionals. */
   readonly functions?: readonly object[];
 }
 
@@ -384,7 +384,7 @@ export const graphs: Readonly<Record<string, WrittenGraph>> = {
   },
 };
 
-/** Graphs of which nothing can be told without values, or at all. */
+/** Graphs that cannot be traced without values, or at all. */
 export const refusedGraphs: Readonly<Record<"where" | "loop" | "foreign", WrittenGraph>> = {
   where: {
     nodes: [placeholder(-1, 4), { name: "y", op: "Where", input: ["x"], attr: float }],

@@ -9,7 +9,7 @@ const folder = mkdtempSync(join(tmpdir(), "remat-names-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const hostile = "a\x1b[2J\x9b31m\n\t\u202e\u2066b";
-/** What a terminal would obey, but for the line ends and tabs of tables. */
+/** Characters that a terminal would interpret, except line ends and tabs of tables. */
 const obeyed = /[\p{Cf}\p{Cs}\p{Zl}\p{Zp}]|(?![\n\t\r])\p{Cc}/u;
 
 const trace = join(folder, "run.remat.jsonl");

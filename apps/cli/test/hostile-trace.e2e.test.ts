@@ -14,9 +14,9 @@ import { remat } from "./run.js";
 /** Breaks out of whatever it is written into without care. Without a dot, so that modules stay within each other. */
 const hostile = `x\`](y)|\n## FORGED\n<img src=x onerror=FORGED()><script>FORGED()</script>[l](https://evil/FORGED)"""'; import os #\\\u001b[2J\u009b31m\u202e\u2028\r\nimport FORGED\n$(touch FORGED)`;
 const hostileName = 'it\'s "$(touch FORGED)" `touch FORGED`\n#FORGED ;=FORGED <b>|.remat.jsonl';
-/** What a terminal would obey, but for the line ends and tabs of tables. */
+/** Characters that a terminal would interpret, except line ends and tabs of tables. */
 const obeyed = /[\p{Cf}\p{Cs}\p{Zl}\p{Zp}]|(?![\n\t\r])\p{Cc}/u;
-/** What begins a line only where a name was let out of its own. */
+/** Text that begins a line only if a name was not escaped. */
 const forged = /^(?:## FORGED|import FORGED|FORGED|#FORGED|<img|\$\(touch)/m;
 
 const before = process.cwd();
@@ -57,7 +57,7 @@ function poison(line: string): string {
   if (record.t === "scope") append("name");
   if (record.t === "mark" && record["name"] !== "optimizerStates") append("name");
   if (record.t === "op") {
-    // Those that plans know by name keep theirs.
+    // Names that plans know keep theirs.
     if (Number(record["id"]) % 3 === 0) append("name");
     record["line"] = `train.py:1${hostile}`;
   }

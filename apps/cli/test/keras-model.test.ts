@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { kerasImporter } from "../src/importers/keras.js";
 import { remat } from "./run.js";
 
-/** A Keras model with a layer that is nobody's, compiled with Adam, as Keras 3 writes it. */
+/** A model as Keras 3 writes it, compiled with Adam, with a layer of an unknown class. */
 const layer = (className: string, name: string, from: string | undefined, config: object) => ({
   class_name: className,
   name,

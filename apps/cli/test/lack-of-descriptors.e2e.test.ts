@@ -3,7 +3,7 @@ import { lackOfDescriptors } from "../src/lack-of-descriptors.js";
 
 const failed = (code: string): Error => Object.assign(new Error("Cannot find package"), { code });
 
-test("where few files may be open, what Node says of missing modules is told as that, in one line", () => {
+test("if few files may be open, Node's errors about missing modules are reported as that, in one line", () => {
   const line = "could not open its files: only 40 files may be open at once here. Allow more with: ulimit -n 1024";
   for (const code of ["EMFILE", "ERR_MODULE_NOT_FOUND", "MODULE_NOT_FOUND"])
     expect(lackOfDescriptors(failed(code), () => 40)).toBe(line);

@@ -9,7 +9,7 @@ import * as tf from "@tensorflow/tfjs-core";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { remat } from "./run.js";
 
-/** What the made-up backend was asked to do, in order. */
+/** Calls of the simulated backend, in order. */
 const asked = vi.hoisted((): string[] => []);
 type List = Readonly<Record<"cpu", Backend>>;
 // The line of the list. The backend is the cpu's under another name, brought by a package of its own, which lacks a kernel that training needs.

@@ -9,7 +9,7 @@ import { bundleProcesses } from "./bundle-processes.js";
 import { bundledPath } from "./bundled-path.js";
 import { remat } from "./run.js";
 
-/** A format that nobody has asked for: what it is called, and how it writes a document, is all that has to be said. */
+/** A made-up format. A name and a function that writes a document are all that it needs. */
 const outlineFormat = await vi.hoisted(async (): Promise<OutputFormat> => {
   const { terminal } = await import("@remat/trace/emit");
   const outline = (part: DocumentPart): string =>

@@ -7,7 +7,7 @@ import type { Importer, RunImporter } from "../src/importers/importer.js";
 import { startEntries } from "../src/terminal/start-entries.js";
 import { remat } from "./run.js";
 
-/** An importer that nobody has asked for: of a list of ops with what each makes. */
+/** A made-up importer, for a list of ops with the bytes that each allocates. */
 const opListImporter = vi.hoisted(
   (): RunImporter => ({
     name: "op-list",

@@ -9,7 +9,7 @@ import { readPlan } from "@remat/trace";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { remat } from "./run.js";
 
-/** A method that nobody has asked for: recomputes nothing, whatever the budget. */
+/** A made-up method, which recomputes nothing, whatever the budget. */
 const idleMethod = vi.hoisted(
   (): PlanMethod => ({
     name: "idle",

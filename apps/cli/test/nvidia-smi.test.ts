@@ -5,7 +5,7 @@ import { rememberedMachines, thisMachine } from "../src/verdict/this-machine.js"
 const h200 = "NVIDIA H200, 143771 MiB\n";
 const l4 = "NVIDIA L4, 23034 MiB\n";
 
-describe("what NVIDIA's driver shows", () => {
+describe("GPUs listed by NVIDIA's driver", () => {
   it("is each GPU with its memory", () => {
     expect(shownGpus(() => h200 + l4)).toEqual([
       { name: "NVIDIA H200", memory: "143771 MiB" },
@@ -25,7 +25,7 @@ describe("what NVIDIA's driver shows", () => {
   });
 });
 
-describe("where steps are run", () => {
+describe("the machine that runs steps", () => {
   it("is the machine, whose memory is that of tensors on its CPU alone", () => {
     expect(thisMachine()).toMatchObject({ name: "this machine", memoryBytes: expect.any(Number) });
     expect(thisMachine("webgpu:0")).toEqual({ name: "webgpu:0 of this machine" });

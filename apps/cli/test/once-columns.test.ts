@@ -16,7 +16,7 @@ describe.each([
     const lines = stdout.split("\n");
     expect(lines.length).toBeGreaterThan(8);
     expect(lines.filter((line) => [...line].length > Number(columns) && !line.startsWith("remat "))).toEqual([]);
-    // What nobody can copy in parts stands whole.
+    // Commands to be copied are not cut.
     for (const line of lines) if (line.startsWith("remat ")) expect(line).not.toContain("…");
   });
 });

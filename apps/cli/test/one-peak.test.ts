@@ -21,14 +21,14 @@ const priced = (trace: Trace): Trace => priceTrace(trace, deviceSpec("a100"));
 
 describe("every view tells the same peak, at the same op, and of a plan one within its budget", () => {
   const recorded = goldenFiles().filter(({ name }) => /^(mem|fsdp|sac)_/.test(name) && !name.includes("_err_"));
-  it.each(recorded)("of $name", async (file) => {
+  it.each(recorded)("for $name", async (file) => {
     const trace = priced(readPyTorchTrace(readGolden(file)));
     if (!tellsLifetimes(trace)) return expect(file.name).toMatch(/^sac_/);
     expectOnePeak(trace);
     if (isPlannable(trace)) await expectOnePlannedPeak(trace, 0.9);
   });
 
-  it.each(exampleNames)("of a step of %s", async (name) => {
+  it.each(exampleNames)("for a step of %s", async (name) => {
     const trace = priced(await traceFakeStep(await exampleNamed(name), { name, size: "tiny", backend: "cpu" }));
     expectOnePeak(trace);
     for (const unit of [1, 512]) {
@@ -38,7 +38,7 @@ describe("every view tells the same peak, at the same op, and of a plan one with
     }
   });
 
-  it("of random runs on several devices, with resizes and changes of category", () => {
+  it("for random runs on several devices, with resizes and changes of category", () => {
     const given = checkedShare();
     fc.assert(
       fc.property(actions, (steps) => {
@@ -49,7 +49,7 @@ describe("every view tells the same peak, at the same op, and of a plan one with
     );
   });
 
-  it("of random training steps, planned", async () => {
+  it("for random training steps, planned", async () => {
     let recomputed = 0;
     await fc.assert(
       fc.asyncProperty(randomTraces, fc.constantFrom(0.9, 0.7, 0.5), async (trace, share) => {

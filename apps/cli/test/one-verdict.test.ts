@@ -50,12 +50,12 @@ async function reportOf(model: string, options: Options) {
   await remat("report", model, ...typed(options), "--iterations", "200", "-o", report);
   await remat("report", "--extract", report, "-o", summary);
   const told = JSON.parse(readFileSync(summary, "utf8"));
-  // Of an absolute path a report tells the file alone.
+  // A report shows only the file name of an absolute path.
   const command = (told.verdict.command as string | undefined)?.replace(basename(model), () => model);
   return { ...told, verdict: { ...told.verdict, command } };
 }
 
-/** What the terminal app tells of the step as soon as it is open, and once it has been judged whole. */
+/** The terminal app's verdict right after opening, and after the full judgement. */
 async function terminalOf(model: string, options: Options) {
   const pricing = pricingOf(readOptions(pricingOptions, options));
   const open = openTarget(modelOptionsOf(readOptions(stepOptions, options)), {
@@ -105,7 +105,7 @@ describe.each([
     expect(answer).toContain(`: ${size} by a plan that recomputes nothing`);
     expect(command).toMatch(/^remat run .* --budget [\d.]+[KMG]iB$/);
     expect([report.verdict.command, terminal.later.command, plan.verdict.command]).toEqual([command, command, command]);
-    // What is told at once stands.
+    // Facts of the immediate verdict stay.
     const { earlyReleasePeakBytes: _, ...toldLater } = terminal.later;
     expect(terminal.atOnce).toMatchObject({ ...toldLater });
     expect(terminal.isJudgedLater).toBe(false);

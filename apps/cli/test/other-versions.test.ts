@@ -27,7 +27,7 @@ beforeAll(async () => {
   writeFileSync(at("events.json"), JSON.stringify({ schema: "sac-oracle/99", ops: [] }));
 });
 
-/** Each file of another version is told to be that, by the name of the file, in one line. */
+/** Each file of another version is rejected in one line that names the file and its version. */
 describe.each([
   [
     "later.remat.jsonl",

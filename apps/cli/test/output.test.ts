@@ -91,7 +91,7 @@ describe("standard output as a file", () => {
   });
 });
 
-describe("what is no file", () => {
+describe("outputs that are not files", () => {
   it("is written to: a device", async () => {
     expect((await remat("memory", model, "--trace", "/dev/null")).code).toBe(0);
     expect((await remat(...planning, "-o", "/dev/null")).code).toBe(0);

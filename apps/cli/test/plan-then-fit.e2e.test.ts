@@ -80,7 +80,7 @@ it("a plan that remat plan makes of a compiled model is followed by its fit, in 
     execution.close();
   }
 
-  // With what the program holds besides: the data of all batches.
+  // The program also keeps the data of all batches alive.
   const budgetBytes = plan.predicted.peakBytes + 100_000;
   await withMemoryBudget(
     budgetBytes,

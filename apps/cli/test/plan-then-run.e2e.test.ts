@@ -190,7 +190,8 @@ describe("remat run --plan", () => {
     expect(backend).toMatch(
       /^@tensorflow\/tfjs-backend-wasm \(neither @tensorflow\/tfjs-node\S* .*works here: remat doctor/,
     );
-    // What the plan frees was said of another backend's buffers; what is one only here goes when the engine frees it.
+    // The plan's frees are based on another backend's buffers. A buffer that is shared only here is freed when the
+    // engine frees it.
     expect(measured.peakBytes).toBe(predicted.peakBytes);
     expect(verification).toMatchObject({ isEqual: true });
   });

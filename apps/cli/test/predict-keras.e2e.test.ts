@@ -19,7 +19,7 @@ async function holdsWhatIsPredicted(name: string, backend: "cpu" | "tensorflow",
   expect(await measurePrediction(model, batch)).toBe(peakBytes);
 }
 
-describe("what models of keras.applications hold in a prediction is predicted to the byte, on cpu", () => {
+describe("inference memory of models of keras.applications is predicted to the byte, on cpu", () => {
   beforeAll(() => selectBackend({ backend: "cpu" }));
   // A second or two; ResNet-50 takes ten.
   it.each(models.slice(0, 3))("%s", (name) => holdsWhatIsPredicted(name, "cpu", 1));

@@ -12,7 +12,10 @@ import { remat } from "./run.js";
 
 const mobileNet = fileURLToPath(new URL("../../../examples/keras/mobilenet_v2.model.json", import.meta.url));
 
-/** Of MobileNetV2 at width 1, by its paper: 300 M multiply-adds and 3.4 M parameters; by keras.applications 3,538,984, of which 34,112 are not trained. */
+/**
+ * For MobileNetV2 at width 1, by its paper: 300 M multiply-adds and 3.4 M parameters; by keras.applications 3,538,984,
+ * 34,112 of which are not trained.
+ */
 const paper = { parameters: 3_504_872, buffers: 34_112, multiplyAdds: 300_774_272 };
 
 const folder = mkdtempSync(join(tmpdir(), "remat-predict-model-"));

@@ -16,7 +16,10 @@ const pages = [
 /** `<!-- example: ARGS -->` and the block below it, which holds what to type, and what `remat ARGS` prints. */
 const example = /<!-- example: (.+) -->\n\n```text\n\$ remat (.+)\n\n([\s\S]*?)```/g;
 
-/** What a shell makes of what is typed: it has no other quotes here, and would expand what is in none. */
+/**
+ * Arguments that a shell makes from a typed line. The examples have no other quotes, and nothing that a shell would
+ * expand.
+ */
 function typedArgs(typed: string): readonly string[] {
   return Array.from(typed.matchAll(/(?:'[^']*'|"[^"]*"|[^\s'"])+/g), ([word]) => {
     const bare = word.replace(/'[^']*'|"[^"]*"/g, "");
@@ -28,7 +31,7 @@ function typedArgs(typed: string): readonly string[] {
 /** How good a plan is proven to be depends on how far a machine gets in the time for it. */
 const withoutBound = (text: string) => text.replace(/; (no plan takes less than .*|proven optimal.*)$/m, "");
 
-// What is printed is as wide as what was typed, which is so in the folder of the clone.
+// The output is as wide as the typed path, which holds in the folder of the clone.
 const before = process.cwd();
 beforeAll(() => process.chdir(fileURLToPath(root)));
 afterAll(() => process.chdir(before));

@@ -23,7 +23,7 @@ const plan = join(folder, "plan.json");
 const memoryBytes = 2 ** 34;
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** The step that stands for the program, with its layers' names, which it has told nobody. */
+/** The step that represents the program, with the names of its layers, although it does not pass its model to remat. */
 beforeAll(async () => {
   const { traces } = await runUnder({ kind: "record", steps: 6, seconds: 60, memoryBytes }, ["node", "fit.mjs"]);
   writeFileSync(file, Buffer.concat([...writeTrace(traces[0])]));
@@ -87,7 +87,7 @@ describe("of a recorded program", () => {
   });
 });
 
-describe("what remat record tells of a program that has no memory left", () => {
+describe("the report of remat record on a program that runs out of memory", () => {
   it("is why, which every command says of the step that it leaves, too", async () => {
     const path = join(folder, "arrays.failed.remat.jsonl");
     const command = ["node", "dying/arrays.cjs"];
@@ -163,7 +163,7 @@ describe("what remat record tells of a program that has no memory left", () => {
   });
 });
 
-describe("what remat record tells of a step", () => {
+describe("the report of remat record on a step", () => {
   it("is a verdict for where it was recorded, whose command works", async () => {
     const verdict = (await judgeRecorded(file, file))!;
     const { peakBytes } = heldPeak(parseTrace(readFileSync(file), { name: "fit" }));

@@ -149,7 +149,7 @@ describe("remat report", () => {
       `remat plan model.js --batch 5 --size tiny --optimizer adam --budget ${asked}B -o plan.json`,
     );
 
-    // Of PyTorch a policy is what is followed.
+    // PyTorch follows a policy, not a plan.
     await make("plan", adam, ...budget, "-o", path("adam.json"));
     await make("report", adam, "--compare", path("adam.json"), "--time", "0", "-o", path("next.html"));
     const { budgetBytes } = JSON.parse(readFileSync(path("adam.json"), "utf8")).origin;

@@ -11,7 +11,7 @@ import { remat, rematIn } from "./run.js";
 const example = (path: string): string => fileURLToPath(new URL(`../../../examples/${path}`, import.meta.url));
 const fixture = (name: string): string => fileURLToPath(new URL(`fixtures/${name}`, import.meta.url));
 
-/** Where the native backend is there: the folder of a package that has tfjs-node with its addon. */
+/** The folder of a package that has tfjs-node with its addon, if the native backend is available. */
 const nativeFolder = nativeApp();
 
 let folder: string;
@@ -72,7 +72,7 @@ describe("remat run MODEL without a native backend", () => {
     const over = await remat("run", ...step, "--memory", `${predicted.peakBytes + 100}B`, "--reserve", "100B");
     expect(over).toMatchObject({ code: 1, stdout: "" });
     const [, least] = /libraries alone take .* --reserve (\d+)B/.exec(over.stderr)!;
-    // What a model takes besides its tensors is more than two processes differ by.
+    // Memory of a model other than tensors exceeds the difference between two processes.
     const takingMore = join(folder, "taking-more.mjs");
     const url = pathToFileURL(example("foo/model.js"));
     writeFileSync(
@@ -171,7 +171,7 @@ describe("remat run MODEL without a native backend", () => {
   it("takes cross-entropy after a softmax, else mean squared error, and says so", async () => {
     const softmax = await runJson(keras("softmax"), "--batch", "16", ...cpu);
     expect(softmax.notes.join("\n")).toMatch(/no loss: categorical cross-entropy is taken.*\n.*SGD with 0.01/);
-    // Of five classes that are guessed: about ln 5.
+    // For guesses among five classes: about ln 5.
     expect(softmax.losses[0]).toBeGreaterThan(1);
     expect(softmax.losses[0]).toBeLessThan(3);
     const linear = await runJson(keras("linear"), "--batch", "16", ...cpu);

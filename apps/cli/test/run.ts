@@ -12,7 +12,7 @@ export async function remat(...args: string[]): Promise<CliRun> {
   return rematIn({}, ...args);
 }
 
-/** Runs `remat` in this process, where it writes to something that is `io` besides: so wide, or in colours. */
+/** Runs `remat` in this process, with some properties of its console given, such as width or colours. */
 export async function rematIn(io: Partial<ConsoleIo>, ...args: string[]): Promise<CliRun> {
   let stdout = "";
   let stderr = "";

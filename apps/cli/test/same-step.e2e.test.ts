@@ -36,7 +36,7 @@ async function json(...args: readonly string[]) {
   return stdout === "" ? undefined : JSON.parse(stdout);
 }
 
-/** What every command without real steps says of a step's peak, and the op in which it is where it says that. */
+/** A step's peak according to every command without real steps, and the op of the peak if given. */
 async function peaksSaid(model: string, options: Readonly<Record<string, string>>) {
   const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]);
   const memory = await json("memory", model, ...args, "--format", "json");
@@ -72,11 +72,11 @@ async function peaksSaid(model: string, options: Readonly<Record<string, string>
   };
 }
 
-/** By name: report and terminal may show the step with fewer ops before this one. */
+/** Identified by name, since report and terminal may show the step with fewer ops before this one. */
 const placeOf = ({ opName, phase, module }: { opName: string; phase: string; module: string }): string =>
   `${opName} (${phase} of ${module})`;
 
-/** What `remat run --early-release` predicts. */
+/** The prediction of `remat run --early-release`. */
 async function predictedEarly(model: string, options: Readonly<Record<string, string>>): Promise<number> {
   const { request, data } = modelOptionsOf(readOptions(stepOptions, options));
   const source = modelSource(model);
@@ -108,12 +108,12 @@ describe("one training step", () => {
     );
   });
 
-  it("of the transformer with Adam has its peak where another view has it, and one step's time in a report", async () => {
+  it("with the transformer and Adam has its peak at the same place in every view, and one step's time in a report", async () => {
     const { bytes, ops, steps } = await peaksSaid(example("transformer/model.js"), { optimizer: "adam" });
     expect([only(bytes).length, only(ops).length, steps]).toEqual([1, 1, 1]);
   });
 
-  it("of ResNet-50 is counted to the byte by all", async () => {
+  it("of ResNet-50 has the same peak to the byte everywhere", async () => {
     const { bytes } = await peaksSaid(example("keras/resnet50.model.json"), { batch: "8" });
     expect(only(bytes)).toHaveLength(1);
   });
@@ -139,7 +139,7 @@ describe("one training step", () => {
     120_000,
   );
 
-  it("of several is told apart in a report", async () => {
+  it("among several is distinguished in a report", async () => {
     const { steps } = await peaksSaid(softmax, { steps: "3" });
     expect(steps).toBe(3);
     expect(readFileSync(join(folder, "report.html"), "utf8")).toContain("Time of 3 steps");

@@ -24,7 +24,7 @@ const made = {
   allocator: "/cache/native/caching-allocator.so",
 } as const;
 
-// What is built is tested in the package; here what it is asked, and what is said.
+// The build is tested in the package; these tests are about questions and messages.
 describe("remat setup native", () => {
   beforeEach(() => {
     vi.mocked(setupNative).mockReset();

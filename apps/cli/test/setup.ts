@@ -10,7 +10,10 @@ declare module "vitest" {
   }
 }
 
-/** Bundles the processes of `remat run` and `remat doctor`, and the page of reports, from their sources, once for all files. Returns a function that removes the processes. */
+/**
+ * Bundles the processes of `remat run` and `remat doctor`, and the page of reports, from their sources, once for all
+ * files. Returns a function that removes the processes.
+ */
 export default async function setup(project: TestProject): Promise<() => void> {
   const [folder] = await Promise.all([bundleProcesses(), buildShell()]);
   project.provide("processes", folder);

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { showProgress } from "../src/plan/show-progress.js";
 import { Progress } from "../src/progress.js";
 
-/** What somebody reads at a terminal, or in a pipe, while a plan is sought whose ops cost `plainCost` each once. */
+/** Text on a terminal, or in a pipe, while a plan is searched whose ops cost `plainCost` in total. */
 function shown(state: Parameters<ReturnType<typeof showProgress>>[0], plainCost?: number, isTTY = true): string {
   let text = "";
   const stderr = { isTTY, columns: 120, write: (more: string) => (text += more) };

@@ -14,7 +14,7 @@ import { remat } from "./run.js";
 
 const folder = mkdtempSync(join(tmpdir(), "remat-step-to-show-"));
 const model = join(folder, "normalized.mjs");
-/** What tiles vectors, whose gradient tfjs takes row by row. */
+/** A model that tiles vectors, whose gradient tfjs computes row by row. */
 writeFileSync(
   model,
   `export default ({ tf }) => {
@@ -45,9 +45,9 @@ const reportOf = async (...args: string[]) => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe("report and terminal show of a model what remat plan plans", () => {
-  it("where the peak is that of tfjs's own gradients", async () => {
+  it("if the peak is that of tfjs's own gradients", async () => {
     const { meta, trace } = await reportOf(model, ...step, "--iterations", "200");
-    // Folders of this machine are nobody else's business.
+    // A report must not reveal folders of this machine.
     expect(JSON.stringify(meta)).not.toContain(folder);
     const stock = await json("memory", model, ...step);
     const planned = await json("plan", model, ...step, "--iterations", "200", "--pareto", "4");
@@ -80,7 +80,7 @@ describe("report and terminal show of a model what remat plan plans", () => {
     expect(run!.match).toHaveLength(trace.ops.count);
   });
 
-  it("of a plan over that step, too, what it holds against the one peak that every command tells", async () => {
+  it("with a plan over that step, whose peak is compared with the one that every command reports", async () => {
     const of = [...step, "--size", "tiny"];
     const path = join(folder, "plan.json");
     const planned = await json("plan", uNet, ...of, "--max-overhead", "5%", "--iterations", "200", "-o", path);
@@ -111,7 +111,7 @@ describe("report and terminal show of a model what remat plan plans", () => {
     for (const [place, op] of tree.held.maker.entries())
       if (op >= 0 && run!.match[op] === account.heldAt(-1).maker[place])
         expect(trace.opName(op)).toBe(tree.texts[tree.kernel[place]].replace(" (scratch)", ""));
-    // Of the plan alone the same.
+    // The same for the plan alone.
     const alone = await reportOf(path);
     expect(alone.meta.answers[0].answer).toBe(told);
     const plan = readPlan(readFileSync(path, "utf8"));

@@ -30,7 +30,7 @@ describe("remat ui --once", () => {
       );
       expect([code, stderr], view).toEqual([0, ""]);
       expect(stdout.replaceAll("\n", "")).not.toMatch(/\p{Cc}/u);
-      // What is typed next stays in one piece.
+      // The next command is not broken.
       const lines = stdout.split("\n").filter((line) => !line.startsWith("remat run "));
       expect(Math.max(...lines.map((line) => [...line].length))).toBeLessThanOrEqual(90);
       expect(stdout.replaceAll(transformer, "model.js")).toMatchSnapshot(view);

@@ -41,7 +41,7 @@ async function judged(...args: string[]): Promise<Judged> {
   return JSON.parse(stdout) as Judged;
 }
 
-/** What a command line is for `remat` in this process. */
+/** Arguments of `remat` in a command line. */
 const words = (command: string): string[] => command.split(" ").slice(1);
 
 describe("the verdict", () => {

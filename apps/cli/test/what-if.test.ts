@@ -78,7 +78,7 @@ it("says of a model what remat memory says of it, whatever is asked", async () =
   );
 });
 
-/** As other commands are told of what a row is asked with. */
+/** Returns the arguments with which other commands compute a row. */
 function wordsOf({ question }: WhatIfRow): readonly string[] {
   const [asked, found] = question.split(": ");
   if (asked === presentQuestion) return [];
@@ -93,7 +93,10 @@ function wordsOf({ question }: WhatIfRow): readonly string[] {
   ];
 }
 
-/** What is told of a step, and what `remat memory`, `remat plan`, `remat compare` and `remat fit` say of each configuration that it is told of. */
+/**
+ * The answers about a step, and the results of `remat memory`, `remat plan`, `remat compare` and `remat fit` for each
+ * configuration mentioned.
+ */
 async function answersOf(
   target: string,
   step: readonly string[],
@@ -113,7 +116,7 @@ async function answersOf(
   for (const row of answered) {
     const words = wordsOf(row);
     const peaks: unknown[] = [];
-    // Of what was recorded, only a search is asked about other optimizers.
+    // For recorded runs, only a search answers questions about other optimizers.
     if (target.endsWith(".gz") && words.includes("--optimizer"))
       peaks.push(((await say("fit", [...words, "--ways", "stock", "--workers", "1"])) as Found).best.peakBytes);
     else peaks.push(((await say("memory", words)) as Judged).verdict.peakBytes);

@@ -1,5 +1,5 @@
 /**
- * Asks one question at a time. Of those that arrive in the meantime, only the last is asked. An outdated answer is
+ * Asks one question at a time. Only the last of those that arrive in the meantime is asked. An outdated answer is
  * ignored, unless `usesAll` is set because it is better than none, for example while a slider moves.
  */
 export function latest(usesAll = false): <T>(question: () => Promise<T>, use: (answer: T) => void) => void {

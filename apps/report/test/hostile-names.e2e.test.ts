@@ -17,7 +17,7 @@ const names = [
   "\u202eright to left",
 ];
 
-/** What a page hides, or what turns text around. */
+/** Characters that a page hides, or that change the direction of text. */
 const hidden = /[\p{Cf}\p{Cs}\p{Zl}\p{Zp}]|(?![\n\t])\p{Cc}/u;
 
 const writtenOut = (text: string): string =>

@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(closeBrowser);
 
-/** What the address says of the state, once it has been written there and stays. */
+/** The state in the address, once it has been written and is stable. */
 const hashOf = async (page: Page): Promise<URLSearchParams> => {
   const read = (): Promise<string> => page.evaluate(() => location.hash.slice(1));
   await page.waitForTimeout(200);
@@ -183,7 +183,7 @@ describe.runIf(browserPath !== "")("the page", () => {
         selector,
         text,
       ] as const);
-    // What was given leads.
+    // The given plan comes first.
     await until("#held h3", "under plan.json");
     expect(await outcome()).toContain("Under plan.json.");
     const { front, recordedPeakBytes } = made.meta.plans!;
@@ -221,7 +221,7 @@ describe.runIf(browserPath !== "")("the page", () => {
     await page.mouse.up();
     await until(".step-budget .outcome", "Nothing was found within");
     expect(await heading()).toContain(`At the peak: ${formatBytes(recordedPeakBytes)}`);
-    // What is no budget is refused in words.
+    // An invalid budget is rejected with a message.
     await page.locator("#step-budget").fill("12 parsecs");
     await page.locator("#step-budget").press("Enter");
     expect(await page.locator("#step-budget").evaluate((field: HTMLInputElement) => field.validationMessage)).toContain(
@@ -757,11 +757,11 @@ describe.runIf(browserPath !== "")("the page", () => {
       "0s",
     );
     await page.emulateMedia({ media: "print" });
-    // Paper is wider than the window: what is drawn is first drawn anew, in the frame after the one that lays it out.
+    // Paper is wider than the window, so pictures are drawn again, in the frame after the layout.
     await page.evaluate(async () => {
       for (let i = 0; i < 3; i++) await new Promise((resolve) => requestAnimationFrame(resolve));
     });
-    // What is drawn is light at once: nothing waits for another frame.
+    // Drawings are immediately in light colours, without waiting for another frame.
     const lightness = (kind: string): Promise<number> =>
       page.evaluate((event) => {
         dispatchEvent(new Event(event));

@@ -25,7 +25,7 @@ const planned = async () => {
 
 type Planning = Omit<MakeReportOptions, "title">;
 
-/** All that `remat report` tells of a model. */
+/** A complete report on a model, as `remat report` makes it. */
 async function exampleReport(name: string, batch: number, options: Planning, command?: string): Promise<string> {
   const trace = await exampleTrace(name, { batch, optimizer: "adam" });
   const device = deviceSpec("a100");
@@ -107,7 +107,7 @@ describe.runIf(browserPath !== "")("on a phone", () => {
     );
     expect(words.map(({ text }) => text).join(" ")).toBe(command);
     expect(new Set(words.map(({ height }) => height)).size).toBe(1);
-    // What to type is in sight, right below whether it fits.
+    // The command is visible, right below the answer whether it fits.
     const tops = await page.$$eval(".answers > div", (boxes) =>
       boxes.map((box) => ({ text: box.querySelector("dt")?.textContent, bottom: box.getBoundingClientRect().bottom })),
     );

@@ -13,7 +13,7 @@ export function goldenTrace(name: string): Trace {
   return priceTrace(readPyTorchTrace(readGolden(file)), deviceSpec("a100"));
 }
 
-/** A recorded step of PyTorch that tells what autograd saves, priced. */
+/** A recorded step of PyTorch with the tensors that autograd saves, and with estimated op times. */
 export function savesTrace(): Trace {
   const file = new URL("../../../packages/sharding/test/fixtures/plain-tf.json.gz", import.meta.url);
   return priceTrace(readPyTorchTrace(JSON.parse(gunzipSync(readFileSync(file)).toString())), deviceSpec("a100"));

@@ -9,7 +9,7 @@ interface RandomOp {
   readonly ms: number;
   readonly category: number;
   readonly isBackward: boolean;
-  /** Whether the storage made by the op before is freed, and whether it is saved for the backward pass. */
+  /** `frees`: the storage of the previous op is freed. `saves`: it is saved for the backward pass. */
   readonly frees: boolean;
   readonly saves: boolean;
 }

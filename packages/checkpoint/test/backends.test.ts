@@ -13,7 +13,10 @@ import { EvictingPolicy, evicting } from "./executor/evict-all.js";
 import { exampleNamed, gradientsOnly, train } from "./training.js";
 
 const nativeFolder = nativeApp();
-/** Those that the other tests do not run on: tensorflow where NATIVE_APP names a folder that has tfjs-node with its addon. */
+/**
+ * Backends that the other tests do not run on. tensorflow is included if NATIVE_APP names a folder with tfjs-node and
+ * its addon.
+ */
 const backends: readonly BackendName[] = nativeFolder === undefined ? ["wasm"] : ["wasm", "tensorflow"];
 
 describe.each(backends)("on %s", (backend) => {

@@ -1,7 +1,7 @@
 import * as tf from "@tensorflow/tfjs";
 import fc from "fast-check";
 
-/** What a program does next, with tensors that it has by number, counted from the last one. */
+/** The next statement of a program. Tensors are given by number, counted from the last one. */
 type Step =
   | { readonly kind: "op"; readonly op: string; readonly a: number; readonly b: number; readonly tidied: boolean }
   | { readonly kind: "grads"; readonly of: number; readonly by: readonly number[] }

@@ -85,11 +85,11 @@ describe("a plan for something else", () => {
       message: expect.stringMatching(/^expected a plan, .*readPlan/),
     });
     expect(() => applyPlan(given as never)).toThrow(refused);
-    // Where a budget is given no plan, it makes its own.
+    // Without a plan, a budget makes its own.
     if (given) expect(() => withMemoryBudget("90%", () => 1, { plan: given as never })).toThrow(refused);
   });
 
-  test("of a graph or of PyTorch is none for a step", async () => {
+  test("a plan of a graph or of PyTorch is not a plan for a step", async () => {
     const plan = await planFor(2, 4, 1);
     expect(() => applyPlan({ ...plan, subject: { ...plan.subject, kind: "graph" } })).toThrow(
       /PLAN_SUBJECT|is for a graph/,
@@ -208,7 +208,7 @@ test("applyPlan goes on until it is closed, and closes twice", async () => {
   expect(step(model)).toEqual(stock);
 });
 
-test("what is read against the plan is recomputed at once", async () => {
+test("a tensor that is read against the plan is recomputed immediately", async () => {
   const plan = await planFor(6, 256, 0.36);
   expect(plan.steps.some(({ isRecomputed }) => isRecomputed)).toBe(true);
   const seen: number[][] = [];

@@ -47,7 +47,7 @@ function requestOf(share: number, planningMs = ample): PlanningRequest {
   return { trace: structuredClone({ ...trace }), heldBytes: 0, budgetBytes: Math.floor(share * peakBytes), planningMs };
 }
 
-/** What nothing has to be recomputed for is found at once, so that the clock has no say. */
+/** A plan without recomputation is found immediately, so the clock has no influence. */
 test("a thread finds the plan that this one finds, and columns are handed over to it", async () => {
   const request = requestOf(1);
   const here = await planWithin(requestOf(1));
@@ -63,7 +63,7 @@ test("a plan that would recompute more than what goes on anyway is none", async 
   expect(await planBeside({ ...request, recomputedAnyway: [] }).planned).not.toHaveProperty("script");
 });
 
-test("what is ended while it plans finds nothing, and the promise settles", async () => {
+test("a search that is ended while planning finds nothing, and its promise settles", async () => {
   const planning = planBeside(requestOf(0.3));
   planning.end();
   expect(await planning.planned).toBeUndefined();

@@ -50,7 +50,7 @@ test("nothing is held after its last use", () => {
   x.dispose();
 });
 
-describe("what no gradient function will read is not held", () => {
+describe("tensors that no gradient function reads are not kept", () => {
   const x = tf.ones([256]);
   const tenTimes = (step: (t: tf.Tensor) => tf.Tensor) => () =>
     tf.grad((t) => {
@@ -60,20 +60,20 @@ describe("what no gradient function will read is not held", () => {
     })(x);
   const peaks = (run: () => tf.Tensor) => [early(() => peakOf(run)), peakOf(run)];
 
-  test("what is saved for its shape", () => {
+  test("a tensor saved for its shape", () => {
     const [peak, stock] = peaks(tenTimes((t) => tf.tidy(() => tf.add(tf.neg(t), t))));
     // x, ten results, and what the last is made of.
     expect(peak).toBe((1 + 10 + 1) * 1024);
     expect(stock).toBeGreaterThan((1 + 10 + 10) * 1024);
   });
 
-  test("what is saved for the gradient of a constant", () => {
+  test("a tensor saved for the gradient of a constant", () => {
     const [peak, stock] = peaks(tenTimes((t) => tf.tidy(() => tf.mul(tf.neg(t), 2))));
     expect(peak).toBe((1 + 10 + 1) * 1024 + 10 * 4);
     expect(stock).toBeGreaterThan((1 + 10 + 10) * 1024);
   });
 
-  test("what is saved where no x leads", () => {
+  test("a tensor saved on a path that reaches no x", () => {
     const [peak, stock] = peaks(tenTimes((t) => tf.dropout(t, 0.5)));
     // x, ten results and masks, and what the last mask is made of: random numbers, a sum, and that rounded; what divides it goes with them.
     expect(peak).toBe((1 + 20 + 3) * 1024 + 4);
@@ -127,7 +127,7 @@ describe("an inner gradient that asks for more than the outer one", () => {
 
   test("gets it, too, where what it reads was disposed of, or a variable has other data", () => {
     const before = tf.memory();
-    // What the sine is of, only the tidy knew.
+    // Only the tidy referenced the input of the sine.
     const tidied = nested((t, c) =>
       tf.mul(
         t,
@@ -221,7 +221,7 @@ describe("ownership in gradient functions", () => {
     tf.dispose([gradient, kept as tf.Tensor]);
   });
 
-  test("what the function makes before it returns is there for all its thunks", () => {
+  test("tensors made before the function returns are available to all its thunks", () => {
     bothWays(() => {
       const t = tf.tensor1d([3, 4, 5]);
       const f = custom((dy) => {

@@ -91,7 +91,7 @@ describe("several plans at once", () => {
     expect(released).toBe(releasedPeak(nets[2]));
   });
 
-  test("of plans that begin alike, and are asked for the same, the one is followed that was the right one before", async () => {
+  test("between plans with the same beginning and the same requested gradients, the one that was right before is followed", async () => {
     const kinds = [() => network(64, { last: tf.exp }), () => network(64, { last: tf.square })];
     const plans = [await planFor(kinds[0]), await planFor(kinds[1])];
     const nets = kinds.map((build) => build());
@@ -108,7 +108,7 @@ describe("several plans at once", () => {
     expect(followed).toEqual([true, false, true, true, true, true, true, true]);
   });
 
-  test("of a network whose first layers train from some step on, one pass is tried after the plan for those before", async () => {
+  test("if the first layers of a network start to train at some step, one pass is tried under the earlier plan", async () => {
     const whole = () => network(64);
     const frozen = (): Network => {
       const net = whole();

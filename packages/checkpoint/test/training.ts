@@ -27,7 +27,7 @@ export async function exampleNamed(name: string): Promise<unknown> {
 /** Runs `run`, synchronous or not, with all that tfjs draws coming from a seed. */
 export const seeded = <T>(seed: number, run: () => T): T => new SeededRandom(seed).run(run);
 
-/** Of the tensor's bytes, so that a difference of one bit tells. */
+/** Digest of the tensor's bytes, so that a difference of one bit shows. */
 const digest = (tensor: tf.Tensor): string => {
   const { buffer, byteOffset, byteLength } = tensor.dataSync();
   return createHash("sha256")
@@ -38,7 +38,7 @@ const digest = (tensor: tf.Tensor): string => {
 export interface Trained {
   /** Loss and gradients of each step, and all weights after the last, each by a digest of its bytes. */
   readonly values: readonly (readonly [name: string, digest: string])[];
-  /** What is left over besides the weights: `numTensors`, `numBytes`, `numDataBuffers`. */
+  /** Totals except the weights: `numTensors`, `numBytes`, `numDataBuffers`. */
   readonly left: readonly number[];
 }
 

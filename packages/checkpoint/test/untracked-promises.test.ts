@@ -3,8 +3,8 @@ import * as tf from "@tensorflow/tfjs";
 import { afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { openMemoryBudget, releaseEarly } from "../src/index.js";
 
-// Before Node 24 a context that somebody runs in slows every promise of the process down, for as long as it is not disabled: programs that read their data row by
-// row make thousands of promises a step.
+// Before Node 24, an async context in use slows down every promise of the process until it is disabled. Programs that
+// read their data row by row create thousands of promises per step.
 
 beforeAll(async () => {
   await tf.setBackend("cpu");

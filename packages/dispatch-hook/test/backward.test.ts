@@ -130,7 +130,7 @@ describe("phases", () => {
     expect(nodes).toContain("Cast");
   });
 
-  test("what a forward pass does after a gradient inside it is forward", () => {
+  test("ops of a forward pass after a nested gradient are forward ops", () => {
     const x = tf.tensor1d([2]);
     const pairs = phasesOf(() => {
       const penalty = tf.grad((u) => tf.square(u))(x);

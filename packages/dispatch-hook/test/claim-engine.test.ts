@@ -45,7 +45,7 @@ test("no mode stands back if another does more than observe", async () => {
   closeObserver();
 });
 
-test("of two copies of the package one watches the engine at a time, and the other says so", async () => {
+test("only one of two copies of the package watches the engine at a time, and the other reports that", async () => {
   vi.resetModules();
   const other = await import("../src/index.js");
   expect(other.openDispatchMode).not.toBe(openDispatchMode);

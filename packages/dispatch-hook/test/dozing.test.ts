@@ -76,7 +76,7 @@ test("once awake, it finds which tensors share a buffer as if it had looked all 
     minLength: 1,
     maxLength: 8,
   });
-  /** By tensor that is left, which of them is the first in its buffer; and how many are alive. */
+  /** For each remaining tensor, the index of the first in its buffer, and the number of live buffers. */
   const look = (steps: readonly { view: number; of: number; goes: boolean }[], isDozing: boolean) => {
     const released = new Set<Storage>();
     const buffers = new Map<Storage, number>();
@@ -118,7 +118,7 @@ test("once awake, it finds which tensors share a buffer as if it had looked all 
   };
   fc.assert(
     fc.property(picks, (steps) => {
-      // What shares with what is the same; the bytes of a buffer whose first tensor is gone are told by what is left of it.
+      // Sharing must be the same. The bytes of a buffer whose first tensor is gone are reported by a remaining one.
       const sharers = (found: ReturnType<typeof look>) => found.map((storages) => storages.map(([first]) => first));
       expect(sharers(look(steps, true))).toEqual(sharers(look(steps, false)));
     }),
@@ -126,7 +126,7 @@ test("once awake, it finds which tensors share a buffer as if it had looked all 
   );
 });
 
-test("of storages that it was told of it hears that they go, and of what is made meanwhile nothing", () => {
+test("a mode hears of freed storages that it knew before, and of nothing made in between", () => {
   const mode = new Dozer();
   mode.isDozing = false;
   const close = openDispatchMode(mode);

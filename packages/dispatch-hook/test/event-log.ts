@@ -2,7 +2,7 @@ import { phaseNames } from "@remat/trace";
 import type { Tensor, TensorInfo } from "@tensorflow/tfjs-core";
 import { type DispatchMode, type OpCall, type Storage, storagesOf, type TapeNode } from "../src/index.js";
 
-/** A mode that writes down all it is told, one line each; storages are numbered as they are first seen. */
+/** A mode that logs every event in a line. Storages are numbered in the order in which they are first seen. */
 export function eventLog(): { mode: DispatchMode; lines: string[] } {
   const lines: string[] = [];
   const numbers = new Map<Storage, number>();

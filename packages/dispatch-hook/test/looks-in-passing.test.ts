@@ -11,7 +11,7 @@ beforeEach(async () => {
   await tf.setBackend("cpu");
 });
 
-/** A mode that writes down what it is told of ops, and keeps their objects. */
+/** A mode that logs ops and keeps their objects. */
 function opLog(looksInPassing: boolean) {
   const lines: string[] = [];
   const objects = new Set<OpCall>();

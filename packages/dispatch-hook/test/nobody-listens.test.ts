@@ -63,7 +63,7 @@ describe.each(Object.entries(quietModes))("a mode that listens to %s", (_, mode)
     );
   });
 
-  test("whoever begins or ceases to listen in the middle of a pass changes nothing either", () => {
+  test("starting or stopping to listen in the middle of a pass changes nothing", () => {
     const whens = fc.record({ before: fc.boolean(), closed: fc.boolean() });
     fc.assert(
       fc.property(programs, whens, (program, { before, closed }) => {
@@ -116,7 +116,7 @@ describe("storages, where nobody listens to them,", () => {
     });
   });
 
-  test("of tensors that go meanwhile are gone for whoever listens later", () => {
+  test("freed in between do not exist for a later listener", () => {
     const released: Storage[] = [];
     const listener: DispatchMode = { storageReleased: (storage) => released.push(storage) };
     withDispatchMode({}, () => {

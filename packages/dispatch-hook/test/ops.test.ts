@@ -11,7 +11,7 @@ function opsOf(run: () => unknown, more: DispatchMode = {}): string[] {
   return names;
 }
 
-describe.each(["cpu", "wasm"])("what an op is, on %s", (backend) => {
+describe.each(["cpu", "wasm"])("facts about an op, on %s", (backend) => {
   beforeEach(async () => {
     await tf.setBackend(backend);
   });

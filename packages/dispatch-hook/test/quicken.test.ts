@@ -6,7 +6,7 @@ import { openDispatchMode } from "../src/index.js";
 import { PatchSet } from "../src/patch-set.js";
 
 setFlagsFromString("--allow-natives-syntax");
-/** Whether V8 finds an object's properties by its shape, and not in a dictionary. */
+/** Returns whether V8 finds an object's properties by its shape, not in a dictionary. */
 const isFast = compileFunction("return %HasFastProperties(object)", ["object"]) as (object: object) => boolean;
 
 beforeAll(() => tf.setBackend("cpu"));

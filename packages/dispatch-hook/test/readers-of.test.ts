@@ -12,7 +12,10 @@ beforeAll(async () => {
   await tf.setBackend("cpu");
 });
 
-/** Those of tfjs-core's kernels that have a gradient, and save something for it; stock's gradient of resizing to nothing never ends. */
+/**
+ * Kernels of tfjs-core that have a gradient and save something for it. tfjs's gradient of resizing to an empty tensor
+ * never ends.
+ */
 const kernels = Object.keys(allGenerators).filter((kernel) => {
   if (kernel.startsWith("Resize")) return false;
   const gradient = tf.getGradient(kernel);
@@ -45,7 +48,7 @@ function tensorOf({ shape, dtype, values }: TensorSpec): tf.Tensor {
   return tf.tensor(filled as number[], [...shape], dtype as "float32");
 }
 
-/** Runs a kernel forward and backward, and tells the gradients, or the error. */
+/** Runs a kernel forward and backward, and returns the gradients or the error. */
 function differentiate(kernel: string, { inputs, attributes, asked }: Case): unknown {
   const engine = tf.engine();
   engine.startScope();
@@ -67,7 +70,10 @@ function differentiate(kernel: string, { inputs, attributes, asked }: Case): unk
   }
 }
 
-/** Of what the kernel saves, by index, how much there is and what its gradient function reads; undefined where there is no gradient. */
+/**
+ * For each tensor that the kernel saves, by index: the number of them, and which ones its gradient function reads.
+ * Undefined if there is no gradient.
+ */
 function observe(kernel: string, given: Case): { saved: number; read: Set<number> } | undefined {
   let clones: readonly tf.Tensor[] = [];
   let read: Set<number> | undefined;
@@ -86,7 +92,7 @@ function observe(kernel: string, given: Case): { saved: number; read: Set<number
   return read && typeof result !== "string" ? { saved: clones.length, read } : undefined;
 }
 
-/** By index, those of so many saved tensors that nobody reads if `wanted` are asked for. */
+/** Indices of saved tensors that are not read if the gradients in `wanted` are requested. */
 function unreadSaved(kernel: string, saved: number, wanted: readonly string[]): number[] {
   return [...Array(saved).keys()].filter(
     (i) => !(readersOf(kernel, i) ?? wanted).some((name) => wanted.includes(name)),

@@ -33,7 +33,7 @@ function saves(sharesSaved: boolean): Saves {
   return mode;
 }
 
-describe("what is saved for gradients", () => {
+describe("tensors saved for gradients", () => {
   beforeAll(async () => {
     await tf.setBackend("wasm");
   });

@@ -17,7 +17,7 @@ interface Backend {
   dataIdMap: tf.DataStorage<Entry>;
 }
 
-/** Where the bytes of a tensor really are: its `ArrayBuffer`s on cpu, its address in the heap on wasm. */
+/** The actual location of a tensor's bytes: its `ArrayBuffer`s on cpu, its address in the heap on wasm. */
 function places({ dataId }: Info): unknown[] {
   const backend = tf.backend() as unknown as Backend;
   const entry = (tf.getBackend() === "cpu" ? backend.data : backend.dataIdMap).get(dataId);

@@ -150,7 +150,7 @@ describe("when the search is over", () => {
     expect(getEventListeners(signal, "abort")).toEqual([]);
     // One that has died needs no end.
     expect(started).toHaveLength(code === "FIT_WORKER" ? 0 : 2);
-    // Of a thread that has ended node says -1.
+    // Node's thread id of an ended thread is -1.
     expect(ended).toEqual(started.map(() => -1));
   });
 

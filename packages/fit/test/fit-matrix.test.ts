@@ -73,7 +73,7 @@ const values = fc
   .array(fc.tuple(fc.constantFrom(...fitDimensions), fc.nat({ max: units.length - 1 })), { maxLength: 4 })
   .map((all) => all.map(([dimension, at]) => ({ dimension, value: valueOf(units[at].configuration, dimension) })));
 
-test("what is left is what a search without the values would have found", () => {
+test("the rest equals the result of a search without the excluded values", () => {
   fc.assert(
     fc.property(outcomes, values, (answers, pruned) => {
       const stays = units.map(({ configuration }) =>

@@ -18,7 +18,7 @@ const range = (from: number, to: number): number[] => Array.from({ length: to - 
 
 const isAlone = ({ configuration: { ranks, precision } }: FitUnit): boolean => ranks === 1 && precision === "f32";
 
-/** What a batch takes, asked of the rooms themselves; undefined where it does not fit. */
+/** Computes a batch's memory from the candidate limits themselves. Undefined if it does not fit. */
 async function directly(
   unit: FitUnit,
   steps: StepsToFit,
@@ -105,7 +105,7 @@ describe("the batch of a configuration", () => {
   it("keeps free what kernels hold beside tensors, and is still the largest that fits", async () => {
     const checked = checkedShare();
     const [, steps] = scaled;
-    // By the batch, as patches of a convolution are.
+    // Proportional to the batch, like the patches of a convolution.
     const perSample = 7_001;
     const libraryBytesOf = (trace: Trace): number => perSample * trace.tensorShape(trace.opInputs(0)[0])[0];
     const batches = range(1, 40);
@@ -220,7 +220,7 @@ describe("the batch of a configuration", () => {
     const rounds = 10 * (answer.row.effort ?? 1);
     expect(await directly(unit, steps, batch, rounds)).toMatchObject({ peakBytes: answer.row.peakBytes });
     expect(await directly(unit, steps, batch + 1, 640)).toBeUndefined();
-    // Of checkpoints of PyTorch nothing is proven.
+    // Nothing is proven for PyTorch's checkpoints.
     const unproven = { from: batch + 1, to: 60 };
     expect(answer.row.next).toMatchObject({ batch: batch + 1, isProven: false, unproven });
   });
@@ -281,7 +281,7 @@ describe("the batch of a configuration", () => {
     });
   });
 
-  it("of samples that cannot be shared out is refused by name", async () => {
+  it("is rejected by name if its samples cannot be divided", async () => {
     const [steps] = scaled;
     const [unit] = unitsOf(
       { devices: [deviceSpec("a100")], ways: ["stock"], ranks: [8], batches: [3], globalBatch: 32 },
@@ -293,7 +293,7 @@ describe("the batch of a configuration", () => {
 });
 
 describe("checkpointing", () => {
-  it("of a rank is of the blocks that repeat, and a run that does not tell its saves is refused", async () => {
+  it("on a rank applies to repeated blocks, and a run without recorded saves is rejected", async () => {
     const steps = stepsOfRuns([plainRun()]);
     const [unit] = unitsOf({ devices: [deviceSpec("a100")], ways: ["recompute"], ranks: [4] }, steps);
     const answer = await fitUnitBatch(unit, steps);
@@ -311,7 +311,8 @@ describe("checkpointing", () => {
 });
 
 describe("a rank", () => {
-  // What a row can say: units of the user's, all resharded after the forward pass, in the precision of the run.
+  // Settings that a row can express: the user's units, all resharded after the forward pass, in the precision of the
+  // run.
   it.each([
     ["fsdp_tf_ws4_reshard1", "mem_tf_b2_adam", 4, "stock"],
     ["fsdp_tf_ws8_reshard1", "mem_tf_b2_adam", 8, "stock"],

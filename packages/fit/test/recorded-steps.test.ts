@@ -10,7 +10,7 @@ import { goldenRun, sizedRuns } from "./steps.js";
 
 describe("two recorded batches", () => {
   it.each(["lstm_batch", "convolutions_batch"])(
-    "of %s tell a third: its peak to the byte, and what its ops cost",
+    "predict %s at a third: its peak to the byte, and the cost of its ops",
     async (name) => {
       const runs = sizedRuns(name);
       const { stepAt, recordedBatches, residualBytes } = stepsOfRuns(runs.slice(0, 2));

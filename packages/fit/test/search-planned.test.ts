@@ -67,7 +67,7 @@ it("finds at least what the largest batch gives that takes no time, with a few p
 });
 
 it.each([
-  // What lies within the tolerance of the largest that was found takes no time either.
+  // Batches within the tolerance of the largest one found take no time either.
   [{ count: 217, free: 165, paying: 0, slope: 0.0125, startMs: 0.00001, maxOverhead: 0.05 }],
   [{ count: 294, free: 218, paying: 1, slope: 0.00325, startMs: 5, maxOverhead: 0.05 }],
   [{ count: 289, free: 231, paying: 95, slope: 0.5, startMs: 0.006, maxOverhead: 0.05 }],
@@ -87,7 +87,10 @@ async function findsTheFree({ unit, stepAt, free }: ReturnType<typeof plansOf>):
 }
 
 describe("beyond the largest batch that a first search finds", () => {
-  /** Batches that fit up to one, of which a search finds those that are easy enough for its effort, the harder the larger; and a bound, which need not be tight. */
+  /**
+   * Batches that fit up to a limit. A search finds those that are easy enough for its effort; larger ones are harder.
+   * The bound need not be tight.
+   */
   const hidden = fc
     .record({
       count: fc.integer({ min: 1, max: 200 }),

@@ -85,7 +85,7 @@ test("nothing is better than the best, and what is on the front is beaten by not
   );
 });
 
-test("what nobody has looked at is counted", () => {
+test("units without an answer are counted", () => {
   const { units, found } = unitsAndRows(
     [
       { device: "l4", batch: 1, peakBytes: 1, stepMs: 1 },

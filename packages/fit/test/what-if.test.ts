@@ -35,7 +35,7 @@ const device = fc.option(fc.constantFrom(...devices), { nil: undefined });
 describe("an answer is what remat fit says of the same configuration", () => {
   const stock = fitWays.find(({ name }) => name === "stock")!;
 
-  it("of any batch, device, precision and number of ranks", async () => {
+  it("for any batch, device, precision and number of ranks", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 300 }),
@@ -62,7 +62,7 @@ describe("an answer is what remat fit says of the same configuration", () => {
     );
   });
 
-  it("of the largest batch", async () => {
+  it("for the largest batch", async () => {
     for (const spec of devices) {
       const small = { ...spec, memoryBytes: 2 * heldPeak(twoBatches.trace).peakBytes };
       const present = { ...twoBatches, device: small };
@@ -76,7 +76,7 @@ describe("an answer is what remat fit says of the same configuration", () => {
     }
   });
 
-  it("of another optimizer", async () => {
+  it("for another optimizer", async () => {
     const [unit] = unitsOf({ devices: [a100], optimizers: ["adamw8bit"], ways: ["stock"] }, oneRun.steps);
     const expected = await stock.stepWith(unit, oneRun.steps, unit.batches[0], 1);
     const row = await answerWhatIf(oneRun, "optimizer=adamw8bit");
@@ -84,12 +84,12 @@ describe("an answer is what remat fit says of the same configuration", () => {
     expect(row.stepMs).toBe(expected.stepMs);
   });
 
-  it("of the largest batch that is tried, saying so", async () => {
+  it("for the largest batch tried, with a remark", async () => {
     const row = await answerWhatIf({ ...twoBatches, device: { name: "huge", memoryBytes: 1e18 } }, "batch=largest");
     expect(row.question).toBe("batch=largest: at least 65536 (search limit)");
   });
 
-  it("of the largest batch whose step has few enough ops, where a sample has ops of its own", async () => {
+  it("for the largest batch whose step has few enough ops, if each sample has its own", async () => {
     const tried: number[] = [];
     const stepAt = async (batch: number): Promise<Trace> => {
       tried.push(batch);

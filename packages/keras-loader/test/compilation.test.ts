@@ -12,7 +12,10 @@ interface Packed {
   readonly values: number[];
 }
 
-/** What Keras makes of a target and an output, and of a weight and its gradients in steps: written by tooling/keras-oracle. */
+/**
+ * Keras's results for a target and an output, and for a weight and its gradients over several steps, written by
+ * tooling/keras-oracle.
+ */
 interface Answers {
   readonly losses: Readonly<
     Record<string, { loss: unknown; target: Packed; output: Packed; value: number; gradient: Packed }>
@@ -66,7 +69,7 @@ async function trained(model: tf.LayersModel, x: tf.Tensor, y: tf.Tensor | tf.Te
 
 const plain = { class_name: "SGD", config: { learning_rate: 1 } };
 
-describe.each(generations)("what Keras $generation compiles", ({ generation, losses, optimizers }) => {
+describe.each(generations)("models compiled by Keras $generation", ({ generation, losses, optimizers }) => {
   it.each(Object.keys(losses))("has Keras' loss and its gradient: %s", async (name) => {
     const { loss, target, output, value, gradient } = losses[name] as Answers["losses"][string];
     const compilation =

@@ -52,7 +52,7 @@ function walk(group: Hdf5Object, seen = new Set<number>()): void {
   }
 }
 
-/** What reading is refused with; undefined if it is not. */
+/** The error of reading, or undefined if there is none. */
 function refusalOf(read: () => void): RematError | undefined {
   try {
     read();
@@ -119,7 +119,7 @@ describe("any change to an HDF5 file", () => {
     expect(seconds).toBeLessThan(60);
   });
 
-  it("by a group that is in itself, or in many places, is refused", () => {
+  it("that makes a group contain itself, or be in many places, is rejected", () => {
     const whole = savedFiles(3).fileOf("films.weights.h5");
     const root = openFile(whole);
     const [first, second] = [root, root.get("layers")].map(({ address }) => address) as [number, number];
@@ -134,7 +134,7 @@ describe("any change to an HDF5 file", () => {
 });
 
 describe("compressed data", () => {
-  it("of any size and content is unpacked to what was declared, and to nothing else", () => {
+  it("with any size and content is unpacked exactly to its declared size", () => {
     fc.assert(
       fc.property(
         fc.uint8Array({ maxLength: 2000 }),

@@ -31,7 +31,7 @@ interface Case {
   readonly cotangents: readonly Packed[];
   readonly inputGradients: readonly (Packed | null)[];
   readonly weightGradients: Readonly<Record<string, readonly (Packed | null)[]>>;
-  /** Of a model that draws nothing. */
+  /** For a model without randomness. */
   readonly trainingOutputs?: readonly Packed[];
 }
 
@@ -70,7 +70,7 @@ function expectClose(found: tf.Tensor, expected: Packed, tolerance: number): voi
   });
 }
 
-describe.each(generations)("what Keras $generation writes", ({ cases }) => {
+describe.each(generations)("files written by Keras $generation", ({ cases }) => {
   it.each(Object.keys(cases))("is answered as Keras does: %s", (name) => {
     const { topology, parameters, weights, inputs, outputs, cotangents, ...expected } = cases[name] as Case;
     const { inputGradients, weightGradients, trainingOutputs } = expected;
@@ -84,7 +84,7 @@ describe.each(generations)("what Keras $generation writes", ({ cases }) => {
         .map(([path]) => path)
         .sort(),
     ).toEqual(Object.keys(weights).sort());
-    // What the graph says of shapes, before anything runs: the batch is not known.
+    // Shapes of the graph before it runs, with an unknown batch.
     const { outputShape } = model as { readonly outputShape: (number | null)[] | (number | null)[][] };
     const shapes = (Array.isArray(outputShape[0]) ? outputShape : [outputShape]) as (number | null)[][];
     shapes.forEach((shape, i) => {
@@ -110,7 +110,7 @@ describe.each(generations)("what Keras $generation writes", ({ cases }) => {
     };
     loss(...floats);
 
-    // Where no path leads to an input or weight, stock tfjs refuses to give its gradient, as Keras gives none.
+    // If no path leads to an input or weight, tfjs throws when asked for its gradient; Keras returns none.
     const reached = floats.flatMap((_, i) => (inputGradients[i] ? [i] : []));
     const byInput = tf.grads((...given) => {
       const all = floats.map((each, i) => given[reached.indexOf(i)] ?? each);
@@ -142,7 +142,7 @@ describe.each(generations)("what Keras $generation writes", ({ cases }) => {
   });
 });
 
-/** What is derived from, and what no file of Keras' names. */
+/** Base classes, which no file of Keras names. */
 const bases = new Set(["AbstractRNNCell", "KerasOperation", "Layer", "Wrapper"]);
 
 it("each layer of Keras is compared with it, or refused with a reason", () => {
@@ -157,7 +157,7 @@ it("each layer of Keras is compared with it, or refused with a reason", () => {
   expect(named.filter((name) => !compared.has(name) && !Object.hasOwn(refusedLayers, name))).toEqual([]);
 });
 
-/** What a layer rests on, for people. */
+/** The basis of a layer's test, for display. */
 function restsOn(name: string): string {
   const reason = refusedLayers[name];
   if (reason !== undefined) return `refused: ${reason}`;
@@ -188,14 +188,14 @@ ${table}
   await expect(page).toMatchFileSnapshot("../LAYERS.md");
 });
 
-describe("what this package supplies", () => {
+describe("layers that this package supplies", () => {
   const { classNameMap } = tf.serialization.SerializationMap.getMap();
   const stock = { ...classNameMap };
   afterEach(() => {
     for (const name of Object.keys(classNameMap)) if (!(name in stock)) delete classNameMap[name];
   });
 
-  /** Whether a model's configuration has a layer of a class. */
+  /** Returns whether a model's configuration contains a layer of a class. */
   const has = (value: unknown, name: string): boolean =>
     typeof value === "object" &&
     value !== null &&

@@ -25,7 +25,7 @@ const bySample = (x: tf.Tensor): number[][] => {
   return Array.from({ length: x.shape[0] as number }, (_, i) => values.slice(i * size, (i + 1) * size));
 };
 
-// Of as many draws that a bound is eight standard deviations away, or more.
+// With so many draws that a bound is at least eight standard deviations away.
 describe("in training as Keras defines it", () => {
   it.each<[string, object, number[], number[]]>([
     ["Dropout", { rate: 0.3 }, [20_000], [2, 20_000]],

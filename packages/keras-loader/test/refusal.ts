@@ -24,5 +24,5 @@ export function mobilenet(change: (config: { layers: Record<string, any>[]; [fie
   return file;
 }
 
-/** What to do about a file that is corrupt. */
+/** The remedy for a corrupt file. */
 export const again = "Export the model again with model.to_json() or tensorflowjs_converter.";

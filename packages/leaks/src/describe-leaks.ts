@@ -58,7 +58,7 @@ const mayBeFilling =
 const howEstimated =
   '; "20 to 30 of 40" is the 95% confidence interval for the line and the exact number from all lines';
 
-/** Whether counts are uncertain. */
+/** Returns whether counts are uncertain. */
 const isInterval = ({ estimates }: LeakMaker): boolean =>
   estimates !== undefined && Object.values(estimates).some(({ low, high }) => low < high);
 
@@ -135,8 +135,8 @@ function shareThatStays({ count, lost }: LeakMaker, { collectsLost }: LeakReport
 }
 
 /**
- * Whether this may be a buffer or cache that stops growing, which only a longer run can show. Tensors of a model, an
- * optimizer or the engine are not.
+ * Returns whether this may be a buffer or cache that stops growing, which only a longer run can show. Tensors of a
+ * model, an optimizer or the engine are not.
  */
 const mayEnd = ({ origin, held, lost }: LeakMaker): boolean =>
   (lost === 0 || held > lost) &&

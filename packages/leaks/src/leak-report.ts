@@ -24,6 +24,7 @@ export type LeakOrigin =
 
 /** A line that may have made tensors whose own line is unknown. */
 export interface PossibleLine {
+  /** Its position as `file:line:column`. */
   readonly line: string;
   /**
    * Estimated share of this kind's definitely lost tensors that the line made. Left out if none are lost, or if too few
@@ -39,8 +40,9 @@ export interface PossibleLine {
 export interface LineEstimates {
   /** Among all that are alive now. */
   readonly alive: LineEstimate;
-  /** Among those that the last census found lost, and among those that it found referenced. */
+  /** Among those that the last census found lost. */
   readonly lost: LineEstimate;
+  /** Among those that the last census found referenced. */
   readonly held: LineEstimate;
 }
 
@@ -86,7 +88,7 @@ export interface LeakMaker {
   readonly lost: number;
   /** See `lost`. */
   readonly held: number;
-  /** Whether their number grows. */
+  /** Verdict on whether their number grows. */
   readonly verdict: GrowthVerdict;
   /**
    * The kind of period that the verdict is based on, the number of periods after the warm-up, and the growth per
@@ -105,11 +107,12 @@ export interface LeakMaker {
 export interface LeakReport {
   /** Number of periods of each kind, in the order in which they first occurred. */
   readonly periods: readonly { readonly kind: string; readonly count: number }[];
-  /**
-   * Tensors and bytes alive now, as `tf.memory()` counts them, except that the bytes of two tensors with one `DataId`
-   * count once.
-   */
+  /** Number of live tensors, as `tf.memory()` counts them. */
   readonly count: number;
+  /**
+   * Bytes of live tensors, as `tf.memory()` counts them, except that the bytes of two tensors with one `DataId` count
+   * once.
+   */
   readonly bytes: number;
   /** Growing allocation sites first, by bytes. */
   readonly makers: readonly LeakMaker[];
@@ -119,7 +122,7 @@ export interface LeakReport {
    */
   readonly process: readonly ProcessGrowth[];
   /**
-   * Whether JavaScript collects the data of lost tensors together with their objects, as on the cpu backend. Lost
+   * True if JavaScript collects the data of lost tensors together with their objects, as on the cpu backend. Lost
    * tensors then count but use no memory.
    */
   readonly collectsLost: boolean;

@@ -25,7 +25,7 @@ const mostBytesOfWasm = 2 ** 32;
 /** Options of {@link LeakWatch}. */
 export interface LeakWatchOptions {
   /**
-   * Whether to detect periods: optimizer steps, otherwise repeated sequences of ops, otherwise seconds. If false, only
+   * True to detect periods: optimizer steps, otherwise repeated sequences of ops, otherwise seconds. If false, only
    * calls of `endPeriod` count. True by default.
    */
   readonly findsPeriods?: boolean;
@@ -81,7 +81,7 @@ export class LeakWatch implements TensorWatcher {
   private newestId = 0;
   /** The kind of a period that ends as soon as no `tidy` is active, because temporaries are alive until then. */
   private due: string | undefined;
-  /** Whether periods are known, so that they need not be detected. */
+  /** True if periods are known, so that they need not be detected. */
   private isPeriodic = false;
   private isMarked = false;
   /** When the last period not based on time ended, and when the last one based on time did. */

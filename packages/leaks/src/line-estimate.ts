@@ -12,11 +12,9 @@ export interface Stratum {
 export interface LineEstimate {
   /** The most likely number, not rounded. Strata from which no stack was taken do not contribute. */
   readonly count: number;
-  /**
-   * Ends of the 95% confidence interval. It is never below the number seen of the line, nor above the number left after
-   * those seen of other lines.
-   */
+  /** Lower end of the 95% confidence interval, at least the number seen of the line. */
   readonly low: number;
+  /** Upper end of the 95% confidence interval, at most the number left after those seen of other lines. */
   readonly high: number;
   /** Exact number of all these tensors, whichever line made them. */
   readonly of: number;

@@ -27,7 +27,12 @@ export function pooledBytesOf(told: object): number {
 
 /** Growth of something other than tensors. */
 export interface ProcessGrowth {
+  /**
+   * The part that grows: JavaScript's heap, arrays that do not belong to a tensor, freed device memory that the backend
+   * keeps for reuse, or the rest of the process's memory.
+   */
   readonly what: "heap" | "arrays" | "pool" | "allocator";
+  /** Growth for each period of that kind. */
   readonly bytesPerPeriod: number;
   /** The kind of period. */
   readonly period: string;

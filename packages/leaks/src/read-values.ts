@@ -103,7 +103,9 @@ export class ReadValues {
     });
   }
 
-  /** Whether the oldest remaining array of a line is one of its later ones. The line then keeps only the newest. */
+  /**
+   * Returns whether the oldest remaining array of a line is one of its later ones. The line then keeps only the newest.
+   */
   private keepsNewest(line: string, oldestAt: number): boolean {
     const firstAt = this.firstAt.get(line)!;
     return oldestAt - firstAt > (this.endedAtCensus - firstAt) * mostGone;

@@ -18,6 +18,7 @@ export interface StackFrame {
   /** As the JavaScript engine writes it, or empty if it has none. */
   readonly name: string;
   readonly file: string;
+  /** True if the file belongs to the user's program, not to a library. */
   readonly isOfUser: boolean;
 }
 
@@ -71,7 +72,7 @@ function withoutAlias(name: string): string {
   return at < 0 ? name : name.slice(0, at);
 }
 
-/** Whether a name is original, not shortened by a bundler. */
+/** Returns whether a name is original, not shortened by a bundler. */
 const isTold = (name: string): boolean => /^[a-z]\w{2,}$/i.test(name);
 
 /** The part of TensorFlow.js that requests a tensor, by the name of a running function and its file. */

@@ -64,7 +64,7 @@ export class Maker extends Group {
 /** Similar tensors: made by one op, with one shape. Their number is exact. */
 export class Kind extends Group {
   readonly origins: Origin[] = [];
-  /** Whether all of their stacks were taken. */
+  /** True if all of their stacks were taken. */
   isWhole = true;
 
   /** The allocation sites of the live tensors whose stacks were taken. */

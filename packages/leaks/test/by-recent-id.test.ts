@@ -18,7 +18,7 @@ const acts = fc.array(
   { maxLength: 200 },
 );
 
-test("what is there by id, and what is drained, is what a Map has", () => {
+test("lookups and drained values are those of a Map", () => {
   fc.assert(
     fc.property(acts, (done) => {
       const ours = new ByRecentId<string>();

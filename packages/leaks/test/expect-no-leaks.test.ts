@@ -33,7 +33,7 @@ function runWithoutRepeating(leak: (i: number) => unknown, seconds: number): Ret
   return report;
 }
 
-describe("where nothing repeats", () => {
+describe("without repetition", () => {
   it("seconds are periods, from the tenth on", () => {
     const held: tf.Tensor[] = [];
     const report = runWithoutRepeating((i) => i % 35 === 0 && held.push(tf.ones([2])), 40);
@@ -45,7 +45,7 @@ describe("where nothing repeats", () => {
     tf.dispose(held);
   });
 
-  it("what is made once and stays is none", () => {
+  it("a tensor that is made once and stays is not a leak", () => {
     const held: tf.Tensor[] = [];
     const report = runWithoutRepeating((i) => i < 5 && held.push(tf.ones([2])), 40);
     expect(growing(report)).toEqual([]);
@@ -139,7 +139,7 @@ describe("expectNoLeaks", () => {
       () => tf.keep(tf.tidy(() => tf.fill([3, 2], 2).sum(0))),
       () => tf.tensor1d([1, 2]).reshape([2, 1]),
     ];
-    /** How many tensors each leaves behind if nobody disposes of what it returns, and if somebody does. */
+    /** How many tensors each leaves behind if its result is not disposed of, and if it is. */
     const left = [1, 1, 1, 2, 1, 2];
     const rest = [0, 0, 0, 1, 0, 1];
     const choices = fc.array(fc.record({ maker: fc.nat(makers.length - 1), isDisposed: fc.boolean() }), {

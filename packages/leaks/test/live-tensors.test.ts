@@ -15,7 +15,7 @@ interface Line {
 
 interface Run {
   readonly makers: readonly LeakMaker[];
-  /** By line, at the last census: how many are lost of those that are judged. */
+  /** For each line, at the last census: how many of the judged tensors are lost. */
   readonly lost: ReadonlyMap<string, number>;
 }
 
@@ -209,7 +209,7 @@ describe("which tensors are alive", () => {
     live.endPeriod("step");
     expect(told(live)).toEqual({ count: 2, bytes: 32 });
     live.disposed(tensors[1]);
-    // A second time, and one that nobody has seen made.
+    // Disposed of again, and a tensor whose creation was not seen.
     live.disposed(tensors[1]);
     live.disposed(tensorOf(99));
     expect(told(live)).toEqual({ count: 1, bytes: 16 });
@@ -250,7 +250,7 @@ describe("which tensors are alive", () => {
     live.endPeriod("step");
     expect(told(live)).toEqual({ count: 1, bytes: 16 });
     live.disposed(third);
-    // What an id has left behind would be taken for the next that has it.
+    // State left for an id would be attributed to the next tensor with that id.
     live.made(tensorOf(2), birth, false);
     live.endPeriod("step");
     live.disposed(tensorOf(2));
@@ -307,7 +307,7 @@ describe("which tensors are alive", () => {
     // Kept since: the census sees that.
     live.look([tensorOf(3, { kept: true })], 4);
     expect(origins()).toEqual([["kept", 3]]);
-    // What is not alive is not kept.
+    // Dead tensors are not kept.
     live.disposed(tensors[1]);
     live.disposed(tensors[2]);
     live.look([tensorOf(1, { kept: true })], 4);

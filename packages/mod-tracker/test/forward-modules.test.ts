@@ -113,7 +113,7 @@ test("a layer that holds such an object, which knows what holds it", async () =>
   expect(moduleEvents(trace)[1]).toBe("> around.part forward");
 });
 
-test("what holds no layer, or has no forward, is no module", () => {
+test("an object without layers, or without a forward function, is not a module", () => {
   class Plain {
     readonly layer = dense();
   }

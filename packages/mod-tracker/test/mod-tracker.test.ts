@@ -94,7 +94,7 @@ test("the whole event log of a training step of a nested model with a shared lay
     "  Step backward of op 4 @ net.act",
     "  Cast backward of op 4 @ net.act",
     "  Multiply backward of op 4 @ net.act",
-    // What act and sum say about shared's output is added for shared.
+    // Results of act and sum about shared's output are added for shared.
     "  Add backward of fusedMatMul @ net.shared",
     "< net.act backward",
     "> net.shared backward",
@@ -112,7 +112,7 @@ test("the whole event log of a training step of a nested model with a shared lay
   ]);
 });
 
-describe("what is reached", () => {
+describe("modules that are reached", () => {
   test("a recurrent layer's cell, once a step", async () => {
     const model = tf.sequential({
       name: "m",

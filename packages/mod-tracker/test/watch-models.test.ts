@@ -15,7 +15,7 @@ beforeEach(async () => {
 });
 afterEach(() => watch.close());
 
-/** Records `run` by a tracker that is told of no model, and follows those that run in passes. */
+/** Records `run` with a tracker that is not given a model and follows those that run in passes. */
 async function followed(run: () => unknown): Promise<Trace> {
   const recorder = new TraceRecorder();
   const tracker = new ModTracker({ recorder });

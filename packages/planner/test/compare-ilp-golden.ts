@@ -228,7 +228,7 @@ async function rowDifference(stats: readonly ModuleStats[], row: TreeRow): Promi
   return undefined;
 }
 
-/** Whether an answer of upstream's is consistent in itself, and as feasible as ours. */
+/** Checks that upstream's answer is consistent, and as feasible as remat's. */
 function answerDifference(
   stats: readonly ModuleStats[],
   row: TreeRow,

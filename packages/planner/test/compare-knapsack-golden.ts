@@ -26,7 +26,7 @@ const solvers = [
 ] as const satisfies readonly { name: keyof KnapsackInstance; method: KnapsackMethod; precision: number }[];
 
 const dpUnit = 1e-4;
-/** What upstream's own notion of feasible and optimal may be off by. */
+/** Tolerance of upstream's own definitions of feasible and optimal. */
 const overrun = 1e-9;
 const ilpGap = 1e-4;
 
@@ -73,7 +73,7 @@ async function instanceDifference(instance: KnapsackInstance): Promise<string | 
     ilp: await solveKnapsack({ memory, runtime, budget, method: "ilp" }),
     dp: await solveKnapsack({ memory, runtime, budget, method: "dp" }),
   };
-  // What a count in units of 1/10000, all rounded the wrong way, still finds.
+  // The result that counting in units of 1/10000, all rounded the wrong way, still finds.
   const roundedBudget = budget - ((memory.length + 1) / 2) * dpUnit;
   const coarse = roundedBudget < 0 ? 0 : (await solveKnapsack({ memory, runtime, budget: roundedBudget })).runtime;
   for (const { name, method, precision } of solvers) {
@@ -95,7 +95,7 @@ async function instanceDifference(instance: KnapsackInstance): Promise<string | 
     : `our dp ${ours.dp.runtime}, our ilp ${ours.ilp.runtime}`;
 }
 
-/** Whether an answer of upstream's is consistent in itself. */
+/** Checks that upstream's answer is consistent. */
 function answerDifference(
   { memory, runtimes }: KnapsackInstance,
   [claimed, saved, recomputed]: Exclude<Answer, { error: string }>,

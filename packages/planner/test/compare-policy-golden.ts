@@ -28,7 +28,7 @@ export interface PolicyRow {
   readonly gap_0: SolverAnswer;
 }
 
-/** What upstream's solver may be off by, in each of its two settings, and by its tolerances. */
+/** Possible errors of upstream's solver, in each of its two settings, and its tolerances. */
 const settings = [
   { name: "gap_0.05", gap: 0.05 },
   { name: "gap_0", gap: 0 },

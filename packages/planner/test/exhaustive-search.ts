@@ -1,7 +1,7 @@
 import type { PlanningGraph } from "../src/graph/planning-graph.js";
 import { simulateByDefinition } from "./reference-simulator.js";
 
-/** What each node reads, as bits, of a graph whose nodes make one value each. */
+/** Inputs of each node, as bits, in a graph whose nodes have one value each. */
 export function inputSets(graph: PlanningGraph): number[] {
   return Array.from({ length: graph.nodeCount }, (_, v) => {
     let set = 0;
@@ -21,8 +21,9 @@ export function bytesOfSets(graph: PlanningGraph): Float64Array {
 }
 
 /**
- * The cheapest cost of any schedule within a budget, by Dijkstra's algorithm over what is alive and what has run; undefined where there
- * is none. Where values can be offloaded, what is in host memory is part of that, too. For tiny graphs whose nodes make one value each and need no workspace, with costs that are small whole numbers.
+ * The cheapest cost of any schedule within a budget, by Dijkstra's algorithm over the live values and executed nodes.
+ * Undefined if there is none. If values can be offloaded, the state also includes those in host memory. For tiny graphs
+ * whose nodes have one value each and no workspace, with small integer costs.
  */
 export function cheapestCost(graph: PlanningGraph, budgetBytes: number, isFree: boolean): number | undefined {
   const n = graph.nodeCount;
@@ -74,14 +75,17 @@ export function cheapestCost(graph: PlanningGraph, budgetBytes: number, isFree: 
   return undefined;
 }
 
-/** The smallest budget that any schedule keeps, by looking for a schedule at each one from that of the plain order down. For graphs as above, with whole bytes. */
+/**
+ * The smallest budget that any schedule meets, found by trying each one downwards from the plain order's peak. For
+ * graphs as above, with integer bytes.
+ */
 export function smallestBudget(graph: PlanningGraph, isFree: boolean): number {
   let budgetBytes = plainPeak(graph);
   while (cheapestCost(graph, budgetBytes - 1, isFree) !== undefined) budgetBytes--;
   return budgetBytes;
 }
 
-/** What the nodes hold at the most if they run once, in order. */
+/** The peak of running the nodes once, in order. */
 export function plainPeak(graph: PlanningGraph): number {
   return simulateByDefinition(
     graph,
@@ -89,7 +93,10 @@ export function plainPeak(graph: PlanningGraph): number {
   ).peakBytes;
 }
 
-/** Budgets at which there is something to find: the smallest, one halfway to the plain order's peak, and the largest that no schedule keeps. If the plain order holds least, that one alone. */
+/**
+ * Interesting budgets: the smallest, one halfway to the plain order's peak, and the largest that no schedule meets. If
+ * the plain order has the lowest peak, only that one.
+ */
 export function telltaleBudgets(graph: PlanningGraph, isFree: boolean): number[] {
   const least = smallestBudget(graph, isFree);
   const peak = plainPeak(graph);

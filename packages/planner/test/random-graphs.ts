@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { type PlanningGraph, type PlanningNode, planningGraph } from "../src/graph/planning-graph.js";
 
-/** Graphs with several outputs a node, results, workspaces, sources that cannot be recomputed, and values nobody reads. */
+/** Graphs with several outputs per node, results, workspaces, sources that cannot be recomputed, and unread values. */
 export function randomGraphs(maxNodes: number): fc.Arbitrary<PlanningGraph> {
   return fc
     .tuple(
@@ -45,7 +45,10 @@ export function randomGraphs(maxNodes: number): fc.Arbitrary<PlanningGraph> {
     );
 }
 
-/** Graphs of a forward and a backward pass: each layer reads the one before, its backward pass the gradient and what the layer read; sizes and costs are random. */
+/**
+ * Graphs of a forward and a backward pass. Each layer reads the previous one, and its backward pass reads the gradient
+ * and the layer's input. Sizes and costs are random.
+ */
 export const trainingGraphs: fc.Arbitrary<PlanningGraph> = fc
   .array(fc.record({ cost: fc.integer({ min: 1, max: 9 }), bytes: fc.integer({ min: 1, max: 9 }) }), {
     minLength: 5,

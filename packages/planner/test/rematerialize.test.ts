@@ -10,7 +10,7 @@ import { allGraphs, someGraphs } from "./random-graphs.js";
 import { simulateByDefinition } from "./reference-simulator.js";
 
 describe.each([
-  // Of these 74 graphs 11 can hold less than they do in order.
+  // 11 of these 74 graphs can have a lower peak than in the given order.
   ["all graphs of up to 4 nodes", 3000, [...allGraphs(2), ...allGraphs(3), ...allGraphs(4)], false, 0.15],
   ["graphs of 5 nodes", 4000, someGraphs(5, 200), true, 0.5],
   ["graphs of 6 nodes", 10_000, someGraphs(6, 90), true, 0.5],
@@ -94,7 +94,10 @@ describe.each([
       maxLength: 7,
     })
     .map(graphOf);
-  /** A budget as a share of what the plain order holds, or between the smallest that a schedule keeps (0) and the plain order's peak; `tooSmall` is below the smallest. */
+  /**
+   * A budget as a share of the plain order's peak, or between the smallest that a schedule meets (0) and the plain
+   * order's peak. `tooSmall` is below the smallest.
+   */
   type Budget = { readonly ofPeak: number } | { readonly between: number } | "tooSmall";
   const budgets: fc.Arbitrary<Budget> = fc.oneof(
     { weight: 3, arbitrary: fc.record({ between: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }) }) },
@@ -212,7 +215,7 @@ test.each([
   },
 );
 
-test("what is proven optimal says so and ends early", async () => {
+test("a plan proven optimal says so and ends the search early", async () => {
   const graph = trainingGraph(20);
   const found = await rematerialize(graph, { budgetBytes: 100, timeMs: 20_000 });
   expect(found).toMatchObject({ isFeasible: true, gap: 0 });
@@ -220,7 +223,7 @@ test("what is proven optimal says so and ends early", async () => {
   expect(found.seconds).toBeLessThan(15);
 });
 
-test("of equally cheap schedules the one that holds less counts, whichever was met first", async () => {
+test("the smaller of two equally cheap schedules counts, whichever was found first", async () => {
   const source = (name: string) => ({ name, cost: 0, outputBytes: [8], inputs: [] });
   const reader = (name: string, read: number) => ({
     name,

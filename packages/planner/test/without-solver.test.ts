@@ -2,7 +2,7 @@ import { afterAll, expect, test, vi } from "vitest";
 import { simulateSchedule } from "../src/schedule/simulate-schedule.js";
 import { allGraphs } from "./random-graphs.js";
 
-/** What bundlers put in its place by the package's field `browser`. */
+/** The replacement that bundlers use because of the package's field `browser`. */
 vi.doMock("highs", () => ({ default: {} }));
 // Other files may have loaded it.
 vi.resetModules();

@@ -11,7 +11,7 @@ export interface RecordOrder {
   /** Memory available to a process here. Traces of steps on the CPU record it. */
   readonly memoryBytes?: number | undefined;
   /**
-   * Whether further steps are recorded from time to time until the program ends, each for {@link ThreadReport.watched}.
+   * True if further steps are recorded from time to time until the program ends, each for {@link ThreadReport.watched}.
    */
   readonly watches?: true;
 }

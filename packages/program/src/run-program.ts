@@ -22,9 +22,11 @@ const lookEveryMs = 200;
 export interface ProgramStart {
   /** The program and its arguments. */
   readonly command: readonly string[];
+  /** What remat does in the program's threads. */
   readonly order: ProgramOrder;
   /** Variables added to this process's environment, such as `allocatorEnvironment()`. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Its working directory. By default this process's. */
   readonly cwd?: string;
   /** Where its standard streams go. By default to this process's. */
   readonly stdio?: "inherit" | ["ignore", "pipe", "pipe"];

@@ -10,9 +10,11 @@ export interface RecordedStep {
   readonly model: string | undefined;
   /** Class of the optimizer, or undefined if the program updates its weights itself. */
   readonly optimizer: string | undefined;
-  /** Number of recorded steps, and how many of them ran the ops of the trace. */
+  /** Number of recorded steps. */
   readonly steps: number;
+  /** How many of these steps ran the ops of the trace. */
   readonly alike: number;
+  /** Number of ops in the trace. */
   readonly ops: number;
   /** Peak memory including everything that the program keeps alive, as a budget counts it. */
   readonly peakBytes: number;
@@ -28,7 +30,9 @@ export interface WatchedStep {
   readonly file: string;
   /** The pass that it began with, counted from 1. A step with gradient accumulation has several passes. */
   readonly pass: number;
+  /** Name of the model, if one was seen. */
   readonly model: string | undefined;
+  /** Class of the optimizer, or undefined if the program updates its weights itself. */
   readonly optimizer: string | undefined;
   /** Time while it was recorded. */
   readonly stepMs: number;
@@ -51,9 +55,11 @@ export interface ExecutedPasses {
   readonly measuredPeakBytes?: number | undefined;
   /** How many passes, from the first on, the peak is based on if later ones are not measured. */
   readonly countedPasses?: number | undefined;
-  /** Milliseconds of all passes, and the part of them spent on recomputation. */
+  /** Time of all passes in milliseconds. */
   readonly passesMs: number;
+  /** The part of that time spent on recomputation. */
   readonly recomputedMs: number;
+  /** Number of recomputed ops over all passes. */
   readonly recomputedOps: number;
   /** Bytes moved to host memory over all passes. */
   readonly offloadedBytes: number;
@@ -69,6 +75,7 @@ export interface ExecutedPasses {
 
 /** Main memory of a process for tensors and everything else, as the system counts it. */
 export interface ResidentBytes {
+  /** Memory before the first pass. */
   readonly beforePasses: number;
   /** The highest value so far. */
   readonly most: number;
@@ -87,7 +94,9 @@ export interface ProgramFailure extends MemoryFailure {
 
 /** Report of a thread of a program in which tfjs was loaded. */
 export interface ThreadReport {
+  /** Id of its process. */
   readonly pid: number;
+  /** Id of the thread within its process, 0 for the main thread. */
   readonly thread: number;
   /** When tfjs was loaded, in milliseconds since the epoch. */
   readonly startedAt: number;
@@ -104,11 +113,15 @@ export interface ThreadReport {
   readonly device?: string;
   /** What prevented remat from working here, with the next step to take. */
   readonly problem?: string;
+  /** The steps recorded under a {@link RecordOrder}. */
   readonly recorded?: readonly RecordedStep[];
+  /** The newest step, if it is watched. */
   readonly watched?: WatchedStep;
+  /** Result under an {@link ExecOrder}. */
   readonly executed?: ExecutedPasses;
+  /** How it ran out of memory, if it did. */
   readonly failure?: ProgramFailure;
-  /** Whether it ended normally. Left out if it was killed. */
+  /** True if it ended normally. Left out if it was killed. */
   readonly isOver?: true;
   /** Live tensors, and which of them grow: at the end, or for a killed thread, a few seconds before. */
   readonly leaks?: LeakReport;

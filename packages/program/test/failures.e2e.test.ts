@@ -60,7 +60,7 @@ describe("a program that has no memory left", () => {
     expect(report.recorded).toMatchObject([{ steps: 2 }]);
     expect(report.failure).toMatchObject({
       cause: "array",
-      // Of Node 20 and 22, and of Node 24, whose arrays may be as long.
+      // For Node 20 and 22, and for Node 24, whose arrays may be as long.
       message: expect.stringMatching(
         /^RangeError: (Invalid typed array length: 1099511627776|Array buffer allocation failed)$/,
       ),

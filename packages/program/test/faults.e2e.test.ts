@@ -19,7 +19,7 @@ afterAll(removeFaultyAgent);
 const every = process.env["REMAT_EVERY_FAULT"];
 const count = Number(process.env["REMAT_FAULT_COUNT"] ?? Number.POSITIVE_INFINITY);
 const atOnce = 3;
-/** Faults tried for each command, at most, unless every fault is asked for. */
+/** Maximum number of faults to try for each command, unless every fault is requested. */
 const mostTried = process.env["REMAT_ALL_TESTS"] === undefined ? 7 : 14;
 
 /** Which faults are tried of a program that makes these calls: some of the calls that differ from the one before them, with the next error of the list. */

@@ -11,7 +11,7 @@ const place = mkdtempSync(join(tmpdir(), "remat-places-"));
 afterAll(() => rmSync(place, { recursive: true, force: true }));
 beforeEach(() => void vi.stubEnv("TMPDIR", place));
 
-/** Where the program runs, and where the shell starts it. */
+/** The folder in which the program runs, and in which the shell starts it. */
 const shell = (limit: string): string[] => ["sh", "-c", `${limit}; exec "$0" short.cjs`, process.execPath];
 
 interface Ran extends Pick<ProgramEnd, "exitCode" | "loss" | "reports"> {
@@ -51,7 +51,7 @@ const ofProgram = ({ exitCode, stdout, stderr }: Ran) => ({ exitCode, stdout, st
 describe.each(Object.entries(orders))(
   "under %s a program ends as it does alone, and one line says what is missing",
   (_name, order) => {
-    it("where no file can hold anything (ulimit -f 0)", async () => {
+    it("if no file can hold anything (ulimit -f 0)", async () => {
       const command = shell("ulimit -f 0");
       const ran = await run({ order, command });
       expect(ofProgram(ran)).toEqual(alone(command));
@@ -63,7 +63,7 @@ describe.each(Object.entries(orders))(
       expect(ran.loss).toBe(ran.told[0]);
     });
 
-    it("where few files may be open at once (ulimit -n 40)", async () => {
+    it("if few files may be open at once (ulimit -n 40)", async () => {
       const command = shell("ulimit -n 40");
       const ran = await run({ order, command });
       expect(alone(command).exitCode).toBe(3);
@@ -73,7 +73,7 @@ describe.each(Object.entries(orders))(
         expect(line).toMatch(/too many open files.*Allow more open files: ulimit -n 1024\.$/);
     });
 
-    it("where the folder for temporary files is cleaned while it runs", async () => {
+    it("if the folder for temporary files is cleaned while it runs", async () => {
       const clean = `for (const each of fs.readdirSync(process.env.TMPDIR)) fs.rmSync(process.env.TMPDIR + "/" + each, { recursive: true });`;
       const command = [
         process.execPath,
@@ -89,7 +89,7 @@ describe.each(Object.entries(orders))(
       ]);
     });
 
-    it("where there is no folder for temporary files, which is said before it starts", async () => {
+    it("if there is no folder for temporary files, which is reported before it starts", async () => {
       vi.stubEnv("TMPDIR", join(place, "none"));
       const command = [process.execPath, "short.cjs"];
       const order_: string[] = [];
@@ -107,7 +107,7 @@ describe.each(Object.entries(orders))(
       expect(ran.reports).toEqual([]);
     });
 
-    it("where showing its reports fails", async () => {
+    it("if showing its reports fails", async () => {
       const command = [process.execPath, "short.cjs"];
       const ran = await run({
         order,

@@ -61,7 +61,7 @@ describe("two models that train in turn", () => {
     const one = await exec([combined]);
     expect(one.stdout).toBe(stock);
     const { planPasses, peakPlan, recomputedOps } = one.reports[0].executed!;
-    // Those of the other hold more.
+    // The steps of the other one have a higher peak.
     expect([planPasses, peakPlan]).toEqual([[3], undefined]);
     expect(one.reports[0].executed!.leftPlan).toMatch(/^op \d+ is planned as .+, found .+/);
     expect(recomputedOps).toBeGreaterThan(0);

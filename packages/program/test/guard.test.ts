@@ -39,7 +39,7 @@ test("an error of the program goes on to the program, and the observer stays", (
   expect(seen).toEqual([]);
 });
 
-describe("what a watcher of execution does around a pass", () => {
+describe("a watcher of execution around a pass", () => {
   const result = { value: "value", grads: [] } as never;
   const reporterThat = (throws: string) =>
     ({

@@ -12,7 +12,7 @@ const leaking = programs("leaking");
 const clean = programs("clean");
 const tooShort =
   "and four or more after the first are needed. Let it run longer, or call markPeriod() of @remat/leaks after each";
-/** What the first line says of programs that there is little to say of. */
+/** The first line of the report on unusual programs. */
 const unusual: readonly (readonly [string, string | RegExp])[] = [
   ["never-repeats", `growth is unknown: no period was seen, ${tooShort}`],
   ["two-steps", `growth is unknown: 2 steps seen, ${tooShort}`],
@@ -20,7 +20,7 @@ const unusual: readonly (readonly [string, string | RegExp])[] = [
   ["no-tensors", "nothing grows: 0 tensors and 0 B alive, and no period was seen"],
 ];
 
-/** What a program's comments say that its lines leak. */
+/** The leaks of lines according to the program's comments. */
 function planted(program: string): readonly string[] {
   return readFileSync(programPath(program), "utf8")
     .split("\n")
@@ -37,7 +37,10 @@ interface Found {
   readonly told: readonly string[];
 }
 
-/** Runs programs in threads of one process, which takes as long as three processes do, and takes all stacks, so that counts do not depend on how busy the machine is. */
+/**
+ * Runs programs in threads of one process, which takes as long as three processes, and takes all stacks, so that counts
+ * do not depend on the load of the machine.
+ */
 async function findLeaks(list: readonly string[]): Promise<ReadonlyMap<string, Found>> {
   const { exitCode, reports } = await runUnder({ kind: "leaks", stacks: { share: 1 } }, [
     "node",
@@ -65,7 +68,10 @@ function foundIn(program: string, { leaks: report }: ThreadReport): Found {
   return { leaks: leaks.toSorted(), text: lines.join("\n"), told: toldOf(lines) };
 }
 
-/** Of each maker that is told, by its fix: the line of the program, what is told of its tensors, the fix. */
+/**
+ * For each reported allocation site, identified by its fix: the line of the program, the report on its tensors, the
+ * fix.
+ */
 function toldOf(lines: readonly string[]): readonly string[] {
   return lines.flatMap((line, i) => {
     const [, fix] = /^ {2}fix: (.*)$/.exec(line) ?? [];
@@ -80,7 +86,7 @@ function toldOf(lines: readonly string[]): readonly string[] {
 const pagePath = new URL("../../../docs/how-to/leaks.md", import.meta.url);
 const table = /(?<=<!-- leaks: programs -->\n\n)[^]*?(?=\n\n<!-- \/leaks: programs -->)/;
 
-/** The table of docs/how-to/leaks.md: what `remat leaks` tells of each program that leaks. */
+/** The table of docs/how-to/leaks.md: the findings of `remat leaks` for each leaking program. */
 function tableOf(found: ReadonlyMap<string, Found>): string {
   const rows = leaking.flatMap((program) =>
     found.get(program)!.told.map((told, i) => {

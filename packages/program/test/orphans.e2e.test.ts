@@ -60,7 +60,7 @@ test.each([
   await until(() => readdirSync(temporary).every((name) => !name.startsWith("remat-program-")));
 });
 
-test("what a process that is no more has left is removed, and what others use stays", () => {
+test("remains of a dead process are removed, and files of others stay", () => {
   const parent = join(folder, "shared");
   mkdirSync(parent);
   const mine = makeProgramFolder(parent);

@@ -29,7 +29,7 @@ class Own extends tf.layers.Layer { static className = "Own"; constructor(run) {
 const withLayer = (run) => { const made = tf.sequential({ layers: [tf.layers.dense({ units: 2, inputShape: [2] }), new Own(run)] }); made.compile({ optimizer: "sgd", loss: "meanSquaredError" }); return made; };
 `;
 
-/** Wrong uses of tfjs, each of which throws: the program tells what, and where. */
+/** Wrong uses of tfjs, each of which throws. The program prints the error and its place. */
 const mistakes = [
   // Inputs that are not tensors, in a pass and outside.
   'kernel("Relu", { x: undefined })',
@@ -70,7 +70,7 @@ const mistakes = [
   "tf.layers.dense({ units: 2 }).apply(undefined)",
   "(() => { const l = tf.layers.dense({ units: 2, inputShape: [2] }); l.build([null, 2]); return l.call(undefined); })()",
   "(() => { const l = tf.layers.dense({ units: 2 }); l.apply(tf.ones([1, 2])); l.apply(tf.ones([1, 3])); })()",
-  // What is differentiated.
+  // Errors in the differentiated function.
   "sgd.minimize(() => tf.matMul(x, w))",
   "sgd.minimize(() => 7)",
   "sgd.minimize(() => undefined)",
@@ -83,14 +83,14 @@ const mistakes = [
   "tf.grad(7)(w)",
   "tf.grad((a) => a.square())(w, tf.ones([5]))",
   "sgd.minimize(() => tf.topk(w.reshape([2]), 1).values.sum())",
-  // What a gradient of the program's own does.
+  // Errors in a custom gradient.
   "sgd.minimize(() => custom(undefined, () => 7)(tf.matMul(x, w)).sum())",
   "sgd.minimize(() => custom(undefined, () => undefined)(tf.matMul(x, w)).sum())",
   "sgd.minimize(() => custom(undefined, () => tf.ones([7]))(tf.matMul(x, w)).sum())",
   "sgd.minimize(() => custom(7, (dy) => dy)(tf.matMul(x, w)).sum())",
   "sgd.minimize(() => custom(undefined, (dy) => dy, [undefined])(tf.matMul(x, w)).sum())",
   "sgd.minimize(() => custom(undefined, () => { throw new Error('in a gradient'); })(tf.matMul(x, w)).sum())",
-  // What the program throws itself.
+  // Errors that the program itself throws.
   "tf.tidy(() => { tf.ones([2]); throw new RangeError('in a tidy'); })",
   "tf.variableGrads(() => { throw new TypeError('mine'); })",
   "sgd.minimize(() => { tf.matMul(x, w); throw new Error('in a loss'); })",
@@ -101,7 +101,7 @@ const mistakes = [
   "sgd.minimize(() => { tf.matMul(x, w); throw { toString() { throw new Error('not as text'); } }; })",
   "sgd.minimize(() => { tf.matMul(x, w); throw Object.create(null); })",
   "sgd.minimize(() => { tf.matMul(x, w); throw Object.freeze(new Error('frozen')); })",
-  // Of models that train.
+  // Errors in models that train.
   "await model().fit(tf.ones([4, 7]), tf.ones([4, 1]))",
   "await model().fit(undefined, tf.ones([4, 1]))",
   "await model().fit(tf.ones([4, 2]), tf.ones([5, 1]))",

@@ -134,7 +134,7 @@ describe("a program that uses remat itself", () => {
     },
   );
 
-  describe("of another version", () => {
+  describe("with another version", () => {
     const other = join(folder, "other");
     beforeAll(async () => {
       mkdirSync(other);
@@ -181,7 +181,7 @@ describe("a program that uses remat itself", () => {
   );
 });
 
-describe("what the agent shares", () => {
+describe("packages that the agent shares", () => {
   /** Entries that have no state of their own and import the engine's packages by name, so that a program may have its own copy. */
   const apart = [
     "@remat/dispatch-hook/backends/node",

@@ -23,7 +23,7 @@ const order = { kind: "record", steps: 3, seconds: 60 } as const;
 
 const ops = (trace: Trace): string[] =>
   Array.from({ length: trace.ops.count }, (_, op) => `${phaseNames[trace.ops.phase[op]]} ${trace.opName(op)}`);
-/** By op: the modules in which it ran, outermost first. */
+/** For each op: the modules in which it ran, outermost first. */
 const modules = (trace: Trace): string[] =>
   Array.from({ length: trace.ops.count }, (_, op) =>
     Array.from(trace.opCalls(op), (call) => trace.modules[trace.calls.module[call]].fqn).join(" "),
@@ -58,7 +58,7 @@ describe("recording a program", () => {
     expect(stdout).toBe(runStock(command));
     const [report] = reports;
     expect(report).toMatchObject({ version: "4.22.0", passes: 9, device: "cpu" });
-    // Of the first six the first makes slots, and two have a batch of two.
+    // Among the first six steps, the first creates slots, and two have a batch of two.
     expect(report.recorded).toMatchObject([{ model: "sequential_1", optimizer: "Adam", steps: 6, alike: 3 }]);
     const [trace] = traces;
     const step = await stepOfFit();

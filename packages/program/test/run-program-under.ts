@@ -19,7 +19,7 @@ export async function agentFromSources(): Promise<string> {
 export const programPath = (name: string): string => fileURLToPath(new URL(`programs/${name}`, import.meta.url));
 export const programsFolder: string = fileURLToPath(new URL("programs", import.meta.url));
 
-/** What a program does, and what came of the order. */
+/** Behaviour of a program, and the result of the order. */
 export interface ProgramRun {
   readonly exitCode: number;
   readonly stdout: string;

@@ -10,9 +10,12 @@ interface Expected {
   readonly command: readonly string[];
   /** In the order in which their recording is over. */
   readonly optimizers: readonly (string | undefined)[];
-  /** As a part of what stock holds: half, or where that is out of reach the least, measured. */
+  /** As a fraction of the baseline's peak: one half, or if that cannot be reached, the lowest measured. */
   readonly budget: number;
-  /** Of what a whole recorded step holds, in place of stock's first pass and the update after it: where other passes hold more. */
+  /**
+   * The budget is a fraction of a whole recorded step's peak instead of the first unmodified pass and its update, for
+   * programs whose other passes use more.
+   */
   readonly ofRecorded?: true;
 }
 
@@ -32,7 +35,7 @@ const programs: readonly [string, Expected][] = [
   ["translation", node("translation/train.mjs", ["Momentum"])],
   ["a GAN", node("gan/train.cjs", ["SGD", "Momentum"], { ...half, ofRecorded: true })],
   ["transfer learning", node("transfer-learning/train.mjs", ["SGD", "SGD"])],
-  // What it holds are gradients that the program itself keeps until a game is over: nothing of a pass.
+  // It keeps gradients itself until a game is over, which do not belong to a pass.
   ["reinforcement learning", node("policy-gradient/train.mjs", ["SGD"], { budget: 1, ofRecorded: true })],
   ["a custom loop", node("custom-loop/train.mjs", ["Momentum", undefined])],
   ["a worker", node("worker/train.mjs", ["SGD"])],

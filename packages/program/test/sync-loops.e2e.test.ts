@@ -13,7 +13,7 @@ async function runLoop(order: ProgramOrder, how: string) {
   return reports[0];
 }
 
-describe("of a loop that never yields", () => {
+describe("in a loop that never yields", () => {
   it.each(ends)(
     "remat leaks knows what grows: %s",
     async (how) => {

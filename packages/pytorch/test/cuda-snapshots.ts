@@ -3,8 +3,8 @@ import type { CudaSnapshotFile, SnapshotEvent } from "../src/index.js";
 const MiB = 2 ** 20;
 
 /**
- * A snapshot of two tensors that were there before (one of which is freed), and a step that makes three and frees two, one of them at the address of one that went.
- * 20 MiB are reserved at first, 62 at most, 50 at the end.
+ * A snapshot with two earlier tensors, one of which is freed, and a step that makes three and frees two, one of them at
+ * the address of a freed one. 20 MiB are reserved at first, 62 at most, 50 at the end.
  */
 export function madeUpSnapshot(change: Partial<CudaSnapshotFile> = {}): CudaSnapshotFile {
   const trace: SnapshotEvent[] = [

@@ -39,7 +39,7 @@ function describeTensor(trace: Trace, tensor: number): unknown {
 
 const byText = (a: string, b: string): number => Number(a > b) - Number(a < b);
 
-/** Storages that are told of while the hook before the module's first forward pass runs. */
+/** Storages reported while the hook before the module's first forward pass runs. */
 function storagesGoneThrough(golden: Golden, fqn: string): ReadonlySet<number> | undefined {
   const { events, fqns } = golden as unknown as { events: { e: string; m: number; s: number[] }[]; fqns: string[] };
   const begin = events.findIndex((event) => event.e === "pre_fw" && fqns[event.m] === fqn);
@@ -48,7 +48,7 @@ function storagesGoneThrough(golden: Golden, fqn: string): ReadonlySet<number> |
   return new Set(events.slice(begin + 1, end).flatMap((event) => (event.e === "ref" ? event.s : [])));
 }
 
-/** Storages that the run's memory tracker learned of: those it was told of, and those that ops returned. */
+/** Storages known to the run's memory tracker: those reported to it, and those that ops returned. */
 function trackedStorages(golden: Golden): ReadonlySet<number> | undefined {
   if (golden.schema !== "mem-oracle/1" && golden.schema !== "fsdp-oracle/1") return undefined;
   const told = golden["events"].flatMap((event: { e: string; s: number[] }) => (event.e === "ref" ? event.s : []));
@@ -56,7 +56,7 @@ function trackedStorages(golden: Golden): ReadonlySet<number> | undefined {
   return new Set([...told, ...returned]);
 }
 
-/** Modules of whose backward pass more beginnings than ends are told, and the other way round. */
+/** Modules whose backward passes have more recorded starts than ends, and those with more ends than starts. */
 function oneSidedPasses(golden: Golden): readonly [unended: ReadonlySet<string>, unbegun: ReadonlySet<string>] {
   const fqns = golden["fqns"] as readonly string[];
   const told = (kind: string): string[] =>
@@ -180,7 +180,7 @@ describe.each(goldens)("$file.name", ({ golden }) => {
     expect(trace.header.moduleCount).toBe(tree.length);
     for (let i = 0; i < trace.weights.count; i++) {
       const { fqn } = trace.modules[trace.weights.module[i]];
-      // A memory tracker goes through the weights of each module; elsewhere the tree of modules tells.
+      // A memory tracker visits the weights of each module. In other goldens the module tree lists them.
       const gone = storagesGoneThrough(golden, fqn);
       const inside = tree.filter(
         (module) => gone !== undefined || module.fqn === fqn || module.fqn.startsWith(`${fqn}.`),
@@ -335,7 +335,7 @@ describe("bad files", () => {
   });
 });
 
-describe("what autograd saves", () => {
+describe("tensors saved by autograd", () => {
   const file = (events: readonly object[]) => ({
     schema: "mem-oracle/1",
     case: "saves",

@@ -8,7 +8,7 @@ const require = createRequire(import.meta.url);
 
 beforeAll(() => tf.setBackend("cpu"));
 
-/** What a program has whose tfjs is of another version than the one that remat finds. */
+/** The packages of a program whose tfjs has a different version from the one that remat finds. */
 function anotherCopy(): typeof tf.layers & { sequential: typeof tf.sequential } {
   const path = require.resolve("@tensorflow/tfjs-layers");
   const loaded = require.cache[path];

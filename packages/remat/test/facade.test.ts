@@ -48,7 +48,7 @@ const y = () => tf.oneHot(tf.randomUniformInt([samples], 0, 4, 6), 4).toFloat();
 const fit = (model: tf.LayersModel, epochs = 3) => model.fit(x(), y(), { batchSize: samples, epochs, shuffle: false });
 const weightsOf = (model: tf.LayersModel) => model.getWeights().map((weight) => Array.from(weight.dataSync()));
 
-/** What stock trains. */
+/** Unmodified training. */
 async function stock(epochs = 3): Promise<number[][]> {
   const model = network();
   await fit(model, epochs);
@@ -74,7 +74,7 @@ describe("memoryOf", () => {
       kernels.slice(kernels.indexOf("BatchMatMul"), kernels.lastIndexOf("BatchMatMul"));
     const kernelsOf = (t: typeof trace) => passOf(Array.from({ length: t.ops.count }, (_, op) => t.opName(op)));
     expect(kernelsOf(trace)).toEqual(kernelsOf(real));
-    // What trains on goes on as stock's does.
+    // Continued training matches the baseline's.
     const other = network();
     await fit(other, 1);
     await other.trainOnBatch(x(), y());

@@ -34,7 +34,7 @@ import { memoryOf, plan, record } from "../src/index.js";
 beforeAll(() => tf.setBackend("cpu"));
 afterEach(() => endCheckpointing());
 
-/** What a function is given. */
+/** Arguments of a function. */
 interface Given {
   readonly model: tf.Sequential;
   readonly definition: { readonly model: tf.Sequential; readonly inputs: tf.Tensor; readonly targets: tf.Tensor };
@@ -211,7 +211,7 @@ async function attempt(run: () => unknown): Promise<unknown> {
   }
 }
 
-describe("what is given stays as it was, after errors too, by", () => {
+describe("arguments are not changed, even after errors, by", () => {
   it.each(Object.entries(looking))("%s", async (_, look) => {
     const mine = await given();
     const before = stateOf(mine);
@@ -225,7 +225,7 @@ describe("what is given stays as it was, after errors too, by", () => {
   });
 });
 
-describe("what is given stays alive in real steps, after errors too, by", () => {
+describe("arguments stay alive in real steps, even after errors, by", () => {
   it.each(Object.entries(training))("%s", async (_, train) => {
     const mine = await given();
     const { batch, optimizer, slots } = stateOf(mine);

@@ -15,7 +15,7 @@ import {
   writeTrace,
 } from "../src/index.js";
 
-/** What JavaScript can pass for anything. */
+/** Any values that JavaScript can pass. */
 const circular: Record<string, unknown> = {};
 circular["itself"] = circular;
 const hostile: Readonly<Record<string, unknown>> = {
@@ -61,7 +61,10 @@ afterAll(() => tf.disposeVariables());
 const budget = "100%";
 const planningMs = 0;
 const step = () => undefined;
-/** Of each function, one call for each of its arguments and options, with a value in that place and what is right in the others. */
+/**
+ * For each function, one call for each of its arguments and options, with a value in that place and correct values in
+ * the others.
+ */
 const places: Readonly<Record<string, Readonly<Record<string, (value: never) => unknown>>>> = {
   memoryOf: {
     what: (value) => memoryOf(value),
@@ -164,7 +167,7 @@ describe.each(Object.entries(places))("%s", (name, ofFunction) => {
   );
 });
 
-describe("what was accepted in silence is refused by name", () => {
+describe("invalid arguments that used to be accepted silently are rejected by name", () => {
   it.each<[string, () => unknown, string]>([
     [
       "planningMs NaN",
@@ -223,7 +226,7 @@ describe("options are an object that is written as one", () => {
       await expect((async () => call())()).rejects.toThrow(RematError);
   });
 
-  it("what is none of them has no effect", async () => {
+  it("an unknown option has no effect", async () => {
     const options = { budget: "100%", planningMs: 0, onProgress: 3, recordOptions: null } as const;
     expect((await plan(model, options)).predicted).toEqual(planned.predicted);
   });

@@ -8,7 +8,9 @@ import type { ViewTable } from "./view-table.js";
 export interface ComparedRun {
   /** Display name: `predicted`, `measured`, or a file's name. */
   readonly name: string;
+  /** The run itself. */
   readonly trace: Trace;
+  /** Its modules, from `moduleTreeView`. */
   readonly modules: ModuleTreeView;
   /** The peak. Left out if memory is unknown, as in a trace without a backward pass. */
   readonly peak?: MemoryMoment | undefined;
@@ -16,7 +18,9 @@ export interface ComparedRun {
 
 /** A number on both sides, or undefined on a side that lacks it. */
 export interface ComparedValue {
+  /** Undefined if the first side lacks it. */
   readonly before: number | undefined;
+  /** Undefined if the second side lacks it. */
   readonly after: number | undefined;
   /** `after - before`, or undefined unless both are present. */
   readonly difference: number | undefined;
@@ -26,6 +30,7 @@ export interface ComparedValue {
 
 /** A compared quantity and its unit. */
 export interface ComparedQuantity {
+  /** Its name, such as `peak memory`, or a category. */
   readonly name: string;
   readonly unit: "ms" | "bytes" | "count";
   readonly value: ComparedValue;
@@ -33,7 +38,9 @@ export interface ComparedQuantity {
 
 /** A module that at least one side has. */
 export interface ComparedModule {
+  /** Fully qualified name. */
   readonly fqn: string;
+  /** Class of the module. */
   readonly kind: string;
   readonly depth: number;
   readonly memoryBytes: ComparedValue;
@@ -44,7 +51,9 @@ export interface ComparedModule {
 
 /** Two runs side by side: totals, memory at the peak by category, modules. */
 export interface CompareView {
+  /** Name of the first run. */
   readonly before: string;
+  /** Name of the second run. */
   readonly after: string;
   readonly totals: readonly ComparedQuantity[];
   /** Bytes at each side's own peak, the largest first. Categories that are empty on both sides are left out. */

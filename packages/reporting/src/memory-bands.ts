@@ -8,6 +8,7 @@ export interface MemoryBand {
   readonly key: string;
   readonly label: string;
   readonly colour: Colour;
+  /** Bytes in use after each op. */
   readonly bytes: Float64Array;
 }
 
@@ -15,11 +16,14 @@ export interface MemoryBand {
  * Memory over the ops of a trace as bands that add up to the total, lowest first. All columns have one entry per op.
  */
 export interface MemoryBands {
+  /** Whether a band is a category or a module. */
   readonly by: "category" | "module";
   /** The module whose parts are shown, with `by: "module"`. */
   readonly within?: string;
+  /** Number of ops. */
   readonly count: number;
   readonly bands: readonly MemoryBand[];
+  /** Sum of all bands after each op. */
   readonly totalBytes: Float64Array;
   /** Highest memory since the previous op. Memory that ops need internally is above the bands. */
   readonly highestBytes: Float64Array;

@@ -8,9 +8,11 @@ import type { ViewTable } from "./view-table.js";
 export interface ModuleNode {
   /** Index in {@link ModuleTreeView.nodes}. */
   readonly index: number;
+  /** Fully qualified name. */
   readonly fqn: string;
   /** The part of its name that is not in its parent's. */
   readonly name: string;
+  /** Class of the module. */
   readonly kind: string;
   /** 0 for the outermost modules. */
   readonly depth: number;
@@ -18,6 +20,7 @@ export interface ModuleNode {
   readonly parent: number;
   /** Indices of its direct submodules, in order of their first calls. */
   readonly children: readonly number[];
+  /** Number of calls in the trace. */
   readonly calls: number;
   /** Forward ops of its last call. */
   readonly opCount: number;
@@ -30,8 +33,9 @@ export interface ModuleNode {
   readonly savedBytes: number;
   /** Time of the ops counted here. */
   readonly runtimeMs: number;
-  /** Over all calls and all ops of the trace. */
+  /** Forward time over all calls and all ops of the trace. */
   readonly forwardMs: number;
+  /** Backward time over all calls and all ops of the trace. */
   readonly backwardMs: number;
 }
 

@@ -20,10 +20,13 @@ export const OpMark = {
 /** Ops in columns. Row i of each column belongs together. Bytes and ms. */
 export interface OpTableView {
   readonly title: string;
+  /** Number of rows. */
   readonly count: number;
   /** Index of the op in the trace. */
   readonly op: Int32Array;
+  /** Name of each op. */
   readonly names: readonly string[];
+  /** Phase of each op, as in `Trace.ops.phase`. */
   readonly phase: Uint8Array;
   readonly runtimeMs: Float64Array;
   readonly memoryBytes: Float64Array;
@@ -37,12 +40,14 @@ export interface OpTableView {
   readonly greedyPlace: Int32Array;
   /** For each row: innermost module of the op, as an index into `modules`. */
   readonly module: Int32Array;
+  /** Fully qualified names that `module` refers to. */
   readonly modules: readonly string[];
 }
 
 /** Input of an op table: ops of a module, including those of its submodules, as given by `sacStats`. */
 export interface OpTableOptions {
   readonly title: string;
+  /** Statistics of the module, from `sacStats`. */
   readonly stats: SACStats;
   /** Left out: computed. */
   readonly order?: SACGreedyOrderMeta;

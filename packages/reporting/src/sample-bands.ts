@@ -2,8 +2,9 @@ import type { MemoryBands } from "./memory-bands.js";
 
 /** Options of {@link sampleBands}. */
 export interface SampleOptions {
-  /** First op to show, and the end of the range (exclusive). Left out: all. */
+  /** First op to show. By default the first of the trace. */
   readonly from?: number;
+  /** End of the range (exclusive). By default the number of ops. */
   readonly to?: number;
   /** At most this many columns (1000 by default). */
   readonly buckets?: number;
@@ -19,12 +20,15 @@ export interface SampleOptions {
  * highest.
  */
 export interface SampledBands {
+  /** Number of buckets. */
   readonly count: number;
   /** For each bucket: the op that is shown. */
   readonly op: Int32Array;
   /** By band, then by bucket. */
   readonly bands: readonly Float64Array[];
+  /** For each bucket: sum of all bands. */
   readonly totalBytes: Float64Array;
+  /** For each bucket: highest memory since the previous op. */
   readonly highestBytes: Float64Array;
 }
 

@@ -3,6 +3,7 @@ import { type CategoryName, categoryNames, type OpIndex, type StorageIndex, type
 
 /** A storage from allocation to free. */
 export interface StorageLife {
+  /** Index of the storage in the trace. */
   readonly storage: number;
   /** As allocated. */
   readonly bytes: number;
@@ -10,12 +11,13 @@ export interface StorageLife {
   readonly category: CategoryName;
   /** The op that allocates it, or the op after the JavaScript code that does. */
   readonly bornAt: number;
-  /** Whether that op allocates it. */
+  /** True if that op allocates it. */
   readonly isMade: boolean;
   /** The last op that reads or writes it, or -1. */
   readonly lastOp: number;
   /** The op after it is freed. If it is freed at the end of the trace or never: the number of ops. */
   readonly freedBefore: number;
+  /** Fully qualified name of the module that it belongs to, or undefined if there is none. */
   readonly module: string | undefined;
   /** `float32 [8, 10]`, or undefined if no tensor uses it. */
   readonly tensor: string | undefined;
@@ -23,8 +25,9 @@ export interface StorageLife {
 
 /** Options of {@link storageLives}. */
 export interface StorageLivesOptions {
-  /** Range of ops in which they live, at least in part. `to` is exclusive. */
+  /** First op of the range in which they live, at least in part. */
   readonly from: number;
+  /** End of the range (exclusive). */
   readonly to: number;
   /** Maximum number of storages. */
   readonly limit: number;

@@ -37,7 +37,9 @@ export interface MemorySummary {
 
 /** Peak bytes that PyTorch's caching allocator actually allocated and reserved. */
 export interface MeasuredMemory {
+  /** Peak of the bytes in tensors. */
   readonly allocatedPeakBytes: number;
+  /** Peak of the bytes that the allocator took from the device. */
   readonly reservedPeakBytes: number;
 }
 

@@ -39,12 +39,15 @@ export interface FreedStorage {
   /** The op that allocates it. */
   readonly op: number;
   readonly opName: string;
+  /** Fully qualified name of the module that allocates it, or undefined if none does. */
   readonly module: string | undefined;
-  /** How often it is recomputed, and how long that takes by itself. */
+  /** How often it is recomputed. */
   readonly runs: number;
+  /** Time of all its recomputations in milliseconds. */
   readonly ms: number;
-  /** The op after which it is first freed, and the op before which it is first recomputed. */
+  /** The op after which it is first freed. */
   readonly freedAfterOp: number;
+  /** The op before which it is first recomputed. */
   readonly neededByOp: number;
 }
 

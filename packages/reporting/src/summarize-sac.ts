@@ -18,10 +18,13 @@ export const freedShares: readonly number[] = [0.25, 0.5, 0.75, 1];
 
 /** How much memory one module could free, and what that would cost. */
 export interface ModuleSacSummary {
+  /** Fully qualified name. */
   readonly fqn: string;
+  /** Class of the module. */
   readonly kind: string;
   /** 1 for the outermost modules. */
   readonly depth: number;
+  /** Number of calls in the trace. */
   readonly calls: number;
   readonly opCount: number;
   /** Results of all its ops, except views and the module's own output. */
@@ -38,8 +41,9 @@ export interface ModuleSacSummary {
   readonly savedBytes: number;
   /** Time of the ops counted here: one forward pass of the last call. */
   readonly runtimeMs: number;
-  /** Over all calls and all ops of the trace. */
+  /** Forward time over all calls and all ops of the trace. */
   readonly forwardMs: number;
+  /** Backward time over all calls and all ops of the trace. */
   readonly backwardMs: number;
   /**
    * For each of {@link freedShares}: the least recomputation along the greedy order that frees that share of the
@@ -60,7 +64,7 @@ export interface SacSummary {
   readonly pricedFor: string | undefined;
   /** Maximum depth of the modules below. Infinity for all. */
   readonly maxDepth: number;
-  /** Whether groups and errors are PyTorch's: see `asPytorch` of `@remat/sac-core`. */
+  /** True if groups and errors are PyTorch's: see `asPytorch` of `@remat/sac-core`. */
   readonly asPytorch: boolean;
   readonly opCount: number;
   readonly times: StepTimes;

@@ -5,6 +5,7 @@ import { formatBytes } from "@remat/trace/text";
 export interface EnvironmentFact {
   readonly name: string;
   readonly value: string;
+  /** The source or meaning of the value. */
   readonly how?: string;
 }
 

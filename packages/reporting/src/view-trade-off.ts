@@ -5,7 +5,9 @@ export type TradeOffPoint = readonly [freed: number, recomputed: number];
 
 /** A fitted straight piece: `recomputed = slope * (freed + 0.01) + intercept`, as PyTorch counts from 0.01. */
 export interface TradeOffPiece {
+  /** Left end. */
   readonly from: TradeOffPoint;
+  /** Right end. */
   readonly to: TradeOffPoint;
   readonly slope: number;
   readonly intercept: number;
@@ -95,11 +97,13 @@ export interface PolicyView {
   /** For each op of the statistics: {@link OpFate}. */
   readonly fate: Uint8Array;
   readonly budgetBytes: number;
+  /** Bytes of the results that stay stored. */
   readonly storedBytes: number;
+  /** Time to recompute the other results, in milliseconds. */
   readonly recomputationMs: number;
   /** For each {@link OpFate}: the number of ops, their bytes and their ms. */
   readonly totals: readonly { readonly ops: number; readonly bytes: number; readonly ms: number }[];
-  /** Whether the stored results fit the budget. Results that must be stored may already exceed it. */
+  /** True if the stored results fit the budget. Results that must be stored may already exceed it. */
   readonly fits: boolean;
 }
 

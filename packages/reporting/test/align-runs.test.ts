@@ -25,7 +25,7 @@ describe("another run", () => {
   });
 });
 
-/** By op of a run: rising ops of another, or -1; and what the other holds. */
+/** For each op of a run: increasing ops of another run, or -1; and the other run's memory. */
 const aligned = fc
   .record({
     otherCount: fc.integer({ min: 1, max: 40 }),

@@ -27,7 +27,7 @@ const a100 = run("a100", priceTrace(recorded, deviceSpec("a100")));
 const h100 = run("h100", priceTrace(recorded, deviceSpec("h100")));
 
 describe("a comparison", () => {
-  it("of a run with itself shows no difference", () => {
+  it("between a run and itself shows no difference", () => {
     const view = compareView(a100, a100);
     for (const { value } of [...view.totals, ...view.categories]) {
       expect(value.difference).toBe(0);
@@ -39,7 +39,7 @@ describe("a comparison", () => {
     ).toBe(true);
   });
 
-  it("of two devices differs in time, by what each module says, and not in memory", () => {
+  it("between two devices differs in time, by each module, and not in memory", () => {
     const view = compareView(a100, h100);
     const step = view.totals.find(({ name }) => name === "step")!.value;
     const { forwardMs, backwardMs, optimizerMs } = a100.modules.totals;
@@ -55,7 +55,7 @@ describe("a comparison", () => {
     });
   });
 
-  it("of different models, or numbers of steps, says so, and how many times rather than thousands of per cent", () => {
+  it("between different models, or numbers of steps, says so, and uses factors rather than thousands of percent", () => {
     const cnn = goldenFiles().find(({ name }) => name === "mem_04_cnn_adam")!;
     const other = run("cnn", readPyTorchTrace(readGolden(cnn)));
     expect(compareView(a100, other).notes.join()).toMatch(/a100 and cnn are different models: 0 of \d+ modules/);
@@ -97,13 +97,13 @@ describe("a comparison", () => {
   };
   const notesOf = (before: ComparedRun, after: ComparedRun) => compareView(before, after).notes;
 
-  it("of other numbers of steps says how many each has, in either order", () => {
+  it("between different numbers of steps names both, in either order", () => {
     const [one, two, three] = [1, 2, 3].map((steps) => madeUp(`run ${steps}`, steps, ["net"]));
     expect(notesOf(two, three)).toEqual(["run 2 has 2 steps, run 3 has 3: totals are for all of them"]);
     expect(notesOf(one, two)).toEqual(["run 1 has 1 step, run 2 has 2: totals are for all of them"]);
     expect(notesOf(two, one)).toEqual(["run 2 has 2 steps, run 1 has 1: totals are for all of them"]);
     expect(notesOf(two, two)).toEqual([]);
-    // Of a run without ops nothing is known.
+    // Nothing is known about a run without ops.
     expect(notesOf(madeUp("empty", 0, ["net"]), two)).toEqual([]);
   });
 
@@ -119,7 +119,7 @@ describe("a comparison", () => {
     expect(notesOf(four, madeUp("bare", 1, []))).toEqual([]);
   });
 
-  it("of a trace that breaks off says which it is, and where", () => {
+  it("with a truncated trace says which one, and where it ends", () => {
     const [whole, broken] = [madeUp("whole", 1, ["net"]), madeUp("broken", 1, ["net"], 7)];
     expect(notesOf(whole, broken)).toEqual([expect.stringMatching(/^broken: .*line 7/)]);
     expect(notesOf(broken, whole)).toEqual([expect.stringMatching(/^broken: .*line 7/)]);

@@ -60,7 +60,7 @@ describe.each(traces)("modules of $name", ({ trace, stats, view }) => {
     }
   });
 
-  it("of which leaves take no more than the module around them", () => {
+  it("have leaves that take no more than the module around them", () => {
     const leaves = view.nodes.filter(({ fqn }) => !stats.has(fqn));
     expect(leaves.some(({ memoryBytes }) => memoryBytes > 0)).toBe(true);
     for (const { parent, memoryBytes, opCount, savedBytes } of leaves) {

@@ -9,7 +9,7 @@ import { Category, Phase, type Trace, TraceBuilder } from "@remat/trace";
 import { describe, expect, it } from "vitest";
 import { planFateNames, planFates } from "../src/index.js";
 
-/** Two layers forward, two backward; everything goes at the end, as in stock TensorFlow.js. */
+/** Two layers forward, two backward. Everything is freed at the end, as in TensorFlow.js without remat. */
 function stockStep(): Trace {
   const b = new TraceBuilder({ framework: "tfjs", device: "cpu", mode: "fake", allocationUnitBytes: 1 });
   const make = (elements: number, category: number = Category.activation) => {

@@ -15,9 +15,9 @@ const trace = priceTrace(
 const savedBytes = (fqn: string, asPytorch: boolean) =>
   summarizeSac(trace, { module: fqn, asPytorch }).modules.map((module) => module.savedBytes);
 
-describe("what autograd saves of a module", () => {
+describe("tensors of a module saved by autograd", () => {
   it("counts once where ops write in place, and for each op as PyTorch has it", () => {
-    // Of 4 samples: a transposed convolution of 16 x 4 x 4, and batch normalisation, whose result the ReLU writes into.
+    // For 4 samples: a transposed convolution of 16 x 4 x 4, and batch normalisation, whose result the ReLU overwrites.
     const [hidden, statistics] = [4 * 4 * 16 * 4 * 4, 4 * 16];
     expect(savedBytes("ModuleDict.g", false)).toEqual([hidden + hidden + 2 * statistics]);
     expect(savedBytes("ModuleDict.g", true)).toEqual([3 * hidden + 2 * statistics]);

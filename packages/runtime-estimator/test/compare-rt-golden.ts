@@ -19,7 +19,7 @@ const answeredOps = (golden: Golden): any[] =>
   // biome-ignore lint/suspicious/noExplicitAny: events of a golden file
   (golden["events"] ?? []).filter((event: any) => event.e === "op" && event.raised === undefined);
 
-/** Whether the golden's op events say what they cost. */
+/** True if the golden's op events contain their costs. */
 export const hasOpCosts = (golden: Golden): boolean => answeredOps(golden).some((event) => event.t !== undefined);
 
 /**
@@ -83,8 +83,10 @@ const compareRuntimes: Comparison = (golden) => {
 };
 
 /**
- * Upstream's execution orders against those that the active modules of each op tell: a module begins at the first op at which it is active and ends after the last. If several begin or end
- * between the same two ops, their order among each other is not known. In the backward pass the orders leave out modules whose end upstream does not see, and calls that go over into each other.
+ * Compares upstream's execution orders with those derived from the active modules of each op. A module begins at the
+ * first op at which it is active and ends after the last. If several begin or end between the same two ops, their
+ * relative order is unknown. Orders of the backward pass omit modules whose end upstream does not see, and calls that
+ * merge with each other.
  */
 function compareOrders(golden: Golden, results: RtResults, unended: ReadonlySet<string>): string | undefined {
   const activity = activityOf(golden);
@@ -112,7 +114,10 @@ function compareOrders(golden: Golden, results: RtResults, unended: ReadonlySet<
   return undefined;
 }
 
-/** Whether a module is called several times, or has the beginning of its backward pass hidden by the in-place op of the next: upstream then counts calls that activity cannot tell apart. */
+/**
+ * Returns whether a module is called several times, or the beginning of its backward pass is hidden by the in-place op
+ * of the next. Upstream then counts calls that activity cannot distinguish.
+ */
 function isMerged(golden: Golden, results: RtResults, fqn: string): boolean {
   const times = (order: readonly string[]): number => order.filter((one) => one === fqn).length;
   if (times(results.mod_fw_pre_order) > 1) return true;
@@ -148,7 +153,7 @@ function activityOf(golden: Golden): Readonly<Record<"forward" | "backward", Act
   return activity;
 }
 
-/** Modules whose backward pass begins and is not told to end, and that are active while the one around them no longer is. */
+/** Modules whose backward pass has no recorded end, and that are still active when the surrounding one no longer is. */
 export function unendedModules(golden: Golden): ReadonlySet<string> {
   const found = new Set<string>();
   const fqns = golden["fqns"] as readonly string[];

@@ -78,7 +78,7 @@ describe("a golden with one number changed does not agree", () => {
       ["mod_bw_pre_order", ({ results }) => removeFrom(results, "mod_bw_pre_order", "mod_bw_post_order")],
       ["mod_fw_pre_order", ({ results }) => results.mod_fw_pre_order.reverse()],
       ["mod_fw_post_order", ({ results }) => results.mod_fw_post_order.reverse()],
-      // Where all comparable modules begin together, the text that lists them shows it.
+      // If all comparable modules begin together, the text that lists them shows it.
       ["mod_bw_pre_order|text_depth2", ({ results }) => results.mod_bw_pre_order.reverse()],
       ["mod_bw_post_order", ({ results }) => results.mod_bw_post_order.reverse()],
     ];
@@ -90,7 +90,7 @@ describe("a golden with one number changed does not agree", () => {
     const unended = unendedModules(golden);
     for (const [fqn, times] of Object.entries(golden["results"].mod_runtimes as Record<string, Record<string, number>>))
       for (const [pass, ms] of Object.entries(times)) {
-        // Of a module that upstream has active to the end ours takes less.
+        // For a module that upstream keeps active to the end, remat's time is shorter.
         const other = unended.has(fqn) && pass === "bw" ? ms / 2 : ms * (1 + 1e-9) + 1e-12;
         const copy = changed(golden, ({ results }) => (results.mod_runtimes[fqn][pass] = other));
         expect(compareRtGolden(copy)).toContain(`${fqn} ${pass} `);

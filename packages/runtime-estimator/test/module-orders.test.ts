@@ -4,7 +4,10 @@ import { expect, test } from "vitest";
 import { moduleOrders } from "../src/index.js";
 import type { RtResults } from "./compare-rt-golden.js";
 
-/** The runtime goldens tell which modules run by their ops only, so that calls next to each other look like one; but some memory goldens are runs of the same models, several steps long, and have. */
+/**
+ * The runtime goldens identify running modules only by their ops, so adjacent calls look like one. Some memory goldens
+ * are runs of the same models over several steps, and have the calls.
+ */
 const pairs = goldensOf("rt-oracle/1").flatMap(({ file, golden }) => {
   const name = `${file.name.replace(/^rt_/, "mem_")}_adam`;
   const run = goldensOf("mem-oracle/1").find((other) => other.file.name === name);

@@ -27,7 +27,7 @@ describe("countSteps", () => {
     expect(countSteps(traceOf(phases))).toBe(steps);
   });
 
-  it("of steps of any length, in a row", () => {
+  it("counts consecutive steps of any length", () => {
     const counts = fc.integer({ min: 1, max: 4 });
     fc.assert(
       fc.property(fc.array(fc.tuple(counts, counts, counts), { minLength: 1, maxLength: 6 }), (steps) => {
@@ -41,7 +41,7 @@ describe("countSteps", () => {
     );
   });
 
-  it("of PyTorch's recorded runs", () => {
+  it("counts the steps of PyTorch's recorded runs", () => {
     const files = goldenFiles().filter(({ name }) => /^mem_/.test(name));
     expect(files.length).toBeGreaterThan(0);
     for (const file of files) {

@@ -85,8 +85,8 @@ export function fitDifference(
 }
 
 /**
- * pwlf's line and its residual must be what least squares gives for pwlf's own breaks; else a number of the golden is wrong. Where pwlf solves them
- * less well than ours, its residual must be that of its own line.
+ * pwlf's line and residual must be the least-squares solution for pwlf's own breaks; otherwise a number of the golden
+ * is wrong. If pwlf solves them less accurately than remat, its residual must be that of its own line.
  */
 export function givenFitDifference(
   name: string,

@@ -7,20 +7,23 @@ import { keptBytesOfOps, outputStorages } from "../src/output-storages.js";
 interface SacEvent {
   readonly e: string;
   readonly raised?: string;
-  /** Of an op: bytes, index, in-place op and parent over the whole run, view-like, random. */
+  /** For an op: bytes, index, in-place op and parent over the whole run, view-like, random. */
   readonly mem?: number;
   readonly i?: number;
   readonly ip?: readonly [number, number];
   readonly v?: number;
   readonly r?: number;
-  /** Of a module entered: ops so far, whether random ops are always stored. */
+  /** For an entered module: ops so far, and whether random ops are always stored. */
   readonly start?: number;
   readonly fsr?: boolean;
-  /** Of a module left: storages that autograd holds. */
+  /** For a module that is left: storages that autograd saves. */
   readonly saved?: number;
 }
 
-/** What upstream noted down as the model ran, against the same from our trace: the first difference, with both sides. */
+/**
+ * Compares upstream's notes from the running model with the same from remat's trace. Returns the first difference, with
+ * both sides.
+ */
 export function eventsDifference(golden: Golden, trace: Trace): string | undefined {
   const events = (golden["events"] as readonly SacEvent[]).filter((event) => event.raised === undefined);
   const outputs = outputStorages(trace);

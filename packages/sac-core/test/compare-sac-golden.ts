@@ -32,7 +32,7 @@ export function compareSacGolden(golden: Golden): string | undefined {
   try {
     stats = sacStats(trace, { asPytorch: true });
   } catch (thrown) {
-    // Of a module with an in-place op on the result of a skipped op upstream raises, too, and has no statistics.
+    // For a module with an in-place op on the result of a skipped op, upstream raises and has no statistics.
     const expected = error?.msg.startsWith("The remapping of inplace ops failed") === true;
     const found = thrown instanceof RematError && thrown.code === "SAC_SKIPPED_PARENT";
     if (!expected || !found) return `error: ${error?.msg ?? "none"}, ours ${String(thrown)}`;
@@ -43,7 +43,7 @@ export function compareSacGolden(golden: Golden): string | undefined {
   }
   if (!hasRaised && error?.msg.startsWith("The remapping of inplace ops failed"))
     return `error: ${error.msg}, ours none`;
-  // Where upstream raises for a module without ops, ours has empty lists.
+  // For a module without ops upstream raises, while remat has empty lists.
   for (const [fqn, one] of stats) if (one.ops.length === 0 && !(fqn in results.stats)) stats.delete(fqn);
   const orders = new Map(Array.from(stats, ([fqn, one]) => [fqn, greedyOrder(one)]));
   return firstDifference(

@@ -11,12 +11,14 @@ interface Table {
 const cumulative = [2, 3, 4, 5];
 
 /**
- * PyTorch's printed tables against ours, line by line and cell by cell; `undefined` if they agree. The bytes of a table follow from its
- * cells, which is checked by printing the golden's cells with our printer. What only CPython's hashing decides is left out: the order in a printed
- * set, and that of rows that upstream takes from a set, so that what adds up is compared at the end of such a run of rows.
+ * Compares PyTorch's printed tables with remat's, line by line and cell by cell. Returns `undefined` if they agree. The
+ * bytes of a table follow from its cells, which is checked by printing the golden's cells with remat's printer. Effects
+ * of CPython's hashing are ignored: the order in a printed set, and of rows that upstream takes from a set, so that
+ * sums are compared at the end of such a run of rows.
  */
 export function compareText(golden: GoldenText, ours: string, isTabular: boolean): string | undefined {
-  // Where upstream raised while printing, ours goes on: what had been printed must be the beginning of ours.
+  // If upstream raised while printing, remat continues: the part printed before must be the beginning of remat's
+  // output.
   const expected = typeof golden === "string" ? golden : golden.text;
   const theirs = expected.split("\n");
   if (theirs.pop() !== "") return "the golden does not end with a line end";

@@ -20,6 +20,6 @@ test("is that of a stable sort by comparison", () => {
   );
 });
 
-test("of a view into a larger buffer is that of the view", () => {
+test("the order of a view into a larger buffer is that of the view", () => {
   expect([...descendingOrder(Float64Array.of(9, 1, 3, 2, 8).subarray(1, 4))]).toEqual([1, 2, 0]);
 });

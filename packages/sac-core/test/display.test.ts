@@ -32,7 +32,7 @@ function smallModel() {
 const stats = smallModel();
 const orders = new Map(Array.from(stats, ([fqn, one]) => [fqn, greedyOrder(one)]));
 
-test("of all modules as tables", () => {
+test("shows all modules as tables", () => {
   expect(displayModulewiseSacStats(stats, orders, { depth: 3, tabular: true })).toMatchInlineSnapshot(`
     "Module: Net.child.inner
     Total Memory: 0 B Total Runtime: 1e-07 ms Store Random: True
@@ -93,7 +93,7 @@ test("down to a depth, as plain text", () => {
   `);
 });
 
-test("of one module are the parts of that", () => {
+test("shows one module as the matching parts of that", () => {
   for (const [fqn, one] of stats) {
     const order = orders.get(fqn) as ReturnType<typeof greedyOrder>;
     expect(displayModulewiseSacStats(new Map([[fqn, one]]), orders, { depth: 9 })).toBe(
@@ -102,6 +102,6 @@ test("of one module are the parts of that", () => {
   }
 });
 
-test("of no module is nothing", () => {
+test("shows nothing for no module", () => {
   expect(displayModulewiseSacStats(stats, orders, { depth: 0 })).toBe("");
 });

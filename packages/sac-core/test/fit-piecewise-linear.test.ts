@@ -99,7 +99,7 @@ test("four segments are never further from the points than any on a grid", () =>
   );
 });
 
-describe("of every choice of points and gaps for the breaks", () => {
+describe("the best of all choices of points and gaps for the breaks", () => {
   const few = fc
     .array(
       fc.tuple(fc.oneof(coordinate, fc.integer({ min: 0, max: 9 })), fc.oneof(coordinate, fc.constantFrom(0, 5))),

@@ -22,7 +22,7 @@ describe("goldens", () => {
 
 type Path = readonly (string | number)[];
 
-/** Where the numbers are in `value`, but for those that are no answer: how deep to print. */
+/** Paths of the numbers in `value`, except those that are not an answer: how deep to print. */
 function numbersIn(value: unknown, path: Path = []): Path[] {
   if (typeof value === "number") return path.at(-1) === "depth" ? [] : [path];
   if (typeof value !== "object" || value === null) return [];

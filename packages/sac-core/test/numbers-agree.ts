@@ -1,4 +1,7 @@
-/** Whether two times agree: to 1e-12 of the larger, as sums in another order may differ in their last digits. */
+/**
+ * Returns whether two times agree: to 1e-12 of the larger, since sums in a different order may differ in their last
+ * digits.
+ */
 export function near(expected: number, found: number): boolean {
   return Math.abs(expected - found) <= 1e-12 * Math.max(Math.abs(expected), Math.abs(found));
 }

@@ -17,7 +17,7 @@ export type RunStep =
   | { readonly kind: "exit"; readonly fqn: string }
   | { readonly kind: "save"; readonly storage: number };
 
-/** What happened in a forward pass, in order. */
+/** Events of a forward pass, in order. */
 export interface Run {
   readonly storageBytes: readonly number[];
   readonly steps: readonly RunStep[];

@@ -1,4 +1,6 @@
-/** What PyTorch's SACEstimator answered: `results` of a `sac-oracle/1` file. Sets are lists in the order in which CPython went through them. */
+/**
+ * Answers of PyTorch's SACEstimator: `results` of a `sac-oracle/1` file. Sets are lists in CPython's iteration order.
+ */
 export interface SacResults {
   readonly stats: Readonly<Record<string, GoldenStats>>;
   readonly greedy: Readonly<Record<string, GoldenOrder>>;

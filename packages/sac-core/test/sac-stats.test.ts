@@ -59,7 +59,7 @@ test("an op on the result of a skipped one is its own parent, but as in PyTorch 
   for (const { inplaceOps, inplaceParents } of sacStats(trace).values()) expect(inplaceParents).toEqual(inplaceOps);
 });
 
-test("of the seed's small model: relu_, cos_ and sin_ write into the result of addmm", () => {
+test("in the seed's small model relu_, cos_ and sin_ write into the result of addmm", () => {
   const golden = goldensOf("sac-oracle/1").find(({ file }) => file.name === "sac_01_foo");
   if (golden === undefined) return;
   const stats = sacStats(readPyTorchTrace(golden.golden)).get("Foo") as SACStats;
@@ -159,7 +159,7 @@ test("a tfjs kernel keeps its name, a module without ops has empty lists", () =>
   ]);
 });
 
-test("of a sharded module are about the ops that run again, which FSDP's all-gather is not among", () => {
+test("for a sharded module statistics are about the ops that run again, which exclude FSDP's all-gather", () => {
   const b = new TraceBuilder({ framework: "pytorch", device: "cpu", mode: "real", allocationUnitBytes: 1 });
   const call = b.call(b.module({ fqn: "Net", kind: "Net", leaf: false }), -1, true);
   const op = (name: string): number =>

@@ -85,7 +85,7 @@ test("ends with all memory and all time, in every run", () => {
   );
 });
 
-describe("where PyTorch divides by zero or fits NaN", () => {
+describe("cases in which PyTorch divides by zero or fits NaN", () => {
   test.each([
     ["no ops", stats([], []), [0.01], [0]],
     ["no memory", stats([0, 0], [1, 3]), [0.01], [1]],

@@ -18,7 +18,7 @@ it("holds what a run holds that was recorded so", () => {
 /** Ops that compute nothing, of which a run has some more or less around what is added. */
 const looks = /^(prim\.|profiler\.|aten\.detach\.)/;
 
-/** What is held after each op that computes, by name. */
+/** Memory after each op that computes, by name. */
 function held(trace: Trace): (readonly [name: string, bytes: number])[] {
   let bytes = 0;
   const size = new Map<number, number>();

@@ -5,15 +5,15 @@ export interface BlocksOptions {
   readonly steps?: number;
   /** Rows of each block's weight of 4 columns. */
   readonly rows?: number;
-  /** Whether modules say which parameters they own. */
+  /** True if modules list the parameters that they own. */
   readonly declared?: boolean;
-  /** Whether the trace tells when modules' backward passes begin and end. */
+  /** True if the trace records when modules' backward passes begin and end. */
   readonly backwardEvents?: boolean;
-  /** Whether an update puts a new storage in a parameter's place, as tfjs's `assign` does. */
+  /** True if an update puts a new storage in a parameter's place, as tfjs's `assign` does. */
   readonly replaces?: boolean;
   readonly allocationUnitBytes?: number;
   readonly device?: string;
-  /** Whether gradients are known as such only when the backward pass is over. */
+  /** True if gradients are identified as such only at the end of the backward pass. */
   readonly lateGradients?: boolean;
 }
 

@@ -22,8 +22,9 @@ const traces: Readonly<Record<string, Trace>> = Object.fromEntries(
 );
 
 /**
- * Plans drawn at random that checkpoint, too: each written as Python by `fullyShardCode` and run so by PyTorch 2.13 on fake tensors, two steps, with `MemTracker` around
- * them: the peak on the device. Of two runs in a process the second counts, as that tracker counts some storages twice in the first.
+ * Random plans that also checkpoint, each written as Python by `fullyShardCode` and run by PyTorch 2.13 on fake tensors
+ * for two steps, with `MemTracker` around them: the peak on the device. The second run in a process counts, since that
+ * tracker counts some storages twice in the first.
  */
 const measured: readonly (readonly [model: string, plan: string, peakBytes: number])[] = [
   [
@@ -138,7 +139,7 @@ const measured: readonly (readonly [model: string, plan: string, peakBytes: numb
   ["mlp", "world=4,micro-batches=2,sync-last,bf16", 78_209_536],
   ["tf", "world=4,micro-batches=2,checkpoint='layers.*',sync-last", 528_929_792],
   ["tf", "world=8,replicas=2,micro-batches=2,bf16,cast=output:float32,checkpoint=layers.1", 444_136_448],
-  // What the step before has left gathered is not gathered again.
+  // Parameters that the previous step left gathered are not gathered again.
   ["tf", "world=2,wrap=layers.2,no-reshard-after-backward,bf16,cast=output:float32", 593_758_720],
   ["tf", "world=4,replicas=2,wrap='layers.*'(reshard=2),root(reshard),no-reshard-after-backward", 785_658_880],
 ];
@@ -214,7 +215,7 @@ it("takes the attention of a CPU, where rules may have been recorded, for that o
 });
 
 it("saves by a selective policy what it names of checkpointed modules inside, too", () => {
-  // By `MemTracker` of PyTorch 2.13 on another model, which held as much with the inner ones as without.
+  // Measured with `MemTracker` of PyTorch 2.13 on another model, which used as much with the inner ones as without.
   const peakOf = (items: string): number =>
     heldPeak(simulateFsdp(traces["tf"], parseShardingPlan(`world=4,${items}`)).trace).peakBytes;
   const outer = "checkpoint=layers.*(save=mm+addmm)";
@@ -222,7 +223,7 @@ it("saves by a selective policy what it names of checkpointed modules inside, to
   expect(peakOf("checkpoint=layers.*,checkpoint=layers.*.attention")).not.toBe(peakOf(outer));
 });
 
-describe("what cannot be checkpointed is refused by name", () => {
+describe("modules that cannot be checkpointed are rejected by name", () => {
   it.each([
     ["checkpoint=layers.9", "nearest are layers.0, layers.1, layers.2"],
     ["checkpoint=layers", "nearest are layers.0"],

@@ -92,7 +92,10 @@ function unendedModules(golden: Golden): string[] {
   return [...open].filter(([, count]) => count > 0).map(([fqn]) => fqn);
 }
 
-/** Of such a module ours is at most upstream's, at least what was held as the pass began, and all else is equal. */
+/**
+ * For such a module remat's value is at most upstream's and at least the memory at the beginning of the pass;
+ * everything else is equal.
+ */
 function unendedDifference(ours: Json, theirs: Json): string | undefined {
   const [own, other] = [ours, theirs].map((stats) => structuredClone(stats["snapshots"]) as Record<string, Bytes[]>);
   const [least, most] = [own["Pre-Backward"]?.at(-1), theirs["local_peak"] as Record<string, number>];

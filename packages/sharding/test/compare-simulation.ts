@@ -90,8 +90,9 @@ export function simulateGolden(golden: Golden): FsdpSimulation {
 }
 
 /**
- * Bytes by which a simulated peak may differ from that of a golden, in total and in each category. The programs that changed one knob each freed their loss before the
- * optimizer's update, and the run on one device freed it after: one allocation of 512 bytes. All others are exact.
+ * Allowed difference in bytes between a simulated peak and that of a golden, in total and in each category. The
+ * programs with one changed setting each freed their loss before the optimizer's update, and the run on one device
+ * freed it after: one allocation of 512 bytes. All others are exact.
  */
 export function simulationBound(golden: Golden): number {
   return golden["config"].knobs === undefined ? 0 : 512;

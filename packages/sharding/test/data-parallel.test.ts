@@ -21,7 +21,10 @@ const traces = {
 };
 const parameterBytes = 33_595_392;
 
-/** What `MemTracker` of PyTorch 2.13 saw of three steps of the same under `DistributedDataParallel` (gloo), whose buckets it sees where they are made under it. */
+/**
+ * Measured with `MemTracker` of PyTorch 2.13 over three steps of the same under `DistributedDataParallel` (gloo), whose
+ * buckets it sees because they are created under it.
+ */
 const measured = [
   ["sgd-64", "ddp", 101_441_544],
   ["sgd-64", "ddp,bucket-view", 74_663_944],
@@ -56,7 +59,7 @@ it.each(measuredZero)("%s with ZeRO-1 under %s holds what PyTorch holds, to the 
 
 const simulate = (text: string) => simulateFsdp(traces["adam-64"], parseShardingPlan(text));
 
-describe("what is received, by hand", () => {
+describe("communication volume, computed by hand", () => {
   it.each([
     ["world=4,ddp", { allGatherBytes: 0, reduceScatterBytes: 0, allReduceBytes: 2 * 0.75 * parameterBytes }],
     [

@@ -7,8 +7,9 @@ import { describe, expect, it } from "vitest";
 import { parseShardingPlan, readShardingPlan, simulateFsdp, writeShardingPlan } from "../src/index.js";
 
 /**
- * Four residual blocks in float32, one that multiplies by `torch.cos(…).to(h.dtype)`, one that adds a mask made with `dtype=h.dtype`, which is no op where all is float32: and what
- * PyTorch 2.13 holds of each under FSDP2 over four ranks with parameters in bfloat16, by `MemTracker`.
+ * Four residual blocks in float32, one that multiplies by `torch.cos(…).to(h.dtype)`, and one that adds a mask made
+ * with `dtype=h.dtype`, which is not an op if everything is float32. Measured with `MemTracker` of PyTorch 2.13 for
+ * each under FSDP2 over four ranks with parameters in bfloat16.
  */
 const measured: readonly (readonly [string, number])[] = [
   ["plain", 4_158_984],
@@ -55,14 +56,14 @@ const inFloat32: readonly (readonly [name: string, what: string, plan: string, p
   ["meta-llama", "softmax, turns and logits that are cast, too", ",own-casts=norm+softmax+loss", 65_645_568],
 ];
 
-describe("what computes in float32 among what does not", () => {
+describe("float32 computation among other dtypes", () => {
   it.each(inFloat32)("%s: %s", (name, _, told, peakBytes) => {
     const file = readFileSync(new URL(`./fixtures/float32-${name}.json.gz`, import.meta.url));
     const trace = readPyTorchTrace(JSON.parse(gunzipSync(file).toString()));
     const peakOf = (text: string): number => heldPeak(simulateFsdp(trace, parseShardingPlan(text)).trace).peakBytes;
     // Counters of Adam, which the tracker sees on the CPU, are 512 bytes each here.
     expect(Math.abs(peakOf(`world=4,wrap='layers.*',bf16${told}`) - peakBytes)).toBeLessThanOrEqual(30_000);
-    // Of PyTorch's own nothing is to be told; else what is cast is held as well.
+    // PyTorch's own casts need not be declared; without the declaration the cast tensors would also count.
     const without = peakOf("world=4,wrap='layers.*',bf16,own-casts=");
     if (name === "torch-rms-norm") expect(Math.abs(without - peakBytes)).toBeLessThanOrEqual(30_000);
     else expect(without).toBeLessThan(peakBytes * 0.98);
@@ -96,7 +97,7 @@ describe("a run that computes in bfloat16 itself", () => {
 
   it("holds, with shards in float32, what PyTorch does of a Llama of transformers, whose normalisation computes in float32", () => {
     const { trace: rank } = simulateFsdp(trace, parseShardingPlan(plan));
-    // By `MemTracker` of PyTorch 2.13, around FSDP2 with that policy on the model in float32.
+    // Measured with `MemTracker` of PyTorch 2.13, around FSDP2 with that policy on the model in float32.
     expect(Math.abs(heldPeak(rank).peakBytes - 47_155_876)).toBeLessThanOrEqual(4096);
   });
 
@@ -127,7 +128,8 @@ describe("a run that was recorded in bfloat16, too", () => {
   const peakOf = (run: Trace, text: string): number => heldPeak(simulated(run, text).trace).peakBytes;
 
   it("holds in bfloat16 what PyTorch does of a Llama with fewer heads of keys than of queries, and in float32 what it did", () => {
-    // By `MemTracker` of PyTorch 2.13, around FSDP2 on the model in float32, with the attention that CUDA has; but for counters of Adam, as above.
+    // Measured with `MemTracker` of PyTorch 2.13, around FSDP2 on the model in float32, with CUDA's attention; except
+    // for counters of Adam, as above.
     const measured = 19_763_200;
     expect(Math.abs(peakOf(trace, "world=4,bf16") - measured)).toBeLessThanOrEqual(30_000);
     expect(Math.abs(peakOf(wide, "world=4,bf16") / measured - 1)).toBeGreaterThan(0.02);
@@ -142,9 +144,9 @@ describe("a run that was recorded in bfloat16, too", () => {
       "world=4,bf16,stored=float32,checkpoint=model.layers.*(save=_scaled_dot_product_flash_attention)",
     ],
     ["world=1,param=bfloat16", "world=1,param=bfloat16,stored=float32"],
-    // The model computes its loss itself: nobody reads the logits that are cast.
+    // The model computes its loss itself, so the cast logits are not read.
     ["world=4,bf16,output=float32", "world=4,bf16,output=float32,stored=float32"],
-    // Said group by group, or otherwise of one group, where all compute in it.
+    // Stated for each group, or again with another option for one group. All groups compute in it.
     ["world=4,wrap=model.layers.*(bf16),root(bf16)", "world=4,bf16,stored=float32"],
     ["world=4,bf16,wrap=model.layers.*(bf16,output=bfloat16)", "world=4,bf16,stored=float32"],
   ])("is taken for %s", (text, told) => {
@@ -204,7 +206,8 @@ describe("plans that say what a run in bfloat16 alone does not show", () => {
   const trace = readPyTorchTrace(JSON.parse(gunzipSync(file).toString()));
   const layerNorms = [0, 1, 2].flatMap((i) => [`ignore=transformer.h.${i}.ln_1`, `ignore=transformer.h.${i}.ln_2`]);
 
-  // By `MemTracker` of PyTorch 2.13, around FSDP2 on a GPT-2 of Hugging Face, which computes its loss in float32: counters of Adam apart.
+  // Measured with `MemTracker` of PyTorch 2.13, around FSDP2 on a GPT-2 of Hugging Face, which computes its loss in
+  // float32; except for counters of Adam.
   it.each([
     ["world=4,wrap=transformer.h.*,bf16", 10_049_536],
     ["world=4,wrap=transformer.h.*,root(output=float32),bf16", 10_049_536],
@@ -252,7 +255,7 @@ describe("groups of two precisions", () => {
     ["wrap=0(bf16,output=float32),wrap=1,wrap=2,wrap=3", 68_756_992],
     ["wrap=0,wrap=1(bf16,output=float32),wrap=2,wrap=3(param=bfloat16,output=float32)", 60_363_264],
     ["wrap=0(param=float32),wrap=1,wrap=2,wrap=3,bf16", 60_887_552],
-    // Of two modules that are one group what the first is given is cast, and what the second returns.
+    // For two modules in one group, the inputs of the first and the outputs of the second are cast.
     ["wrap=0,wrap=1+2(bf16,output=float32),wrap=3", 68_762_112],
     ["wrap=0(bf16,output=float32),wrap=1,wrap=2,wrap=3,checkpoint=?", 65_349_120],
     ["wrap=0(param=bfloat16,output=float32),wrap=1,wrap=2,wrap=3,rank=2", 68_756_992],

@@ -14,8 +14,9 @@ function traceOf(name: string): Trace {
 }
 
 /**
- * Plans drawn at random, each written as Python by `fullyShardCode` and run so by PyTorch 2.13 on fake tensors, two steps, with `MemTracker` around them: the peak
- * on the device. The first run in a process of a plan with a cast or offload was left out, in which that tracker counts some storages twice.
+ * Random plans, each written as Python by `fullyShardCode` and run by PyTorch 2.13 on fake tensors for two steps, with
+ * `MemTracker` around them: the peak on the device. The first run in a process of a plan with a cast or offload was
+ * left out, because that tracker counts some storages twice in it.
  */
 const measured: readonly (readonly [model: string, plan: string, peakBytes: number])[] = [
   [

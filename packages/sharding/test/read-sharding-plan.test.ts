@@ -38,7 +38,7 @@ describe("a sharding plan in a file", () => {
   });
 });
 
-describe("what is checkpointed, in a file", () => {
+describe("checkpointed modules in a file", () => {
   it("is rules, or a policy of any version", () => {
     const modules = [{ modules: ["layers.*"], save: ["mm"] }, { modules: ["norm"] }];
     expect(readCheckpoint(JSON.stringify({ schema: "checkpoint/1", checkpoint: modules }))).toEqual(modules);

@@ -43,7 +43,8 @@ describe("a recorded step of a sharded model", () => {
     for (const [key, theirs] of Object.entries(upstream)) {
       const expected = categories.map((name) => [labels[name], theirs[labels[name]] ?? 0]);
       expect({ key, ...found[key] }).toEqual({ key, ...Object.fromEntries(expected) });
-      // A local variable of PyTorch's hook keeps the last gathered gradient alive until the hook returns. Ours counts a scalar of 4 bytes that was there before the step.
+      // A local variable of PyTorch's hook keeps the last gathered gradient alive until the hook returns. Remat also
+      // counts a scalar of 4 bytes that existed before the step.
       const kept = key.includes("After Post-Backward") ? (theirs["Unsharded Grad"] ?? 0) : 0;
       expect({ key, bytes: totals[key] }).toEqual({ key, bytes: theirs["Total"] - kept + 4 });
     }

@@ -40,7 +40,7 @@ const reduce = (op: number, group = 0, replicas = 1): StreamWork => ({
   hostBytes: 0,
 });
 
-describe("by hand", () => {
+describe("computed by hand", () => {
   it("waits for what it is about to use: a latency, half a buffer, and a copy that reads and writes it", () => {
     const found = schedule([{ kind: "begin", op: 0 }, gather(0), use(0)], opsOf(5));
     expect(found).toMatchObject({ totalMs: 2 + 2 + 5, computeMs: 5, copyMs: 2, exposedMs: 2 });

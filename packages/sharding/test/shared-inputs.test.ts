@@ -6,8 +6,10 @@ import { describe, expect, it } from "vitest";
 import { parseShardingPlan, simulateFsdp } from "../src/index.js";
 
 /**
- * Two blocks of an encoder, three of a decoder, each of which is given what the encoder made: the run on one device ends the backward pass of a block of the decoder when that has all its gradient. What
- * FSDP2 of PyTorch 2.13 holds by `MemTracker`, whose own hooks do not hold gradients (`register_multi_grad_hook` does, until it has all that it waits for).
+ * Two blocks of an encoder, and three of a decoder that each receive the encoder's output. On one device the backward
+ * pass of a decoder block ends when the block has its whole gradient. The memory under FSDP2 of PyTorch 2.13 is
+ * measured with `MemTracker`, whose own hooks do not keep gradients alive (`register_multi_grad_hook` does, until it
+ * has all of them).
  */
 const file = readFileSync(new URL("./fixtures/shared-inputs.json.gz", import.meta.url));
 const trace = readPyTorchTrace(JSON.parse(gunzipSync(file).toString()));

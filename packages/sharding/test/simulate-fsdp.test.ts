@@ -102,7 +102,7 @@ describe("a step of two blocks on four ranks", () => {
     expect(gatheredAtHead()).toBe("Head 2032 32");
     expect(gatheredAtHead(true)).toBe("Head 2032 32");
     expect(gatheredAtHead(false)).toBe("Head 2416 416");
-    // Left to itself the root is not resharded; told so, it is.
+    // By default the root is not resharded. If requested, it is.
     const gathers = (more: Partial<ShardingPlan>): number =>
       log(simulateFsdp(blocksModel(), plan(more)).trace).filter((line) => line.startsWith("c10d._allgather")).length;
     expect([gathers({}), gathers({ reshardAfterForward: true }), gathers({ reshardAfterForward: false })]).toEqual([

@@ -27,7 +27,7 @@ function modelOf(modules: readonly (readonly [fqn: string, weight: number])[]) {
   return b.build();
 }
 
-describe("what is wrapped where nobody says", () => {
+describe("modules wrapped by default", () => {
   it.each([
     [
       "the blocks that repeat",

@@ -29,7 +29,9 @@ function parametersOf(file: unknown): readonly number[] {
   return [...ids].map((id) => tensors[id].sh.reduce((product, n) => product * n, 1));
 }
 
-/** What bitsandbytes' `AdamW8bit` keeps of parameters of so many elements, as its source says. */
+/**
+ * Bytes that bitsandbytes' `AdamW8bit` keeps for parameters with these numbers of elements, according to its source.
+ */
 function keptBytes(parameters: readonly number[]): number {
   let bytes = 0;
   for (const elements of parameters)
@@ -90,7 +92,10 @@ it("can be checkpointed as the recorded run can, with the same saved and recompu
 
 const read = (name: string): Trace => readPyTorchTrace(recorded.find((each) => each.name === name)?.file);
 
-/** Steps of one model in a dtype, with `torch.optim.AdamW`, `torch.optim.SGD`, and `AdamW8bit` of bitsandbytes 0.50.2: an embedding, layers, and weights too small for 8 bits, or with a block that is not full. */
+/**
+ * Steps of one model in a dtype, with `torch.optim.AdamW`, `torch.optim.SGD`, and `AdamW8bit` of bitsandbytes 0.50.2:
+ * an embedding, layers, and weights that are too small for 8 bits or have an incomplete block.
+ */
 const net = (optimizer: string, dtype: string): Trace => readPyTorchTrace(fixture(`net-${optimizer}-${dtype}`));
 
 it.each(["adam", "sgd"].flatMap((optimizer) => ["float32", "bfloat16"].map((dtype) => [optimizer, dtype] as const)))(

@@ -13,7 +13,7 @@ function run(names: readonly string[], kernel = "Relu"): Trace {
   return b.build();
 }
 
-/** What a plan for such a run says of its ops. */
+/** A plan's description of the ops of such a run. */
 const planOf = (names: readonly string[]): Plan =>
   ({
     subject: { kind: "trace", name: "m" },

@@ -37,7 +37,7 @@ test("a column takes and gives its own indices", () => {
   for (const reader of readers) expectTypeOf(reader).toEqualTypeOf<OpIndex>();
 });
 
-test("what comes from a trace is typed", () => {
+test("values from a trace are typed", () => {
   expectTypeOf<Trace["opName"]>().parameters.toEqualTypeOf<[op: OpIndex]>();
   expectTypeOf<Trace["tensors"]["storage"][number]>().toEqualTypeOf<StorageIndex>();
   const indicesOf = (trace: Trace, op: OpIndex): void => {

@@ -234,7 +234,7 @@ test.each<[string, (file: AnyFile) => void, string, string]>([
   expect(() => readPlan(file)).toThrow(expect.objectContaining({ code, message: expect.stringContaining(message) }));
 });
 
-test("what is no JSON is refused", () => {
+test("text that is not JSON is rejected", () => {
   expect(() => readPlan("{")).toThrow(expect.objectContaining({ code: "PLAN_CORRUPT" }));
 });
 

@@ -178,7 +178,7 @@ describe("Trace", () => {
 });
 
 describe("sizes", () => {
-  it("of elements are known by dtype, and not for names that are none", () => {
+  it("of elements are known for dtypes, and not for other names", () => {
     expect(["float32", "bool", "complex64", "bfloat16", "string"].map(bytesPerElement)).toEqual([4, 1, 8, 2, 0]);
     expect(["float33", "constructor", "__proto__", ""].map(bytesPerElement)).toEqual([
       undefined,

@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { tfNamespace } from "../src/model-definition.js";
 import "@tensorflow/tfjs-backend-cpu";
 
-/** What tfjs-core has as methods: the name, and the text of the function. */
+/** Methods of tfjs-core's tensors: the name, and the text of the function. */
 const folder = join(
   dirname(createRequire(import.meta.url).resolve("@tensorflow/tfjs-core/package.json")),
   "dist/public/chained_ops",

@@ -48,7 +48,7 @@ describe("timeStep", () => {
       opened.push(name);
       const close = openDispatchMode({
         gradientsDone() {
-          // By CPU time, by which steps on this backend are timed.
+          // In CPU time, which steps on this backend are timed by.
           const start = process.cpuUsage();
           for (let spent = { user: 0, system: 0 }; (spent.user + spent.system) / 1000 < ms; )
             spent = process.cpuUsage(start);

@@ -87,7 +87,7 @@ class Row:
             yield "its time is predicted more than 10 % off"
 
     def is_better(self):
-        """Whether no other strategy within the budget comes within 10% of it in peak or time."""
+        """Returns whether no other strategy within the budget comes within 10% of it in peak or time."""
         if self.ours is None:
             return False
         there = [other for other in self.others if other is not None]

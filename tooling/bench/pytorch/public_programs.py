@@ -25,7 +25,7 @@ def definitions(path, **constants):
 
 
 def _imports_missing(node):
-    """Whether an import only draws, logs or downloads."""
+    """Returns whether an import only draws, logs or downloads."""
     names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""] if isinstance(node, ast.ImportFrom) else []
     return any(name == "torch.utils.tensorboard" or name.split(".")[0] in ("matplotlib", "requests", "tarfile", "gymnasium") for name in names)
 

@@ -1,8 +1,10 @@
 #!/usr/bin/env node
-// Plans of remat for torch.utils.checkpoint beside what people write by hand and what PyTorch's own tools find, on real steps of six models, as a Markdown table;
-// `--programs folder` instead: each Python file there that has a build(), as remat.export takes it, recorded, planned for 70 % of what it holds and followed.
-// REMAT_TORCH_PYTHON names a Python with torch, transformers and torchvision, and pulp and pwlf for `sac_milp`. `--rounds 0` measures memory alone; `--write` puts the rows
-// that were measured into the README of the PyTorch package, and some into docs/evidence/benchmarks.md. Usage: pnpm bench:pytorch [gpt2 …] [--rounds 5] [--write] [--programs folder]
+// Compares remat's plans for torch.utils.checkpoint with manual checkpointing and PyTorch's own tools, on real steps of
+// six models, as a Markdown table. With `--programs folder`: records each Python file there that has a build(), as for
+// remat.export, plans for 70% of its peak, and applies the plan. REMAT_TORCH_PYTHON names a Python with torch,
+// transformers and torchvision, and with pulp and pwlf for `sac_milp`. `--rounds 0` measures memory only. `--write`
+// puts the measured rows into the README of the PyTorch package, and some into docs/evidence/benchmarks.md.
+// Usage: pnpm bench:pytorch [gpt2 …] [--rounds 5] [--write] [--programs folder]
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { resolve } from "node:path";

@@ -1,4 +1,5 @@
-// The rows of `pnpm bench:pytorch` in the README of the PyTorch package, and some of them, at one budget and at the lowest peak, in docs/evidence/benchmarks.md.
+// Puts the rows of `pnpm bench:pytorch` into the README of the PyTorch package, and those for one budget and for the
+// lowest reachable budget into docs/evidence/benchmarks.md.
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 

@@ -93,7 +93,7 @@ function measure(tree, { name, command, unit }) {
   return value ?? (unit === "MiB" ? residentMiB : cpuMs);
 }
 
-/** Checks a revision out beside the working tree and builds it. @param {string} revision @returns {string} its folder */
+/** Builds a revision outside the working tree. @param {string} revision @returns {string} its folder */
 function buildRevision(revision) {
   const run = (/** @type {string} */ file, /** @type {readonly string[]} */ args, cwd = root) =>
     execFileSync(file, args, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] }).trim();

@@ -1,4 +1,5 @@
-// Measures one headline by the built packages of a tree, and writes the figure to file descriptor 3: `node headline.js ROOT NAME`.
+// Measures one headline with the built packages of a tree, and writes the figure to file descriptor 3:
+// `node headline.js ROOT NAME`.
 import { writeSync } from "node:fs";
 import { headlines, packagesOf } from "./headlines.js";
 

@@ -56,7 +56,12 @@ export function packagesOf(/** @type {string} */ root) {
   };
 }
 
-/** CPU milliseconds of an estimate: forward and backward pass, prices, statistics, greedy orders and fits of all modules. @param {string} name */
+/**
+ * CPU milliseconds of an estimate: forward and backward pass, op times, statistics, greedy orders and fits of all
+ * modules.
+ *
+ * @param {string} name
+ */
 function warmEstimate(name) {
   return async (/** @type {Packages} */ packages) => {
     const { traceFakeStep } = await packages.import("@remat/tracer");

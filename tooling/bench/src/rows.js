@@ -7,7 +7,10 @@ export const isBusy = () => loadavg()[0] > availableParallelism();
 export const amount = (value, unit) =>
   value === undefined ? "" : `${value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0)} ${unit}`;
 
-/** Whether a row is within its bound, or empty if it has none. `busy` if only its CPU time is, on a busy machine. */
+/**
+ * Returns whether a row is within its bound: `yes`, `no`, or `busy` if only its CPU time is, on a busy machine. Empty if
+ * it has no bound.
+ */
 export function verdict({ value, bound, cpu }, busy = isBusy()) {
   if (bound === undefined) return "";
   if (value <= bound) return "yes";

@@ -1,8 +1,9 @@
 #!/usr/bin/env node
-// How much memory training takes: stock TensorFlow.js, early release and a plan within a bound, on the native CPU backend, bounds
-// beside what is measured. Exits with 1 where a bound is missed. Usage: pnpm bench:memory [--models resnet50,…] [--steps n] [--sets n]
-// [--plan-seconds n] [--rounds n] [--points n] [--skip models,hook,trade-off,batches,trainings] [--write] [--json]. `--write` puts the tables
-// that were measured into docs/evidence/benchmarks.md, and the drawing beside it.
+// Memory of training: unmodified TensorFlow.js, early release, and a plan within a bound, on the native CPU backend,
+// with bounds next to measurements. Exits with 1 if a bound is missed.
+// Usage: pnpm bench:memory [--models resnet50,…] [--steps n] [--sets n] [--plan-seconds n] [--rounds n] [--points n]
+// [--skip models,hook,trade-off,batches,trainings] [--write] [--json]
+// `--write` puts the measured tables into docs/evidence/benchmarks.md, and the drawing next to it.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";

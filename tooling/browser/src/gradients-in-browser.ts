@@ -33,5 +33,5 @@ export async function kernelsOfGradients(
   return kernels;
 }
 
-/** Whether the source text of tfjs functions differs from that in its packages. */
+/** Returns whether the source text of tfjs functions differs from that in its packages. */
 export const isMinified = (): boolean => !/\battrs\b/.test(String(tf.getGradient("Tile").gradFunc));

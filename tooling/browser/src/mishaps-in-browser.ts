@@ -11,7 +11,7 @@ export type Way = "stock" | "early release" | "budget";
 export interface Outcome {
   /** Bits, so that NaN equals itself. */
   readonly weights: readonly number[];
-  /** Whether the engine is restored. */
+  /** True if the engine is restored. */
   readonly isRestored: boolean;
   readonly tensors: number;
 }

@@ -165,7 +165,7 @@ export interface LostTraining {
   readonly message: string | undefined;
   /** Error code of reading a weight afterwards. */
   readonly readCode: string | undefined;
-  /** Whether ops run again after guarding has ended. */
+  /** True if ops run again after guarding has ended. */
   readonly runsAfterwards: boolean;
 }
 

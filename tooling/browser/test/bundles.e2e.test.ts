@@ -25,7 +25,7 @@ describe("the root of", () => {
   );
 });
 
-test("what chooses a backend from disk does not", async () => {
+test("code that chooses a backend from disk does not", async () => {
   await expect(bundleForBrowser('export * from "@remat/dispatch-hook/backends/node";')).rejects.toThrow(
     /Could not resolve "node:/,
   );

@@ -61,21 +61,24 @@ describe.runIf(browserPath !== "")("in a browser", () => {
     },
   );
 
-  test.each(ways)("what another copy of tfjs trains is refused by name, and goes on as stock (%s)", async (way) => {
-    const other = await served.browser.newPage();
-    const { resolve } = createRequire(new URL("../../../packages/checkpoint/package.json", import.meta.url));
-    await other.addInitScript({ path: resolve("@tensorflow/tfjs/dist/tf.min.js") });
-    await other.goto(page.url());
-    await other.waitForFunction("globalThis.isLoaded === true");
-    const copy = (way: program.Way): Promise<program.CopyTrained> =>
-      other.evaluate((way) => (globalThis as unknown as typeof program).trainOtherCopy(way), way);
-    expect(await copy(way)).toEqual({
-      code: "TFJS_COPIES",
-      message: expect.stringMatching(/^two copies of @tensorflow\/tfjs-core are loaded/),
-      weights: [0.5, 1],
-      isRestored: true,
-    });
-    expect(await copy("stock")).toMatchObject({ code: undefined, weights: [0.25, 0.5] });
-    await other.close();
-  });
+  test.each(ways)(
+    "training with another copy of tfjs is rejected by name, and continues unmodified (%s)",
+    async (way) => {
+      const other = await served.browser.newPage();
+      const { resolve } = createRequire(new URL("../../../packages/checkpoint/package.json", import.meta.url));
+      await other.addInitScript({ path: resolve("@tensorflow/tfjs/dist/tf.min.js") });
+      await other.goto(page.url());
+      await other.waitForFunction("globalThis.isLoaded === true");
+      const copy = (way: program.Way): Promise<program.CopyTrained> =>
+        other.evaluate((way) => (globalThis as unknown as typeof program).trainOtherCopy(way), way);
+      expect(await copy(way)).toEqual({
+        code: "TFJS_COPIES",
+        message: expect.stringMatching(/^two copies of @tensorflow\/tfjs-core are loaded/),
+        weights: [0.5, 1],
+        isRestored: true,
+      });
+      expect(await copy("stock")).toMatchObject({ code: undefined, weights: [0.25, 0.5] });
+      await other.close();
+    },
+  );
 });

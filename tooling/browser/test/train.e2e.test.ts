@@ -9,10 +9,16 @@ import type * as program from "../src/train-in-browser.js";
 
 const browserPath = inject("browser");
 const steps = 3;
-/** Less than early release takes, and not the least that there is room within: what is evicted depends on how long kernels took. */
+/**
+ * Less than the peak with early release, but above the lowest feasible budget, because evictions depend on how long
+ * kernels took.
+ */
 const budgets = { webgl: 1_000_000, webgpu: 800_000 };
 
-/** By backend the kernels whose threads add to the same number; a matrix product of few rows and columns over many elements is one of them, another is not. */
+/**
+ * For each backend, kernels whose threads add to the same number, including matrix products with few rows and columns
+ * over many elements.
+ */
 const addInAnyOrder = {
   webgl: [],
   webgpu: [
@@ -27,7 +33,10 @@ const addInAnyOrder = {
     "UnsortedSegmentSum",
   ],
 };
-/** What no example replays: views, complex numbers and texts, which are held, what draws at random or takes pictures, and what reads values and computes in JavaScript. */
+/**
+ * Kernels that no example replays: views, complex numbers and texts, whose results are kept; kernels that draw random
+ * numbers or read pictures; and those that read values and compute in JavaScript.
+ */
 const notReplayed = new Set(
   `Complex Draw ExpandDims FFT FromPixels IFFT Identity Imag Multinomial NonMaxSuppressionV3 NonMaxSuppressionV4 NonMaxSuppressionV5 RaggedGather RaggedRange
   RaggedTensorToTensor Real Reshape SparseFillEmptyRows SparseReshape SparseSegmentMean SparseSegmentSum StaticRegexReplace StringNGrams StringSplit StringToHashBucketFast Unpack`.split(
@@ -171,7 +180,7 @@ describe.runIf(browserPath !== "")("in a browser", () => {
     },
   );
 
-  describe.each(["webgl", "webgpu"])("what each kernel has made on %s", (backend) => {
+  describe.each(["webgl", "webgpu"])("results of each kernel on %s", (backend) => {
     const replay = (usesHost: boolean): Promise<replays.Replayed> =>
       page.evaluate(
         ([backend, usesHost]) => (globalThis as unknown as typeof replays).replayKernels(backend, usesHost),

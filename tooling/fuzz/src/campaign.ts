@@ -18,7 +18,7 @@ export interface Campaign {
    * Minimum number of tries regardless of time: all of a seed, so that a finding is reproduced on the busiest machine.
    */
   readonly leastTries: number;
-  /** Whether there is no time for another try. */
+  /** True if there is no time for another try. */
   readonly isOver: boolean;
   /** Reports the next try, so that a hang or crash can be attributed. */
   trying(what: string): void;

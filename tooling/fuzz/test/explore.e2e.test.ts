@@ -33,7 +33,7 @@ const exploration = {
   testOf: (numbers: number[]) => JSON.stringify(numbers),
 };
 
-test("what is found is shrunk, and found again from its seed at once", async () => {
+test("a finding is shrunk, and reproduced from its seed immediately", async () => {
   const campaign = campaignOf(500);
   await explore(campaign, exploration);
   expect(campaign.findings).toHaveLength(3);
@@ -45,7 +45,7 @@ test("what is found is shrunk, and found again from its seed at once", async () 
   }
 });
 
-test("where nothing is wrong it tries until the campaign is over, other values from each seed", async () => {
+test("without findings it tries until the campaign is over, with different values from each seed", async () => {
   const campaign = campaignOf(200);
   await explore(campaign, { ...exploration, check: async () => undefined });
   expect(campaign.findings).toEqual([]);

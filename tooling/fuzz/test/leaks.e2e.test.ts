@@ -73,7 +73,7 @@ test("a planted leak that is not there is missed, and one that is not planted is
 });
 
 // Found by the fuzzer.
-test("of two lines that leak by the same op each is told all that it leaks", async () => {
+test("two lines that leak by the same op are both reported with all their leaks", async () => {
   const both = `kept.push(tf.tidy(() => x.mul(2))); // leaks 36 held
     tf.tidy(() => x.mul(3)); // leaks 36 lost`;
   expect(await checkLeaks(program(both))).toBeUndefined();

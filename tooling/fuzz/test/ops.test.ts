@@ -23,7 +23,7 @@ async function errorsOf(op: Op): Promise<unknown[]> {
   return seen.filter(([name]) => name === "error").map(([, message]) => message);
 }
 
-/** What tfjs itself does not train, as its errors say. */
+/** Ops that tfjs itself cannot train, by its errors. */
 const knownErrors: Readonly<Record<string, RegExp>> = {
   time_distributed: /expected shape=2,4,6, found shape=3,4,6/,
   "Gradient for tile": /not implemented for rank-5/,

@@ -6,13 +6,13 @@ const steady: MemoryReading = { heapBytes: 50e6, residentBytes: 300e6, tensors: 
 const readings = (grow: (round: number) => Partial<MemoryReading>): MemoryReading[] =>
   Array.from({ length: 30 }, (_, round) => ({ ...steady, ...grow(round) }));
 
-test("what stays, or comes and goes, does not grow", () => {
+test("memory that stays, or comes and goes, does not grow", () => {
   expect(describeGrowth(readings(() => ({})))).toBeUndefined();
   expect(describeGrowth(readings((round) => ({ heapBytes: 50e6 + (round % 5) * 20e6 })))).toBeUndefined();
   expect(describeGrowth([steady])).toBeUndefined();
 });
 
-test("what each round leaves is told", () => {
+test("memory that each round leaves is reported", () => {
   expect(describeGrowth(readings((round) => ({ heapBytes: 50e6 + round * 1e6 })))).toBe(
     "in 30 rounds the process grows by 20000000 bytes of heap",
   );

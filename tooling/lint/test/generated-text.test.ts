@@ -37,7 +37,7 @@ const refused: Readonly<Record<string, readonly string[]>> = {
   terminal: ["`\\u001b[1m${name}\\u001b[22m`", '"\\u001b]0;" + name'],
 };
 
-/** What is none of it. */
+/** Text that is not generated for another language. */
 const allowed = [
   "`remat: ${name} cannot be read. Run remat plan MODEL --budget 80%.`",
   "`a < ${name} and b > c`",

@@ -12,7 +12,7 @@ test("the graph in CONTRIBUTING.md is that of the imports: else run `pnpm graph`
   expect(replaceGraph(text, drawImportGraph(readPackageImports(root)))).toBe(text);
 });
 
-test("what is imported is read from imports, exports, dynamic imports and types, and is in the table", () => {
+test("imports are read from imports, exports, dynamic imports and types, and are in the table", () => {
   const imports = readPackageImports(root);
   expect(imports.get("trace")).toEqual(new Set());
   expect([...imports.get("runtime-estimator/benchmark")!].sort()).toContain("runtime-estimator");

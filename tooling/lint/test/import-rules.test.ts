@@ -238,7 +238,7 @@ describe("the linter", () => {
   for (const folder of ["packages/reporting/src/", "apps/cli/src/", "apps/report/page/"]) add(folder, share, perCent);
   add("packages/sac-core/src/", share);
   add("apps/cli/src/", "export const text = (percent: string): string => `${percent} % of 100`;\n");
-  // What is loaded into programs asks Node in one place.
+  // Code that is loaded into programs calls Node in one place.
   const asks = [
     'import { statSync } from "node:fs";\nexport const look = statSync;\n',
     'import { connect } from "net";\nexport const open = connect;\n',

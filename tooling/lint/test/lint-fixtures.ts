@@ -13,8 +13,8 @@ export interface Finding {
 }
 
 /**
- * What the linter, with the workspace's own configuration, says of `files` (text by path), in a
- * workspace that has nothing else.
+ * Findings of the linter, with the workspace's own configuration, on `files` (text by path), in a workspace that
+ * contains nothing else.
  */
 export function lintFiles(files: Readonly<Record<string, string>>): readonly Finding[] {
   const folder = mkdtempSync(join(tmpdir(), "remat-lint-"));

@@ -5,8 +5,8 @@ import { workspaceFolders } from "../../testkit/workspace-folders.js";
 import { root } from "./lint-fixtures.js";
 
 /**
- * Names that two packages declare on purpose: a second entry point with the contract of the first. Whoever else declares a name that another
- * package has says one thing twice, or two things with one word.
+ * Names that two packages declare intentionally: a second entry point with the contract of the first. Any other name
+ * declared by two packages either duplicates code or has two meanings.
  */
 const sameContract: ReadonlySet<string> = new Set(["planCheckpointing", "planSchedules"]);
 

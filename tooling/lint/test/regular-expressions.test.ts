@@ -85,7 +85,10 @@ function samplesOf(source: string, flags: string): readonly string[] {
   return samples;
 }
 
-/** Texts that an expression may try again and again: its parts, repeated, behind what leads to them, before what none expects. */
+/**
+ * Yields texts that may make an expression backtrack: repetitions of its parts, after a matching beginning and before an
+ * unexpected end.
+ */
 function* attacksOn({ source, flags }: Expression, length: number): Generator<string> {
   const samples = samplesOf(source, flags);
   const pumps = new Set<string>();

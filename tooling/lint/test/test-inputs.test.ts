@@ -41,7 +41,7 @@ function ownInputs(folder: string, task: string): readonly string[] {
   return (tasks[task]?.inputs ?? []).map((input) => input.replace("$TURBO_ROOT$/", ""));
 }
 
-/** Whether files at or below a path are inputs, by a pattern's text before its first wildcard. */
+/** Returns whether files at or below a path are inputs, by a pattern's text before its first wildcard. */
 const covers = (path: string) => (input: string) => {
   const [start] = input.split(/[*{]/);
   return input === path || (start !== input && `${path}/`.startsWith(start)) || start.startsWith(`${path}/`);

@@ -29,7 +29,8 @@ it.each(packages)("%s imports every package of others that it declares", (path) 
   const unusedIn = (sources: string, declared: Readonly<Record<string, string>>) =>
     Object.keys(declared).filter((name) => !sources.includes(`"${name}"`) && !sources.includes(`"${name}/`));
   const unused = unusedIn(sourcesOf(path), { ...dependencies, ...devDependencies });
-  // Types belong to a package that is imported. TensorFlow.js, and packages of ours in tests, may be there for one that imports them.
+  // Types belong to an imported package. TensorFlow.js, and in tests our own packages, may be needed by a dependency that
+  // imports them.
   expect(unused.filter((name) => !/^@(types|remat|tensorflow)\//.test(name))).toEqual([]);
   const unusedByUsers = unusedIn(sourcesOf(path, ["test"]), dependencies);
   expect(unusedByUsers.filter((name) => name.startsWith("@remat/"))).toEqual([]);

@@ -7,8 +7,8 @@ import { publishedPackages, root } from "./workspace.js";
  * A page with a program, or a package without one that has entry points and commands to test.
  *
  * @typedef {object} Page
- * @property {string} name `trace`, `docs-how-to-browser`: also of the folder in which it is tried
- * @property {string} title for people
+ * @property {string} name `trace`, `docs-how-to-browser`: also the name of the test folder
+ * @property {string} title display name
  * @property {string | undefined} program
  * @property {import("./page-program.js").WebPage | undefined} web the part that runs in a browser
  * @property {readonly string[]} installs packages that a reader has then
@@ -33,7 +33,8 @@ export function pageOf(item) {
 }
 
 /**
- * All pages that can be tried: READMEs of packages, the README, the pages in `docs` and its folders. Pages that name no packages to install get those that they import.
+ * All pages that can be tested: READMEs of packages, the main README, the pages in `docs` and its folders. For pages
+ * without install instructions, their imports are installed.
  *
  * @returns {readonly Page[]}
  */

@@ -102,8 +102,8 @@ describe("a packed package", () => {
   });
 });
 
-describe("where packages are installed by npm and by pnpm", () => {
-  /** By name of the package: what it differs in, and what is wrong then; nothing for one that is right. */
+describe("packages installed by npm and by pnpm", () => {
+  /** For each package: its difference from a correct one, and the resulting problems; none for a correct one. */
   const variants: Readonly<Record<string, readonly [Record<string, string>, ...(readonly RegExp[])]>> = {
     good: [good],
     "failing-program": [
@@ -162,7 +162,7 @@ describe("the workspace", () => {
   });
 });
 
-describe("what packages say of their repository", () => {
+describe("repository fields of packages", () => {
   it("stands once, in the root's package.json, and is in what pnpm packs", async () => {
     const workspace = join(folder, "workspace");
     const source = join("tooling", "packaging", "src");

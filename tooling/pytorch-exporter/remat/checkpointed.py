@@ -253,7 +253,7 @@ class _WeightsOfCall:
 
 
 def _has_data(tensor):
-    """Whether a tensor's data still exists. FSDP frees gathered weights."""
+    """Returns whether a tensor's data still exists. FSDP frees gathered weights."""
     is_plain = tensor is not None and tensor.layout == torch.strided and not is_traceable_wrapper_subclass(tensor)
     return not is_plain or tensor.numel() == 0 or tensor.untyped_storage().nbytes() > 0
 

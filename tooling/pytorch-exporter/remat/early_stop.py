@@ -69,8 +69,8 @@ class EarlyStop:
 
 
 def _has_saved_what_is_complete(outputs, number):
-    """Whether the op of the autograd node with this sequence number saves nothing that it writes later. The node is
-    searched for behind `outputs`. Nodes created earlier have lower numbers.
+    """Returns whether the op of the autograd node with this sequence number saves nothing that it writes later. The node
+    is searched for behind `outputs`. Nodes created earlier have lower numbers.
     """
     nodes = [leaf.grad_fn for leaf in tree_leaves(outputs) if isinstance(leaf, torch.Tensor) and leaf.grad_fn is not None]
     seen = set(nodes)

@@ -86,7 +86,7 @@ class FakeValues(TorchDispatchMode):
         return out
 
     def knows(self, tensor):
-        """Whether a program can read the tensor's values."""
+        """Returns whether a program can read the tensor's values."""
         return self._value(tensor) is not None
 
     def _value(self, tensor):

@@ -51,13 +51,13 @@ class Fitted:
     """Overheads of single steps under the policy, each compared with an unmodified step right before it."""
     policy: dict
     verified: bool = False
-    """Whether steps under the policy were checked to be bitwise identical with unmodified steps."""
+    """True if steps under the policy were checked to be bitwise identical with unmodified steps."""
     left_out: tuple[str, ...] = ()
     """Modules that would change training if recomputed, with the reason. The plan does not checkpoint them."""
     parts: tuple[str, ...] = ()
     """The recomputed parts of modules, by the modules in which they begin and end: "from 2.b to 3.a"."""
     paths_differ: bool = False
-    """Whether steps call different modules, as with LayerDrop. Plan and measurements are then for the recorded path."""
+    """True if steps call different modules, as with LayerDrop. Plan and measurements are then for the recorded path."""
 
     def __str__(self):
         # If nothing is checkpointed, a difference is noise.
@@ -192,7 +192,8 @@ class _Comparison:
         self.left_out = []
 
     def leave_out(self, policy):
-        """Whether a policy changes training. If so, marks the responsible modules in the recording as not recomputable.
+        """Returns whether a policy changes training. If so, marks the responsible modules in the recording as not
+        recomputable.
         """
         if not policy["modules"]:
             return False
@@ -238,7 +239,7 @@ class _Recording:
         self._path = path
         self._runs_model = self._has_backward = False
         self.saves_in_backward = False
-        """Whether gradients have a graph of their own. Recomputed ops save tensors without it."""
+        """True if gradients have a graph of their own. Recomputed ops save tensors without it."""
         last = {}
         for event in self._content()["events"]:
             if event["e"] == "op":

@@ -98,7 +98,7 @@ def _as_inductor_has_it(joint, inputs):
 
 
 def _sets_its_own_budget(node):
-    """Whether the partitioner takes the budget from the node instead of its setting: from
+    """Returns whether the partitioner takes the budget from the node instead of its setting: from
     `torch.autograd.graph.region_activation_memory_budget`, or its form in older versions.
     """
     custom = node.meta.get("custom")

@@ -53,7 +53,7 @@ def around_checkpoint():
 
 
 def is_between_modules() -> bool:
-    """Whether `torch.utils.checkpoint` itself is running, not a module's forward."""
+    """Returns whether `torch.utils.checkpoint` itself is running, not a module's forward."""
     return _checkpointed.is_between
 
 
@@ -143,8 +143,8 @@ class PartsOfCall(TorchDispatchMode):
             self._leave()
 
     def _is_outside(self, place):
-        """Whether a part can begin or end here: not inside another module under `torch.utils.checkpoint`, which is
-        recomputed by itself. If it cannot, the call has left the recorded path.
+        """Returns whether a part can begin or end here: not inside another module under `torch.utils.checkpoint`, which
+        is recomputed by itself. If it cannot, the call has left the recorded path.
         """
         if _checkpointed.depth != self._outside:
             self._stray(place, "an op inside of another checkpointed module")

@@ -166,8 +166,8 @@ _WITH_STATE = (torch.optim.Optimizer, torch.optim.lr_scheduler.LRScheduler, torc
 
 
 def is_plain_object(value):
-    """Whether an object's class belongs to the program's own code. Objects of libraries have internal state that cannot be
-    restored here.
+    """Returns whether an object's class belongs to the program's own code. Objects of libraries have internal state
+    that cannot be restored here.
     """
     if isinstance(value, types.SimpleNamespace):
         return True
@@ -178,7 +178,7 @@ def is_plain_object(value):
 
 @functools.cache
 def _is_of_program(of):
-    """Whether a class or a function belongs to the program, not to a library."""
+    """Returns whether a class or a function belongs to the program, not to a library."""
     file = getattr(sys.modules.get(of.__module__), "__file__", None)
     if file is None:
         # `__main__` of an interactive session has no file, like built-in modules.

@@ -568,8 +568,8 @@ class Recorder(TorchDispatchMode):
 
 
 def _averages(module):
-    """Whether a module runs torch's own batch normalisation, which reads the number of batches to average statistics over
-    all of them.
+    """Returns whether a module runs torch's own batch normalisation, which reads the number of batches to average
+    statistics over all of them.
     """
     if isinstance(module, torch.jit.ScriptModule):
         return False

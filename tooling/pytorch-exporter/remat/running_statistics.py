@@ -97,7 +97,7 @@ class StatisticsWritten:
 
 
 def _has_numbers(encoded):
-    """Whether an op returns anything but tensors, which the program may branch on."""
+    """Returns whether an op returns anything but tensors, which the program may branch on."""
     if isinstance(encoded, list):
         return any(map(_has_numbers, encoded))
     return encoded is not None and not (isinstance(encoded, str) and encoded.startswith("%"))

@@ -54,7 +54,7 @@ class Declared(NamedTuple):
     generator: Argument | None
     tags: tuple[str, ...]
     effects: bool
-    """Whether it does more than compute and write into its arguments."""
+    """True if it does more than compute and write into its arguments."""
 
     @property
     def is_random(self):
@@ -71,7 +71,7 @@ class Declared(NamedTuple):
         return self.training is not None and self.training.of(args, kwargs) is False
 
     def draws_from_own_generator(self, args, kwargs):
-        """Whether a call draws from a generator other than its device's default."""
+        """Returns whether a call draws from a generator other than its device's default."""
         given = None if self.generator is None else self.generator.of(args, kwargs)
         if given is None:
             return False

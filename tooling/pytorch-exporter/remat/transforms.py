@@ -18,7 +18,7 @@ class TransformNotRecorded(RuntimeError):
 
 
 def is_transformed() -> bool:
-    """Whether the running code is inside a transform."""
+    """Returns whether the running code is inside a transform."""
     return torch._C._functorch.peek_interpreter_stack() is not None
 
 

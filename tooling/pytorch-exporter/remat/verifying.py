@@ -35,7 +35,7 @@ class Difference(NamedTuple):
     module: str | None
     """The module that it belongs to; None if there is none."""
     is_state: bool = False
-    """Whether it is state of that module itself, which only the module's own code changes."""
+    """True if it is state of that module itself, which only the module's own code changes."""
 
     def __str__(self):
         return self.what
@@ -48,7 +48,7 @@ class Guilty(NamedTuple):
     """The module inside it whose state differs, or the module itself."""
     difference: Difference
     is_isolated: bool = True
-    """Whether the owner was found to change training by itself: its own state differs, or two calls of it with the same
+    """True if the owner was found to change training by itself: its own state differs, or two calls of it with the same
     inputs differ. If not, the cause may be in any code of the unit, or before it.
     """
 

@@ -207,7 +207,7 @@ def states_step():
 
     def step():
         model(x).square().mean().backward()
-        # By hand, after all that may run again.
+        # Manually, after everything that may be recomputed.
         with torch.no_grad():
             for parameter in model.parameters():
                 parameter -= 0.01 * parameter.grad

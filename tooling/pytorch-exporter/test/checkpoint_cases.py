@@ -112,7 +112,7 @@ def picture_part(rng, channels):
 
 
 def reads_twice(seed):
-    """Whether two backward passes go through one graph, of which selective checkpointing can follow one."""
+    """Returns whether two backward passes go through one graph; selective checkpointing supports only one."""
     return seed % 5 == 4
 
 
@@ -213,7 +213,7 @@ def module_of(file, event):
 
 
 def call_places(file):
-    """By module, of each of its calls, where its ops are among those of the whole: the first, and the one after the last."""
+    """For each module, the range of each of its calls among the ops of the whole step (end exclusive)."""
     count, began, places = 0, {}, {}
     for event in forward_ops(file):
         if event["e"] == "op":
@@ -227,7 +227,9 @@ def call_places(file):
 
 
 def savable(file):
-    """By module that is called once, the ops whose results selective checkpointing can save, with their place among the module's ops of the name."""
+    """For each module that is called once, the ops whose results selective checkpointing can save, with their occurrence
+    among the module's ops of that name.
+    """
     once = {fqn: calls[0] for fqn, calls in call_places(file).items() if len(calls) == 1}
     ops = [event for event in forward_ops(file) if event["e"] == "op"]
     inputs, outputs = ([storages_in(file, of(event)) for event in ops] for of in (lambda op: [op.get("a"), op.get("k", {})], lambda op: op["o"]))
@@ -258,7 +260,7 @@ def policy_of(model, units, parts):
 
 
 def measured_peak(seed, units, parts, build):
-    """What `MemTracker` says of the second step under the policy."""
+    """The result of `MemTracker` for the second step under the policy."""
     with FakeTensorMode():
         model, optimizer, step = build(seed)
         remat.apply(model, policy_of(model, units, parts))
@@ -278,7 +280,7 @@ def case(seed, policies, build=build, has_two_passes=None):
     with FakeTensorMode():
         model, _, _ = build(seed)
     calls = call_places(file)
-    # Of modules whose calls all have as many ops, how many.
+    # For modules whose calls all have the same number of ops, that number.
     counts = {fqn: sizes.pop() for fqn, sizes in ((fqn, {end - first for first, end in of}) for fqn, of in calls.items()) if len(sizes) == 1}
     once = {fqn: of[0] for fqn, of in calls.items() if len(of) == 1 and of[0][0] < of[0][1]}
     drawn = [(random_policy(rng, model, ops), {}) for _ in range(policies)]
@@ -295,7 +297,7 @@ def case(seed, policies, build=build, has_two_passes=None):
         try:
             answers.append({**answer, "peak": measured_peak(seed, units, parts, build)})
         except RuntimeError as error:
-            # What was saved of it was written into: PyTorch refuses the policy, and so do parts.
+            # A saved result was written into, which PyTorch rejects, for policies and for parts.
             if not any(text in str(error) for text in ("modified by an inplace operation", "has been mutated", "was written into since")):
                 raise
             answers.append({**answer, "refused": True})

@@ -1,4 +1,6 @@
-"""Graphs of small compiled models under several budgets for activations, with what the compiled step of each really saves and holds: `python compiled_cases.py FILE`, where there is transformers."""
+"""Graphs of small compiled models under several activation budgets, with the saved bytes and the peak of each compiled
+step: `python compiled_cases.py FILE`. Needs transformers.
+"""
 
 import gzip
 import json
@@ -183,7 +185,9 @@ def exported(case, decompose):
 
 
 def measured(case, decompose, budget):
-    """What the compiled step of a case keeps from its forward to its backward pass, and its peak by PyTorch's tracker, in bytes."""
+    """Returns the bytes that the compiled step of a case keeps from its forward to its backward pass, and its peak by
+    PyTorch's tracker.
+    """
     torch._dynamo.reset()
     torch.manual_seed(0)
     model, args = case()
@@ -208,7 +212,7 @@ def measured(case, decompose, budget):
 
 
 def model_bytes(case):
-    """What weights and buffers of a case take, those included that no graph reads."""
+    """Returns the bytes of a case's weights and buffers, including those that no graph reads."""
     model, _ = case()
     storages = [value.untyped_storage() for value in [*model.parameters(), *model.buffers()]]
     return sum({storage._cdata: storage.nbytes() for storage in storages}.values())

@@ -1,4 +1,6 @@
-"""Steps of small models recorded at several lengths or batches, on fake tensors: `python length_cases.py FILE`. A row of sizes by model; the last was recorded only to compare with."""
+"""Steps of small models recorded at several lengths or batches, on fake tensors: `python length_cases.py FILE`. A row of
+sizes for each model; the last is only for comparison.
+"""
 
 import gzip
 import json

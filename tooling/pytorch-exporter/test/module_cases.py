@@ -1,8 +1,10 @@
-"""Every class of `torch.nn`, and functions that have state or draw numbers, as modules with inputs; what training gives with a random policy, compared with what it gives without.
+"""Tests every class of `torch.nn`, and functions that have state or draw numbers, as modules with inputs: compares
+training with a random policy and training without.
 
     python module_cases.py [--seed S] [--minutes N] [--only NAME]
 
-tries cases until the time is over, and prints for each that fails the command that shows it again. REMAT_CLI names the command line, which says which modules it does not checkpoint.
+Tries cases until the time is over, and prints for each failure the command that reproduces it. REMAT_CLI names the
+command line, which reports the modules that it does not checkpoint.
 """
 
 import argparse
@@ -148,7 +150,7 @@ for _name in "AlphaDropout CELU Dropout ELU GELU GLU Hardshrink Hardsigmoid Hard
 for _name in "LogSoftmax Softmax Softmin".split():
     CASES[_name] = rows(lambda cls=getattr(nn, _name): cls(dim=-1))
 
-#: What has no forward pass of its own.
+#: Classes without a forward pass of their own.
 WITHOUT_FORWARD = {"Container", "Module", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "RNNCellBase"}
 
 
@@ -276,7 +278,9 @@ def random_policy(rng, trained):
 
 
 def try_case(name, seed):
-    """Trains with and without a random policy. Returns what is wrong, a sentence that starts with "refused", or None; raises `Untrainable` if the module has no such gradient."""
+    """Trains with and without a random policy. Returns the problem, a sentence that starts with "refused", or None. Raises
+    `Untrainable` if the module has no such gradient.
+    """
     rng = random.Random(f"{name} {seed}")
     way, mode = rng.choice(WAYS), rng.choice(MODES)
     with warnings.catch_warnings(), unwritten_memory_is_nan():
@@ -312,7 +316,7 @@ class Untrainable(Exception):
 
 
 def why_refused(trained, seed, names):
-    """Why the command line does not checkpoint one of these modules; None if it does."""
+    """Returns why the command line does not checkpoint one of these modules; None if it does."""
     torch.manual_seed(seed)
     trained.step()
     with tempfile.TemporaryDirectory() as folder:

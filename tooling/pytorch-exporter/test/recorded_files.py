@@ -1,4 +1,4 @@
-"""What tests ask of a recorded file, and of the command line."""
+"""Queries of recorded files and of the command line, for tests."""
 
 import contextlib
 import gzip
@@ -50,7 +50,10 @@ def held_at_most(file):
 
 
 def tracked_peak(model, optimizer, step, by_module=True):
-    """What PyTorch's `MemTracker` says of the second step, when the optimizer has its states: bytes at the peak by category, and in all. By module it cannot follow one that is called twice, nor gradients of weights by `autograd.grad`."""
+    """Returns the result of PyTorch's `MemTracker` for the second step, when the optimizer has its state: bytes at the
+    peak by category, and in total. By module it does not support one that is called twice, nor gradients of weights by
+    `autograd.grad`.
+    """
     step()
     tracker = MemTracker()
     tracker.track_external(model, optimizer, step.inputs)

@@ -1,4 +1,6 @@
-"""Recorded steps of small programs whose checkpointed regions hold more than they have to, for one reason each, with what PyTorch really holds when a region is over: `python region_cases.py FILE`."""
+"""Recorded steps of small programs whose checkpointed regions keep more memory than necessary, for one reason each, with
+the actual memory in PyTorch after a region ends: `python region_cases.py FILE`.
+"""
 
 import gc
 import gzip
@@ -179,7 +181,7 @@ class Made(TorchDispatchMode):
 
 
 def held_after_regions(case):
-    """What is alive of what each region made, as it returns: found without the recorder."""
+    """Returns the live tensors that each region made when it returns, found without the recorder."""
     torch.manual_seed(0)
     model, loss = case()
     x = torch.randn(ROWS, DIM)

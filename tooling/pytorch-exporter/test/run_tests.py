@@ -1,4 +1,6 @@
-"""Runs the test files that are named, `python run_tests.py test_steps test_fit`, and prints a line for each test: `ok` or `not ok`, with the failure indented below."""
+"""Runs the given test files, `python run_tests.py test_steps test_fit`, and prints a line for each test: `ok` or `not ok`,
+with the failure indented below.
+"""
 
 import sys
 import textwrap
@@ -43,7 +45,7 @@ class Lines(unittest.TestResult):
         self.tell("not ok", test, "\n" + textwrap.indent(text, "  "))
 
     def tell(self, outcome, test, more):
-        # What failed outside of a test, as a setUpClass does, has no method.
+        # A failure outside of a test, as in setUpClass, has no method.
         name = test.id().rsplit(".", 1)[-1] if hasattr(test, "_testMethodName") or hasattr(test, "test_case") else str(test)
         print(outcome, name.replace("_", " ") + more.rstrip(), flush=True)
 

@@ -146,7 +146,7 @@ class Scaled(nn.Module):
 
 
 class Observed(nn.Module):
-    """What quantisation-aware training folds: it reads the running statistics of a module in it."""
+    """The folding of quantisation-aware training, which reads the running statistics of a nested module."""
 
     def __init__(self):
         super().__init__()
@@ -202,7 +202,7 @@ class Reassigned(Stateful):
 
 
 class OnlyNextStep(Stateful):
-    """What one step writes matters in the next."""
+    """A step's write matters in the next step."""
 
     def forward(self, x):
         y = x * (1 + self.m.clone())

@@ -1,4 +1,4 @@
-"""What checkpointing takes of the host."""
+"""Tests the overhead of checkpointing on the host."""
 
 import sys
 import time

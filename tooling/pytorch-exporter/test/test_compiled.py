@@ -1,4 +1,4 @@
-"""What the command line says that a compiled step saves and holds under each budget for activations, beside what it does in PyTorch."""
+"""Compares the command line's saved bytes and peak of a compiled step under each activation budget with PyTorch."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What is recorded on CUDA, beside what CUDA says: only where there is a GPU."""
+"""Compares recordings on CUDA with CUDA's own figures; needs a GPU."""
 
 import sys
 import unittest

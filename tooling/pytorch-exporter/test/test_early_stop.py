@@ -51,7 +51,9 @@ def checkpointed(module, save=()):
 
 
 def results_of(module, args, kwargs):
-    """What a call returns, and the gradients of what it is given and of the module's weights; None if nothing has a gradient."""
+    """Returns the result of a call, and the gradients of its inputs and of the module's weights; None if nothing has a
+    gradient.
+    """
     leaves = []
 
     def leaf(tensor):
@@ -201,7 +203,7 @@ class EarlyStopTest(unittest.TestCase):
                     plain, again = (results_of(Call(op.op), args, given.kwargs) for _ in range(2))
                 except RuntimeError:
                     continue
-                # What differs from itself, or has no gradient, proves nothing.
+                # A call that differs from itself, or has no gradient, proves nothing.
                 if plain is None or not all(map(is_same, plain, again)):
                     continue
                 with self.subTest(op.name):

@@ -1,4 +1,4 @@
-"""What attention and dropout hold on a GPU, recorded on a machine that has none."""
+"""Tests the memory of attention and dropout on a GPU, recorded on a machine without one."""
 
 import json
 import unittest
@@ -126,7 +126,7 @@ class Kernels(Folder):
         self.assertEqual(set(seen), {(torch.bfloat16, torch.bfloat16)})
         weights = [file["tensors"][tensor]["dt"] for module in file["module_tree"] for _, tensor in module["params"]]
         self.assertEqual(set(weights), {"bfloat16"})
-        # What the model's code casts is there to be seen.
+        # Casts by the model's code are visible.
         self.assertIn("aten._to_copy.default", {func["name"] for func in file["funcs"]})
 
     def test_a_step_in_float32_is_recorded_in_bfloat16_too(self):

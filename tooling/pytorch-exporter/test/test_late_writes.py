@@ -28,7 +28,9 @@ class WritesData(nn.Module):
 
 
 class DropsWhatSavedLast(nn.Module):
-    """Saves last in an op whose result nobody uses, so that its autograd node is gone when the call ends. What follows saves nothing and allocates much."""
+    """Saves last in an op whose result is unused, so that its autograd node is gone when the call ends. Later ops save
+    nothing and allocate a lot.
+    """
 
     def __init__(self, dropped):
         super().__init__()

@@ -214,7 +214,7 @@ class Programs(Folder):
 
 
 def _is_drawn_high():
-    """What fake tensors cannot tell."""
+    """Unknown for fake tensors."""
     return bool((torch.rand(2) > 0.5).all())
 
 

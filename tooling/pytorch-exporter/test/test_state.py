@@ -141,7 +141,7 @@ class Recorded(State):
     """Running statistics do not keep a module from running again if nothing that is computed follows from them, whatever its class is."""
 
     def written(self, model, optimizer, step):
-        """What the recording says of writes by the forward pass."""
+        """The recorded writes of the forward pass."""
         path = self.folder / "step.json"
         step()
         with remat.record(path, model, optimizer):
@@ -190,7 +190,8 @@ class Recorded(State):
 
 @unittest.skipUnless(CLI, "REMAT_CLI is not set")
 class Planned(State):
-    """What a recording shows is never planned to run again, so that a policy needs no comparison."""
+    """Tests that a change that a recording shows is never planned to run again, so that a policy needs no comparison.
+    """
 
     OFTEN = ["a fused observer", "a custom op", "batch_norm of a module's own", "a tensor in an attribute", "a number", "a hook that counts", "InstanceNorm", "statistics that another module reads", "BatchNorm with a forward of its own", "averages that nothing reads"]
     NAMES = list(PROGRAMS) if os.environ.get("REMAT_ALL_TESTS") else list(dict.fromkeys([*OFTEN, *list(PROGRAMS)[::8]]))
@@ -357,7 +358,7 @@ class Fitted(State):
 
 
 class Schemas(unittest.TestCase):
-    """What is left of lists of names says what all schemas of the installed PyTorch say."""
+    """Tests that the remaining lists of names agree with all schemas of the installed PyTorch."""
 
     def overloads(self):
         for schema in torch._C._jit_get_all_schemas():

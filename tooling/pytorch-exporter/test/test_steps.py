@@ -223,7 +223,7 @@ class Saves(Folder):
         self.assertGreater(len(packs), 50)
         for kind in ("unpack", "unsave"):
             self.assertEqual(sorted(event["n"] for event in events if event["e"] == kind), list(range(len(packs))))
-        # What only autograd holds, the program reads no more.
+        # The program no longer reads tensors that only autograd keeps.
         made, alone = set(), set()
         for event in events:
             if event["e"] == "saved_only":
@@ -439,7 +439,7 @@ class Policy(Folder):
             peaks.append(held_at_most(json.loads((self.folder / "followed.json").read_text())))
         self.assert_same_gradients(model, twin)
         print(f"# stock {peaks[0]} B, planned {plan['peakBytes']} B, followed by PyTorch {peaks[1]} B", file=sys.stderr)
-        # What remat simulated for PyTorch's way of following the plan is what it really takes, but for a scalar or two.
+        # Remat's simulation for PyTorch under the plan is the actual peak, except for a scalar or two.
         self.assertLess(abs(peaks[1] - plan["peakBytes"]), 0.005 * plan["peakBytes"])
         self.assertLess(peaks[1], 0.8 * peaks[0])
 

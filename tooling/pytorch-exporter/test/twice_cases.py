@@ -16,7 +16,7 @@ from torch.func import functional_call
 
 
 class Attention(nn.Module):
-    """By products and a softmax, since fused attention has no gradient of a gradient."""
+    """With matrix products and a softmax, since fused attention has no second-order gradient."""
 
     def __init__(self, dim):
         super().__init__()

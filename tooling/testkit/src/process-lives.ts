@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 
 /**
- * Tells whether a process exists and is running. A zombie, which waits to be reaped by the first process here, does not
- * count.
+ * Returns whether a process exists and is running. A zombie, which waits to be reaped by the first process here, does
+ * not count.
  */
 export function processLives(pid: number): boolean {
   try {

@@ -3,7 +3,7 @@ import { createServer } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import { requireTool } from "./require-tool.js";
 
-/** Tells whether a Redis server can be started: one on the PATH, or Debian's. */
+/** Returns whether a Redis server can be started: one on the PATH, or Debian's. */
 export function hasRedis(): boolean {
   return (
     requireTool({

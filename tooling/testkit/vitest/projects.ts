@@ -14,10 +14,10 @@ interface Exceptions {
   readonly e2eSetup?: string;
   /** File that runs before each test file, from the project's folder. */
   readonly setupFile?: string;
-  /** Whether tests import `@remat/*` as built, instead of from sources. */
+  /** True if tests import `@remat/*` as built, instead of from sources. */
   readonly isBuilt?: boolean;
   /**
-   * Whether each file gets its own process. Otherwise files share a process and its modules, since short tests spend
+   * True if each file gets its own process. Otherwise files share a process and its modules, since short tests spend
    * most of their time importing.
    */
   readonly isIsolated?: boolean;

@@ -16,7 +16,7 @@ import type { ProbeAnswer } from "./probe-process.js";
 export interface BackendProbe {
   readonly package: string;
   readonly backend: BackendName;
-  /** Whether it starts, computes and has the kernels that training needs. */
+  /** True if it starts, computes and has the kernels that training needs. */
   readonly works: boolean;
   /** What is missing. `device` if it works, but on the CPU because there is no GPU. Undefined if nothing is. */
   readonly missing: MissingPart | "device" | undefined;

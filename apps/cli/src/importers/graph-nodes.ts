@@ -55,7 +55,7 @@ export class GraphNodes {
     this.common = commonLength(paths);
   }
 
-  /** Whether execution is asynchronous, because some ops make decisions or read values. */
+  /** Returns whether execution is asynchronous, because some ops make decisions or read values. */
   needsAwait(inputs: Readonly<Record<string, unknown>>): boolean {
     if (Object.values(this.executor.graph.nodes).some(({ op }) => awaited.test(op))) return true;
     try {

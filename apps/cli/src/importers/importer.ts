@@ -27,9 +27,9 @@ interface ImporterFacts {
 /** Imports a model, whose steps can be traced and run. */
 export interface ModelImporter extends ImporterFacts {
   readonly gives: "model";
-  /** Whether its models have no training step, so that only commands with `--predict` accept them. */
+  /** True if its models have no training step, so that only commands with `--predict` accept them. */
   readonly isForPrediction?: true;
-  /** Whether its models can have the user's own layers, and weights from another file. */
+  /** True if its models can have the user's own layers, and weights from another file. */
   readonly takesParts?: true;
   /**
    * Returns the model factory (see `defineModel`). Loads neither the hook nor a backend, since unmodified steps use it
@@ -46,7 +46,7 @@ export interface ModelParts {
   readonly layers?: string | undefined;
   /** A file with weights, in place of the model's own. */
   readonly weights?: string | undefined;
-  /** Whether the values of weights matter, as when steps are run. */
+  /** True if the values of weights matter, as when steps are run. */
   readonly readsWeights: boolean;
 }
 

@@ -55,7 +55,7 @@ export function keepingWithin(bytes: number): Readonly<Record<string, string>> {
 }
 
 /**
- * Whether the allocator exists unchanged and no other user can have modified it.
+ * Returns whether the allocator exists unchanged and no other user can have modified it.
  *
  * @internal
  */

@@ -10,7 +10,7 @@ export interface CompileOptions {
   /** Folder of tfjs-node, with its C++ sources in `binding`. */
   readonly packageFolder: string;
   readonly tensorflow: string;
-  /** Whether TensorFlow is in the cache and moves with it. */
+  /** True if TensorFlow is in the cache and moves with it. */
   readonly isCached: boolean;
   readonly compiler: string;
   readonly env: Environment;

@@ -3,14 +3,17 @@ import type { NativePackage } from "@remat/dispatch-hook/backends/node";
 
 /** A wheel that contains a TensorFlow to build against. */
 export interface WheelRequirement {
+  /** Name of the project on the index. */
   readonly project: string;
+  /** Version of the project. */
   readonly version: string;
   /** File name of one build on the index. Its Python version does not matter, only its C++ libraries. */
   readonly fileName: string;
   /** SHA-256 of the whole file, hexadecimal. */
   readonly sha256: string;
-  /** Approximate size, for the question whether to download it. */
+  /** Approximate size of the file, for the question whether to download it. */
   readonly fetchedBytes: number;
+  /** Approximate size of its unpacked content. */
   readonly unpackedBytes: number;
 }
 

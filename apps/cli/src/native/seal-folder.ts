@@ -8,6 +8,7 @@ const writableByOthers = 0o022;
 export interface SealProblem {
   /** The path of the file or folder, or of the whole. */
   readonly path: string;
+  /** The difference, in words. */
   readonly what: string;
 }
 

@@ -45,6 +45,7 @@ const lockName = ".lock";
 
 /** Result of {@link setupNative}. */
 export interface NativeSetup {
+  /** The package that was installed. */
   readonly package: NativePackage;
   /** The folder in which it is installed. `selectBackend` finds it there. */
   readonly folder: string;
@@ -52,6 +53,7 @@ export interface NativeSetup {
   readonly built: boolean;
   /** The library it was built against, or undefined if nothing was built. */
   readonly library: TensorFlowLibrary | undefined;
+  /** Result of the check that the backend works. */
   readonly check: NativeCheck;
   /**
    * The caching allocator, a shared library for LD_PRELOAD, or undefined if it could not be built, which was passed to

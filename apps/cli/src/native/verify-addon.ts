@@ -9,7 +9,7 @@ import { verifyScript } from "./verify-script.js";
 export interface NativeCheck {
   /** The version of TensorFlow that it calls. */
   readonly tensorflow: string;
-  /** Whether a CUDA device is used. */
+  /** True if a CUDA device is used. */
   readonly usesGpu: boolean;
   /** The loss of the small model before and after training. */
   readonly loss: readonly [first: number, last: number];

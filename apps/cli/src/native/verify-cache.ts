@@ -5,6 +5,7 @@ import { checkSeal, type SealProblem } from "./seal-folder.js";
 
 /** A folder of the native backend's cache. */
 export interface CacheItem {
+  /** Path of the folder. */
   readonly folder: string;
   /** Number of files hashed. */
   readonly files: number;

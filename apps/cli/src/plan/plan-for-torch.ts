@@ -26,7 +26,7 @@ import { placesOfParts } from "./places-of-parts.js";
 import { type PlanOptions } from "./plan-options.js";
 import type { Shown } from "./show-plan.js";
 
-/** Tells whether a step is planned for `torch.utils.checkpoint`: on request, and by default for runs of PyTorch. */
+/** Returns whether a step is planned for `torch.utils.checkpoint`: on request, and by default for runs of PyTorch. */
 export function isForTorch(trace: Trace, { executor }: PlanOptions, name: string): boolean {
   const isPyTorch = trace.header.framework === torchCheckpointExecutor.framework;
   if (executor === torchCheckpointExecutor && !isPyTorch)
@@ -154,7 +154,7 @@ function notFound(
 ): RematError {
   const within = budgetBytes === undefined ? "" : ` within ${formatBytes(budgetBytes)}`;
   const dear = maxOverhead === undefined ? "" : ` for at most ${formatTypedPercent(maxOverhead)} more time`;
-  // If no policy frees anything, a longer search does not, either.
+  // If no policy frees anything, a longer search does not either.
   const remedy = least.peakBytes < plain.peakBytes ? "Give a larger budget, or more --time." : "Give a larger budget.";
   return new RematError(
     budgetNotFound,

@@ -27,7 +27,7 @@ export interface FoundPlan {
   readonly sections?: readonly PlanSection[];
   /** The checkpointed modules, if the method chose modules. */
   readonly checkpointed?: readonly string[] | undefined;
-  /** Whether the budget applies to the memory that modules store, not to the step's peak. */
+  /** True if the budget applies to the memory that modules store, not to the step's peak. */
   readonly isByModule?: boolean;
 }
 

@@ -34,7 +34,7 @@ export function firstDifference(
   return undefined;
 }
 
-/** Tells whether `a` occurs before `b` in the course of a run. */
+/** Returns whether `a` occurs before `b` in the course of a run. */
 export function comesBefore(a: RunDifference, b: RunDifference): boolean {
   const rank = { missing: 0, loss: 0, gradient: 1, weight: 2 };
   return a.step !== b.step ? a.step < b.step : rank[a.kind] < rank[b.kind];

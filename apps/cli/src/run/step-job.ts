@@ -9,7 +9,7 @@ export type Execution =
   /** The text of a plan file. */
   | { readonly kind: "plan"; readonly plan: string; readonly offloadsOnHost?: boolean };
 
-/** Whether gradients are already consumed when the backward pass ends, so that they cannot be read. */
+/** Returns whether gradients are already consumed when the backward pass ends, so that they cannot be read. */
 export const consumesGradients = (execution: Execution): boolean =>
   execution.kind === "early-release" && execution.updateInBackward === true;
 
@@ -28,13 +28,13 @@ export interface StepJob {
   readonly execution: Execution;
   readonly steps: number;
   /**
-   * Whether to compute digests of gradients and weights. Reading them takes time and memory, so measured steps are not
+   * True to compute digests of gradients and weights. Reading them takes time and memory, so measured steps are not
    * digested.
    */
   readonly digest: boolean;
   /** Tensors whose values are requested. */
   readonly read: readonly TensorPlace[];
-  /** Whether to record one more step, for memory by category. */
+  /** True to record one more step, for memory by category. */
   readonly record: boolean;
   /** Limit of the process's resident memory. Left out: unlimited. */
   readonly maxResidentBytes?: number | undefined;

@@ -13,9 +13,9 @@ import { judgeInThread, type OpenedStep, type TypedTarget } from "./judge-opened
 import type { TracingReport, TracingRequest } from "./trace-worker.js";
 
 export interface OpenTargetOptions {
-  /** Whether models are traced in a separate thread, which can be stopped. */
+  /** True if models are traced in a separate thread, which can be stopped. */
   readonly canStop: boolean;
-  /** Whether there are several targets. Options about the step then apply to those that are models. */
+  /** True if there are several targets. Options about the step then apply to those that are models. */
   readonly isComparing: boolean;
   /** A plan that is shown with the step. */
   readonly plan?: Plan | undefined;

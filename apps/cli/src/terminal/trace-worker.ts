@@ -10,7 +10,7 @@ import { predictReleased } from "../verdict/predict-early-release.js";
 export interface TracingRequest {
   readonly source: ModelSource;
   readonly options: ModelOptions;
-  /** Whether it is compared with another run, and therefore shown unmodified. */
+  /** True if it is compared with another run, and therefore shown unmodified. */
   readonly isComparing: boolean;
   /** A plan that is shown with it. */
   readonly plan?: Plan | undefined;

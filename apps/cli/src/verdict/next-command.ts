@@ -23,11 +23,11 @@ export interface Given extends GivenWords {
   /** The requested step of the model. */
   readonly step: ModelOptions;
   readonly units: SizeUnit;
-  /** Whether early release updates weights in the backward pass. Left out: it does not. */
+  /** True if early release updates weights in the backward pass. Left out: it does not. */
   readonly updateInBackward?: boolean | undefined;
   /** For a recorded program, its command line, if the trace contains it. */
   readonly program?: readonly string[] | undefined;
-  /** Whether planning for ranks is possible with the trace. Left out: it is. */
+  /** True if planning for ranks is possible with the trace. Left out: it is. */
   readonly plansRanks?: boolean;
 }
 
@@ -78,7 +78,7 @@ export function nextCommand(
   }
 }
 
-/** Whether it applies to a step, not to a program that failed. */
+/** Returns whether it applies to a step, not to a program that failed. */
 function isOfStep({ kind }: WayToFit | NextStep | FailureRemedy): boolean {
   return kind !== "leaks" && kind !== "budget" && kind !== "smaller-batch";
 }

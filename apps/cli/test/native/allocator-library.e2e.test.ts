@@ -18,7 +18,7 @@ describe.runIf(nativeFolder !== undefined)("the caching allocator under tensorfl
   });
   afterAll(() => rmSync(cache, { recursive: true }));
 
-  /** What a program prints, with the allocator or without. */
+  /** Output of a program, with or without the allocator. */
   async function run(name: string, argument: string, isAllocated: boolean, more: object = {}): Promise<unknown> {
     const { LD_PRELOAD: _, TF_ONEDNN_USE_SYSTEM_ALLOCATOR: __, ...env } = process.env;
     const added = isAllocated ? allocatorEnvironment({ REMAT_CACHE_DIR: cache }) : {};
@@ -39,7 +39,8 @@ describe.runIf(nativeFolder !== undefined)("the caching allocator under tensorfl
         mostBytes: number;
         residentBytes: number;
       };
-      // What the allocator keeps beside what is held, one array that is garbage already, and the engine's own heap.
+      // Memory that the allocator keeps beyond live memory, one array that is already garbage, and the engine's own
+      // heap.
       expect(residentBytes).toBeLessThan(1.125 * mostBytes + 48 * 2 ** 20 + 2 ** 25 + 32e6);
     },
   );

@@ -12,7 +12,7 @@ export interface Machine {
   readonly cache: string;
   /** Only these commands exist on it. */
   readonly env: Record<string, string>;
-  /** What was run, a line each. */
+  /** Executed commands, one per line. */
   log(): readonly string[];
   /** Makes a command that runs `source`, with `args` and `log`. */
   command(name: string, source: string): void;
@@ -25,7 +25,7 @@ export interface Machine {
   remove(): void;
 }
 
-/** What a build looks for in a folder of TensorFlow. */
+/** Files that a build looks for in a folder of TensorFlow. */
 export const libraryFiles: Readonly<Record<string, string>> = {
   "libtensorflow_cc.so.2": "the C++ library",
   "libtensorflow_framework.so.2": "the framework",

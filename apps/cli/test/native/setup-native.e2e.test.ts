@@ -40,7 +40,7 @@ function reseal(folder: string): void {
 const allocator = () => readdirSync(native()).find((name) => name.startsWith("caching-allocator-")) ?? "none";
 const packageOf = (app: string, name = "tfjs-node") => join(app, "node_modules/@tensorflow", name);
 
-test("what is pinned is the version that selectBackend looks for", () => {
+test("the pinned version is the one that selectBackend looks for", () => {
   expect(Object.values(readPins().packages).map(({ version }) => version)).toEqual([nativeVersion, nativeVersion]);
   for (const { sha256 } of Object.values(readPins().wheels)) expect(sha256).toMatch(/^[0-9a-f]{64}$/);
   for (const { integrity } of Object.values({ ...readPins().packages, ...readPins().dependencies }))
@@ -292,7 +292,7 @@ describe("setupNative", () => {
     const left = machine.files("cache/native/.new-0f0f-tfjs-node-4.22.0", { file: "" });
     const twoDaysAgo = Date.now() / 1000 - 2 * 24 * 3600;
     utimesSync(left, twoDaysAgo, twoDaysAgo);
-    // In another container its process has a number that is nobody's here.
+    // Its process may run in another container, so it does not matter that no process here has its number.
     machine.files("cache/native/.new-999999999-tensorflow", { file: "" });
     machine.files("cache/native/.old-0f0f-tensorflow", { file: "" });
     await setup({ tensorflow });

@@ -107,7 +107,7 @@ describe("nothing is loaded or preloaded", () => {
     });
   });
 
-  test("of an allocator that was swapped, or that others can write to; setup makes it anew", async () => {
+  test("from an allocator that was replaced, or that others can write to; setup builds it again", async () => {
     const { allocator = "" } = await setup();
     expect(allocatorEnvironment(machine.env)["LD_PRELOAD"]).toBe(allocator);
     writeFileSync(allocator, "planted");
@@ -119,7 +119,7 @@ describe("nothing is loaded or preloaded", () => {
   });
 });
 
-test("what a build with a lax umask makes belongs to its owner alone", async () => {
+test("files that a build with a lax umask creates are writable by their owner only", async () => {
   const before = process.umask(0);
   try {
     await setup();

@@ -91,7 +91,10 @@ function unpackShort(values: ColumnArray, bytes: Uint8Array, planes: number, isD
 const isLittleEndian = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
 const planeOffset = (plane: number): number => (isLittleEndian ? plane : 7 - plane);
 
-/** Whether twice the value, and a difference of two of them, is exact. A negative zero would be lost as an integer. */
+/**
+ * Returns whether twice the value, and a difference of two of them, is exact. A negative zero would be lost as an
+ * integer.
+ */
 const isPackedInteger = (value: number): boolean =>
   Number.isInteger(value) && Math.abs(value) < 2 ** 50 && !Object.is(value, -0);
 

@@ -8,7 +8,9 @@ export const reportFormat = "remat-report/2";
 
 /** Content of a report. */
 export interface ReportData {
+  /** Everything except the trace and the columns below. */
   readonly meta: ReportMeta;
+  /** The run that the report shows. */
   readonly trace: Trace;
   /**
    * For each of `meta.overlays`: bytes in use at each op of the trace, the highest since the previous op; NaN where it

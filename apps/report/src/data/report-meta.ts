@@ -13,13 +13,16 @@ import type { Verdict } from "@remat/reporting/verdict";
 
 /** A line over the timeline, from a plan or another run. */
 export interface Overlay {
+  /** Identifies the overlay within the report. */
   readonly key: string;
+  /** Its name in the legend. */
   readonly label: string;
+  /** A plan, a measured run, another run that was not measured, or one rank under a sharding plan. */
   readonly kind: "plan" | "measured" | "other" | "fsdp";
   readonly peakBytes: number;
   /** Its meaning, in a sentence. */
   readonly note: string;
-  /** Whether it was requested, so that it is visible from the start. */
+  /** True if it was requested, so that it is visible from the start. */
   readonly isGiven: boolean;
 }
 
@@ -33,10 +36,11 @@ export interface FollowedPlan extends PlanChoice {
 
 /** Result of planning the whole step. */
 export interface PlanFindings {
-  /** Whether they are policies for `torch.utils.checkpoint`. */
+  /** True if they are policies for `torch.utils.checkpoint`. */
   readonly isForTorch: boolean;
-  /** Peak of the recorded trace, and of a plan that runs every op once and frees everything after its last use. */
+  /** Peak of the recorded trace. */
   readonly recordedPeakBytes: number;
+  /** Peak of a plan that runs every op once and frees everything after its last use. */
   readonly plainPeakBytes: number;
   /** By falling peak: more time always buys memory. */
   readonly front: readonly FollowedPlan[];
@@ -46,16 +50,22 @@ export interface PlanFindings {
 
 /** The other side of a comparison: `this` is before, `name` after. */
 export interface Comparison {
+  /** Display name of the other run. */
   readonly name: string;
+  /** True if kernels ran in the other run, or if it contains measured op times. */
   readonly isMeasured: boolean;
   readonly view: CompareView;
 }
 
 /** Results about sharding. */
 export interface FsdpFindings {
+  /** Name of the sharding plan. */
   readonly plan: string;
+  /** Number of ranks. */
   readonly worldSize: number;
+  /** Peak memory of rank 0. */
   readonly peakBytes: number;
+  /** Bytes of each category at that peak. */
   readonly bytesByCategory: Readonly<Record<string, number>>;
 }
 
@@ -72,8 +82,8 @@ export interface ReportMeta {
   readonly from: "model" | "trace" | "plan";
   readonly summary: ReportSummary;
   /**
-   * Whether the step fits the device it is meant for, or undefined if the run does not show that, or no device was
-   * named.
+   * Verdict on whether the step fits the device it is meant for. Undefined if the run does not show that, or no device
+   * was named.
    */
   readonly verdict: Verdict | undefined;
   /**
@@ -84,17 +94,21 @@ export interface ReportMeta {
   /** The largest groups in use at the peak, as rows of a tree, or empty if unknown. */
   readonly heldRows: readonly HeldRow[];
   readonly environment: readonly EnvironmentGroup[];
+  /** Undefined if no plans were searched for or found. */
   readonly plans: PlanFindings | undefined;
   /** Why there are none. */
   readonly noPlans: string | undefined;
   /** Plans of {@link ReportData.followed}: the front of {@link plans}, and last the given plan. */
   readonly followed: readonly FollowedPlan[];
-  /** Whether {@link ReportData.planned} differs from the step that is shown. */
+  /** True if {@link ReportData.planned} differs from the step that is shown. */
   readonly hasPlannedStep: boolean;
+  /** Undefined if there is no other run. */
   readonly comparison: Comparison | undefined;
+  /** Undefined without a sharding plan. */
   readonly fsdp: FsdpFindings | undefined;
   /** Undefined if the run was not recorded. */
   readonly leaks: LeakFindings | undefined;
+  /** Lines over the timeline. Their values are in {@link ReportData.overlays}. */
   readonly overlays: readonly Overlay[];
   /**
    * The step as it is, followed by answers for another batch, optimizer, device and so on, or empty if not requested.

@@ -47,15 +47,19 @@ import { type FindPlansOptions, findPlans, followedPlan } from "./find-plans.js"
 
 /** Options of {@link makeReport}. */
 export interface MakeReportOptions {
+  /** Heading of the report. */
   readonly title: string;
+  /** The kind of input that it is made from: `model`, `trace` (the default) or `plan`. */
   readonly from?: ReportMeta["from"];
   /** The device that op times were estimated for. */
   readonly pricedFor?: DeviceSpec | undefined;
-  /** Whether the step fits, and what to do next. */
+  /** Verdict on whether the step fits, and what to do next. */
   readonly verdict?: Verdict | undefined;
   /** How many of the largest storages at the peak to list (12 by default). */
   readonly limit?: number;
+  /** The tool that makes the report, such as `remat 1.0.0`. */
   readonly madeBy?: string | undefined;
+  /** The file or model that it is made from. */
   readonly source?: string | undefined;
   /** Search time for plans in milliseconds, or 0 for none. 8000 by default. */
   readonly planTimeMs?: number | undefined;
@@ -86,6 +90,7 @@ export interface MakeReportOptions {
    * are awaited after the search for plans.
    */
   readonly whatIfs?: readonly WhatIfRow[] | PromiseLike<readonly WhatIfRow[]>;
+  /** Called with the current stage, in words. During the search for plans it is called repeatedly. */
   readonly onProgress?: (what: string) => void;
 }
 

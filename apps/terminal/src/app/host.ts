@@ -43,7 +43,7 @@ export interface Host {
   readonly saveTheme: (theme: ThemeName) => void;
   /** The device to estimate times for if a trace has none of its own. */
   readonly device: DeviceSpec;
-  /** Whether the user requested it. */
+  /** True if the user requested it. */
   readonly isDeviceAsked?: boolean;
   /** Time limit for planning a step, in milliseconds. */
   readonly planTimeMs: number;

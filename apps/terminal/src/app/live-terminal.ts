@@ -10,10 +10,15 @@ import { colourDepth, type ThemeName, themeOf } from "../text/theme.js";
 export interface LiveOptions {
   /** The watched program, as typed. */
   readonly program: string;
+  /** Left out: one that suits the terminal. */
   readonly theme?: ThemeName | undefined;
+  /** True to draw with ASCII only. Left out: depends on whether the terminal shows Unicode. */
   readonly isAscii?: boolean | undefined;
+  /** Environment variables, which describe the terminal. */
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Source of key presses. */
   readonly stdin: ReadStream;
+  /** The terminal to draw on. */
   readonly stdout: WriteStream;
   /** Called to end the program. */
   readonly onQuit: () => void;

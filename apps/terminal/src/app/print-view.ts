@@ -15,6 +15,7 @@ import type { AnswerWhatIfs, Host } from "./host.js";
 
 /** Options of {@link printView}. */
 export interface PrintOptions {
+  /** The view to print. */
   readonly view: ViewName;
   /** Width in columns. */
   readonly columns: number;
@@ -28,11 +29,13 @@ export interface PrintOptions {
   readonly module?: string | undefined;
   /** Verdict on the step. Left out: the one available immediately. */
   readonly verdict?: Verdict | undefined;
+  /** Facts about the step besides its trace, if available. */
   readonly atHand?: StepAtHand | undefined;
   /** A second trace, for the comparison view. */
   readonly other?: { readonly title: string; readonly trace: Trace } | undefined;
   /** For a trace of a model: the model's path, and a function that answers what-if questions about its step. */
   readonly model?: { readonly path: string; readonly answerWhatIfs: AnswerWhatIfs } | undefined;
+  /** True to draw with ASCII only. */
   readonly isAscii?: boolean;
   /** `none`: text without escape sequences. */
   readonly depth?: ColourDepth;

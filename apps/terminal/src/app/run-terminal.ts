@@ -17,10 +17,11 @@ import { followApp } from "./app-frames.js";
 import { AppInput } from "./app-input.js";
 import type { AnswerWhatIfs, Host, OpenTarget } from "./host.js";
 
-/** Options of {@link runTerminal}. */
+/** Options of {@link startTerminal}. */
 export interface TerminalOptions {
   /** Targets to open: a model, trace or plan; two traces are compared. Empty: the start screen. */
   readonly targets: readonly string[];
+  /** Opens a target. */
   readonly open: OpenTarget;
   /**
    * Answers what-if questions about models by tracing their steps again. Left out: questions are answered from traces
@@ -29,18 +30,26 @@ export interface TerminalOptions {
   readonly answerWhatIfs?: AnswerWhatIfs;
   /** Entries of the start screen besides recently opened ones. */
   readonly examples: readonly StartEntry[];
+  /** Device to estimate times for if the trace has none of its own: a spec, or a name that `deviceSpec` knows. */
   readonly device: DeviceSpec | string;
   /**
-   * Whether the user requested it. If not, a step has to fit where it was recorded, if its trace contains the memory
+   * True if the user requested it. If not, a step has to fit where it was recorded, if its trace contains the memory
    * size.
    */
   readonly isDeviceAsked?: boolean;
+  /** The view to show first. */
   readonly view?: ViewName | undefined;
+  /** Left out: the one saved from the last session, otherwise one that suits the terminal. */
   readonly theme?: ThemeName | undefined;
+  /** True to draw with ASCII only. Left out: depends on whether the terminal shows Unicode. */
   readonly isAscii?: boolean | undefined;
+  /** Search time for plans in milliseconds (10,000 by default). */
   readonly planTimeMs?: number;
+  /** Environment variables, which describe the terminal. */
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Source of key presses. */
   readonly stdin: ReadStream;
+  /** The terminal to draw on. */
   readonly stdout: WriteStream;
   /** Folder for exports and plans. */
   readonly folder: string;

@@ -22,7 +22,7 @@ export interface GivenDevice {
   readonly isDeviceAsked: boolean;
 }
 
-/** Tells whether the trace has its own op times: measured, or read from elsewhere. */
+/** Returns whether the trace has its own op times: measured, or read from elsewhere. */
 export function hasOwnRuntimes(trace: Trace): boolean {
   return trace.ops.runtimeSource.some(
     (source) => source === RuntimeSource.measured || source === RuntimeSource.imported,

@@ -57,7 +57,7 @@ export interface DocumentName {
   readonly title: string;
   /** The file it was read from. */
   readonly path?: string | undefined;
-  /** Whether that file is a model, so that its step can be traced again. */
+  /** True if that file is a model, so that its step can be traced again. */
   readonly isModel?: boolean | undefined;
 }
 
@@ -80,7 +80,7 @@ export class TraceDocument {
   readonly tree: () => ModuleTreeView;
   /** The trace of one rank if the settings shard, otherwise `trace`. */
   readonly memoryTrace: () => Trace;
-  /** Whether the trace records when storages are freed. */
+  /** True if the trace records when storages are freed. */
   readonly isHeldKnown: () => boolean;
   readonly timeline: () => MemoryTimeline;
   readonly categoryBands: () => MemoryBands;
@@ -189,7 +189,8 @@ export class TraceDocument {
   }
 
   /**
-   * Whether a fuller verdict can be computed later: ways to make it fit, or for a large step, savings with no slowdown.
+   * Returns whether a fuller verdict can be computed later: ways to make it fit, or for a large step, savings with no
+   * slowdown.
    */
   get isJudgedLater(): boolean {
     const { header, ops } = this.recorded;
@@ -198,7 +199,7 @@ export class TraceDocument {
     return this.isPrediction || ops.count > mostOpsJudged || this.verdict()?.fits === false;
   }
 
-  /** Whether it is the original step on one device. */
+  /** Returns whether it is the original step on one device. */
   private get isAsTaken(): boolean {
     const { worldSize, allocationUnitBytes } = this.settings;
     return worldSize === 1 && allocationUnitBytes === undefined;
@@ -225,7 +226,7 @@ export class TraceDocument {
     }
   }
 
-  /** Whether it is a forward pass only. */
+  /** Returns whether it is a forward pass only. */
   get isPrediction(): boolean {
     return this.trace.header.step?.predict === true;
   }

@@ -15,7 +15,7 @@ export const fateSpans: readonly { readonly text: string; readonly style: Span["
 /** Facts about a budget and the policies under it. */
 export interface BudgetFacts extends ModulePolicies {
   readonly budgetShare: number;
-  /** Whether to follow the optimal policy once it is found. */
+  /** True to follow the optimal policy once it is found. */
   readonly isOptimal: boolean;
   /** Text shown until the optimal policy is found. */
   readonly waiting: string;

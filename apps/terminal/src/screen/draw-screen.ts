@@ -41,7 +41,7 @@ export function drawScreen(views: readonly View[], state: AppState, { columns, r
   };
 }
 
-/** Tells whether a terminal is too small for the app. */
+/** Returns whether a terminal is too small for the app. */
 export function isTooSmall({ columns, rows }: ScreenSize): boolean {
   return columns < smallestScreen.columns || rows < smallestScreen.rows;
 }

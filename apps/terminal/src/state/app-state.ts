@@ -39,7 +39,7 @@ export interface Opening {
   /** Name and progress of the target that is being read. */
   readonly title: string;
   readonly text: string;
-  /** Whether a trace has already been opened, which the next one is compared with. */
+  /** True if a trace has already been opened, which the next one is compared with. */
   readonly hasTrace: boolean;
 }
 
@@ -63,7 +63,7 @@ export interface AppState {
   readonly look: Look;
   /** The device to predict times for if a trace has none of its own and no device is chosen. */
   readonly device: DeviceSpec;
-  /** Whether the user requested that device, so that a step has to fit on it wherever it was recorded. */
+  /** True if the user requested that device, so that a step has to fit on it wherever it was recorded. */
   readonly isDeviceAsked: boolean;
   /** The requested view, which takes precedence over a saved one. */
   readonly wantedView: string | undefined;

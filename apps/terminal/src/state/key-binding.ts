@@ -2,6 +2,7 @@
 export interface KeyBinding<Action extends string = string> {
   /** Names as in `readInput`: a character, or `up`, `enter`, `ctrl+c`. */
   readonly keys: readonly string[];
+  /** The action that the keys trigger. */
   readonly action: Action;
   /** Description in the help. */
   readonly help: string;

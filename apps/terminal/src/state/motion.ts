@@ -3,7 +3,7 @@ export type Motion = "up" | "down" | "pageUp" | "pageDown" | "top" | "bottom";
 
 const motions: readonly string[] = ["up", "down", "pageUp", "pageDown", "top", "bottom"] satisfies Motion[];
 
-/** Tells whether an action is a motion. */
+/** Returns whether an action is a motion. */
 export function isMotion(action: string): action is Motion {
   return motions.includes(action);
 }

@@ -22,8 +22,11 @@ export type Opened =
 
 /** An entry of the start screen. */
 export interface StartEntry {
+  /** Display name. */
   readonly title: string;
+  /** The model, trace or plan to open. */
   readonly target: string;
+  /** A remark beside the title. */
   readonly note: string;
 }
 

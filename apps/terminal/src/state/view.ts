@@ -32,7 +32,7 @@ export interface Scene {
   readonly look: Look;
 }
 
-/** Tells whether a text matches the search. */
+/** Returns whether a text matches the search. */
 export function isMatch({ searched }: Scene, text: string): boolean {
   return searched !== "" && text.toLowerCase().includes(searched.toLowerCase());
 }

@@ -14,13 +14,13 @@ import { fitLine, type Line } from "../text/line.js";
 const columns = ["op", "name", "runtimeMs", "memoryBytes", "msps", "marks", "module"] as const;
 
 export interface OpsState extends ListPlace {
-  /** Whether ops of the whole step are shown. */
+  /** True if ops of the whole step are shown. */
   readonly isWholeStep: boolean;
   readonly filter: string;
   readonly sort: Sort<OpTableColumn> | undefined;
-  /** Whether the op at the cursor is shown with all details. */
+  /** True if the op at the cursor is shown with all details. */
   readonly isDetailed: boolean;
-  /** Whether another view has drilled into that op, so that going back leaves this view. */
+  /** True if another view has drilled into that op, so that going back leaves this view. */
   readonly isVisit: boolean;
 }
 

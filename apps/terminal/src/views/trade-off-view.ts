@@ -34,7 +34,7 @@ interface Wish {
 export interface TradeOffState extends ListPlace {
   /** Memory that may be stored, as a share of storing everything. */
   readonly budgetShare: number;
-  /** Whether the op list follows the optimal policy. */
+  /** True if the op list follows the optimal policy. */
   readonly isOptimal: boolean;
   /** The search in progress. */
   readonly wish: Wish | undefined;

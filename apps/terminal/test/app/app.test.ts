@@ -162,7 +162,7 @@ describe("a search", () => {
   it("can be made in every view", async () => {
     for (const view of viewNames) {
       const { app, press, type } = appOf(former, { view });
-      // What is searched there has to be answered first.
+      // The searched answers must be there first.
       if (view === "whatIf") await app.runner.works.finish();
       press("/");
       type(view === "devices" ? "h100" : view === "memory" ? "softmax" : "e");
@@ -367,7 +367,7 @@ describe("an export", () => {
   });
 });
 
-describe("what is kept of a trace", () => {
+describe("the saved state of a trace", () => {
   it("is saved on leaving and brought back", () => {
     const { press, deeds } = appOf(resnet, { view: "tradeOff" });
     press("left", "left", "2", "down", "down", "s", "s", "7", "/", ..."h100", "enter", "4", "q");

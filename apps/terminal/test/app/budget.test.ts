@@ -71,7 +71,7 @@ describe("a budget of the step", () => {
     expect(tooWide(app)).toEqual([]);
   });
 
-  it("of PyTorch is one of what torch.utils.checkpoint can follow", async () => {
+  it("in PyTorch selects a policy that torch.utils.checkpoint can follow", async () => {
     const { app, press } = appOf(recorded, { view: "memory", size: { columns: 100, rows: 40 } });
     press("down");
     await app.runner.works.finish();

@@ -5,7 +5,7 @@ import { appOf, own, screenText, tableOf } from "./make-app.js";
 
 const trace = await transformer();
 
-describe("what is held", () => {
+describe("the memory view", () => {
   it("is the first view, and says how much at the peak, and what of it is free to gain", () => {
     const { app } = appOf(trace);
     expect(app.state.view).toBe("held");

@@ -36,7 +36,7 @@ describe("a device that a trace was left with", () => {
     expect(textOf(made)).toContain("net beside net, both for a100");
     const differences = (): unknown[] => tableOf(made.app).rows.map((cells) => cells[5]);
     expect(new Set(differences())).toEqual(new Set([0]));
-    // What is chosen then is for both.
+    // A device chosen then applies to both.
     made.press("7", "right", "6");
     expect(made.app.document.settings.device?.name).not.toBe("a100");
     expect(new Set(differences())).toEqual(new Set([0]));

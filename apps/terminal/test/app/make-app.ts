@@ -21,7 +21,7 @@ import type { ModulesState } from "../../src/views/modules-view.js";
 import type { OpsState } from "../../src/views/ops-view.js";
 import type { TradeOffState } from "../../src/views/trade-off-view.js";
 
-/** What the app did to the world. */
+/** Effects of the app on the outside world. */
 export interface Deeds {
   readonly files: { readonly name: string; readonly text: string }[];
   readonly copied: string[];
@@ -95,7 +95,7 @@ export function appOf(trace: Trace, options: MakeAppOptions = {}): ReturnType<ty
   return made;
 }
 
-/** What the views keep to themselves. */
+/** The private state of the views. */
 export function own({ state }: App): {
   held: HeldState;
   readonly modules: ModulesState;
@@ -108,7 +108,7 @@ export function own({ state }: App): {
   return state.own as never;
 }
 
-/** What an export of the view that is on holds. */
+/** Content of an export of the current view. */
 export function tableOf({ views, state }: App): ViewTable {
   const view = viewOf(views, state);
   return view.table(sceneOf(state, bodyArea(views, state)), state.own[view.name]);

@@ -24,7 +24,7 @@ function* afterClicks(view: string) {
   }
 }
 
-it("of ops tell the truth: rows are in the order of the marked column, and in that of execution where none is marked", () => {
+it("sort marks of ops are right: rows are in the order of the marked column, or in execution order without a mark", () => {
   const marked = new Set<string>();
   for (const { column, mark, table } of afterClicks("ops")) {
     const values = table.rows.map((row) => row[table.columns.indexOf(mark === undefined ? "op" : column)] ?? 0);
@@ -38,7 +38,7 @@ it("of ops tell the truth: rows are in the order of the marked column, and in th
   expect([...marked]).toEqual(expect.arrayContaining(["runtimeMs", "memoryBytes"]));
 });
 
-it("of modules tell the truth: the share of memory, which is no column to sort by, leaves them in execution order, unmarked", () => {
+it("sort marks of modules are right: the share of memory, which is not a sort column, keeps execution order without a mark", () => {
   const inOrder = tableOf(appOf(resnet, { view: "modules", size }).app).rows;
   const marked = new Set<string>();
   for (const { column, mark, table } of afterClicks("modules")) {

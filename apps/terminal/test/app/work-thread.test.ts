@@ -22,7 +22,7 @@ const { trace } = TraceDocument.open({ title: "transformer" }, await transformer
 
 const app = (name: string): string => fileURLToPath(new URL(`../../src/app/${name}`, import.meta.url));
 
-/** For a process or thread that knows nothing of TypeScript. */
+/** For a process or thread that cannot load TypeScript. */
 const bundled: BuildOptions = {
   bundle: true,
   platform: "node",
@@ -37,7 +37,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** What comes of some work, the last of it last. */
+/** Result of some work; the last answer counts. */
 async function outcomeOf(act: (work: ViewWork, options: DoWorkOptions) => Promise<void>, work: ViewWork) {
   const answers: ViewAnswer[] = [];
   const { signal } = new AbortController();

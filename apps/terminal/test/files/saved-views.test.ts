@@ -10,7 +10,7 @@ afterEach(() => {
   for (const path of made) rmSync(path, { recursive: true, force: true });
 });
 
-describe("what is kept between two runs", () => {
+describe("state kept between two runs", () => {
   it("belongs to one trace, and is in the state folder", () => {
     const saved = new SavedViews({ XDG_STATE_HOME: folder });
     saved.save("/a/run.remat.jsonl", "run", { view: "memory", views: { tradeOff: { budgetShare: 0.3 } } });

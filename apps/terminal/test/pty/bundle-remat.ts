@@ -7,7 +7,7 @@ const cli = fileURLToPath(new URL("../../../cli/", import.meta.url));
 
 /** The real `remat`, bundled from sources, so that no build can be out of date; the path of its script. */
 export async function bundleRemat(): Promise<string> {
-  // Where the command's own build is, too: tfjs, which stays outside, and the package's version are found from there.
+  // Next to the command's own build, so that tfjs, which is not bundled, and the package's version are found.
   const outdir = `${cli}.from-sources`;
   mkdirSync(outdir, { recursive: true });
   await build({
@@ -33,7 +33,7 @@ export async function bundleRemat(): Promise<string> {
     },
     logLevel: "error",
   });
-  // What `remat watch` loads into programs is found beside it.
+  // The files that `remat watch` loads into programs are found next to it.
   await bundleAgent(outdir, ["@remat/source"]);
   return `${outdir}/main.js`;
 }

@@ -1,6 +1,6 @@
 import { startTerminal } from "../../src/index.js";
 
-// Run by a test in a terminal: the app fails in a way that nobody has foreseen, while it is on the screen.
+// Run by a test in a terminal: the app throws an unexpected error while it is on the screen.
 await startTerminal({
   targets: ["net"],
   open: () => {

@@ -261,19 +261,19 @@ describe.runIf(isThere)("remat watch in a terminal", () => {
       );
       expect(legend.join(" ")).toContain("Parameters");
       expect(legend.join(" ")).not.toMatch(/smaller|…/);
-      // Every category that the peak is made of has its colour told.
+      // The legend has the colour of every category of the peak.
       const made = shown.flatMap((line) => /^ ([A-Z][a-z]+(?: [a-z]+)?) +[\d.]+ \w+ +[\d.]+ %/.exec(line)?.[1] ?? []);
       expect(made.length).toBeGreaterThan(1);
       for (const category of made) expect(legend.join(" ")).toContain(category);
       terminal.press("q");
-      // What is left on the terminal is the last picture, and what held most.
+      // The last picture and the highest peak are left on the terminal.
       await terminal.until("the end, told in words", has("of the steps that were looked at", "exit code"));
       expect(terminal.ask("#{alternate_on} #{cursor_flag}")).toBe("0 1");
     },
   );
 });
 
-/** Where the passes below the plot stand. */
+/** Position of the passes below the plot. */
 function axisOf(screen: readonly string[]): number {
   return screen.findIndex((line) => /^ +pass /.test(line));
 }

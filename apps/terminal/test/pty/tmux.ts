@@ -9,19 +9,19 @@ export interface Terminal {
   type(text: string): void;
   /** A report of the mouse, as a terminal sends it: SGR mode, columns and rows from 1. */
   click(column: number, row: number): void;
-  /** What is on the screen, line by line. */
+  /** Content of the screen, line by line. */
   screen(): readonly string[];
   /** The screen with colours, as `capture-pane -e` gives it. */
   colouredScreen(): string;
   resize(columns: number, rows: number): void;
   /** Waits until `isThere` holds of the screen; fails with what is on the screen. */
   until(what: string, isThere: (screen: readonly string[]) => boolean): Promise<readonly string[]>;
-  /** What tmux knows of the terminal's state, by its format: `#{alternate_on}`. */
+  /** A fact about the terminal's state, by tmux's format: `#{alternate_on}`. */
   ask(format: string): string;
   close(): void;
 }
 
-/** Whether tmux is there: on the PATH, or Debian's. */
+/** Returns whether tmux is available: on the PATH, or Debian's. */
 export function hasTmux(): boolean {
   const works = (): boolean => spawnSync("tmux", ["-V"]).status === 0;
   return works() || (installByApt("tmux") && works());

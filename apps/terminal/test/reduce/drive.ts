@@ -91,7 +91,7 @@ function clickOf(views: readonly View[], state: AppState, number: number): Actio
   return target && { kind: "click", target };
 }
 
-/** What of a state is plain data; documents by what they are of. */
+/** The plain data of a state, with documents represented by their identity. */
 export function plainly(value: unknown): unknown {
   return JSON.parse(
     JSON.stringify(value, (_key, part: unknown) => {

@@ -18,7 +18,7 @@ const scenario = {
   deeds: randomDeeds(views),
 };
 
-/** Where the view that is on says that its list begins and its cursor is, as far as it has them. */
+/** Beginning of the list and cursor in the current view's state, as far as it has them. */
 function placeOf({ own, view }: AppState): { readonly top?: number; readonly cursor?: number } {
   return own[view] as object;
 }
@@ -46,7 +46,7 @@ describe("whatever is pressed, clicked and resized, on whatever trace", () => {
           expect(state.module === undefined ? nodes.length === 0 : nodes.some(({ fqn }) => fqn === state.module)).toBe(
             true,
           );
-          // What is settled stays as it is when nothing happens.
+          // A settled state does not change when nothing happens.
           const again = reduce(views, state, { kind: "resize", size: state.size });
           expect(again.commands).toEqual([]);
           expect(plainly(again.state)).toEqual(plainly(state));
@@ -63,7 +63,7 @@ describe("whatever is pressed, clicked and resized, on whatever trace", () => {
       fc.property(
         fc.record({ ...scenario, other: randomSize, isAscii: fc.boolean() }),
         ({ trace, size, deeds, other, isAscii }) => {
-          // Of another size, too: a terminal can change before it is told.
+          // Also with another size: a terminal can change before it reports that.
           for (const state of drive(views, shownState(views, trace, size, { isAscii }), deeds).states)
             for (const shown of [state.size, other]) {
               const screen = drawScreen(views, state, shown);

@@ -35,7 +35,7 @@ it("names all views whole where they fit, the one that is on always, and what is
           if (columns >= 80 && name.length <= 10) expect(told).toBe(title);
           expect(regions[i].target).toEqual({ kind: "view", number: i } satisfies ClickTarget);
         }
-        // Cut at its beginning at most, and never to less than can be told.
+        // Only the beginning may be cut off, and the rest stays long enough to recognize the name.
         expect(texts.join("\n")).toMatch(name.slice(-14));
         if (columns >= 120 && name.length <= 14) expect(texts.join("\n")).toContain(name);
       },

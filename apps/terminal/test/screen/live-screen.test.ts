@@ -45,7 +45,7 @@ it.each([
       expect(text).toContain(label);
       expect(text).toContain(formatBytes(bytes));
     }
-    // What a colour means is told of every one, below the plot and beside its fill.
+    // The legend explains every colour, below the plot and next to its fill.
     const shown = textOf(training, columns, rows, look);
     const begin = shown.findIndex((line) => line.startsWith("     pass")) + 1;
     const end = shown.findIndex((line) => line.startsWith(" What the peak"));

@@ -15,7 +15,7 @@ afterEach(() => {
   for (const app of apps.splice(0)) app.runner.works.stopAll();
 });
 
-/** What is put on the screen, without its colours. */
+/** Text of the screen, without colours. */
 function frameOf(app: App): string {
   return rawFrameOf(app).replaceAll(/\u001b\[[\d;]*m/g, "");
 }

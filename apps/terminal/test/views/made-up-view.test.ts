@@ -15,7 +15,7 @@ interface StoragesState extends ListPlace {
 const unitOf = ({ isMegabytes }: StoragesState): number => (isMegabytes ? 1e6 : 1);
 const bytesOf = ({ document }: Scene, storage: number): number => document.trace.storages.bytes[storage];
 
-/** A view that nobody has asked for: the storages of a trace, one a line. All that it needs is this object. */
+/** A made-up view, which lists the storages of a trace, one per line. This object is all that it needs. */
 const storagesView: View<StoragesState, "unit"> = {
   name: "storages",
   title: "Storages",

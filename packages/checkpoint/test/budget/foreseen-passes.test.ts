@@ -13,7 +13,7 @@ afterEach(() => {
   tf.disposeVariables();
 });
 
-/** What a step does after how many layers, beyond layers: what passes before did not. */
+/** Ops that a step runs after a given number of layers, beyond layers, which earlier passes did not have. */
 const turns: Readonly<Record<string, (a: tf.Tensor) => tf.Tensor>> = {
   "another kernel": (a) => tf.tanh(a),
   "another shape": (a) => tf.mean(a, 1, true).tile([1, a.shape[1] ?? 1]),
@@ -72,11 +72,11 @@ function countOps(run: () => unknown): number {
 
 interface Seen {
   readonly loss: number;
-  /** As the budget tells. */
+  /** As the budget reports it. */
   readonly peak: number | undefined;
   readonly wasForeseen: boolean;
   readonly live: number;
-  /** As a meter has counted that looked on. */
+  /** As counted by an independent meter. */
   readonly counted: number;
   readonly countedLive: number;
 }
@@ -142,7 +142,7 @@ test.each<number | string>([1e8, "100%", "70%"])(
   },
 );
 
-test("what is told of passes that nobody watched is what a meter counts that looks on, also where they turn out as others", async () => {
+test("the predicted peak of unobserved passes equals the metered one, even if the passes turn out differently", async () => {
   const anyStep = fc.record({
     rows: fc.constantFrom(64, 64, 64, 32, 80),
     turn: fc.constantFrom(...Object.keys(turns)),
@@ -166,7 +166,7 @@ test("what is told of passes that nobody watched is what a meter counts that loo
       expect(alone.map(({ loss }) => loss)).toEqual(expected);
       for (const { peak, wasForeseen, counted, live, countedLive } of watched) {
         expect(live).toBe(countedLive);
-        // Of one that leaves what was foreseen it is told what that would have held.
+        // The prediction for a pass that deviates is the peak it would have had.
         if (wasForeseen) expect(peak).toBe(counted);
         else expect(peak).toBeGreaterThanOrEqual(counted);
       }

@@ -6,7 +6,7 @@ beforeAll(async () => {
   await tf.setBackend("cpu");
 });
 
-it("what an op is the first to read gives no more than what is evicted for it, though the budget was full when it was found", async () => {
+it("finding an op's first read adds no more memory than is evicted for it, even with a full budget", async () => {
   const shape: [number, number] = [64, 64];
   const bytes = 4 * 64 * 64;
   const values = (seed: number) => tf.randomUniform(shape, 0.5, 1.5, "float32", seed);

@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterEach(() => tf.disposeVariables());
 
-/** What a meter of nobody's sees while `run` runs, and the error that ended it. */
+/** The peak that an independent meter sees while `run` runs, and the error that ended it. */
 async function measured(run: () => Promise<void>): Promise<{ peakBytes: number; error: unknown }> {
   const meter = new MemoryMeter();
   let error: unknown;
@@ -93,7 +93,7 @@ describe("an embedding, whose gradient on cpu needs a copy of it for each word",
   });
 });
 
-describe("what was planned tells how the budget is kept", () => {
+describe("planning reports how the budget is kept", () => {
   const w = () => tf.variable(tf.linspace(0.9, 1.1, 4096));
   const step = (weights: tf.Variable) =>
     tf.tidy(() => {
@@ -118,7 +118,7 @@ describe("what was planned tells how the budget is kept", () => {
     return seen;
   };
 
-  test("by early release, and by a plan", async () => {
+  test("with early release and with a plan", async () => {
     const size = 4 * 4096;
     expect(await outcomes(60 * size)).toEqual(["none", "released", "released"]);
     expect(await outcomes(12 * size)).toEqual(["none", "planned", "planned"]);
@@ -161,7 +161,7 @@ const ops: readonly ((x: tf.Tensor, w: tf.Tensor) => tf.Tensor)[] = [
   (x) => tf.mul(x, tf.tensor1d(new Float32Array(x.shape[1] as number).map((_, i) => 1 / (i + 1)))),
 ];
 
-/** What a pass holds in stock, and what the first step within a budget in percent says that it would. */
+/** The baseline peak of a pass, and the one that the first step within a percentage budget reports. */
 async function stockPeaks(
   loss: () => tf.Scalar,
   weights: tf.Variable[],
@@ -175,7 +175,7 @@ async function stockPeaks(
   return { held, told };
 }
 
-test("what stock would hold is told to the byte by a step that releases early", async () => {
+test("a step with early release predicts the baseline's peak to the byte", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.nat(ops.length - 1), { minLength: 1, maxLength: 12 }),

@@ -51,7 +51,7 @@ test("steps of any sizes, in any order, hold at most a budget in bytes, and at m
             for (const [rows, depth] of steps) {
               step(rows, depth);
               if (waits) await opened.planned;
-              // Of a part of stock's peak there is no budget while a larger step is measured.
+              // With a fraction of the baseline's peak, there is no budget while a larger step is measured.
               const most = typeof budget === "number" ? opened.budgetBytes : opened.stockPeakBytes;
               if (most !== undefined) after.push([opened.heldBytes, most]);
             }

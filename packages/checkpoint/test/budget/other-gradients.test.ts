@@ -6,7 +6,10 @@ beforeAll(async () => {
   await tf.setBackend("cpu");
 });
 
-/** Trains one weight, and then both: the same forward pass, of which more is read backward. What the noise went into cannot be recomputed. */
+/**
+ * Trains one weight, and then both: the same forward pass, more of which is read in the backward pass. The input of the
+ * noise cannot be recomputed.
+ */
 const program: Program = async ({ note, pause }) => {
   const [first, last] = [1, 2].map((seed) => tf.variable(tf.randomNormal([8, 8], 0, 1, "float32", seed)));
   const x = tf.randomNormal([32, 8], 0, 1, "float32", 3);

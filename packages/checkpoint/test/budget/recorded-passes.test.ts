@@ -26,7 +26,7 @@ function makeModel(layers: number): tf.LayersModel {
 }
 
 interface Training {
-  /** Of each step. */
+  /** For each step. */
   readonly batches: readonly number[];
   /** The step after which each plan is waited for. */
   readonly waitsFrom: number;
@@ -80,7 +80,7 @@ describe("a pass of which all is known is not recorded", () => {
     for (const { recorded } of steps.slice(1)) expect(recorded).toBeLessThanOrEqual(1);
   });
 
-  test("where no plan was found", async () => {
+  test("if no plan was found", async () => {
     const budget = await budgetOf(0.5);
     const steps = await train({ batches: Array(8).fill(512), waitsFrom: 0, budget, options: { planningMs: 0 } });
     expect(steps.filter(({ planned }) => planned)).toEqual([]);

@@ -12,7 +12,7 @@ afterEach(() => {
   forgetWarnings();
 });
 
-/** A watch over a process of which each reading tells what it holds, and the most that it has held; and what the watch says. */
+/** Watches a process with the given readings of its current and highest memory, and collects the warnings. */
 function watched(...readings: (readonly [bytes: number, highestBytes: number] | undefined)[]) {
   const told: string[] = [];
   vi.spyOn(process, "emitWarning").mockImplementation((message) => void told.push(String(message)));

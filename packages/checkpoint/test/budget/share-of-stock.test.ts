@@ -37,7 +37,7 @@ function network(width = 24): (rows: number, depth?: number, before?: () => tf.T
 
 type Step = () => unknown;
 
-/** What stock gives and holds, and what a part of it does, over some steps. */
+/** Results and memory of the baseline, and of training within a fraction of it, over some steps. */
 async function compare(makeSteps: () => Step[], budget = "80%") {
   const { result: expected, peakBytes } = await measurePeakBytes(() => makeSteps().map((step) => step()));
   tf.disposeVariables();
@@ -214,7 +214,7 @@ test("100% has room for gradients of ever more passes, which a program keeps and
   expect(heldBytes).toBeLessThanOrEqual(stockPeakBytes as number);
 });
 
-test("what cannot be kept within a part of stock's peak is refused as soon as the step is known", async () => {
+test("a fraction of the baseline's peak that cannot be kept is rejected as soon as the step is known", async () => {
   const step = network();
   const seen: number[] = [];
   const run = () =>
@@ -225,7 +225,7 @@ test("what cannot be kept within a part of stock's peak is refused as soon as th
   expect(seen.length).toBeLessThanOrEqual(2);
 });
 
-test("of sixteen sets of gradients the first passes are measured, not of more", () => {
+test("the first passes of up to sixteen sets of gradients are measured", () => {
   const x = tf.linspace(0, 1, 64 * 24).reshape([64, 24]);
   const lastSteps = withMemoryBudget("90%", (execution) =>
     Array.from({ length: 20 }, (_, i) => {
@@ -251,7 +251,7 @@ test.each(["100%", "75%"])("%s holds no more than early release, which is enough
         const w = tf.variable(tf.linspace(-1, 1, 64).reshape([8, 8]));
         const optimizer = tf.train.sgd(1e-2);
         const loss = () => {
-          // What JavaScript has drawn goes in the forward pass, and nothing can recompute it.
+          // Random numbers from JavaScript are freed in the forward pass, and cannot be recomputed.
           let a: tf.Tensor = tf.tidy(() => tf.add(tf.randomUniform([64 * rows, 8], 0, 1, "float32", 3), 0.5));
           layers.forEach((layer, i) => {
             const b = tf.matMul(a as tf.Tensor2D, w as never) as tf.Tensor;

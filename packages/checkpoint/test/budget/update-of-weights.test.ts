@@ -22,14 +22,14 @@ describe.each(Object.entries(optimizers))("an update by %s", (_, make) => {
   });
 });
 
-test("nobody else sees the rehearsal of an update, and it leaves nothing behind", () => {
+test("other modes do not see the rehearsal of an update, and it leaves nothing behind", () => {
   const { step, end } = network(optimizers.adam);
   step();
   const seen = (run: () => void) => {
     const log: string[] = [];
     const recorder = new TraceRecorder();
     const watch: DispatchMode = {
-      // What a pass holds and evicts is a matter of its own.
+      // The memory and evictions of passes are tested elsewhere.
       phaseChanged: (phase) => void (phase === Phase.optimizer && log.splice(0)),
       opDone: ({ kernel }) => void log.push(kernel),
       storageAllocated: ({ bytes }) => void log.push(`+${bytes}`),

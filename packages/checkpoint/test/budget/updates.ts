@@ -42,7 +42,7 @@ export class PeakBetweenOps extends MemoryMeter {
   }
 }
 
-/** What three steps give as they are. */
+/** Results of three unmodified steps. */
 export function stockSteps(make: () => tf.Optimizer): unknown[] {
   const { step, values, end } = network(make);
   const seen = [1, 2, 3].map(() => [step(), values()]);

@@ -103,7 +103,7 @@ describe("withMemoryBudget", () => {
     for (const step of planned.steps.slice(1)) expect(step?.peakBytes).toBeLessThanOrEqual(budgetBytes);
   });
 
-  test("where early release alone keeps the budget nothing is evicted, and what is held is what was predicted", async () => {
+  test("evicts nothing if early release alone keeps the budget, and uses the predicted memory", async () => {
     const sizes = [512, 512, 512, 256, 256, 256, 512];
     const stock = await fit(sizes);
     const { peakBytes } = await measurePeakBytes(() => fit([512]));
@@ -120,7 +120,7 @@ describe("withMemoryBudget", () => {
     async (budget) => {
       const w = tf.variable(tf.linspace(0.9, 1.1, 4096));
       const half = tf.scalar(0.5);
-      // What half's gradient would read is saved, and nobody asks for that.
+      // A tensor that half's gradient would read is saved, but that gradient is not requested.
       const loss = () => {
         let x: tf.Tensor = w;
         for (let i = 0; i < 16; i++) x = tf.add(tf.mul(x, half), w);

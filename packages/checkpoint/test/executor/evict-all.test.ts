@@ -80,7 +80,7 @@ describe("variables", () => {
   });
 });
 
-describe("what user code holds", () => {
+describe("tensors that user code holds", () => {
   test("is there when it is read in the middle, kept, or read afterwards", () => {
     const kept: tf.Tensor[] = [];
     sameAsStock(() => {
@@ -128,7 +128,7 @@ test("several outputs, views and parts of one buffer come back together", () => 
   );
 });
 
-test("what a kernel drew at random is never drawn again", () => {
+test("random numbers of a kernel are never drawn again", () => {
   const drawn: number[][] = [];
   const policy = new EvictingPolicy();
   evicting(

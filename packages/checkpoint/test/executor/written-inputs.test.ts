@@ -23,7 +23,7 @@ function seen(): number[] {
   });
 }
 
-test("what a kernel writes to an input is there, and what was made of it before is as before, to the bit", () => {
+test("a kernel's write to an input is kept, and earlier results stay bitwise identical", () => {
   const stock = seen();
   expect(stock.slice(4, 8)).toEqual(stock.slice(0, 4));
   const policy = new EvictingPolicy();

@@ -61,7 +61,7 @@ function byHand({ keeps = false, saves = false } = {}): Block {
   }) as Block;
 }
 
-/** That of a library which differentiates the block anew, and gives the engine its tape back. */
+/** The block of a library that differentiates it again in the backward pass and restores the engine's tape. */
 const anew: () => Block = () =>
   tf.customGrad((...args: unknown[]) => {
     const [x, w1, w2, save] = args as [tf.Tensor2D, tf.Tensor2D, tf.Tensor2D, (tensors: tf.Tensor[]) => void];
@@ -157,7 +157,7 @@ describe.each<[name: string, make: () => Block, form: string, recomputed: readon
   });
 });
 
-test("what JavaScript draws in a block is held, since it cannot be recomputed", () => {
+test("random numbers from JavaScript in a block are kept, since they cannot be recomputed", () => {
   for (const { kept } of checkpointedRegions(traceOf(randomly)))
     expect(kept.filter(({ cause }) => cause !== "result")).toContainEqual(
       expect.objectContaining({ cause: "unrepeatable", bytes: hidden, maker: undefined }),

@@ -31,7 +31,7 @@ test("each buffer is listed once, with what it is and whose gradient needs it", 
   expect(tf.memory().numTensors).toBe(before.numTensors);
 });
 
-test("what no gradient needs is left out", () => {
+test("tensors that no gradient needs are left out", () => {
   const w = tf.variable(tf.scalar(2), true, "w");
   const held = savedTensors(() => {
     const beside = tf.exp(tf.sin(tf.ones([64])));

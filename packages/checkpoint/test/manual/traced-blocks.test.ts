@@ -207,13 +207,13 @@ describe("in a trace", () => {
     await tf.setBackend("cpu");
   });
 
-  test("what is recomputed belongs to the modules that it was made in, whose forward pass is recomputed if all of it is", () => {
+  test("recomputed ops belong to their original modules, whose forward pass counts as recomputed if all of it is", () => {
     const { trace } = recorded(cases["scopes of a plain function"]);
     const told: string[] = [];
     const { moduleEvents, calls, modules } = trace;
     for (let e = 0; e < moduleEvents.call.length; e++)
       if (moduleEvents.phase[e] === Phase.recompute) told.push(modules[calls.module[moduleEvents.call[e]]].fqn);
-    // `around` has an op besides.
+    // `around` also has an op of its own.
     expect(told).toEqual(["around.inside", "around.inside"]);
   });
 

@@ -140,7 +140,7 @@ test("after a pass the budget is kept, too: what needs more than there is, is re
   x.dispose();
 });
 
-test("what user code keeps of a pass is there again after it, though there is no room; the pass is refused, and what comes next", () => {
+test("tensors of a pass that user code keeps exist after it even without enough memory, and that pass and the next are rejected", () => {
   const { loss, x } = chain();
   const kept: tf.Tensor[] = [];
   const keeping = () => {

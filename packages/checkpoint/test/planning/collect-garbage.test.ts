@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { collectGarbage } from "../../src/planning/collect-garbage.js";
 
-test("what nobody holds any more is gone at once, and programs see no `gc` that was not there", async () => {
+test("unreachable objects are collected immediately, and programs do not see a new `gc`", async () => {
   const before = "gc" in globalThis;
   const refs = Array.from({ length: 100 }, () => new WeakRef({ bytes: new Uint8Array(1000) }));
   const held = { bytes: new Uint8Array(1000) };

@@ -16,7 +16,7 @@ const build = (): tf.LayersModel =>
     ],
   });
 
-describe("what layers have and take", () => {
+describe("memory and time of layers", () => {
   it.each([true, false])("is counted as papers do, predicted or trained (%s)", async (predict) => {
     const samples = 2;
     const trace = await traceFakeStep(build, { batch: samples, backend: "cpu", ...(predict && { predict }) });

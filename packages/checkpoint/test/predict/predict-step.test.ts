@@ -40,7 +40,7 @@ beforeAll(async () => {
 const timed = (options: Partial<TimeTrainingOptions> = {}) =>
   timeTraining(build, traced, { ...request, releasedPeakBytes, isSynchronous: true, ...options });
 
-/** What a real step holds, recorded. */
+/** The recorded memory of a real step. */
 async function recorded(open: () => () => void) {
   const close = open();
   try {
@@ -50,7 +50,7 @@ async function recorded(open: () => () => void) {
   }
 }
 
-describe("what a step takes is predicted", () => {
+describe("the time of a step is predicted", () => {
   it("after a plan never as less than the same step without recomputation, whatever was measured", async () => {
     const deep = () => {
       const layers = Array.from({ length: 8 }, () => tf.layers.dense({ units: 16, activation: "tanh" }));
@@ -100,7 +100,7 @@ describe("what a step takes is predicted", () => {
     expect(planned.recomputedOps).toBe(plan.steps.filter(({ isRecomputed }) => isRecomputed).length);
   });
 
-  it("by steps that are taken, which tell what they take outside of ops in each way", async () => {
+  it("from real steps, which show the time outside of ops in each strategy", async () => {
     const steps: number[] = [];
     const { trace, hostMs } = await timed({
       onProgress: (progress) => "doneSteps" in progress && steps.push(progress.doneSteps),
@@ -109,7 +109,7 @@ describe("what a step takes is predicted", () => {
     expect(new Set(trace.ops.runtimeSource)).toEqual(new Set([RuntimeSource.measured]));
     expect(trace.ops.phase.includes(Phase.recompute)).toBe(false);
     expect(Object.keys(hostMs)).toEqual(["stock", "released", "planned"]);
-    // What is left of a step when its ops are taken off: on a busy machine that can be less than nothing.
+    // The time of a step minus that of its ops, which on a busy machine may be negative.
     for (const ms of Object.values(hostMs)) expect(ms).toSatisfy(Number.isFinite);
   });
 

@@ -89,10 +89,10 @@ function predictsAsMeasured(backend: "cpu" | "tensorflow", select: () => Promise
   });
 }
 
-describe("what a prediction holds is predicted to the byte, on cpu", () => {
+describe("the memory of inference is predicted to the byte, on cpu", () => {
   predictsAsMeasured("cpu", () => tf.setBackend("cpu"));
 });
 
-describe.runIf(native !== undefined)("what a prediction holds is predicted to the byte, on tensorflow", () => {
+describe.runIf(native !== undefined)("the memory of inference is predicted to the byte, on tensorflow", () => {
   predictsAsMeasured("tensorflow", async () => selectBackend({ backend: "tensorflow", from: native! }));
 });

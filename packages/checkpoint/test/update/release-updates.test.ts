@@ -107,7 +107,7 @@ function clippedSteps(make: () => tf.Optimizer, apply: (optimizer: tf.Optimizer,
 }
 
 describe.each(Object.entries(optimizers))("gradients that a loop clips and applies by %s", (name, make) => {
-  /** What somebody makes of it, who clips in the optimizer. */
+  /** A user's subclass that clips gradients in the optimizer. */
   const extended = () => {
     const optimizer = make();
     const { prototype } = class extends (optimizer.constructor as typeof tf.AdamOptimizer) {
@@ -189,7 +189,7 @@ test.each(Object.keys(optimizers).filter((name) => !name.includes(" ") && name !
   },
 );
 
-describe("what others may read stays:", () => {
+describe("tensors that other code may read stay:", () => {
   const weight = () => tf.variable(tf.tensor1d([1, 2]), true, "w");
 
   test("gradients that a caller applies", () => {
@@ -263,7 +263,7 @@ describe("what others may read stays:", () => {
             variable.assign(tf.add(variable, delta));
             return delta;
           });
-          // What earlier updates never read.
+          // Not read by earlier updates.
           if (++this.count === 3) norms.push(...tf.norm(deltas[0]).dataSync());
         });
       }

@@ -75,7 +75,7 @@ describe("on cpu", () => {
       tf.dispose([x, ...weights]);
       return meter.peakBytes;
     };
-    // Of twelve no more wait than a turn has temporaries, six and the one whose turn it is.
+    // Of twelve gradients, only as many wait as an update has temporaries: six, and the one being updated.
     const gradientBytes = 32 * 32 * 4;
     expect(peak(false) - peak(true)).toBeGreaterThan(5 * gradientBytes);
   });
@@ -127,7 +127,7 @@ describe("on cpu", () => {
     expect(hasWarned(warning)).toBe(false);
   });
 
-  test("what a loop takes gradients of itself is updated after the backward pass, and a warning says why", () => {
+  test("weights of gradients that a loop computes itself are updated after the backward pass, with a warning that explains why", () => {
     const twoSteps = () => {
       const { weights, loss, values, optimizer, end } = network(optimizers["adam"] as () => tf.Optimizer);
       const step = () =>

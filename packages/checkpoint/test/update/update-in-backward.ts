@@ -34,7 +34,11 @@ const squareOfOnesOwn = tf.customGrad(((p: tf.Tensor, save: (tensors: tf.Tensor[
   return { value: tf.square(p), gradFunc: (dy: tf.Tensor, [saved]: tf.Tensor[]) => tf.mul(dy, tf.mul(saved, 2)) };
 }) as never);
 
-/** Names that are numbers, which objects list first and by size, are none that tfjs gives. Runs one, and tells losses, weights, slots, counts of iterations, errors, and what is left over; with names given, since an optimizer finds weights by them. */
+/**
+ * Runs a program and returns losses, weights, slots, iteration counts, errors and left-over tensors. Weights get
+ * explicit names, since an optimizer finds them by name. The names are not numbers, which tfjs never uses and which
+ * objects list first and by size.
+ */
 export function runProgram(program: RandomProgram, makeOptimizer: () => tf.Optimizer): unknown[] {
   const before = tf.memory();
   const weights = seeded(5, () =>
@@ -90,7 +94,7 @@ export function runProgram(program: RandomProgram, makeOptimizer: () => tf.Optim
   optimizer.dispose();
   tf.dispose([x, ...weights]);
   const { numTensors, numBytes, numDataBuffers } = tf.memory();
-  // Where it fails stock leaves what it saved.
+  // After a failure unmodified tfjs leaves saved tensors.
   if (!hasFailed)
     seen.push([numTensors - before.numTensors, numBytes - before.numBytes, numDataBuffers - before.numDataBuffers]);
   return seen;

@@ -22,7 +22,7 @@ async function traceOf(training: Training): Promise<Trace> {
   return recorder.trace();
 }
 
-/** What stands in a training: its optimizers' and layers' fields, and how much there is. */
+/** State of a training: the fields of its optimizers and layers, and the number of tensors. */
 const stateOf = (training: Training) => {
   const { numTensors, numBytes, numDataBuffers } = tf.memory();
   return {

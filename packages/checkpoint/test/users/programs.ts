@@ -5,7 +5,7 @@ import type { Program } from "./ways.js";
 const data = (batch: number, inputs: number[], outputs: number[]) =>
   [tf.randomNormal([batch, ...inputs]), tf.randomNormal([batch, ...outputs])] as const;
 
-/** What a program expects to fail may not fail for want of memory. */
+/** An error that a program expects must not be an out-of-memory error. */
 const unlessOutOfBudget = (error: unknown): unknown => {
   if (error instanceof BudgetError) throw error;
   return error;

@@ -69,7 +69,7 @@ async function leavingNothing(run: () => unknown): Promise<void> {
   expect([...methodsOf()].filter(([name, method]) => methods.get(name) !== method)).toEqual([]);
 }
 
-test("of two trainings that take turns, one within a budget, each is stock's", async () => {
+test("two trainings in turns, one within a budget, both behave like the baseline", async () => {
   const budget = Math.floor(0.6 * (await peak()));
   await leavingNothing(async () => {
     const [one, two] = [stockOf(1, 4), stockOf(2, 4, 256)];
@@ -194,7 +194,7 @@ describe("a step that is broken off", () => {
       });
   });
 
-  test("by a budget that is too small, which a larger one then keeps", async () => {
+  test("because of a budget that is too small, which a larger one then keeps", async () => {
     const budget = await peak();
     await leavingNothing(() => {
       const stock = stockOf(1, 3);

@@ -18,10 +18,10 @@ import { loadPlanner } from "../../src/planning-thread.js";
 import { EvictingPolicy } from "../executor/evict-all.js";
 import { seeded } from "../training.js";
 
-// What loads sources in tests draws names from Math.random: not in the midst of a program that draws from a seed.
+// The loader of sources in tests draws names from Math.random, so it must not run in the middle of a seeded program.
 await loadPlanner();
 
-/** What a user's program may do besides training. */
+/** Actions of a user's program other than training. */
 export interface Session {
   /** Keeps what the program has seen, to the bit. */
   note(name: string, ...seen: unknown[]): void;
@@ -118,7 +118,7 @@ export const muchGoes: Way = async (program) => {
   }
 };
 
-/** Where a program ends by an error a plan may still be in the making. */
+/** A plan may still be in the making when a program ends with an error. */
 async function runAndSettle(program: Program, execution: BudgetExecution): Promise<Outcome> {
   try {
     return await run(program, execution);
@@ -127,7 +127,7 @@ async function runAndSettle(program: Program, execution: BudgetExecution): Promi
   }
 }
 
-/** Of parts of stock's peak, the least in which the program runs. */
+/** Runs with the smallest fraction of the baseline's peak with which the program works. */
 export const budgeted =
   (fractions: readonly number[], online: boolean): Way =>
   async (program) => {
@@ -141,7 +141,7 @@ export const budgeted =
         });
       } catch (error) {
         if (!(error instanceof BudgetError)) throw error;
-        // What the program could not come to dispose of.
+        // Tensors that the program could not dispose.
         tf.disposeVariables();
       }
     throw new Error(`no budget up to ${fractions.at(-1)} of ${peakBytes} bytes does`);
@@ -155,7 +155,7 @@ export const shared: Way = async (program) => {
     return await within("50%", true);
   } catch (error) {
     if (!(error instanceof BudgetError)) throw error;
-    // What the program could not come to dispose of.
+    // Tensors that the program could not dispose.
     tf.disposeVariables();
     return within("100%", false);
   }
@@ -188,7 +188,7 @@ export async function planOfFirstPass(program: Program, fractions: readonly numb
   await withDispatchMode(firstPass, () => run(program));
   if (recorder === undefined) return undefined;
   const trace = priceTrace((recorder as unknown as TraceRecorder).trace(), deviceSpec("cpu"));
-  // What is there before is met only when it is read: the plain order of the graph knows all of it.
+  // Earlier tensors are only met when they are read, but the plain order of the graph contains all of them.
   const graph = planningGraphOfTrace(trace);
   const order = Int32Array.from({ length: graph.nodeCount }, (_, node) => node);
   const { peakBytes } = simulateSchedule(graph, order)!;

@@ -9,7 +9,7 @@ await tf.setBackend(backend);
 
 const x = tf.fill(shape, 1, dtype);
 const run = () => tf.engine().runKernel(kernel, { [input]: x }, attributes);
-// What the first call needs for good, code and tables, is not the results'.
+// The first call allocates permanent code and tables, which are not part of its results.
 const kept = [run()];
 const before = process.memoryUsage.rss();
 let bytes = 0;

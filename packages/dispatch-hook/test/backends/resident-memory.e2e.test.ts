@@ -52,8 +52,8 @@ function measure(
   return JSON.parse(stdout.trim().split("\n").at(-1) ?? "") as { bytes: number; grownBytes: number };
 }
 
-// What the table says is checked here against what the operating system sees, on a few kernels; against addresses, on all of them, in
-// shared-buffers.test.ts of dispatch-hook.
+// Checks the table against the operating system for a few kernels. shared-buffers.test.ts checks all of them against
+// addresses.
 describe.each(backends)("resident memory on %s", (backend) => {
   test.each(cases.map((of) => [of.kernel, of] as const))(
     "grows by the results of %s unless the table says that they share",

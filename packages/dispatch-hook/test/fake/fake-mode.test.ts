@@ -151,7 +151,7 @@ describe("tensors and variables", () => {
     expect(left?.isDisposed).toBe(true);
   });
 
-  test("of a long loop are not held until the end", () => {
+  test("of a long loop are not kept until the end", () => {
     const track = vi.fn();
     const before = tf.memory().numTensors;
     fakeMode(() => {
@@ -199,7 +199,7 @@ describe("real tensors", () => {
     expect(tf.memory().numDataBuffers).toBe(before.numDataBuffers - 1);
   });
 
-  test("of a model have their values back after a training step", () => {
+  test("in a model have their values again after a training step", () => {
     const model = tinyModel();
     const values = model.getWeights().map((weight) => [...weight.dataSync()]);
     const before = engineState();
@@ -216,7 +216,7 @@ describe("real tensors", () => {
     expect(tf.memory().numDataBuffers).toBe(buffers - 2);
   });
 
-  test("of an optimizer and of a stateful layer are there again, and go on where they were", () => {
+  test("in an optimizer and a stateful layer exist again, and continue from their values", () => {
     const train = (between: (step: () => void) => void) => {
       const model = tf.sequential({
         layers: [

@@ -5,7 +5,7 @@ import { DataDependentError, fakeMode } from "../../src/fake/index.js";
 
 beforeAll(() => tf.setBackend("cpu"));
 
-/** What graphs compute of shapes: of one vector of whole numbers another. */
+/** Shape arithmetic of graphs, from one vector of integers to another. */
 const steps: Readonly<Record<string, (x: tf.Tensor1D) => tf.Tensor1D>> = {
   plus: (x) => x.add(tf.scalar(3, "int32")),
   times: (x) => x.mul(tf.scalar(2, "int32")),
@@ -34,7 +34,7 @@ const chain = fc.record({
   names: fc.array(fc.constantFrom(...Object.keys(steps)), { minLength: 1, maxLength: 5 }),
 });
 
-describe("what is computed of known whole numbers is known", () => {
+describe("values computed from known integers are known", () => {
   it.each(["cpu", "tensorflow"] as const)("as the real backend computes it, on fake %s", (backend) => {
     fc.assert(
       fc.property(chain, ({ sizes, names }) => {
@@ -58,7 +58,7 @@ describe("what is computed of known whole numbers is known", () => {
   });
 });
 
-describe("what is made of anything else is not", () => {
+describe("values computed from anything else are unknown", () => {
   it.each<[string, () => tf.Tensor]>([
     ["floats alone", () => tf.tensor1d([1, 2]).add(1)],
     ["whole numbers of floats", () => tf.tensor1d([1.5, 2]).toInt()],

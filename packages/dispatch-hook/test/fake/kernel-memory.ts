@@ -3,13 +3,16 @@ import * as tf from "@tensorflow/tfjs";
 import type { KernelCase } from "../kernels/generators/kernel-case.js";
 import { runCase } from "./run-case.js";
 
-/** What the hook sees of memory while one kernel runs. */
+/** Memory that the hook sees while one kernel runs. */
 export interface KernelMemory {
-  /** `+bytes #n` and `-bytes #n` in order, then shape and dtype of each result and where it is. What has no bytes is left out. */
+  /**
+   * `+bytes #n` and `-bytes #n` in order, then shape, dtype and storage of each result. Storages of zero bytes are left
+   * out.
+   */
   readonly events: readonly string[];
-  /** Whether anything was allocated that no result is in, or anything was released. */
+  /** True if anything was allocated that is not part of a result, or anything was released. */
   readonly scratch: boolean;
-  /** Whether every new result is as large as its shape says; some kernels of the cpu backend return less. */
+  /** True if every new result is as large as its shape says. Some kernels of the cpu backend return less. */
   readonly wellFormed: boolean;
   readonly error: unknown;
 }

@@ -13,7 +13,7 @@ import { runCase } from "./run-case.js";
 
 beforeAll(() => tf.setBackend("cpu"));
 
-/** What a kernel holds at most as the hook sees it in fake mode, which is open, and what was told before. */
+/** The peak of a kernel as the hook sees it in the open fake mode, and the earlier prediction. */
 function peaks(
   backend: BackendName,
   kernel: string,
@@ -30,7 +30,7 @@ function peaks(
       opComing(name, inputs, attributes) {
         if (name !== kernel || isDone) return;
         told = kernelPeakBytes(backend, name, inputs, attributes);
-        // Of a call that is known now.
+        // For a call that is now known.
         expect({ kernel, told: kernelPeakBytes(backend, name, inputs, attributes) }).toEqual({ kernel, told });
         if (told !== undefined)
           expect({ kernel, fits: surelyFits(backend, name, inputs, told - 1) }).toEqual({ kernel, fits: false });
@@ -61,7 +61,7 @@ function peaks(
 describe.each(["cpu", "wasm", "tensorflow"] as const)(
   "before a kernel runs, what it will hold on %s is told",
   (backend) => {
-    test("of every kernel", () => {
+    test("for every kernel", () => {
       const compared = new Set<string>();
       const compareAll = (): void => {
         const given = checkedShare();
@@ -69,7 +69,7 @@ describe.each(["cpu", "wasm", "tensorflow"] as const)(
           fc.assert(
             fc.property(allGenerators[kernel], (of) => {
               const found = peaks(backend, kernel, of);
-              // Of what depends on values nothing is told.
+              // Nothing is predicted for data-dependent results.
               if (!given(found?.told)) return;
               compared.add(kernel);
               // Views within what native composes of ops are told as buffers.
@@ -100,7 +100,7 @@ describe.each(["cpu", "wasm", "tensorflow"] as const)(
   },
 );
 
-describe("what is told of a call holds for no other", () => {
+describe("the result for one call does not apply to others", () => {
   const inputs = (...shapes: number[][]) => Object.fromEntries(shapes.map((shape, i) => ["xab"[i], tf.zeros(shape)]));
   test.each([
     [
@@ -152,7 +152,7 @@ test.each([
   expect(surelyFits("tensorflow", "Step", { x: a }, 1e9)).toBe(false);
 });
 
-test("of a kernel in whose place other ops run it is what these hold", () => {
+test("the peak of a kernel that is replaced by other ops is theirs", () => {
   const of = kernelCase({ x: t([64, 32]) }, { alpha: 0 });
   const found = (fasterGradients: "equal" | undefined) => {
     let step: ReturnType<typeof peaks>;
@@ -172,7 +172,7 @@ test("of a kernel in whose place other ops run it is what these hold", () => {
   expect(faster?.told).toBeLessThan(stock?.told ?? 0);
 });
 
-test("what a gradient hands on as it is takes nothing, and telling so leaves nothing", () => {
+test("a gradient that passes its input on takes no memory, and the query leaves nothing behind", () => {
   const found: unknown[] = [];
   const ask = (x: tf.Tensor) => {
     const before = tf.memory();

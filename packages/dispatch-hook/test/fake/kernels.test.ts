@@ -21,7 +21,7 @@ const registered = (backend: string): string[] =>
 
 beforeAll(async () => {
   await tf.setBackend("cpu");
-  // What the Draw kernel needs of a browser.
+  // The part of a browser that the Draw kernel needs.
   vi.stubGlobal(
     "ImageData",
     vi.fn(function ImageData() {}),

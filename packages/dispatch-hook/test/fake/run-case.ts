@@ -1,7 +1,7 @@
 import * as tf from "@tensorflow/tfjs";
 import type { KernelCase, TensorSpec } from "../kernels/generators/kernel-case.js";
 
-/** What a kernel returned. */
+/** Result of a kernel. */
 export interface Outcome {
   readonly outputs?: readonly {
     readonly shape: readonly number[];

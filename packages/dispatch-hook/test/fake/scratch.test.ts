@@ -63,7 +63,9 @@ const fused = (activation: string, bias: boolean): KernelCase =>
     { transposeA: false, transposeB: false, activation },
   );
 
-/** What the generators hardly ever make: on wasm a fused product takes batches of matrices and a vector only. */
+/**
+ * Cases that the generators hardly ever create: on wasm a fused product only accepts batches of matrices and a vector.
+ */
 const moreCases: Readonly<Record<string, readonly KernelCase[]>> = {
   _FusedMatMul: [fused("linear", false), fused("relu", true), fused("linear", true)],
 };

@@ -1,4 +1,4 @@
-/** What `@tensorflow/tfjs-node` 4.22.0 registers (its `register_all_kernels.js`). */
+/** Kernels that `@tensorflow/tfjs-node` 4.22.0 registers (its `register_all_kernels.js`). */
 export const tensorflowKernels: readonly string[] = `
   Abs Acos Acosh Add AddN All Any ArgMax ArgMin Asin Asinh Atan Atan2 Atanh AvgPool AvgPool3D AvgPool3DGrad AvgPoolGrad BatchMatMul
   BatchToSpaceND Bincount BroadcastArgs Cast Ceil ClipByValue Complex ComplexAbs Concat Conv2D Conv2DBackpropFilter

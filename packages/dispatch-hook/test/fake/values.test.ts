@@ -46,7 +46,7 @@ describe("constants that JavaScript gives can be read", () => {
     }
   });
 
-  test("by every way of reading", async () => {
+  test("in every way of reading", async () => {
     const read = await fakeMode(async () => {
       const x = tf.tensor([1, 2]);
       return [x.arraySync(), await x.array(), [...(await x.data())], x.bufferSync().get(1), x.toString()];
@@ -55,7 +55,7 @@ describe("constants that JavaScript gives can be read", () => {
   });
 });
 
-describe("what was never computed cannot be read", () => {
+describe("values that were never computed cannot be read", () => {
   test.each<[string, () => tf.Tensor, string]>([
     ["op", () => tf.matMul(tf.ones([2, 2]), tf.ones([2, 2])), "BatchMatMul"],
     ["clone of an op", () => tf.relu(tf.ones([2])).clone(), "Relu"],
@@ -107,7 +107,7 @@ describe("what was never computed cannot be read", () => {
 });
 
 describe("a number that is read between steps only reports, and is NaN", () => {
-  test("of fit, evaluate and loops", async () => {
+  test("in fit, evaluate and loops", async () => {
     const seen = await fakeMode(async () => {
       const model = tf.sequential({ layers: [tf.layers.dense({ units: 2, inputShape: [3] })] });
       model.compile({ optimizer: "adam", loss: "meanSquaredError", metrics: ["mae"] });
@@ -199,7 +199,7 @@ describe("large fills are skipped", () => {
     expect(most).toBeLessThan(1);
   });
 
-  test("of gradients that did not arrive and of optimizer slots, too", () => {
+  test("for gradients that did not arrive and for optimizer slots", () => {
     const before = arrayMegabytes();
     fakeMode(() => {
       const weight = tf.variable(tf.zeros(huge));

@@ -17,7 +17,7 @@ import { bitsOf, numbers, tensorOf } from "./special-values.js";
 const nativeFolder = nativeApp();
 const backends: readonly BackendName[] = nativeFolder === undefined ? ["cpu", "wasm"] : ["cpu", "wasm", "tensorflow"];
 
-/** What adds in order on a backend; of none but the three here. */
+/** An op that adds in order on a backend; none on backends other than these three. */
 const addsRepeats = (backend: BackendName): string =>
   backend === "cpu" || usesGpuNow(findBackend(backend)) ? "AddN" : "UnsortedSegmentSum";
 
@@ -107,7 +107,10 @@ const operands = fc
     shape.map((length, axis) => (length > 0 && (ones >> axis) % 4 === 0 ? 1 : length)).slice(cut),
   ]);
 
-/** What runs `Reshape` and `Cast` in its gradient, or itself, of what has that shape and dtype already, or has not. */
+/**
+ * Ops that run `Reshape` or `Cast` in their gradient, or themselves, on inputs that already have that shape and dtype,
+ * or do not.
+ */
 const unchanging: Readonly<Record<string, (a: tf.Tensor, b: tf.Tensor) => tf.Tensor>> = {
   add: tf.add,
   sub: tf.sub,
@@ -165,7 +168,7 @@ describe.each(backends)("on %s", (backend) => {
     );
   });
 
-  test("where nothing adds in order the gradient of tile is that of tfjs; reordered, it is one sum", () => {
+  test("the gradient of tile is tfjs's own if nothing adds in order, and a single sum if reordered", () => {
     addingAs(backend, { segments: false, mostInputs: 0 });
     const x = tf.tensor2d([[1], [2]]);
     const dy = tf.range(0, 10).reshape([2, 5]);
@@ -291,7 +294,7 @@ describe.each(backends)("on %s", (backend) => {
     );
   });
 
-  test("where a gradient is differentiated tfjs's own functions run, and values and leaks are theirs", () => {
+  test("a gradient that is differentiated uses tfjs's own functions, with their values and leaks", () => {
     const x = tf.tensor4d([1, -2, 3, 4], [1, 2, 1, 2]);
     const twice = (wanted: FasterGradients | "none") => {
       const before = tf.memory().numTensors;
@@ -321,7 +324,7 @@ describe.each(backends)("on %s", (backend) => {
     }
   });
 
-  test("what wants tfjs's own gradients has the last word, and afterwards the backend's kernel is its own", () => {
+  test("a request for tfjs's own gradients takes precedence, and the backend's kernel is restored afterwards", () => {
     const functions = () => ["Cast", "Reshape", "Step"].map((name) => tf.getKernel(name, tf.getBackend())?.kernelFunc);
     const before = functions();
     const kernels: string[] = [];
@@ -357,7 +360,7 @@ describe.runIf(nativeFolder !== undefined)("on tensorflow", () => {
       return execute.mock.calls.map(([name]) => name).filter((name) => name === "Cast" || name === "Reshape");
     };
     expect(asked("none")).toEqual(["Cast", "Cast", "Reshape", "Reshape", "Reshape"]);
-    // Of what is summed over the rows.
+    // For sums over the rows.
     expect(asked("equal")).toEqual([]);
   });
 });

@@ -13,7 +13,7 @@ interface Hook {
   readonly withDispatchMode: typeof withDispatchMode;
 }
 
-// Each copy registers its gradients anew, where all copies look for them.
+// Each copy registers its gradients again in the registry that all copies share.
 describe.each(["@tensorflow/tfjs/dist/tf.min.js", "@tensorflow/tfjs/dist/tf.es2017.min.js", "@tensorflow/tfjs"])(
   "with the gradients of %s",
   (build) => {

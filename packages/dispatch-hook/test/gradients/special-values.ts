@@ -4,7 +4,7 @@ import fc from "fast-check";
 /** Numbers as gradients have them, and those with which arithmetic is special. */
 const special = [0, -0, Number.NaN, Infinity, -Infinity, 1e38, -1e38, 1e-45, -1e-45, 2 ** -126];
 
-/** By share of special ones: none, few, most. */
+/** By share of special values: none, few, most. */
 export const numbers: fc.Arbitrary<(size: number) => Float32Array> = fc
   .tuple(fc.constantFrom(0, 0.05, 0.6), fc.infiniteStream(fc.nat(2 ** 30)))
   .map(([share, stream]) => (size) => {
@@ -18,7 +18,10 @@ export const numbers: fc.Arbitrary<(size: number) => Float32Array> = fc
 export const tensorOf = (shape: readonly number[], values: (size: number) => Float32Array): tf.Tensor =>
   tf.tensor(values(tf.util.sizeFromShape([...shape])), [...shape], "float32");
 
-/** Its bits. What is not a number has a sign and a payload of its own only on native: arithmetic of JavaScript and WebAssembly gives it any. */
+/**
+ * The bits of a tensor. Sign and payload of NaN are meaningful only on native; arithmetic in JavaScript and WebAssembly
+ * produces any.
+ */
 export function bitsOf(tensor: tf.Tensor): Int32Array {
   const values = Float32Array.from(tensor.dataSync());
   const bits = new Int32Array(values.buffer);

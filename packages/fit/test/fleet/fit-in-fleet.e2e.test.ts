@@ -18,7 +18,7 @@ mkdirSync(bundles, { recursive: true });
 const folder = mkdtempSync(join(bundles, "fleet-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Of a lock: a worker that was killed is missed after as long. */
+/** Expiry of a lock, after which a killed worker is noticed. */
 const lockMs = 600;
 const files = { runs: fileURLToPath(new URL("../../../memory/test/fixtures/sized-runs.json.gz", import.meta.url)) };
 const contentKey = sweepKey(files);
@@ -82,7 +82,7 @@ describe.runIf(hasRedis())("a fleet", () => {
     let stopped = 0;
     let turns = 0;
     const anyWorker = (): ChildProcess => [...workers][turns++ % workers.size];
-    /** What happens once so many units are answered. */
+    /** Actions to take after a number of units are answered. */
     const blows = new Map<number, () => Promise<void>>();
     for (const done of [10, 30, 50, 70, 110, 150, 190])
       blows.set(done, async () => {
@@ -157,7 +157,7 @@ describe.runIf(hasRedis())("a fleet", () => {
       message: expect.stringContaining("has different files"),
     });
     await failing.close();
-    // What failed is asked again, of whoever is there now.
+    // A failed unit is requested again, from the workers available now.
     const [unit] = units;
     const answer = await fitUnitBatch(unit, steps);
     const working = await serveFleet(redis.url, {

@@ -1,4 +1,4 @@
-// What a thread of a worker runs: units of a sweep.
+// Runs in a worker's thread: units of a sweep.
 import { parentPort, workerData } from "node:worker_threads";
 import { fitUnitBatch } from "../../src/index.js";
 import { serveUnits } from "../../src/node/index.js";

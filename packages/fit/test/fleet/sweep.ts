@@ -13,7 +13,7 @@ import {
   unitsOf,
 } from "../../src/index.js";
 
-/** What the units of a sweep are functions of. */
+/** The input of the units of a sweep. */
 export interface SweepFiles {
   readonly runs: string;
 }
@@ -50,7 +50,7 @@ export function sweepUnits(steps: StepsToFit): readonly FitUnit[] {
   );
 }
 
-/** Everything that is told of a sweep. */
+/** Everything reported about a sweep. */
 export function sweepTable(units: readonly FitUnit[], answers: readonly (FitAnswer | undefined)[]): string {
   const document = fitDocument(summarizeFit(units, answers, { model: "sweep", prices: { a100: 2, l4: 0.5 } }), {
     pricedBy: "roofline",

@@ -76,7 +76,7 @@ describe("runs of PyTorch", () => {
     ).toEqual(peaks(extrapolateRuns(runs)));
   });
 
-  test("what is held at a peak is told by how it grows, and adds up", () => {
+  test("the parts of a peak are reported by growth, and add up", () => {
     const extrapolation = extrapolateRuns(recorded("attention").slice(0, 3));
     const peak = extrapolation.peakAt(4096);
     const bytes = heldByGrowth(extrapolation.traceAt(4096), peak, extrapolation.degrees);
@@ -106,7 +106,7 @@ describe("runs of PyTorch", () => {
   });
 });
 
-describe("what is refused", () => {
+describe("rejected input", () => {
   const refusal = (runs: readonly SizedRun[], sizes?: readonly number[]) => {
     try {
       extrapolateRuns(runs, sizes);
@@ -150,7 +150,7 @@ describe("a size as a polynomial", () => {
   const side = fc.record({ slope: fc.integer({ min: 0, max: 300 }), start: fc.integer({ min: 0, max: 50 }) });
   const three = fc.uniqueArray(fc.integer({ min: 8, max: 5000 }), { minLength: 3, maxLength: 3 });
 
-  it("of two sides that are lines is found exactly, anywhere", () => {
+  it("with two linear sides is found exactly, anywhere", () => {
     fc.assert(
       fc.property(side, side, fc.integer({ min: 1, max: 2 ** 16 }), three, fc.nat(100_000), (a, b, rest, xs, at) => {
         const size = (x: number) => (a.slope * x + a.start) * (b.slope * x + b.start) * rest;

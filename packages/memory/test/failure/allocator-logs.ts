@@ -6,7 +6,7 @@ export interface SimulatedChunk {
   readonly inUse: boolean;
 }
 
-/** What an allocator was in when it failed. */
+/** State of an allocator when it failed. */
 export interface SimulatedBfc {
   readonly name: string;
   readonly regions: readonly (readonly SimulatedChunk[])[];
@@ -30,7 +30,10 @@ const round = (bytes: number): number => Math.ceil(bytes / 256) * 256;
 
 export const askedOf = ({ shape }: Pick<SimulatedBfc, "shape">): number => round(shape.reduce((a, b) => a * b, 4));
 
-/** What `BFCAllocator` logs when it cannot allocate, by the source of `AllocateRaw`, `DumpMemoryLog` and `AllocatorStats::DebugString`. */
+/**
+ * The log of `BFCAllocator` when it cannot allocate, following the source of `AllocateRaw`, `DumpMemoryLog` and
+ * `AllocatorStats::DebugString`.
+ */
 export function bfcLog({ name, regions, limitBytes, shape, op }: SimulatedBfc): string {
   let line = 1000;
   const log = (text: string): string => `2026-11-23 15:20:48.231744: I bfc_allocator.cc:${line++}] ${text}`;
@@ -111,7 +114,7 @@ export const bfcArbitrary: fc.Arbitrary<SimulatedBfc> = fc
     limitBytes: given.regions.flat().reduce((sum, { bytes }) => sum + bytes, spareBytes),
   }));
 
-/** What PyTorch's caching allocator was in when it failed. */
+/** State of PyTorch's caching allocator when it failed. */
 export interface SimulatedCuda {
   readonly device: number;
   readonly askedBytes: number;
@@ -149,7 +152,7 @@ export function cudaError(state: SimulatedCuda, since2: boolean): string {
     : `RuntimeError: ${asked} (GPU ${device}; ${cudaSize(limitBytes)} total capacity; ${cudaSize(allocated)} already allocated; ${cudaSize(freeBytes)} free; ${cudaSize(reserved)} reserved in total by PyTorch) If reserved memory is >> allocated memory try setting max_split_size_mb to avoid fragmentation.  ${hint}\n`;
 }
 
-/** What `torch.cuda.memory_summary()` prints, by torch's `cuda/memory.py`. */
+/** The output of `torch.cuda.memory_summary()`, following torch's `cuda/memory.py`. */
 export function cudaSummary(state: SimulatedCuda): string {
   const size = (bytes: number): string => {
     let at = 0;

@@ -32,7 +32,7 @@ const none: AllocatorLog = {
   truncated: false,
 };
 
-/** What is written with two digits after the point is that to half of the last. */
+/** A number with two decimals is exact to half of the last digit. */
 const isNear = (found: number | undefined, bytes: number, digit = 0.01): boolean =>
   found !== undefined &&
   Math.abs(found - bytes) <= Math.max(1, digit * Math.max(1024, 2 ** (10 * Math.floor(Math.log2(bytes + 1) / 10))));
@@ -158,7 +158,7 @@ describe("the log of TensorFlow's BFC allocator", () => {
   });
 });
 
-describe("what PyTorch's caching allocator says", () => {
+describe("messages of PyTorch's caching allocator", () => {
   it.each([true, false])("in its error gives what it was in; since release 2.0: %s", (since2) => {
     fc.assert(
       fc.property(cudaArbitrary, (state) => {
@@ -284,7 +284,7 @@ const printed: readonly (readonly [of: string, text: string, log: Partial<Alloca
 ];
 
 describe("a log", () => {
-  it.each(printed)("of %s is read", (_of, text, log, verdict) => {
+  it.each(printed)("from %s is read", (_of, text, log, verdict) => {
     const read = readAllocatorLog(text);
     expect(read).toMatchObject(log);
     expect(judgeAllocatorLog(read)).toBe(verdict);

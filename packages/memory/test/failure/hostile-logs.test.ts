@@ -72,7 +72,7 @@ function readOrRefuse(text: string): void {
 describe("a log of 4 MB is read at once", () => {
   it.each(pumped)("%j, then %j again and again, then %j", (before, part, after) => {
     const text = before + part.repeat(Math.ceil(4e6 / part.length)) + after;
-    // Reading it once takes milliseconds; for each place anew, hours.
+    // Reading it once takes milliseconds. Reading it again at each position would take hours.
     expect(secondsOf(() => readOrRefuse(text))).toBeLessThan(2);
     expect(secondsOf(() => readMemoryError(text))).toBeLessThan(2);
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { readMemoryError } from "../../src/failure/index.js";
 
-describe("what an error says of memory", () => {
+describe("memory facts in an error message", () => {
   it.each([
     [
       "Error: Invalid TF_Status: 8\nMessage: OOM when allocating tensor with shape[20,3] and type float on /job:localhost/replica:0/task:0/device:CPU:0 by allocator mklcpu",

@@ -11,7 +11,10 @@ import {
   type TraceGraph,
 } from "../../src/graph/index.js";
 
-/** y = relu(x·w), loss = mean(y) with a cast inside, then dw; stock frees. Sizes are powers of two, so that sums can be read. */
+/**
+ * y = relu(x·w), loss = mean(y) with a cast inside, then dw. Frees are those without remat. Sizes are powers of two, so
+ * that sums are readable.
+ */
 function step(): Trace {
   const b = new TraceBuilder({ framework: "tfjs", device: "cpu", mode: "fake", allocationUnitBytes: 1 });
   const tensor = (bytes: number, category: number) =>
@@ -92,7 +95,7 @@ test("graphs of the phases share storages and meet at what is handed out", () =>
   expect(getPeakMemory(forward, backward)).toBe(peakOfProfile(buildMemoryProfile(graphOfTrace(trace))));
 });
 
-test("what the caller takes can be named", () => {
+test("memory of the caller can be named", () => {
   const profile = buildMemoryProfile(graphOfTrace(step(), { isResult: () => false }));
   expect(profile[profile.length - 1]).toBe(1024 + 512);
 });

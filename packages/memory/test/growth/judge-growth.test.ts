@@ -62,7 +62,7 @@ function random(seed: number): () => number {
 }
 
 describe("bounded buffers are steady", () => {
-  /** What becomes of the oldest entries, or of all. */
+  /** Fate of the oldest entries, or of all. */
   const kinds = {
     "drops its oldest entry": (size: number, bound: number) => Math.min(size, bound),
     "is emptied when it is full": (size: number, bound: number) => (size > bound ? 0 : size),
@@ -203,7 +203,7 @@ describe("GrowthAccumulator", () => {
       for (let k = 0; k < 100; k++) {
         buffer.push(4);
         if (buffer.length < 92) continue;
-        // Those of earlier periods, which are all that is counted before the period is over.
+        // Entries of earlier periods, the only ones counted before the period is over.
         if (g.growthOf(0).count > 0) for (let old = g.growthOf(0).count; old > 0; old--) g.freed(0, 4);
         buffer.length = 0;
       }

@@ -3,7 +3,10 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { outlivingStorages } from "../../src/growth/index.js";
 
-/** What each step of a trace makes by one line: a tensor of so many bytes, freed so many steps later; never if undefined. */
+/**
+ * A line of each step of a trace: it makes a tensor of this many bytes, which is freed this many steps later, or never
+ * if undefined.
+ */
 interface Line {
   readonly bytes: number;
   readonly freedAfter: number | undefined;
@@ -40,7 +43,7 @@ function traceOf(steps: number, lines: readonly Line[], failure?: TraceHeader["f
   return b.build();
 }
 
-test("what outlives each step grows, by line, op and shape; what is replaced, and what is freed later, does not", () => {
+test("storages that outlive each step grow, by line, op and shape; replaced ones and those freed later do not", () => {
   const trace = traceOf(8, [
     { bytes: 16, freedAfter: undefined },
     { bytes: 8, freedAfter: 0 },
@@ -68,7 +71,7 @@ test("what outlives each step grows, by line, op and shape; what is replaced, an
   ]);
 });
 
-test("of one step it is told what is left, not whether it grows", () => {
+test("for a single step, remaining storages are reported, but no growth", () => {
   const { steps, makers, before } = outlivingStorages(traceOf(1, [{ bytes: 16, freedAfter: undefined }]));
   expect(steps).toBe(1);
   expect(before).toBeUndefined();

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { storageModules } from "../../src/held/module-bytes.js";
 import { heldByModule, heldPeak, momentOfPeak } from "../../src/index.js";
 
-describe("what each module holds at the peak", () => {
+describe("memory of each module at the peak", () => {
   const recorded = goldenFiles().filter(({ name }) => name.startsWith("mem_"));
   it.each(recorded)("is the sum over what is alive of it and of what is in it: $name", (file) => {
     const trace = readPyTorchTrace(readGolden(file));

@@ -13,7 +13,7 @@ function goldenTrace(name: string): Trace {
   return readPyTorchTrace(readGolden(file));
 }
 
-/** Whether any of an op's tensors lies on a storage. */
+/** Returns whether any of an op's tensors uses a storage. */
 function uses(trace: Trace, op: number, storage: number): boolean {
   return [trace.opInputs(op), trace.opOutputs(op)].some((tensors) =>
     Array.from(tensors).some((tensor) => trace.tensorStorages(tensor).includes(storage)),

@@ -8,7 +8,7 @@ import { describe, expect, test } from "vitest";
 interface Case {
   readonly name: string;
   readonly file: unknown;
-  /** By region, in the order of their first runs: bytes that PyTorch holds of what it made, as it returns. */
+  /** For each region, in the order of their first runs: bytes it made that PyTorch keeps after it returns. */
   readonly held: readonly number[];
 }
 
@@ -22,7 +22,7 @@ const wide = 64;
 const result = rows * dim * 4;
 const hidden = rows * wide * 4;
 
-/** What each region keeps beyond results and what its policy saves, as `cause bytes op`, and its flaws. */
+/** Memory that each region keeps beyond results and its policy's saves, as `cause bytes op`, and its flaws. */
 function beyond(trace: Trace): readonly (readonly string[])[] {
   return checkpointedRegions(trace).map(({ kept, flaws }) => [
     ...kept
@@ -99,7 +99,7 @@ test.each([
   expect(checkpointedRegions(b.build()).map(({ module }) => module)).toEqual([expected]);
 });
 
-test("what a policy saves is told as that", () => {
+test("tensors saved by a policy are reported as such", () => {
   for (const { kept } of checkpointedRegions(traceOf("policy")))
     expect(kept.map(({ cause, bytes }) => [cause, bytes])).toEqual([
       ["policy", hidden],

@@ -69,10 +69,10 @@ describe("CachingAllocator", () => {
           mostReserved = Math.max(mostReserved, reference.reserved);
         }
         expect(allocator.peakReservedBytes).toBe(mostReserved);
-        // What is given out does not overlap.
+        // Allocations do not overlap.
         const spans = live.map(({ block }) => [block.address, block.address + block.bytes]).sort(([a], [b]) => a - b);
         spans.forEach(([start], i) => expect(i === 0 ? 0 : spans[i - 1][1]).toBeLessThanOrEqual(start));
-        // What is given back as a whole is there to be given again as a whole.
+        // After everything is freed, it can be allocated again as a whole.
         for (const { block } of live) allocator.free(block);
         expect([allocator.allocatedBytes, allocator.reservedBytes]).toEqual([0, reference.reserved]);
       }),
@@ -89,7 +89,7 @@ describe("CachingAllocator", () => {
     expect(reservedFor(1)).toEqual([512, 2 * MiB]);
     expect(reservedFor(MiB)).toEqual([MiB, 2 * MiB]);
     expect(reservedFor(MiB + 1)).toEqual([MiB + 512, 20 * MiB]);
-    // What is left of 12 MiB is not worth a block of its own.
+    // The rest of 12 MiB is too small for a block of its own.
     expect(reservedFor(11.5 * MiB)).toEqual([12 * MiB, 12 * MiB]);
     expect(reservedFor(11.5 * MiB, "expandable_segments:True")).toEqual([11.5 * MiB, 20 * MiB]);
     // 1200 in four steps from 1024 to 2048, in MiB.

@@ -5,13 +5,13 @@ const MiB = 2 ** 20;
 interface Segment {
   readonly stream: number;
   readonly isSmall: boolean;
-  /** What has memory of it: all, or as far as an expandable one has grown. */
+  /** Backed bytes: all, or for an expandable segment, the part that it has grown to. */
   bytes: number;
-  /** What is given out of it, from where, and how much of the segment that takes. */
+  /** Allocations from it: their position, and how much of the segment each takes. */
   readonly taken: Map<number, number>;
 }
 
-/** Where something is, as the reference tells it. */
+/** The location of an allocation in the reference implementation. */
 export interface Taken {
   readonly segment: number;
   readonly offset: number;
@@ -19,8 +19,8 @@ export interface Taken {
 }
 
 /**
- * The published rules of c10's caching allocator, written anew without lists of blocks: what is free is what lies between what is taken, found by looking through all of it each
- * time.
+ * The published rules of c10's caching allocator, reimplemented without lists of blocks. Free space is the space
+ * between allocations, found by searching all of it each time.
  */
 export class ReferenceAllocator {
   readonly segments: Segment[] = [];

@@ -108,7 +108,7 @@ test("a trace without marks is as it was", () => {
   expect([...heldUntil, ...isSurvivor, ...isFound].every((value) => value <= 0)).toBe(true);
 });
 
-test("what is made outside of the pass, or outlives it, is never recomputed; what was there counts all the time", () => {
+test("tensors made outside of the pass, or outliving it, are never recomputed; earlier ones always count", () => {
   const { trace, names } = step({ marks: true });
   const graph = sequenceGraphOfTrace(trace);
   const again = Array.from({ length: graph.nodeCount }, (_, v) => v).filter((v) => graph.repeatable[v] === 1);
@@ -117,7 +117,7 @@ test("what is made outside of the pass, or outlives it, is never recomputed; wha
   expect([...graph.storageOfValue]).not.toContain(names["found"]);
 });
 
-test("what the engine holds while an op runs that does not read it need not be there when that op runs again", () => {
+test("a tensor that the engine holds during an op that does not read it is not needed when that op is recomputed", () => {
   const b = new TraceBuilder({ framework: "tfjs", device: "cpu", mode: "fake", allocationUnitBytes: 1, model: "m" });
   const storages: number[] = [];
   const make = (category: number = Category.activation): number => {
@@ -166,7 +166,7 @@ test("what the engine holds while an op runs that does not read it need not be t
     [],
     [3, 4],
   ]);
-  // Where the product runs again, noise that cannot be made again is not held for it.
+  // When the product is recomputed, noise that cannot be recomputed is not kept for it.
   const again = Int32Array.of(0, 1, 2, 3, 4, 2, 5);
   expect(valuesFreedAfter(graph, again)[3].map((value) => graph.storageOfValue[value])).toEqual([1]);
   expect(holdSequence(graph, again)?.peakBytes).toBe(160);

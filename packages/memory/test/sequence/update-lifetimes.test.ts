@@ -72,7 +72,7 @@ test.each([
 /** The op after which an update frees a storage that is made and read as told; the ops are numbered in their order. */
 function freedAfter(life: {
   readonly startMark?: string;
-  /** Of a storage from before the update its category; else the update makes it. */
+  /** Category of a storage from before the update; without it, the update creates the storage. */
   readonly before?: number;
   readonly maker?: number;
   readonly lastReader: number;

@@ -23,13 +23,13 @@ const frees = ({ events }: ReturnType<typeof withSharedSaves>) =>
     .filter((e) => events.kind[e] === EventKind.free)
     .map((e) => [events.subject[e], e - events.count]);
 
-test("what is shared is there until the last of those who share it is freed", () => {
+test("shared memory exists until the last of its users is freed", () => {
   const { trace, original, copy } = savedByCopy(true);
   expect(trace.storages.count).toBe(3);
   expect(frees(trace).map(([storage]) => storage)).toEqual([original, copy]);
   expect(frees(withSharedSaves(trace))).toEqual([[original, -1]]);
 });
 
-test("what one of those who share it keeps is there to the end", () => {
+test("shared memory that one user keeps exists to the end", () => {
   expect(frees(withSharedSaves(savedByCopy(false).trace))).toEqual([]);
 });

@@ -8,7 +8,7 @@ import { actions, devices, traceOf } from "./random-trace.js";
 
 type Totals = Map<string, Map<string, number>>;
 
-/** What is held after `end` events, from the definition: every storage that is alive, with its last size and category. */
+/** Memory after `end` events, by definition: every live storage, with its last size and category. */
 function held(trace: Trace, end: number): Totals {
   const storages = new Map<number, { bytes: number; category: string }>();
   const { kind, subject, value } = trace.events;

@@ -52,7 +52,7 @@ export function traceOf(steps: readonly Action[], onStep: (builder: TraceBuilder
       b.exitModule(call);
       called.push(call);
     } else if (kind === "enterBackward" && open.length > 0) {
-      // Of a call that is open: what was called before a reset is not known any more.
+      // For an open call: calls from before a reset are no longer known.
       const call = some(open);
       b.enterModule(call, Phase.backward);
       backward.push(call);

@@ -55,7 +55,7 @@ test("costs what the cheapest of all choices costs", () => {
   );
 });
 
-test("of very many choices some are within the budget, and near the cheapest", () => {
+test("very many choices include some within the budget, close to the cheapest", () => {
   // Each of 100 segments saves 1 for 1, 3 for 2 or 7 for 8: 300 bytes cost 200.
   const plan = (saved: number, cost: number): SegmentPlan => ({
     sequence: new Int32Array(),

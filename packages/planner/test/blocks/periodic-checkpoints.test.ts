@@ -71,13 +71,13 @@ describe("a large chain gets an answer before the search has looked at it", () =
   const graph = chain(3000);
   const budgetBytes = 0.5 * plainOf(graph).peakBytes;
 
-  test("of rematerialize", async () => {
+  test("from rematerialize", async () => {
     expect(await rematerialize(graph, { budgetBytes, iterations: 1, boundTimeMs: 0 })).toMatchObject({
       isFeasible: true,
     });
   });
 
-  test("of planSchedules, with no time at all", async () => {
+  test("from planSchedules, with no time at all", async () => {
     const { point, isProvenInfeasible } = await planSchedules(graph, { budgetBytes, timeMs: 1, boundTimeMs: 0 });
     expect(point?.schedule.peakBytes).toBeLessThanOrEqual(budgetBytes);
     expect(isProvenInfeasible).toBe(false);

@@ -11,7 +11,7 @@ import { followPlan } from "../plan/follow-plan.js";
 import { randomTraces } from "../plan/random-traces.js";
 import { allGraphs, someGraphs } from "../random-graphs.js";
 
-test("of any trace: no peak above its budget, none below the working set, and less memory never costs less", async () => {
+test("fronts of any trace have no peak above its budget or below the working set, and less memory never costs less", async () => {
   await fc.assert(
     fc.asyncProperty(randomTraces, fc.integer({ min: 1, max: 10 }), fc.nat(3), async (trace, tenths, seed) => {
       fc.pre(trace.ops.runtimeMs.some((ms) => ms > 0));

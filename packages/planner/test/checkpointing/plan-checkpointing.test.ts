@@ -97,7 +97,7 @@ test("an abort ends the whole call, with what was found until then", async () =>
   expect(front).toHaveLength(3);
 });
 
-test("what is aborted before it begins ends early, and proves nothing", async () => {
+test("a search that is aborted before it begins ends early, and proves nothing", async () => {
   const aborted = { budgetFraction: 0.17, timeMs: 3_600_000, signal: AbortSignal.abort() };
   const { point, infeasible } = await planCheckpointing(trace, aborted);
   expect(point).toBeUndefined();
@@ -105,7 +105,7 @@ test("what is aborted before it begins ends early, and proves nothing", async ()
   expect(infeasible!.smallestFoundBytes).toBeLessThan(heldPeak(trace).peakBytes);
 });
 
-test("where nothing fits, the op that binds is named, with what it reads and makes", async () => {
+test("if nothing fits, the bottleneck op is named, with its inputs and outputs", async () => {
   const { point, infeasible } = await planCheckpointing(trace, { budgetBytes: 1000, iterations: 20_000 });
   expect(point).toBeUndefined();
   expect(infeasible).toEqual({

@@ -40,7 +40,7 @@ test("has something to find", () => {
   expect(cost(least)).toBeGreaterThan(cost(peak));
 });
 
-test("of a call that was ended before nothing is searched, bounded or narrowed; what is known stays", async () => {
+test("a call that was already ended does not search, bound or narrow, and keeps known points", async () => {
   const { front, run } = await begin({ signal: AbortSignal.abort() });
   await front.searchBest(least, 1, 2);
   await front.searchSmallest(1);
@@ -63,7 +63,7 @@ test("a call that is ended in the midst of a search begins no other", async () =
   const { front, run } = await begin({ signal: abort.signal }, runner);
   await front.searchEach([least], 1);
   expect(run).toHaveBeenCalledTimes(1);
-  // What the search has found counts.
+  // Results of the search count.
   expect(front.cheapestWithin(least)).toMatchObject({ cost: cost(least) });
   const smallest = front.smallest().peakBytes;
   await front.narrow(1, 5, 1);
@@ -164,7 +164,7 @@ test("the gap is what a schedule costs above what is proven, as a share of it", 
   });
 });
 
-test("of a search that came to nothing counts what it began with", async () => {
+test("a search without a result returns its starting point", async () => {
   const { front } = await begin({}, { workers: 1, run: async (tasks) => tasks.map(() => undefined) });
   await front.searchBest(least, 1, 1);
   expect(front.cheapestWithin(peak)).toMatchObject({ cost: cost(peak), peakBytes: peak });
@@ -193,6 +193,6 @@ test.each([
     spy.mockRestore();
   }
   expect(limits.length).toBeGreaterThan(0);
-  // What the first program leaves of the time goes to the next.
+  // Time left by the first program goes to the next.
   expect(Math.ceil(Math.max(...(limits as number[])))).toBe(seconds);
 });

@@ -6,7 +6,7 @@ import { type FxGraphs, readFxGraphs } from "@remat/pytorch";
 export interface CompiledCase {
   readonly name: string;
   readonly model: FxGraphs;
-  /** What its weights and buffers take, those included that no graph reads. */
+  /** Memory of its weights and buffers, including those that no graph reads. */
   readonly modelBytes: number;
   readonly measured: readonly { readonly budget: number; readonly savedBytes: number; readonly peakBytes: number }[];
 }
@@ -15,7 +15,7 @@ interface CasesFile {
   readonly cases: readonly (Omit<CompiledCase, "model"> & { readonly file: unknown })[];
 }
 
-/** Those that tooling/pytorch-exporter/test/compiled_cases.py wrote. */
+/** Cases written by tooling/pytorch-exporter/test/compiled_cases.py. */
 export const compiledCases: readonly CompiledCase[] = (
   JSON.parse(
     gunzipSync(readFileSync(new URL("../fixtures/compiled-models.json.gz", import.meta.url))).toString(),

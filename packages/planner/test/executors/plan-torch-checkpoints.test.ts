@@ -14,7 +14,7 @@ const untimed = { timeMs: Number.POSITIVE_INFINITY, rounds: 6 };
 
 const answers = new Map<string, TorchCheckpointsAnswer>();
 
-/** What is planned for a case, once for each share of its peak and what else is asked: several tests look at it. */
+/** Plans for a case, cached by share of its peak and other options, since several tests use them. */
 function planned(
   recorded: RecordedCase,
   options: Omit<TorchCheckpointsOptions, "budget"> & { readonly share?: number } = {},
@@ -57,7 +57,7 @@ describe.each(cases.slice(0, 8).map((one) => [one.step.case, one] as const))("mo
   );
 
   test("holds at least as little as any policy of whole modules, of which 9 are tried in every combination", () => {
-    // Of more modules, those that lie evenly among them: with all of 20, a million policies would have to run.
+    // With more modules, evenly spaced ones: with all of 20, a million policies would have to run.
     const every = Math.max(1, units.fqns.length / 9);
     const fqns = units.fqns.filter((_fqn, i) => Math.floor(i / every) !== Math.floor((i - 1) / every));
     let smallest = Number.POSITIVE_INFINITY;

@@ -6,7 +6,7 @@ import { compiledCases } from "./compiled-models.js";
 const device = deviceSpec("a100");
 const named = (name: string): CompiledModel => compiledCases.find((one) => one.name === name)!.model;
 
-describe("what a compiled step saves and holds", () => {
+describe("saved bytes and peak of a compiled step", () => {
   it.each(compiledCases.map((one) => [one.name, one] as const))(
     "is under each budget what it does in PyTorch, to the byte: %s",
     (_, { model, modelBytes, measured }) => {

@@ -37,7 +37,7 @@ describe("steps of public programs", () => {
     const { trace } = recorded("gan");
     const modules = trackMemory(trace).modules();
     const statesOf = (fqn: string) => [...(modules.find((one) => one.fqn === fqn)?.snapshots.keys() ?? [])];
-    // The generator runs once; the discriminator three times, of which the last is told.
+    // The generator runs once. The discriminator runs three times, and the last run is reported.
     for (const fqn of ["ModuleDict.g", "ModuleDict.g.4", "ModuleDict.d", "ModuleDict.d.7"])
       expect(statesOf(fqn)).toEqual([
         "peakForward",

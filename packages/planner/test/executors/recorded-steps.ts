@@ -5,11 +5,11 @@ import { deviceSpec, priceTrace } from "@remat/runtime-estimator";
 import type { Trace } from "@remat/trace";
 
 export interface RecordedPolicy {
-  /** By module, the ops that it saves; none for full checkpointing. */
+  /** For each module, the ops that it saves; empty for full checkpointing. */
   readonly units: Readonly<Record<string, readonly { readonly op: string; readonly ordinal: number }[]>>;
-  /** By module, the parts of each call that run again: places among its ops. */
+  /** For each module, the parts of each call that are recomputed, as positions among its ops. */
   readonly parts?: Readonly<Record<string, readonly (readonly [number, number])[]>>;
-  /** What PyTorch's MemTracker says of the step under the policy; undefined where PyTorch refuses it. */
+  /** The step's peak under the policy according to PyTorch's MemTracker; undefined if PyTorch rejects it. */
   readonly peak?: number;
   readonly refused?: true;
 }
@@ -20,7 +20,10 @@ export interface RecordedCase {
   readonly policies: readonly RecordedPolicy[];
 }
 
-/** Random small models under random policies, nested and selective ones and parts of modules among them. `tooling/pytorch-exporter/test/checkpoint_cases.py` writes them. */
+/**
+ * Random small models under random policies, including nested and selective ones and parts of modules. Written by
+ * `tooling/pytorch-exporter/test/checkpoint_cases.py`.
+ */
 export const recordedCases: readonly RecordedCase[] = readCases("checkpoint-cases");
 
 /** Gradient penalties, inner loops and products with a Hessian, under random policies. `tooling/pytorch-exporter/test/twice_cases.py` writes them. */

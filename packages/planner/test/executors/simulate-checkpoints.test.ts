@@ -95,7 +95,7 @@ test("the host's work hides behind that of a device beside it, as far as it is a
   const [, behindMs] = extra(beside(opCount * 3));
   // Off by 6e-13 ms, by rounding.
   expect(Math.abs(behindMs - (3 * recomputeMs + bookkeepingMs))).toBeLessThan(6e-12);
-  // What checkpointing takes is that of the machine which timed the ops.
+  // The overhead of checkpointing is that of the machine that timed the ops.
   const times = { frame: 1, selective: 0, save: 0, dispatch: 0, count: 0, rerun: 0 };
   const [, serialThereMs] = extra(readPyTorchTrace({ ...timed, config: { ...config, checkpoint_ms: times } }));
   const frames = serialThereMs - recomputeMs;
@@ -212,7 +212,7 @@ test("refuses parts that begin between what makes a tensor and what draws number
   const step = recordedCases
     .map((one) => one.step as unknown as RecordedOps)
     .find(({ funcs }) => funcs.some(({ name }) => name === draws))!;
-  // Of a mask that nothing writes into but that.
+  // For a mask that nothing else writes into.
   const events = step.events.filter(({ f }) => f === undefined || step.funcs[f].name !== "aten.div_.Scalar");
   const trace = readPyTorchTrace({ ...step, events });
   const units = checkpointableUnits(stepScript(trace));
@@ -313,7 +313,7 @@ describe("modules that change what they start from", () => {
     expect(withEvents(from.toSpliced(afterwards, 0, writes)).refused.get(inner)).toBe(
       "aten.add.out writes into one of its inputs",
     );
-    // By hand, as a program may update weights.
+    // A manual update of weights.
     expect(withEvents([...from, writes]).refused.has(inner)).toBe(false);
   });
 });

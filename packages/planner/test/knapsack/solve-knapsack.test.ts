@@ -178,7 +178,7 @@ test("greedy takes the one best item where that is more", async () => {
 });
 
 test("a hard instance gets a feasible answer with its gap", async () => {
-  // Even sizes but one beside an odd budget: no bound tells that the last byte cannot be filled.
+  // All sizes but one are even and the budget is odd. No bound shows that the last byte cannot be filled.
   const memory = Array.from({ length: 3000 }, (_, i) => 2 * (5_000_011 + ((i * 7919 * 104_729) % 4_999_999)));
   memory[0] = 3_000_000_003;
   const knapsack = { memory, runtime: memory, budget: 3_000_000_001 };

@@ -40,7 +40,7 @@ export async function buildPlanner(): Promise<{ readonly planner: PlannerNode; r
         types: [],
         typeRoots: [],
         noCheck: true,
-        // By path: what is found by name is not emitted.
+        // By path, since modules found by name are not emitted.
         paths: Object.fromEntries(
           Array.from(entrySources(root), ([specifier, source]) => [specifier, [join(root, source)]]),
         ),

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => built.remove());
 
-/** What does not depend on the clock. */
+/** The part of an answer that does not depend on the clock. */
 const timeless = <T>(answer: T): T =>
   JSON.parse(JSON.stringify(answer, (key, value) => (key === "seconds" ? 0 : value)));
 
@@ -25,7 +25,7 @@ test("a front is the same from worker threads as from one thread", async () => {
   expect(timeless(there)).toEqual(timeless(here));
 });
 
-test("of searches with seeds of their own the best counts, wherever they run", async () => {
+test("the best of several searches with different seeds counts, wherever they run", async () => {
   const graph = planningGraphOfTrace(trace);
   const options = { budgetFraction: 0.8, iterations: 6000, boundTimeMs: 0 };
   const alone = await planSchedules(graph, options);
@@ -47,7 +47,7 @@ test("progress is told from worker threads, and an abort reaches them", async ()
     signal: controller.signal,
     onProgress: ({ elapsedMs, cost }) => {
       told.push(elapsedMs);
-      // On a busy machine the first progress may be told before anything is found.
+      // On a busy machine the first progress may be reported before anything is found.
       if (cost !== undefined) controller.abort();
     },
   });
@@ -55,7 +55,7 @@ test("progress is told from worker threads, and an abort reaches them", async ()
   expect(point!.schedule.peakBytes).toBeLessThanOrEqual(point!.budgetBytes);
 });
 
-test("where the worker's file is missing, one thread does it all", async () => {
+test("one thread does everything if the worker's file is missing", async () => {
   const options = { budgetFraction: 0.17, iterations: 6000, boundTimeMs: 0, searches: 2 };
   const here = await planCheckpointing(trace, options);
   expect(timeless(await planFromSources(trace, { ...options, workers: 2 }))).toEqual(timeless(here));

@@ -8,7 +8,7 @@ import { SearchPool } from "../../src/node/search-pool.js";
 
 const folder = mkdtempSync(join(tmpdir(), "remat-pool-"));
 const worker = join(folder, "worker.mjs");
-/** By the seed of a search: what becomes of it. */
+/** The fate of a search, by its seed. */
 const fates = ["throws", "ends", "hangs", "aborts", "finds"];
 beforeAll(() =>
   writeFileSync(

@@ -35,7 +35,7 @@ export function followPlan(trace: Trace, plan: Plan): number {
   }
   appearBefore[opCount].push(...pending);
 
-  /** What each storage holds: how often it has been written into, as the trace had it. */
+  /** Content of each storage: how often it has been written into, according to the trace. */
   const contents = new Map<number, number>();
   const readBy = Array.from({ length: opCount }, () => new Map<number, number>());
   const writes = new Map<number, number>();

@@ -12,7 +12,7 @@ import { followPlan } from "./follow-plan.js";
 
 const options = { budgetBytes: 1e12, method: "test" };
 
-/** What is recomputed, and before which op. */
+/** The recomputed ops, each with the op that it precedes. */
 function story(trace: Trace, plan: Plan): string[] {
   const lines: string[] = [];
   let again: string[] = [];

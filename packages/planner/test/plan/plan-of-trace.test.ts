@@ -44,7 +44,7 @@ test("a plan, read from its file, can be followed, and holds as much as it predi
   expect(recomputing).toBeGreaterThan(20);
 });
 
-test("what an op reads that finishes another storage in place is not overwritten before it is recomputed", async () => {
+test("the input of an op that completes another storage in place is not overwritten before it is recomputed", async () => {
   const trace = buildTrace(
     [
       { ...plain, inputs: [], bytes: [1, 1] }, // op 0 makes a (tensor 2)

@@ -36,7 +36,7 @@ export class ProgramIo {
   private readonly place: ProgramPlace;
   /** The first operation that failed in this thread. */
   failure: FailedOperation | undefined;
-  /** Whether the agent leaves the program alone. */
+  /** True if the agent leaves the program alone. */
   isAway = false;
 
   constructor(place: ProgramPlace) {

@@ -11,14 +11,14 @@ export interface CallFault {
   readonly at: number;
   /** As the system calls it. */
   readonly code: string;
-  /** Whether all later calls fail, too. */
+  /** True if all later calls also fail. */
   readonly keeps: boolean;
 }
 
 /** Errors that a system gives. */
 export const errorCodes = ["ENOSPC", "EMFILE", "ENOENT", "EIO", "EACCES"] as const;
 
-/** What a command asks of a program, by its name. */
+/** The order of a command to a program, by the command's name. */
 export const orders: Readonly<Record<string, ProgramOrder>> = {
   record: { kind: "record", steps: 3, seconds: 60, memoryBytes: 2 ** 34 },
   watch: { kind: "record", steps: 1, seconds: 60, watches: true },
@@ -39,7 +39,7 @@ interface Seen {
 
 let stock: Seen | undefined;
 
-/** What the program does without remat. */
+/** The program's behaviour without remat. */
 function seenInStock(): Seen {
   if (stock !== undefined) return stock;
   const { status, stdout, stderr } = spawnSync(command[0], command.slice(1), { cwd: programsFolder, encoding: "utf8" });
@@ -99,7 +99,7 @@ export async function callsOf(name: string): Promise<readonly string[]> {
   }
 }
 
-/** What a report holds, but for times and sizes. */
+/** Content of a report without times and sizes. */
 const contentOf = ({ passes, recorded, executed, leaks, watched, isOver, problem }: ThreadReport): string =>
   JSON.stringify({
     passes,

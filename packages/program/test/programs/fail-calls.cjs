@@ -1,4 +1,5 @@
-// Loaded before remat's preload: makes one call of remat's code to Node fail, or that one and all after it, with a given error. Calls of the program and of Node are left alone.
+// Loaded before remat's preload. Makes one call of remat's code to Node fail, or that one and all later ones, with a
+// given error. Calls of the program and of Node are not affected.
 const { appendFileSync, ...fs } = require("node:fs");
 const { sep } = require("node:path");
 
@@ -7,7 +8,10 @@ const ours = `${__dirname}${sep}`;
 let calls = 0;
 let isCounting = false;
 
-/** Whether what calls `node:fs` or its like is a file beside this one. Node's loader reads modules for everybody: there the path decides. */
+/**
+ * Returns whether the caller of `node:fs` or a similar module is one of remat's files. Node's loader reads modules for
+ * everyone, so there the path decides.
+ */
 function isOurs(path) {
   if (typeof path === "string" && path.startsWith(ours)) return true;
   const { stackTraceLimit, prepareStackTrace } = Error;
@@ -22,7 +26,7 @@ function isOurs(path) {
   return caller?.replace("file://", "").startsWith(ours) === true;
 }
 
-/** What the call is to throw; undefined where it is to work. */
+/** The error that the call throws, or undefined if it should work. */
 function fault(name, path) {
   if (isCounting || !isOurs(path)) return undefined;
   const call = calls++;

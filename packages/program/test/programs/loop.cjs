@@ -15,6 +15,6 @@ for (let i = 0; i < 3; i++) {
   const { grads } = tf.variableGrads(() => v.sub(1).square());
   v.assign(v.sub(grads[v.name]));
 }
-// Those of the class are not the engine's own.
+// Methods of the class are not the engine's own properties.
 const patched = Object.values(tf.engine()).filter((value) => typeof value === "function");
 console.log(`methods that are patched: ${patched.length}`);

@@ -20,7 +20,7 @@ export interface Answer {
   readonly answer: string;
   /** Reasons for the answer, one sentence each. */
   readonly reasons: readonly string[];
-  /** Whether the answer is good news, or undefined if it is neither good nor bad. */
+  /** True if the answer is good news, false if it is bad, and undefined if it is neither. */
   readonly isGood?: boolean;
   /** The complete command to run next. */
   readonly command?: string;
@@ -32,9 +32,11 @@ export interface AnswerFirstOptions {
   readonly verdict: Verdict | undefined;
   /** Memory in use at the peak as a tree, or undefined if the trace does not record when storages are freed. */
   readonly tree: HeldTree | undefined;
+  /** Memory at the peak that is no longer needed, or undefined if the trace does not record that. */
   readonly idle: IdleMemory | undefined;
   /** Plans that were found, by how much extra time they may take. */
   readonly plans?: readonly RecommendedPlan[] | undefined;
+  /** Unit of all sizes. Left out: a suitable unit for each. */
   readonly units?: SizeUnit;
 }
 

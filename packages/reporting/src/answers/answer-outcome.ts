@@ -11,11 +11,13 @@ import { type Answer, asked, describeRoom } from "./answer-first.js";
 export interface StepOutcome {
   readonly question: string;
   readonly peakBytes: number;
+  /** Bytes of each category at the peak. */
   readonly bytesByCategory?: Readonly<Partial<Record<CategoryName, number>>> | undefined;
   /** Peak of the unchanged step. Left out if unknown. */
   readonly beforeBytes?: number | undefined;
   /** Extra time as a fraction of the unchanged step's. Left out if unknown. */
   readonly overhead?: number | undefined;
+  /** Memory of the device that the step has to fit on. Left out if unknown. */
   readonly deviceMemoryBytes?: number | undefined;
   /** Additional sentences. */
   readonly reasons?: readonly string[];
@@ -77,6 +79,7 @@ export function leadWith(outcomes: readonly Answer[], answers: readonly Answer[]
 
 /** Facts about a plan that the plan file itself does not contain. */
 export interface PlanOutcome {
+  /** Display name of the plan. */
   readonly name: string;
   readonly plan: Plan;
   /** The step's memory under the plan. Left out if the trace is not available. */
@@ -85,6 +88,7 @@ export interface PlanOutcome {
   readonly beforeBytes?: number | undefined;
   /** Part of the peak that the plan's steps do not list. Left out if not computed. */
   readonly unlistedBytes?: number | undefined;
+  /** Memory of the device that the step has to fit on. Left out if unknown. */
   readonly deviceMemoryBytes?: number | undefined;
   /** The device with that memory, if it is not stated elsewhere. */
   readonly device?: DeviceToFit | undefined;
@@ -143,7 +147,9 @@ export function answerPlan(
  * placeholder for that.
  */
 export interface PlanCommand {
+  /** The command, with the placeholder in it. */
   readonly command: ShellCode;
+  /** The placeholder: the path of a model, or a program with its arguments. */
   readonly stands: "MODEL" | "PROGRAM";
 }
 

@@ -22,6 +22,7 @@ export interface CheckedStep {
   readonly afterBytes: number;
   /** The highest peak that passes, in bytes. */
   readonly limitBytes: number;
+  /** True if `afterBytes` is at most `limitBytes`. */
   readonly passes: boolean;
   /** The largest changes first. */
   readonly categories: readonly ChangedPart[];
@@ -36,6 +37,7 @@ export interface MemoryCheck {
   readonly unknown: readonly string[];
   /** Steps whose settings differ from the baseline's, such as another batch size. */
   readonly other: readonly { readonly name: string; readonly before: string; readonly after: string }[];
+  /** True if all steps pass and no step is unknown or has other settings. */
   readonly passes: boolean;
 }
 

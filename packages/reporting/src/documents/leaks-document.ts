@@ -49,7 +49,7 @@ export function summarizeLeaks(trace: Trace, device?: LeaksSummary["device"]): L
   return { growth, framework: trace.header.framework, device, heldBytes, stepMs };
 }
 
-/** Tells whether memory grows over the steps of a trace. */
+/** Returns whether memory grows over the steps of a trace. */
 export function isGrowing({ growth }: Pick<LeaksSummary, "growth">): boolean {
   const { makers, before } = growth ?? none;
   return (before?.bytesPerStep ?? 0) > 0 || makers.some(({ verdict }) => verdict === "growing");

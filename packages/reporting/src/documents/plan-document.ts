@@ -18,7 +18,7 @@ export interface PlanDocumentOptions {
   /** Unit of all sizes. Left out: a suitable unit for each. */
   readonly units?: SizeUnit;
   /**
-   * Whether the budget applies to the step's peak (the default). If false, it applies to the memory that modules store.
+   * True if the budget applies to the step's peak (the default). If false, it applies to the memory that modules store.
    */
   readonly isByPeak?: boolean;
 }

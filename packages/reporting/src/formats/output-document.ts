@@ -12,13 +12,14 @@ export interface OutputDocument {
   records(): DocumentRecords;
   /** For programs: everything, as a JSON value. */
   value(): unknown;
-  /** Whether `value` contains lists too long to print one element per line. */
+  /** True if `value` contains lists too long to print one element per line. */
   readonly isLong?: boolean;
 }
 
 /** Plain values under names that include the unit: bytes, milliseconds and shares are numbers. */
 export interface DocumentRecords {
   readonly columns: readonly string[];
+  /** One list of cells for each row, in the order of `columns`. */
   readonly rows: Iterable<readonly Cell[]>;
 }
 
@@ -41,6 +42,7 @@ export interface TablePart {
   readonly kind: "table";
   readonly title?: string;
   readonly headers: readonly string[];
+  /** One list of cells for each row, in the order of `headers`. */
   readonly rows: readonly (readonly string[])[];
   /**
    * Priority of each column. If the table is too wide, the columns with the lowest priority are dropped first. The

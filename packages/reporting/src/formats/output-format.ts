@@ -13,9 +13,9 @@ export interface OutputFormat {
   readonly name: string;
   /** Name in a sentence. */
   readonly title: string;
-  /** Whether views can be exported in it. */
+  /** True if views can be exported in it. */
   readonly isForFiles: boolean;
-  /** Whether it is for spreadsheets: a table of plain values that is cut short only on request. */
+  /** True if it is for spreadsheets: a table of plain values that is cut short only on request. */
   readonly isRecords?: boolean;
   /** Returns the document as text that is safe to print to a terminal, whatever names it contains. */
   write(document: OutputDocument, shape?: OutputShape): TerminalText;

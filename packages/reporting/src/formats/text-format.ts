@@ -29,7 +29,7 @@ export const plainMarkup: TextMarkup = {
 /** The differences between formats for people. */
 export interface TextStyle extends Pick<OutputFormat, "name" | "title" | "isForFiles"> {
   readonly tables: TableFormat;
-  /** Whether lines are fitted to the available width. */
+  /** True if lines are fitted to the available width. */
   readonly isFitted: boolean;
   readonly markup: TextMarkup;
 }

@@ -7,6 +7,7 @@ import { countModules, namePattern } from "./name-pattern.js";
 export interface HeldRow {
   /** Index of the group, or `~place` of the storage. */
   readonly id: number;
+  /** 0 for a category. */
   readonly depth: number;
   /** Distinguishes it from the other rows of its group. */
   readonly label: string;
@@ -14,6 +15,7 @@ export interface HeldRow {
   readonly bytes: number;
   /** Share of all memory in use. */
   readonly share: number;
+  /** Number of storages. */
   readonly count: number;
   /**
    * The modules that allocated it: their number, and their class if it is the same, such as `48 BatchNormalization`.
@@ -22,7 +24,9 @@ export interface HeldRow {
   readonly makers: string;
   /** Bytes of each storage, if there are several of equal size. */
   readonly eachBytes: number | undefined;
+  /** The source line, if all its storages come from the same one. */
   readonly line: string | undefined;
+  /** True if it can be expanded. */
   readonly hasParts: boolean;
   /** For a single storage: the op that allocated it, or -1. For a group: -1. */
   readonly op: number;
@@ -92,8 +96,11 @@ function textOf({ texts }: HeldTree, index: number): string | undefined {
 
 /** Ids of rows from top to bottom, with the depth and the parent group of each (-1: none). */
 export interface HeldRows {
+  /** See {@link HeldRow.id}. */
   readonly ids: Int32Array;
+  /** 0 for a category. */
   readonly depths: Uint8Array;
+  /** Index of the surrounding group, or -1. */
   readonly parents: Int32Array;
 }
 

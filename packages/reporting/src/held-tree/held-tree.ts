@@ -19,17 +19,21 @@ export interface HeldGroup {
   readonly label: string;
   readonly category: CategoryName;
   readonly bytes: number;
-  /** Its storages: the range of `order` from here up to but not including `to`. */
+  /** Start of its storages in `order`. */
   readonly from: number;
+  /** End of its storages in `order` (exclusive). */
   readonly to: number;
-  /** Number of modules that allocated them, and their class if it is the same. */
+  /** Number of modules that allocated them. */
   readonly modules: number;
+  /** Class of these modules if it is the same, otherwise undefined. */
   readonly moduleKind: string | undefined;
   /** Bytes of each storage, if all are equal. */
   readonly eachBytes: number | undefined;
   /** The source line, if all come from the same one. */
   readonly line: string | undefined;
+  /** Index of the surrounding group, or -1. */
   readonly parent: number;
+  /** 0 for a category. */
   readonly depth: number;
   /** Largest first: indices of groups; for a single storage, the complement (`~place`) of its place in the columns. */
   readonly parts: readonly number[];
@@ -40,7 +44,9 @@ export interface HeldGroup {
  * columns, so that a tree of a million fits in memory. A storage with its own row has the id `~place`.
  */
 export interface HeldTree {
+  /** The storages in use at that moment. */
   readonly held: HeldStorages;
+  /** All groups. Rows and parts refer to them by index. */
   readonly groups: readonly HeldGroup[];
   /** The categories, largest first. */
   readonly roots: readonly number[];
@@ -50,13 +56,17 @@ export interface HeldTree {
   readonly rootModule: string;
   /** Names, kernels and shapes that the columns below refer to. */
   readonly texts: readonly string[];
-  /** For each place: module, kernel, source line and tensor as indices of `texts`, or -1 for none. */
+  /** For each place: the module, as an index into `texts`, or -1. */
   readonly module: Int32Array;
+  /** For each place: the kernel, as an index into `texts`, or -1. */
   readonly kernel: Int32Array;
+  /** For each place: the source line, as an index into `texts`, or -1. */
   readonly line: Int32Array;
+  /** For each place: dtype and shape, as an index into `texts`, or -1. */
   readonly tensor: Int32Array;
-  /** For each place: see `StorageUses`. */
+  /** For each place: see `StorageUses.lastOp`. */
   readonly lastOp: Int32Array;
+  /** For each place: see `StorageUses.freedBefore`. */
   readonly freedBefore: Int32Array;
   /** Number of ops in the trace. */
   readonly opCount: number;

@@ -19,7 +19,7 @@ const causes: Readonly<Record<FailureCause, string>> = {
   system: "the system ended the process",
 };
 
-/** Options of {@link judgeFailure}. */
+/** Options for judging a run that ran out of memory. */
 export interface FailureVerdictOptions {
   /** The device that the run used. */
   readonly device: Pick<DeviceSpec, "name" | "memoryBytes">;

@@ -13,6 +13,7 @@ export interface Outcome {
 /** A step with its manual activation checkpointing, as it runs without a plan. */
 export interface GivenStep {
   readonly peakBytes: number;
+  /** Number of ops that recompute activations. */
   readonly recomputedOps: number;
 }
 
@@ -20,7 +21,10 @@ export interface GivenStep {
 export interface FittingBatch {
   readonly batch: number;
   readonly peakBytes: number;
-  /** The search ended here because of its own limit, and the batch still fits: larger ones may fit. Left out if the next larger batch does not fit. */
+  /**
+   * The search ended here because of its own limit, so larger batches may fit. Left out if the next larger batch does
+   * not fit.
+   */
   readonly isSearchLimit?: true;
 }
 

@@ -1,7 +1,7 @@
 import type { FittingBatch } from "../verdict/verdict.js";
 import type { PeakOfBatch } from "./largest-batch.js";
 
-/** The limit of the search. A dimension of a tensor is a signed 32-bit number in TensorFlow, so a larger batch does not run anyway. */
+/** The limit of the search. A dimension of a tensor is a signed 32-bit number in TensorFlow, so larger ones do not run. */
 const mostSamples = 2 ** 31 - 1;
 
 /**

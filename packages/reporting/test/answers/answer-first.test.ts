@@ -7,7 +7,7 @@ import { judgeMemory, type VerdictOptions } from "../../src/verdict/index.js";
 
 const device = (memoryBytes?: number) => ({ name: "card", ...(memoryBytes !== undefined && { memoryBytes }) });
 
-/** A step that keeps its backward pass's intermediates to the end, as stock TensorFlow.js does. */
+/** A step that keeps the intermediates of its backward pass to the end, as TensorFlow.js does without remat. */
 function step(framework = "tfjs", layers = 4, parameterBytes = 0): Trace {
   const b = new TraceBuilder({ framework, device: "cpu", mode: "fake", allocationUnitBytes: 1, model: "net" });
   const make = (category: number, elements: number) => {

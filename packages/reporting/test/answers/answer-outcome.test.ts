@@ -33,7 +33,7 @@ it("tells of a plan the peak that the plan predicts, what that costs and recompu
   // Without the trace the plan itself is all there is.
   expect(answerPlan({ name: "plan.json", plan })).toMatchObject({ answer: told.answer });
   expect(answerPlan({ name: "plan.json", plan })).not.toHaveProperty("isGood");
-  // Of another run it is stale, whatever it promised.
+  // For another run it is stale, whatever it predicts.
   const stale = answerPlan({ name: "plan.json", plan, deviceMemoryBytes: peakBytes, mismatch: "op 3 is another" });
   expect(stale.isGood).toBe(false);
   expect(stale.reasons[0]).toMatch(/^Stale: the plan is for another run \(op 3 is another\)/);

@@ -35,7 +35,7 @@ test("the largest size that fits stands in the first line and among the rows, in
   }
 });
 
-test("where nothing fits, or nothing is asked to, that is said", () => {
+test("says if nothing fits, or if nothing has to", () => {
   expect(lines(summarizeExtrapolation(runs, { memoryBytes: 1000 }))[0]).toBe("Llama: no size fits 1000 B (mine)");
   expect(lines(summarizeExtrapolation(runs))[0]).toBe("Llama: what a step holds at other sizes");
 });

@@ -21,7 +21,7 @@ test("regions that hold the same for the same reason are one row, with all their
   expect(heldBytes).toBe(2 * (2048 + 512));
 });
 
-test("what outlives a region and the one around it is counted once", () => {
+test("memory that outlives a region and the one around it is counted once", () => {
   const trace = traceOf("nested");
   const { heldBytes, regions } = summarizeRegions(trace);
   expect(regions.map((region) => region.heldBytes)).toEqual([512, 512, 512]);

@@ -48,7 +48,7 @@ it("names what no op has made, where a program has no modules", () => {
   ]);
 });
 
-describe.each(goldens)("of %s", (name) => {
+describe.each(goldens)("tree of %s", (name) => {
   const trace = goldenTrace(name);
   const tree = heldTree(trace, new StepFacts(trace).storagesAtPeak);
 
@@ -127,7 +127,7 @@ it("says of a group the size and the line that all in it have, over random ops, 
   );
 });
 
-describe("of a small step", () => {
+describe("tree of a small step", () => {
   const b = new TraceBuilder({ framework: "tfjs", device: "cpu", mode: "fake", allocationUnitBytes: 1 });
   const make = (category: number, elements: number) => {
     const storage = b.allocate(4 * elements, "cpu", category);

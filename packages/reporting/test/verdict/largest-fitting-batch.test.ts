@@ -7,7 +7,7 @@ describe("the largest batch that fits", () => {
     const peaks = fc.record({
       fixedBytes: fc.nat(2 ** 30),
       sampleBytes: fc.integer({ min: 1, max: 2 ** 24 }),
-      // What comes in one piece for several samples.
+      // Memory that is allocated in one piece for several samples.
       stepBytes: fc.nat(2 ** 20),
       stepSamples: fc.integer({ min: 1, max: 64 }),
     });

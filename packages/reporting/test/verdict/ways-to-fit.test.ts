@@ -93,7 +93,7 @@ describe("ways to fit", () => {
   });
 });
 
-describe("what no plan holds less than", () => {
+describe("the memory that no plan can avoid", () => {
   const { bytes, ranks } = leastHeld(recorded)!;
 
   it("is a budget below which none is found, and is proven not to be", async () => {

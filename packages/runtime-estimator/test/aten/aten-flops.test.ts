@@ -10,7 +10,7 @@ interface Case {
   readonly flops: number;
 }
 
-/** What PyTorch's FLOP registry answered; made by `torch-flops.py` beside this file. */
+/** Answers of PyTorch's FLOP registry, written by `torch-flops.py` in this folder. */
 const torch = JSON.parse(readFileSync(new URL("torch-flops.json", import.meta.url), "utf8")) as {
   readonly packets: readonly string[];
   readonly cases: readonly Case[];

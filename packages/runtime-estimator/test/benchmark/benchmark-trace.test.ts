@@ -213,7 +213,7 @@ test("waits for the results of a backend that computes them later", async () => 
     );
     expect(notMeasured).toEqual([]);
     expect(later.numDataIds()).toBe(0);
-    // One element of a float, all of a complex number, nothing of what is empty.
+    // One element of a float tensor, both parts of a complex one, and no element of an empty one.
     expect(new Set(reads)).toEqual(new Set([1, 8]));
   } finally {
     await useCpu();

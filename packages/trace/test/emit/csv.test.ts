@@ -6,7 +6,7 @@ import { displaySafe, writeCsv } from "../../src/emit/index.js";
 
 const read = (csv: string): string[][] => parse(csv, { record_delimiter: "\r\n" });
 
-/** What a spreadsheet takes for a formula, also where another character than the comma parts its fields. */
+/** Text that a spreadsheet interprets as a formula, even if its field separator is not a comma. */
 const formula = /(?:^|[;|\n])\s*[=+\-@＝＋－＠]/;
 const number = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
 

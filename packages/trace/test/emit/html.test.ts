@@ -29,7 +29,7 @@ function read(page: string): { readonly elements: readonly string[]; readonly te
   return { elements, texts };
 }
 
-/** What a page shows of a text: what is hidden or turns it around, by its code. */
+/** The visible form of a text: hidden and bidirectional characters by their code. */
 const shown = (text: string): string =>
   Array.from(text.replace(/\r\n?/g, "\n"), (character) => {
     const code = character.codePointAt(0)!;
@@ -95,7 +95,7 @@ test("a hole where a text could be code is refused", () => {
   expect(() => html.element("script", "</script>")).toThrow("end early");
 });
 
-test("what only looks like HTML that was built is text, or nothing", () => {
+test("an object that only looks like built HTML is text, or nothing", () => {
   const forged = JSON.parse('{ "html": "<script>" }') as string;
   expect(() => html`<p>${forged}</p>`).toThrow("did not make");
 });

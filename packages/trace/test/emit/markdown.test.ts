@@ -108,7 +108,7 @@ for (const [reader, parse] of Object.entries(readers)) {
   });
 }
 
-test("what is nothing in Markdown stays as it is", () => {
+test("text without special meaning in Markdown is unchanged", () => {
   const text = "Fits: peak memory is 4.61 of 80 GiB (A100, 12% of it), net.layers_0.weight; 3 x 4 - 5 = 7!";
   expect(markdown.line(text)).toBe(text);
 });

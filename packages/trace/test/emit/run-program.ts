@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 
-/** What a program answers to `input`, one process for many questions; undefined where there is no such program. */
+/** The answer of a program to `input`, with one process for many questions; undefined if the program does not exist. */
 export function answerOf(program: string, args: readonly string[], input: string): string | undefined {
   const { error, status, stdout, stderr } = spawnSync(program, args, {
     input,

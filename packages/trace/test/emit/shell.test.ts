@@ -9,7 +9,7 @@ const asBytes = (text: string): string => text.replaceAll("\0", "\ufffd").replac
 
 test("bash reads each word as the text that it was made of, whatever stands around it", () => {
   const names = [...hostilePieces, "", ...fc.sample(hostileText, 500)];
-  // What a word is found to be is printed between NULs, which no word has.
+  // Each parsed word is printed between NULs, which no word contains.
   const script = names.map((name) => shell`printf '%s\\0' a ${shell.word(name)} ${shell.word(name)} b`).join("\n");
   expect(displaySafe(script.replaceAll("\n", ""))).toBe(script.replaceAll("\n", ""));
   if (answerOf("bash", ["-n"], script) === undefined) return missing("bash");

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { hostilePieces, hostileText } from "../../../../tooling/testkit/src/hostile-text.js";
 import { json as builtJson, terminal } from "../../src/emit/index.js";
 
-/** What a terminal obeys, hides, or shows in another order. */
+/** Characters that a terminal interprets, hides, or reorders. */
 const obeyed = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
 
 function check(name: string): void {

@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-/** By whom a process is run that may not do what only root may. */
+/** User for a process without root's privileges. */
 const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 
 /** Runs `code` with `writeOutput` in a process of its own; resolves once it has printed `ready`. */

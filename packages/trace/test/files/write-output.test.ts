@@ -84,7 +84,7 @@ describe("an output file", () => {
   });
 });
 
-describe("where something can be written", () => {
+describe("places that can be written", () => {
   it("is told without a trace of it, before there is anything to write", () => {
     const path = join(folder, "plan.json");
     checkOutput(path);
@@ -97,12 +97,12 @@ describe("where something can be written", () => {
     expect(() => checkOutput(folder)).toThrow(/EISDIR/);
     expect(() => checkOutput(join(folder, "none", "a"))).toThrow(/ENOENT/);
     expect(() => checkOutput(join(path, "a"))).toThrow(/ENOTDIR/);
-    // By the name that was given, not by that of the file that would take its place.
+    // By the given name, not by that of the temporary file.
     expect(() => checkOutput(join(folder, "none", "a"))).toThrow(join(folder, "none", "a"));
   });
 });
 
-describe("what is no file", () => {
+describe("outputs that are not files", () => {
   it("is rejected at once where writing would wait: a named pipe, also behind a link; a socket", async () => {
     const fifo = join(folder, "fifo");
     execFileSync("mkfifo", [fifo]);

@@ -16,7 +16,7 @@ const hostile = [
   "\x7f",
   "\x00",
 ];
-/** What a terminal would obey, but for the line ends and tabs that a table is made of. */
+/** Characters that a terminal would interpret, except line ends and tabs, which tables consist of. */
 const obeyed = /[\p{Cf}\p{Cs}\p{Zl}\p{Zp}]|(?![\n\t])\p{Cc}/u;
 const text = fc
   .array(fc.oneof(fc.constantFrom(...hostile, "\n"), fc.string()), { maxLength: 4 })

@@ -49,7 +49,7 @@ describe("rst", () => {
     );
   });
 
-  test("of nothing is nothing", () => {
+  test("of an empty table is empty", () => {
     expect(formatTable([])).toBe("");
   });
 

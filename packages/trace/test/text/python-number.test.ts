@@ -35,7 +35,7 @@ test("names what is not finite as Python does", () => {
     expect([Number.NaN, Infinity, -Infinity].map((x) => format(x))).toEqual(["nan", "inf", "-inf"]);
 });
 
-test("what pythonFloat prints reads back as the same number", () => {
+test("the output of pythonFloat reads back as the same number", () => {
   fc.assert(
     fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (x) => {
       expect(Number(pythonFloat(x))).toBe(x);

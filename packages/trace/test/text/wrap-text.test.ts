@@ -27,6 +27,6 @@ it("takes time in proportion to the text", () => {
   wrapText("word ".repeat(5e5), 80, "  ");
   const { user, system } = process.cpuUsage(before);
   expect(lines).toHaveLength(1);
-  // Measured for each word anew, it is hours.
+  // Measuring the line again for each word would take hours.
   expect((user + system) / 1e6).toBeLessThan(5);
 });

@@ -24,7 +24,7 @@ function bytesOf({ events, storages }: Trace): { live: number; peak: number } {
   return { live, peak };
 }
 
-/** Storages that a mode is told of, allocated and not yet released, and what they come to at most. */
+/** A mode that tracks the live storages and their highest total in bytes. */
 function watch() {
   const live = new Set<Storage>();
   const released = new Set<Storage>();
@@ -73,7 +73,7 @@ test("on wasm, allocations and frees are those of the heap itself, in their orde
           return address;
         };
         heap._free = (address) => {
-          // What was there before the mode is not ours to count.
+          // Storages from before the mode are not counted.
           const bytes = sizes.get(address);
           if (bytes !== undefined) {
             heapLive -= bytes;
@@ -149,7 +149,7 @@ describe("on cpu", () => {
     );
   });
 
-  test("what a trace has alive is what modes have been told of", () => {
+  test("the live storages of a trace are those that modes were told of", () => {
     fc.assert(
       fc.property(programs, (program) => {
         const { mode, live, peak } = watch();

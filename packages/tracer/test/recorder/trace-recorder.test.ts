@@ -17,7 +17,7 @@ function weight(data: tf.Tensor, trainable: boolean, name: string): tf.Variable 
   return variable;
 }
 
-test("what layers, optimizers and tensors from outside keep is recorded, each in its category", () => {
+test("tensors that layers, optimizers and outside code keep are recorded, each in its category", () => {
   const layer = tf.layers.batchNormalization({ inputShape: [3] });
   layer.build([2, 3]);
   const optimizer = tf.train.momentum(0.1, 0.9);
@@ -115,7 +115,7 @@ describe("categories", () => {
   };
   const firstCategories = (trace: Trace) => [...trace.storages.category];
 
-  test("of what JavaScript makes: input outside of gradients, other inside, temporary after the forward pass", () => {
+  test("of tensors made in JavaScript: input outside of gradients, other inside, temporary after the forward pass", () => {
     const x = tf.tensor1d([1, 2]);
     const trace = recordedBy(() => tf.grad((t) => tf.mul(t, tf.tensor1d([3, 4])))(tf.neg(tf.tensor1d([1, 2]))));
     expect(firstCategories(trace)).toEqual([
@@ -129,7 +129,7 @@ describe("categories", () => {
     x.dispose();
   });
 
-  test("of variables by what they are for: weight, statistics, slot", () => {
+  test("of variables depend on their use: weight, statistics, slot", () => {
     const w = weight(tf.tensor1d([1, 2]), true, "w");
     const statistics = weight(tf.tensor1d([1, 2]), false, "statistics");
     const optimizer = tf.train.momentum(0.1, 0.9);

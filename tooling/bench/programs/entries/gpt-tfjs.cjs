@@ -1,4 +1,4 @@
-// The model of gpt-tfjs has no program with data of this size: its own `train` on made-up text.
+// Trains the model of gpt-tfjs on made-up text, because the repository has no program with data of this size.
 const { join } = require("node:path");
 const tf = require("@tensorflow/tfjs-node");
 const { model } = require(join(process.env.REMAT_PROGRAMS, "gpt-tfjs"));
@@ -11,7 +11,7 @@ function* texts() {
     yield { x: text.slice(0, -1), y: text.slice(1) };
   }
 }
-// Shuffled from one, they stay as they are; `false` is none that `train` takes.
+// A shuffle buffer of one keeps the order. `train` does not accept `false` for this.
 const dataset = tf.data.generator(texts).map(({ x, y }) => ({
   x: tf.cast(x, "int32"),
   y: tf.oneHot(tf.cast(y, "int32"), config.vocabSize),

@@ -1,4 +1,5 @@
-// Loaded into a process before its program: makes random numbers the same in every run, watches passes, and ends the process after so many.
+// Loaded into a process before its program. It makes random numbers the same in every run, measures the training passes
+// and ends the process after a given number of them.
 const { createHash } = require("node:crypto");
 const { writeFileSync } = require("node:fs");
 const { Session } = require("node:inspector");
@@ -6,7 +7,7 @@ const Module = require("node:module");
 const { monitorEventLoopDelay } = require("node:perf_hooks");
 
 const { passes: lastPass, file } = JSON.parse(process.env.REMAT_BENCH_PROGRAM);
-/** What comes before is start-up: slots, plans, code that is compiled as it gets hot. */
+/** The first pass that is measured. The passes before it are start-up: slots, plans, code being compiled. */
 const firstMeasured = Math.max(4, lastPass >> 1);
 const samplingBytes = 1 << 18;
 
@@ -31,10 +32,10 @@ Module._load = function (request, ...rest) {
 };
 
 function watch(tf) {
-  // Datasets take it as the seed of what they shuffle.
+  // Datasets seed their shuffling with the time.
   tf.env().platform.now = () => 0;
   const engine = tf.engine();
-  // A part of `gradients` that remat leaves as it is.
+  // `gradients` calls this method, and remat does not replace it.
   const { startTape } = engine;
   const session = new Session();
   const pauses = monitorEventLoopDelay({ resolution: 1 });

@@ -1,5 +1,6 @@
-// Loaded into a process before its program: what that downloads is a file of made-up data of the same name, and what only shows pictures shows none. A program for a page
-// finds fields in it that are filled in, and a button that is pressed.
+// Loaded into a process before its program, so that it runs without a network or a screen. Downloads are answered from
+// files of made-up data with the same names, and modules that only draw pictures do nothing. A program written for a
+// web page finds its input fields filled in, and its button is pressed.
 const { createReadStream, readFileSync } = require("node:fs");
 const http = require("node:http");
 const https = require("node:https");
@@ -18,9 +19,9 @@ for (const server of [http, https])
 const fetchFile = async (url) => new Response(readFileSync(fileOf(String(url.url ?? url))));
 globalThis.fetch = fetchFile;
 
-/** Whatever is asked of it is itself. */
+/** An object whose properties, results and instances are all itself. */
 const nothing = new Proxy(function nothing() {}, {
-  // A promise would wait for what has a `then`.
+  // A promise would wait for an object that has a `then`.
   get: (_, name) => (name === "then" || typeof name === "symbol" ? undefined : nothing),
   apply: () => nothing,
   construct: (_, [, done]) => {

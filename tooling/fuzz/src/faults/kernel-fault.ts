@@ -13,7 +13,7 @@ export const faultMessage = "a kernel fails, as it was told to";
  * count as the backend's own.
  */
 export class FaultyKernels {
-  /** Whether the fault has occurred. */
+  /** True if the fault has occurred. */
   hasFailed = false;
   /** Number of calls so far. */
   calls = 0;

@@ -44,7 +44,7 @@ export const writingCommands: Readonly<Record<string, WritingCommand>> = {
 export interface Interrupt {
   readonly signal: "SIGINT" | "SIGTERM" | "SIGKILL";
   readonly afterMs: number;
-  /** Whether the file existed before. */
+  /** True if the file existed before. */
   readonly hasOld: boolean;
 }
 

@@ -19,7 +19,7 @@ export type Ends = (typeof ends)[number];
 export interface LeakyProgram {
   readonly ends: Ends;
   readonly runs: number;
-  /** Whether it yields to other work between its runs. */
+  /** True if it yields to other work between its runs. */
   readonly isAsync: boolean;
   readonly statements: readonly LeakyStatement[];
 }

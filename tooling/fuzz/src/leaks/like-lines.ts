@@ -14,7 +14,7 @@ export interface Place {
   readonly start: number;
   /** Maximum number that it keeps, as a fraction of those that it makes. */
   readonly bound: number;
-  /** Whether they are made in a helper, which other places may also call. */
+  /** True if they are made in a helper, which other places may also call. */
   readonly isInHelper: boolean;
 }
 
@@ -24,7 +24,7 @@ export interface LikeLines {
   readonly ends: "step" | "predict" | "mark";
   readonly runs: number;
   readonly isAsync: boolean;
-  /** Whether the first two places are on one line. */
+  /** True if the first two places are on one line. */
   readonly isOneLine: boolean;
   readonly places: readonly Place[];
   /**
@@ -92,7 +92,7 @@ export const likeLines: fc.Arbitrary<LikeLines> = fc.record({
   hasCensus: fc.boolean(),
 });
 
-/** Tells whether the number of live tensors of a place grows. */
+/** Returns whether the number of live tensors of a place grows. */
 export const isLeak = ({ habit }: Place): boolean => (leaking as readonly Habit[]).includes(habit);
 
 /**

@@ -6,7 +6,7 @@ export interface Making {
   readonly count: number;
   /** How many of them are variables, which the engine references. */
   readonly variables: number;
-  /** Whether `text` is a tensor, whose values can be read, otherwise something that `tf.dispose` accepts. */
+  /** True if `text` is a tensor, whose values can be read, otherwise something that `tf.dispose` accepts. */
   readonly isTensor: boolean;
   /** The function of the program that makes them, if any. The report then names its line. */
   readonly maker?: Maker;

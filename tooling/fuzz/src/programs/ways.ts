@@ -37,8 +37,8 @@ const withoutWords = (outcome: Outcome): Outcome => ({
 });
 
 /**
- * Whether kernels of a program use memory that fake mode does not model: those of Fourier transforms, recursive in
- * JavaScript, on cpu.
+ * Returns whether kernels of a program use memory that fake mode does not model: those of Fourier transforms, recursive
+ * in JavaScript, on cpu.
  */
 const hasUnknownScratch = (source: string): boolean => tf.getBackend() === "cpu" && /fft/.test(source);
 

@@ -71,7 +71,7 @@ const ops: readonly OpShapes[] = [
   },
 ];
 
-describe("what TensorFlow's kernels hold beside tensors", () => {
+describe("memory of TensorFlow's kernels other than tensors", () => {
   it("is, by Eigen, two blocks of at most 320 of each patch", () => {
     // 8 × 112 × 112 patches of 7 × 7 × 3 = 147, which is one block, and the filter.
     expect(native.libraryBytes!(convolution, false)).toBe(4 * (8 * 112 * 112 + 64) * 147);
@@ -113,12 +113,12 @@ describe("what TensorFlow's kernels hold beside tensors", () => {
   });
 });
 
-/** What each kernel takes whatever its op is: code, and a block a thread. */
+/** Memory of any kernel regardless of its op: code, and a block per thread. */
 const slackBytes = 3 * mebibyte;
 
 const app = nativeApp();
 
-describe.runIf(app !== undefined)("what is resident while a kernel of TensorFlow runs", () => {
+describe.runIf(app !== undefined)("resident memory while a kernel of TensorFlow runs", () => {
   test.each([false, true])(
     "is no more than what is said, and no less where that is sure (oneDNN: %s)",
     (isByOneDnn) => {
@@ -129,7 +129,7 @@ describe.runIf(app !== undefined)("what is resident while a kernel of TensorFlow
           ...process.env,
           TF_CPP_MIN_LOG_LEVEL: "0",
           TF_ENABLE_ONEDNN_OPTS: isByOneDnn ? "1" : "0",
-          // What is freed goes back at once, so that all that a kernel takes is seen.
+          // Freed memory is returned immediately, so that all memory of a kernel shows.
           TF_ONEDNN_USE_SYSTEM_ALLOCATOR: "1",
           MALLOC_MMAP_THRESHOLD_: "65536",
           MALLOC_TRIM_THRESHOLD_: "65536",
@@ -141,7 +141,7 @@ describe.runIf(app !== undefined)("what is resident while a kernel of TensorFlow
       measured.forEach((bytes, i) => {
         const said = native.libraryBytes!(ops[i], isByOneDnn);
         expect(bytes, ops[i].kernel).toBeLessThanOrEqual(said + slackBytes);
-        // Where blocks are many for the threads that there are, Eigen packs one a thread, which depends on the machine.
+        // If there are many blocks for the available threads, Eigen packs one per thread, which depends on the machine.
         if (ops[i].kernel !== "Conv2D") expect(bytes, ops[i].kernel).toBeGreaterThan(0.9 * said - mebibyte);
       });
     },

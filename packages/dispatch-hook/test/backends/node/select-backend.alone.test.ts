@@ -55,7 +55,7 @@ const native = (usesGpu: boolean) => `
 /** A module that leaves a mark where it runs. */
 const planted = () => `require("node:fs").writeFileSync(${JSON.stringify(join(project, "ran"))}, "");`;
 
-describe("what may be loaded", () => {
+describe("modules that may be loaded", () => {
   test("belongs to the user or to root", () => {
     const file = join(project, "file");
     writeFileSync(file, "");

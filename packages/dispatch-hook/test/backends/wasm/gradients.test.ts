@@ -205,13 +205,13 @@ test("rows in no segment are left out", async () => {
   expect([...sums.dataSync()]).toEqual([5, 5, 0]);
 });
 
-test("what is registered already stays", () => {
+test("an existing registration stays", () => {
   const before = Object.keys(wasmGradientKernels).map((kernel) => tf.getKernel(kernel, "wasm"));
   provideGradientKernels();
   expect(Object.keys(wasmGradientKernels).map((kernel) => tf.getKernel(kernel, "wasm"))).toEqual(before);
 });
 
-test("what the user has registered stays, also in place of one that is wrong", () => {
+test("a user's registration stays, even in place of a wrong one", () => {
   const kernelName = "Conv3DBackpropInputV2";
   const ours = tf.getKernel(kernelName, "wasm");
   const kernelFunc = (): tf.TensorInfo => ({ dataId: {}, shape: [], dtype: "float32" });

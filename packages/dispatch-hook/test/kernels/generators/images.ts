@@ -123,7 +123,7 @@ export const imageGenerators: Generators = {
     ),
 };
 
-/** What `Draw` wants of a canvas. */
+/** The parts of a canvas that `Draw` needs. */
 function canvas(): object {
   return { getContext: () => ({ putImageData: () => undefined }) };
 }

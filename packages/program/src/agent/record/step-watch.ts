@@ -30,7 +30,7 @@ export class StepWatch {
     this.reporter = reporter;
   }
 
-  /** Whether the next step is to be recorded. */
+  /** Returns whether the next step is to be recorded. */
   get isDue(): boolean {
     return performance.now() >= this.dueAt;
   }

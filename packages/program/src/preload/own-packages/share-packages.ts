@@ -66,7 +66,7 @@ function readPackages(text: string | undefined): SharedPackages | undefined {
   }
 }
 
-/** Tells whether any of remat's packages is installed for programs in a folder. */
+/** Returns whether any of remat's packages is installed for programs in a folder. */
 function hasOurs(folder: string, io: ProgramIo): boolean {
   const modules = join(folder, "node_modules");
   if (io.exists(join(modules, "@remat")) || io.exists(join(modules, "remat"))) return true;
