@@ -44,7 +44,7 @@ async function planLayers() {
       table.add({ name: `layers-${nodes}`, nodes, order: "fixed", budget, found, overheadBound, cpuBound: 10 });
       if (folder !== undefined) continue;
       const what = `overhead, ${nodes} random layered nodes at ${budget} of the peak, 10 s`;
-      const note = `gap ${(100 * found.gap).toFixed(2)} %`;
+      const note = `gap ${(100 * found.gap).toFixed(2)}%`;
       report({ what, value: 100 * found.overhead, unit: "%", bound: 100 * overheadBound, note });
     }
 }

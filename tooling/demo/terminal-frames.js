@@ -15,7 +15,7 @@ const size = { columns: 110, rows: 30 };
 
 /** Keys to press, and the text that must then be on the screen. */
 const scenes = [
-  { name: "held", keys: ["Down"], until: /Free to gain/, title: "What ResNet-50 holds at the peak" },
+  { name: "held", keys: ["Down"], until: /Savings with no slowdown/, title: "Live tensors of ResNet-50 at the peak" },
   { name: "modules", keys: ["2", "Down", "Down"], until: /conv1 Group/, title: "Modules of ResNet-50" },
   {
     name: "trade-off",
@@ -50,7 +50,7 @@ try {
     `${JSON.stringify(process.execPath)} ${JSON.stringify(remat)} ui ${model} --batch 8`,
   );
   tmux("send-keys", "-t", "t", "Enter");
-  await until(/1 ?Held/);
+  await until(/1 ?Live/);
   mkdirSync(pictures, { recursive: true });
   for (const { name, keys, until: shown, title } of scenes) {
     for (const key of keys) tmux("send-keys", "-t", "t", key);

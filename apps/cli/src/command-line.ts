@@ -4,13 +4,16 @@ import {
   type Command,
   type CommandEntry,
   type CommandOption,
+  nameOfEntry,
+  type OptionGroup,
+  optionKey,
   optionName,
   readOptions,
   type TypedOptions,
 } from "./command.js";
 import { commands } from "./commands/registry.js";
 import type { ConsoleIo } from "./console-io.js";
-import { configurableOptions, globalOptions } from "./global-options.js";
+import { allOption, configurableOptions, globalOptions } from "./global-options.js";
 import { importers } from "./importers/importers.js";
 import { UsageError } from "./usage-error.js";
 import { versionText } from "./version.js";
@@ -23,7 +26,22 @@ export interface TypedCommand {
   readonly options: TypedOptions;
 }
 
-/** Maximum width of help, however wide the terminal is, for readability. */
+/** The groups of options in help, in this order, and their headings. */
+export const optionGroups: readonly (readonly [OptionGroup, string])[] = [
+  ["usual", "Options"],
+  ["device", "Device"],
+  ["output", "Output"],
+  ["rare", "Less common options"],
+];
+
+/** The end of help without a command. */
+const firstExamples = [
+  "  remat estimate model.json --batch 8 --device here",
+  "  remat record -- node train.js",
+  "  remat exec --budget 2GB -- node train.js",
+];
+
+/** Lines of help are no longer than this, however wide the terminal is: they are read, not scanned. */
 const widestHelp = 100;
 
 /**
@@ -53,29 +71,45 @@ export async function makeProgram(
     })
     .version(versionText(), "-v, --version", "Print the version")
     .helpOption("-h, --help", "Print this");
-  leadHelp(program, "What a model's memory is spent on, what less would cost in time, and training in less.");
-  for (const option of globalOptions) program.addOption(asTyped(option));
+  const isWhole = showsAll(args);
+  leadHelp(program, "See where training memory goes, what using less costs in time, and train in less.");
+  for (const option of globalOptions) program.addOption(asTyped(option, isWhole));
   for (const entry of commands) {
     const added = program.command(entry.usage).summary(entry.purpose);
     leadHelp(added, `${entry.purpose}.`);
     if (!args.includes(added.name())) continue;
     const command = await entry.load();
-    // Lists the command's own options first in help.
-    for (const own of [true, false])
-      for (const option of command.options) if ((option.group === undefined) === own) added.addOption(asTyped(option));
-    added.addHelpText("after", () => helpAfter(added, command));
+    for (const [group] of optionGroups)
+      for (const option of command.options) if (option.group === group) added.addOption(asTyped(option, isWhole));
+    added.addHelpText("after", () => helpAfter(added, command, isWhole));
     added.action(() => {
       const options = added.optsWithGlobals<Record<string, unknown>>();
+      if (options[optionKey(allOption)] === true)
+        throw new UsageError(`--all is for help: see remat ${added.name()} --help --all.`);
       return typed({ entry, command, targets: added.args, options });
     });
   }
-  return program.addHelpText("after", "\nremat help COMMAND, or remat COMMAND --help, lists its options.");
+  return program.addHelpText(
+    "after",
+    ["", "Options of a command: remat COMMAND --help", "", "Examples:", ...firstExamples].join("\n"),
+  );
 }
 
-/** An option that keeps the typed text, collects repeated values, and does not take another option as its value. */
-function asTyped({ flags, purpose, default: byDefault, group }: CommandOption): Option {
+/** Whether every option is shown: only help leaves some out, unless it is asked for all. What is mistyped is compared with all that are shown. */
+function showsAll(args: readonly string[]): boolean {
+  // What follows `--` belongs to a program.
+  const end = args.indexOf("--");
+  const own = end < 0 ? args : args.slice(0, end);
+  const isHelp =
+    own.includes("--help") || own.includes("-h") || !commands.some((each) => own.includes(nameOfEntry(each)));
+  return !isHelp || own.includes(`--${optionName(allOption)}`);
+}
+
+/** An option that keeps what was typed, all values if it is repeated, and never takes another option for its value. */
+function asTyped({ flags, purpose, default: byDefault, group }: CommandOption, isWhole: boolean): Option {
   const option = new Option(flags, byDefault === undefined ? purpose : `${purpose} (default: ${byDefault})`);
-  if (group !== undefined) option.helpGroup(`${group}:`);
+  const [, title] = optionGroups.find(([name]) => name === group)!;
+  option.helpGroup(`${title}:`).hideHelp(group === "rare" && !isWhole);
   if (!option.required) return option;
   return option.argParser((value: string, before: string | readonly string[] | undefined) => {
     if (/^--?[a-z]/i.test(value))
@@ -92,21 +126,25 @@ function leadHelp(program: Program, sentence: string): void {
   });
 }
 
-function helpAfter(program: Program, { examples, options, takes = [] }: Command): string {
+function helpAfter(program: Program, { examples, options, takes = [] }: Command, isWhole: boolean): string {
   const help = program.createHelp();
   help.prepareContext({ helpWidth: program.configureOutput().getOutHelpWidth!() });
   const predicts = options.some((option) => optionName(option) === "predict");
   const kinds = importers
     .filter((importer) => takes.includes(importer.gives) && (predicts || !("isForPrediction" in importer)))
     .map(({ example, what }) => [example, what]);
-  if (kinds.length > 0) kinds.push(["-", "any of these but a module, from standard input"]);
+  if (kinds.length > 0) kinds.push(["-", "any of these except a module, from standard input"]);
   const widest = Math.max(...kinds.map(([name]) => name.length));
+  const hidden = isWhole ? 0 : [...options, ...globalOptions].filter(({ group }) => group === "rare").length;
+  const more = hidden === 0 ? "" : `\n${hidden} more options: remat ${program.name()} --help --all\n`;
   const sections = [
     { title: "MODEL is one of", lines: kinds.map(([name, what]) => help.formatItem(name, widest, what, help)) },
     { title: "Examples", lines: examples.map((example) => `  ${example}`) },
   ];
-  return sections
+  const listed = sections
     .filter(({ lines }) => lines.length > 0)
     .map(({ title, lines }) => `\n${title}:\n${lines.join("\n")}\n`)
     .join("");
+  // Commander ends it with a line of its own.
+  return (more + listed).trimEnd();
 }

@@ -18,7 +18,10 @@ export type TypedOptions = Readonly<Record<string, unknown>>;
  */
 export type OptionAccess = "data" | "file" | "name or file" | "output" | "code" | "network";
 
-/** Declaration of an option except for its flags. */
+/** Heading of help under which an option is listed. Help shows the `rare` ones only with `--all`. */
+export type OptionGroup = "usual" | "device" | "output" | "rare";
+
+/** What is declared of an option besides its flags. */
 export interface OptionSpec {
   /** What its value can access, or a function of the value that decides this. */
   readonly access: OptionAccess | ((value: string) => OptionAccess);
@@ -34,8 +37,7 @@ export interface OptionSpec {
   readonly writes?: "text" | "text or gzip";
   /** Returns the file that is written if the option is left out, if any. */
   readonly writesByDefault?: (targets: readonly string[], options: TypedOptions) => string | undefined;
-  /** Heading under which help lists it. Left out: with the command's own options. */
-  readonly group?: string;
+  readonly group: OptionGroup;
 }
 
 /** One option of a command: its flags, its purpose and how its value is read. */
@@ -80,8 +82,8 @@ export function option<const Flags extends string, const Spec extends OptionSpec
   return { ...declared, flags, read: read as (options: TypedOptions) => ValueOf<Flags, Spec> };
 }
 
-/** Returns options under a heading of help. */
-export function grouped<const Options extends readonly CommandOption[]>(group: string, options: Options): Options {
+/** Returns options in another group of help. */
+export function grouped<const Options extends readonly CommandOption[]>(group: OptionGroup, options: Options): Options {
   return options.map((each) => ({ ...each, group })) as unknown as Options;
 }
 
@@ -140,8 +142,9 @@ export interface Invocation<Options extends readonly CommandOption[]> {
 
 interface CommandSpec {
   readonly options: readonly CommandOption[];
-  readonly examples: readonly string[];
-  /** For a command that takes MODEL: the kinds of source that it accepts. */
+  /** Three for the end of its help; none for a command that takes nothing. */
+  readonly examples: readonly [string, string, string] | readonly [];
+  /** Of a command that takes MODEL: what that may give. */
   readonly takes?: readonly SourceKind[];
   /** Words that a shell may complete in place of a file. */
   readonly words?: readonly string[];

@@ -8,15 +8,15 @@ const names = outputFormats.map(({ name }) => name);
 
 /** The option of every command that prints results. */
 export const formatOption = option("--format <format>", {
+  group: "output",
   access: "data",
-  purpose: `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`,
+  purpose: `Output format: ${names.slice(0, -1).join(", ")} or ${names.at(-1)}`,
   default: "table",
   choices: names,
   parse: (name, value): OutputFormat => {
     const chosen = parseChoice(name, value, names);
     return outputFormats.find((format) => format.name === chosen) as OutputFormat;
   },
-  group: "Output",
 });
 
 /** Returns the width available for text in that output. */
@@ -34,9 +34,9 @@ export function rowsToList(top: number | undefined, { isRecords }: OutputFormat)
 
 /** The option of every command that prints sizes. */
 export const unitsOption = option("--units <unit>", {
+  group: "rare",
   access: "data",
-  purpose: `Of sizes: ${sizeUnits.slice(0, -1).join(", ")} or ${sizeUnits.at(-1)}`,
+  purpose: `Unit of sizes: ${sizeUnits.slice(0, -1).join(", ")} or ${sizeUnits.at(-1)}`,
   default: "auto",
   choices: sizeUnits,
-  group: "Output",
 });

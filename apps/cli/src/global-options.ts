@@ -5,29 +5,36 @@ import { parseCount, parseText } from "./usage-error.js";
 /** Global options that a config file may also set. */
 export const configurableOptions = [
   option("--color <when>", {
+    group: "rare",
     access: "data",
-    purpose: "auto, always or never; auto heeds NO_COLOR and FORCE_COLOR (default: auto)",
+    purpose: "auto, always or never; auto respects NO_COLOR and FORCE_COLOR (default: auto)",
     choices: ["auto", "always", "never"],
   }),
   option("--width <n>", {
+    group: "rare",
     access: "data",
-    purpose: "Columns that tables may take (default: the terminal's; of a pipe, all they need)",
+    purpose: "Maximum columns of tables (default: the terminal width; unlimited in a pipe)",
     parse: (name, value) => parseCount(name, value, 40),
   }),
 ];
 
 /** Commander represents `--no-config` as a `config` that is false. */
 export const configOption = option("--config <file>", {
+  group: "rare",
   access: "file",
-  purpose: "Options from there (default: .rematrc, .rematrc.json or package.json above)",
+  purpose: "Read options from this file (default: .rematrc, .rematrc.json or package.json in this folder or above)",
   parse: (name, value) => (value === false ? false : value === true ? undefined : parseText(name, value)),
 });
 
-/** Options of every command, and of `remat` without one. */
+/** Read by help only. */
+export const allOption = option("--all", { group: "usual", access: "data", purpose: "With --help: show every option" });
+
+/** The options of every command, and of none. */
 export const globalOptions: readonly CommandOption[] = [
+  allOption,
   ...configurableOptions,
   configOption,
-  option("--no-config", { access: "data", purpose: "No options but those typed" }),
+  option("--no-config", { group: "rare", access: "data", purpose: "Ignore configuration files" }),
 ];
 
 /**

@@ -10,7 +10,7 @@ import {
   resolveStep,
   type StepRequest,
 } from "@remat/tracer/step";
-import { grouped, type OptionValues, option } from "./command.js";
+import { type OptionValues, option } from "./command.js";
 import { formatOption, unitsOption } from "./format-option.js";
 import { parseCount, parseText } from "./usage-error.js";
 
@@ -28,102 +28,116 @@ const listed = (names: readonly string[]): string => `${names.slice(0, -1).join(
  * The options of every command with a MODEL that describe its training step. They have no defaults here: missing ones
  * are decided by `resolveStep` or by a plan.
  */
-export const stepOptions = grouped("The training step", [
+export const stepOptions = [
   option("--batch <n>", {
+    group: "usual",
     access: "data",
-    purpose: "Samples in a batch (default: the model's own, or 1)",
+    purpose: "Samples per batch (default: set by the model, or 1)",
     parse: parseCount,
   }),
   option("--size <size>", {
+    group: "rare",
     access: "data",
-    purpose: `Of an example module: ${listed(modelSizes)} (default: ${defaults.size})`,
+    purpose: `Size of an example module: ${listed(modelSizes)} (default: ${defaults.size})`,
     choices: modelSizes,
   }),
   option("--loss <name>", {
+    group: "rare",
     access: "data",
     choices: lossNames,
-    purpose: `Loss where the model has none: ${listed(lossNames)} (default: cross-entropy after a softmax, else mean squared error)`,
+    purpose: `Loss for a model that sets none: ${listed(lossNames)} (default: cross-entropy after a softmax, else mean squared error)`,
     parse: parseText,
   }),
   option("--optimizer <name>", {
+    group: "usual",
     access: "data",
     choices: optimizers,
-    purpose: `What updates the weights: ${listed(optimizers)} (default: ${defaults.optimizer})`,
+    purpose: `Optimizer: ${listed(optimizers)} (default: ${defaults.optimizer})`,
     parse: parseText,
   }),
   option("--data <file>", {
+    group: "rare",
     access: "code",
     reads: true,
-    purpose: "Inputs and targets of a batch: a JSON file or an ES module (default: random)",
+    purpose: "Inputs and targets of a batch, as a JSON file or an ES module (default: random)",
     parse: parsePath,
   }),
   option("--layers <file>", {
+    group: "rare",
     access: "code",
     reads: true,
-    purpose: "Layers of your own in a Keras model: an ES module, export default ({ tf }) => [classes] (default: none)",
+    purpose: "Custom layers of a Keras model, as an ES module that exports ({ tf }) => [classes] (default: none)",
     parse: parsePath,
   }),
   option("--backend <name>", {
+    group: "rare",
     access: "data",
     choices: backends,
-    purpose: `Backend whose buffers are meant, or on which ops run: ${listed(backends)} (default: ${defaults.backend}; where ops run, the best that works)`,
+    purpose: `Backend that ops run on, or whose memory is counted: ${listed(backends)} (default: ${defaults.backend}, or the fastest that works if ops run)`,
   }),
   option("--unit <bytes>", {
+    group: "rare",
     access: "data",
-    purpose: "Sizes are rounded up to a multiple of this (default: 1, or the trace's own)",
+    purpose: "Allocation unit: sizes are rounded up to a multiple of it (default: 1, or set by the trace)",
     parse: (name, value) => parseCount(name, value, 1, mostUnitBytes),
   }),
   option("--group <by>", {
+    group: "rare",
     access: "data",
-    purpose: `How a flat Keras model gets a hierarchy: ${listed(groupingNames)} (default: ${String(defaults.grouping)})`,
+    purpose: `How to group the layers of a flat Keras model: ${listed(groupingNames)} (default: ${String(defaults.grouping)})`,
     choices: groupingNames,
   }),
   option("--checkpointing <how>", {
+    group: "rare",
     access: "data",
     choices: checkpointings,
-    purpose: `Of blocks that the model checkpoints by hand: given, recomputed as they say, or free, as they are (default: ${defaults.checkpointing}; of plan and run free)`,
+    purpose: `Manual activation checkpointing in the model: given keeps it, free ignores it (default: ${defaults.checkpointing}, or free for plan and run)`,
   }),
   option("--seed <n>", {
+    group: "rare",
     access: "data",
-    purpose: "Seed of weights, random data, dropout, and the search for plans (default: 0)",
+    purpose: "Seed of weights, random data, dropout and the plan search (default: 0)",
     parse: (name, value) => parseCount(name, value, 0),
   }),
-]);
+];
 
 /** For commands that run steps. For others the values of weights do not matter. */
 export const weightsOption = option("--weights <file>", {
+  group: "rare",
   access: "file",
   reads: true,
-  purpose: "Weights of a Keras model: .weights.h5, .h5 or .keras (default: those of its own file, else random)",
+  purpose: "Weights of a Keras model: .weights.h5, .h5 or .keras (default: those in the model file, else random)",
   parse: parsePath,
 });
 
 /** For commands that record steps. */
-export const recordOptions = grouped("The training step", [
+export const recordOptions = [
   option("--steps <n>", {
+    group: "rare",
     access: "data",
-    purpose: "How many training steps to record (default: 1)",
+    purpose: "Number of training steps to record (default: 1)",
     parse: parseCount,
   }),
-]);
+];
 
 /** For commands that can also analyse inference. */
 export const predictOption = option("--predict", {
+  group: "usual",
   access: "data",
-  purpose: "Not a training step but what predict does for a batch: a forward pass alone",
-  group: "The training step",
+  purpose: "Analyze inference (predict for one batch) instead of a training step",
 });
 
 /** For commands that print results. */
-export const printOptions = grouped("Output", [
+export const printOptions = [
   formatOption,
   unitsOption,
   option("--trace <file>", {
+    group: "output",
     access: "output",
     purpose: "Also write the trace: out.remat.jsonl, or out.remat.jsonl.gz",
     writes: "text or gzip",
   }),
-]);
+];
 
 /** The requested training step of a model. */
 export interface ModelOptions {

@@ -9,7 +9,7 @@ import {
 } from "@remat/runtime-estimator";
 import { type DeviceSpec, parseJsonText, RematError } from "@remat/trace";
 import { readInputText } from "@remat/trace/files";
-import { grouped, type OptionValues, option } from "./command.js";
+import { type OptionValues, option } from "./command.js";
 import { parseText, quote, UsageError } from "./usage-error.js";
 import { thisMachine } from "./verdict/this-machine.js";
 
@@ -18,24 +18,25 @@ export const here = "here";
 
 /** The option of every command that estimates op times, even if only for the trace that it writes. */
 export const deviceOption = option("--device <name>", {
+  group: "device",
   access: "name or file",
-  group: "The device",
   reads: true,
   parse: (name, value) => readDevice(parseText(name, value)),
   choices: [...Object.keys(deviceSpecs), here],
-  purpose: `Device to price for: a name (a100, h100, rtx-4090, cpu, …), here for this machine, or a JSON file with your own (default: ${defaultDevice}; a trace keeps what was measured)`,
+  purpose: `Device to estimate for: a name (a100, h100, rtx-4090, cpu, …), here for this machine, or a JSON file (default: ${defaultDevice}, or the measured times of a trace)`,
 });
 
 /** For commands that report op times. */
-export const pricingOptions = grouped("The device", [
+export const pricingOptions = [
   deviceOption,
   option("--mode <mode>", {
+    group: "rare",
     access: "code",
     choices: estimateModes,
     purpose:
-      "operator-level-cost-model (roofline of a device, default) or operator-level-benchmark (runs each op here)",
+      "operator-level-cost-model (roofline of the device, default) or operator-level-benchmark (runs each op here)",
   }),
-]);
+];
 
 /** How op times are obtained. */
 export interface Pricing {

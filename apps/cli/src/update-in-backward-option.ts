@@ -3,14 +3,16 @@ import { UsageError } from "./usage-error.js";
 
 /** For commands that run steps with `--early-release`. */
 export const updateInBackwardOption = option("--update-in-backward", {
+  group: "rare",
   access: "data",
-  purpose: "With --early-release: each weight is updated as soon as its gradient is final, in minimize and fit",
+  purpose: "With --early-release: update each weight as soon as its gradient is final, in minimize and fit",
 });
 
 /** For commands that predict early release. */
 export const predictedUpdateOption = option("--update-in-backward", {
+  group: "rare",
   access: "data",
-  purpose: "Tell what early release holds where each weight is updated as soon as its gradient is final",
+  purpose: "Predict early release with each weight updated as soon as its gradient is final",
 });
 
 /**

@@ -14,6 +14,6 @@ export async function useBackend(name: BackendName | undefined): Promise<UsedBac
     .map((attempt) => `${attempt.package}: ${attempt.reason}`);
   return {
     backend,
-    note: `ops were timed on ${selected}${usesGpu ? ", on the GPU" : ""}${failed.length === 0 ? "" : `, since others did not work (${failed.join("; ")})`}`,
+    note: `ops were timed on ${selected}${usesGpu ? ", on the GPU" : ""}${failed.length === 0 ? "" : `, because others did not work (${failed.join("; ")})`}`,
   };
 }

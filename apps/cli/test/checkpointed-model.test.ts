@@ -23,7 +23,7 @@ describe("a model that checkpoints its blocks by hand", () => {
     const { stdout } = await remat("memory", model, ...step, "--snapshots");
     expect(stdout).toContain("Post-Forward-AC");
     // A plan, and early release, would be of the step without.
-    expect(stdout.split("\n\n")[0]).toMatch(/ · \d+ ops recompute what is checkpointed by hand$/);
+    expect(stdout.split("\n\n")[0]).toMatch(/^The model's manual activation checkpointing recomputes \d+ ops\.$/m);
   });
 
   it("is planned without what it says, since a plan decides that", async () => {
@@ -35,7 +35,7 @@ describe("a model that checkpoints its blocks by hand", () => {
     const { peakBytes } = await json("memory");
     expect(given).toEqual({ peakBytes, recomputedOps: expect.any(Number) });
     const { stdout } = await remat("plan", model, ...step, "--budget", "60%", "--iterations", "500", "--units", "B");
-    const told = `as checkpointed by hand ${peakBytes} B`;
+    const told = `With the model's manual activation checkpointing: ${peakBytes} B`;
     expect(stdout.split("\n\n")[0]).toContain(told);
     const refused = await remat("plan", model, ...step, "--budget", "60%", "--checkpointing", "given");
     expect(refused.code).not.toBe(0);

@@ -47,22 +47,50 @@ describe("typing errors", () => {
 
 it("shows help, and nothing else, where there are options but no command", async () => {
   const { code, stdout, stderr } = await remat("--width", "50");
-  expect([code, stdout + stderr]).toEqual([2, expect.stringMatching(/^What a model's memory/)]);
+  expect([code, stdout + stderr]).toEqual([2, expect.stringMatching(/^See where training memory goes/)]);
   expect(stdout + stderr).not.toContain("outputHelp");
 });
 
 describe("help", () => {
   it.each(commands.map(({ usage }) => usage.split(" ")[0]))(
-    "for %s begins with its purpose, and lists every option",
+    "of %s says first what it is for, lists fifteen options at most, or all, and ends with examples",
     async (name) => {
       const entry = commands.find(({ usage }) => usage.split(" ")[0] === name)!;
+      const { options, examples } = await entry.load();
       const { code, stdout, stderr } = await rematIn({ width: 100 }, "help", name);
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
       expect(await rematIn({ width: 100 }, name, "--help")).toEqual({ code, stdout, stderr });
-      expect(stdout.startsWith(`${entry.purpose}.\n\nUsage: remat ${name} `)).toBe(true);
-      for (const option of (await entry.load()).options) expect(stdout).toContain(`--${optionName(option)} `);
+      const whole = await rematIn({ width: 100 }, name, "--help", "--all");
+      expect(await rematIn({ width: 100 }, "help", name, "--all")).toEqual(whole);
+      const listed = (help: string) =>
+        Array.from(help.matchAll(/^ {2}(?:-\w, )?--([\w-]+)(?: |$)/gm), ([, found]) => found);
+      const ofEvery = ["version", "help"];
+      expect(listed(whole.stdout).toSorted()).toEqual(
+        [...[...options, ...globalOptions].map(optionName), ...ofEvery].toSorted(),
+      );
+      expect(listed(stdout).toSorted()).toEqual(
+        [
+          ...[...options, ...globalOptions].filter(({ group }) => group !== "rare").map(optionName),
+          ...ofEvery,
+        ].toSorted(),
+      );
+      expect(listed(stdout).length).toBeLessThanOrEqual(15);
+      for (const help of [stdout, whole.stdout]) {
+        expect(help.startsWith(`${entry.purpose}.\n\nUsage: remat ${name} `)).toBe(true);
+        const end = `\nExamples:\n${examples.map((example) => `  ${example}`).join("\n")}`;
+        if (examples.length > 0) expect(help.trimEnd().endsWith(end)).toBe(true);
+      }
+      expect(examples).toHaveLength(options.length === 0 && !entry.usage.includes(" ") ? 0 : 3);
     },
   );
+
+  it("shows every option only where help is asked for", async () => {
+    expect(await remat("plan", model, "--all")).toEqual({
+      code: 2,
+      stdout: "",
+      stderr: "remat: --all is for help: see remat plan --help --all.\n",
+    });
+  });
 
   it("is no wider than the terminal, but for examples to be copied", async () => {
     for (const width of [60, 80]) {

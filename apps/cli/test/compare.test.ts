@@ -29,7 +29,7 @@ describe("remat compare", () => {
     writeFileSync(path, JSON.stringify({ schema: "sharding-plan/1", worldSize: 2, wrap: [] }));
     const { code, stdout } = await remat("compare", ...tiny, "--fsdp", path, "--fsdp", "world=16");
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^best: .* \(least time of those that fit\): .* received, .* a step$/m);
+    expect(stdout).toMatch(/^best: .* \(least time of those that fit\): .* of communication, .* per step$/m);
     expect(stdout).toContain("plan.json");
   });
 
@@ -54,9 +54,9 @@ describe("remat compare", () => {
     const [inFile, last, inText, other] = rows.slice(1);
     expect([inFile.peakBytes, last.peakBytes]).toEqual([inText.peakBytes, inText.peakBytes]);
     expect(inText.assumptions).toEqual([]);
-    expect(other.assumptions.join()).toContain("since ignore= can be told only of the other");
+    expect(other.assumptions.join()).toContain("because ignore= is supported only there");
     const text = await remat("compare", ...run);
-    expect(text.stdout).toContain(`note, of ${ignoring}: Of the step as recorded in float32 and in bfloat16`);
+    expect(text.stdout).toContain(`note for ${ignoring}: The step was recorded in float32 and bfloat16`);
   });
 
   it("names the file of a policy or a plan that is of another model", async () => {

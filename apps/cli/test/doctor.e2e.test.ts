@@ -177,20 +177,21 @@ describe("the facts", () => {
 
   test("are on what can be trained here, and what to type next", () => {
     expect(facts([gpuWithoutDevice])).toEqual([
-      "@tensorflow/tfjs-node-gpu trains here, 112 GFLOP/s",
-      "8 GiB of memory",
+      "@tensorflow/tfjs-node-gpu trains here at 112 GFLOP/s.",
+      "This machine has 8 GiB of memory.",
+      "Next:",
       "remat record -- node train.js",
     ]);
     expect(facts([{ ...gpuWithoutDevice, usesGpu: true, gflops: undefined }])[0]).toBe(
-      "@tensorflow/tfjs-node-gpu trains here on the GPU",
+      "@tensorflow/tfjs-node-gpu trains here on the GPU.",
     );
   });
 
   test("name what builds a faster backend than the one that works, if this machine can have it", () => {
     expect(facts([lacking("@tensorflow/tfjs-node"), cpu])).toEqual([
-      "@tensorflow/tfjs-backend-cpu trains here, 1.0 GFLOP/s",
-      "8 GiB of memory",
-      "a faster backend can be built",
+      "@tensorflow/tfjs-backend-cpu trains here at 1.0 GFLOP/s.",
+      "This machine has 8 GiB of memory.",
+      "A faster backend can be built:",
       "remat setup native",
     ]);
     // Without a GPU that of GPUs is none to be had.
@@ -202,8 +203,9 @@ describe("the facts", () => {
   test("say that nothing can be trained, and what to do about it", () => {
     const wasm: BackendProbe = { ...missing, backend: "wasm", package: "@tensorflow/tfjs-backend-wasm" };
     expect(facts([wasm])).toEqual([
-      "no backend works here: nothing can be trained, only estimated",
-      "8 GiB of memory",
+      "No backend works here, so remat can only estimate.",
+      "This machine has 8 GiB of memory.",
+      "Next:",
       "npm install @tensorflow/tfjs-backend-wasm",
     ]);
   });
@@ -233,7 +235,7 @@ describe("remat doctor --verify", () => {
     expect(await remat("doctor", "--verify")).toEqual({
       code: 0,
       stderr: "",
-      stdout: `All of ${join(folder, "cache")} is as remat built it (1 file), and no other user can write to it.\n\nok      ${app} (1 file)\n`,
+      stdout: `${join(folder, "cache")} is exactly as remat built it (1 file), and no other user can write to it.\n\nok      ${app} (1 file)\n`,
     });
   });
 
@@ -246,7 +248,7 @@ describe("remat doctor --verify", () => {
     expect(stderr).toMatch(/the native cache differs from what remat built/);
     const lines = stdout.replace(/[0-9a-f]{64}/g, "…").split("\n");
     expect(lines[0]).toBe(
-      `2 differences in ${join(folder, "cache")} from what remat built. Rebuild with remat setup native --force.`,
+      `2 differences from the build in ${join(folder, "cache")}. Build it again with remat setup native --force.`,
     );
     expect(lines.slice(2)).toEqual([
       `not ok  ${app} (1 file)`,
@@ -263,7 +265,7 @@ describe("remat doctor --verify", () => {
     const { code, stdout } = await remat("doctor", "--verify");
     expect([code, stdout]).toEqual([
       0,
-      `Nothing is built in ${join(folder, "cache")}, so remat loads nothing from there.\n`,
+      `Nothing is built in ${join(folder, "cache")}, so remat loads nothing from it.\n`,
     ]);
   });
 

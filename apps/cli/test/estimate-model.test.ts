@@ -39,7 +39,7 @@ describe("remat estimate MODEL", () => {
       "note: the model brings no loss: categorical cross-entropy is taken, since the output is a softmax",
     );
     expect(stdout).toMatch(/resnet50\.conv2 +[\d.]+ [MG]iB +Group/);
-    expect(stdout).toContain("Trade-off, fitted");
+    expect(stdout).toContain("Fitted trade-off");
   });
 
   it.each(["mobilenet_v1", "mobilenet_v2", "efficientnet_b0", "resnet50"])(

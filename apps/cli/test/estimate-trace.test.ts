@@ -58,7 +58,7 @@ describe("remat estimate TRACE", () => {
       mine,
       JSON.stringify({ name: "mine", tflops: { float32: 1 }, memoryGBps: 100, allocationUnitBytes: 256 }),
     );
-    expect((await remat("estimate", mlp, "--device", mine)).stdout).toContain("priced for mine");
+    expect((await remat("estimate", mlp, "--device", mine)).stdout).toContain("estimated for mine");
     writeFileSync(mine, JSON.stringify({ name: "mine", tflops: { float32: 1 }, memoryGBps: "fast" }));
     const { code, stderr } = await remat("estimate", mlp, "--device", mine);
     expect(code).toBe(1);

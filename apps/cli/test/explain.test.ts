@@ -41,11 +41,11 @@ describe("remat explain", () => {
     const { code, stdout } = await remat("explain", bfc);
     expect(code).toBe(0);
     const [facts] = stdout.split("\n\n");
-    expect(facts.split(" · ")).toEqual([
-      "GPU_0_bfc was asked for 1.5 MiB for Conv2D (float32 [384, 1024])",
-      "of 6 MiB: 4 MiB in use, 2 MiB free in its pool, 0 B free besides; at most 4 MiB was in use",
-      "what is free in its pool is in 2 pieces, the largest 1 MiB: 50.0 % fragmentation",
-      "fragmented: enough is free, but in no one piece; TF_GPU_ALLOCATOR=cuda_malloc_async has the driver join the pieces",
+    expect(facts.split("\n")).toEqual([
+      "GPU_0_bfc could not allocate 1.5 MiB for Conv2D (float32 [384, 1024]).",
+      "Memory (limit 6 MiB): 4 MiB in use, 2 MiB free in its pool, 0 B free elsewhere; peak use was 4 MiB.",
+      "The free memory of the pool is in 2 pieces, the largest 1 MiB: 50.0% fragmentation.",
+      "The cause is fragmentation: enough memory is free, but not in one piece. Set TF_GPU_ALLOCATOR=cuda_malloc_async, so that the driver joins the pieces.",
     ]);
     expect(stdout).toMatch(/Size\s+\|? ?In use\s+\|? ?Free/);
   });
@@ -64,11 +64,11 @@ describe("remat explain", () => {
   it("says of PyTorch's that it is full, and with a trace what to type", async () => {
     const { stdout } = await remat("explain", cuda, trace);
     const [facts] = stdout.split("\n\n");
-    expect(facts.split(" · ")).toEqual([
-      "GPU 1 was asked for 64 MiB",
-      "of 1 GiB: 1 GiB in use, 0 B free in its pool, 0 B free besides; at most 1 GiB was in use",
-      "full: 64 MiB lack, whatever the pieces",
-      `remat plan ${trace} --budget 1GiB`,
+    expect(facts.split("\n")).toEqual([
+      "GPU 1 could not allocate 64 MiB.",
+      "Memory (limit 1 GiB): 1 GiB in use, 0 B free in its pool, 0 B free elsewhere; peak use was 1 GiB.",
+      "Memory is full: 64 MiB more is needed. Fragmentation is not the cause.",
+      `To plan within the limit:  remat plan ${trace} --budget 1GiB`,
     ]);
     expect(stdout).toContain("large pool");
   });
@@ -82,8 +82,8 @@ describe("remat explain", () => {
       writeFileSync(cut, lines.slice(0, length).join("\n"));
       const { code, stdout, stderr } = await remat("explain", cut);
       expect([code, stderr]).toEqual([0, ""]);
-      expect(stdout).toMatch(/^GPU_0_bfc was asked for 1\.5 MiB/);
-      expect(stdout).toContain("the log breaks off");
+      expect(stdout).toMatch(/^GPU_0_bfc could not allocate 1\.5 MiB/);
+      expect(stdout).toContain("The log is incomplete");
     }
     // In the midst of its first line there is only what it had already said.
     writeFileSync(cut, whole.slice(0, whole.indexOf("ran out of memory") + 30));

@@ -105,7 +105,7 @@ it("the largest batch that fits here is for the backend that trains here, as in 
   const { best, command, notes } = JSON.parse(stdout) as { best: Row; command: string; notes: string[] };
   const backend = nativeFolder === undefined ? "wasm" : "tensorflow";
   expect(notes).toContainEqual(
-    expect.stringContaining(`steps: those of ${backend}, which trains here by @tensorflow/`),
+    expect.stringContaining(`steps are estimated for the ${backend} backend, which trains here with @tensorflow/`),
   );
   const args = command.split(" ").slice(1);
   expect(args).toEqual(expect.arrayContaining(["--backend", backend, "--memory", "4GB"]));

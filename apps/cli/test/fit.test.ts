@@ -206,7 +206,7 @@ export default ({ tf }) => {
     );
     const { code, stdout } = await run;
     expect(stdout).toMatch(
-      /: best of \d ways: [\s\S]*interrupted: this is the best of those looked at; [1-7] were not/,
+      /: best of \d configurations: [\s\S]*interrupted: this is the best so far, and [1-7] configurations were not tried/,
     );
     expect(code).toBe(130);
     expect(told).toMatch(/of 8 ways/);
@@ -235,7 +235,7 @@ export default ({ tf }) => {
   it("says where batches end before memory does, and nothing of it where they do not", async () => {
     const asked = [...tiny, "--memory", "1GB", "--ways", "stock", "--devices", "a100"];
     const { stdout } = await remat("fit", ...asked, "--batch", "1..3");
-    expect(stdout).toContain("batch 3 is the last that was asked for: a larger --batch may fit, too\n");
+    expect(stdout).toContain("batch 3 is the largest that was tried: a larger --batch may also fit\n");
     expect((await answer(...asked, "--batch", "1..3")).best).toMatchObject({ batch: 3, endsRange: true });
     const little = [...asked.slice(0, 3), "--memory", "12MB", ...asked.slice(5)];
     const { best } = await answer(...little, "--batch", "1..512");
@@ -250,7 +250,9 @@ export default ({ tf }) => {
     const asked = [...tiny, "--memory", "12MB", "--ways", "stock,recompute", "--batch", "1..4", "--devices", "here"];
     const alone = await answer(...asked, "--backend", "cpu");
     expect(alone.command).not.toContain("--memory");
-    expect(alone.notes).toEqual(["--memory is all for tensors: --reserve 500MB keeps some of it for the process"]);
+    expect(alone.notes).toEqual([
+      "all of --memory is used for tensors: --reserve 500MB keeps some of it for the process",
+    ]);
     const reserved = await answer(...asked, "--backend", "cpu", "--reserve", "1MB");
     expect(reserved.command).toContain("--memory 12MB --reserve 1MB");
     expect(reserved.notes).toEqual([]);
@@ -259,7 +261,7 @@ export default ({ tf }) => {
   it("answers for the backend that it names, and carries it on", async () => {
     const { command, notes } = await answer(...tiny, "--memory", "12MB", "--ways", "stock", "--batch", "1..4");
     expect(command).toContain("--backend tensorflow");
-    expect(notes).toContain("steps: those of tensorflow; --backend names another");
+    expect(notes).toContain("steps are estimated for the tensorflow backend (choose another with --backend)");
     const named = await answer(...tiny, "--memory", "12MB", "--ways", "stock", "--batch", "1..4", "--backend", "wasm");
     expect(named.command).toContain("--backend wasm");
     expect(named.notes).toEqual([]);
@@ -310,7 +312,7 @@ export default ({ tf }) => {
     const { rows } = await answer(...tiny, "--batch", "1..4", "--devices", "a100,l4", "--html", path);
     const page = readFileSync(path, "utf8");
     expect(page.match(/<td [^>]*data-rank=/g)).toHaveLength(rows.length);
-    expect(page).toContain("Times: roofline of each device");
+    expect(page).toContain("Times: estimated by the roofline of each device");
   });
 
   it("fails where nothing fits, saying what most of it is", async () => {
@@ -325,8 +327,8 @@ export default ({ tf }) => {
       "stock,recompute",
     );
     expect(code).toBe(1);
-    expect(stdout).toMatch(/What does not fit[\s\S]*stock\s+4 /);
-    expect(stderr).toContain("nothing fits with a batch of 4 or more");
+    expect(stdout).toMatch(/Configurations that do not fit[\s\S]*stock\s+4 /);
+    expect(stderr).toContain("nothing was found that fits with a batch of 4 or more");
   });
 });
 
@@ -364,7 +366,7 @@ it("tells of a recorded run with its own optimizer, of one that it can be given,
   expect(refused).toMatchObject([
     { configuration: { optimizer: "sgd" }, reason: expect.stringContaining("was not recorded with sgd") },
   ]);
-  expect(notes.join()).toContain("bitsandbytes.optim.AdamW8bit(model.parameters()) in place of the recorded optimizer");
+  expect(notes.join()).toContain("bitsandbytes.optim.AdamW8bit(model.parameters()) instead of the recorded optimizer");
 });
 
 describe("invalid options", () => {

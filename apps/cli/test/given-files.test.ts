@@ -47,7 +47,7 @@ it("is known of every option whose value is a file", async () => {
   expect(writers.map(({ name, writes }) => [name, writes])).toEqual([
     ["estimate", ["--trace"]],
     ["memory", ["--trace", "--fsdp-code"]],
-    ["plan", ["--trace", "--fsdp-code", "--output", "--pytorch-policy"]],
+    ["plan", ["--fsdp-code", "--output", "--pytorch-policy", "--trace"]],
     ["fit", ["--html", "--sqlite", "--parquet", "--apply"]],
     ["compare", ["--trace"]],
     ["report", ["--output"]],

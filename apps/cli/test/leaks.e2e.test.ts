@@ -91,16 +91,16 @@ describe("remat leaks TRACE", () => {
     const { code, stdout } = await remat("leaks", growing);
     expect(code).toBe(1);
     const [facts] = stdout.split("\n\n");
-    expect(facts.split(" · ")).toEqual([
-      "memory grows by 1 storage and 4 B a step, seen in 8 steps",
-      "1 MiB (where it was recorded) are full after 262,136 more steps, in 9 minutes at this pace",
+    expect(facts.split("\n")).toEqual([
+      "Memory grows by 1 storage and 4 B per step (8 steps observed).",
+      "1 MiB (where it was recorded) will be full after 262,136 more steps, in 9 minutes at this speed.",
     ]);
     expect(stdout).toMatch(/train\.js:3:5.*Mean.*growing/);
   });
 
   it("takes the device that is asked for", async () => {
     const { stdout } = await remat("leaks", growing, "--device", "a100");
-    expect(stdout).toMatch(/80 GiB \(a100\) are full after/);
+    expect(stdout).toMatch(/80 GiB \(A100\) will be full after/);
   });
 
   it("writes other formats", async () => {
@@ -111,6 +111,6 @@ describe("remat leaks TRACE", () => {
   it("ends with 0 where nothing grows", async () => {
     const { code, stdout } = await remat("leaks", steady);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^nothing that the trace makes outlives it/);
+    expect(stdout).toMatch(/^No leak: everything the trace allocates is freed\./);
   });
 });

@@ -58,7 +58,7 @@ const outlined = async (...args: string[]): Promise<string> => {
 
 it("is all that has to be written: a made-up format shows what every command finds", async () => {
   expect(await outlined("estimate", transformer)).toMatch(
-    /^facts\ntext of \d\ntable Held at the peak, by category, \d rows\ntable Modules, 1 rows\n/,
+    /^facts\ntext of \d\ntable Peak memory by category, \d rows\ntable Modules, 1 rows\n/,
   );
   expect(await outlined("memory", transformer, "--snapshots")).toMatch(
     /by category.*listing Snapshots\nrecords of storage bytes/s,

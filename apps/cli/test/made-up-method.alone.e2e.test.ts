@@ -68,7 +68,7 @@ it("finds nothing where its plan holds more than the budget: exit code 3, nothin
   const path = join(folder, "none.json");
   const { code, stdout, stderr } = await remat(...idle, "--budget", "1MB", "-o", path);
   expect(code).toBe(3);
-  expect(stdout).toContain("simulated, the peak is above the budget: idle did not find a plan within it");
+  expect(stdout).toContain("the simulated peak exceeds the budget: idle found no plan within it");
   expect(stderr).toMatch(
     /--method idle found nothing within 976\.6 KiB: its plan has a simulated peak of \d+B \([\d.]+ MiB\)\./,
   );

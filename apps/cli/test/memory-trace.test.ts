@@ -48,7 +48,7 @@ describe("remat memory TRACE", () => {
     writeFileSync(path, JSON.stringify(cases.find(({ name }) => name === "saved_outside")?.file));
     const { code, stdout } = await remat("memory", path, "--regions");
     expect(code).toBe(0);
-    expect(stdout).toContain("of which 4 KiB need not be");
+    expect(stdout).toContain("4 KiB of it unnecessarily");
     expect(stdout).toMatch(/2 KiB +Model\.blocks\.0 +aten\.tanh\.default .*saved outside by aten\.pow\.Tensor_Scalar/);
     const rows = (await remat("memory", path, "--regions", "--format", "csv")).stdout.trimEnd().split("\r\n");
     expect(rows).toHaveLength(1 + 4);
@@ -86,7 +86,7 @@ describe("remat memory TRACE", () => {
     withMemory(1000);
     const none = await ask("--fsdp", "world=2,wrap='layers.*'", "--device", device);
     expect(none.verdict.ways).toEqual([]);
-    expect(none.verdict.sentence).toContain("nothing tried makes it fit");
+    expect(none.verdict.sentence).toContain("Nothing remat tried makes it fit");
   });
 
   it("says that a rank fits with its blocks checkpointed, before that it takes more of them", async () => {

@@ -107,5 +107,5 @@ it("a graph's nodes are offloaded where that is cheaper than to run them twice",
   expect(found.sequence).toContain(~0);
   expect(without.cost).toBe(700);
   const { stdout } = await remat(...asked.slice(0, -2), "--link", "1GB/s");
-  expect(stdout).toContain("Offloaded: 1 node's result, 976.6 KiB; 976.6 KiB are reloaded.");
+  expect(stdout).toContain("Offloaded: 1 node's result, 976.6 KiB; 976.6 KiB is reloaded.");
 });

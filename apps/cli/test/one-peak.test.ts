@@ -92,11 +92,11 @@ it("plans the accelerator's memory where parameters are offloaded to the CPU, an
   // The quarter of 141,674,496 B of parameters that a rank of 4 keeps.
   expect([...summary.elsewhere]).toEqual([["cpu", 35_418_624]]);
   expect(writeDocument(planDocument(summary), "plain")).toMatch(
-    /^planned is cuda:0; not in any of these figures is what is held elsewhere at the peak: [\d.]+ MiB on cpu$/m,
+    /^The plan is for cuda:0\. These figures do not include memory of other devices at the peak: [\d.]+ MiB on cpu\.$/m,
   );
 });
 
-it("plans ResNet-50 within 30 %, and shows no more than the budget", async () => {
+it("plans ResNet-50 within 30%, and shows no more than the budget", async () => {
   const name = "resnet50";
   const trace = priced(await traceFakeStep(await exampleNamed(name), { name, size: "full", backend: "cpu" }));
   expectOnePeak(trace);

@@ -100,9 +100,9 @@ describe.each([
       ),
     );
     const size = formatBytes(free.peakBytes);
-    expect(memory.verdict.sentence).toContain(`${size} at no cost`);
+    expect(memory.verdict.sentence).toContain(`${size} is enough with no slowdown`);
     const { answer } = report.answers.find(({ about }: { about: string }) => about === "free");
-    expect(answer).toContain(`: ${size} by a plan that recomputes nothing`);
+    expect(answer).toContain(`: ${size} with a plan that recomputes nothing`);
     expect(command).toMatch(/^remat run .* --budget [\d.]+[KMG]iB$/);
     expect([report.verdict.command, terminal.later.command, plan.verdict.command]).toEqual([command, command, command]);
     // Facts of the immediate verdict stay.
@@ -111,7 +111,7 @@ describe.each([
     expect(terminal.isJudgedLater).toBe(false);
     const { stdout } = await remat("ui", model, ...typed(options), "--once", "--columns", "100");
     expect(stdout).toContain(command);
-    expect(stdout).toContain(`${size} by a plan that recomputes nothing`);
+    expect(stdout).toContain(`${size} with a plan that recomputes nothing`);
 
     // Which batch a network brings is for whoever wrote it.
     if (!("batch" in given)) return;

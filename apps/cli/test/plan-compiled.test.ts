@@ -31,22 +31,24 @@ describe("remat plan of a compiled model", () => {
     const { code, stdout, stderr } = await remat("plan", path, "--budget", "85%");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toMatchInlineSnapshot(`
-      "peak 6.192 MiB as it is compiled of a budget of 5.263 MiB: does not fit, 951.0 KiB too much · planned 4.871 MiB (78.7 %) for 10.5 % more time, fits · torch._functorch.config.activation_memory_budget = 0.5
+      "Does not fit: peak memory as compiled is 6.192 MiB, the budget is 5.263 MiB, 951.0 KiB too much.
+      Planned: 4.871 MiB (78.7%), 10.5% more time. This fits.
+      Next:  torch._functorch.config.activation_memory_budget = 0.5
 
-      GPT2LMHeadModel: for torch.compile, priced for a100
-      budget 5.263 MiB; peaks are before Inductor fuses, of which 532 KiB are weights and buffers, and 2 KiB inputs
+      GPT2LMHeadModel: for torch.compile, estimated for A100
+      budget 5.263 MiB; peaks are before Inductor fuses ops, and include 532 KiB of weights and buffers and 2 KiB of inputs
 
-      ==========================  ====================  =========  ==========  ========  ==========  ==============
-        activation_memory_budget  Saved for backward    Peak       Of stock    Step      Overhead    Is
-      ==========================  ====================  =========  ==========  ========  ==========  ==============
-                            1     3.838 MiB             6.192 MiB  100.0 %     18.31 µs  0 %         stock
-                            0.75  2.838 MiB             5.753 MiB  92.9 %      19.08 µs  4.22 %
-                            0.5   1.75 MiB              4.871 MiB  78.7 %      20.23 µs  10.5 %      planned, least
-                            0.25  960 KiB               5.061 MiB  81.7 %      22.55 µs  23.2 %
-                            0     0 B                   6.754 MiB  109.1 %     25.36 µs  38.5 %
-      ==========================  ====================  =========  ==========  ========  ==========  ==============
+      ==========================  ====================  =========  =============  ========  ==========  ==============
+        activation_memory_budget  Saved for backward    Peak       Of baseline    Step      Overhead    Point
+      ==========================  ====================  =========  =============  ========  ==========  ==============
+                            1     3.838 MiB             6.192 MiB  100.0%         18.31 µs  0%          baseline
+                            0.75  2.838 MiB             5.753 MiB  92.9%          19.08 µs  4.22%
+                            0.5   1.75 MiB              4.871 MiB  78.7%          20.23 µs  10.5%       planned, least
+                            0.25  960 KiB               5.061 MiB  81.7%          22.55 µs  23.2%
+                            0     0 B                   6.754 MiB  109.1%         25.36 µs  38.5%
+      ==========================  ====================  =========  =============  ========  ==========  ==============
 
-      Before the model is compiled:
+      Set this before you compile the model:
 
           torch._functorch.config.activation_memory_budget = 0.5
       "
@@ -72,7 +74,7 @@ describe("remat plan of a compiled model", () => {
   it("ends with exit code 1 and what holds least where no recorded budget for activations is small enough", async () => {
     const { code, stdout, stderr } = await remat("plan", path, "--budget", "50%");
     expect(code).toBe(1);
-    expect(stdout).toMatch(/smallest found 4\.871 MiB \(78\.7 %\).*does not fit either/);
+    expect(stdout).toMatch(/^Smallest found: 4\.871 MiB \(78\.7%\).* This does not fit either\.$/m);
     const least = Math.min(...measured.map(({ peakBytes }) => peakBytes));
     expect(stderr).toContain("none of the 5 values of activation_memory_budget");
     expect(stderr).toContain(`the least is ${least}B (4.871 MiB), at 0.5`);
@@ -87,9 +89,9 @@ describe("remat plan of a compiled model", () => {
     const dear = await remat("plan", path, "--budget", "85%", "--max-overhead", "1%");
     expect(dear).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/the fastest that fits, 0\.5, takes 10\.5 % more time/),
+      stderr: expect.stringMatching(/the quickest that does, 0\.5, takes 10\.5% more/),
     });
-    expect(dear.stdout).toContain("planned 4.871 MiB (78.7 %) for 10.5 % more time, fits");
+    expect(dear.stdout).toContain("Planned: 4.871 MiB (78.7%), 10.5% more time. This fits.");
   });
 
   it("shows the front, and what it recommends of it", async () => {

@@ -84,11 +84,11 @@ describe("remat plan MODEL", () => {
   it("shows the front and three recommendations", async () => {
     const run = await remat("plan", transformer, "--size", "tiny", "--pareto", "3", "--iterations", "14000");
     for (const part of [
-      "Memory for time",
+      "Memory against time",
       "Recommended",
-      "no cost",
-      "at most 5 %",
-      "at most 20 %",
+      "no slowdown",
+      "at most 5%",
+      "at most 20%",
       "no budget was given",
     ])
       expect(run.stdout).toContain(part);
@@ -140,7 +140,7 @@ describe("remat plan TRACE", () => {
     expect(counted.map(({ name }: { name: string }) => name)).toEqual(Object.keys(modules));
     expect(peakBytes).toBeLessThan(answer.stockPeakBytes);
     const table = await remat("plan", ...args, "--iterations", "4000");
-    expect(table.stdout).toContain("Checkpointed by PyTorch");
+    expect(table.stdout).toContain("Checkpointed in PyTorch");
 
     await planJson(...args, "--method", "modules");
     expect(JSON.parse(readFileSync(path, "utf8"))).toMatchObject({ model: "mem_tf_b2_adam" });
@@ -237,7 +237,7 @@ describe("remat plan TRACE", () => {
       expect(freedShare).toBeGreaterThan(0);
     }
     const table = await remat("plan", ...args, "--budget", "60%", "--module", "layers.*");
-    expect(table.stdout).toContain("The model of modules beside the simulated step");
+    expect(table.stdout).toContain("Module model and simulated step");
     expect(table.stdout).toContain("Checkpointed modules");
 
     const sharded = await planJson(...args, "--budget", "60%", "--world-size", "8", "--fsdp-units", "layers.*");

@@ -148,7 +148,7 @@ describe("remat run --plan", () => {
       plan.predicted.recordedPeakBytes,
     ]);
     expect(verification).toMatchObject({ isEqual: true });
-    expect(notes[0]).toContain(`the step is the one that ${path} is for`);
+    expect(notes[0]).toContain(`the step is taken from ${path}`);
     expect(backend).toContain("cpu");
   });
 

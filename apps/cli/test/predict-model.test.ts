@@ -66,10 +66,10 @@ describe("remat estimate --predict", () => {
 
   it("shows it on the first screen, and in remat memory, too", async () => {
     const { stdout } = await remat("estimate", mobileNet, "--predict", "--top", "3");
-    expect(stdout).toMatch(/^peak .*largest batch that fits [\d,]+: /);
+    expect(stdout).toMatch(/^Fits: .*\n[^]*^The largest batch that fits is [\d,]+: /m);
     expect(stdout).toContain("3,538,984 parameters (34,112 of them not trained), 300.8 M multiply-adds");
     const memory = await remat("memory", mobileNet, "--predict");
-    expect(memory.stdout.split(" · ")[0]).toBe(stdout.split(" · ")[0]);
+    expect(memory.stdout.split("\n", 1)).toEqual(stdout.split("\n", 1));
     expect(memory.stdout).not.toContain("--early-release");
   });
 
@@ -96,7 +96,7 @@ describe("remat estimate --predict", () => {
     const endless = await found("1e15");
     expect(endless.largestBatch).toMatchObject({ batch: 2 ** 31 - 1, isSearchLimit: true });
     const { stdout } = await remat("estimate", path, "--predict", "--device", join(folder, "device.json"));
-    expect(stdout).toMatch(/^peak .* · largest batch that fits at least 2,147,483,647 \(search limit\): /);
+    expect(stdout).toMatch(/^The largest batch that fits is at least 2,147,483,647 \(search limit\): /m);
   });
 
   it("tells a trace of it as what it is", async () => {
@@ -104,14 +104,14 @@ describe("remat estimate --predict", () => {
     await remat("estimate", mobileNet, "--predict", "--trace", path);
     expect(readFileSync(path, "utf8")).toContain('"predict":true');
     const { code, stdout } = await remat("memory", path);
-    expect([code, stdout]).toEqual([0, expect.stringMatching(/^peak .*: fits/) as string]);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^Fits: peak memory is /) as string]);
     const estimated = await remat("estimate", path);
-    expect(estimated.stdout).toContain("as it is used");
+    expect(estimated.stdout).toContain(", inference: ");
   });
 
   it("says beside it what early release would hold, which here is as much", async () => {
     const { stdout } = await remat("memory", mobileNet, "--predict");
-    expect(stdout.split("\n")[0]).toContain(" · early release holds as much");
+    expect(stdout.split("\n\n")[0]).toContain("Early release does not lower the peak.");
     const { earlyReleasePeakBytes, peakBytes } = (await estimate()).verdict as Estimated["verdict"] & {
       readonly earlyReleasePeakBytes: number;
     };
@@ -134,13 +134,13 @@ describe("remat estimate --predict", () => {
     const memory = await remat("ui", mobileNet, "--predict", "--once", "--view", "memory");
     expect([memory.code, memory.stdout]).toEqual([0, expect.stringMatching(/largest batch|peak/i) as string]);
     const tradeOff = await remat("ui", mobileNet, "--predict", "--once", "--view", "trade-off");
-    expect(tradeOff.stdout).toContain("keeps nothing for a backward pass");
+    expect(tradeOff.stdout).toContain("saves nothing for a backward pass");
   });
 
   it("report shows it, without plans", async () => {
     const path = join(folder, "predicted.html");
     const { code, stdout } = await remat("report", mobileNet, "--predict", "-o", path);
-    expect([code, stdout]).toEqual([0, expect.stringMatching(/^peak .*largest batch that fits/) as string]);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^The largest batch that fits is /m) as string]);
     expect(readFileSync(path, "utf8")).toContain("inference has no backward pass");
   });
 

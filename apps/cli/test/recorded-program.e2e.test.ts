@@ -69,7 +69,7 @@ describe("of a recorded program", () => {
     expect(alone.meta.summary.peak?.totalBytes).toBe(predicted.peakBytes);
     expect(alone.meta.answers.find(({ about }) => about === "next")).toMatchObject({
       command,
-      reasons: ["PROGRAM is how the program is started that trains sequential_1."],
+      reasons: ["PROGRAM is the command that starts the training of sequential_1."],
     });
   });
 
@@ -82,8 +82,8 @@ describe("of a recorded program", () => {
       device: thisMachine(),
       plans: [{ file: plan, peakBytes: predicted.peakBytes }],
     });
-    expect(facts).toContain(`9 passes: 6 after ${plan}, 3 released early`);
-    expect(facts).toContain(`most held in passes after ${plan}`);
+    expect(facts).toContain(`9 passes: 6 by ${plan}, 3 with early release.`);
+    expect(facts).toContain(`The peak was in passes by ${plan}.`);
   });
 });
 
@@ -99,14 +99,14 @@ describe("the report of remat record on a program that runs out of memory", () =
     await runProgram({ ...start, stdio }, ({ reports }) => tellFailure(reports[0].failure!, path, io));
     const lines = told.split("\n").map((line) => line.replace(/^(?:remat: | {7})/, ""));
     expect(lines).toEqual([
-      "out of memory in Tile at dying/arrays.cjs:10:14, which takes 4 TiB: JavaScript had no array of that size (RangeError: Invalid typed array length: 1099511627776)",
-      `${path}: the step up to there`,
-      "74.00 KiB held: inputs 92 %, parameters 5 %, activations 3 %",
-      "68 KiB there before, or made in JavaScript (inputs, 2 storages)",
-      "4 KiB there before, or made in JavaScript (parameters)",
-      "1 KiB by BatchMatMul at dying/arrays.cjs:9:17 (activations)",
-      "2 steps before it, too few to tell whether what is held between them grows",
-      "no order of these ops holds less than 4.000 TiB, and up to here there was room for 74.00 KiB",
+      "Out of memory in Tile at dying/arrays.cjs:10:14, allocating 4 TiB: JavaScript could not allocate an array of that size (RangeError: Invalid typed array length: 1099511627776).",
+      `The step up to there is in ${path}.`,
+      "74.00 KiB was in use: inputs (92%), parameters (5%), activations (3%).",
+      "68 KiB existed before, or was allocated in JavaScript (inputs, 2 storages).",
+      "4 KiB existed before, or was allocated in JavaScript (parameters).",
+      "1 KiB allocated by BatchMatMul at dying/arrays.cjs:9:17 (activations).",
+      "Only 2 steps ran before it, too few to detect a leak.",
+      "No order of these ops needs less than 4.000 TiB, but only 74.00 KiB was available.",
       "",
     ]);
     for (const name of ["memory", "estimate", "ui"]) {
@@ -114,7 +114,7 @@ describe("the report of remat record on a program that runs out of memory", () =
       expect([name, code, stdout.replaceAll(/\s+/g, " ")]).toEqual([
         name,
         0,
-        expect.stringContaining("out of memory in Tile at"),
+        expect.stringContaining("Out of memory in Tile at"),
       ]);
     }
   });
@@ -129,15 +129,17 @@ describe("the report of remat record on a program that runs out of memory", () =
     };
     const told = { ...failure, cause: "system" } as const;
     expect(describeFailure({ ...told, bytesPerStep: 1024 }).facts).toEqual([
-      "out of memory: killed",
-      "1 MiB held as the last step began",
-      "a leak: what is held between steps grew by 1 KiB with each of 40 steps",
+      "Out of memory: killed",
+      "1 MiB was in use when the last step began.",
+      "This is a leak: memory in use between steps grew by 1 KiB per step over 40 steps.",
+      "To find the lines that leak:",
       "remat leaks -- node 'a b.js'",
     ]);
     expect(describeFailure({ ...told, bytesPerStep: 0, line: "a.js:1:2", askedBytes: 2048 }).facts).toEqual([
-      "out of memory at a.js:1:2, asking for 2 KiB: killed",
-      "1 MiB held as the last step began",
-      "what is held between steps has not grown in 40 steps",
+      "Out of memory at a.js:1:2, allocating 2 KiB: killed",
+      "1 MiB was in use when the last step began.",
+      "Memory in use between steps did not grow over 40 steps.",
+      "To record the step that fails:",
       "remat record --steps 41 -- node 'a b.js'",
     ]);
   });
@@ -151,13 +153,13 @@ describe("the report of remat record on a program that runs out of memory", () =
     } as const;
     expect(describeFailure({ ...failure, line: "a.js:7:15" }, 5)).toEqual({
       facts: [
-        "out of memory at a.js:7:15: Invalid typed array length: 9",
-        "no training step had run",
-        "make the data in smaller parts, such as one batch at a time",
+        "Out of memory at a.js:7:15: Invalid typed array length: 9",
+        "No training step had run.",
+        "Create the data in smaller parts, for example one batch at a time.",
       ],
     });
     expect(describeFailure({ ...failure, stepsBefore: 3 }, 5).facts[1]).toBe(
-      "no training step was running, after 3 steps",
+      "No training step was running, after 3 steps.",
     );
     expect(describeFailure({ ...failure, stepsBefore: 5 }, 5).command).toBe("remat record --steps 6 -- node");
   });
@@ -187,12 +189,12 @@ describe("the report of remat record on a step", () => {
       ui: ["--once", "--view", "memory"],
       report: ["-o", join(folder, "verdict.html")],
     };
-    const said = (text: string): string | undefined => /^peak .*to spare/m.exec(text)?.[0];
+    const said = (text: string): string | undefined => /^Fits: peak memory .*?\)\./m.exec(text)?.[0];
     const recorded = said((await judgeRecorded(file, file))!.sentence);
     const { stdout } = await remat(command, file, ...(what[command] ?? []));
     expect([said(stdout), recorded]).toEqual([recorded, expect.stringContaining("16 GiB (where it was recorded)")]);
     const asked = await remat(command, file, ...(what[command] ?? []), "--device", "h100");
-    expect(asked.stdout).toMatch(/^peak .* of 80 GiB \(h100\)/m);
+    expect(asked.stdout).toMatch(/peak memory is .* of 80 GiB \(H100\)/);
   });
 
   it.each([60, 80, 120])("is no wider than %i columns, but for the command", async (width) => {
@@ -218,14 +220,14 @@ describe("the report of remat record on a step", () => {
 
   it("is at the end, of several kinds, how to follow a plan of each", () => {
     expect(describeFollowing(["plan.1.json", "plan.2.json"], ["node", "gan.js", "--name", "a b"]).facts).toEqual([
-      "then with all plans, each for its own passes",
+      "To run with all plans, each for its own passes:",
       "remat exec --plan plan.1.json --plan plan.2.json -- node gan.js --name 'a b'",
     ]);
   });
 
   it("and how to need less before anything is planned", () => {
     expect(describeReleasing(["node", "gan.js"]).facts).toEqual([
-      "or without a plan, with nothing recomputed",
+      "To use less memory without a plan or recomputation:",
       "remat exec --early-release -- node gan.js",
     ]);
   });
@@ -234,13 +236,10 @@ describe("the report of remat record on a step", () => {
     const of = { file, model: undefined, optimizer: undefined };
     const step = { ...of, steps: 2, alike: 1, ops: 1, peakBytes: 1, mostBytes: 1, stepMs: 2 };
     expect(describeStep("a.jsonl", step).facts).toEqual([
-      "a.jsonl: a step",
-      "1 op",
-      "2 ms while recorded",
-      "1 step (1 other ran other ops)",
+      "a.jsonl: a step, 1 op, 2 ms while recorded (1 step; 1 other ran other ops).",
     ]);
     expect(describeStep("a.jsonl", { ...step, mostBytes: 2048 }).facts.at(-1)).toBe(
-      "1 step (1 other ran other ops, and one of them held 2 KiB)",
+      "a.jsonl: a step, 1 op, 2 ms while recorded (1 step; 1 other ran other ops, one of them with a peak of 2 KiB).",
     );
   });
 
@@ -255,13 +254,13 @@ describe("the report of remat record on a step", () => {
       passes: 3,
     };
     expect(describeEarlyEnd(["node", "a.js"], 130, 5, [report])).toBe(
-      "node a.js: ended with exit code 130 before 5 training steps of one kind were complete: nothing was recorded; --steps 1 records the first one only",
+      "node a.js: ended with exit code 130 before 5 training steps of one kind finished, so nothing is recorded. To record only the first, add --steps 1.",
     );
     expect(describeEarlyEnd(["node", "a.js"], 1, 1, [report])).toBe(
-      "node a.js: ended with exit code 1 before a training step was complete: nothing was recorded",
+      "node a.js: ended with exit code 1 before a training step finished, so nothing is recorded.",
     );
     expect(describeEarlyEnd(["node", "a.js"], 2, 5, [])).toMatch(
-      /before it loaded TensorFlow\.js: nothing was recorded$/,
+      /before it reported anything, so nothing is recorded\.$/,
     );
     // It may have loaded TensorFlow.js, and be in its first step.
     expect(describeNothing(["node", "a.js"], 137, [])).toMatch(/^node a.js: ended with exit code 137 before anything/);

@@ -64,10 +64,10 @@ it("is a figure a row as csv, predicted beside measured", () => {
 
 it("is a section a table as Markdown", () => {
   const text = writeDocument(runDocument(summary), "md");
-  expect(text).toMatch(/^net, batch 2: 2 steps as they are\non a backend\nnote: a note\n\n\| /);
-  expect(text).toMatch(/\| peak +\| 11\.44 MiB +\| 11\.44 MiB +\| 100\.0 % +\| equal to the byte +\|/);
-  expect(text).toContain("## Held at the peak, by category\n\n| Category");
-  expect(text).toContain("\n\nloss: 1.5, NaN\n\nverify: equal to stock bit for bit");
+  expect(text).toMatch(/^net, batch 2: 2 steps unmodified\non a backend\nnote: a note\n\n\| /);
+  expect(text).toMatch(/\| peak memory +\| 11\.44 MiB +\| 11\.44 MiB +\| 100\.0% +\| exact +\|/);
+  expect(text).toContain("## Peak memory by category\n\n| Category");
+  expect(text).toContain("\n\nloss: 1.5, NaN\n\nverify: bitwise identical to the baseline");
 });
 
 it("tells as JSON what it has no number for as text", () => {

@@ -13,9 +13,9 @@ function shown(state: Parameters<ReturnType<typeof showProgress>>[0], plainCost?
 
 it("planning shows the time, the tries and the best so far, and nothing in a pipe", () => {
   const state = { cost: undefined, smallestPeakBytes: 1536, iterations: 7 } as Parameters<typeof shown>[0];
-  const end = "changes tried; Ctrl-C takes the best";
-  expect(shown(state)).toBe(`planning net: N s, smallest peak so far 1.5 KiB, 7 ${end}`);
-  expect(shown({ ...state, cost: 110 }, 100)).toBe(`planning net: N s, best so far +10.0 %, 7 ${end}`);
+  const end = "iterations; Ctrl-C keeps the best";
+  expect(shown(state)).toBe(`planning net: N s, lowest peak so far 1.5 KiB, 7 ${end}`);
+  expect(shown({ ...state, cost: 110 }, 100)).toBe(`planning net: N s, best so far +10.0%, 7 ${end}`);
   expect(shown({ ...state, cost: 110 })).toBe(`planning net: N s, best so far costs 110, 7 ${end}`);
   expect(shown(state, 100, false)).toBe("");
 });

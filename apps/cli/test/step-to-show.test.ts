@@ -94,7 +94,7 @@ describe("report and terminal show of a model what remat plan plans", () => {
     } = await reportOf(uNet, ...of, "--compare", path, "--iterations", "20");
     expect([heldPeak(trace).peakBytes, meta.summary.peak?.totalBytes]).toEqual([peakBytes, peakBytes]);
     const less = formatPercent(1 - planned.peakBytes / peakBytes);
-    const told = `${formatBytes(planned.peakBytes)} at the peak, ${less} less`;
+    const told = `Peak memory ${formatBytes(planned.peakBytes)}, ${less} less`;
     expect(meta.answers[0]).toMatchObject({ question: "What does plan.json do?", answer: told, isGood: true });
     // Followed op by op, and drawn by ops that match.
     expect(overlays).toEqual([]);

@@ -71,7 +71,7 @@ describe("remat ui --once", () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(/^[\x20-\x7e\n]*$/);
     const lines = stdout.split("\n");
-    expect(lines[0]).toMatch(/^peak 6\.391 MiB of 80 GiB \(a100\): fits, /);
+    expect(lines[0]).toMatch(/^Fits: peak memory is 6\.391 MiB of 80 GiB \(A100/);
     expect(lines[lines.indexOf("") + 1]).toMatch(/^Transformer\.layers\.0\.attention {2}\d+ ops/);
     expect(stdout.split("\n")).toHaveLength(13);
     expect(stdout).toMatch(/\(\d+ more rows\)\n$/);
@@ -80,7 +80,7 @@ describe("remat ui --once", () => {
   it("compares two", async () => {
     const { code, stdout } = await remat("ui", trace, `${examples}foo/model.js`, "--once");
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^peak .*\n(?:.+\n)*\ntransformer beside model/);
+    expect(stdout).toMatch(/^Fits: .*\n(?:.+\n)*\ntransformer vs\. model/);
   });
 
   it("reads a damaged trace as far as it can be read, and says so", async () => {
@@ -93,12 +93,12 @@ describe("remat ui --once", () => {
       /^remat: .*damaged\.remat\.jsonl: the trace is damaged after line 400 \(.+\): all figures are for the part before\. Record it again\.\n$/,
     );
     expect(stdout).toMatch(/^damaged {2}[\d.]+ \w+ at the peak in /m);
-    expect(stdout).toMatch(/^damaged after line 400: peak at least [\d.]+ \w+ of /);
-    expect(stdout).not.toMatch(/: fits/);
+    expect(stdout).toMatch(/^Damaged after line 400, peak memory is at least [\d.]+ \w+ of /);
+    expect(stdout).not.toMatch(/^Fits/m);
 
     const compared = await remat("ui", trace, damaged, "--once");
     expect(compared.stderr).toMatch(/^remat: .*damaged\.remat\.jsonl: the trace is damaged after line 400 /);
-    expect(compared.stdout).toMatch(/transformer beside damaged.*\ndamaged: the trace is damaged after line 400 /);
+    expect(compared.stdout).toMatch(/transformer vs\. damaged.*\ndamaged: the trace is damaged after line 400 /);
   });
 });
 

@@ -25,7 +25,7 @@ async function open(code: string): Promise<void> {
       h(
         "p",
         { class: "notice", role: "alert" },
-        `The data of this report cannot be read: ${(error as Error).message}. The summary and the environment hold all the same.`,
+        `The data of this report cannot be read: ${(error as Error).message}. The summary and the environment are still valid.`,
       ),
     );
   } finally {

@@ -26,7 +26,8 @@ export function renderFit(summary: FitSummary, { notes = [] }: RenderFitOptions 
     const of = JSON.stringify(
       values.map(({ dimension, values: all }) => all.indexOf(valueOf(configuration, dimension))),
     );
-    if (found.kind === "refused") return html`<td class="none" data-of="${of}" title="${found.reason}">cannot be</td>`;
+    if (found.kind === "refused")
+      return html`<td class="none" data-of="${of}" title="${found.reason}">not supported</td>`;
     if (found.kind === "not-fitting")
       return html`<td class="none" data-of="${of}" title="${describeNext(found.smallest)}">does not fit<small>${describeNext(found.smallest)}</small></td>`;
     const { row, isBest } = found;
@@ -42,18 +43,18 @@ export function renderFit(summary: FitSummary, { notes = [] }: RenderFitOptions 
     return html`<td class="${`${isOnFront ? "front" : ""} ${isBest ? "best" : ""}`.trim()}" data-of="${of}" data-rank="${rankOf.get(row)}" data-aims="${JSON.stringify(aims)}" data-text="${describeBest(row)}"><strong>${batch}${microBatches > 1 && html` × ${microBatches}`}</strong>${facts.map((fact) => html`<small>${fact}</small>`)}</td>`;
   };
   const { html: page } = html`<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${model} – what fits</title>${fitStyle}</head>
-<body><header><h1>What fits: ${model}</h1><p id="best" role="status">${best === undefined ? "nothing fits" : describeBest(best)}</p>
-${notes.map((note) => html`<p class="note">${note}</p>`)}${left > 0 && html`<p class="note">The search was ended early: ${left} configurations were not looked at.</p>`}</header>
-<main><form aria-label="What is left out">${values.map(
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${model} – configurations that fit</title>${fitStyle}</head>
+<body><header><h1>Configurations that fit: ${model}</h1><p id="best" role="status">${best === undefined ? "nothing fits" : describeBest(best)}</p>
+${notes.map((note) => html`<p class="note">${note}</p>`)}${left > 0 && html`<p class="note">The search ended early: ${left} configurations were not tried.</p>`}</header>
+<main><form aria-label="Filters">${values.map(
     ({ dimension, values: all }, i) =>
       html`<fieldset><legend>${dimension}</legend>${all.map((value, j) => html`<label><input type="checkbox" checked data-dimension="${i}" data-value="${j}"> ${value}</label>`)}</fieldset>`,
   )}</form>
 <div class="scroll" tabindex="0" role="region" aria-label="Configurations"><table><thead><tr><th scope="col">Best by ${objective}</th>${ways.map((way) => html`<th scope="col">${way}</th>`)}</tr></thead><tbody>${rows.map(
     ({ name, cells }) => html`<tr><th scope="row">${name}</th>${cells.map(cell)}</tr>`,
   )}</tbody></table></div>
-<p class="note">Large: the batch, and in how many passes. Bold frame: the best. Thin frame: on the front, where no other configuration holds less, is as quick and costs as little.</p>
-<noscript><p class="note">JavaScript is off: nothing can be left out.</p></noscript></main>
+<p class="note">The large number is the batch, times its passes. A bold frame marks the best configuration. A thin frame marks the Pareto front: no other configuration is at least as good in memory, speed and price.</p>
+<noscript><p class="note">JavaScript is off, so filters do not work.</p></noscript></main>
 ${fitScript}</body></html>
 `;
   return page;

@@ -29,7 +29,7 @@ describe.runIf(path !== undefined)("the page in Firefox", () => {
       await page.waitForSelector("html[data-ready]");
       await page.waitForSelector("#ops .ops-grid .body .row");
       expect(await page.$$eval("h2", (headings) => headings.map(({ textContent }) => textContent))).toContain(
-        "What is held",
+        "Live tensors",
       );
 
       const budget = () => page.$eval(".budget-line", (line) => line.getAttribute("aria-valuetext"));

@@ -7,7 +7,7 @@ const flow = (text: string): string =>
     .join("");
 
 it.each([
-  ["38 % less: 1.518 GiB by early release", "38\u00a0% less: 1.518\u00a0GiB by early release"],
+  ["38% less: 1.518 GiB with early release", "38% less: 1.518\u00a0GiB with early release"],
   ["a step of 17.79 ms, 3 s", "a step of 17.79\u00a0ms, 3\u00a0s"],
   ["in 676 storages, conv*_block*_*_bn.", "in 676 storages, conv*_<wbr>block*_<wbr>*_<wbr>bn."],
   ["op 3 Add of net50.h.0.attn.", "op 3 Add of net50.<wbr>h.<wbr>0.<wbr>attn."],

@@ -67,7 +67,7 @@ describe.runIf(browserPath !== "")("the page", () => {
     const headings = await page.locator("h2").allInnerTexts();
     expect(headings).toEqual([
       "Memory timeline",
-      "What is held",
+      "Live tensors",
       "Plans and time",
       "Trade-off",
       "Modules",
@@ -117,7 +117,7 @@ describe.runIf(browserPath !== "")("the page", () => {
       await slider.fill(String(keep));
       await page.waitForFunction(
         (share) => document.querySelector("output")?.textContent?.startsWith(share) === true,
-        `${(keep / 10).toFixed(1)} %`,
+        `${(keep / 10).toFixed(1)}%`,
       );
       await page.waitForTimeout(300);
       counts.push(await recomputed());
@@ -193,7 +193,7 @@ describe.runIf(browserPath !== "")("the page", () => {
     await page.locator("#step-budget").press("Enter");
     await until("#held h3", "under the plan");
     expect(await heading()).toContain(`At the peak under the plan: ${formatBytes(chosen.peakBytes)} in`);
-    expect(await outcome()).toContain(`${formatBytes(chosen.peakBytes)} at the peak`);
+    expect(await outcome()).toContain(`Peak memory ${formatBytes(chosen.peakBytes)}`);
     expect((await hashOf(page)).get("budget")).toBe(String(chosen.peakBytes));
     await page.locator("#ops .head button", { hasText: "Plan" }).click();
     await page.waitForFunction(
@@ -210,7 +210,7 @@ describe.runIf(browserPath !== "")("the page", () => {
     await until("#held h3", formatBytes(front.at(-1)!.peakBytes));
     await page.keyboard.press("ArrowUp");
     await until("#held h3", formatBytes(chosen.peakBytes));
-    expect(await line.getAttribute("aria-valuetext")).toContain("at the peak");
+    expect(await line.getAttribute("aria-valuetext")).toContain("Peak memory");
     await page.keyboard.press("Delete");
     await until("#held h3", `At the peak: ${formatBytes(recordedPeakBytes)}`);
     // Dragged to the ground there is no such plan, which is said, and the step is shown as it was recorded.
@@ -219,7 +219,7 @@ describe.runIf(browserPath !== "")("the page", () => {
     await page.mouse.down();
     await page.mouse.move(box.x + 200, box.y + 400, { steps: 4 });
     await page.mouse.up();
-    await until(".step-budget .outcome", "Nothing was found within");
+    await until(".step-budget .outcome", "No plan was found within");
     expect(await heading()).toContain(`At the peak: ${formatBytes(recordedPeakBytes)}`);
     // An invalid budget is rejected with a message.
     await page.locator("#step-budget").fill("12 parsecs");
@@ -585,7 +585,7 @@ describe.runIf(browserPath !== "")("the page", () => {
     expect(held.slice(1).reduce((sum, row) => sum + Number(row.split(",")[1]), 0)).toBe(peak);
     for (const name of [
       "Recommended plans",
-      "What to recompute first",
+      "Recompute these first",
       "Predicted and measured",
       "budget",
       "fitted pieces",
@@ -704,18 +704,18 @@ describe.runIf(browserPath !== "")("the page", () => {
     const { page } = report;
     const summary = await textOf(page, "#summary");
     for (const text of [
-      "What holds the peak",
+      "Live tensors at the peak",
       "Activations",
       "Recommended plans",
-      "At most 5 % time",
+      "At most 5% more time",
       "Predicted and measured",
     ])
       expect(summary).toContain(text);
     expect(await page.locator(".answers dt").allInnerTexts()).toEqual([
       "What does plan.json do?",
       "Does it fit as recorded?",
-      "What holds that peak?",
-      "What of that is free to gain?",
+      "What uses the most memory as recorded?",
+      "Could it use less with no slowdown?",
     ]);
     expect(await page.locator("svg.still").isVisible()).toBe(true);
     expect(await textOf(page, "#environment")).toContain("Allocation unit");

@@ -112,7 +112,7 @@ describe.runIf(browserPath !== "")("on a phone", () => {
       boxes.map((box) => ({ text: box.querySelector("dt")?.textContent, bottom: box.getBoundingClientRect().bottom })),
     );
     const order = tops.toSorted((a, b) => a.bottom - b.bottom);
-    expect(order.slice(0, 2).map(({ text }) => text)).toEqual(["Does it fit?", "What to type next"]);
+    expect(order.slice(0, 2).map(({ text }) => text)).toEqual(["Does it fit?", "Next command"]);
     expect(order[1].bottom).toBeLessThan(780);
     expect(faults).toEqual([]);
     await page.context().close();

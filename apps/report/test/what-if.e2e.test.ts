@@ -14,7 +14,7 @@ it("shows each answer beside the step as it is, numbers for programs too, and wh
   const rows = [...html.matchAll(/<tr>(<th scope="row">.*?)<\/tr>/g)].map(([, row]) => row);
   expect(rows).toEqual([
     '<th scope="row">as it is</th><td class="number" data-value="524288">512 KiB</td><td class="number"></td><td>yes</td><td class="number" data-value="2">2 ms</td>',
-    '<th scope="row">batch=<wbr>64</th><td class="number" data-value="2097152">2 MiB</td><td class="number" data-value="3">+300.0 %</td><td>no</td><td class="number"></td>',
+    '<th scope="row">batch=<wbr>64</th><td class="number" data-value="2097152">2 MiB</td><td class="number" data-value="3">+300.0%</td><td>no</td><td class="number"></td>',
     '<th scope="row">optimizer=<wbr>&lt;i&gt;</th><td colspan="4" class="reason">record it again &amp; again</td>',
   ]);
 });

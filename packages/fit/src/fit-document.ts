@@ -27,15 +27,17 @@ export interface FitDocumentOptions {
 /** The criterion for the best row, if it is not speed. */
 const aims: Readonly<Record<FitObjective, string>> = {
   throughput: "",
-  cost: "; best: least cost",
-  memory: "; best: least memory",
-  batch: "; best: largest batch",
+  cost: "; best means least cost",
+  memory: "; best means least memory",
+  batch: "; best means largest batch",
 };
 
 /** Describes a search without a fitting row. Configurations that were refused or not examined may still fit. */
 function describeNothing({ notFitting, refused, left }: FitSummary): string {
-  if (notFitting.length > 0) return "nothing was found that fits";
-  return refused.length > 0 && left === 0 ? "nothing of what was asked for can be" : "nothing was found yet";
+  if (notFitting.length > 0) return "no configuration that fits was found";
+  return refused.length > 0 && left === 0
+    ? "none of the requested configurations is supported"
+    : "nothing was found yet";
 }
 
 /**
@@ -53,7 +55,7 @@ export function fitDocument(
       {
         kind: "text",
         lines: [
-          `${model}: ${best === undefined ? describeNothing(summary) : `best of ${rows.length + notFitting.length} ways: ${describeBest(best, size)}`}`,
+          `${model}: ${best === undefined ? describeNothing(summary) : `best of ${rows.length + notFitting.length} configurations: ${describeBest(best, size)}`}`,
           ...describeUnproven(summary),
           ...describeEnd(summary),
           ...(command === undefined ? [] : [command]),
@@ -62,8 +64,8 @@ export function fitDocument(
             ? []
             : [
                 goesOn
-                  ? `so far: ${left} are left`
-                  : `interrupted: this is the best of those looked at; ${left} were not`,
+                  ? `${left} configurations are left`
+                  : `interrupted: this is the best so far, and ${left} configurations were not tried`,
               ]),
           ...notes,
         ],
@@ -131,10 +133,10 @@ export function describeBest(row: RankedRow, size: SizeFormat = sizeFormat("auto
   const { configuration, batch, microBatches, peakBytes, memoryBytes, stepMs, samplesPerSecond, costPerMillion } = row;
   const { libraryBytes } = row;
   return [
-    `batch ${batch}${microBatches === 1 ? "" : ` × ${microBatches}`} on ${describeConfiguration(configuration)}: ${size(peakBytes)} of ${size(memoryBytes)}${libraryBytes === undefined ? "" : `, beside ${size(libraryBytes)} for kernels`}`,
-    ...(stepMs === undefined ? [] : [`${formatMs(stepMs)} a step`]),
+    `batch ${batch}${microBatches === 1 ? "" : ` × ${microBatches}`} on ${describeConfiguration(configuration)}: ${size(peakBytes)} of ${size(memoryBytes)}${libraryBytes === undefined ? "" : `, plus ${size(libraryBytes)} for kernel libraries`}`,
+    ...(stepMs === undefined ? [] : [`${formatMs(stepMs)} per step`]),
     ...(samplesPerSecond === undefined ? [] : [`${formatRate(samplesPerSecond)} samples/s`]),
-    ...(costPerMillion === undefined ? [] : [`${formatRate(costPerMillion)} a million samples`]),
+    ...(costPerMillion === undefined ? [] : [`${formatRate(costPerMillion)} per million samples`]),
   ].join(", ");
 }
 
@@ -159,9 +161,14 @@ function fittingTable({ rows }: FitSummary, size: SizeFormat): DocumentPart {
       ({ samplesPerSecond }) => (samplesPerSecond === undefined ? "" : formatRate(samplesPerSecond)),
     ],
     ["Overhead", 4, has(({ overhead }) => overhead > 0), ({ overhead }) => formatOverhead(overhead)],
-    ["Gap", 2, has(({ gap }) => (gap ?? 0) > 0), ({ gap }) => (gap === undefined ? "" : formatOverhead(gap))],
     [
-      "A million",
+      "Optimality gap",
+      2,
+      has(({ gap }) => (gap ?? 0) > 0),
+      ({ gap }) => (gap === undefined ? "" : formatOverhead(gap)),
+    ],
+    [
+      "Per million",
       6,
       has(({ costPerMillion }) => costPerMillion !== undefined),
       ({ costPerMillion }) => (costPerMillion === undefined ? "" : formatRate(costPerMillion)),
@@ -181,10 +188,8 @@ function fittingTable({ rows }: FitSummary, size: SizeFormat): DocumentPart {
     worth: shown.map(([, worth]) => worth),
     rows: rows.map((row) => shown.map(([, , , cell]) => cell(row))),
     remark: [
-      "Front: no other row holds less, is as quick and costs as little. Next: the smallest larger batch that was tried, and what most of it is.",
-      ...(has(({ next }) => next?.unproven !== undefined)
-        ? ["Not proven: no plan was found, and nothing says that there is none."]
-        : []),
+      "Front: on the Pareto front of memory, speed and price. Next: the next larger batch that was tried, and what uses most of its memory.",
+      ...(has(({ next }) => next?.unproven !== undefined) ? ["Not proven: no plan was found, but one may exist."] : []),
     ].join(" "),
   };
 }
@@ -192,8 +197,8 @@ function fittingTable({ rows }: FitSummary, size: SizeFormat): DocumentPart {
 function notFittingTable({ notFitting }: FitSummary, size: SizeFormat): DocumentPart {
   return {
     kind: "table",
-    title: "What does not fit",
-    headers: ["Configuration", "Batch", "Least found", "Of", "Most of it", "Proven"],
+    title: "Configurations that do not fit",
+    headers: ["Configuration", "Batch", "Lowest peak", "Memory", "Bottleneck", "Proven"],
     rows: notFitting.map(({ configuration, memoryBytes, smallest }) => [
       describeConfiguration(configuration),
       String(smallest.batch),
@@ -208,9 +213,9 @@ function notFittingTable({ notFitting }: FitSummary, size: SizeFormat): Document
 function refusedTable({ refused }: FitSummary): DocumentPart {
   return {
     kind: "table",
-    title: "What cannot be",
-    headers: ["Configuration", "Why"],
-    wraps: "Why",
+    title: "Not supported",
+    headers: ["Configuration", "Reason"],
+    wraps: "Reason",
     rows: refused.map(({ configuration, reason }) => [describeConfiguration(configuration), reason]),
   };
 }
@@ -223,7 +228,7 @@ export function describeNext(
   const why =
     binds === "time"
       ? "takes too long"
-      : `${size(peakBytes)}${libraryBytes === undefined ? "" : ` beside ${size(libraryBytes)}`}, ${labelCategory(binds).toLowerCase()} ${size(bindsBytes)}`;
+      : `${size(peakBytes)}${libraryBytes === undefined ? "" : ` plus ${size(libraryBytes)}`}, ${labelCategory(binds).toLowerCase()} ${size(bindsBytes)}`;
   return `${batch}: ${why}${unproven === undefined ? "" : `; ${describeRange(unproven)} not proven`}`;
 }
 
@@ -238,23 +243,23 @@ function describeRange({ from, to }: BatchRange): string {
 function describeUnproven({ objective, best, notFitting }: FitSummary): readonly string[] {
   if (best === undefined)
     return notFitting.some(({ smallest }) => smallest.unproven !== undefined)
-      ? [`not proven: for some no plan was found, ${notProven}`]
+      ? [`not proven: no plan was found for some, ${notProven}`]
       : [];
   const unproven = objective === "batch" ? best.next?.unproven : undefined;
   return unproven === undefined
     ? []
-    : [`not proven: for ${describeRange(unproven)} samples no plan was found, ${notProven}`];
+    : [`not proven: no plan was found for ${describeRange(unproven)} samples, ${notProven}`];
 }
 
 /** Returns a note if the best batch is the last in the range, because a larger one may fit too. */
 function describeEnd({ objective, best }: FitSummary): readonly string[] {
   if (best?.endsRange !== true || objective === "memory") return [];
-  return [`batch ${best.batch} is the last that was asked for: a larger --batch may fit, too`];
+  return [`batch ${best.batch} is the largest that was tried: a larger --batch may also fit`];
 }
 
-const lastAsked = "none asked for";
+const lastAsked = "not tried";
 
-const notProven = "and nothing says that there is none; more --iterations look longer";
+const notProven = "but one may exist (more --iterations search longer)";
 
 /** Returns a rate or a price with four digits and without an exponent. */
 export function formatRate(value: number): string {

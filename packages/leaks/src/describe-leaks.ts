@@ -21,16 +21,16 @@ const fixes: Readonly<Record<LeakMaker["origin"], string>> = {
   constant:
     "make the optimizer once, outside the loop; if you dispose of it, call optimizer.c.dispose() as well, since dispose() of momentum leaves that one",
   variable: "dispose of the variable, or make it once and assign() to it",
-  kept: "dispose of what tf.keep() has kept before the next is kept",
-  iterator: "read the iterator to its end, or dispose of what its next() gave",
-  returned: "dispose of what the tidy returns once it is no longer needed",
+  kept: "dispose of the tensor kept by tf.keep() before keeping the next one",
+  iterator: "read the iterator to its end, or dispose of the results of its next()",
+  returned: "dispose of the tensors returned by the tidy when they are no longer needed",
   outside: "put the lines around it into tf.tidy(() => …), or dispose of it",
-  values: "copy what is needed of the values (Array.from, slice), and let go the array",
+  values: "copy the values you need (Array.from, slice), and drop the array",
 };
 
 /** Advice for tensors that the program itself references: a `tidy` would dispose tensors that it still uses. */
 const fixOfHeld =
-  "let what holds it grow no further, and dispose of what leaves it; or hold values in place of tensors: dataSync(), data()";
+  "limit the array, Map or closure that references it and dispose of removed tensors, or store values instead of tensors (dataSync(), data())";
 
 const ways: Readonly<Record<LeakMaker["origin"], string>> = {
   model: "weights of a model",
@@ -45,15 +45,15 @@ const ways: Readonly<Record<LeakMaker["origin"], string>> = {
 };
 
 const besides: Readonly<Record<ProcessGrowth["what"], string>> = {
-  heap: "JavaScript's heap (objects that the program keeps: logs, lists, closures)",
-  arrays: "arrays outside JavaScript's heap that are no tensor's (values read, buffers that the program keeps)",
-  pool: "what the backend keeps of textures or buffers that were freed, each for the next of its size (many sizes: give inputs few)",
+  heap: "the JavaScript heap (objects kept by the program: logs, lists, closures)",
+  arrays: "arrays outside the JavaScript heap that belong to no tensor (values read, buffers kept by the program)",
+  pool: "freed textures or buffers that the backend keeps for reuse by size (use fewer input sizes)",
   allocator:
-    "what the process holds besides heap, arrays and tensors (memory that an allocator keeps of what was freed, or a library's own)",
+    "process memory outside heap, arrays and tensors (freed memory kept by an allocator, or memory of a library)",
 };
 
 const mayBeFilling =
-  "tensors that are not lost may be in a buffer or cache that is still filling: then the growth ends once it is full";
+  "tensors that are not lost may be in a buffer or cache that is still filling; growth then ends when it is full";
 
 const howEstimated =
   '; "20 to 30 of 40" is the 95% confidence interval for the line and the exact number from all lines';
@@ -63,7 +63,7 @@ const isInterval = ({ estimates }: LeakMaker): boolean =>
   estimates !== undefined && Object.values(estimates).some(({ low, high }) => low < high);
 
 const lostOnCpu =
-  "on the cpu backend JavaScript collects the data of what is definitely lost, and only counts grow; on wasm, webgl, webgpu and native memory does";
+  "on the cpu backend, JavaScript collects the data of lost tensors, so only counts grow; on wasm, webgl, webgpu and native, memory grows";
 
 /**
  * Describes a leak report in lines: whether tensors grow, how fast, and when memory is full. Then each allocation site
@@ -76,11 +76,13 @@ export function describeLeaks(report: LeakReport, subject: LeakSubject = {}): re
   if (leaks.some((leak) => leak.origin !== "values" && mayEnd(leak))) lines.push(mayBeFilling);
   if (leaks.some(({ estimates }) => estimates !== undefined))
     lines.push(
-      `lines come from ${report.stacks.taken} of ${report.stacks.outlived} stacks, chosen at random; lost and held are as of the last census${leaks.some(isInterval) ? howEstimated : ""}`,
+      `lines come from ${report.stacks.taken} of ${report.stacks.outlived} stacks, chosen at random; lost and held counts are from the last census${leaks.some(isInterval) ? howEstimated : ""}`,
     );
   if (report.collectsLost && leaks.some(({ lost }) => lost > 0)) lines.push(lostOnCpu);
   for (const { what, bytesPerPeriod, period } of report.process)
-    lines.push(`besides tensors grows ${besides[what]}: ${formatBytes(Math.round(bytesPerPeriod))} ${every(period)}`);
+    lines.push(
+      `other memory also grows, by ${formatBytes(Math.round(bytesPerPeriod))} ${every(period)}: ${besides[what]}`,
+    );
   const steady = report.makers.filter(({ verdict }) => verdict !== "growing");
   if (steady.length > 0) {
     const count = steady.reduce((sum, maker) => sum + maker.count, 0);
@@ -106,8 +108,8 @@ function verdictOf(report: LeakReport, leaks: readonly LeakMaker[], { device, ex
   if (!isJudged(report)) {
     const before = `${seen === "" ? "no period was seen" : `${seen} seen`}`;
     return exitCode === 0
-      ? `growth is unknown: ${before}, and four or more after the first are needed. Let it run longer, or call markPeriod() of @remat/leaks after each`
-      : `growth is unknown: ${before} before the program ended with exit code ${exitCode}, and four or more after the first are needed. If it ran out of memory, remat record shows where`;
+      ? `growth is unknown: ${before}; at least four more are needed after the first. Let it run longer, or call markPeriod() of @remat/leaks after each`
+      : `growth is unknown: ${before} before the program ended with exit code ${exitCode}; at least four more are needed after the first. If it ran out of memory, remat record shows where`;
   }
   if (leaks.length === 0)
     return `${report.process.length === 0 ? "nothing grows" : "no tensor grows in number"}: ${tensors(report.count)} and ${formatBytes(report.bytes)} alive${seen === "" ? ", and no period was seen" : ` after ${seen}`}`;
@@ -163,7 +165,7 @@ function timeUntilFull(
   const ms = (left * elapsedMs) / count;
   // No program runs for that long.
   if (ms >= yearMs) return undefined;
-  return `${formatBytes(memoryBytes)} (${name}) are full after ${Math.round(left).toLocaleString("en")} more ${plural(kind)}, in ${formatDuration(ms)} at this pace`;
+  return `${formatBytes(memoryBytes)} (${name}) will be full after ${Math.round(left).toLocaleString("en")} more ${plural(kind)}, in ${formatDuration(ms)} at this speed`;
 }
 
 function describeMaker(maker: LeakMaker): readonly string[] {
@@ -206,7 +208,7 @@ function fixOf(maker: LeakMaker): string {
   if (maker.line === undefined && atLine.has(maker.origin)) return fixWithoutLine(maker);
   if (isHeldByProgram(maker)) return fixOfHeld;
   return maker.origin === "returned" && maker.returnedBy !== undefined && maker.returnedBy !== "tidy"
-    ? `dispose of what ${maker.returnedBy}() returns once it is no longer needed`
+    ? `dispose of the tensors returned by ${maker.returnedBy}() when they are no longer needed`
     : fixes[maker.origin];
 }
 
@@ -215,12 +217,12 @@ const atLine: ReadonlySet<LeakMaker["origin"]> = new Set(["outside", "returned",
 
 const fixWithoutLine = ({ within }: LeakMaker): string =>
   within === undefined
-    ? "the line is not known; call markPeriod() of @remat/leaks in your program to see between which marks they are made"
-    : `${within} leaves them, and nothing of your program was on the stack: call it less often, or see whether the library has an issue for it`;
+    ? "the line is unknown; call markPeriod() of @remat/leaks in your program to see between which marks they are allocated"
+    : `${within} leaves them, and no line of your program was on the stack: call it less often, or look for an issue of the library`;
 
 const fixOfUnclear = (lines: NonNullable<LeakMaker["lines"]>, op: string): string =>
   lines.length === 0
-    ? `look for results of tf.${op} of this shape that are not disposed of: no stack of these tensors was taken`
+    ? `look for undisposed results of tf.${op} with this shape: no stack of these tensors was captured`
     : `make sure that ${lines.length === 1 ? "this line disposes" : "each of these lines disposes"} of the tensors it makes`;
 
 /** If no known owner references the tensors, the program does. */
@@ -275,6 +277,6 @@ const names: Readonly<Record<string, readonly [one: string, many: string]>> = {
   repeat: ["repeated sequence of ops", "repeated sequences of ops"],
 };
 const plural = (kind: string): string => names[kind]?.[1] ?? `${kind}s`;
-const every = (kind: string): string => `a ${names[kind]?.[0] ?? kind}`;
+const every = (kind: string): string => `per ${names[kind]?.[0] ?? kind}`;
 const periods = (kind: string, count: number): string =>
   `${count} ${count === 1 ? (names[kind]?.[0] ?? kind) : plural(kind)}`;

@@ -40,7 +40,7 @@ describe("without repetition", () => {
     expect(report.periods.find(({ kind }) => kind === "second")?.count).toBeGreaterThan(15);
     expect(growing(report)).toMatchObject([{ count: held.length }]);
     expect(describeLeaks(report)[0]).toMatch(
-      /^memory grows by [\d.]+ tensors? and .* a second, seen in (?:.*, )?\d+ seconds/,
+      /^memory grows by [\d.]+ tensors? and .* per second, seen in (?:.*, )?\d+ seconds/,
     );
     tf.dispose(held);
   });
@@ -80,7 +80,7 @@ describe("expectNoLeaks", () => {
       [error, ...sites.map((site) => `at ${site.getFunctionName()} (${placeOf(site)})`)].join("\n    ");
     try {
       await expect(expectNoLeaks(() => void tf.ones([3]).square().sum())).rejects.toThrow(
-        /expect-no-leaks\.test\.ts:\d+:7: 1 a run, 6 /,
+        /expect-no-leaks\.test\.ts:\d+:7: 1 per run, 6 /,
       );
     } finally {
       Error.prepareStackTrace = prepareStackTrace;
@@ -96,10 +96,10 @@ describe("expectNoLeaks", () => {
     const error: unknown = await expectNoLeaks(step, { runs: 7 }).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ code: "TENSORS_LEAK" });
     const lines = (error as Error).message.split("\n");
-    expect(lines[0]).toBe("memory grows by 2 tensors and 28 B a run, seen in 8 runs");
-    expect(lines[1]).toMatch(/expect-no-leaks\.test\.ts:\d+:\d+: 1 a run, 8 still held, 128 B$/);
+    expect(lines[0]).toBe("memory grows by 2 tensors and 28 B per run, seen in 8 runs");
+    expect(lines[1]).toMatch(/expect-no-leaks\.test\.ts:\d+:\d+: 1 per run, 8 still held, 128 B$/);
     expect(lines[2]).toMatch(/^ {2}tf\.mul float32 \[2,2\], returned out of a tidy; the program still holds it/);
-    expect(lines[4]).toMatch(/expect-no-leaks\.test\.ts:\d+:\d+: 1 a run, 8 definitely lost, 96 B$/);
+    expect(lines[4]).toMatch(/expect-no-leaks\.test\.ts:\d+:\d+: 1 per run, 8 definitely lost, 96 B$/);
     expect(lines[5]).toMatch(/^ {2}tf\.\w+ float32 \[3\], made outside every tidy$/);
     tf.dispose(held);
   });

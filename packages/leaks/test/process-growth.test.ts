@@ -73,7 +73,7 @@ describe("describeLeaks", () => {
     };
     expect(describeLeaks(report)).toEqual([
       "no tensor grows in number: 96 tensors and 4 KiB alive after 64 steps",
-      "besides tensors grows JavaScript's heap (objects that the program keeps: logs, lists, closures): 512 KiB a step",
+      "other memory also grows, by 512 KiB per step: the JavaScript heap (objects kept by the program: logs, lists, closures)",
     ]);
     expect(describeLeaks({ ...report, process: [] })).toEqual([
       "nothing grows: 96 tensors and 4 KiB alive after 64 steps",
@@ -111,22 +111,24 @@ describe("describeLeaks", () => {
   const device = { name: "this machine", memoryBytes: 2 ** 35 };
 
   it("forecasts by the limit of the backend if that is below the device's", () => {
-    expect(describeLeaks(leaking, { device })[0]).toContain("; 32 GiB (this machine) are full after 3,996 more steps");
+    expect(describeLeaks(leaking, { device })[0]).toContain(
+      "; 32 GiB (this machine) will be full after 3,996 more steps",
+    );
     const onWasm = { ...leaking, mostBytes: 2 ** 32 };
     expect(describeLeaks(onWasm, { device })[0]).toContain(
-      "; 4 GiB (the limit of WebAssembly) are full after 412 more",
+      "; 4 GiB (the limit of WebAssembly) will be full after 412 more",
     );
     const small = { ...device, memoryBytes: 2 ** 31 };
-    expect(describeLeaks(onWasm, { device: small })[0]).toContain("; 2 GiB (this machine) are full after 156 more");
+    expect(describeLeaks(onWasm, { device: small })[0]).toContain("; 2 GiB (this machine) will be full after 156 more");
   });
 
   it("forecasts nothing for a program that has failed, and does not ask for a longer run", () => {
     expect(describeLeaks(leaking, { device, exitCode: 7 })[0]).toBe(
-      "memory grows by 1 tensor and 8 MiB a step, seen in 100 steps",
+      "memory grows by 1 tensor and 8 MiB per step, seen in 100 steps",
     );
     const short: LeakReport = { ...leaking, makers: [{ ...maker, verdict: "too short" }] };
     expect(describeLeaks(short, { exitCode: 1 })[0]).toBe(
-      "growth is unknown: 100 steps seen before the program ended with exit code 1, and four or more after the first are needed. If it ran out of memory, remat record shows where",
+      "growth is unknown: 100 steps seen before the program ended with exit code 1; at least four more are needed after the first. If it ran out of memory, remat record shows where",
     );
     expect(describeLeaks(short)[0]).toContain("Let it run longer");
   });

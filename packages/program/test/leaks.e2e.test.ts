@@ -11,11 +11,11 @@ const programs = (folder: string): readonly string[] =>
 const leaking = programs("leaking");
 const clean = programs("clean");
 const tooShort =
-  "and four or more after the first are needed. Let it run longer, or call markPeriod() of @remat/leaks after each";
+  "at least four more are needed after the first. Let it run longer, or call markPeriod() of @remat/leaks after each";
 /** The first line of the report on unusual programs. */
 const unusual: readonly (readonly [string, string | RegExp])[] = [
-  ["never-repeats", `growth is unknown: no period was seen, ${tooShort}`],
-  ["two-steps", `growth is unknown: 2 steps seen, ${tooShort}`],
+  ["never-repeats", `growth is unknown: no period was seen; ${tooShort}`],
+  ["two-steps", `growth is unknown: 2 steps seen; ${tooShort}`],
   ["disposes-twice", /^nothing grows: 1 tensor and 64 B alive after \d+ repeated sequences of ops$/],
   ["no-tensors", "nothing grows: 0 tensors and 0 B alive, and no period was seen"],
 ];
@@ -119,7 +119,7 @@ describe("remat leaks", () => {
 
   it("takes calls of a converted model for periods", () => {
     expect(found.get(join("leaking", "graph-model.cjs"))!.text).toMatch(
-      /^memory grows by 1 tensor and 16 B a call of predict, seen in 12 calls of predict/,
+      /^memory grows by 1 tensor and 16 B per call of predict, seen in 12 calls of predict/,
     );
     expect(found.get(join("clean", "graph-model-awaited.cjs"))!.text).toMatch(/after 12 calls of predict$/m);
   });

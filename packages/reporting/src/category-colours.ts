@@ -47,7 +47,7 @@ export const categoryLabels: Readonly<Record<CategoryName, string>> = {
   input: "Inputs",
   other: "Other",
   shardedParameter: "Parameter shards",
-  unshardedParameter: "Gathered parameters",
+  unshardedParameter: "Unsharded parameters",
   shardedGradient: "Gradient shards",
   unshardedGradient: "Unreduced gradients",
   allGather: "All-gather buffers",

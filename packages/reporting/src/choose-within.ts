@@ -101,22 +101,22 @@ export function describePlanWithin(
 ): readonly string[] {
   const size = sizeFormat(units);
   if (point === undefined) {
-    const nothing = `Nothing was found within ${size(budgetBytes)}.`;
+    const nothing = `No plan was found within ${size(budgetBytes)}.`;
     if (smallest === undefined) return [nothing];
     return [
-      `${nothing} The smallest found is ${size(smallest.peakBytes)}, for ${formatOverhead(smallest.overhead)} more time.`,
+      `${nothing} The smallest found needs ${size(smallest.peakBytes)}, with ${formatOverhead(smallest.overhead)} more time.`,
       "A longer search may find less: remat plan --time 60.",
     ];
   }
   const { peakBytes, overhead, stepMs, gap, policy } = point;
   const change = recordedPeakBytes > 0 ? peakBytes / recordedPeakBytes - 1 : 0;
-  const held = `${size(peakBytes)} at the peak${change === 0 ? "" : `, ${formatPercent(Math.abs(change))} ${change < 0 ? "less" : "more"} than as recorded`}`;
-  const cost = overhead === 0 ? "no more time" : `${formatOverhead(overhead)} more time`;
+  const held = `Peak memory ${size(peakBytes)}${change === 0 ? "" : `, ${formatPercent(Math.abs(change))} ${change < 0 ? "less" : "more"} than as recorded`}`;
+  const cost = overhead === 0 ? "no slowdown" : `${formatOverhead(overhead)} more time`;
   return [
-    `${held}; ${cost}, ${formatMs(stepMs)} a step.`,
-    ...(policy === undefined ? [] : [`Under torch.utils.checkpoint: ${describeCheckpointed(policy)}.`]),
+    `${held}; ${cost}, ${formatMs(stepMs)} per step.`,
+    ...(policy === undefined ? [] : [`torch.utils.checkpoint applies to ${describeCheckpointed(policy)}.`]),
     ...(gap !== undefined && gap > worthSearching
-      ? [`Not proven: a plan within as much could take up to ${formatPercent(gap)} less time.`]
+      ? [`Not proven optimal: a plan within the same memory could take up to ${formatPercent(gap)} less time.`]
       : []),
   ];
 }

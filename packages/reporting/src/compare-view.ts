@@ -132,10 +132,10 @@ function unlikeNotes(before: ComparedRun, after: ComparedRun, shared: number): r
   const counts = [before.modules.nodes.length, after.modules.nodes.length];
   const most = Math.max(...counts);
   if (Math.min(...counts) > 0 && shared < most / 2)
-    notes.push(`${before.name} and ${after.name} are different models: ${shared} of ${most} modules are in both`);
+    notes.push(`${before.name} and ${after.name} are different models: they share ${shared} of ${most} modules`);
   const steps = [countSteps(before.trace), countSteps(after.trace)];
   if (Math.min(...steps) > 0 && steps[0] !== steps[1])
-    notes.push(`${before.name} has ${counted(steps[0])}, ${after.name} has ${steps[1]}: totals are for all of them`);
+    notes.push(`${before.name} has ${counted(steps[0])} and ${after.name} has ${steps[1]}: totals cover all of them`);
   return notes;
 }
 

@@ -86,11 +86,13 @@ export function describeStorageLife(
   { bornAt, isMade, lastOp, freedBefore }: StorageLife,
   opName: (op: OpIndex) => string,
 ): string {
-  const made = isMade ? `made by op ${bornAt} ${opName(bornAt)}` : `there before op ${bornAt}, made by none`;
-  if (lastOp < 0) return `${made}, used by none`;
+  const made = isMade
+    ? `allocated by op ${bornAt} ${opName(bornAt)}`
+    : `existed before op ${bornAt}, not allocated by an op`;
+  if (lastOp < 0) return `${made}, never used`;
   const idle = freedBefore - 1 - lastOp;
   const used = `${made}, last used by op ${lastOp} ${opName(lastOp)}`;
-  return idle <= 0 ? `${used}, and freed then` : `${used}, then held for ${idle.toLocaleString("en")} ops more`;
+  return idle <= 0 ? `${used}, then freed` : `${used}, then kept alive for ${idle.toLocaleString("en")} more ops`;
 }
 
 function freshOutputs(trace: Trace, op: OpIndex, bornAt: Int32Array): number[] {

@@ -114,7 +114,7 @@ function settingsOf({ header }: Trace): { settings?: AllocatorSettings; notes?: 
     return { settings: parseAllocatorSettings(header.allocator.settings) };
   } catch (error) {
     if (!(error instanceof RematError)) throw error;
-    return { notes: [`reserved memory is predicted without the allocator's settings: ${error.message}`] };
+    return { notes: [`reserved memory is predicted with default settings: ${error.message}`] };
   }
 }
 

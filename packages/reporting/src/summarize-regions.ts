@@ -105,7 +105,7 @@ function describeSaver(trace: Trace, saver: Saver | undefined): string {
     const place = [module, line].filter((part) => part !== undefined).join(", ");
     return `${trace.opName(saver.op)}${place === "" ? "" : ` (${place})`}`;
   }
-  if (saver?.scope === undefined) return "an op that the recording does not tell";
+  if (saver?.scope === undefined) return "an op that was not recorded";
   const { name, line } = trace.scopes[saver.scope];
   return `the region ${name}${line === undefined ? "" : ` (${line})`}`;
 }

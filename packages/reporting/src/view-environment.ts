@@ -29,9 +29,9 @@ export interface EnvironmentOptions {
 
 const sourceTexts: Readonly<Record<string, string>> = {
   none: "ops without a time",
-  roofline: "priced by a roofline model: the larger of compute time and transfer time",
-  measured: "measured by running the op: median of several runs",
-  imported: "taken over from the recorded run",
+  roofline: "estimated by a roofline model: the larger of compute time and transfer time",
+  measured: "measured: median of several runs of the op",
+  imported: "from the recorded run",
 };
 
 /**
@@ -55,7 +55,7 @@ export function viewEnvironment(trace: Trace, options: EnvironmentOptions = {}):
         {
           name: "Mode",
           value: header.mode,
-          how: header.mode === "fake" ? "shapes only: no kernel ran, nothing was allocated" : "kernels ran",
+          how: header.mode === "fake" ? "shapes only: no kernel ran and nothing was allocated" : "kernels ran",
         },
         ...Object.entries(header.libraries ?? {}).map(([name, value]) => ({ name, value })),
         ...fact("Report made by", options.madeBy),
@@ -68,13 +68,12 @@ export function viewEnvironment(trace: Trace, options: EnvironmentOptions = {}):
         {
           name: "Allocation unit",
           value: formatBytes(header.allocationUnitBytes),
-          how:
-            header.allocationUnitBytes > 1 ? "every size is rounded up to a multiple of it" : "sizes are as requested",
+          how: header.allocationUnitBytes > 1 ? "sizes are rounded up to a multiple of it" : "sizes are as requested",
         },
         {
           name: "Sizes",
           value: "live storages",
-          how: "each from the op that allocates it to the event that frees it; views of one storage count once",
+          how: "a storage counts from its allocation until it is freed; its views do not count again",
         },
         { name: "Storages", value: String(trace.storages.count) },
       ],
@@ -103,7 +102,7 @@ function timeFacts(trace: Trace): readonly EnvironmentFact[] {
 
 function deviceFacts(device: DeviceSpec): readonly EnvironmentFact[] {
   return [
-    { name: "Priced for", value: device.name, ...(device.source !== undefined && { how: device.source }) },
+    { name: "Estimated for", value: device.name, ...(device.source !== undefined && { how: device.source }) },
     {
       name: "Peak throughput",
       value: Object.entries(device.tflops)

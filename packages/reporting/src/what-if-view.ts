@@ -35,8 +35,10 @@ export const presentQuestion = "as it is";
 
 /** Answers a question with the memory and time of the changed step. */
 export function answeredWhatIf(question: string, { device, stepMs, reason, ...memory }: WhatIfStep): WhatIfRow {
-  const { peakBytes, fits, facts } = judgeStep(memory, { device });
-  const told = [facts[0], ...(stepMs === undefined ? [] : [`step ${formatMs(stepMs)}`]), ...(reason ? [reason] : [])];
+  // Rows repeat the device, so they do not repeat that it is the default.
+  const { isDefault: _, ...shown } = device;
+  const { peakBytes, fits, headline } = judgeStep(memory, { device: shown });
+  const told = [headline, ...(stepMs === undefined ? [] : [`step ${formatMs(stepMs)}`]), ...(reason ? [reason] : [])];
   return { question, answer: told.join("; "), peakBytes, fits, stepMs, ...(reason !== undefined && { reason }) };
 }
 

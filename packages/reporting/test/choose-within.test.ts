@@ -49,13 +49,13 @@ it("says what a budget costs, that none is within it, and that a search has not 
   ];
   const say = (budgetBytes: number) =>
     describePlanWithin(chooseWithin(front, budgetBytes), { recordedPeakBytes: 1000 * MiB });
-  expect(say(900 * MiB)).toEqual(["800 MiB at the peak, 20.0 % less than as recorded; no more time, 100 ms a step."]);
+  expect(say(900 * MiB)).toEqual(["Peak memory 800 MiB, 20.0% less than as recorded; no slowdown, 100 ms per step."]);
   expect(say(600 * MiB)).toEqual([
-    "500 MiB at the peak, 50.0 % less than as recorded; 12.5 % more time, 112.5 ms a step.",
-    "Not proven: a plan within as much could take up to 8.0 % less time.",
+    "Peak memory 500 MiB, 50.0% less than as recorded; 12.5% more time, 112.5 ms per step.",
+    "Not proven optimal: a plan within the same memory could take up to 8.0% less time.",
   ]);
   expect(say(300 * MiB)).toEqual([
-    "Nothing was found within 300 MiB. The smallest found is 500 MiB, for 12.5 % more time.",
+    "No plan was found within 300 MiB. The smallest found needs 500 MiB, with 12.5% more time.",
     "A longer search may find less: remat plan --time 60.",
   ]);
 });

@@ -58,9 +58,11 @@ describe("a comparison", () => {
   it("between different models, or numbers of steps, says so, and uses factors rather than thousands of percent", () => {
     const cnn = goldenFiles().find(({ name }) => name === "mem_04_cnn_adam")!;
     const other = run("cnn", readPyTorchTrace(readGolden(cnn)));
-    expect(compareView(a100, other).notes.join()).toMatch(/a100 and cnn are different models: 0 of \d+ modules/);
+    expect(compareView(a100, other).notes.join()).toMatch(
+      /a100 and cnn are different models: they share 0 of \d+ modules/,
+    );
     expect(compareView(a100, h100).notes).toEqual([]);
-    expect([9, 33849.443, 8.99, -0.999, 0].map(formatChange)).toEqual(["10x", "33,850x", "+899.0 %", "-99.9 %", "0 %"]);
+    expect([9, 33849.443, 8.99, -0.999, 0].map(formatChange)).toEqual(["10x", "33,850x", "+899.0%", "-99.9%", "0%"]);
   });
 
   it("tells what only one side has, and divides nothing by zero", () => {
@@ -99,9 +101,9 @@ describe("a comparison", () => {
 
   it("between different numbers of steps names both, in either order", () => {
     const [one, two, three] = [1, 2, 3].map((steps) => madeUp(`run ${steps}`, steps, ["net"]));
-    expect(notesOf(two, three)).toEqual(["run 2 has 2 steps, run 3 has 3: totals are for all of them"]);
-    expect(notesOf(one, two)).toEqual(["run 1 has 1 step, run 2 has 2: totals are for all of them"]);
-    expect(notesOf(two, one)).toEqual(["run 2 has 2 steps, run 1 has 1: totals are for all of them"]);
+    expect(notesOf(two, three)).toEqual(["run 2 has 2 steps and run 3 has 3: totals cover all of them"]);
+    expect(notesOf(one, two)).toEqual(["run 1 has 1 step and run 2 has 2: totals cover all of them"]);
+    expect(notesOf(two, one)).toEqual(["run 2 has 2 steps and run 1 has 1: totals cover all of them"]);
     expect(notesOf(two, two)).toEqual([]);
     // Nothing is known about a run without ops.
     expect(notesOf(madeUp("empty", 0, ["net"]), two)).toEqual([]);
@@ -111,10 +113,10 @@ describe("a comparison", () => {
     const four = madeUp("four", 1, ["a", "b", "c", "d"]);
     expect(notesOf(four, madeUp("half", 1, ["a", "b"]))).toEqual([]);
     expect(notesOf(four, madeUp("less", 1, ["a", "x", "y"]))).toEqual([
-      "four and less are different models: 1 of 4 modules are in both",
+      "four and less are different models: they share 1 of 4 modules",
     ]);
     expect(notesOf(madeUp("small", 1, ["x"]), four)).toEqual([
-      "small and four are different models: 0 of 4 modules are in both",
+      "small and four are different models: they share 0 of 4 modules",
     ]);
     expect(notesOf(four, madeUp("bare", 1, []))).toEqual([]);
   });

@@ -21,5 +21,5 @@ it("writes quantities for people", () => {
     "1 s",
     "61.23 s",
   ]);
-  expect(formatPercent(0.12345)).toBe("12.3 %");
+  expect(formatPercent(0.12345)).toBe("12.3%");
 });

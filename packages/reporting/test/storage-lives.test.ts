@@ -31,8 +31,8 @@ describe("lives of storages", () => {
   it("are told from birth to death", () => {
     const told = (life: Partial<(typeof all)[number]>) =>
       describeStorageLife({ ...all[0], bornAt: 3, isMade: true, lastOp: 7, freedBefore: 20, ...life }, () => "mm");
-    expect(told({})).toBe("made by op 3 mm, last used by op 7 mm, then held for 12 ops more");
-    expect(told({ freedBefore: 8 })).toBe("made by op 3 mm, last used by op 7 mm, and freed then");
-    expect(told({ isMade: false, lastOp: -1 })).toBe("there before op 3, made by none, used by none");
+    expect(told({})).toBe("allocated by op 3 mm, last used by op 7 mm, then kept alive for 12 more ops");
+    expect(told({ freedBefore: 8 })).toBe("allocated by op 3 mm, last used by op 7 mm, then freed");
+    expect(told({ isMade: false, lastOp: -1 })).toBe("existed before op 3, not allocated by an op, never used");
   });
 });

@@ -1,4 +1,5 @@
 import { type Html, html } from "@remat/trace/emit";
+import { formatWholePercent } from "@remat/trace/text";
 
 /**
  * Data of the drawing by {@link tradeOffSvg}. x is freed memory and y is recomputation time, as fractions of the total.
@@ -55,8 +56,8 @@ export function tradeOffSvg(graph: TradeOffGraph): string {
   for (let i = 0; i <= 5; i++) {
     const value = i / 5;
     labels.push(
-      html`<text x="${px(value)}" y="${height - bottom + 18}" text-anchor="middle">${Math.round(value * 100)} %</text>`,
-      html`<text x="${left - 8}" y="${py(value)}" text-anchor="end" dominant-baseline="middle">${Math.round(value * 100)} %</text>`,
+      html`<text x="${px(value)}" y="${height - bottom + 18}" text-anchor="middle">${formatWholePercent(value)}</text>`,
+      html`<text x="${left - 8}" y="${py(value)}" text-anchor="end" dominant-baseline="middle">${formatWholePercent(value)}</text>`,
     );
   }
   const pieces = graph.slopes.map((slope, i) => {

@@ -1,4 +1,5 @@
 import { Category, type OpIndex, Phase, type StorageIndex, type Trace } from "@remat/trace";
+import { formatPercent } from "@remat/trace/text";
 import { EventCopy } from "./event-copy.js";
 import type { Communication } from "./fsdp-rank.js";
 import { optimizersParameters } from "./optimizers-parameters.js";
@@ -245,11 +246,10 @@ function describePartition({ parameters }: ParameterGroup, rankOf: Int32Array, p
   const elements = new Float64Array(worldSize);
   parameters.forEach((parameter, place) => void (elements[rankOf[place]] += parameter.elements));
   const most = elements.indexOf(Math.max(...elements));
-  const share = (of: number): string =>
-    `${((100 * elements[of]) / elements.reduce((sum, each) => sum + each)).toFixed(1)} %`;
+  const share = (of: number): string => formatPercent(elements[of] / elements.reduce((sum, each) => sum + each));
   const count = rankOf.filter((each) => each === rank).length;
   const other = elements[most] > elements[rank] ? `, and rank ${most} most, ${share(most)}` : "";
-  return `ZeroRedundancyOptimizer gives whole parameters to ranks: rank ${rank} updates ${count} of ${parameters.length}, ${share(rank)} of their elements${other}.`;
+  return `ZeroRedundancyOptimizer assigns whole parameters to ranks: rank ${rank} updates ${count} of ${parameters.length}, ${share(rank)} of their elements${other}.`;
 }
 
 function describe({ worldSize, rank = 0, strategy }: ShardingPlan): string {

@@ -15,7 +15,7 @@ export function describeTwoDtypes(
   const isIgnoring = ignored.length > 0;
   const call = trace.opCalls(twoDtypes).at(-1);
   const inModule = call === undefined ? "" : ` in ${trace.modules[trace.calls.module[call]].fqn}`;
-  return `PyTorch will refuse to run ${trace.opName(twoDtypes)}${inModule}, which would be given ${lowDtype} and another dtype at once: a group casts what it is given only to its own param=, so have the group before it cast what it returns, (…,output=float32)${isIgnoring ? ", or take out of ignore= what makes the other" : ""}.`;
+  return `PyTorch rejects ${trace.opName(twoDtypes)}${inModule}, because it gets ${lowDtype} and another dtype at once. A group casts its inputs only to its own param=. Let the group before it cast its results, (…,output=float32)${isIgnoring ? ", or remove the module that makes the other dtype from ignore=" : ""}.`;
 }
 
 /**
@@ -50,7 +50,7 @@ export function describeRank(plan: WrappedPlan, groups: readonly ParameterGroup[
   const mesh = replicas === 1 ? "" : `, ${replicas} replicas of ${worldSize / replicas} shards`;
   const together = (plan.groups ?? []).flatMap(({ modules }) => modules).filter((name) => name !== "");
   const wrapped = [...new Set([...wrap, ...together])];
-  const named = wrapped.length === 0 ? "the root alone" : `the root and ${wrapped.join(", ")}`;
+  const named = wrapped.length === 0 ? "the root only" : `the root and ${wrapped.join(", ")}`;
   const { storedDtype, mixedPrecision } = plan;
   const recorded = storedDtype === undefined ? "" : `, as recorded in ${mixedPrecision?.param}`;
   return `Simulated from a run on one device${recorded}: rank ${rank} of ${worldSize} under FSDP${mesh}, ${groups.length} parameter ${groups.length === 1 ? "group" : "groups"} (${named}).`;
@@ -68,12 +68,12 @@ export function describeOwnCasts(
   if (assumed.length === 0 && possible.length === 0) return undefined;
   if (assumed.length === 0) {
     const names = possible.map((kind) => (kind === "loss" ? "the loss" : "the softmax of attention")).join(" and ");
-    return `What computes ${names} is taken to be given ${lowDtype}. Code that casts that to float32 before, as Hugging Face's does for the loss of language models, holds more: own-casts=${possible.join("+")} says so.${recordedIn(trace, lowDtype)}`;
+    return `The computation of ${names} is assumed to take ${lowDtype}. Code that casts to float32 first, such as the loss of language models in Hugging Face, needs more memory: use own-casts=${possible.join("+")}.${recordedIn(trace, lowDtype)}`;
   }
   const op = trace.ops.name.findIndex((_, each) => rmsNormPackets.root.test(packetOf(trace.opName(each))));
   const inside = trace.opModule(op)?.fqn ?? "the model";
-  const also = assumed.includes("softmax") ? ", and the softmax of attention," : "";
-  return `${inside}${also} is taken to compute in float32 and to hand on ${lowDtype}, as the code of T5 and Llama does, and the loss to take ${lowDtype}: own-casts= says that nothing does, own-casts=norm+softmax+loss that all three do, and the peaks under both are bounds.${recordedIn(trace, lowDtype)}`;
+  const also = assumed.includes("softmax") ? " and the softmax of attention" : "";
+  return `${inside}${also} ${also === "" ? "is" : "are"} assumed to compute in float32 and return ${lowDtype}, as in T5 and Llama, and the loss to take ${lowDtype}. For bounds of the peak, use own-casts= (nothing computes in float32) and own-casts=norm+softmax+loss (all three do).${recordedIn(trace, lowDtype)}`;
 }
 
 /**
@@ -82,7 +82,7 @@ export function describeOwnCasts(
  */
 export function describeUnfusedAttention(trace: Trace, softmax: number, lowDtype: string): string {
   const inside = trace.opModule(softmax)?.fqn ?? "the model";
-  return `${inside} attends by products of matrices, as PyTorch does in float32 where keys have fewer heads than queries. In ${lowDtype} CUDA has flash attention for that, with which the rank holds less; where a mask is given, PyTorch computes the products in float32 all the same.${recordedIn(trace, lowDtype)}`;
+  return `${inside} computes attention by matrix products, as PyTorch does in float32 if keys have fewer heads than queries. In ${lowDtype}, CUDA uses flash attention, and the rank needs less memory. With a mask, PyTorch computes the products in float32 anyway.${recordedIn(trace, lowDtype)}`;
 }
 
 /**
@@ -90,5 +90,5 @@ export function describeUnfusedAttention(trace: Trace, softmax: number, lowDtype
  */
 function recordedIn(trace: Trace, lowDtype: string): string {
   if (trace.recordedIn.has(lowDtype)) return "";
-  return ` A run recorded in ${lowDtype}, too, shows it: remat.export(…, also_in=torch.${lowDtype}).`;
+  return ` To see it, record the run in ${lowDtype} as well: remat.export(…, also_in=torch.${lowDtype}).`;
 }

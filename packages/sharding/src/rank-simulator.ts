@@ -117,7 +117,7 @@ export class RankSimulator {
     if (ownCasts !== undefined) assumptions.push(ownCasts);
     if (islands?.hasUnfusedNorm === true)
       assumptions.push(
-        "nn.RMSNorm was recorded as single ops, which compute in float32 and save that: so does PyTorch without the fused kernel of CUDA, with which the rank holds less.",
+        "nn.RMSNorm was recorded as single ops, which compute in float32 and save the result. PyTorch does the same without the fused CUDA kernel; with that kernel, the rank needs less memory.",
       );
     if (islands !== undefined && lowDtype !== undefined && islands.unfusedAttention >= 0)
       assumptions.push(describeUnfusedAttention(trace, islands.unfusedAttention, lowDtype));

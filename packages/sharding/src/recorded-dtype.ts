@@ -87,14 +87,14 @@ function inRecordedDtype(trace: Trace, plan: ShardingPlan): ShardingPlan {
 }
 
 function passedOver(dtype: string, own: string, reasons: readonly string[], ownCasts: readonly OwnCast[]): string {
-  const why = `${reasons.join(" and ")}${reasons[0].endsWith("=") ? " can be told only of the other" : ""}`;
+  const why = `${reasons.join(" and ")}${reasons[0].endsWith("=") ? " is supported only there" : ""}`;
   const without = reasons.every((reason) => reason === "cast=" || reason === "own-casts=")
-    ? `; without ${reasons.join(" and ")} the plan is simulated on the one that shows what the code casts`
+    ? `; without ${reasons.join(" and ")}, the other recording would be used`
     : "";
   const shown = reasons.includes("own-casts=")
     ? ""
-    : `; what the model's own code casts to float32 is as the other shows it: ${ownCasts.join(", ") || "nothing"}`;
-  return `Of the step as recorded in ${own} and in ${dtype} this is of the one in ${own}, since ${why}${shown}${without}.`;
+    : `; casts to float32 in the model's own code are taken from the other recording (${ownCasts.join(", ") || "none"})`;
+  return `The step was recorded in ${own} and ${dtype}. The simulation uses the ${own} recording, because ${why}${shown}${without}.`;
 }
 
 /** Returns the dtype of the first weights in floating point. */

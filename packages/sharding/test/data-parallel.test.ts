@@ -126,7 +126,7 @@ describe("ZeRO-1", () => {
     expect(ranks).toEqual([of(3, 0), of(3, 0), of(2, 8)]);
     expect(ranks.reduce((sum, each) => sum + each)).toBe(statesOf("world=3,ddp"));
     expect(simulate("world=3,zero=1,rank=2").trace.header.notes!.join()).toContain(
-      "rank 2 updates 10 of 16, 25.1 % of their elements, and rank 0 most, 37.5 %",
+      "rank 2 updates 10 of 16, 25.1% of their elements, and rank 0 most, 37.5%",
     );
     expect(simulate("world=3,zero=1,rank=2").communication.allGatherBytes).toBe(6 * 4 * MiB);
   });

@@ -34,19 +34,19 @@ it("says of a run in float32 what its code may cast by itself, and of one in bfl
   const notes = (trace: Trace, text: string): string =>
     simulateFsdp(trace, parseShardingPlan(text)).trace.header.notes!.join("\n");
   const wide = notes(read("float32-rms-norm"), "world=4,bf16");
-  expect(wide).toContain("Net.norm is taken to compute in float32");
+  expect(wide).toContain("Net.norm is assumed to compute in float32");
   expect(wide).toContain("also_in=torch.bfloat16");
-  expect(notes(read("float32-rms-norm"), "world=4")).not.toContain("taken to compute");
-  expect(notes(read("bf16-recorded-llama"), "world=4,bf16,stored=float32")).not.toContain("taken to compute");
+  expect(notes(read("float32-rms-norm"), "world=4")).not.toContain("assumed to compute");
+  expect(notes(read("bf16-recorded-llama"), "world=4,bf16,stored=float32")).not.toContain("assumed to compute");
 
   // Two heads of keys for four of queries, and a cross-entropy.
   const fewKeys = read("float32-few-keys");
-  const lossMayCast = "What computes the loss is taken to be given bfloat16";
-  expect(notes(fewKeys, "world=4,bf16")).toContain("Net.attention attends by products of matrices");
+  const lossMayCast = "The computation of the loss is assumed to take bfloat16";
+  expect(notes(fewKeys, "world=4,bf16")).toContain("Net.attention computes attention by matrix products");
   expect(notes(fewKeys, "world=4,bf16")).toContain(lossMayCast);
   expect(notes(fewKeys, "world=4,bf16,own-casts=loss")).not.toContain(lossMayCast);
-  expect(notes(fewKeys, "world=4")).not.toMatch(/attends by|What computes/);
-  expect(wide).not.toContain("attends by");
+  expect(notes(fewKeys, "world=4")).not.toMatch(/attention by matrix products|computation of/);
+  expect(wide).not.toContain("attention by matrix products");
 });
 
 /** Runs in float32, and what PyTorch 2.13 holds of these models under FSDP2 over four ranks with parameters in bfloat16, by `MemTracker`. */
@@ -154,24 +154,24 @@ describe("a run that was recorded in bfloat16, too", () => {
     expect(heldPeak(rank).peakBytes).toBe(peakOf(low, told));
     expect(plan.storedDtype).toBe(parseShardingPlan(text).storedDtype);
     expect(rank.header.notes!.join("\n")).toContain("as recorded in bfloat16");
-    expect(rank.header.notes!.join("\n")).not.toMatch(/taken to|attends by/);
+    expect(rank.header.notes!.join("\n")).not.toMatch(/assumed to|attention by matrix products/);
   });
 
-  const shown = "; what the model's own code casts to float32 is as the other shows it: norm, loss";
+  const shown = "; casts to float32 in the model's own code are taken from the other recording (norm, loss)";
   it.each([
-    ["world=4,bf16,own-casts=norm", "own-casts= can be told only of the other; without own-casts= the plan"],
-    ["world=4,bf16,ignore=lm_head", `ignore= can be told only of the other${shown}`],
+    ["world=4,bf16,own-casts=norm", "own-casts= is supported only there; without own-casts=, the other recording"],
+    ["world=4,bf16,ignore=lm_head", `ignore= is supported only there${shown}`],
     ["world=4,bf16,wrap=model.layers.0(param=float32)", `not all groups compute in bfloat16${shown}`],
-    ["world=4,bf16,wrap=model.layers.0(output=float32)", `output= can be told only of the other${shown}`],
+    ["world=4,bf16,wrap=model.layers.0(output=float32)", `output= is supported only there${shown}`],
     ["world=4,wrap=model.layers.*(bf16,output=float32)", `not all groups compute in bfloat16 and output=`],
-    ["world=4,bf16,cast=lm_head:float32", `cast= can be told only of the other${shown}; without cast= the plan`],
+    ["world=4,bf16,cast=lm_head:float32", `cast= is supported only there${shown}; without cast=, the other recording`],
   ])("is passed over for %s, which is said", (text, why) => {
     const { trace: rank } = simulated(trace, text);
     const told = text.includes("own-casts=") ? text : `${text},own-casts=norm+loss`;
     expect(heldPeak(rank).peakBytes).toBe(peakOf(wide, told));
     const notes = rank.header.notes!.join("\n");
     expect(notes).toContain(
-      `Of the step as recorded in float32 and in bfloat16 this is of the one in float32, since ${why}`,
+      `The step was recorded in float32 and bfloat16. The simulation uses the float32 recording, because ${why}`,
     );
     expect(notes).not.toContain("also_in");
   });
@@ -192,7 +192,7 @@ describe("a run that was recorded in bfloat16, too", () => {
   it.each(["world=4,ddp", "world=4"])("has nothing to do with %s", (text) => {
     const { trace: rank } = simulated(trace, text);
     expect(heldPeak(rank).peakBytes).toBe(peakOf(wide, text));
-    expect(rank.header.notes!.join("\n")).not.toContain("this is of the one in");
+    expect(rank.header.notes!.join("\n")).not.toContain("The simulation uses the");
   });
 
   it("is in the allocation units that are asked for", () => {
@@ -233,7 +233,7 @@ describe("plans that say what a run in bfloat16 alone does not show", () => {
       trace,
       parseShardingPlan("world=4,wrap=transformer.h.*,ignore=transformer.wte,bf16"),
     );
-    expect(assumptions.join("\n")).toContain("PyTorch will refuse to run aten.mm.default in GPT2LMHeadModel.lm_head");
+    expect(assumptions.join("\n")).toContain("PyTorch rejects aten.mm.default in GPT2LMHeadModel.lm_head");
   });
 
   it("says where PyTorch will fail for parameters that are left sharded in the backward pass", () => {
@@ -286,7 +286,7 @@ describe("groups of two precisions", () => {
 
   it("are said not to run where one hands on what the next does not cast", () => {
     expect(notesOf("world=4,wrap=0(bf16),wrap=1,wrap=2,wrap=3")).toMatch(
-      /PyTorch will refuse to run aten\.addmm\.default in Sequential\.1\S*, which would be given bfloat16 and another dtype/,
+      /PyTorch rejects aten\.addmm\.default in Sequential\.1\S*, because it gets bfloat16 and another dtype/,
     );
     for (const text of [
       "wrap=0(bf16,output=float32),wrap=1,wrap=2,wrap=3",

@@ -65,6 +65,6 @@ describe("modules wrapped by default", () => {
     expect(groups).toEqual(simulateFsdp(trace, { worldSize: 4, wrap: ["blocks.*"] }).groups);
     const alone = simulateFsdp(trace, parseShardingPlan("world=4,wrap="));
     expect(alone.groups).toHaveLength(1);
-    expect(alone.trace.header.notes?.at(-1)).toContain("1 parameter group (the root alone)");
+    expect(alone.trace.header.notes?.at(-1)).toContain("1 parameter group (the root only)");
   });
 });

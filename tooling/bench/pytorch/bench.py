@@ -97,7 +97,7 @@ class Row:
 
 
 def cell(peak, share):
-    return f"{peak / MIB:.1f} MiB" + ("" if share is None else f", {share * 100:+.1f} %")
+    return f"{peak / MIB:.1f} MiB" + ("" if share is None else f", {share * 100:+.1f}%")
 
 
 def plan(step, budget, folder):

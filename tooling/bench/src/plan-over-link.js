@@ -91,4 +91,4 @@ function movedByPlan(trace, { plan, overhead }) {
 }
 
 const sum = (numbers) => numbers.reduce((total, each) => total + each, 0);
-const percent = (fraction) => `${(100 * fraction).toFixed(3)} %`;
+const percent = (fraction) => `${(100 * fraction).toFixed(3)}%`;

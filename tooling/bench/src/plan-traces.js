@@ -59,7 +59,7 @@ async function plan({ name, budget }) {
   const residentMiB = peakResidentMiB();
   const alone = await planGraph(graph, { budget, cpuS: cpuMs / 1000 });
   const { point, infeasible } = result;
-  const percent = (fraction) => `${(100 * fraction).toFixed(3)} %`;
+  const percent = (fraction) => `${(100 * fraction).toFixed(3)}%`;
   const share = (bytes) => (bytes / plain.peakBytes).toFixed(4);
   const predicted = point?.plan.predicted;
   const what = `${name}, ${graph.nodeCount} nodes, at ${budget} of the peak`;

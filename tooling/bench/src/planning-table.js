@@ -44,5 +44,5 @@ export function planningTable() {
   };
 }
 
-const percent = (fraction) => `${(100 * fraction).toFixed(3)} %`;
+const percent = (fraction) => `${(100 * fraction).toFixed(3)}%`;
 const seconds = (s) => s.toFixed(2);

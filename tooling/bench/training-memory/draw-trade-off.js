@@ -45,7 +45,7 @@ function drawPanel({ title, stockBytes, points }, left) {
         `<path d="M${left},${heightOf(tick)}h${panel.width}" stroke="${tick === 0 ? "#8c8c8c" : "#e5e5e5"}"/><text x="${left - 8}" y="${heightOf(tick) + 4}" text-anchor="end">${tick}</text>`,
     ),
     `<text x="${left + panel.width / 2}" y="${bottom + 42}" text-anchor="middle">peak over weights and batch, MB</text>`,
-    `<text transform="translate(${left - 48},${panel.top + panel.height / 2}) rotate(-90)" text-anchor="middle">step time over stock's, %</text>`,
+    `<text transform="translate(${left - 48},${panel.top + panel.height / 2}) rotate(-90)" text-anchor="middle">step time above baseline, %</text>`,
     `<polyline points="${line}" fill="none" stroke="${colours.predicted}" stroke-width="2"/>`,
     ...points.map((p) => dot(p.predictedBytes, p.predictedRatio, colours.predicted, 3)),
     ...points.map((p) => dot(p.measuredBytes, p.ratio, colours.measured)),

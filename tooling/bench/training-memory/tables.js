@@ -2,7 +2,7 @@ import { formatTable } from "@remat/trace/text";
 import { median } from "../src/measure.js";
 
 const mb = (bytes) => `${(bytes / 1e6).toFixed(0)} MB`;
-const percent = (fraction) => `${fraction < 0 ? "−" : "+"}${(100 * Math.abs(fraction)).toFixed(0)} %`;
+const percent = (fraction) => `${fraction < 0 ? "−" : "+"}${(100 * Math.abs(fraction)).toFixed(0)}%`;
 const markdown = (headers, rows) => formatTable(rows, { headers, format: "markdown" });
 
 const cell = ({ measuredBytes, wallMs }, limit) =>

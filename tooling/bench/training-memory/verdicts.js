@@ -2,7 +2,7 @@ import { median } from "../src/measure.js";
 import { ratioWithUpperBound } from "./upper-bound.js";
 
 const mb = (bytes) => `${(bytes / 1e6).toFixed(1)} MB`;
-const percent = (fraction) => `${(100 * fraction).toFixed(1)} %`;
+const percent = (fraction) => `${(100 * fraction).toFixed(1)}%`;
 
 /** A bound with its measurement, and whether it is met. On a busy machine, time bounds are checked against CPU time. */
 const bound = (what, value, limit, show, isMet = value <= limit) => ({
@@ -86,7 +86,7 @@ export function verdictOfHook({ title }, ratios, isBusy) {
   return {
     what: `${title}: hook installed, no plan, step time over stock's (${ratios.wall.length} pairs)`,
     value: `${percent(ratio - 1)}, at most ${percent(upperBound - 1)}`,
-    bound: "≤ 3.0 % with 95 %",
+    bound: "≤ 3.0% with 95%",
     isMet,
   };
 }

@@ -242,9 +242,9 @@ describe.runIf(browserPath !== "")("in a browser", () => {
       backend,
     );
     const [verdict, maker] = found.message.split("\n");
-    expect(verdict).toBe("memory grows by 1 tensor and 128 B a run, seen in 6 runs");
+    expect(verdict).toBe("memory grows by 1 tensor and 128 B per run, seen in 6 runs");
     // Lines of the bundle: a page without source maps has no others.
-    expect(maker).toMatch(/\/train\.js:\d+:\d+: 1 a run, 6 alive, 768 B$/);
+    expect(maker).toMatch(/\/train\.js:\d+:\d+: 1 per run, 6 alive, 768 B$/);
     expect(found).toMatchObject({ matcherPasses: true, cleanMessage: "", cleanMatcherPasses: false });
   });
 });

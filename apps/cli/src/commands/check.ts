@@ -23,13 +23,23 @@ import { parseBudgetOption, parseShare } from "../typed-quantities.js";
 import { parseText, quote, UsageError } from "../usage-error.js";
 
 const options = [
-  option("--baseline <file>", { access: "output", reads: true, purpose: "What steps held, as --update writes it" }),
+  option("--baseline <file>", {
+    group: "usual",
+    access: "output",
+    reads: true,
+    purpose: "Baseline file, as written by --update",
+  }),
   option("--max-peak <limit>", {
+    group: "usual",
     access: "data",
-    purpose: "What a step may hold: +2% or +50MB more than it did, or 4GB in all (default: +0%)",
+    purpose: "Limit of each step: +2% or +50MB over the baseline, or 4GB in total (default: +0%)",
     parse: parseLimit,
   }),
-  option("--update", { access: "output", purpose: "Write what the steps hold to the baseline, in place of checking" }),
+  option("--update", {
+    group: "usual",
+    access: "output",
+    purpose: "Write the baseline instead of checking against it",
+  }),
   ...stepOptions,
   formatOption,
   unitsOption,
@@ -41,6 +51,7 @@ export const checkCommand: Command = defineCommand({
   examples: [
     "remat check ./my-model.js --baseline memory.json --update",
     "remat check ./my-model.js --baseline memory.json --max-peak +2%",
+    "remat check models/*.json --baseline memory.json --max-peak 4GB",
   ],
   takes: ["model", "run"],
   run: check,
@@ -108,7 +119,7 @@ function parseLimit(name: string, value: unknown): PeakLimit {
   // A plain number or percentage would be ambiguous.
   const [, number] = /^\+?([\d.]+)%?$/.exec(text) ?? [];
   throw new UsageError(
-    `--${name} expects the allowed growth, such as +2% or +100MB, or a limit, such as 4GB; found ${quote(value)}.${number === undefined ? "" : ` To allow growth of ${number}%, type +${number}%.`}`,
+    `--${name} expects how much a step may grow, +2% or +100MB, or what it may hold in all, 4GB; found ${quote(value)}.${number === undefined ? "" : ` For a growth of ${number}%, type +${number}%.`}`,
   );
 }
 

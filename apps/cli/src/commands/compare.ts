@@ -18,20 +18,24 @@ import { writeTraceFile } from "../write-trace-file.js";
 
 const options = [
   option("--fsdp <plan>", {
+    group: "usual",
     access: "name or file",
-    purpose: "How a rank of many would be sharded, for each row: world=8,wrap='layers.*',no-reshard, or a JSON file",
+    purpose: "Sharding plan of one row: world=8,wrap='layers.*',no-reshard, or a JSON file. Repeat it for more rows",
     parse: (name, value) => [value].flat().map((each) => parseSharding(name, each)),
   }),
   option("--checkpoint <modules>", {
+    group: "usual",
     parse: (name, value) =>
       [value].flat().map((each) => ({ name: `checkpoint=${String(each)}`, checkpoint: parseCheckpointed(name, each) })),
     access: "name or file",
     purpose:
-      "What would be checkpointed on one device, for each row: layers.*, layers.*(save=mm+addmm), or a JSON file",
+      "Checkpointing of one row, on one device: layers.*, layers.*(save=mm+addmm), or a JSON file. Repeat it for more rows",
   }),
   option("--network <speeds>", {
+    group: "usual",
     access: "data",
-    purpose: "How ranks are joined: per-node=8,node=450,between=50,latency=5 (GB/s, µs; default: the device's)",
+    purpose:
+      "Network between ranks: per-node=8,node=450,between=50,latency=5 in GB/s and µs (default: set by the device)",
   }),
   ...stepOptions,
   ...recordOptions,

@@ -14,16 +14,17 @@ import { withFactsFirst } from "../verdict/show-verdict.js";
 export const doctorOptions = [
   formatOption,
   option("--verify", {
+    group: "usual",
     access: "data",
     purpose:
-      "Try nothing: hash all that is loaded from the cache, TensorFlow's libraries too, and compare it with what was built",
+      "Instead of trying backends: hash every file loaded from the cache, including the libraries of TensorFlow, and compare it with the build",
   }),
 ];
 
 /** `remat doctor`. */
 export const doctorCommand: Command = defineCommand({
   options: doctorOptions,
-  examples: ["remat doctor --verify"],
+  examples: ["remat doctor", "remat doctor --verify", "remat doctor --format json"],
   run: ({ options, io }) => doctor(options, io),
 });
 

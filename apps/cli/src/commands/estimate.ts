@@ -22,33 +22,51 @@ const options = [
   ...pricingOptions,
   ...printOptions,
   option("--depth <n>", {
+    group: "usual",
     access: "data",
-    purpose: "Show modules of up to this many name components",
+    purpose: "Depth of module names in tables",
     default: 2,
     parse: parseCount,
   }),
-  option("--module <fqn>", { access: "data", purpose: "Show only this module, at any depth, with all its ops" }),
-  option("--ops", {
+  option("--module <fqn>", {
+    group: "usual",
     access: "data",
-    purpose: "Show the op and trade-off tables of every module, as PyTorch prints them",
+    purpose: "Show only this module, at any depth, with all its ops",
   }),
-  option("--fit", { access: "data", purpose: "Show the pieces that are fitted to each module's trade-off curve" }),
-  option("--segments <n>", {
+  option("--ops", {
+    group: "rare",
     access: "data",
-    purpose: "Pieces to fit to each trade-off curve",
+    purpose: "Show the op and trade-off tables of every module, in the format of PyTorch",
+  }),
+  option("--fit", {
+    group: "rare",
+    access: "data",
+    purpose: "Show the linear pieces fitted to the trade-off curve of each module",
+  }),
+  option("--segments <n>", {
+    group: "rare",
+    access: "data",
+    purpose: "Number of pieces to fit to each trade-off curve",
     default: 2,
     parse: parseCount,
   }),
   option("--top <n>", {
+    group: "usual",
     access: "data",
-    purpose: "How many modules to list, those that hold most (default: all)",
+    purpose: "Number of modules to list, largest first (default: all)",
     parse: parseCount,
   }),
   option("--as-pytorch", {
+    group: "rare",
     access: "data",
-    purpose: "Count and refuse as PyTorch's SACEstimator does: in-place random ops twice, no in-place op on a clone",
+    purpose:
+      "Count and reject ops as SACEstimator of PyTorch does: in-place random ops twice, no in-place op on a clone",
   }),
-  option("--graphs <folder>", { access: "output", purpose: "Also draw each module's trade-off there, as SVG and PNG" }),
+  option("--graphs <folder>", {
+    group: "output",
+    access: "output",
+    purpose: "Also draw the trade-off of each module as SVG and PNG",
+  }),
 ];
 
 /** `remat estimate`. */
@@ -57,7 +75,6 @@ export const estimateCommand: Command = defineCommand({
   examples: [
     "remat estimate model.json --batch 8 --device a100",
     "remat estimate model.json --predict --batch 8 --device t4",
-    "remat estimate ./my-model.js --module Transformer.layers.0",
     "remat estimate run.remat.jsonl.gz --device h100 --format json",
   ],
   takes: ["model", "run"],

@@ -3,7 +3,7 @@ import { type ExecOrder, runProgram } from "@remat/program";
 import { readPlan } from "@remat/trace";
 import { shell } from "@remat/trace/emit";
 import { readInputText } from "@remat/trace/files";
-import { type Command, defineCommand, type Invocation, type OptionValues, option } from "../command.js";
+import { type Command, defineCommand, grouped, type Invocation, type OptionValues, option } from "../command.js";
 import { describeExecution, type GivenPlan, unplannedPasses } from "../program/describe-execution.js";
 import { describeNothing, programOf, tellLoss, trainingEnvironment } from "../program/program-command.js";
 import { tellFacts } from "../program/tell-facts.js";
@@ -14,20 +14,23 @@ import { rememberedMachines } from "../verdict/this-machine.js";
 
 const options = [
   option("--budget <size>", {
+    group: "usual",
     access: "data",
-    purpose: "What a thread may hold at once: 2GB, 512MiB, or 60% of what stock holds",
+    purpose: "Memory that the tensors of a thread may use at once: 2GB, 512MiB, or 60% of the baseline",
   }),
   option("--plan <file>", {
+    group: "usual",
     access: "file",
     reads: true,
-    purpose: "A plan that remat plan -o wrote, for the passes that are as planned; several times for several kinds",
+    purpose: "A plan written by remat plan -o, for the passes it was made for. Repeat it for several kinds of passes",
     parse: (name, value) => [value].flat().map((path) => parseText(name, path)),
   }),
   option("--early-release", {
+    group: "usual",
     access: "data",
-    purpose: "In place of these: nothing is recomputed, everything goes after its last use",
+    purpose: "Instead of these: free everything after its last use, without recomputation",
   }),
-  updateInBackwardOption,
+  ...grouped("usual", [updateInBackwardOption]),
 ];
 
 /** `remat exec`. */
@@ -37,7 +40,6 @@ export const execCommand: Command = defineCommand({
     "remat exec --budget 2GB -- node train.js",
     "remat exec --plan plan.1.json --plan plan.2.json -- node gan.js",
     "remat exec --early-release -- npx tsx train.ts",
-    "remat exec --early-release --update-in-backward -- node train.js",
   ],
   takesProgram: true,
   run: execute,

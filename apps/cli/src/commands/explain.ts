@@ -17,7 +17,7 @@ const options = [formatOption, unitsOption];
 /** `remat explain`. */
 export const explainCommand: Command = defineCommand({
   options,
-  examples: ["remat explain oom.log", "remat explain oom.log train.remat.jsonl"],
+  examples: ["remat explain oom.log", "remat explain oom.log train.remat.jsonl", "remat explain oom.log --format json"],
   run: explain,
 });
 

@@ -14,27 +14,31 @@ import { parseCount, parseText, quote, UsageError } from "../usage-error.js";
 
 const options = [
   option("--at <sizes>", {
+    group: "usual",
     access: "data",
-    purpose: "Sizes to tell of: 4096,8192 (default: 2, 4 and 8 times that of the largest run)",
+    purpose: "Sizes to predict: 4096,8192 (default: 2, 4 and 8 times the largest run)",
     parse: parseSizes,
   }),
   option("--sizes <sizes>", {
+    group: "usual",
     access: "data",
-    purpose: "Those of the runs, in their order (default: the first side of a tensor that is another one in each)",
+    purpose: "Sizes of the runs, in order (default: the first tensor dimension that differs between them)",
     parse: parseSizes,
   }),
   option("--budget <size>", {
+    group: "usual",
     access: "data",
-    purpose: "What the step has to fit, such as 20GiB (default: the device's memory)",
+    purpose: "Memory the step must fit in, such as 20GiB (default: the memory of the device)",
     parse: parseMemory,
   }),
   {
     ...deviceOption,
-    purpose: "Device whose memory the step has to fit: a name (a100, …) or a JSON file with your own (default: a100)",
+    purpose: "Device whose memory the step must fit in: a name (a100, …) or a JSON file (default: a100)",
   },
   option("--top <n>", {
+    group: "usual",
     access: "data",
-    purpose: "How many of the largest storages to list (default: 10; as csv all)",
+    purpose: "Number of largest storages to list (default: 10, or all as csv)",
     parse: parseCount,
   }),
   formatOption,
@@ -47,6 +51,7 @@ export const extrapolateCommand: Command = defineCommand({
   examples: [
     "remat extrapolate run-512.json run-1024.json run-2048.json --device h100",
     "remat extrapolate batch-8.json.gz batch-16.json.gz --at 32,64 --budget 24GiB",
+    "remat extrapolate short.json long.json --sizes 512,2048 --format csv",
   ],
   takes: ["run"],
   run: extrapolate,

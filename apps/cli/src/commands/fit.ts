@@ -104,8 +104,8 @@ async function fit(invocation: Invocation<typeof options>): Promise<number> {
       units,
       pricedBy:
         grid[0].keepsMeasured === true
-          ? "as they were measured when the run was recorded"
-          : "roofline of each device, by which ways are told apart; nothing was measured",
+          ? "as measured when the run was recorded"
+          : "estimated by the roofline of each device, to compare strategies; nothing was measured",
       notes: [
         ...(note === undefined ? [] : [note]),
         ...describeReserve(asked),
@@ -190,7 +190,7 @@ async function serve(url: string, { targets, options: given, io }: Invocation<ty
     workers: workersOf(given),
     onAnswered: (answered) => io.stderr.write(terminal`remat: answered ${answered}\n`),
   });
-  io.stderr.write(terminal`remat: taking units; Ctrl-C ends after those that it is at\n`);
+  io.stderr.write(terminal`remat: waiting for work; Ctrl-C stops after the current units\n`);
   await new Promise<void>((resolve) => io.onInterrupt?.(resolve));
   await worker.close();
 }
@@ -198,7 +198,7 @@ async function serve(url: string, { targets, options: given, io }: Invocation<ty
 /** A training process uses memory for more than tensors. */
 function describeReserve({ request: { devices, memoryBytes, reserveBytes } }: FitOptions): readonly string[] {
   return memoryBytes !== undefined && reserveBytes === undefined && devices.some(({ name }) => name === here)
-    ? ["--memory is all for tensors: --reserve 500MB keeps some of it for the process"]
+    ? ["all of --memory is used for tensors: --reserve 500MB keeps some of it for the process"]
     : [];
 }
 
@@ -211,7 +211,7 @@ async function backendFor(
 ): Promise<{ readonly backend: BackendName | undefined; readonly note: string | undefined }> {
   if (!isOf(first, "model")) return { backend: named, note: undefined };
   const isHere = devices.some(({ name }) => name === here);
-  if (isHere && named === undefined) progress.show("looking for a backend that trains here");
+  if (isHere && named === undefined) progress.show("searching for a backend that trains here");
   const { name, note } = await backendOfSteps(named, { isHere, from: process.cwd() });
   return { backend: name, note };
 }
@@ -225,7 +225,7 @@ function describeScaling({
 }): readonly string[] {
   if (recordedBatches === undefined || recordedBatches.length < 2) return [];
   return [
-    `scaled from runs recorded at batches ${recordedBatches.join(", ")}: sizes, FLOPs and bytes as lines, off by at most ${residualBytes ?? 0} bytes there`,
+    `scaled linearly from runs recorded at batches ${recordedBatches.join(", ")}, off by at most ${residualBytes ?? 0} bytes there`,
   ];
 }
 
@@ -233,7 +233,7 @@ function describeScaling({
 function describeOptimizers(optimizers: readonly string[] = []): readonly string[] {
   return optimizers.flatMap((name) => {
     const code = torchOptimizerCode(name);
-    return code === undefined ? [] : [`${name}: ${code} in place of the recorded optimizer, by what it keeps`];
+    return code === undefined ? [] : [`${name}: ${code} instead of the recorded optimizer, by its state`];
   });
 }
 
@@ -244,7 +244,7 @@ function describeUnjoined(grid: readonly FitUnit[]): readonly string[] {
   );
   if (names.length === 0) return [];
   return [
-    `ranks of ${[...new Set(names)].join(", ")} have no times, because their network is unknown: pass --network, or add network to the device file`,
+    `ranks of ${[...new Set(names)].join(", ")} have no times, since their network is unknown: give --network, or network in the device file`,
   ];
 }
 

@@ -26,7 +26,7 @@ import { rememberedMachines } from "../verdict/this-machine.js";
 const options = [
   {
     ...deviceOption,
-    purpose: "Whose memory fills up: a name (a100, h100, rtx-4090, …) or a JSON file with your own",
+    purpose: "Device whose memory fills up: a name (a100, h100, rtx-4090, …) or a JSON file",
   },
   formatOption,
   unitsOption,

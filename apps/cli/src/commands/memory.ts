@@ -32,48 +32,61 @@ const options = [
   ...pricingOptions,
   ...printOptions,
   option("--fsdp <plan>", {
+    group: "usual",
     access: "name or file",
     purpose: "Predict one rank of many: world=8,wrap='layers.*',reshard,bf16,offload, or a JSON file",
     parse: parseSharding,
   }),
   option("--fsdp-code <file>", {
+    group: "rare",
     access: "output",
-    purpose: "Also write that plan as Python: calls of fully_shard",
+    purpose: "Also write the sharding plan as Python calls of fully_shard",
     writes: "text",
   }),
   option("--reserved <settings>", {
+    group: "rare",
     access: "data",
-    purpose: "Also what PyTorch's CUDA allocator reserves: default, or as PYTORCH_CUDA_ALLOC_CONF says it",
+    purpose:
+      "Also predict the memory reserved by the PyTorch CUDA allocator: default, or PYTORCH_CUDA_ALLOC_CONF settings",
     parse: parseReserved,
   }),
   option("--snapshot <file>", {
+    group: "rare",
     access: "file",
     reads: true,
-    purpose: "Beside it what that allocator held: a file of python -m remat snapshot",
+    purpose: "Compare it with a snapshot of that allocator, written by python -m remat snapshot",
   }),
   option("--at <moment>", {
+    group: "usual",
     access: "data",
-    purpose: "Which moment to explain: peak, op:N, event:N or mark:NAME",
+    purpose: "Moment to explain: peak, op:N, event:N or mark:NAME",
     default: "peak",
     parse: parseMoment,
   }),
   option("--top <n>", {
+    group: "usual",
     access: "data",
-    purpose: "How many of the largest storages to list (default: 10; as csv all)",
+    purpose: "Number of largest storages to list (default: 10, or all as csv)",
     parse: parseCount,
   }),
   option("--depth <n>", {
+    group: "rare",
     access: "data",
-    purpose: "Show modules of up to this many name components",
+    purpose: "Depth of module names in tables",
     default: 2,
     parse: parseCount,
   }),
   option("--regions", {
+    group: "usual",
     access: "data",
-    purpose: "Of a recorded run: why checkpointing does not release more, region by region",
+    purpose: "For a recorded run: why checkpointing does not save more, by region",
   }),
-  option("--gathered", { access: "data", purpose: "With --fsdp: which unit holds gathered parameters, and when" }),
-  option("--snapshots", { access: "data", purpose: "Show every module's snapshots by state, as PyTorch prints them" }),
+  option("--gathered", { group: "rare", access: "data", purpose: "With --fsdp: which unit is unsharded, and when" }),
+  option("--snapshots", {
+    group: "rare",
+    access: "data",
+    purpose: "Print the snapshots of every module by state, in the format of PyTorch",
+  }),
 ];
 
 /** `remat memory`. */

@@ -8,7 +8,7 @@ import { type TerminalText } from "@remat/trace/emit";
 import { isStandardOutput } from "@remat/trace/files";
 import { formatBudget } from "@remat/trace/text";
 import { type StepRequest, stepToPlan } from "@remat/tracer/step";
-import { type Command, defineCommand, type Invocation, type OptionValues } from "../command.js";
+import { type Command, defineCommand, grouped, type Invocation, type OptionValues } from "../command.js";
 import type { ConsoleIo } from "../console-io.js";
 import { rowsToList } from "../format-option.js";
 import { modelOptionsOf, predictOption, printOptions, recordOptions, stepOptions } from "../model-options.js";
@@ -39,13 +39,13 @@ import { withVerdictFirst } from "../verdict/show-verdict.js";
 import { writeTraceFile } from "../write-trace-file.js";
 
 const options = [
+  ...planOptions,
   ...stepOptions,
   ...recordOptions,
-  predictOption,
+  ...grouped("rare", [predictOption]),
   predictedUpdateOption,
   ...pricingOptions,
   ...printOptions,
-  ...planOptions,
 ];
 
 type PlanCommandOptions = OptionValues<typeof options>;
@@ -57,8 +57,6 @@ export const planCommand: Command = defineCommand({
     "remat plan model.json --batch 8 --budget 60%",
     "remat plan ./my-model.js --optimizer adam --max-overhead 5% -o plan.json",
     "remat plan run.json --fsdp world=8,bf16 --budget 40GB --device h100",
-    "remat plan graph.json --budget 0.8 --order free --format json",
-    "remat plan graphs.json.gz --budget 70%",
   ],
   takes: ["model", "run", "graph", "compiled"],
   run: plan,

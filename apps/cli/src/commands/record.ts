@@ -20,13 +20,17 @@ import {
   trainingEnvironment,
 } from "../program/program-command.js";
 import { recordOptionsOf, recordProgramOptions } from "../program/record-options.js";
-import { tellEach, tellFacts } from "../program/tell-facts.js";
+import { tellFacts } from "../program/tell-facts.js";
 import { thisMachine } from "../verdict/this-machine.js";
 
 /** `remat record`. */
 export const recordCommand: Command = defineCommand({
   options: recordProgramOptions,
-  examples: ["remat record -- node train.js", "remat record -o run.remat.jsonl.gz --steps 3 -- npx tsx train.ts"],
+  examples: [
+    "remat record -- node train.js",
+    "remat record -o run.remat.jsonl.gz --steps 3 -- npx tsx train.ts",
+    "remat record --seconds 300 -- node gan.js",
+  ],
   takesProgram: true,
   run: record,
 });
@@ -73,11 +77,11 @@ export async function tellFailure(
   io: ConsoleIo,
   recorded?: number,
 ): Promise<void> {
-  if (failure.file === undefined) return tellEach(describeFailure(failure, recorded), io);
+  if (failure.file === undefined) return tellFacts(describeFailure(failure, recorded), io);
   await writeFor("--output", path, contentOf(failure.file, path.endsWith(".gz")), io);
   const verdict = await judgeRecorded(failure.file, path);
   const [first, ...facts] = verdict!.facts;
-  tellEach({ facts: [first, `${path}: the step up to there`, ...facts], command: verdict!.command }, io);
+  tellFacts({ facts: [first, `The step up to there is in ${path}.`, ...facts], command: verdict!.command }, io);
 }
 
 /** Opens the file on first read, since an output that cannot be written is never read and the file is deleted. */
@@ -90,13 +94,13 @@ async function* contentOf(path: string, zips: boolean): AsyncGenerator<Uint8Arra
 export function describeFollowing(plans: readonly string[], program: readonly string[]): Facts {
   const options = plans.flatMap((plan) => ["--plan", plan]);
   const command = shell.words(["remat", "exec", ...options, "--", ...program]);
-  return { facts: ["then with all plans, each for its own passes", command], command };
+  return { facts: ["To run with all plans, each for its own passes:", command], command };
 }
 
 /** Returns how to run it with less memory before anything is planned. */
 export function describeReleasing(program: readonly string[]): Facts {
   const command = shell.words(["remat", "exec", "--early-release", "--", ...program]);
-  return { facts: ["or without a plan, with nothing recomputed", command], command };
+  return { facts: ["To use less memory without a plan or recomputation:", command], command };
 }
 
 /** Describes the recording of a step and where it is. */
@@ -106,15 +110,12 @@ export function describeStep(
 ): Facts {
   const whose = [model, optimizer].filter((name) => name !== undefined).join(" by ");
   const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? "" : "s"}`;
-  const most = mostBytes > peakBytes ? `, and one of them held ${formatBytes(mostBytes)}` : "";
-  const others = alike < steps ? ` (${count(steps - alike, "other")} ran other ops${most})` : "";
+  const most = mostBytes > peakBytes ? `, one of them with a peak of ${formatBytes(mostBytes)}` : "";
+  const others = alike < steps ? `; ${count(steps - alike, "other")} ran other ops${most}` : "";
   const median = alike === 1 ? "1 step" : `median of ${alike} steps`;
   return {
     facts: [
-      `${path}: ${whose === "" ? "a step" : whose}`,
-      count(ops, "op"),
-      `${formatMs(stepMs)} while recorded`,
-      `${median}${others}`,
+      `${path}: ${whose === "" ? "a step" : whose}, ${count(ops, "op")}, ${formatMs(stepMs)} while recorded (${median}${others}).`,
     ],
   };
 }

@@ -26,15 +26,15 @@ import { withVerdictFirst } from "../verdict/show-verdict.js";
 import { thisMachine } from "../verdict/this-machine.js";
 
 const options = [
+  ...runOptions,
   ...stepOptions,
   weightsOption,
   {
     ...deviceOption,
-    purpose: "Device that the step is meant for: a name or a JSON file (default: this machine, on which it runs)",
+    purpose: "Device that the step must fit on: a name or a JSON file (default: this machine)",
   },
   formatOption,
   unitsOption,
-  ...runOptions,
 ];
 
 /** `remat run`. */
@@ -43,6 +43,7 @@ export const runCommand: Command = defineCommand({
   examples: [
     "remat run model.json --budget 2GB --batch 8 --verify",
     "remat run ./my-model.js --budget 60% --optimizer adam",
+    "remat run model.json --early-release --batch 8",
   ],
   takes: ["model"],
   run,

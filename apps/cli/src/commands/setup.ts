@@ -8,26 +8,33 @@ import { quote, UsageError } from "../usage-error.js";
 
 const setupOptions = [
   option("--gpu", {
+    group: "usual",
     access: "data",
-    purpose: "Build tfjs-node-gpu, which uses a CUDA device where there is one, and the CPU otherwise",
+    purpose: "Build tfjs-node-gpu, which uses a CUDA device if there is one, and the CPU otherwise",
   }),
-  option("--yes", { access: "network", purpose: "Fetch TensorFlow without asking, where none is installed" }),
+  option("--yes", {
+    group: "usual",
+    access: "network",
+    purpose: "Download TensorFlow without asking, if none is installed",
+  }),
   option("--tensorflow <path>", {
+    group: "usual",
     access: "code",
-    purpose: "Folder of a TensorFlow, or a wheel of it, to build against",
+    purpose: "TensorFlow to build against: a folder or a wheel",
   }),
   option("--dir <folder>", {
+    group: "usual",
     access: "output",
-    purpose: "Where to keep it (default: REMAT_CACHE_DIR, or remat in the user's cache)",
+    purpose: "Where to install it (default: REMAT_CACHE_DIR, or remat in your cache folder)",
   }),
-  option("--force", { access: "output", purpose: "Build anew even if what is there works" }),
+  option("--force", { group: "usual", access: "output", purpose: "Build again even if the installed one works" }),
 ];
 
 /** `remat setup`. */
 export const setupCommand: Command = defineCommand({
   words: ["native"],
   options: setupOptions,
-  examples: ["remat setup native", "remat setup native --gpu --yes"],
+  examples: ["remat setup native", "remat setup native --gpu --yes", "remat setup native --dir ./tensorflow"],
   run: setup,
 });
 

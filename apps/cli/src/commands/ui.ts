@@ -26,30 +26,34 @@ const options = [
   predictOption,
   deviceOption,
   option("--view <name>", {
+    group: "usual",
     access: "data",
-    purpose: `Which view to begin with: ${Object.keys(viewOptions).join(", ")}`,
+    purpose: `View to start with: ${Object.keys(viewOptions).join(", ")}`,
     choices: Object.keys(viewOptions),
     parse: parseView,
   }),
-  option("--once", { access: "data", purpose: "Print the view as text and exit: for pipes and logs" }),
+  option("--once", { group: "usual", access: "data", purpose: "Print the view as text and exit, for pipes and logs" }),
   option("--columns <n>", {
+    group: "output",
     access: "data",
-    purpose: "With --once: width (default: the terminal's, $COLUMNS, or 100)",
+    purpose: "With --once: width (default: the terminal width, $COLUMNS, or 100)",
     parse: parseColumns,
   }),
   option("--rows <n>", {
+    group: "output",
     access: "data",
-    purpose: "With --once: lines at most",
+    purpose: "With --once: maximum number of lines",
     default: 40,
     parse: (name, value) => parseCount(name, value, 8),
   }),
-  option("--module <fqn>", { access: "data", purpose: "With --once: the module to look at" }),
+  option("--module <fqn>", { group: "usual", access: "data", purpose: "With --once: the module to show" }),
   option("--theme <name>", {
+    group: "output",
     access: "data",
     choices: ["dark", "light"],
-    purpose: "Colours for a dark or a light background (default: as the terminal says)",
+    purpose: "Colours for a dark or a light background (default: as the terminal reports)",
   }),
-  option("--ascii", { access: "data", purpose: "Draw with ASCII only" }),
+  option("--ascii", { group: "output", access: "data", purpose: "Draw with ASCII characters only" }),
 ];
 
 /** `remat ui`. */
@@ -57,7 +61,6 @@ export const uiCommand: Command = defineCommand({
   options,
   examples: [
     "remat ui model.json --batch 8",
-    "remat ui model.json --predict",
     "remat ui predicted.remat.jsonl measured.remat.jsonl",
     "remat ui run.remat.jsonl.gz --once --view memory",
   ],

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { runProgram, type ThreadReport, type WatchedStep } from "@remat/program";
 import { formatBytes, formatPercent, type StepView, viewStep } from "@remat/reporting";
+import type { Facts } from "@remat/reporting/verdict";
 import { openLiveView } from "@remat/terminal";
 import { parseTrace, RematError } from "@remat/trace";
 import { shell } from "@remat/trace/emit";
@@ -14,17 +15,22 @@ const lineEveryMs = 1000;
 
 const options = [
   option("--theme <name>", {
+    group: "output",
     access: "data",
     choices: ["dark", "light"],
-    purpose: "Colours for a dark or a light background (default: as the terminal says)",
+    purpose: "Colours for a dark or a light background (default: as the terminal reports)",
   }),
-  option("--ascii", { access: "data", purpose: "Draw with ASCII only" }),
+  option("--ascii", { group: "output", access: "data", purpose: "Draw with ASCII characters only" }),
 ];
 
 /** `remat watch`. */
 export const watchCommand: Command = defineCommand({
   options,
-  examples: ["remat watch -- node train.js", "remat watch -- npx tsx train.ts 2> steps.log"],
+  examples: [
+    "remat watch -- node train.js",
+    "remat watch -- npx tsx train.ts 2> steps.log",
+    "remat watch --ascii -- node train.js",
+  ],
   takesProgram: true,
   run: watch,
 });
@@ -71,7 +77,7 @@ async function watch({ targets, options: { theme, ascii }, io }: Invocation<type
       const now = performance.now();
       if (live !== undefined || now - told < lineEveryMs) continue;
       told = now;
-      tellFacts({ facts: factsOf(step) }, io);
+      tellFacts({ facts: [describeStep(step)] }, io);
     }
   };
   try {
@@ -118,23 +124,25 @@ function readStep(watched: WatchedStep): SeenStep | undefined {
   }
 }
 
-function factsOf({ pass, name, view: { peakBytes, categories, peakOp, peakLine } }: SeenStep): readonly string[] {
+/** A step in one line, since programs take many. */
+function describeStep({ pass, name, view: { peakBytes, categories, peakOp, peakLine } }: SeenStep): string {
   const [first, second] = categories.map(
-    ({ label, bytes }) => `${label.toLowerCase()} ${formatPercent(bytes / peakBytes)}`,
+    ({ label, bytes }) => `${label.toLowerCase()} (${formatPercent(bytes / peakBytes)})`,
   );
-  return [
-    `pass ${pass}: peak ${formatBytes(peakBytes)} in ${peakOp}${peakLine === undefined ? "" : `, ${peakLine}`}`,
-    [first, second].filter((part) => part !== undefined).join(", "),
-    ...(name === "" ? [] : [name]),
-  ];
+  const most = [first, second].filter((part) => part !== undefined).join(" and ");
+  const place = `${peakOp}${peakLine === undefined ? "" : `, ${peakLine}`}`;
+  return `pass ${pass}${name === "" ? "" : ` (${name})`}: peak memory ${formatBytes(peakBytes)} in ${place}${most === "" ? "" : `, mostly ${most}`}`;
 }
 
-function describeMost(most: SeenStep, { name, memoryBytes }: Machine, program: readonly string[]) {
-  const [head, ...facts] = factsOf(most);
-  const machine = memoryBytes === undefined ? "" : `, of ${formatBytes(memoryBytes)} (${name})`;
+function describeMost(most: SeenStep, { name, memoryBytes }: Machine, program: readonly string[]): Facts {
+  const machine = memoryBytes === undefined ? "" : ` The memory of ${name} is ${formatBytes(memoryBytes)}.`;
   const command = shell.words(["remat", "record", "--", ...program]);
   return {
-    facts: [`of the steps that were looked at ${head.replace(":", " held most:")}${machine}`, ...facts, command],
+    facts: [
+      `Highest peak among the observed steps: ${describeStep(most)}.${machine}`,
+      "To see everything in it:",
+      command,
+    ],
     command,
   };
 }

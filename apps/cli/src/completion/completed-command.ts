@@ -40,7 +40,7 @@ export async function completedCommands(commands: readonly CommandEntry[]): Prom
   ];
 }
 
-const help = option("-h, --help", { access: "data", purpose: "Print the options" });
+const help = option("-h, --help", { group: "usual", access: "data", purpose: "Print the options" });
 
 function completedOption({ flags, purpose, choices = [] }: CommandOption): CompletedOption {
   return {

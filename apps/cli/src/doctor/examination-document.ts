@@ -17,7 +17,7 @@ export function examinationDocument(found: Examination): OutputDocument {
       {
         kind: "table",
         title: "Backends, best first",
-        headers: ["Backend", "State", "Details", "What to do"],
+        headers: ["Backend", "State", "Details", "Fix"],
         worth: [9, 8, 6, 7],
         rows: backends.map((probe) => [
           probe.package,
@@ -28,8 +28,8 @@ export function examinationDocument(found: Examination): OutputDocument {
       },
       textOf(
         taken === undefined
-          ? "No backend works: nothing can be run or measured here; estimates need none."
-          : `Used by remat where real steps are run: ${taken.package}${where(taken)}.`,
+          ? "No backend works, so nothing can run or be measured here. Estimates need no backend."
+          : `remat runs real steps on ${taken.package}${where(taken)}.`,
       ),
       ...(taken !== undefined && findPackage(taken.package)?.built !== undefined ? [allocatorNote(allocator)] : []),
       {
@@ -65,7 +65,7 @@ function machineRows({ node, platform, cores, processor, memoryBytes, gpus, cach
     ["node", `${node}, ${platform}`],
     ["processor", `${cores} cores, ${processor}`],
     ["memory", formatBytes(memoryBytes)],
-    ["GPU", gpus.length > 0 ? gpus.join("; ") : "none that nvidia-smi shows"],
+    ["GPU", gpus.length > 0 ? gpus.join("; ") : "none shown by nvidia-smi"],
     ["cache", `${cache.folder}: ${cache.native.length === 0 ? "nothing built" : cache.native.join(", ")}`],
   ];
 }
@@ -74,11 +74,11 @@ function allocatorNote(environment: Examination["allocator"]): DocumentPart {
   const settings = Object.entries(environment).map(([name, value]) => `${name}=${value}`);
   if (settings.length === 0)
     return textOf(
-      "The caching allocator is not built, so TensorFlow keeps memory that no tensor needs any more: remat setup native builds it.",
+      "The caching allocator is not built, so TensorFlow keeps memory after tensors are freed. Build it with remat setup native.",
     );
   return {
     kind: "listing",
-    caption: "remat trains with the caching allocator, which gives memory back; so does a program of your own by",
+    caption: "remat trains with the caching allocator, which returns freed memory. To use it in your own program:",
     // On one line, to be copied.
     text: () => `  ${settings.join(" ")} node train.js`,
   };
@@ -92,7 +92,7 @@ function stateOf({ works, missing }: BackendProbe): string {
 }
 
 function detailsOf({ works, reason, version, tensorflow, usesGpu, gflops }: BackendProbe): string {
-  if (!works) return reason ?? "no reason known";
+  if (!works) return reason ?? "unknown reason";
   const facts = [
     `v${version ?? "?"}`,
     ...(tensorflow === undefined ? [] : [`TensorFlow ${tensorflow}${usesGpu ? ", on the GPU" : ""}`]),

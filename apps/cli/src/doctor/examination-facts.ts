@@ -12,18 +12,18 @@ export function examinationFacts({ backends, gpus, memoryBytes }: Examination): 
   const command = better ?? (taken && "remat record -- node train.js");
   return {
     facts: [
-      taken === undefined ? "no backend works here: nothing can be trained, only estimated" : describeTaken(taken),
-      `${formatBytes(memoryBytes)} of memory`,
-      ...(better !== undefined && taken !== undefined ? ["a faster backend can be built"] : []),
-      ...(command === undefined ? [] : [command]),
+      taken === undefined ? "No backend works here, so remat can only estimate." : describeTaken(taken),
+      `This machine has ${formatBytes(memoryBytes)} of memory.`,
+      ...(better !== undefined && taken !== undefined ? ["A faster backend can be built:"] : []),
+      ...(command === undefined ? [] : better !== undefined && taken !== undefined ? [command] : ["Next:", command]),
     ],
     command,
   };
 }
 
 function describeTaken({ package: name, usesGpu, gflops }: BackendProbe): string {
-  const speed = gflops === undefined ? "" : `, ${gflops < 10 ? gflops.toFixed(1) : Math.round(gflops)} GFLOP/s`;
-  return `${name} trains here${usesGpu ? " on the GPU" : ""}${speed}`;
+  const speed = gflops === undefined ? "" : ` at ${gflops < 10 ? gflops.toFixed(1) : Math.round(gflops)} GFLOP/s`;
+  return `${name} trains here${usesGpu ? " on the GPU" : ""}${speed}.`;
 }
 
 /** Returns the command that installs the best backend missing on this machine. */

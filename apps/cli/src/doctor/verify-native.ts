@@ -60,7 +60,7 @@ function linesOf({ items, own }: Verification): readonly string[] {
         .slice(0, namedProblems)
         .map(({ path, what }) => `          ${path === folder ? "the folder" : relative(folder, path)} ${what}`),
       ...(problems.length > namedProblems
-        ? [`          and ${problems.length - namedProblems} more: --format json names all`]
+        ? [`          and ${problems.length - namedProblems} more: --format json lists all`]
         : []),
     ]),
     ...own.map((path) => `unknown ${path} (your own, tried before the cache)`),
@@ -70,11 +70,11 @@ function linesOf({ items, own }: Verification): readonly string[] {
 function verdictOf(found: Verification): string {
   const { cache, items } = found;
   const problems = countProblems(found);
-  if (items.length === 0) return `Nothing is built in ${cache}, so remat loads nothing from there.`;
+  if (items.length === 0) return `Nothing is built in ${cache}, so remat loads nothing from it.`;
   if (problems > 0)
-    return `${count(problems, "difference")} in ${cache} from what remat built. Rebuild with remat setup native --force.`;
+    return `${count(problems, "difference")} from the build in ${cache}. Build it again with remat setup native --force.`;
   const files = items.reduce((sum, item) => sum + item.files, 0);
-  return `All of ${cache} is as remat built it (${count(files, "file")}), and no other user can write to it.`;
+  return `${cache} is exactly as remat built it (${count(files, "file")}), and no other user can write to it.`;
 }
 
 const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? "" : "s"}`;

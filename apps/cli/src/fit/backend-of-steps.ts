@@ -19,10 +19,18 @@ export async function backendOfSteps(
 ): Promise<BackendOfSteps> {
   if (named !== undefined) return { name: named, note: undefined };
   const { name: usual } = defaultBackend();
-  if (!isHere) return { name: usual, note: `steps: those of ${usual}; --backend names another` };
+  if (!isHere)
+    return { name: usual, note: `steps are estimated for the ${usual} backend (choose another with --backend)` };
   for (const brought of backendPackages()) {
     const { works, backend, package: working } = await probe(brought, from);
-    if (works) return { name: backend, note: `steps: those of ${backend}, which trains here by ${working}` };
+    if (works)
+      return {
+        name: backend,
+        note: `steps are estimated for the ${backend} backend, which trains here with ${working}`,
+      };
   }
-  return { name: usual, note: `steps: those of ${usual}; no backend trains here: remat doctor says why` };
+  return {
+    name: usual,
+    note: `steps are estimated for the ${usual} backend; no backend trains here (remat doctor shows why)`,
+  };
 }

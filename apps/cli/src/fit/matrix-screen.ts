@@ -26,7 +26,7 @@ export interface MatrixState {
 export const firstMatrixState: MatrixState = { row: 0, column: 0, dimension: 0, pruned: [] };
 
 /** Key bindings, as shown on the screen. */
-const help = "arrows: move · Tab: of what · x: leave it out · o: leave all others out · u: undo · Enter: done";
+const help = "arrows: move · Tab: dimension · x: hide it · o: hide all others · u: undo · Enter: done";
 
 /** Returns a summary without the excluded values. */
 export function leftIn(summary: FitSummary, { pruned }: MatrixState): FitSummary {
@@ -113,7 +113,9 @@ export function drawMatrix(
   const name = (text: string): string => text.slice(0, nameWidth - 1).padEnd(nameWidth);
   return [
     fitted(
-      displaySafe(`${left.model}: ${left.best === undefined ? "nothing that is left fits" : describeBest(left.best)}`),
+      displaySafe(
+        `${left.model}: ${left.best === undefined ? "nothing in the selection fits" : describeBest(left.best)}`,
+      ),
     ),
     "",
     name("") + shownWays.map((at) => ` ${ways[at]}`.padEnd(cellWidth)).join(""),
@@ -137,9 +139,9 @@ export function drawMatrix(
     fitted(
       displaySafe(
         [
-          ...(chosen === undefined ? [] : [`of ${chosen.dimension}: ${chosen.value}`]),
+          ...(chosen === undefined ? [] : [`${chosen.dimension}: ${chosen.value}`]),
           ...(values.length < 2 ? [] : [`Tab: ${values.map(({ dimension }) => dimension).join(", ")}`]),
-          `left out: ${
+          `hidden: ${
             state.pruned
               .flat()
               .map(({ value }) => value)
@@ -149,7 +151,7 @@ export function drawMatrix(
       ),
     ),
     fitted(help),
-    fitted("> the best   * on the front   batch, samples/s"),
+    fitted("> best   * on the Pareto front   batch, samples/s"),
   ];
 }
 
@@ -161,7 +163,7 @@ function windowOf(count: number, at: number, room: number): readonly number[] {
 
 function cellText(cell: FitCell | undefined): string {
   if (cell === undefined) return "";
-  if (cell.kind === "refused") return " cannot be";
+  if (cell.kind === "refused") return " unsupported";
   if (cell.kind === "not-fitting") return " does not fit";
   const { row, isBest } = cell;
   const passes = row.microBatches > 1 ? `×${row.microBatches}` : "";
@@ -170,7 +172,7 @@ function cellText(cell: FitCell | undefined): string {
 }
 
 function tellCell(cell: FitCell | undefined): string {
-  if (cell === undefined) return "not looked at";
+  if (cell === undefined) return "not tried";
   if (cell.kind === "fits")
     return describeBest(cell.row) + (cell.row.next === undefined ? "" : `; next ${describeNext(cell.row.next)}`);
   return `${describeConfiguration(cell.configuration)}: ${cell.kind === "refused" ? cell.reason : `does not fit: ${describeNext(cell.smallest)}`}`;

@@ -9,7 +9,7 @@ export const cudaSnapshotImporter: RunImporter = {
   name: "cuda-snapshot",
   gives: "run",
   example: "snapshot.json.gz",
-  what: "a snapshot of PyTorch's CUDA allocator",
+  what: "a snapshot of the PyTorch CUDA allocator, from python -m remat snapshot",
   ending: /(\.json(\.gz)?|\.pickle|\.pkl)$/,
   recognises: (path, { text }) => /^\s*\{\s*"schema"\s*:\s*"cuda-snapshot\//.test(text) || /\.(pickle|pkl)$/.test(path),
   read: async (path) => {

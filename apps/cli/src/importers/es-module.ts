@@ -18,7 +18,7 @@ export const esModuleImporter: ModelImporter = {
   name: "module",
   gives: "model",
   example: "model.js",
-  what: "an ES module that makes a model",
+  what: "an ES module whose default export is a function that returns a model",
   ending: /\.[cm]?[jt]s$/,
   offered: /^model\.m?js$/,
   recognises: (path) => endings.has(extname(path)),

@@ -7,7 +7,7 @@ export const fxGraphsImporter: CompiledImporter = {
   name: "fx-graphs",
   gives: "compiled",
   example: "graphs.json.gz",
-  what: "graphs of torch.compile",
+  what: "a model compiled by torch.compile, from remat.export_graphs in Python",
   ending: /\.json(\.gz)?$/,
   recognises: (_path, { text }) => /^\s*\{\s*"schema"\s*:\s*"fx-graphs\//.test(text),
   read: async (path) => {

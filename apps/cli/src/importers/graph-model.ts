@@ -26,7 +26,7 @@ export const graphModelImporter: ModelImporter = {
   gives: "model",
   isForPrediction: true,
   example: "model.json",
-  what: "a graph model, for --predict",
+  what: 'a graph model ("format": "graph-model") from tensorflowjs_converter, with its weight files; for --predict',
   ending: /(\.model)?\.json$/,
   recognises: (path, { text }) =>
     path.endsWith(".json") &&

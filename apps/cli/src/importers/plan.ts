@@ -11,7 +11,7 @@ export const planImporter: PlanImporter = {
   name: "plan",
   gives: "plan",
   example: "plan.json",
-  what: "a plan",
+  what: "a plan from remat plan -o",
   ending: /\.json$/,
   offered: /\.plan\.json$/,
   recognises: (_path, { text }) => text.includes(anyFormat),

@@ -7,7 +7,7 @@ export const pyTorchImporter: RunImporter = {
   name: "pytorch",
   gives: "run",
   example: "run.json.gz",
-  what: "a recorded PyTorch run",
+  what: "a PyTorch run from remat.record or remat.export, compressed or not",
   ending: /\.json(\.gz)?$/,
   recognises: (path, { text }) => path.endsWith(".json.gz") || /^\s*\{\s*"schema"\s*:\s*"[a-z-]+-oracle\//.test(text),
   read: async (path) => {

@@ -7,7 +7,7 @@ export const traceImporter: RunImporter = {
   name: "trace",
   gives: "run",
   example: "run.remat.jsonl",
-  what: "a trace of remat",
+  what: "a trace written by remat, compressed or not",
   ending: /\.remat\.jsonl(\.gz)?$/,
   offered: /\.remat\.jsonl(\.gz)?$/,
   recognises: (path, { text, isZipped }) =>

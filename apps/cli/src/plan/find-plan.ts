@@ -74,7 +74,7 @@ function foundPlan(
     notes: [
       ...(isInterrupted ? ["interrupted: this is the best plan found so far"] : []),
       ...notes,
-      ...(isAbove ? [`simulated, the peak is above the budget: ${name} did not find a plan within it`] : []),
+      ...(isAbove ? [`the simulated peak exceeds the budget: ${name} found no plan within it`] : []),
     ],
     sections: tables.map(sectionOf),
     isByModule: budgetOf === "module",

@@ -79,14 +79,14 @@ export async function planCompiled(
   });
   const { found, stock, least, budgetBytes } = answer;
   const tooDear = found === undefined ? quickestWithin(answer) : undefined;
-  const notes = isUsual ? ["no budget was given: this is the smallest peak for at most 5% overhead"] : [];
+  const notes = isUsual ? ["no budget was given: this is the lowest peak within 5% overhead"] : [];
   const summary = summaryOf(model, answer, { pricedFor: device.name, paretoPoints, notes });
   const document = compiledPlanDocument(summary, units);
   const command = found && activationBudgetLine(found.activationMemoryBudget);
   const facts = judgeGraph(
     {
       inOrderPeakBytes: stock.peakBytes,
-      inOrder: "as it is compiled",
+      inOrder: "as compiled",
       cost: "time",
       budgetBytes,
       planned: found ?? tooDear ?? least,

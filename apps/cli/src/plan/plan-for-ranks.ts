@@ -109,8 +109,11 @@ export async function planForRanks(trace: Trace, name: string, request: RanksReq
 }
 
 function remarks({ found, tried, isCutShort }: PlanShardingAnswer, typed: string): readonly string[] {
-  const ways = tried === 1 ? "the plan leaves nothing open" : `tried ${tried} ways to wrap, reshard and checkpoint`;
-  const extent = `${ways}${isCutShort ? ", and time ran out: --time 60s goes on" : ""}`;
+  const ways =
+    tried === 1
+      ? "the given plan leaves nothing to choose"
+      : `tried ${tried} combinations of wrapping, resharding and checkpointing`;
+  const extent = `${ways}${isCutShort ? ", until time ran out: --time 60s searches longer" : ""}`;
   return [extent, ...(found === undefined ? [] : [`planned: ${[typed, found.added].filter(Boolean).join(",")}`])];
 }
 

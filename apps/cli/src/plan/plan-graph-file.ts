@@ -66,7 +66,9 @@ export async function planGraphFile(
     );
   const notes: string[] = [];
   if (referenceBytes !== inOrder.peakBytes)
-    notes.push(`the file states a peak in order of ${referenceBytes} bytes, but its nodes need ${inOrder.peakBytes}`);
+    notes.push(
+      `the file states a peak of ${referenceBytes} bytes in the given order, but its nodes need ${inOrder.peakBytes}`,
+    );
   const budgetBytes = options.budget === undefined ? undefined : bytesOfBudget(options.budget, referenceBytes);
   progress.show(`planning ${name}`, true);
   const readMs = performance.now() - began;
@@ -89,15 +91,15 @@ export async function planGraphFile(
     }),
   );
   if (linkBytesPerSecond !== undefined)
-    notes.push("costs are assumed to be milliseconds, the unit of transfers over the link");
-  if (isInterrupted) notes.push("interrupted: this is the best plan found so far");
+    notes.push("costs are in milliseconds, and transfers take the time of the link");
+  if (isInterrupted) notes.push("interrupted: this is the best schedule found so far");
   if (found.point === undefined) {
     const infeasible = infeasibleGraph(graph, name, budgetBytes ?? 0, found, order);
     if (isInterrupted && infeasible.lowerBoundBytes <= infeasible.budgetBytes) throw interruptedEarly(infeasible);
     return { infeasible, inOrderPeakBytes: inOrder.peakBytes };
   }
   const isGiven = budgetBytes !== undefined || maxOverhead !== undefined;
-  if (!isGiven) notes.push("no budget was given: this schedule is recommended for at most 5% overhead");
+  if (!isGiven) notes.push("no budget was given: this is the recommended schedule within 5% overhead");
   const { schedule, budgetBytes: aimedAt } = isGiven ? found.point : found.recommended!.within5Percent;
   const front = frontOf(found.front, found.recommended);
   return {

@@ -13,10 +13,10 @@ export function showProgress(
     const seconds = ((performance.now() - began) / 1000).toFixed(1);
     const best =
       cost === undefined
-        ? `smallest peak so far ${formatBytes(smallestPeakBytes)}`
+        ? `lowest peak so far ${formatBytes(smallestPeakBytes)}`
         : plainCost === undefined || plainCost === 0
           ? `best so far costs ${Number(cost.toPrecision(6))}`
           : `best so far +${formatOverhead((cost - plainCost) / plainCost)}`;
-    progress.show(`planning ${name}: ${seconds} s, ${best}, ${iterations} changes tried; Ctrl-C takes the best`);
+    progress.show(`planning ${name}: ${seconds} s, ${best}, ${iterations} iterations; Ctrl-C keeps the best`);
   };
 }

@@ -21,14 +21,14 @@ export async function writePolicyFile(
 
 function policySection({ policy, peakBytes, recomputationMs }: TrimmedPolicy, budgetBytes: number): PlanSection {
   const modules = Object.entries(policy.modules).map(([name, ops]) => ({ name, ...count(ops) }));
-  const above = budgetBytes > 0 && peakBytes > budgetBytes ? ", which is above the budget," : "";
+  const above = budgetBytes > 0 && peakBytes > budgetBytes ? " (above the budget)" : "";
   return {
     name: "pytorchPolicy",
     data: { peakBytes, recomputationMs, modules },
-    title: modules.length === 0 ? "PyTorch has nothing to checkpoint" : "Checkpointed by PyTorch",
+    title: modules.length === 0 ? "No module to checkpoint in PyTorch" : "Checkpointed in PyTorch",
     headers: ["Module", "Ops saved", "Ops recomputed"],
     rows: modules.map(({ name, saved, recomputed }) => [name || "the model", String(saved), String(recomputed)]),
-    remark: `Each as a whole, as its backward pass begins: simulated, the step holds ${formatBytes(peakBytes)}${above} and takes at most ${formatMs(recomputationMs)} more.`,
+    remark: `Each module is recomputed as a whole when its backward pass begins. Simulated peak memory is ${formatBytes(peakBytes)}${above}, with at most ${formatMs(recomputationMs)} more time.`,
   };
 }
 

@@ -23,19 +23,19 @@ export function describeExecution(report: ThreadReport, { device, plans = [], co
   const where = thread === 0 ? "" : ` in worker ${thread}`;
   if (problem !== undefined) return describeProblem(problem, executed, command);
   if (executed === undefined)
-    return { facts: [`${passes} passes${where}; the thread was killed before more was known of them`] };
+    return { facts: [`${passes} passes${where}. The thread was killed before it reported more.`] };
   const killed = describeKilled(report);
   const { passesMs, recomputedMs, recomputedOps, offloadedBytes } = executed;
   const facts = [
     ...describeHeld(executed, device),
     ...describePasses(`${passes} ${passes === 1 ? "pass" : "passes"}${where}`, passes, executed, plans),
     recomputedOps === 0
-      ? "nothing recomputed"
-      : `${(recomputedOps / passes).toFixed(1)} ops a pass recomputed, in ${formatMs(recomputedMs)} of ${formatMs(passesMs)} (${formatPercent(recomputedMs / passesMs)})`,
-    ...(offloadedBytes > 0 ? [`${formatBytes(offloadedBytes / passes)} a pass offloaded`] : []),
+      ? "Nothing was recomputed."
+      : `${(recomputedOps / passes).toFixed(1)} ops per pass were recomputed, which took ${formatMs(recomputedMs)} of ${formatMs(passesMs)} (${formatPercent(recomputedMs / passesMs)}).`,
+    ...(offloadedBytes > 0 ? [`${formatBytes(offloadedBytes / passes)} per pass were offloaded.`] : []),
     ...(thread > 0 || resident === undefined ? [] : [describeResident(resident)]),
     ...(killed === undefined ? [] : [killed]),
-    ...(command === undefined ? [] : [command]),
+    ...(command === undefined ? [] : ["To record these passes for a plan:", command]),
   ];
   return { facts, command };
 }
@@ -45,7 +45,7 @@ export function describeExecution(report: ThreadReport, { device, plans = [], co
  * keep.
  */
 const describeResident = ({ beforePasses, most }: ResidentBytes): string =>
-  `the process held at most ${formatBytes(most)} resident, ${formatBytes(Math.max(0, most - beforePasses))} more than before its first pass`;
+  `Resident memory of the process peaked at ${formatBytes(most)}, ${formatBytes(Math.max(0, most - beforePasses))} more than before the first pass.`;
 
 /** Returns how many passes of a thread did not follow a plan. */
 export function unplannedPasses({ passes, executed }: Pick<ThreadReport, "passes" | "executed">): number {
@@ -62,28 +62,28 @@ function describePasses(
   executed: ExecutedPasses,
   plans: readonly GivenPlan[],
 ): readonly string[] {
-  if (plans.length === 0) return [counted];
+  if (plans.length === 0) return [`${counted}.`];
   const { budgetBytes, peakBytes, planPasses, peakPlan, leftPlan } = executed;
-  const others = budgetBytes === undefined ? "released early" : "without a plan";
+  const others = budgetBytes === undefined ? "with early release" : "without a plan";
   const unplanned = unplannedPasses({ passes, executed });
   const kinds = [
-    ...planPasses.map((count, plan) => ({ plan, count, what: `after ${plans[plan].file}` })),
+    ...planPasses.map((count, plan) => ({ plan, count, what: `by ${plans[plan].file}` })),
     { plan: undefined, count: unplanned, what: others },
   ].filter(({ count, plan }) => count > 0 || plan !== undefined);
   const followed = peakPlan === undefined ? undefined : plans[peakPlan];
   const most = kinds.find(({ plan }) => plan === peakPlan);
   return [
-    `${counted}: ${kinds.map(({ count, what }) => `${count} ${what}`).join(", ")}`,
+    `${counted}: ${kinds.map(({ count, what }) => `${count} ${what}`).join(", ")}.`,
     ...(most === undefined || kinds.filter(({ count }) => count > 0).length < 2
       ? []
-      : [`most held in passes ${most.what}`]),
+      : [`The peak was in passes ${most.what}.`]),
     ...(followed === undefined || peakBytes <= (1 + slight) * followed.peakBytes
       ? []
       : [
-          `${followed.file} predicts ${formatBytes(followed.peakBytes)}: of a step as it was recorded, when the program held less, or without what it holds between steps`,
+          `${followed.file} predicts ${formatBytes(followed.peakBytes)}, for the step as recorded: the program may have used less memory then, and memory in use between steps is not counted.`,
         ]),
     ...(unplanned > 0 && leftPlan !== undefined
-      ? [`a pass leaves its plan where ${leftPlan}; it goes on without freeing what only a plan frees`]
+      ? [`A pass stopped following its plan: ${leftPlan}. It continued without freeing what only a plan frees.`]
       : []),
   ];
 }
@@ -92,8 +92,8 @@ function describePasses(
 function describeProblem(problem: string, executed: ExecutedPasses | undefined, command: string | undefined): Facts {
   const { budgetBytes, stockPeakBytes } = executed ?? {};
   if (budgetBytes === undefined || command === undefined) return { facts: [problem] };
-  const stock = stockPeakBytes === undefined ? [] : [`stock holds ${formatBytes(stockPeakBytes)}`];
-  return { facts: [problem, ...stock, command], command };
+  const stock = stockPeakBytes === undefined ? [] : [`Without remat, peak memory is ${formatBytes(stockPeakBytes)}.`];
+  return { facts: [problem, ...stock, "To see what uses the memory:", command], command };
 }
 
 /** A budget limits live memory between ops. The peak also includes memory inside kernels. */
@@ -105,21 +105,21 @@ function describeHeld(
   const ofStock =
     stockPeakBytes === undefined
       ? ""
-      : `, ${formatPercent(peakBytes / stockPeakBytes)} of stock's ${formatBytes(stockPeakBytes)}`;
-  const peak = `peak ${formatBytes(peakBytes)}${ofDevice}${ofStock}${countedPasses === undefined ? "" : ` in the first ${countedPasses} passes`}`;
-  if (budgetBytes === undefined) return [peak];
-  const budget = `a budget of ${formatBytes(budgetBytes)}`;
+      : `, ${formatPercent(peakBytes / stockPeakBytes)} of the baseline (${formatBytes(stockPeakBytes)})`;
+  const peak = `Peak memory ${formatBytes(peakBytes)}${ofDevice}${ofStock}${countedPasses === undefined ? "" : ` in the first ${countedPasses} passes`}`;
+  if (budgetBytes === undefined) return [`${peak}.`];
+  const budget = `the budget of ${formatBytes(budgetBytes)}`;
   const measured =
     measuredPeakBytes > peakBytes
-      ? [`up to ${formatBytes(measuredPeakBytes)} before it was known what stock holds`]
+      ? [`It reached ${formatBytes(measuredPeakBytes)} before the baseline was known.`]
       : [];
-  if (peakBytes <= budgetBytes) return [`${peak}, within ${budget}`, ...measured];
-  const held = `held ${formatBytes(heldBytes)}`;
+  if (peakBytes <= budgetBytes) return [`${peak}, within ${budget}.`, ...measured];
+  const held = `Tensors took ${formatBytes(heldBytes)}`;
   return [
-    peak,
+    `${peak}.`,
     heldBytes <= budgetBytes
-      ? `${held} within ${budget}; the rest is what kernels take while they run`
-      : `${held}, ${formatBytes(heldBytes - budgetBytes)} beyond ${budget}`,
+      ? `${held}, within ${budget}. The rest is scratch memory of kernels.`
+      : `${held}, ${formatBytes(heldBytes - budgetBytes)} more than ${budget}.`,
     ...measured,
   ];
 }

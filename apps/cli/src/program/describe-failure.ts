@@ -16,23 +16,29 @@ export function describeFailure(
   const steps = `${stepsBefore} ${stepsBefore === 1 ? "step" : "steps"}`;
   const growth =
     bytesPerStep === undefined
-      ? `${steps} before it`
+      ? `${steps} ran before it.`
       : isLeak
-        ? `a leak: what is held between steps grew by ${formatBytes(bytesPerStep)} with each of ${steps}`
-        : `what is held between steps has not grown in ${steps}`;
+        ? `This is a leak: memory in use between steps grew by ${formatBytes(bytesPerStep)} per step over ${steps}.`
+        : `Memory in use between steps did not grow over ${steps}.`;
   const options = isLeak ? ["leaks"] : ["record", "--steps", String(stepsBefore + 1)];
   const command = shell.words(["remat", ...options, "--", ...program]);
-  const end = `out of memory${line === undefined ? "" : ` at ${line}`}${askedBytes === undefined ? "" : `, asking for ${formatBytes(askedBytes)}`}: ${message}`;
+  const end = `Out of memory${line === undefined ? "" : ` at ${line}`}${askedBytes === undefined ? "" : `, allocating ${formatBytes(askedBytes)}`}: ${message}`;
   if (!isLeak && stepsBefore < recorded)
     return {
       facts: [
         end,
-        stepsBefore === 0 ? "no training step had run" : `no training step was running, after ${steps}`,
-        "make the data in smaller parts, such as one batch at a time",
+        stepsBefore === 0 ? "No training step had run." : `No training step was running, after ${steps}.`,
+        "Create the data in smaller parts, for example one batch at a time.",
       ],
     };
   return {
-    facts: [end, `${formatBytes(heldBytes)} held as the last step began`, growth, command],
+    facts: [
+      end,
+      `${formatBytes(heldBytes)} was in use when the last step began.`,
+      growth,
+      isLeak ? "To find the lines that leak:" : "To record the step that fails:",
+      command,
+    ],
     command,
   };
 }

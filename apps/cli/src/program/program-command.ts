@@ -33,9 +33,9 @@ export function describeEarlyEnd(
   reports: readonly ThreadReport[],
 ): string {
   const ended = `${program.join(" ")}: ended with exit code ${exitCode}`;
-  if (reports.length === 0) return `${ended} before it loaded TensorFlow.js: nothing was recorded`;
-  const fewer = steps > 1 ? "; --steps 1 records the first one only" : "";
-  return `${ended} before ${steps === 1 ? "a training step was" : `${steps} training steps of one kind were`} complete: nothing was recorded${fewer}`;
+  if (reports.length === 0) return `${ended} before it reported anything, so nothing is recorded.`;
+  const fewer = steps > 1 ? " To record only the first, add --steps 1." : "";
+  return `${ended} before ${steps === 1 ? "a training step" : `${steps} training steps of one kind`} finished, so nothing is recorded.${fewer}`;
 }
 
 /** Reports that a program did not load a supported TensorFlow.js, with the next step. */
@@ -57,7 +57,7 @@ export function describeKilled(
 ): string | undefined {
   if (isOver) return undefined;
   const ms = Math.max(0, now - writtenAt);
-  return `this thread was killed or crashed: the figures are from ${(ms / 1000).toFixed(1)} s before the program ended`;
+  return `This thread was killed or crashed. The figures are from ${(ms / 1000).toFixed(1)} s before the program ended.`;
 }
 
 /** Explains in one sentence why a program gave no results, with the next step. */

@@ -12,20 +12,23 @@ export interface RecordOptions {
 /** The options of `remat record`. */
 export const recordProgramOptions = [
   option("-o, --output <file>", {
+    group: "output",
     access: "output",
-    purpose: "The trace's file, gzipped where it ends in .gz (default: named after the script)",
+    purpose: "File of the trace, compressed if it ends in .gz (default: named after the script)",
     writes: "text or gzip",
     writesByDefault: defaultOutput,
   }),
   option("--steps <n>", {
+    group: "usual",
     access: "data",
-    purpose: "How many steps to record of each model and optimizer",
+    purpose: "Number of steps to record per model and optimizer",
     default: 5,
     parse: parseCount,
   }),
   option("--seconds <n>", {
+    group: "usual",
     access: "data",
-    purpose: "How long after the first step to look for other models",
+    purpose: "Seconds after the first step in which to look for other models",
     default: 60,
     parse: parseCount,
   }),

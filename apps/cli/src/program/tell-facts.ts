@@ -12,10 +12,3 @@ export function tellFacts(facts: Facts, io: Pick<ConsoleIo, "stderr" | "width">)
   const lines = factLines(facts, io.width === undefined ? undefined : io.width - prefix.length);
   io.stderr.write(terminal.lines(lines.map((line, i) => (i === 0 ? prefix : " ".repeat(prefix.length)) + line)));
 }
-
-/** Writes facts in the same way, each on its own line. */
-export function tellEach({ facts, command }: Facts, io: Pick<ConsoleIo, "stderr" | "width">): void {
-  const width = io.width === undefined ? undefined : io.width - prefix.length;
-  const lines = facts.flatMap((fact) => factLines({ facts: [fact], command }, width));
-  io.stderr.write(terminal.lines(lines.map((line, i) => (i === 0 ? prefix : " ".repeat(prefix.length)) + line)));
-}

@@ -121,7 +121,7 @@ async function chooseBackend({ source, plannedBackend, from }: PlanningJob): Pro
     backend: selected.backend,
     path: selected.path,
     usesGpu: selected.usesGpu,
-    note: `${selected.package}${device}${names.length === 0 ? "" : ` (${missing} here: remat doctor says why)`}`,
+    note: `${selected.package}${device}${names.length === 0 ? "" : ` (${missing} here; remat doctor shows why)`}`,
   };
 }
 

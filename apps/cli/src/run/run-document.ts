@@ -73,11 +73,11 @@ function heading(
   size: SizeFormat,
 ): readonly string[] {
   const how = {
-    stock: "as they are",
+    stock: "unmodified",
     "early-release": "with early release",
     budget: `within ${size(budgetBytes ?? 0)}`,
     overhead: `in ${size(budgetBytes ?? 0)}`,
-    plan: "after the plan given",
+    plan: "following the given plan",
   }[wanted];
   return [
     `${model}, batch ${batch}: ${steps} step${steps === 1 ? "" : "s"} ${how}`,
@@ -91,26 +91,26 @@ function figures({ stock, predicted, measured, restingBytes }: RunSummary, size:
   const apart = measured.peakBytes - predicted.peakBytes;
   const rows = [
     [
-      "peak",
+      "peak memory",
       size(predicted.peakBytes),
       size(measured.peakBytes),
       ofStock(measured.peakBytes),
-      apart === 0 ? "equal to the byte" : `${apart > 0 ? "+" : "-"}${Math.abs(apart)} B`,
+      apart === 0 ? "exact" : `${apart > 0 ? "+" : "-"}${Math.abs(apart)} B`,
     ],
     [
-      "peak over weights and batch",
+      "peak above weights and batch",
       size(predicted.peakBytes - restingBytes),
       size(measured.peakBytes - restingBytes),
       formatPercent((measured.peakBytes - restingBytes) / (stock.peakBytes - restingBytes)),
       "",
     ],
-    ["resident memory", "", size(measured.residentBytes), "", "above that of the loaded process"],
+    ["resident memory", "", size(measured.residentBytes), "", "growth since the process was loaded"],
     [
       "step time",
       formatMs(predicted.stepMs),
       formatMs(measured.stepMs),
       "",
-      `${signedPercent(measured.stepMs / predicted.stepMs - 1)}; ${formatMs(measured.cpuMs)} of CPU`,
+      `${signedPercent(measured.stepMs / predicted.stepMs - 1)}; ${formatMs(measured.cpuMs)} of CPU time`,
     ],
     ["ops", String(predicted.ops), String(measured.ops), "", ""],
     [
@@ -118,19 +118,24 @@ function figures({ stock, predicted, measured, restingBytes }: RunSummary, size:
       String(predicted.recomputedOps),
       String(measured.recomputedOps),
       "",
-      measured.recomputedOnTouch > 0 ? `${measured.recomputedOnTouch} of them against the plan` : "",
+      measured.recomputedOnTouch > 0 ? `${measured.recomputedOnTouch} of them unplanned` : "",
     ],
     ...(measured.offloadedBytes === 0
       ? []
       : [["offloaded", "", size(measured.offloadedBytes), "", `${size(measured.reloadedBytes)} reloaded`]]),
   ];
-  return { kind: "table", headers: ["", "Predicted", "Measured", "Of stock", "Apart"], worth: [9, 8, 8, 6, 7], rows };
+  return {
+    kind: "table",
+    headers: ["", "Predicted", "Measured", "Of baseline", "Difference"],
+    worth: [9, 8, 8, 6, 7],
+    rows,
+  };
 }
 
 function categories({ predicted, measured }: RunSummary, size: SizeFormat): DocumentPart {
   return {
     kind: "table",
-    title: "Held at the peak, by category",
+    title: "Peak memory by category",
     headers: ["Category", "Predicted", "Measured"],
     rows: categoryNames(predicted, measured).map((name) => [
       labelCategory(name),
@@ -149,16 +154,14 @@ export function describeVerification(verification: Verification): string {
   const { steps, tensors, isEqual, stockDiffers, difference, values } = verification;
   const lines = [];
   if (stockDiffers !== undefined)
-    lines.push(
-      `verify: stock differs from itself: ${describePlace(stockDiffers)}. From there on nothing can be compared.`,
-    );
+    lines.push(`verify: two baseline runs differ: ${describePlace(stockDiffers)}. Nothing after that can be compared.`);
   if (isEqual)
     lines.push(
-      `verify: equal to stock bit for bit${stockDiffers === undefined ? "" : " until then"}: ${steps} losses and ${tensors} gradients and weights over ${steps} steps.`,
+      `verify: bitwise identical to the baseline${stockDiffers === undefined ? "" : " until then"}: ${steps} losses and ${tensors} gradients and weights over ${steps} steps.`,
     );
   else if (difference !== undefined)
     lines.push(
-      `verify: DIFFERS from stock: ${describePlace(difference)}${values ? `, ${describeValues(values)}` : ""}.`,
+      `verify: DIFFERS from the baseline: ${describePlace(difference)}${values ? `, ${describeValues(values)}` : ""}.`,
     );
   return lines.join("\n");
 }
@@ -179,7 +182,7 @@ function describePlace(place: RunDifference): string {
 
 function describeValues(values: ValueDifference): string {
   const { differing, elements, maxAbsDifference, index, expected, found } = values;
-  if (differing === 0) return "though not when run again";
+  if (differing === 0) return "but not in a second run";
   return `${differing} of ${elements} elements, by at most ${maxAbsDifference.toPrecision(3)}; element ${index} is ${found}, expected ${expected}`;
 }
 

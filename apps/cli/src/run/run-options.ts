@@ -19,59 +19,71 @@ export interface RunOptions {
 /** The options of `remat run` except those of the step. */
 export const runOptions = [
   option("--budget <size>", {
+    group: "usual",
     access: "data",
-    purpose: "What may be held at once: 0.9 or 60% of what stock holds, or 2GB, 512MiB",
+    purpose: "Peak memory allowed: 0.9 or 60% of the baseline, or 2GB, 512MiB",
     parse: parseBudgetOption,
   }),
   option("--max-overhead <share>", {
+    group: "usual",
     access: "data",
-    purpose: "In place of a budget, how much longer a step may take: 15%",
+    purpose: "Instead of a budget: extra step time allowed, such as 15%",
     parse: parseShare,
   }),
   option("--plan <file>", {
+    group: "usual",
     access: "file",
     reads: true,
-    purpose: "In place of a budget, a plan that remat plan -o wrote",
+    purpose: "Instead of a budget: a plan written by remat plan -o",
   }),
   option("--offload-on-host", {
+    group: "rare",
     access: "data",
-    purpose: "Follow a --plan that offloads where the device's memory is the host's, too, which saves nothing there",
+    purpose: "Allow a --plan with offloading even if the device uses host memory, where it saves nothing",
   }),
   option("--early-release", {
+    group: "usual",
     access: "data",
-    purpose: "Nothing is recomputed; everything is freed after its last use",
+    purpose: "Free everything after its last use, without recomputation",
   }),
   updateInBackwardOption,
   option("--memory <size>", {
+    group: "usual",
     access: "data",
-    purpose: "What the process may have resident: refused where a step is predicted to need more, ended where it has",
+    purpose:
+      "Resident memory allowed: a step predicted to need more is rejected, and a process that exceeds it is ended",
     parse: parseSize,
   }),
   option("--reserve <size>", {
+    group: "rare",
     access: "data",
-    purpose: "Of --memory, what is kept for what is no tensor (default: nothing)",
+    purpose: "Part of --memory that is reserved for non-tensor memory (default: nothing)",
     parse: parseSize,
   }),
   option("--steps <n>", {
+    group: "usual",
     access: "data",
-    purpose: "How many steps to run",
+    purpose: "Number of steps to run",
     default: 5,
     parse: parseCount,
   }),
   option("--time <time>", {
+    group: "rare",
     access: "data",
-    purpose: "How long to look for a plan (default: 20s)",
+    purpose: "Time to search for a plan (default: 20s)",
     parse: parseTimeMs,
   }),
   option("--top <n>", {
+    group: "rare",
     access: "data",
-    purpose: "How many of the largest storages at the measured peak to list",
+    purpose: "Number of largest storages to list at the measured peak",
     default: 10,
     parse: parseCount,
   }),
   option("--verify", {
+    group: "usual",
     access: "data",
-    purpose: "Compare losses, gradients and weights with stock's, bit for bit, in processes of their own",
+    purpose: "Check in separate processes that losses, gradients and weights are bitwise identical to the baseline",
   }),
 ];
 

@@ -33,7 +33,7 @@ export function stepOfPlan(text: string, path: string, given: StepRequest): Plan
   return {
     request: { ...planned, seed, data },
     backend,
-    note: `the step is the one that ${path} is for: ${saying(planned)}`,
+    note: `the step is taken from ${path}: ${saying(planned)}`,
   };
 }
 

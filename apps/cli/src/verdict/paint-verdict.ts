@@ -8,11 +8,11 @@ export type Painted = Partial<Pick<Verdict, "fits" | "command">>;
 export function paintVerdict(text: TerminalText, { fits, command }: Painted): TerminalText {
   const end = text.indexOf("\n\n");
   const head = text.slice(0, end);
-  const says = fits === true ? ": fits" : ": does not fit";
+  const says = fits === true ? "Fits" : "Does not fit";
   const marks = [
     ...(fits === undefined
       ? []
-      : [{ at: head.indexOf(says) + 2, mark: says.slice(2), style: fits ? ("good" as const) : ("bad" as const) }]),
+      : [{ at: head.indexOf(says), mark: says, style: fits ? ("good" as const) : ("bad" as const) }]),
     ...(command === undefined ? [] : [{ at: head.indexOf(command), mark: command, style: "bold" as const }]),
   ];
   const painted: TerminalText[] = [];

@@ -64,7 +64,7 @@ export function frontChart(plans: PlanFindings, width: number, height: number): 
       ),
     ),
     ...plans.recommended.map((plan, i) => {
-      const label = plan.allowedOverhead === 0 ? "no cost" : `≤ ${formatChosenPercent(plan.allowedOverhead)}`;
+      const label = plan.allowedOverhead === 0 ? "no slowdown" : `≤ ${formatChosenPercent(plan.allowedOverhead)}`;
       const isRight = x(plan.peakBytes) > width * 0.6;
       return s(
         "g",

@@ -43,7 +43,7 @@ export function tradeOffChart(view: TradeOffView, options: TradeOffChartOptions)
         formatChosenPercent(tick),
       ),
     ]),
-    s("text", { class: "tick", x: x(0), y: height - 6, "text-anchor": "end" }, "memory kept"),
+    s("text", { class: "tick", x: x(0), y: height - 6, "text-anchor": "end" }, "memory saved"),
     s("text", { class: "tick", x: 0, y: 12 }, "forward pass recomputed"),
     ...breaks.map(([at]) => s("line", { class: "break", x1: x(at), x2: x(at), y1: y(0), y2: y(1) })),
     options.optimal.length > 1 && s("path", { class: "optimal", d: pathOf(options.optimal, x, y) }),

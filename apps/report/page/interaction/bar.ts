@@ -6,7 +6,7 @@ import { mountSearch } from "./search.js";
 
 const sections = [
   ["timeline", "Timeline"],
-  ["held", "Held"],
+  ["held", "Live tensors"],
   ["summary", "Plans"],
   ["trade-off", "Trade-off"],
   ["modules", "Modules"],

@@ -8,7 +8,7 @@ import type { PageContext } from "../page-context.js";
 import { budgetOf } from "./plan-feed.js";
 
 const help =
-  "Up and Down arrows go from one plan to the next, Page Up and Page Down by a tenth of the peak, Delete takes the budget away.";
+  "Up and Down arrows move between plans, Page Up and Page Down by a tenth of the peak, Delete removes the budget.";
 
 /** Distance between the line and its label, in pixels. */
 const labelGap = 4;
@@ -65,18 +65,17 @@ export function budgetLine({ store, overview }: PageContext): {
   const button = (label: string, title: string, act: () => void): HTMLElement =>
     h("button", { type: "button", title, onclick: act }, label);
   const recorded = button("As recorded", "The step without a plan", clear);
-  const asGiven =
-    given && button(given.name, "The plan that was given", () => store.update({ budget: -1, plan: "given" }));
+  const asGiven = given && button(given.name, "The given plan", () => store.update({ budget: -1, plan: "given" }));
   const recommended = (plans?.recommended ?? []).map((plan) => ({
     plan,
     element: button(
-      plan.overhead === 0 ? "No cost" : `+${formatOverhead(plan.overhead)}`,
-      `The smallest plan found for ${plan.allowedOverhead === 0 ? "no more time" : `at most ${formatOverhead(plan.allowedOverhead)} more time`}: ${formatBytes(plan.peakBytes)}`,
+      plan.overhead === 0 ? "No slowdown" : `+${formatOverhead(plan.overhead)}`,
+      `The smallest plan found for ${plan.allowedOverhead === 0 ? "no slowdown" : `at most ${formatOverhead(plan.allowedOverhead)} more time`}: ${formatBytes(plan.peakBytes)}`,
       () => set(plan.peakBytes),
     ),
   }));
   const outcome = h("p", { class: "outcome", role: "status" });
-  const listed = button("Show what it recomputes", "The ops, those first that the plan recomputes", () => {
+  const listed = button("Show what it recomputes", "The ops, with recomputed ones first", () => {
     store.update({ sort: "plan", order: "down", module: "", filter: "", marks: 0, phase: -1, fate: -1 });
     goTo("ops");
   });
@@ -157,7 +156,7 @@ export function budgetLine({ store, overview }: PageContext): {
               ...describePlanWithin({ budgetBytes: 0, point: given, smallest: given }, { recordedPeakBytes }),
             ]
           : budget >= recordedPeakBytes
-            ? ["The step is within that as it was recorded."]
+            ? ["The step already fits as recorded."]
             : [];
     fill(outcome, sentences.join(" "));
     const shownPlan = isGiven ? given : (within?.point ?? undefined);
@@ -178,7 +177,7 @@ export function budgetLine({ store, overview }: PageContext): {
       plans !== undefined && h("label", { for: "step-budget" }, "Budget ", field),
       h(
         "span",
-        { class: "plan-choice", role: "group", "aria-label": "What is shown" },
+        { class: "plan-choice", role: "group", "aria-label": "Shown plan" },
         recorded,
         asGiven,
         ...recommended.map(({ element }) => element),

@@ -32,7 +32,7 @@ export function budgetControls(store: Store): {
     element: h(
       "div",
       { class: "budget-controls" },
-      h("label", { for: "budget" }, "Memory to keep ", output),
+      h("label", { for: "budget" }, "Memory to save ", output),
       slider,
       method.element,
     ),
@@ -47,9 +47,9 @@ export function budgetControls(store: Store): {
 }
 
 export const fateLabels: Readonly<Record<OpFateName, string>> = {
-  stored: "Stored",
+  stored: "Saved",
   recomputed: "Recomputed",
-  alwaysStored: "Always stored",
+  alwaysStored: "Always saved",
   alwaysRecomputed: "Always recomputed",
 };
 
@@ -78,7 +78,7 @@ export function policyTable(
       h("tr", {}, ...labels.map((label, i) => h("th", { scope: "col", class: i > 0 ? "number" : undefined }, label))),
     );
   const notes = [
-    !chosen.fits && `What must be stored takes ${formatBytes(chosen.storedBytes)}, more than the budget.`,
+    !chosen.fits && `Ops that must be saved take ${formatBytes(chosen.storedBytes)}, more than the budget.`,
     optimal === undefined && whyNotOptimal !== undefined && `No optimum: ${whyNotOptimal}.`,
     optimal !== undefined &&
       greedy.recomputationMs > optimal.recomputationMs * 1.0001 &&
@@ -90,7 +90,7 @@ export function policyTable(
     h(
       "table",
       {},
-      head("Method", "Keeps", "Recomputes", "Of forward"),
+      head("Method", "Saves", "Recomputes", "Of forward"),
       h("tbody", {}, row("Greedy", greedy), optimal && row("Optimal", optimal)),
     ),
     h(

@@ -59,7 +59,7 @@ export function mountExplorer({ engine, overview, store }: PageContext): HTMLEle
     h(
       "p",
       { class: "note" },
-      "Enter or a click selects a module everywhere; again, or a double click, goes into it. Arrow keys move. Memory: what its ops' results take in the forward pass; time: forward and backward.",
+      "Enter or a click selects a module in all charts. A second one, or a double click, zooms into it. Arrow keys move. Memory is the size of its ops' results in the forward pass, time is forward and backward.",
     ),
   );
 

@@ -24,9 +24,9 @@ import { VirtualRows } from "./virtual-rows.js";
 const rowsAtFirst = 24;
 
 const columns = [
-  ["Held", ""],
+  ["Group", ""],
   ["Size", "number"],
-  ["Of all", "number"],
+  ["Share", "number"],
   ["Storages", "number"],
   ["Line", ""],
 ] as const;
@@ -50,7 +50,7 @@ export function mountHeld({ engine, overview, store, plan }: PageContext): HTMLE
       : heldRow(tree, shown.ids[position], shown.depths[position], shown.parents[position]);
   const open = (): ReadonlySet<number> => opened.get(at) ?? new Set();
   const rows = new VirtualRows({
-    label: "What is held",
+    label: "Live tensors",
     isTree: true,
     head: h(
       "div",
@@ -126,7 +126,7 @@ export function mountHeld({ engine, overview, store, plan }: PageContext): HTMLE
           heading,
           `${at < 0 ? "At the peak" : `After ${describeOp(overview, at)}`}${under}: ${formatBytes(totalBytes)} in ${count.toLocaleString("en")} storages`,
         );
-        fill(life, "Enter or a click opens a group, and of a storage goes to the op that made it.");
+        fill(life, "Enter or a click opens a group. On a storage it goes to the op that allocated it.");
         atPeak.hidden = at < 0;
         list();
       },
@@ -140,7 +140,7 @@ export function mountHeld({ engine, overview, store, plan }: PageContext): HTMLE
   });
   return section(
     "held",
-    "What is held",
+    "Live tensors",
     h(
       "div",
       { class: "toolbar" },
@@ -163,7 +163,7 @@ export function mountHeld({ engine, overview, store, plan }: PageContext): HTMLE
     h(
       "p",
       { class: "note narrow-hint" },
-      "On a wider screen, and as CSV: how many storages each row is, of which size, and the source line.",
+      "A wider screen and the CSV file also show the number of storages, their size and the source line.",
     ),
   );
 }

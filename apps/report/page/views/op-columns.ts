@@ -41,7 +41,7 @@ const flags: readonly (readonly [bit: number, short: string])[] = [
 const planColumn: OpColumn = {
   key: "plan",
   label: "Plan",
-  title: "What the plan that is shown does with its results",
+  title: "What the shown plan does with its results",
   isNumber: false,
   text: ({ plan }, op) => {
     const times = plan?.recomputations[op] ?? 0;
@@ -80,7 +80,7 @@ const columns: readonly OpColumn[] = [
   {
     key: "memoryBytes",
     label: "Memory",
-    title: "What its results take that no op before it made",
+    title: "Memory of its new results",
     isNumber: true,
     text: ({ overview: { ops } }, op) => (ops.memoryBytes[op] > 0 ? formatBytes(ops.memoryBytes[op]) : "–"),
   },
@@ -97,7 +97,7 @@ const columns: readonly OpColumn[] = [
   {
     key: "msps",
     label: "MSPS",
-    title: "Memory freed per second of recomputing it",
+    title: "Memory freed per second of recomputation",
     isNumber: true,
     text: ({ policy }, op) => {
       const msps = policy.columns?.msps[op] ?? Number.NaN;
@@ -107,14 +107,14 @@ const columns: readonly OpColumn[] = [
   {
     key: "freed",
     label: "Freed",
-    title: "Share of the module's memory freed once the greedy order has come to it",
+    title: "Share of the module's memory that is freed up to here in greedy order",
     isNumber: true,
     text: ({ policy }, op) => shareText(policy.columns?.freed[op]),
   },
   {
     key: "freed",
     label: "Recomputed",
-    title: "Share of the module's forward pass that is recomputed by then",
+    title: "Share of the module's forward pass that is recomputed up to here",
     isNumber: true,
     text: ({ policy }, op) => shareText(policy.columns?.recomputed[op]),
   },

@@ -160,7 +160,7 @@ export function mountOpsTable(context: PageContext): HTMLElement {
     h(
       "p",
       { class: "note" },
-      "Memory: what an op's results take that no op before it made. MSPS: memory freed per second of recomputing it. Freed and recomputed: shares of memory and of the forward pass once the greedy order has come to it. Policy: what the budget above does with it. Plan: whether under the plan that is shown its results are kept, freed before the run frees them, offloaded, or recomputed.",
+      "Memory: size of the new results of an op. MSPS: memory freed per second of recomputation. Freed and recomputed: shares of memory and of the forward pass up to this op in greedy order. Policy: what the budget above does with it. Plan: whether the shown plan keeps its results, frees them early, offloads or recomputes them.",
     ),
   );
 }

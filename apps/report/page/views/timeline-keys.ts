@@ -1,7 +1,7 @@
 import type { TimelineModel } from "./timeline-model.js";
 
 export const timelineKeys =
-  "Arrow keys move it, with Shift further; plus and minus zoom, Page Up and Page Down pan, P goes to the peak, Escape shows everything.";
+  "Arrow keys move it, Shift moves it further, plus and minus zoom, Page Up and Page Down pan, P goes to the peak, Escape shows everything.";
 
 /** Makes all pointer actions available by keys. */
 export function followKeys(canvas: HTMLCanvasElement, model: TimelineModel): void {

@@ -97,7 +97,7 @@ function tell(model: TimelineModel, share: number, event: PointerEvent): void {
     event.clientY,
     h("strong", {}, describeOp(overview, op)),
     h("span", {}, `${phaseNames[overview.ops.phase[op]]}, begins at ${formatMs(axis.msAt(op))}`),
-    h("span", {}, `held ${formatBytes(drawn.totalBytes[bucket])}, at most ${formatBytes(drawn.highestBytes[bucket])}`),
+    h("span", {}, `${formatBytes(drawn.totalBytes[bucket])} in use, peak ${formatBytes(drawn.highestBytes[bucket])}`),
     bandLegend(held.map((band) => ({ ...band, value: formatBytes(band.bytes) }))),
     ...model
       .shownOverlays()

@@ -145,14 +145,16 @@ function followBands(model: TimelineModel, onChange: () => void): void {
 function legendParts(model: TimelineModel): readonly HTMLElement[] {
   const { by, bands, within } = model.shownBands;
   const isPlan = model.shownBands !== model.bands;
-  const others = model.context.overview.meta.hasPlannedStep ? ", whose step has other ops, at those that match" : "";
-  const whose = by === "module" ? `By the module that made what is held, parts of ${within || "the model"}. ` : "";
+  const others = model.context.overview.meta.hasPlannedStep
+    ? " (drawn at matching ops, since its step has others)"
+    : "";
+  const whose = by === "module" ? `By the module that allocated the tensors, within ${within || "the model"}. ` : "";
   return [
     bandLegend(bands.map(({ label, colour }) => ({ label, colour })).reverse()),
     h(
       "span",
       { class: "note" },
-      `${whose}${isPlan ? `Under the plan${others}; dashed: as recorded${model.freedEarly === undefined ? "" : "; dotted: early release, which recomputes nothing"}. ` : ""}The line is the most held within each op. Drag to zoom, or hold Ctrl and turn the wheel.`,
+      `${whose}${isPlan ? `Under the plan${others}. Dashed: as recorded.${model.freedEarly === undefined ? "" : " Dotted: early release, without recomputation."} ` : ""}The line is the peak within each op. Drag to zoom, or hold Ctrl and turn the wheel.`,
     ),
   ];
 }
@@ -198,7 +200,7 @@ function timelineControls(
       h(
         "span",
         { class: "exports" },
-        button("Peak", "Peak: select the op where most is held", () => model.moveTo(model.shownPeak)),
+        button("Peak", "Peak: select the op with peak memory", () => model.moveTo(model.shownPeak)),
         button("All", "All: show the whole step", () => model.showAll()),
         button("+", "Zoom in", () => model.zoom(0.5, 0.5)),
         button("−", "Zoom out", () => model.zoom(2, 0.5)),

@@ -55,7 +55,7 @@ export function mountTradeOff(context: PageContext): HTMLElement {
       memoryBytes > 0 ? 1 - chosen.storedBytes / memoryBytes : 0,
       runtimeMs > 0 ? chosen.recomputationMs / runtimeMs : 0,
     ];
-    return { at, label: `keeps ${formatBytes(chosen.storedBytes)}, costs ${formatPercent(at[1])}` };
+    return { at, label: `saves ${formatBytes(chosen.storedBytes)}, costs ${formatPercent(at[1])}` };
   };
   const showPolicy = (answer: PolicyAnswer | undefined): void => {
     policy = answer;
@@ -90,7 +90,7 @@ export function mountTradeOff(context: PageContext): HTMLElement {
   const perModule = h(
     "details",
     { class: "fold" },
-    h("summary", {}, "Per module: what it costs to keep less of what its forward pass saves"),
+    h("summary", {}, "Per module: the cost of saving less for the backward pass"),
     h(
       "div",
       { class: "columns wide-left" },
@@ -150,7 +150,7 @@ export function mountTradeOff(context: PageContext): HTMLElement {
       h(
         "p",
         { class: "note" },
-        "Each point is a plan of the whole step, op by op, that was found when the report was made; the budget of the timeline shows each.",
+        "Each point is a plan of the whole step, found when the report was made. Choose one with the budget of the timeline.",
       ),
     perModule,
   );
@@ -194,7 +194,7 @@ export function mountTradeOff(context: PageContext): HTMLElement {
 
 const markLabels = {
   original: "original points, greedy order",
-  shifted: "shifted points, which the pieces are fitted to",
+  shifted: "shifted points, to which the pieces are fitted",
   piece: "fitted pieces",
   optimal: "optimum",
 } as const;

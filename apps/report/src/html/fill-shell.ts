@@ -1,3 +1,4 @@
+import { labelDevice } from "@remat/reporting/verdict";
 import { type Html, html } from "@remat/trace/emit";
 import type { ReportData } from "../data/report-file.js";
 import type { ReportMeta } from "../data/report-meta.js";
@@ -26,7 +27,7 @@ export function fillShell(shell: string, data: ReportData, packed: string): stri
 
 function bodyHtml({ meta, trace }: ReportData): Html {
   return html`<header class="page-title"><h1>${meta.title}</h1><p>${describe(meta)}</p>${answersHtml(meta.answers)}</header>
-<noscript><p class="notice">JavaScript is off: the summary and the environment can be read; charts, the ops table and search need it.</p></noscript>
+<noscript><p class="notice">JavaScript is off. The summary and the environment still work; charts, the ops table and search need it.</p></noscript>
 ${timelinePicture(trace)}${summaryHtml(meta)}<div id="app"></div>
 ${environmentHtml(meta.environment)}`;
 }
@@ -35,12 +36,12 @@ function describe({ summary, environment, from }: ReportMeta): string {
   const fact = (name: string): string | undefined =>
     environment.flatMap(({ facts }) => facts).find((each) => each.name === name)?.value;
   const backend = fact("Backend");
-  const pricedFor = fact("Priced for");
+  const pricedFor = fact("Estimated for");
   return [
     { model: "One training step", trace: "A recorded run", plan: "A plan of one training step" }[from],
     fact("Framework"),
     `${fact("Mode")}${backend === undefined ? "" : ` ${backend} backend`}`,
-    pricedFor && `priced for ${pricedFor}`,
+    pricedFor && `estimated for ${labelDevice(pricedFor)}`,
     `${summary.opCount.toLocaleString("en")} ops`,
     `${summary.moduleCount.toLocaleString("en")} modules`,
   ]

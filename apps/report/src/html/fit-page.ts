@@ -32,7 +32,7 @@ export const fitScript: Html = html.element(
     for (const cell of cells) cell.classList.remove("front", "best");
     for (const { cell, aims } of fitting) cell.classList.toggle("front", !fitting.some((other) => lower(other.aims, aims)));
     best?.cell.classList.add("best");
-    document.getElementById("best").textContent = best === undefined ? "nothing that is left fits" : best.cell.dataset.text;
+    document.getElementById("best").textContent = best === undefined ? "nothing in the selection fits" : best.cell.dataset.text;
     for (const row of rows) row.hidden = !left.some((cell) => cell.parentElement === row);
     heads.slice(1).forEach((head, i) => {
       const isEmpty = !left.some((cell) => cell.cellIndex === i + 1);

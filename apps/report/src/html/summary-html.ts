@@ -60,7 +60,7 @@ function plansTable({ plans, noPlans }: ReportMeta): Html {
   if (plans === undefined)
     return html`<div><h3>Recommended plans</h3><p>None: ${noPlans ?? "no plan was found"}.</p></div>`;
   if (plans.recommended.length === 0)
-    return html`<div><h3>Recommended plans</h3><p>None: no plan was found that holds less than the step as it was recorded.</p></div>`;
+    return html`<div><h3>Recommended plans</h3><p>None: no plan was found that needs less memory than the recorded step.</p></div>`;
   const isOpen = plans.recommended.some(({ gap = 0 }) => gap > worthSearching);
   const row = (name: string, peakBytes: number, stepMs: number | undefined, overhead: number | undefined) =>
     html`<tr><th scope="row">${name}</th>${amount(peakBytes, formatBytes)}${amount(plans.recordedPeakBytes > 0 && peakBytes !== plans.recordedPeakBytes ? peakBytes / plans.recordedPeakBytes - 1 : undefined, signed)}${amount(stepMs, formatMs)}${amount(overhead, (share) => (share > 0 ? signed(share) : "none"))}</tr>`;
@@ -68,24 +68,24 @@ function plansTable({ plans, noPlans }: ReportMeta): Html {
 <table><thead><tr><th scope="col">Plan</th><th scope="col" class="number">Peak</th><th scope="col" class="number">Change</th><th scope="col" class="number">Step</th><th scope="col" class="number">Extra time</th></tr></thead><tbody>${row("As recorded", plans.recordedPeakBytes, undefined, undefined)}${plans.recommended.map(
     (plan) =>
       row(
-        `${plan.allowedOverhead === 0 ? "No cost" : `At most ${formatChosenPercent(plan.allowedOverhead)} time`}${(plan.gap ?? 0) > worthSearching ? " *" : ""}`,
+        `${plan.allowedOverhead === 0 ? "No slowdown" : `At most ${formatChosenPercent(plan.allowedOverhead)} more time`}${(plan.gap ?? 0) > worthSearching ? " *" : ""}`,
         plan.peakBytes,
         plan.stepMs,
         plan.overhead,
       ),
   )}</tbody></table>
-<p class="note">Predicted. ${plans.isForTorch ? html`Of modules, or parts of them, under <code>torch.utils.checkpoint</code>; <code>remat plan --pytorch-policy</code> writes them to a file.` : html`A plan frees everything after its last use, and recomputes forward ops where that is needed; <code>remat plan</code> writes one to a file.`}${isOpen && " * The search was not finished: with more time (remat plan --time 60) there may be a better one."}</p></div>
+<p class="note">Predicted. ${plans.isForTorch ? html`Plans apply <code>torch.utils.checkpoint</code> to modules or parts of them. <code>remat plan --pytorch-policy</code> writes them to a file.` : html`A plan frees everything after its last use, and recomputes forward ops if needed. <code>remat plan</code> writes one to a file.`}${isOpen && " * The search did not finish: more time (remat plan --time 60) may find a better plan."}</p></div>
 `;
 }
 
 function candidates({ summary: { recomputeFirst } }: ReportMeta): Html {
   if (recomputeFirst.length === 0) return html``;
-  return html`<div><h3>What to recompute first</h3>
-<table><thead><tr><th scope="col">Ops</th><th scope="col">In module</th><th scope="col" class="number">Frees</th><th scope="col" class="number">Costs</th></tr></thead><tbody>${recomputeFirst
+  return html`<div><h3>Recompute these first</h3>
+<table><thead><tr><th scope="col">Ops</th><th scope="col">Module</th><th scope="col" class="number">Frees</th><th scope="col" class="number">Costs</th></tr></thead><tbody>${recomputeFirst
     .slice(0, 6)
     .map(
       ({ opName, module, ops, bytes, recomputationMs }) =>
         html`<tr><th scope="row" class="whole">${ops} × ${opName}</th><td>${module.includes("*") ? breakable(module, ".") : moduleLink(module)}</td>${amount(bytes, formatBytes)}${amount(recomputationMs, formatMs)}</tr>`,
-    )}</tbody></table><p class="note">The largest groups in the better half of the greedy order: memory freed per time to recompute it.</p></div>
+    )}</tbody></table><p class="note">The largest groups among the ops that free the most memory per recomputation time.</p></div>
 `;
 }

@@ -18,6 +18,6 @@ export function timelinePicture(trace: Trace): Html {
     const upper = Array.from(base, (value, i) => `${x(i)} ${y(value)}`);
     return html`<path class="category-${bands.bands[b].key}" d="M${upper.join("L")}L${lower.join("L")}Z"><title>${bands.bands[b].label}</title></path>`;
   });
-  return html`<noscript><figure><svg class="still" viewBox="0 0 960 240" role="img" aria-label="Memory over the ops of the step, by category; at most ${formatBytes(peak)}">${paths}</svg><figcaption>Memory over the ops of the step, by category; at most ${formatBytes(peak)}.</figcaption></figure></noscript>
+  return html`<noscript><figure><svg class="still" viewBox="0 0 960 240" role="img" aria-label="Memory over the ops of the step, by category; peak ${formatBytes(peak)}">${paths}</svg><figcaption>Memory over the ops of the step, by category; peak ${formatBytes(peak)}.</figcaption></figure></noscript>
 `;
 }

@@ -13,7 +13,7 @@ export function whatIfHtml([present, ...others]: readonly WhatIfRow[]): Html {
     ...others,
   ].map((row) =>
     rowHtml(row, row === present ? undefined : present.peakBytes),
-  )}</tbody></table>${reasonsHtml(others)}<p class="note">Each is the step as it runs, with that changed and nothing else; batches are of one rank. Others are asked in <code>remat ui</code>, and searched through by <code>remat fit</code>.</p></div></div>
+  )}</tbody></table>${reasonsHtml(others)}<p class="note">Each row changes one setting of the unmodified step. Batches are per rank. Ask other questions in <code>remat ui</code>, or search with <code>remat fit</code>.</p></div></div>
 `;
 }
 

@@ -139,15 +139,15 @@ export function followedPlan(name: string, { predicted, steps }: Plan): Followed
 }
 
 function whyNot(trace: Trace, { timeMs, iterations }: FindPlansOptions): string | undefined {
-  if (timeMs === 0 && iterations === undefined) return "planning was switched off (--time 0)";
-  if (trace.truncated !== undefined) return "the trace is cut short or damaged, so the end of the step is unknown";
-  if (trace.header.step?.predict === true) return "inference has no backward pass, so there is nothing to recompute";
+  if (timeMs === 0 && iterations === undefined) return "planning was disabled (--time 0)";
+  if (trace.truncated !== undefined) return "the trace is incomplete or damaged, so the end of the step is unknown";
+  if (trace.header.step?.predict === true) return "inference has no backward pass, so nothing is saved for one";
   if (!trace.hasPhase(Phase.backward)) return "the trace has no backward pass";
   if (countReplayedOps(trace) > 0)
-    return "the step already uses manual activation checkpointing; use remat plan, which traces it without";
-  if (!tellsLifetimes(trace)) return "the trace has no lifetimes";
+    return "the step already uses manual activation checkpointing; use remat plan, which ignores it";
+  if (!tellsLifetimes(trace)) return "the trace does not record when storages are freed";
   if (!trace.ops.runtimeMs.some((ms) => ms > 0)) return "its ops have no times";
   if (trace.ops.count > mostOps)
-    return `${trace.ops.count} ops are more than are planned for a report (${mostOps}); use remat plan`;
+    return `the trace has ${trace.ops.count} ops, and a report plans at most ${mostOps}; use remat plan`;
   return undefined;
 }

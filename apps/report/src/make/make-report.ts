@@ -107,13 +107,13 @@ export async function makeReport(trace: Trace, options: MakeReportOptions): Prom
   onProgress?.("summing up");
   const summary = { ...viewSummary(trace, { limit: options.limit ?? 12 }), title };
   const timeMs = options.planTimeMs ?? 8000;
-  onProgress?.("looking for plans");
+  onProgress?.("searching for plans");
   const found = await findPlans(trace, {
     timeMs,
     iterations: options.planIterations,
     planCheckpointing: options.planCheckpointing,
     planned: options.planned,
-    onProgress: () => onProgress?.("looking for plans"),
+    onProgress: () => onProgress?.("searching for plans"),
   });
   const overlays: (readonly [Overlay, Float64Array])[] = [];
   const followed = (found.findings?.front ?? []).map((plan, i) => ({ plan, columns: found.followed[i] }));
@@ -158,12 +158,12 @@ export async function makeReport(trace: Trace, options: MakeReportOptions): Prom
     const { peakBytes, bytesByCategory, worldSize } = fsdp;
     outcomes.push(
       answerOutcome({
-        question: `What does a rank of ${worldSize} hold?`,
+        question: `How much memory does one of ${worldSize} ranks use?`,
         peakBytes,
         bytesByCategory,
         beforeBytes: summary.peak?.totalBytes,
         deviceMemoryBytes,
-        reasons: [`Under ${options.fsdp.name}, simulated from this run.`],
+        reasons: [`Simulated from this run, with ${options.fsdp.name}.`],
       }),
     );
   }
@@ -232,8 +232,8 @@ function findLeaks(trace: Trace): LeakFindings {
 function describeSearch({ planTimeMs = 8000, planIterations }: MakeReportOptions, isForTorch: boolean): string {
   const effort = planIterations === undefined ? `${planTimeMs / 1000} s` : `${planIterations} iterations`;
   if (isForTorch)
-    return `modules, and parts of them, under torch.utils.checkpoint, for ${effort}, seed 0; every policy was simulated by the rules of PyTorch`;
-  return `simulated annealing over the whole step for ${effort}, seed 0; every plan was simulated to the byte`;
+    return `modules and parts of them for torch.utils.checkpoint, ${effort}, seed 0; every policy was simulated as PyTorch runs it`;
+  return `simulated annealing over the whole step, ${effort}, seed 0; the peak of every plan was simulated exactly`;
 }
 
 /** Data about a given plan. */
@@ -266,7 +266,7 @@ function givenPlan(
     label: name,
     kind: "plan",
     peakBytes: plan.predicted.peakBytes,
-    note: `predicted: ${formatPercent(plan.predicted.overhead)} more time than the plain step`,
+    note: `predicted: ${formatPercent(plan.predicted.overhead)} more time than the unmodified step`,
     isGiven: true,
   };
   const { highestBytes } = memory;
@@ -303,7 +303,7 @@ function compareRuns(
         label: name,
         kind: isMeasured ? "measured" : "other",
         peakBytes: theirs.compared.peak?.totalBytes ?? 0,
-        note: `${isMeasured ? "measured" : "another run"}: the most held at the matching ops`,
+        note: `${isMeasured ? "measured" : "another run"}: peak memory at the matching ops`,
         isGiven: true,
       },
       alignHighest(trace, other, theirs.timeline),
@@ -325,7 +325,7 @@ function shard(
       label: `FSDP, rank 0 of ${plan.worldSize}`,
       kind: "fsdp",
       peakBytes,
-      note: "simulated from this run: the most held at the matching ops",
+      note: "simulated from this run: peak memory at the matching ops",
       isGiven: true,
     },
     alignHighest(trace, rank, timeline),

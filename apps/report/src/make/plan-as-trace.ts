@@ -26,7 +26,7 @@ export function planAsTrace(plan: Plan): Trace {
 }
 
 const notes = [
-  "Made from a plan alone: sizes are those of the shapes in the plan; what it does not list (weights, inputs, what kernels work with) is as much as is missing to its peak, held all the time; ops have no times of their own. For those, name the run and compare it with the plan.",
+  "Made from a plan alone: sizes follow from the shapes in the plan. Unlisted memory (weights, inputs, scratch memory of kernels) fills the rest of its peak and is always live. Ops have no times. To see them, name the run and compare it with the plan.",
 ];
 
 class PlanReplay {

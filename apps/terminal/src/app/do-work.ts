@@ -96,7 +96,7 @@ async function planFront(
     const { planCheckpointing } = await import("@remat/planner");
     const { executorOf, torchCheckpointExecutor } = await import("@remat/planner/executors");
     if (executorOf(trace) === torchCheckpointExecutor) {
-      answer({ kind: "frontProgress", trace, text: "looking for modules to checkpoint" });
+      answer({ kind: "frontProgress", trace, text: "searching for modules to checkpoint" });
       const plans = await torchPlans(trace, { timeMs, signal });
       return { kind: "frontFound", trace, plans, reason: undefined };
     }
@@ -107,7 +107,7 @@ async function planFront(
       timeMs,
       signal,
       onProgress: ({ elapsedMs }) =>
-        answer({ kind: "frontProgress", trace, text: `looking for plans, ${(elapsedMs / 1000).toFixed(1)} s` }),
+        answer({ kind: "frontProgress", trace, text: `searching for plans, ${(elapsedMs / 1000).toFixed(1)} s` }),
     });
     const all = [...front, ...Object.values(recommended ?? {})].map(({ plan, ...point }) => ({
       ...point,

@@ -32,13 +32,13 @@ export async function planWholeStep(
           cost === undefined
             ? `smallest peak so far ${formatBytes(smallestPeakBytes)}`
             : `best step so far ${formatMs(cost)}`;
-        const text = `${(elapsedMs / 1000).toFixed(1)} s, ${iterations} changes tried; ${best}`;
+        const text = `${(elapsedMs / 1000).toFixed(1)} s, ${iterations} iterations; ${best}`;
         answer({ kind: "stepProgress", trace, text });
       },
     });
     if (!("infeasible" in found)) return { kind: "stepPlanned", trace, plan: found.plan, reason: undefined };
     const { isProven, smallestFoundBytes, lowerBoundBytes, occurrence } = found.infeasible;
-    const reason = `${isProven ? "Nothing fits" : "Nothing was found within"} ${formatPercent(budgetShare)} of the peak. The smallest found is ${formatBytes(smallestFoundBytes)}; ${formatOccurrence(occurrence)} alone needs ${formatBytes(lowerBoundBytes)}.`;
+    const reason = `${isProven ? "Nothing fits" : "No plan was found within"} ${formatPercent(budgetShare)} of the peak. The smallest found needs ${formatBytes(smallestFoundBytes)}, and ${formatOccurrence(occurrence)} alone needs ${formatBytes(lowerBoundBytes)}.`;
     return { kind: "stepPlanned", trace, plan: undefined, reason };
   } catch (error) {
     return { kind: "stepPlanned", trace, plan: undefined, reason: (error as Error).message };
@@ -55,10 +55,10 @@ async function planForTorch(
   const { found, least } = planTorchCheckpoints(trace, { ...effort, budget: { fraction: budgetShare } });
   const share = formatPercent(budgetShare);
   const told = ({ peakBytes, overhead }: typeof least): string =>
-    `${formatBytes(peakBytes)} for ${formatOverhead(overhead)} more time`;
+    `${formatBytes(peakBytes)} with ${formatOverhead(overhead)} more time`;
   const reason =
     found === undefined
-      ? `Nothing was found within ${share} of the peak that torch.utils.checkpoint can follow. The smallest found is ${told(least)}.`
-      : `Under torch.utils.checkpoint, with ${describeCheckpointed(found.policy)}: ${told(found)}. ${shell`remat plan --budget ${budgetShare} --pytorch-policy policy.json`} writes that.`;
+      ? `No plan for torch.utils.checkpoint was found within ${share} of the peak. The smallest found needs ${told(least)}.`
+      : `torch.utils.checkpoint on ${describeCheckpointed(found.policy)} needs ${told(found)}. ${shell`remat plan --budget ${budgetShare} --pytorch-policy policy.json`} writes the policy.`;
   return { kind: "stepPlanned", trace, plan: undefined, reason };
 }

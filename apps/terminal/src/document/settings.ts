@@ -22,7 +22,13 @@ export interface GivenDevice {
   readonly isDeviceAsked: boolean;
 }
 
-/** Returns whether the trace has its own op times: measured, or read from elsewhere. */
+/** Returns the device that the step should fit on, and whether that is only the default. */
+export function deviceOfSettings({ device, meantFor }: Pick<Settings, "device" | "meantFor">): DeviceToFit {
+  const isStillDefault = meantFor.isDefault === true && device?.name === meantFor.name;
+  return device === undefined || isStillDefault ? meantFor : device;
+}
+
+/** Tells whether the trace itself says how long ops took: measured, or read from elsewhere. */
 export function hasOwnRuntimes(trace: Trace): boolean {
   return trace.ops.runtimeSource.some(
     (source) => source === RuntimeSource.measured || source === RuntimeSource.imported,

@@ -37,7 +37,7 @@ import {
 import { type FsdpSimulation, parseShardingPlan, type ShardingPlan, simulateFsdp } from "@remat/sharding";
 import { formatOccurrence, opOccurrences, RematError, type Trace } from "@remat/trace";
 import { lazy, memoize } from "./memoize.js";
-import { applySettings, type GivenDevice, initialSettings, type Settings } from "./settings.js";
+import { applySettings, deviceOfSettings, type GivenDevice, initialSettings, type Settings } from "./settings.js";
 import type { StepAtHand } from "./step-at-hand.js";
 
 /** A module's statistics with everything that the trade-off view draws. */
@@ -185,7 +185,7 @@ export class TraceDocument {
 
   /** The device that the step has to fit on. */
   get device(): DeviceToFit {
-    return this.settings.device ?? this.settings.meantFor;
+    return deviceOfSettings(this.settings);
   }
 
   /**

@@ -6,9 +6,9 @@ import type { Line, Span } from "../text/line.js";
 
 /** Text and style of each fate. */
 export const fateSpans: readonly { readonly text: string; readonly style: Span["style"] }[] = [
-  { text: "stored", style: "good" },
+  { text: "saved", style: "good" },
   { text: "recomputed", style: "warning" },
-  { text: "always stored", style: "accent" },
+  { text: "always saved", style: "accent" },
   { text: "view, recomputed", style: "faint" },
 ];
 
@@ -31,7 +31,7 @@ export function budgetFacts(facts: BudgetFacts, isWide: boolean, glyphs: Glyphs)
       { text: `${mark} `, style },
       { text: `${name} `, style: "strong" },
     ];
-    const stores = `stores ${formatBytes(bought.storedBytes)}`;
+    const stores = `saves ${formatBytes(bought.storedBytes)}`;
     const recomputes = `recomputes ${formatTime(bought.recomputationMs)} (${share(bought.recomputationMs)})`;
     return isWide
       ? [[...head, { text: stores }], [{ text: `  ${recomputes}` }]]
@@ -51,8 +51,8 @@ export function budgetFacts(facts: BudgetFacts, isWide: boolean, glyphs: Glyphs)
     budget,
     ...one(glyphs.point, "strong", "greedy", greedy),
     ...best,
-    ...(gap > 5e-4 ? [[{ text: `  proven to ${formatPercent(gap)}`, style: "faint" as const }]] : []),
-    ...(followed.fits ? [] : [[{ text: "  more than that has to be stored", style: "bad" as const }]]),
+    ...(gap > 5e-4 ? [[{ text: `  optimality gap ${formatPercent(gap)}`, style: "faint" as const }]] : []),
+    ...(followed.fits ? [] : [[{ text: "  more than that must be saved", style: "bad" as const }]]),
     [],
     [{ text: `ops of the ${isOptimal && optimal ? "optimal" : "greedy"} policy`, style: "faint" }],
     ...opFateNames.flatMap((name): Line[] => {

@@ -28,15 +28,15 @@ export function budgetFactsOf(
   const head = `budget ${formatBytes(budgetBytes)}: `;
   const told = (text: string, style?: "faint" | "bad"): readonly Line[] =>
     wrapText(head + text, width).map((each): Line => [{ text: each, style }]);
-  if (budgetBytes >= recordedPeakBytes) return told("the step is within it as it was recorded.");
-  if (plans.front?.trace !== trace) return told(plans.progress ?? "looking for plans", "faint");
+  if (budgetBytes >= recordedPeakBytes) return told("the step already fits as recorded.");
+  if (plans.front?.trace !== trace) return told(plans.progress ?? "searching for plans", "faint");
   if (plans.front.reason !== undefined) return told(plans.front.reason, "bad");
   const within = planOfBudget(own, trace)!;
   const text = [
     ...describePlanWithin(within, { recordedPeakBytes }),
     ...(document.planned() === undefined || within.point === undefined
       ? []
-      : ["Its step has other ops: it is drawn at those that match."]),
+      : ["Its step has other ops, so it is drawn at matching ops."]),
   ].join(" ");
   return told(text, within.point === undefined ? "bad" : undefined);
 }

@@ -43,7 +43,7 @@ export function drawCurve(
   mark(greedy, glyphs.point, "strong");
   if (optimal !== undefined) mark(optimal, glyphs.optimum, "good");
   const lines = canvas.lines().map((line, row, all): Line => {
-    const label = row === 0 ? formatPercent(top) : row === all.length - 1 ? "0 %" : "";
+    const label = row === 0 ? formatPercent(top) : row === all.length - 1 ? "0%" : "";
     return [
       { text: fitText(label, axisWidth - 1, glyphs, { align: "right" }), style: "faint" },
       { text: glyphs.vertical, style: "faint" },
@@ -54,13 +54,13 @@ export function drawCurve(
     { text: " ".repeat(axisWidth - 1) },
     { text: glyphs.corner + glyphs.horizontal.repeat(plotWidth), style: "faint" },
   ];
-  const long = "memory kept (across), recomputation as a share of forward (up)";
-  const caption = plotWidth >= long.length + 10 ? long : "memory kept, recomputation";
+  const long = "memory saved (across), recomputation as a share of forward (up)";
+  const caption = plotWidth >= long.length + 10 ? long : "memory saved, recomputation";
   const labels: Line = [
     { text: " ".repeat(axisWidth) },
-    { text: "0 %", style: "faint" },
+    { text: "0%", style: "faint" },
     { text: centred(fitText(caption, plotWidth - 8, glyphs)), style: "faint" },
-    { text: "100 %", style: "faint" },
+    { text: "100%", style: "faint" },
   ];
   return {
     lines: [...lines, axis, labels],

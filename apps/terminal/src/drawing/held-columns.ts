@@ -19,7 +19,7 @@ export function heldColumns(
   return [
     {
       key: "label",
-      title: "Held",
+      title: "Group",
       width: 28,
       grow: 3,
       cell: ({ id, label, depth, hasParts, category, makers }, wide) => {
@@ -42,7 +42,7 @@ export function heldColumns(
     { key: "bytes", title: "Size", width: 10, align: right, cell: ({ bytes }) => formatBytes(bytes) },
     {
       key: "share",
-      title: "Of all",
+      title: "Share",
       width: 8,
       grow: 1,
       cell: ({ share }, wide) => [

@@ -59,7 +59,7 @@ function heldLine(
     owner !== undefined
       ? ["weight of ", owner]
       : maker === undefined
-        ? ["(there before, or not by an op)", ""]
+        ? ["(existed before, or no op)", ""]
         : [`${scratchPieces === undefined ? "" : "scratch of "}${maker.opName} of `, maker.module ?? "(no module)"];
   // Module names differ at their ends.
   const room = width - lineWidth(before) - textWidth(what);

@@ -51,9 +51,9 @@ function markSpans(view: OpTableView, row: number): readonly Span[] {
   add(OpMark.view, "view", "faint");
   add(OpMark.random, "random", "warning");
   add(OpMark.inPlace, view.inPlaceParent[row] >= 0 ? `in-place:${view.inPlaceParent[row]}` : "in-place", "warning");
-  add(OpMark.alwaysStored, "stored!", "accent");
+  add(OpMark.alwaysStored, "saved!", "accent");
   // Views are always recomputed, so they are not marked as such.
   if ((marks & OpMark.view) === 0) add(OpMark.alwaysRecomputed, "recomputed!", "accent");
-  add(OpMark.skipped, "left out", "faint");
+  add(OpMark.skipped, "skipped", "faint");
   return spans;
 }

@@ -23,7 +23,7 @@ export function planFacts(plan: Plan, width: number, glyphs: Glyphs, given: Plan
   const bar = barText(recorded > 0 ? predicted.peakBytes / recorded : 0, Math.max(8, Math.min(40, width - 12)), glyphs);
   return [
     [{ text: `Plan of ${subject.name}`, style: "strong" }],
-    fact("peak", `${formatBytes(predicted.peakBytes)} of ${formatBytes(recorded)} without it`),
+    fact("peak", `${formatBytes(predicted.peakBytes)} of ${formatBytes(recorded)} without the plan`),
     [{ text: " ".repeat(10) }, { text: bar, style: "bar" }],
     ...fitFact(predicted.peakBytes, given.device),
     ...(given.following === undefined ? [] : [fact("type", given.following)]),

@@ -43,9 +43,9 @@ export function effectLines(
 function peakText(document: TraceDocument): string {
   try {
     const peak = document.peak();
-    return peak === undefined ? "not told" : formatBytes(peak.totalBytes);
+    return peak === undefined ? "unknown" : formatBytes(peak.totalBytes);
   } catch {
-    return "not known";
+    return "unknown";
   }
 }
 

@@ -27,7 +27,7 @@ export function stepPlanLines(
 ): readonly Line[] {
   const { worldSize } = document.settings;
   // FSDP's own ops cannot be recomputed, so the opened step is planned.
-  const onOneDevice = worldSize === 1 ? [] : [`It is of the step on one device, and not of one of ${worldSize} ranks.`];
+  const onOneDevice = worldSize === 1 ? [] : [`It is for the step on one device, not for one of ${worldSize} ranks.`];
   const wrapped = (text: string, style?: "bad" | "faint" | "warning"): readonly Line[] =>
     wrapText(text, width).map((line): Line => [{ text: line, style }]);
   if (progress !== undefined)
@@ -35,14 +35,14 @@ export function stepPlanLines(
       [{ text: "Planning the step", style: "strong" }],
       ...wrapped(progress),
       [],
-      ...wrapped("Esc stops, and keeps the best so far.", "faint"),
+      ...wrapped("Esc stops and keeps the best so far.", "faint"),
     ];
   if (outcome !== undefined) return [[{ text: "No plan", style: "bad" }], ...wrapped(outcome)];
   if (plan === undefined)
     return [
       [{ text: "Plan of the step", style: "strong" }],
       ...wrapped(
-        `p: what to save and what to recompute, so that the step${worldSize === 1 ? "" : " on one device"} stays within the budget.`,
+        `Press p to plan what to save and what to recompute, so that the step${worldSize === 1 ? "" : " on one device"} stays within the budget.`,
         "faint",
       ),
     ];
@@ -55,7 +55,11 @@ export function stepPlanLines(
     ...(mismatch === undefined ? [] : wrapped(mismatch, "warning")),
     // A plan for another trace already has a file.
     ...(mismatch === undefined
-      ? [[], ...wrapped("w writes it to a file.", "faint"), ...recomputedModules(stepOf(document), plan, glyphs)]
+      ? [
+          [],
+          ...wrapped("Press w to write it to a file.", "faint"),
+          ...recomputedModules(stepOf(document), plan, glyphs),
+        ]
       : []),
   ].map((line) => fitLine(line, width, glyphs));
 }
@@ -76,7 +80,7 @@ function recomputedModules(step: Trace, plan: Plan, glyphs: Glyphs): readonly Li
   if (byModule.length === 0) return [];
   return [
     [],
-    [{ text: "Recomputed, by module", style: "strong" }],
+    [{ text: "Recomputed by module", style: "strong" }],
     ...byModule
       .slice(0, 8)
       .map(

@@ -143,7 +143,7 @@ export function showTrace(
       : plan === undefined
         ? remembered === undefined
           ? restored
-          : tell(restored, `Shown for ${remembered}, as it was left. --device asks for another.`)
+          : tell(restored, `Shown for ${remembered}, as in your last session. Use --device for another.`)
         : { ...restored, view: wantedView ?? planView ?? restored.view };
   return run(next, { kind: "stopAllWork" });
 }

@@ -25,10 +25,10 @@ export function promptKey(views: readonly View[], state: AppState, prompt: Promp
 /** Goes to the next match of the last search. */
 export function repeatSearch(views: readonly View[], state: AppState, direction: 1 | -1): Step {
   const { searched } = state;
-  if (searched === "") return stay(tell(state, "Nothing has been searched yet. Press / to search.", true));
+  if (searched === "") return stay(tell(state, "Press / to search first.", true));
   const list = searchableOf(views, state);
   const found = list === undefined ? -1 : findFrom(list, searched, list.current + direction, direction);
-  if (found < 0) return stay(tell(state, `nothing here has ${searched} in it`, true));
+  if (found < 0) return stay(tell(state, `no match for ${searched}`, true));
   return tellShownView(views, state, { kind: "choose", index: found });
 }
 
@@ -78,7 +78,7 @@ function accept(views: readonly View[], before: AppState, prompt: Prompt): Step 
       const searched = { ...state, searched: text };
       const index = matches[chosen];
       if (index !== undefined) return tellShownView(views, searched, { kind: "choose", index });
-      return stay(text === "" ? searched : tell(searched, `nothing here has ${text} in it`, true));
+      return stay(text === "" ? searched : tell(searched, `no match for ${text}`, true));
     }
   }
 }

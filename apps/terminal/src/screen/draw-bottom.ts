@@ -27,7 +27,7 @@ export function drawBottom(
     case "search":
       return searchLines(views, state, prompt, { columns: width, rows });
     case "open":
-      return [fit(...typedSpans("open: ", prompt.text, "  a path; Enter opens, Esc does not"))];
+      return [fit(...typedSpans("open: ", prompt.text, "  a path; Enter opens it, Esc cancels"))];
     case "ask":
       return [fit(...typedSpans(prompt.label, prompt.text, `  ${prompt.hint}`))];
   }
@@ -47,7 +47,7 @@ const exportSpans: readonly Span[] = [
     { text: `${key} `, style: "key" },
     { text: `${title}  `, style: undefined },
   ]),
-  { text: "Esc not", style: "faint" },
+  { text: "Esc cancel", style: "faint" },
 ];
 
 function typedSpans(label: string, text: string, hint: string): readonly Span[] {
@@ -71,8 +71,8 @@ function searchLines(
     const result = `${isChosen ? glyphs.selected : " "} ${list?.text(index) ?? ""}`;
     return fitLine([{ text: result, style: isChosen ? "selected" : undefined }], width, glyphs);
   });
-  const count = text === "" ? "" : total === 0 ? "  nothing" : `  ${total} found`;
-  const more = total > 0 ? "  Up and Down choose, Enter goes there" : "";
+  const count = text === "" ? "" : total === 0 ? "  no match" : `  ${total} found`;
+  const more = total > 0 ? "  Up and Down select, Enter goes there" : "";
   return [...results, fitLine(typedSpans("/", text, count + more), width, glyphs)];
 }
 

@@ -1,4 +1,4 @@
-import { describeCategories, factLines, factsOf, type Verdict } from "@remat/reporting/verdict";
+import { describeCategories, factsOf, paragraphOf, type Verdict } from "@remat/reporting/verdict";
 import { wrapText } from "@remat/trace/text";
 import { type Run, verdictOf } from "../document/run.js";
 import type { ScreenSize } from "../state/app-state.js";
@@ -20,12 +20,14 @@ export function drawVerdict(
 ): readonly [rule: Line, ...below: readonly Line[]] {
   const verdict = verdictOf(run);
   const { facts, command } = factsOf(verdict);
-  const spans = [...firstFact(verdict, glyphs)];
+  const spans = [...headlineSpans(verdict, glyphs)];
   const end: Line = beside === undefined ? [] : [{ text: ` ${beside} ` }, { text: glyphs.horizontal, style: "faint" }];
   const room = columns - lineWidth(end);
   const told = new Set<string>();
   for (const fact of facts.slice(1)) {
-    const more: Span = { text: ` ${glyphs.separator} ${fact}`, style: fact === command ? "strong" : "faint" };
+    // A sentence that leads to a command stays beside it.
+    if (fact === command || fact.endsWith(":")) break;
+    const more: Span = { text: ` ${glyphs.separator} ${fact.replace(/\.$/, "")}`, style: "faint" };
     if (lineWidth([...spans, more]) + 2 > room) continue;
     spans.push(more);
     told.add(fact);
@@ -49,38 +51,37 @@ function nextLines(
   columns: number,
   glyphs: Glyphs,
 ): readonly Line[] {
-  const [next = "", ...more] = factLines({ facts: facts.filter((fact) => fact !== command) }, columns - 2);
+  const width = columns - 2;
+  const sentences = paragraphOf({ facts: facts.filter((fact) => fact !== command) });
+  const [next = "", ...more] = wrapText(sentences, width);
   const isTyped = command !== undefined && facts.includes(command);
-  const together = `${next} ${glyphs.separator} ${command}`;
-  if (isTyped && next !== "" && more.length === 0 && together.length <= columns - 2)
-    return [
-      fitLine(
-        [
-          { text: `  ${next} ${glyphs.separator} `, style: "accent" },
-          { text: command, style: "strong" },
-        ],
-        columns,
-        glyphs,
-      ),
-    ];
-  const told: Line = [{ text: `  ${more.length === 0 ? next : `${next}${glyphs.ellipsis}`}`, style: "accent" }];
-  const typed = isTyped ? wrapText(command, columns - 2, "  ") : [];
-  return [...(next === "" ? [] : [told]), ...typed.map((text): Line => [{ text: `  ${text}`, style: "strong" }])].map(
-    (line) => fitLine(line, columns, glyphs),
-  );
+  const together = `${next}  ${command}`;
+  const lines: Line[] = [];
+  if (isTyped && next !== "" && more.length === 0 && together.length <= width) {
+    lines.push([
+      { text: `  ${next}  `, style: "accent" },
+      { text: command, style: "strong" },
+    ]);
+  } else {
+    if (next !== "")
+      lines.push([{ text: `  ${more.length === 0 ? next : `${next}${glyphs.ellipsis}`}`, style: "accent" }]);
+    const typed = isTyped ? wrapText(command, width, "  ") : [];
+    lines.push(...typed.map((text): Line => [{ text: `  ${text}`, style: "strong" }]));
+  }
+  return lines.map((line) => fitLine(line, columns, glyphs));
 }
 
 /** Returns the columns available next to a verdict's first fact. */
 export function roomBesideVerdict(run: Run, width: number, glyphs: Glyphs): number {
   // A space before and after each, and the rule's ends.
-  return width - lineWidth(firstFact(verdictOf(run), glyphs)) - 5;
+  return width - lineWidth(headlineSpans(verdictOf(run), glyphs)) - 5;
 }
 
-function firstFact(verdict: Verdict | undefined, glyphs: Glyphs): Line {
+function headlineSpans(verdict: Verdict | undefined, glyphs: Glyphs): Line {
   const isBad = verdict?.fits === false || verdict?.truncated !== undefined;
   const style = isBad ? "bad" : verdict?.fits === undefined ? "faint" : "good";
   return [
     { text: `${glyphs.horizontal} `, style: "faint" },
-    { text: factsOf(verdict).facts[0], style },
+    { text: verdict?.headline ?? factsOf(verdict).facts[0].replace(/\.$/, ""), style },
   ];
 }

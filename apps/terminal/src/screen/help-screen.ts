@@ -22,7 +22,7 @@ export function helpLines(views: readonly View[], current: View, width: number):
     ...section("Everywhere", globalKeys(views).map(keyItem), width),
     ...views.filter((view) => view !== current).flatMap(({ title, keys }) => section(title, keys.map(keyItem), width)),
     ...wrapText(
-      "Mouse: the wheel scrolls, a click chooses, a click on what is chosen drills in, a click on a header sorts.",
+      "Mouse: the wheel scrolls, a click selects, a click on the selection drills in, a click on a header sorts.",
       width,
     ).map((text): Line => [{ text, style: "faint" }]),
   ];

@@ -60,17 +60,17 @@ export function drawLive(
   ]);
   const output = state.output.slice(-Math.min(outputRows, Math.max(1, Math.floor(height / 5))));
   const below: Line[] = [
-    ...(output.length === 0 ? [] : [fit([{ text: "it writes", style: "header" }])]),
+    ...(output.length === 0 ? [] : [fit([{ text: "output of the program", style: "header" }])]),
     ...output.map((text) => fit([{ text: ` ${text}`, style: "faint" }])),
   ];
   const keys = fit([
     { text: " q", style: "key" },
     { text: " end the program  ", style: "faint" },
     { text: "Space", style: "key" },
-    { text: state.isPaused ? " go on  " : " hold the picture  ", style: "faint" },
+    { text: state.isPaused ? " continue  " : " pause  ", style: "faint" },
   ]);
   if (last === undefined) {
-    const wait = "No training step has been seen yet: weights, a pass and their update.";
+    const wait = "Waiting for the first training step: a pass and a weight update.";
     return filled([title, [], fit([{ text: ` ${wait}`, style: "faint" }])], [...below, keys], height);
   }
   const facts = [verdictLine(state, last), peakLine(last)].map(fit);
@@ -110,7 +110,7 @@ function peakLine({ pass, name, stepMs, view: { peakBytes, peakOp, peakLine: lin
     { text: ` pass ${pass} `, style: "strong" },
     { text: formatBytes(peakBytes), style: "accent" },
     { text: ` in ${peakOp}${line === undefined ? "" : `, ${line}`}` },
-    { text: `  ${formatMs(stepMs)} while looked at${name === "" ? "" : `  ${name}`}`, style: "faint" },
+    { text: `  ${formatMs(stepMs)} while recorded${name === "" ? "" : `  ${name}`}`, style: "faint" },
   ];
 }
 
@@ -184,6 +184,6 @@ function madeOf(
     const what = [maker, shape, line ?? ""].filter((part) => part !== "").join(", ");
     return [{ text: ` ${fitText(each, nameWidth, glyphs)} ` }, { text: `${label}: ${what}`, style: "faint" }];
   });
-  const heading: Line = [{ text: " What the peak of the last pass is made of", style: "header" }];
+  const heading: Line = [{ text: " Live tensors at the peak of the last pass", style: "header" }];
   return [heading, ...ofCategory, ...ofLargest].slice(0, rows).map((line) => fitLine(line, width, glyphs));
 }

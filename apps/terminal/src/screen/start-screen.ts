@@ -8,7 +8,7 @@ import { type Drawn, stack, textOnly } from "../text/drawn.js";
 import { fitLine, type Line } from "../text/line.js";
 
 const columns: readonly TableColumn<StartEntry>[] = [
-  { key: "title", title: "Recent, and examples", width: 24, grow: 1, cell: ({ title }) => title },
+  { key: "title", title: "Recent and examples", width: 24, grow: 1, cell: ({ title }) => title },
   { key: "note", title: "", width: 20, grow: 1, cell: ({ note }) => [{ text: note, style: "faint" }] },
 ];
 
@@ -16,7 +16,7 @@ const head: readonly Line[] = [
   [],
   [
     { text: "  remat", style: "title" },
-    { text: "  what a model's memory and time are spent on", style: "faint" },
+    { text: "  where memory and time of a model go", style: "faint" },
   ],
   [],
 ];
@@ -31,7 +31,7 @@ function tailOf({ start: { error } }: AppState, width: number): readonly Line[] 
     [],
     ...(error === undefined ? [] : [...paragraph(error, width, "bad"), []]),
     ...paragraph(
-      "Enter opens what is chosen, O asks for a path: a model (model.json, model.js), a trace, a plan.",
+      "Enter opens the selection. O asks for a path: a model (model.json, model.js), a trace or a plan.",
       width,
       "faint",
     ),

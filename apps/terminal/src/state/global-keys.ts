@@ -47,8 +47,8 @@ export function walkingKeys(views: readonly View[]): readonly KeyBinding<GlobalA
 
 /** The keys that are the same in every view. The bottom line shows them after the view's own. */
 export const commonKeys: readonly KeyBinding<GlobalAction>[] = [
-  { keys: ["enter"], action: "enter", help: "drill in: module, ops, one op; what is at the cursor" },
-  { keys: ["esc", "backspace"], action: "back", help: "back; cancels what is under way" },
+  { keys: ["enter"], action: "enter", help: "drill in: module, ops, one op, live tensors at the cursor" },
+  { keys: ["esc", "backspace"], action: "back", help: "go back, or cancel the current work" },
   { keys: ["/"], action: "search", help: "search, with results as you type", hint: "search" },
   { keys: ["n"], action: "nextMatch", help: "next match" },
   { keys: ["N"], action: "previousMatch", help: "previous match" },
@@ -58,12 +58,12 @@ export const commonKeys: readonly KeyBinding<GlobalAction>[] = [
     help: `export the view as ${exportTitles.slice(0, -1).join(", ")} or ${exportTitles.at(-1)}`,
     hint: "export",
   },
-  { keys: ["y"], action: "copy", help: "copy the name of what is at the cursor to the clipboard" },
+  { keys: ["y"], action: "copy", help: "copy the selected name to the clipboard" },
   { keys: ["O"], action: "open", help: "open another model, trace or plan" },
-  { keys: ["t"], action: "theme", help: "colours for a dark or a light background" },
-  { keys: ["ctrl+l"], action: "redraw", help: "draw the screen anew" },
-  { keys: ["ctrl+z"], action: "suspend", help: "to the shell; fg comes back" },
-  { keys: ["?"], action: "help", help: "these keys", hint: "help" },
+  { keys: ["t"], action: "theme", help: "switch colours for a dark or a light background" },
+  { keys: ["ctrl+l"], action: "redraw", help: "redraw the screen" },
+  { keys: ["ctrl+z"], action: "suspend", help: "suspend to the shell (fg resumes)" },
+  { keys: ["?"], action: "help", help: "show these keys", hint: "help" },
   { keys: ["q", "ctrl+c"], action: "quit", help: "quit", hint: "quit" },
 ];
 

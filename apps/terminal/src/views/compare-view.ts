@@ -9,6 +9,7 @@ import {
   formatChange,
   labelCategory,
 } from "@remat/reporting";
+import { labelDevice } from "@remat/reporting/verdict";
 import { wrapText } from "@remat/trace/text";
 import { findModule } from "../document/find-module.js";
 import { rememberLast } from "../document/memoize.js";
@@ -52,8 +53,8 @@ export const compareView: View<CompareState, CompareKey> = {
   opensFor: "comparison",
   keys: [
     { keys: ["s"], action: "nextQuantity", help: "compare modules by the next quantity", hint: "quantity" },
-    { keys: ["S"], action: "previousQuantity", help: "compare them by the quantity before" },
-    { keys: ["r"], action: "reverse", help: "sort by the difference, then the other way round" },
+    { keys: ["S"], action: "previousQuantity", help: "compare modules by the previous quantity" },
+    { keys: ["r"], action: "reverse", help: "sort by the difference, or reverse the order" },
   ],
   initial: () => ({ cursor: 0, top: 0, quantity: "memoryBytes", sort: undefined }),
   reduce,
@@ -171,11 +172,11 @@ function drawComparison(scene: Scene, own: CompareState): Drawn {
   const device = commonDevice(scene.run);
   const title: Line = [
     { text: view.before, style: "strong" },
-    { text: " beside ", style: "faint" },
+    { text: " vs. ", style: "faint" },
     { text: view.after, style: "strong" },
-    ...(device === undefined ? [] : [{ text: `, both for ${device}`, style: "faint" as const }]),
+    ...(device === undefined ? [] : [{ text: `, both for ${labelDevice(device)}`, style: "faint" as const }]),
     ...(scene.run.other === undefined
-      ? [{ text: "   remat ui A B compares two; view 7 changes what is predicted", style: "faint" as const }]
+      ? [{ text: "   remat ui A B compares two; view 7 changes the prediction", style: "faint" as const }]
       : []),
   ];
   const facts = factsOf(scene);

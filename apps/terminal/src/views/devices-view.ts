@@ -38,10 +38,10 @@ export const devicesView: View<DevicesState, DevicesKey> = {
   shortTitle: "Dev",
   opensFor: "plan",
   keys: [
-    { keys: ["left", "h"], action: "left", help: "the value before", hint: "change", hintKeys: "Left Right" },
-    { keys: ["right", "l"], action: "right", help: "the next value" },
+    { keys: ["left", "h"], action: "left", help: "previous value", hint: "change", hintKeys: "Left Right" },
+    { keys: ["right", "l"], action: "right", help: "next value" },
     { keys: ["p"], action: "plan", help: "plan the whole step for the budget; Esc cancels", hint: "plan" },
-    { keys: ["w"], action: "savePlan", help: "write the plan to a file, whose name is asked for", hint: "write plan" },
+    { keys: ["w"], action: "savePlan", help: "write the plan to a file", hint: "write plan" },
   ],
   initial: () => ({
     row: 0,
@@ -114,7 +114,7 @@ function onKey(scene: Scene, own: DevicesState, action: DevicesKey): Outcome<Dev
               kind: "ask",
               label: "write the plan to: ",
               text: `${fileNameOf(plan.subject.name)}.plan.json`,
-              hint: "Enter writes it, Esc does not",
+              hint: "Enter writes it, Esc cancels",
             };
       return { own: { ...own, asked: "plan" }, requests: [request] };
     }
@@ -218,29 +218,25 @@ function describeKnob(
     case "allocationUnitBytes":
       return [
         "Allocation unit",
-        allocationUnitBytes === undefined ? "as it is" : formatBytes(allocationUnitBytes),
+        allocationUnitBytes === undefined ? "unchanged" : formatBytes(allocationUnitBytes),
         `sizes are rounded up to a multiple of ${document.trace.header.allocationUnitBytes} B`,
       ];
     case "worldSize":
       return worldSize === 1
-        ? ["World size", "1", "one device holds everything"]
+        ? ["World size", "1", "one device, no sharding"]
         : [
             "World size",
             `${worldSize} ranks`,
-            `FSDP of ${wrappedText(document)}: weights, gradients and states in shards`,
+            `FSDP of ${wrappedText(document)}: weights, gradients and optimizer states are sharded`,
           ];
     case "sharding":
       return [
         "Sharding",
-        sharding === "" ? "as is usual" : sharding,
-        "wrap, reshard, precision of ranks, as --fsdp takes them: Enter types another",
+        sharding === "" ? "default" : sharding,
+        "wrapping, resharding and precision of ranks, as in --fsdp (Enter edits it)",
       ];
     case "budget":
-      return [
-        "Budget",
-        formatPercent(budgetShare),
-        "of the recorded peak: what the whole step may hold (p plans for it)",
-      ];
+      return ["Budget", formatPercent(budgetShare), "of the recorded peak (press p to plan for it)"];
   }
 }
 

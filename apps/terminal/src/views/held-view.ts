@@ -37,14 +37,14 @@ export type HeldKey = "right" | "left" | "expandAll" | "collapseAll" | "peak";
 /** Memory in use at the peak, or after an op, as a tree: category, module, op, equal tensors, storage. */
 export const heldView: View<HeldState, HeldKey> = {
   name: "held",
-  title: "Held",
+  title: "Live",
   terms: [["storage", "what memory is spent on: the data of a tensor and of all its views"]],
   keys: [
     { keys: ["right", "l"], action: "right", help: "open the group", hint: "open", hintKeys: "Left Right" },
-    { keys: ["left", "h"], action: "left", help: "close it, or go to the group around it" },
+    { keys: ["left", "h"], action: "left", help: "close it, or go to its parent" },
     { keys: ["*"], action: "expandAll", help: "open all" },
     { keys: ["-"], action: "collapseAll", help: "close all" },
-    { keys: ["p"], action: "peak", help: "what is held at the peak, from whatever op one came" },
+    { keys: ["p"], action: "peak", help: "live tensors at the peak" },
   ],
   initial: () => ({ cursor: 0, top: 0, op: -1, open: undefined }),
   reduce,
@@ -137,7 +137,8 @@ function enter(scene: Scene, own: HeldState): Outcome<HeldState> {
       requests: [
         {
           kind: "tell",
-          text: op < 0 ? `${label}: ${describeLife(tree, id)}` : `op ${op} is not in the trace: sharding adds it`,
+          text:
+            op < 0 ? `${label}: ${describeLife(tree, id)}` : `op ${op} is not in the trace: it was added by sharding`,
         },
       ],
     };
@@ -202,7 +203,7 @@ function headOf(scene: Scene, own: HeldState): readonly Line[] {
   const { document, area, look } = scene;
   const tree = treeOf(scene, own);
   if (tree === undefined)
-    return note("The trace does not show when storages are freed, so memory in use is unknown.", area.width).lines;
+    return note("The trace does not record when storages are freed, so live tensors are unknown.", area.width).lines;
   const { totalBytes, count } = tree.held;
   const trace = document.memoryTrace();
   const op = momentOf(scene, own);
@@ -219,7 +220,9 @@ function headOf(scene: Scene, own: HeldState): readonly Line[] {
   const told =
     free === undefined
       ? ""
-      : [free.answer === "" ? [] : [`Free to gain: ${free.answer}.`], free.reasons].flat().join(" ");
+      : [free.answer === "" ? [] : [`Savings with no slowdown: ${free.answer.replace(/^Yes, /, "")}.`], free.reasons]
+          .flat()
+          .join(" ");
   const lines = told === "" ? [] : wrapText(told, area.width).slice(0, area.height < 14 ? 1 : 4);
   return [
     fitLine(title, area.width, look.glyphs),
@@ -276,6 +279,6 @@ function drawHeld(scene: Scene, own: HeldState): Drawn {
 function exportTable(scene: Scene, own: HeldState): ViewTable {
   const tree = treeOf(scene, own);
   const op = momentOf(scene, own);
-  const title = `Held by ${scene.document.name.title}, ${op < 0 ? "at the peak" : `after op ${op}`}`;
+  const title = `Live tensors of ${scene.document.name.title}, ${op < 0 ? "at the peak" : `after op ${op}`}`;
   return tree === undefined ? { title, columns: ["storage", "bytes"], rows: [] } : heldTreeTable(tree, title);
 }

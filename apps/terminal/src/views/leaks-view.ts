@@ -59,8 +59,8 @@ const columns: readonly TableColumn<LeaksRow>[] = [
   { key: "module", title: "Module", width: 16, grow: 1, cut: "start", priority: 2, cell: ({ module }) => module },
   { key: "kind", title: "Kind", width: 12, priority: 5, cell: ({ kind }) => kind },
   { key: "count", title: "Storages", width: 8, align: right, cell: ({ count }) => `${count}` },
-  { key: "bytes", title: "Held", width: 10, align: right, cell: ({ bytes }) => formatBytes(bytes) },
-  { key: "growth", title: "A step", width: 14, align: right, priority: 3, cell: ({ growth }) => growth },
+  { key: "bytes", title: "Memory", width: 10, align: right, cell: ({ bytes }) => formatBytes(bytes) },
+  { key: "growth", title: "Per step", width: 14, align: right, priority: 3, cell: ({ growth }) => growth },
 ];
 
 /** Lines above the table. */
@@ -77,7 +77,7 @@ function headOf(scene: Scene): readonly Line[] {
 function fixOf(scene: Scene, own: ListPlace): readonly Line[] {
   const row = rowsOf(scene)[own.cursor];
   if (row === undefined) return [];
-  return [[], fitLine([{ text: `what helps: ${row.fix}`, style: "accent" }], scene.area.width, scene.look.glyphs)];
+  return [[], fitLine([{ text: `fix: ${row.fix}`, style: "accent" }], scene.area.width, scene.look.glyphs)];
 }
 
 function tableRoom(scene: Scene, own: ListPlace): number {

@@ -54,22 +54,22 @@ export const memoryView: View<MemoryState, MemoryKey> = {
   shortTitle: "Mem",
   keys: [
     { keys: ["left", "h"], action: "left", help: "move the cursor back", hint: "cursor", hintKeys: "Left Right" },
-    { keys: ["right", "l"], action: "right", help: "move the cursor on" },
-    { keys: ["shift+left", "H", "<"], action: "farLeft", help: "back by a tenth of what is shown" },
-    { keys: ["shift+right", "L", ">"], action: "farRight", help: "on by a tenth of what is shown" },
+    { keys: ["right", "l"], action: "right", help: "move the cursor forward" },
+    { keys: ["shift+left", "H", "<"], action: "farLeft", help: "back by a tenth of the view" },
+    { keys: ["shift+right", "L", ">"], action: "farRight", help: "forward by a tenth of the view" },
     { keys: ["+", "="], action: "zoomIn", help: "zoom in around the cursor", hint: "zoom", hintKeys: "+ -" },
     { keys: ["-"], action: "zoomOut", help: "zoom out" },
     { keys: ["p"], action: "peak", help: "to the peak", hint: "peak" },
-    { keys: ["a"], action: "held", help: "all that is held at the cursor, as a tree", hint: "all held" },
+    { keys: ["a"], action: "held", help: "all live tensors at the cursor, as a tree", hint: "live tensors" },
     {
       keys: ["B"],
       action: "budget",
-      help: "a budget for the step, as text; Up and Down go from plan to plan",
+      help: "type a budget for the step; Up and Down move between plans",
       hint: "budget",
       hintKeys: "Up Down",
     },
-    { keys: ["x"], action: "noBudget", help: "no budget: the step as it was recorded" },
-    { keys: ["b"], action: "bands", help: "bands by category, or by the module that made what is held" },
+    { keys: ["x"], action: "noBudget", help: "no budget: the step as recorded" },
+    { keys: ["b"], action: "bands", help: "bands by category, or by the module that allocated the tensors" },
   ],
   initial: () => ({ from: 0, to: 0, op: -1, by: "category", budgetBytes: undefined, plans: noPlans }),
   reduce: (scene, own, action) => reduce(scene, settled(scene, own), action),
@@ -210,7 +210,7 @@ function drillIn({ document, module }: Scene, op: number): readonly ViewRequest[
   if (inTrace !== undefined) return [{ kind: "drillInto", view: "ops", module: known, op: inTrace }];
   return [
     { kind: "drillInto", view: "ops", module: known },
-    { kind: "tell", text: `op ${op} is not in the trace: sharding adds it` },
+    { kind: "tell", text: `op ${op} is not in the trace: it was added by sharding` },
   ];
 }
 
@@ -267,7 +267,7 @@ function drawMemory(scene: Scene, own: MemoryState): Drawn {
   const stretch = plotWidth / Math.max(1, sample.count);
   if (peak >= from && peak < to) marks[Math.floor(bucketOf(peak) * stretch)] = glyphs.peak;
   const title: Line = [
-    ...(document.isHeldKnown() ? [] : [{ text: "as if nothing were freed: ", style: "warning" as const }]),
+    ...(document.isHeldKnown() ? [] : [{ text: "upper bound, frees unknown: ", style: "warning" as const }]),
     { text: "peak ", style: "faint" },
     { text: formatBytes((plan ?? document.timeline()).highestBytes[peak] ?? 0), style: "bad" },
     { text: ` at op ${peak}`, style: "faint" },

@@ -49,14 +49,14 @@ export const modulesView: View<ModulesState, ModulesKey> = {
   shortTitle: "Mods",
   keys: [
     { keys: ["right", "l"], action: "right", help: "expand the module" },
-    { keys: ["left", "h"], action: "left", help: "collapse it, or go to the module around it" },
+    { keys: ["left", "h"], action: "left", help: "collapse it, or go to its parent" },
     { keys: ["*"], action: "expandAll", help: "expand all" },
     { keys: ["-"], action: "collapseAll", help: "collapse all" },
-    { keys: ["]"], action: "deeper", help: "show one level more everywhere", hint: "levels", hintKeys: "[ ]" },
-    { keys: ["["], action: "shallower", help: "show one level less everywhere" },
+    { keys: ["]"], action: "deeper", help: "show one more level", hint: "levels", hintKeys: "[ ]" },
+    { keys: ["["], action: "shallower", help: "show one level less" },
     { keys: ["s"], action: "sortNext", help: "sort by the next column", hint: "sort" },
-    { keys: ["S"], action: "sortPrevious", help: "sort by the column before" },
-    { keys: ["r"], action: "reverse", help: "sort the other way round" },
+    { keys: ["S"], action: "sortPrevious", help: "sort by the previous column" },
+    { keys: ["r"], action: "reverse", help: "reverse the order" },
   ],
   initial({ document }) {
     const { nodes } = document.tree();
@@ -188,7 +188,7 @@ function drawModules(scene: Scene, own: ModulesState): Drawn {
   const { glyphs } = scene.look;
   const view = scene.document.tree();
   const { rows, at } = visible(scene, own);
-  if (rows.length === 0) return note("This trace tells of no modules. Its ops are in view 3.", width);
+  if (rows.length === 0) return note("This trace has no modules. Its ops are in view 3.", width);
   const window = windowRows({ count: rows.length, height: height - 1, cursor: at, top: own.top });
   return drawTable<ModuleNode>({
     columns: moduleColumns(view, own.expanded, glyphs),
@@ -227,7 +227,7 @@ function around(nodes: readonly ModuleNode[], { parent }: ModuleNode): readonly 
 function showDepth({ document }: Scene, own: ModulesState, depth: number): Outcome<ModulesState> {
   return {
     own: { ...own, expanded: expandedToDepth(document.tree(), depth) },
-    requests: [{ kind: "tell", text: `modules of ${depth + 1} ${depth === 0 ? "level" : "levels"}` }],
+    requests: [{ kind: "tell", text: `showing ${depth + 1} ${depth === 0 ? "level" : "levels"} of modules` }],
   };
 }
 

@@ -38,10 +38,10 @@ export const opsView: View<OpsState, OpsKey> = {
   ],
   keys: [
     { keys: ["s"], action: "sortNext", help: "sort by the next column", hint: "sort" },
-    { keys: ["S"], action: "sortPrevious", help: "sort by the column before" },
-    { keys: ["r"], action: "reverse", help: "sort the other way round" },
-    { keys: ["f"], action: "filter", help: "show only ops whose name or module has a text in it", hint: "filter" },
-    { keys: ["a"], action: "wholeStep", help: "all ops of the step, or those of the module" },
+    { keys: ["S"], action: "sortPrevious", help: "sort by the previous column" },
+    { keys: ["r"], action: "reverse", help: "reverse the order" },
+    { keys: ["f"], action: "filter", help: "filter ops by name or module", hint: "filter" },
+    { keys: ["a"], action: "wholeStep", help: "all ops of the step, or of the module only" },
   ],
   initial: () => ({ ...start, isWholeStep: false, filter: "", sort: undefined, isDetailed: false, isVisit: false }),
   reduce,
@@ -219,7 +219,7 @@ function drawOps(scene: Scene, own: OpsState): Drawn {
     isMatch: (index) => isMatch(scene, view.names[rows[index]]) || isMatch(scene, moduleOf(view, rows[index])),
     ...(details.length > 0 && { height: room }),
   });
-  const none: Line[] = rows.length > 0 ? [] : [[{ text: "No op has that in its name or module.", style: "faint" }]];
+  const none: Line[] = rows.length > 0 ? [] : [[{ text: "No op matches the filter.", style: "faint" }]];
   return stack(
     textOnly(fitLine(title, width, glyphs)),
     table,

@@ -50,11 +50,11 @@ export const tradeOffView: View<TradeOffState, TradeOffKey> = {
   title: "Trade-off",
   shortTitle: "Trade",
   keys: [
-    { keys: ["left", "h"], action: "left", help: "a smaller budget, by 1 %", hint: "budget", hintKeys: "Left Right" },
-    { keys: ["right", "l"], action: "right", help: "a larger budget, by 1 %" },
-    { keys: ["shift+left", "H", "<"], action: "farLeft", help: "a smaller budget, by 10 %" },
-    { keys: ["shift+right", "L", ">"], action: "farRight", help: "a larger budget, by 10 %" },
-    { keys: ["o"], action: "optimum", help: "the greedy policy, or the optimal one", hint: "optimal" },
+    { keys: ["left", "h"], action: "left", help: "a smaller budget, by 1%", hint: "budget", hintKeys: "Left Right" },
+    { keys: ["right", "l"], action: "right", help: "a larger budget, by 1%" },
+    { keys: ["shift+left", "H", "<"], action: "farLeft", help: "a smaller budget, by 10%" },
+    { keys: ["shift+right", "L", ">"], action: "farRight", help: "a larger budget, by 10%" },
+    { keys: ["o"], action: "optimum", help: "switch between greedy and optimal policy", hint: "optimal" },
   ],
   initial: () => ({ cursor: 0, top: 0, budgetShare: 0.5, isOptimal: false, wish: undefined, answer: undefined }),
   reduce,
@@ -192,8 +192,8 @@ function drawTradeOff(scene: Scene, own: TradeOffState): Drawn {
   if (found === undefined)
     return note(
       scene.document.isPrediction
-        ? "A model as it is used keeps nothing for a backward pass, so there is nothing to trade off: see the view Memory."
-        : "No module of this trace has modules in it, so there is nothing to trade off.",
+        ? "Inference saves nothing for a backward pass, so there is no trade-off. See the Memory view."
+        : "This trace has no nested modules, so there is no trade-off to show.",
       scene.area.width,
     );
   const { width } = scene.area;
@@ -201,7 +201,7 @@ function drawTradeOff(scene: Scene, own: TradeOffState): Drawn {
   const title: Line = [
     { text: found.of.fqn, style: "strong" },
     {
-      text: `  ${formatBytes(found.view.memoryBytes)} could be freed, forward ${formatTime(found.view.runtimeMs)}`,
+      text: `  ${formatBytes(found.view.memoryBytes)} can be freed, forward ${formatTime(found.view.runtimeMs)}`,
       style: "faint",
     },
   ];

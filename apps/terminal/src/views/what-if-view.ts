@@ -1,6 +1,7 @@
 import { formatBytes, formatChange, formatMs, type WhatIfRow, whatIfTable } from "@remat/reporting";
 import type { Trace } from "@remat/trace";
 import { wrapText } from "@remat/trace/text";
+import { deviceOfSettings } from "../document/settings.js";
 import { isMatch, type Outcome, type Scene, type View, type ViewAction, type ViewRequest } from "../state/view.js";
 import type { ViewAnswer, WhatIfSubject } from "../state/work.js";
 import { drawTable, type TableColumn } from "../table/draw-table.js";
@@ -36,9 +37,7 @@ export const whatIfView: View<WhatIfState, WhatIfKey> = {
     ["batch=largest", "the largest batch that fits as the step runs"],
     ["world=8", "FSDP over 8 ranks; behind it what --fsdp takes: wrap='h.*', no-reshard, bf16"],
   ],
-  keys: [
-    { keys: ["i"], action: "ask", help: "ask something else, as text; Esc stops what is being answered", hint: "ask" },
-  ],
+  keys: [{ keys: ["i"], action: "ask", help: "type another question; Esc stops the current one", hint: "ask" }],
   initial: () => ({ cursor: 0, top: 0, trace: undefined, other: undefined, ...nothingAsked }),
   reduce,
   settle(scene, own) {
@@ -74,7 +73,7 @@ function subjectOf({ document, run, device }: Scene): WhatIfSubject {
     name: name.title,
     path: name.isModel === true ? name.path : undefined,
     other: run.other && { name: run.other.name.title, trace: run.other.trace },
-    device: settings.device ?? settings.meantFor,
+    device: deviceOfSettings(settings),
     pricedFor: settings.device ?? device,
   };
 }
@@ -158,7 +157,7 @@ function columnsFor(presentBytes: number | undefined): readonly TableColumn<What
       title: "Peak",
       width: 10,
       align: right,
-      cell: ({ peakBytes }) => (peakBytes === undefined ? "refused" : formatBytes(peakBytes)),
+      cell: ({ peakBytes }) => (peakBytes === undefined ? "n/a" : formatBytes(peakBytes)),
     },
     {
       key: "change",

@@ -148,9 +148,9 @@ describe("a search", () => {
     const { app, press, type } = appOf(resnet, { view: "modules" });
     press("down", "/");
     type("zzz");
-    expect(screenText(app).at(-1)).toContain("nothing");
+    expect(screenText(app).at(-1)).toContain("no match");
     press("enter");
-    expect(app.state.notice?.text).toBe("nothing here has zzz in it");
+    expect(app.state.notice?.text).toBe("no match for zzz");
     press("n");
     expect(app.state.notice?.kind).toBe("warning");
     press("/");
@@ -257,7 +257,7 @@ describe("devices and plan", () => {
     expect(app.document.memoryTrace()).not.toBe(app.document.trace);
     expect(screenText(app).join("\n")).toContain("2 ranks");
     press("6");
-    expect(screenText(app).join("\n")).toMatch(/as opened: a100 beside now: .* one of 2 ranks/);
+    expect(screenText(app).join("\n")).toMatch(/as opened: a100 vs\. now: .* one of 2 ranks/);
   });
 
   it("shard as is typed, and as memory --fsdp says it", () => {
@@ -274,13 +274,13 @@ describe("devices and plan", () => {
     expect(app.document.peak()!.totalBytes).toBe(peakUnder("world=2,no-reshard,bf16"));
     press("enter", ...",often", "enter");
     expect(screenText(app).join("\n")).toContain("often");
-    expect(screenText(app).join("\n")).toContain("not known");
+    expect(screenText(app).join("\n")).toContain("unknown");
   });
 
   it("say why a trace cannot be sharded", () => {
     const { app, press } = appOf(evilTrace(), { view: "devices" });
     press("down", "down", "right");
-    expect(screenText(app).join("\n")).toContain("not known");
+    expect(screenText(app).join("\n")).toContain("unknown");
     press("5");
     expect(screenText(app).join("\n")).toMatch(/trace/);
   });

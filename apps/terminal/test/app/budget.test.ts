@@ -18,7 +18,7 @@ describe("a budget of the step", () => {
     const { app, press } = appOf(trace, { view: "memory", size: { columns: 100, rows: 40 } });
     const recorded = heldPeak(app.document.trace).peakBytes;
     press("down");
-    expect(screenText(app).join("\n")).toContain("looking for plans");
+    expect(screenText(app).join("\n")).toContain("searching for plans");
     await app.runner.works.finish();
     const { front } = own(app).memory.plans;
     expect(front?.reason).toBeUndefined();
@@ -31,7 +31,7 @@ describe("a budget of the step", () => {
       const { point } = chooseWithin(plans, budgetBytes!);
       const text = screenText(app).join("\n");
       expect(text).toContain(`budget ${formatBytes(budgetBytes!)}`);
-      if (point === undefined) expect(text).toContain("Nothing was found within");
+      if (point === undefined) expect(text).toContain("No plan was found within");
       else {
         expect(state.held?.plan).toBe(point);
         const account = accountSequence(graph, point.sequence!)!;
@@ -67,7 +67,7 @@ describe("a budget of the step", () => {
     expect(memory.highestBytes[memory.peakOp]).toBe(account.peakBytes);
     const text = screenText(app).join(" ").replaceAll(/\s+/g, " ");
     expect(text).toContain(`peak ${formatBytes(account.peakBytes)} at op ${memory.peakOp}`);
-    expect(text).toContain("Its step has other ops: it is drawn at those that match.");
+    expect(text).toContain("Its step has other ops, so it is drawn at matching ops.");
     expect(tooWide(app)).toEqual([]);
   });
 
@@ -85,7 +85,7 @@ describe("a budget of the step", () => {
     await app.runner.works.finish();
     const text = screenText(app).join("\n");
     expect(text).toContain("under the plan");
-    expect(text).toContain("Under torch.utils.checkpoint: ");
+    expect(text).toContain("torch.utils.checkpoint applies to ");
     press("7");
     press("p");
     await app.runner.works.finish();
@@ -108,6 +108,6 @@ describe("a budget of the step", () => {
     type("1B");
     press("enter");
     await app.runner.works.finish();
-    expect(screenText(app).join("\n")).toContain("Nothing was found within");
+    expect(screenText(app).join("\n")).toContain("No plan was found within");
   });
 });

@@ -52,7 +52,7 @@ describe("Enter in the memory view", () => {
     expect(added).toBeGreaterThanOrEqual(0);
     press("/", ...`${added} ${rank.opName(added)}`, "enter", "enter");
     expect([app.state.view, own(app).memory.op]).toEqual(["ops", added]);
-    expect(screenText(app).at(-1)).toContain(`op ${added} is not in the trace: sharding adds it`);
+    expect(screenText(app).at(-1)).toContain(`op ${added} is not in the trace: it was added by sharding`);
   });
 });
 

@@ -16,7 +16,7 @@ describe("a device that a trace was left with", () => {
     const made = appOf(former, { host: remembers, size: { columns: 140, rows: 30 } });
     expect(made.app.document.settings.device?.name).toBe("h100");
     expect(textOf(made)).toContain("h100 (remembered)");
-    expect(made.app.state.notice?.text).toContain("Shown for h100, as it was left.");
+    expect(made.app.state.notice?.text).toContain("Shown for h100, as in your last session.");
     made.press("q");
     expect(made.deeds.saved[0].view.device).toBe("h100");
   });
@@ -33,7 +33,7 @@ describe("a device that a trace was left with", () => {
     const opened: Opened = { kind: "trace", title: "net", path: "/net", trace: former };
     const made = makeApp({ host: { ...remembers, open: async () => opened } });
     await made.app.open("a", "b");
-    expect(textOf(made)).toContain("net beside net, both for a100");
+    expect(textOf(made)).toContain("net vs. net, both for A100");
     const differences = (): unknown[] => tableOf(made.app).rows.map((cells) => cells[5]);
     expect(new Set(differences())).toEqual(new Set([0]));
     // A device chosen then applies to both.
@@ -67,7 +67,7 @@ describe("a comparison with a trace that breaks off", () => {
   it.each([60, 80])("and of one alone in the line of the verdict, at %i columns, after a key, too", (columns) => {
     const made = appOf(broken, { size: { columns, rows: 20 } });
     made.press("down");
-    expect(textOf(made)).toContain("damaged after line 400: peak at least");
+    expect(textOf(made)).toContain("Damaged after line 400, peak memory is at least");
     expect(textOf(made)).not.toContain("fits");
   });
 });
@@ -90,6 +90,6 @@ describe("the step of one of several ranks", () => {
     await four.app.runner.works.finish();
     const text = textOf(four);
     for (const fact of ["peak", "budget", "step", "proof"]) expect(text).toMatch(new RegExp(`^  ${fact} `, "m"));
-    expect(text.replace(/\s+/g, " ")).toContain("It is of the step on one device, and not of one of 4 ranks.");
+    expect(text.replace(/\s+/g, " ")).toContain("It is for the step on one device, not for one of 4 ranks.");
   });
 });

@@ -78,14 +78,14 @@ describe.runIf(isThere)("remat ui in a terminal", () => {
     );
 
     terminal.press("g", "4");
-    const before = await terminal.until("the trade-off", has("budget", "50.0 % of all", "greedy"));
+    const before = await terminal.until("the trade-off", has("budget", "50.0% of all", "greedy"));
     terminal.press("S-Left", "Left");
     await terminal.until(
       "another budget and plan",
-      (screen) => has("39.0 % of all", "optimal")(screen) && !has("looking")(screen),
+      (screen) => has("39.0% of all", "optimal")(screen) && !has("searching")(screen),
     );
-    expect(terminal.screen().find((line) => line.includes("stored"))).not.toBe(
-      before.find((line) => line.includes("stored")),
+    expect(terminal.screen().find((line) => line.includes("saved"))).not.toBe(
+      before.find((line) => line.includes("saved")),
     );
 
     terminal.press("e", "c");
@@ -119,14 +119,14 @@ describe.runIf(isThere)("remat ui in a terminal", () => {
   it("remembers the view and the budget of a trace, and takes clicks", async () => {
     const state = { env: { XDG_STATE_HOME: join(folder, "remembered") } };
     start("ui resnet50.remat.jsonl --view trade-off", state);
-    await terminal.until("the trade-off", has("50.0 % of all"));
+    await terminal.until("the trade-off", has("50.0% of all"));
     terminal.press("S-Left");
-    await terminal.until("another budget", has("40.0 % of all"));
+    await terminal.until("another budget", has("40.0% of all"));
     terminal.press("q");
     await restored();
     terminal.close();
     start("ui resnet50.remat.jsonl", state);
-    await terminal.until("view 4 with its budget", has("40.0 % of all"));
+    await terminal.until("view 4 with its budget", has("40.0% of all"));
     // On the tab of view 5.
     terminal.click(34, 1);
     await terminal.until("the memory view", has("peak", "Activations", "after op"));
@@ -176,11 +176,11 @@ describe.runIf(isThere)("remat ui in a terminal", () => {
       [...lines.slice(0, 3000), "{ not a record", ...lines.slice(3001)].join("\n"),
     );
     start("ui damaged.remat.jsonl");
-    const isTold = has("damaged after line 3000: peak at least", "the trace is damaged after line 3000");
+    const isTold = has("Damaged after line 3000, peak memory is at least", "the trace is damaged after line 3000");
     await terminal.until("what is held, and the notice", (screen) => isTold(screen) && has("Activations")(screen));
     for (const key of ["2", "3", "5"]) {
       terminal.press(key);
-      await terminal.until(`the notice in view ${key}`, has("damaged after line 3000: peak at least"));
+      await terminal.until(`the notice in view ${key}`, has("Damaged after line 3000, peak memory is at least"));
     }
     terminal.press("q");
     await restored();
@@ -188,7 +188,7 @@ describe.runIf(isThere)("remat ui in a terminal", () => {
 
   it("starts without a file, traces an example with its modules, and can be stopped", async () => {
     start("");
-    await terminal.until("the start screen", has("Recent, and examples", "Example: perceptron"));
+    await terminal.until("the start screen", has("Recent and examples", "Example: perceptron"));
     const screen = await terminal.until("the list", has("Example: small convolutional network"));
     expect(screen.some((line) => line.includes("resnet50"))).toBe(true);
     terminal.press("O");
@@ -231,7 +231,7 @@ describe.runIf(isThere)("remat ui in a terminal", () => {
     start(`ui ${JSON.stringify(fileURLToPath(new URL("../../../../examples/gpt-3/model.js", import.meta.url)))}`);
     await terminal.until("a module being traced", has("opening", "module calls"));
     terminal.press("Escape");
-    await terminal.until("that it was stopped", has("Recent, and examples", "stopped"));
+    await terminal.until("that it was stopped", has("Recent and examples", "stopped"));
     terminal.press("q");
     await restored();
   });
@@ -253,21 +253,21 @@ describe.runIf(isThere)("remat watch in a terminal", () => {
       start(`watch -- ${JSON.stringify(process.execPath)} ${JSON.stringify(training)}`, { columns, rows: 24 });
       const shown = await terminal.until(
         "a step, and its legend",
-        (screen) => has("What the peak of the last pass is made of", "end the program")(screen) && axisOf(screen) > 0,
+        (screen) => has("Live tensors at the peak of the last pass", "end the program")(screen) && axisOf(screen) > 0,
       );
       const legend = shown.slice(
         axisOf(shown) + 1,
-        shown.findIndex((line) => line.startsWith(" What the peak")),
+        shown.findIndex((line) => line.startsWith(" Live tensors")),
       );
       expect(legend.join(" ")).toContain("Parameters");
       expect(legend.join(" ")).not.toMatch(/smaller|…/);
       // The legend has the colour of every category of the peak.
-      const made = shown.flatMap((line) => /^ ([A-Z][a-z]+(?: [a-z]+)?) +[\d.]+ \w+ +[\d.]+ %/.exec(line)?.[1] ?? []);
+      const made = shown.flatMap((line) => /^ ([A-Z][a-z]+(?: [a-z]+)?) +[\d.]+ \w+ +[\d.]+%/.exec(line)?.[1] ?? []);
       expect(made.length).toBeGreaterThan(1);
       for (const category of made) expect(legend.join(" ")).toContain(category);
       terminal.press("q");
       // The last picture and the highest peak are left on the terminal.
-      await terminal.until("the end, told in words", has("of the steps that were looked at", "exit code"));
+      await terminal.until("the end, told in words", has("Highest peak among the observed steps", "exit code"));
       expect(terminal.ask("#{alternate_on} #{cursor_flag}")).toBe("0 1");
     },
   );

@@ -48,7 +48,7 @@ it.each([
     // The legend explains every colour, below the plot and next to its fill.
     const shown = textOf(training, columns, rows, look);
     const begin = shown.findIndex((line) => line.startsWith("     pass")) + 1;
-    const end = shown.findIndex((line) => line.startsWith(" What the peak"));
+    const end = shown.findIndex((line) => line.startsWith(" Live tensors"));
     const legend = shown.slice(begin, end).join(" ");
     for (const [category, bytes] of view.bands)
       if (bytes.some((value) => value > 0)) expect(legend).toContain(labelCategory(category));
@@ -58,7 +58,7 @@ it.each([
 });
 
 it("says that no step has been seen, that the picture is held, and how the program ended", () => {
-  expect(textOf(waiting, 80, 24).join("\n")).toContain("No training step has been seen yet");
+  expect(textOf(waiting, 80, 24).join("\n")).toContain("Waiting for the first training step");
   expect(textOf({ ...training, isPaused: true }, 80, 24)[0]).toContain("paused");
   expect(textOf({ ...training, ended: "has ended" }, 80, 24)[0]).toContain("has ended");
 });

@@ -74,11 +74,11 @@ describe("a frame", () => {
     const trace = b.build();
     const text = (view: ViewName): string =>
       frameOf(appOf(trace, { view, size: { columns: 60, rows: 20 } }).app).replaceAll(/\s+/g, " ");
-    expect(text("held")).toContain("so that nobody can say what is held.");
-    expect(text("modules")).toContain("This trace tells of no modules. Its ops are in view 3.");
-    expect(text("tradeOff")).toContain("so there is nothing to trade off.");
-    expect(text("memory")).toContain("as if nothing were freed: peak 4 B at op 0");
-    for (const view of viewNames) expect(text(view)).toContain("the run does not tell what is freed when");
+    expect(text("held")).toContain("so live tensors are unknown.");
+    expect(text("modules")).toContain("This trace has no modules. Its ops are in view 3.");
+    expect(text("tradeOff")).toContain("so there is no trade-off to show.");
+    expect(text("memory")).toContain("upper bound, frees unknown: peak 4 B at op 0");
+    for (const view of viewNames) expect(text(view)).toContain("Peak memory is unknown: frees are not recorded");
   });
 
   it("is judged for where the step was recorded, if no device was asked for", () => {

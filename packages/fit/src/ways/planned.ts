@@ -16,7 +16,7 @@ import { isSharded, microBatchesOf, shardedStep } from "./sharded.js";
  */
 export const recomputeWay: FitWay = {
   name: "recompute",
-  purpose: "a plan within the device's memory; sharded, the blocks that repeat are checkpointed",
+  purpose: "a plan within the memory of the device; when sharded, repeated blocks are checkpointed",
   isPlanned: (unit) => !isSharded(unit),
   refuses: (unit, { framework, name }) =>
     isSharded(unit) && framework !== "pytorch"
@@ -40,7 +40,7 @@ export const recomputeWay: FitWay = {
  */
 export const offloadWay: FitWay = {
   name: "offload",
-  purpose: "a plan that also moves to host memory; sharded, weights and optimizer states are there",
+  purpose: "a plan that also offloads to host memory; when sharded, weights and optimizer states are offloaded",
   isPlanned: (unit) => !isSharded(unit),
   refuses(unit, { framework, name }) {
     if (isSharded(unit)) return undefined;

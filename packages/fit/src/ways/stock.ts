@@ -6,7 +6,7 @@ import { isSharded, shardedStep } from "./sharded.js";
 /** The way that runs the step unchanged. */
 export const stockWay: FitWay = {
   name: "stock",
-  purpose: "the step as it runs",
+  purpose: "the unmodified step",
   isPlanned: () => false,
   refuses: () => undefined,
   async stepWith(unit, steps, batch) {

@@ -1,4 +1,5 @@
 import { EventKind, RematError, type Rows, RuntimeSource, row, type StorageIndex, Trace } from "@remat/trace";
+import { formatChosenPercent, formatPercent } from "@remat/trace/text";
 import { type HeldPeak, heldPeak } from "../held/held-memory.js";
 import { degreeOf, fitPolynomial, isSizeOfTensor, type Polynomial, valueAt } from "./fit-polynomial.js";
 import { requireSameSteps, type SizedRun } from "./match-runs.js";
@@ -314,9 +315,9 @@ function firstOpWith(trace: Trace, storage: StorageIndex): string | undefined {
  */
 function requireClose(name: string, recordedBytes: number, predictedBytes: number, model: SizeModel): void {
   if (Math.abs(predictedBytes - recordedBytes) <= largestError * recordedBytes) return;
-  const share = ((Math.abs(predictedBytes - recordedBytes) / recordedBytes) * 100).toFixed(1);
+  const share = formatPercent(Math.abs(predictedBytes - recordedBytes) / recordedBytes);
   throw new RematError(
     "RUNS_IRREGULAR",
-    `${name}: its peak of ${recordedBytes} bytes is ${share}% off the predicted ${predictedBytes} (limit ${largestError * 100}%): ${model.irregular.length === 0 ? "sizes" : `${model.irregular.length} storages`} do not grow regularly. Record runs without data-dependent sizes.`,
+    `${name}: peak memory is ${recordedBytes} bytes, but the other runs predict ${predictedBytes} (${share} off, at most ${formatChosenPercent(largestError)} is allowed). ${model.irregular.length === 0 ? "Sizes do" : `${model.irregular.length} storages do`} not grow linearly or quadratically, for example because they depend on data. Record runs whose sizes depend on the input size only.`,
   );
 }

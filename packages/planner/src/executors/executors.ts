@@ -15,14 +15,14 @@ export interface PlanExecutor {
 /** Follows plans op by op: `@remat/checkpoint` in TensorFlow.js. */
 export const tfjsExecutor: PlanExecutor = {
   name: "tfjs",
-  purpose: "op by op, as @remat/checkpoint does in TensorFlow.js",
+  purpose: "@remat/checkpoint in TensorFlow.js, op by op",
   plans: "step",
 };
 
 /** Follows policies of modules: `torch.utils.checkpoint` in PyTorch. */
 export const torchCheckpointExecutor: PlanExecutor = {
   name: "torch-checkpoint",
-  purpose: "modules, one inside the other, as torch.utils.checkpoint does in PyTorch",
+  purpose: "torch.utils.checkpoint in PyTorch, nested modules",
   plans: "step",
   framework: "pytorch",
 };
@@ -33,7 +33,7 @@ export const torchCheckpointExecutor: PlanExecutor = {
  */
 export const torchCompileExecutor: PlanExecutor = {
   name: "torch-compile",
-  purpose: "activation_memory_budget, by which torch.compile partitions a model in PyTorch",
+  purpose: "torch.compile in PyTorch, by activation_memory_budget",
   plans: "compiled",
   framework: "pytorch",
 };

@@ -18,7 +18,7 @@ export function modulePolicies(name: ModulePolicyMethod, how: string, aliases: r
   return {
     name,
     aliases,
-    purpose: `what to store of each module, ${how}`,
+    purpose: `choose what each module saves, ${how}`,
     budgetOf: "module",
     takes: new Set(["modules"]),
     async plan(trace, { budget, modules = [], timeMs }) {
@@ -52,12 +52,12 @@ function policyTable(policies: readonly NamedPolicy[]): MethodTable {
     title: "Policies by module",
     columns: [
       ["Module", "text"],
-      ["Ops stored", "count"],
+      ["Ops saved", "count"],
       ["Recomputed", "count"],
-      ["Stored", "bytes"],
-      ["Of at most", "bytes"],
+      ["Saved", "bytes"],
+      ["Limit", "bytes"],
       ["Recomputation", "ms"],
-      ["Gap", "share"],
+      ["Optimality gap", "share"],
     ],
     rows: policies.map(({ fqn, policy }) => [
       fqn,

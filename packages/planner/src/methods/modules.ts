@@ -15,7 +15,7 @@ import type { MethodTable, PlanMethod } from "./plan-method.js";
  */
 export const modulesMethod: PlanMethod = {
   name: "modules",
-  purpose: "which modules to checkpoint",
+  purpose: "choose modules to checkpoint",
   budgetOf: "step",
   takes: new Set(["modules", "sharding"]),
   async plan(trace, { budget, modules: allowed = [], worldSize = 1, fsdpUnits = [], timeMs }) {
@@ -115,13 +115,13 @@ function boundTable(
   const simulatedMs = predicted.cost - predicted.plain.cost;
   return {
     name: "bound",
-    title: "The model of modules beside the simulated step",
+    title: "Module model and simulated step",
     columns: [
       ["", "text"],
       ["Peak without a plan", "bytes"],
       ["Peak", "bytes"],
       ["Recomputation", "ms"],
-      ["Gap", "share"],
+      ["Optimality gap", "share"],
     ],
     rows: [
       ["model's bound", baselinePeakBytes, peakBytes, recomputationMs, gap],
@@ -145,7 +145,7 @@ function boundTable(
 function treeTable({ modules }: ModuleTreePlan): MethodTable {
   return {
     name: "modules",
-    title: modules.length === 0 ? "No module has to be checkpointed" : "Checkpointed modules",
+    title: modules.length === 0 ? "No module needs to be checkpointed" : "Checkpointed modules",
     columns: [
       ["Module", "text"],
       ["Activations freed", "share"],

@@ -5,7 +5,7 @@ import type { MethodRequest, PlanMethod } from "./plan-method.js";
 /** Plans the whole step op by op: what is recomputed, and when. */
 export const scheduleMethod: PlanMethod = {
   name: "schedule",
-  purpose: "the whole step, op by op",
+  purpose: "plan the whole step op by op",
   budgetOf: "step",
   takes: new Set(["maxOverhead", "pareto", "order", "link"]),
   async plan(trace, request) {
@@ -21,7 +21,7 @@ export const scheduleMethod: PlanMethod = {
       notes:
         isGiven || recommended === undefined
           ? []
-          : ["no budget was given: this plan is recommended for at most 5% overhead"],
+          : ["no budget was given: this is the recommended plan within 5% overhead"],
       ...(recommended !== undefined && { front: { front, recommended } }),
     };
   },

@@ -8,6 +8,7 @@ import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
 import { describeLeast } from "../verdict/describe-verdict.js";
 import { whereRecorded } from "../verdict/device-to-fit.js";
 import { worthSaying } from "../verdict/free-way.js";
+import { labelDevice } from "../verdict/label-device.js";
 import type { Verdict } from "../verdict/verdict.js";
 import { describeWay } from "../verdict/way-to-fit.js";
 import type { RecommendedPlan } from "../view-summary.js";
@@ -55,8 +56,8 @@ export function answerFirst(trace: Trace, options: AnswerFirstOptions): readonly
     return [
       {
         ...asked("fit"),
-        answer: "Nobody can say",
-        reasons: ["The run does not tell when storages are freed."],
+        answer: "Unknown",
+        reasons: ["The run does not record when storages are freed."],
       },
     ];
   return [answerFit(trace, options), answerHolders(options), answerFree(trace, options), ...answerNext(options)];
@@ -66,9 +67,9 @@ type Asked = Exclude<Answer["about"], "outcome">;
 
 const questions: Readonly<Record<Asked, string>> = {
   fit: "Does it fit?",
-  holders: "What holds the peak?",
-  free: "What is free to gain?",
-  next: "What to type next",
+  holders: "What uses the most memory?",
+  free: "Can it use less with no slowdown?",
+  next: "Next command",
 };
 
 export const asked = (about: Asked): Pick<Answer, "about" | "question"> => ({ about, question: questions[about] });
@@ -78,9 +79,9 @@ function answerFit(trace: Trace, { verdict, tree, units }: AnswerFirstOptions): 
   const bytes = verdict?.peakBytes ?? tree?.held.totalBytes ?? 0;
   const op = tree === undefined || tree.held.op < 0 ? undefined : tree.held.op;
   const within = op === undefined ? "" : `, in op ${op} ${trace.opName(op)}${moduleOf(trace, op)}`;
-  const peak = `The peak is ${size(bytes)}${within}.`;
-  const { device, deviceMemoryBytes, fits, spareBytes = 0 } = verdict ?? {};
-  const room = deviceMemoryBytes === undefined ? "" : describeRoom(device!, size(deviceMemoryBytes));
+  const peak = `Peak memory is ${size(bytes)}${within}.`;
+  const { device, deviceMemoryBytes, isDefaultDevice, fits, spareBytes = 0 } = verdict ?? {};
+  const room = deviceMemoryBytes === undefined ? "" : describeRoom(device!, size(deviceMemoryBytes), isDefaultDevice);
   const broken = truncationNote(trace);
   const reasons = [peak, ...(room === "" ? [] : [room]), ...(broken === undefined ? [] : [`${upperFirst(broken)}.`])];
   // The run already ran out of memory, so the verdict is about that and says by how much.
@@ -88,7 +89,7 @@ function answerFit(trace: Trace, { verdict, tree, units }: AnswerFirstOptions): 
     return {
       ...asked("fit"),
       answer: "No, it ran out of memory",
-      reasons: verdict.facts.slice(0, 1).map((fact) => `${upperFirst(fact)}.`),
+      reasons: verdict.facts.slice(0, 1),
       isGood: false,
     };
   if (fits === undefined)
@@ -96,10 +97,12 @@ function answerFit(trace: Trace, { verdict, tree, units }: AnswerFirstOptions): 
       ...asked("fit"),
       answer:
         deviceMemoryBytes === undefined
-          ? `${size(bytes)} at the peak`
-          : `${size(bytes)} before the end of an incomplete trace`,
+          ? `Peak memory ${size(bytes)}`
+          : `Peak memory ${size(bytes)} up to the end of an incomplete trace`,
       reasons:
-        room === "" && verdict !== undefined ? [...reasons, `How much memory ${device} has is not known.`] : reasons,
+        room === "" && verdict !== undefined
+          ? [...reasons, `The memory of ${labelDevice(device!)} is unknown.`]
+          : reasons,
     };
   return fits
     ? { ...asked("fit"), answer: `Yes, with ${size(spareBytes)} to spare`, reasons, isGood: true }
@@ -107,8 +110,11 @@ function answerFit(trace: Trace, { verdict, tree, units }: AnswerFirstOptions): 
 }
 
 /** Describes how much memory a device has, as a sentence. */
-export const describeRoom = (device: string, room: string): string =>
-  device === whereRecorded ? `There are ${room} ${whereRecorded}.` : `${device} has ${room}.`;
+export function describeRoom(device: string, room: string, isDefault = false): string {
+  if (device === whereRecorded) return `The machine that recorded it has ${room}.`;
+  const how = isDefault ? " (the default device; --device here for this machine)" : "";
+  return `${labelDevice(device)} has ${room}${how}.`;
+}
 
 function moduleOf(trace: Trace, op: OpIndex): string {
   const module = trace.opModule(op)?.fqn;
@@ -122,8 +128,8 @@ function answerHolders({ verdict, tree, units }: AnswerFirstOptions): Answer {
     tree === undefined
       ? (verdict?.categories ?? [])
       : tree.roots.map((root) => ({ category: tree.groups[root].category, bytes: tree.groups[root].bytes }));
-  const told = categories.filter(({ bytes }, i) => i === 0 || bytes >= 0.1 * total).slice(0, 3);
-  const names = told.map(({ category, bytes }) => `${labelCategory(category)} ${formatWholePercent(bytes / total)}`);
+  const shown = categories.filter(({ bytes }, i) => i === 0 || bytes >= 0.1 * total).slice(0, 3);
+  const names = shown.map(({ category, bytes }) => `${labelCategory(category)} (${formatWholePercent(bytes / total)})`);
   return {
     ...asked("holders"),
     answer: names.map((name, i) => (i === 0 ? name : lowerFirst(name))).join(", ") || "Nothing",
@@ -147,7 +153,7 @@ function describePart(
 ): string {
   const each = eachBytes === undefined ? `${size(bytes)} in ${count} storages` : `${count} × ${size(eachBytes)}`;
   const what = count === 1 ? size(bytes) : each;
-  const who = makers === "" ? "" : ` by ${makers}`;
+  const who = makers === "" ? "" : ` allocated by ${makers}`;
   return `${formatWholePercent(bytes / total)} ${labelCategory(category).toLowerCase()}${who}: ${what}, ${label}.`;
 }
 
@@ -156,7 +162,7 @@ function answerFree(trace: Trace, { verdict, tree, idle, plans = [], units }: An
     return {
       ...asked("free"),
       answer: "",
-      reasons: ["The trace is incomplete, so what is used or freed after its end is not known."],
+      reasons: ["The trace is incomplete, so later uses and frees are unknown."],
     };
   const size = sizeFormat(units);
   const peakBytes = verdict?.peakBytes ?? tree?.held.totalBytes ?? 0;
@@ -168,7 +174,7 @@ function answerFree(trace: Trace, { verdict, tree, idle, plans = [], units }: An
   );
   // One plan may be the best for several limits.
   const told = costly.map(
-    ({ overhead, peakBytes: planned }) => `For ${formatOverhead(overhead)} more time ${size(planned)}.`,
+    ({ overhead, peakBytes: planned }) => `${size(planned)} is possible with ${formatOverhead(overhead)} more time.`,
   );
   reasons.push(...new Set(told));
   // If nothing stays alive longer than it is used, no plan can free more without recomputation.
@@ -177,12 +183,12 @@ function answerFree(trace: Trace, { verdict, tree, idle, plans = [], units }: An
   const isKnown =
     isTight || plans.length > 0 || (verdict?.earlyReleasePeakBytes ?? verdict?.unrecomputedPeakBytes) !== undefined;
   if (least === undefined && !isKnown) return { ...asked("free"), answer: "", reasons };
-  if (least === undefined) return { ...asked("free"), answer: "Nothing that costs no time", reasons };
+  if (least === undefined) return { ...asked("free"), answer: "No", reasons };
   const gained = `${formatWholePercent(1 - least.peakBytes / Math.max(1, peakBytes))} less`;
-  const how = least.kind === "early-release" ? "by early release" : "by a plan that recomputes nothing";
+  const how = least.kind === "early-release" ? "with early release" : "with a plan that recomputes nothing";
   return {
     ...asked("free"),
-    answer: `${gained}: ${size(least.peakBytes)} ${how}`,
+    answer: `Yes, ${gained}: ${size(least.peakBytes)} ${how}`,
     reasons,
     isGood: true,
   };
@@ -190,15 +196,15 @@ function answerFree(trace: Trace, { verdict, tree, idle, plans = [], units }: An
 
 /** Explains why freeing earlier saves memory, or why it does not. */
 function describeIdle({ header: { framework } }: Trace, peakBytes: number, idle: IdleMemory | undefined): string {
-  if (idle === undefined) return "This run does not show which memory is kept needlessly.";
+  if (idle === undefined) return "This run does not show which tensors are kept alive too long.";
   const share = idle.bytes / Math.max(1, peakBytes);
-  if (share < worthSaying) return "Next to nothing of the peak is held longer than it is used.";
+  if (share < worthSaying) return "Almost no tensor is kept alive after its last use.";
   const parts = Object.entries(idle.bytesByCategory)
     .sort(([, a], [, b]) => b - a)
     .filter(([, bytes]) => bytes >= worthSaying * peakBytes)
-    .map(([category, bytes]) => `${labelCategory(category).toLowerCase()} ${formatWholePercent(bytes / peakBytes)}`);
-  const why = framework === "tfjs" ? "; stock TensorFlow.js frees it only when the pass is over" : "";
-  return `${formatWholePercent(share)} of the peak is used by no op any more: ${parts.join(", ")}${why}.`;
+    .map(([category, bytes]) => `${labelCategory(category).toLowerCase()} (${formatWholePercent(bytes / peakBytes)})`);
+  const why = framework === "tfjs" ? " TensorFlow.js frees it only at the end of the pass." : "";
+  return `${formatWholePercent(share)} of the peak is not used by any later op: ${parts.join(", ")}.${why}`;
 }
 
 function answerNext({ verdict, units }: AnswerFirstOptions): readonly Answer[] {
@@ -210,10 +216,10 @@ function answerNext({ verdict, units }: AnswerFirstOptions): readonly Answer[] {
       ? []
       : ways.length === 0
         ? [
-            `Nothing that was tried makes it fit${describeWeights(verdict, size)}.`,
-            ...(least === undefined ? [] : [`${upperFirst(describeLeast(least, size))}.`]),
+            `Nothing remat tried makes it fit${describeWeights(verdict, size)}.`,
+            ...(least === undefined ? [] : [describeLeast(least, size)]),
           ]
-        : ways.map((way) => `Fits: ${describeWay(way, size)}.`);
+        : ways.map((way) => `It fits ${describeWay(way, size)}.`);
   if (command === undefined && reasons.length === 0) return [];
   return [{ ...asked("next"), answer: "", reasons, ...(command !== undefined && { command }) }];
 }

@@ -32,15 +32,15 @@ export function answerOutcome(outcome: StepOutcome, units?: SizeUnit): Answer {
   const told = Object.entries(bytesByCategory)
     .sort(([, a], [, b]) => b - a)
     .filter(([, bytes]) => bytes >= 0.1 * peakBytes)
-    .map(([category, bytes]) => `${labelCategory(category).toLowerCase()} ${formatWholePercent(bytes / peakBytes)}`);
+    .map(([category, bytes]) => `${labelCategory(category).toLowerCase()} (${formatWholePercent(bytes / peakBytes)})`);
   return {
     about: "outcome",
     question,
-    answer: `${size(peakBytes)} at the peak${change === undefined || change === 0 ? "" : `, ${formatPercent(Math.abs(change))} ${change < 0 ? "less" : "more"}`}`,
+    answer: `Peak memory ${size(peakBytes)}${change === undefined || change === 0 ? "" : `, ${formatPercent(Math.abs(change))} ${change < 0 ? "less" : "more"}`}`,
     reasons: [
       ...(overhead === undefined
         ? []
-        : [overhead === 0 ? "It takes no more time." : `It takes ${formatOverhead(overhead)} more time.`]),
+        : [overhead === 0 ? "There is no slowdown." : `It takes ${formatOverhead(overhead)} more time.`]),
       ...(fits === undefined
         ? []
         : [
@@ -49,7 +49,7 @@ export function answerOutcome(outcome: StepOutcome, units?: SizeUnit): Answer {
               : `It does not fit: ${size(peakBytes - deviceMemoryBytes!)} too much.`,
           ]),
       ...reasons,
-      ...(told.length === 0 ? [] : [`At its peak: ${told.join(", ")}.`]),
+      ...(told.length === 0 ? [] : [`Live at the peak: ${told.join(", ")}.`]),
     ],
     ...(fits !== undefined && { isGood: fits }),
   };
@@ -58,8 +58,8 @@ export function answerOutcome(outcome: StepOutcome, units?: SizeUnit): Answer {
 /** Question texts for the step before the change. */
 const questionsAsRecorded: Readonly<Partial<Record<Answer["about"], string>>> = {
   fit: "Does it fit as recorded?",
-  holders: "What holds that peak?",
-  free: "What of that is free to gain?",
+  holders: "What uses the most memory as recorded?",
+  free: "Could it use less with no slowdown?",
 };
 
 /**
@@ -124,13 +124,15 @@ export function answerPlan(
       overhead: predicted.overhead,
       deviceMemoryBytes,
       reasons: [
-        ...(device?.memoryBytes === undefined ? [] : [describeRoom(device.name, size(device.memoryBytes))]),
+        ...(device?.memoryBytes === undefined
+          ? []
+          : [describeRoom(device.name, size(device.memoryBytes), device.isDefault)]),
         again === 0
-          ? `It recomputes nothing${step === "" ? "" : ` in a step${step}`}: everything is freed after its last use.`
+          ? `It recomputes nothing${step === "" ? "" : ` in a step${step}`} and frees everything after its last use.`
           : `It recomputes ${again.toLocaleString("en")} ops${bytes === undefined || bytes === 0 ? "" : `, ${size(bytes)}`}${step === "" ? "" : ` in a step${step}`}.`,
         ...(unlistedBytes > 0
           ? [
-              `${size(unlistedBytes)} of that peak are not in the plan's file: weights, inputs and what kernels work with. They are drawn as held all the time (${labelCategory("other")}).`,
+              `${size(unlistedBytes)} of that peak is not in the plan file: weights, inputs and scratch memory of kernels. It is drawn as live all the time (${labelCategory("other")}).`,
             ]
           : []),
       ],
@@ -138,7 +140,7 @@ export function answerPlan(
     units,
   );
   if (mismatch === undefined) return outcome;
-  const stale = `Stale: the plan is for another run (${mismatch}), so these figures are for that run. Plan this run again.`;
+  const stale = `Stale: the plan was made for another run (${mismatch}), and these are its figures for that run. Plan this run again.`;
   return { ...outcome, reasons: [stale, ...outcome.reasons], isGood: false };
 }
 
@@ -155,6 +157,6 @@ export interface PlanCommand {
 
 /** Returns the command that applies a plan if only the plan file is available, and explains its placeholder. */
 export function answerFollowing({ subject: { name } }: Plan, { command, stands }: PlanCommand): Answer {
-  const what = stands === "PROGRAM" ? `how the program is started that trains ${name}` : `the file of ${name}`;
+  const what = stands === "PROGRAM" ? `the command that starts the training of ${name}` : `the file of ${name}`;
   return { ...asked("next"), answer: "", reasons: [`${stands} is ${what}.`], command };
 }

@@ -16,8 +16,8 @@ export interface AllocatorSummary {
 const sizesTold = 12;
 
 const againstFragments = {
-  bfc: "TF_GPU_ALLOCATOR=cuda_malloc_async has the driver join the pieces",
-  cuda: "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True has the driver join the pieces",
+  bfc: "Set TF_GPU_ALLOCATOR=cuda_malloc_async, so that the driver joins the pieces.",
+  cuda: "Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, so that the driver joins the pieces.",
 } as const;
 
 /** Explains why an allocator ran out of memory and suggests a remedy, with the command to run if there is one. */
@@ -35,8 +35,8 @@ export function allocatorFacts(
   return {
     facts: [
       ...facts.filter((fact) => fact !== undefined),
-      ...(log.truncated ? ["the log breaks off: what is missing may be more"] : []),
-      ...(command === undefined ? [] : [command]),
+      ...(log.truncated ? ["The log is incomplete, so more memory may be in use."] : []),
+      ...(command === undefined ? [] : ["To plan within the limit:", command]),
     ],
     command,
   };
@@ -62,8 +62,8 @@ function describeAsked({ name, askedBytes, op, shape, dtype }: AllocatorLog, siz
   const what = shape === undefined ? "" : ` (${dtype} [${shape.join(", ")}])`;
   const who = op === undefined ? "" : ` for ${op}`;
   return askedBytes === undefined
-    ? `${name}: what was asked for is not told`
-    : `${name} was asked for ${size(askedBytes)}${who}${what}`;
+    ? `${name}: the log does not say how much was requested.`
+    : `${name} could not allocate ${size(askedBytes)}${who}${what}.`;
 }
 
 function describeHeld(
@@ -73,12 +73,13 @@ function describeHeld(
   const parts = [
     ...(inUseBytes === undefined ? [] : [`${size(inUseBytes)} in use`]),
     ...(pooledBytes === undefined ? [] : [`${size(pooledBytes)} free in its pool`]),
-    ...(availableBytes === undefined ? [] : [`${size(availableBytes)} free besides`]),
-    ...(othersBytes === undefined || othersBytes === 0 ? [] : [`${size(othersBytes)} not its own`]),
+    ...(availableBytes === undefined ? [] : [`${size(availableBytes)} free elsewhere`]),
+    ...(othersBytes === undefined || othersBytes === 0 ? [] : [`${size(othersBytes)} used by others`]),
   ];
   if (parts.length === 0) return undefined;
-  const peak = peakBytes === undefined ? "" : `; at most ${size(peakBytes)} was in use`;
-  return `${limitBytes === undefined ? "" : `of ${size(limitBytes)}: `}${parts.join(", ")}${peak}`;
+  const peak = peakBytes === undefined ? "" : `; peak use was ${size(peakBytes)}`;
+  const limit = limitBytes === undefined ? "Memory" : `Memory (limit ${size(limitBytes)})`;
+  return `${limit}: ${parts.join(", ")}${peak}.`;
 }
 
 function describeFree({ pooledBytes, largestFreeBytes, sizes }: AllocatorLog, size: SizeFormat): readonly string[] {
@@ -86,7 +87,7 @@ function describeFree({ pooledBytes, largestFreeBytes, sizes }: AllocatorLog, si
   const pieces = sizes.reduce((sum, { free }) => sum + free, 0);
   const piece = pieces === 1 ? "one piece" : `${pieces} pieces, the largest ${size(largestFreeBytes)}`;
   return [
-    `what is free in its pool is in ${piece}: ${formatPercent(1 - largestFreeBytes / pooledBytes)} fragmentation`,
+    `The free memory of the pool is in ${piece}: ${formatPercent(1 - largestFreeBytes / pooledBytes)} fragmentation.`,
   ];
 }
 
@@ -95,13 +96,13 @@ function describeCause(log: AllocatorLog, verdict: AllocatorVerdict, size: SizeF
   const lacks = size(Math.max(0, askedBytes - pooledBytes - availableBytes));
   switch (verdict) {
     case "fragmented":
-      return `fragmented: enough is free, but in no one piece; ${againstFragments[kind]}`;
+      return `The cause is fragmentation: enough memory is free, but not in one piece. ${againstFragments[kind]}`;
     case "shared":
-      return `others on the device hold more than the ${lacks} that lack: nvidia-smi names them`;
+      return `Other processes on the device use more than the missing ${lacks}. nvidia-smi lists them.`;
     case "full":
-      return `full: ${lacks} lack, whatever the pieces`;
+      return `Memory is full: ${lacks} more is needed. Fragmentation is not the cause.`;
     case "unknown":
-      return "this log does not show whether memory was full or fragmented";
+      return "The log does not show whether memory was full or fragmented.";
   }
 }
 
@@ -113,7 +114,7 @@ function sizeParts({ sizes }: AllocatorLog, size: SizeFormat): readonly Document
     {
       kind: "table",
       title: "Chunks by size",
-      headers: ["Size", "In use", "Free", "In all"],
+      headers: ["Size", "In use", "Free", "Total"],
       rows: bySum
         .slice(0, sizesTold)
         .map(({ bytes, inUse, free }) => [size(bytes), `${inUse}`, `${free}`, size(bytes * (inUse + free))]),
@@ -128,8 +129,8 @@ function binParts({ bins }: AllocatorLog, size: SizeFormat): readonly DocumentPa
   return [
     {
       kind: "table",
-      title: "By bin",
-      headers: ["Bin", "Chunks", "In use", "Held", "Used"],
+      title: "Chunks by bin",
+      headers: ["Bin", "Chunks", "Chunks in use", "Reserved", "In use"],
       rows: bins.map(({ name, chunks, chunksInUse, inUseBytes, reservedBytes }) => [
         name,
         count(chunks),
@@ -146,8 +147,8 @@ function storageParts(storages: readonly StoragesOfSize[] | undefined, size: Siz
   return [
     {
       kind: "table",
-      title: "Of the trace, at its peak",
-      headers: ["Chunk", "In use", "Storages", "Made by", "Tensor", "At"],
+      title: "Storages of these sizes at the trace's peak",
+      headers: ["Chunk", "In use", "Storages", "Allocated by", "Tensor", "At"],
       rows: storages
         .slice(0, sizesTold)
         .map(({ bytes, chunks, storages: count, op = "", line = "", shape, dtype }) => [
@@ -158,7 +159,7 @@ function storageParts(storages: readonly StoragesOfSize[] | undefined, size: Siz
           shape === undefined ? "" : `${dtype} [${shape.join(", ")}]`,
           line,
         ]),
-      names: ["Made by", "At"],
+      names: ["Allocated by", "At"],
     },
   ];
 }

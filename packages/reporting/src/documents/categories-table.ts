@@ -20,7 +20,7 @@ export function categoriesTable({ bytesByCategory, peakBytes, place }: HeldByCat
   const share = (bytes: number): string => formatPercent(peakBytes === 0 ? 0 : bytes / peakBytes);
   return {
     kind: "table",
-    title: `Held at the ${place === "peak" ? "peak" : "moment"}, by category`,
+    title: place === "peak" ? "Peak memory by category" : "Memory by category",
     headers: ["Category", "Size", "Share"],
     rows: [
       ...held

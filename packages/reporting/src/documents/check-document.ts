@@ -19,16 +19,16 @@ export function checkDocument(
       {
         kind: "text",
         lines: [
-          check.passes ? "no step holds more than it may" : describeFailure(check),
-          ...check.unknown.map((name) => `${name}: not in the baseline; remat check --update puts it there`),
+          check.passes ? "All steps are within their limits." : describeFailure(check),
+          ...check.unknown.map((name) => `${name}: not in the baseline. Add it with remat check --update.`),
           ...check.other.map(
-            ({ name, before, after }) => `${name}: another step than the baseline's: ${describeOther(before, after)}`,
+            ({ name, before, after }) => `${name}: not the step of the baseline: ${describeOther(before, after)}`,
           ),
         ],
       },
       {
         kind: "table",
-        headers: ["Step", "Before", "Now", "Difference", "At most", ""],
+        headers: ["Step", "Baseline", "Now", "Change", "Limit", ""],
         worth: [9, 6, 8, 7, 5, 9],
         rows: check.steps.map((step) => [
           step.name,
@@ -36,12 +36,12 @@ export function checkDocument(
           size(step.afterBytes),
           describeDifference(step),
           size(step.limitBytes),
-          step.passes ? "passes" : "too much",
+          step.passes ? "ok" : "too much",
         ]),
       },
       ...failed.flatMap((step) => [
-        partsTable(`${step.name}: what grew, by category`, step.categories, size, labelCategory),
-        partsTable(`${step.name}: what grew, by module`, step.modules.slice(0, mostModules), size, String),
+        partsTable(`${step.name}: growth by category`, step.categories, size, labelCategory),
+        partsTable(`${step.name}: growth by module`, step.modules.slice(0, mostModules), size, String),
       ]),
     ],
     records: () => ({
@@ -70,7 +70,7 @@ function partsTable(
   return {
     kind: "table",
     title,
-    headers: ["What", "Before", "Now", "Difference"],
+    headers: ["", "Baseline", "Now", "Change"],
     rows: parts.map(({ name, beforeBytes, afterBytes }) => [
       label(name),
       size(beforeBytes),
@@ -84,8 +84,8 @@ function describeFailure({ steps, unknown, other }: MemoryCheck): string {
   const failed = steps.filter(({ passes }) => !passes).length;
   const all = steps.length + unknown.length + other.length;
   return failed === 0
-    ? `${unknown.length + other.length} of ${all} steps cannot be compared`
-    : `${failed} of ${all} steps ${failed === 1 ? "holds" : "hold"} more than ${failed === 1 ? "it" : "they"} may`;
+    ? `${unknown.length + other.length} of ${all} steps cannot be compared.`
+    : `${failed} of ${all} steps ${failed === 1 ? "exceeds its limit" : "exceed their limits"}.`;
 }
 
 function describeDifference({ beforeBytes, afterBytes }: CheckedStep): string {

@@ -2,6 +2,7 @@ import type { HostShare } from "@remat/memory/checkpointing";
 import { formatMs, formatOverhead, formatPercent } from "../format-quantity.js";
 import type { DocumentPart, OutputDocument } from "../formats/output-document.js";
 import { type SizeUnit, sizeFormat } from "../size-unit.js";
+import { labelDevice } from "../verdict/label-device.js";
 
 /** A step's memory and time under a checkpointing policy. */
 export interface CheckpointsPoint {
@@ -56,7 +57,7 @@ export function checkpointsDocument(summary: CheckpointsSummary, units?: SizeUni
   const { name, pricedFor, stepMs, host, budgetBytes, plain, planned, least, byHand, refused, notes = [] } = summary;
   const points = [plain, ...(planned ? [planned] : []), ...byHand, least];
   const row = (point: CheckpointsPoint) => [
-    point.name,
+    point.name === "stock" ? "baseline" : point.name,
     size(point.peakBytes),
     formatPercent(point.peakBytes / plain.peakBytes),
     formatMs(stepMs + point.recomputeMs + point.bookkeepingMs),
@@ -68,12 +69,12 @@ export function checkpointsDocument(summary: CheckpointsSummary, units?: SizeUni
       {
         kind: "text",
         lines: [
-          `${name}: for torch.utils.checkpoint, priced for ${pricedFor}`,
-          `${budget}; simulated by the rules of PyTorch, ${timesOf(host)}`,
+          `${name}: for torch.utils.checkpoint, estimated for ${labelDevice(pricedFor)}`,
+          `${budget}; simulated as PyTorch does it, ${timesOf(host)}`,
           ...notes.map((note) => `note: ${note}`),
         ],
       },
-      { kind: "table", headers: ["In PyTorch", "Peak", "Of stock", "Step", "Overhead"], rows: points.map(row) },
+      { kind: "table", headers: ["In PyTorch", "Peak", "Of baseline", "Step", "Overhead"], rows: points.map(row) },
       ...unitParts(summary),
       ...(refused.size === 0
         ? []
@@ -81,7 +82,7 @@ export function checkpointsDocument(summary: CheckpointsSummary, units?: SizeUni
             {
               kind: "table" as const,
               title: "Cannot be checkpointed",
-              headers: ["Module", "Since"],
+              headers: ["Module", "Reason"],
               rows: [...refused].map(([module, reason]) => [module, reason]),
             },
           ]),
@@ -108,21 +109,21 @@ export function checkpointsDocument(summary: CheckpointsSummary, units?: SizeUni
 }
 
 function timesOf({ known, launchMs }: HostShare): string {
-  if (known === "unknown") return "times of the device's kernels alone, for which it would wait for the host";
-  const hooks = "the time of its hooks included";
+  if (known === "unknown") return "kernel time only: the wait for the host is unknown";
+  const hooks = "including the time of its hooks";
   if (launchMs === undefined) return hooks;
-  const perOp = `${known === "measured" ? "" : "taken to be "}${formatMs(launchMs)} an op`;
-  return `${hooks} as far as the device waits for the host (${perOp})`;
+  const perOp = `${known === "measured" ? "" : "assumed "}${formatMs(launchMs)} per op`;
+  return `${hooks} while the device waits for the host (${perOp})`;
 }
 
 function unitParts({ units, planned }: CheckpointsSummary): DocumentPart[] {
   if (planned === undefined) return [];
-  if (units.length === 0) return [{ kind: "text", lines: ["No module has to be checkpointed."] }];
+  if (units.length === 0) return [{ kind: "text", lines: ["No module needs to be checkpointed."] }];
   return [
     {
       kind: "table",
       title: "Checkpointed modules",
-      headers: ["Module", "Saved of it"],
+      headers: ["Module", "Saved"],
       rows: units.map((unit) => [unit.name, savedOf(unit)]),
     },
   ];

@@ -1,6 +1,7 @@
-import { formatMs, formatOverhead, formatPercent } from "../format-quantity.js";
+import { formatChosenPercent, formatMs, formatOverhead, formatPercent } from "../format-quantity.js";
 import type { DocumentPart, OutputDocument } from "../formats/output-document.js";
 import { type SizeUnit, sizeFormat } from "../size-unit.js";
+import { labelDevice } from "../verdict/label-device.js";
 
 /** Memory and time of a compiled model's step under an activation memory budget. */
 export interface CompiledPlanPoint {
@@ -60,9 +61,9 @@ export function compiledPlanDocument(summary: CompiledPlanSummary, units?: SizeU
     formatMs(point.stepMs),
     formatOverhead(point.overhead),
   ];
-  const headers = ["activation_memory_budget", "Saved for backward", "Peak", "Of stock", "Step", "Overhead"];
+  const headers = ["activation_memory_budget", "Saved for backward", "Peak", "Of baseline", "Step", "Overhead"];
   const whatIs = (point: CompiledPlanPoint): string =>
-    Object.entries({ stock, planned, least })
+    Object.entries({ baseline: stock, planned, least })
       .flatMap(([word, one]) => (one === point ? [word] : []))
       .join(", ");
   const code = planned && activationBudgetLine(planned.activationMemoryBudget);
@@ -71,21 +72,21 @@ export function compiledPlanDocument(summary: CompiledPlanSummary, units?: SizeU
       {
         kind: "text",
         lines: [
-          `${name}: for torch.compile, priced for ${pricedFor}`,
-          `${budget}; peaks are before Inductor fuses, of which ${size(staticBytes)} are weights and buffers, and ${size(inputBytes)} inputs`,
+          `${name}: for torch.compile, estimated for ${labelDevice(pricedFor)}`,
+          `${budget}; peaks are before Inductor fuses ops, and include ${size(staticBytes)} of weights and buffers and ${size(inputBytes)} of inputs`,
           ...notes.map((note) => `note: ${note}`),
         ],
       },
       {
         kind: "table",
-        headers: [...headers, "Is"],
+        headers: [...headers, "Point"],
         worth: [9, 6, 8, 5, 4, 7, 3],
         rows: points.map((point) => [...cells(point), whatIs(point)]),
       },
       ...recommendedParts(recommended, headers, cells),
       ...(code === undefined
         ? []
-        : [{ kind: "text" as const, lines: ["Before the model is compiled:", "", `    ${code}`] }]),
+        : [{ kind: "text" as const, lines: ["Set this before you compile the model:", "", `    ${code}`] }]),
     ],
     records: () => ({
       columns: ["activationMemoryBudget", "savedBytes", "peakBytes", "stepMs", "overhead"],
@@ -119,9 +120,9 @@ function recommendedParts(
     {
       kind: "table",
       title: "Recommended",
-      headers: ["Overhead allowed", ...headers],
+      headers: ["Allowed overhead", ...headers],
       rows: [...recommended].map(([maxOverhead, point]) => [
-        maxOverhead === 0 ? "none" : `at most ${formatPercent(maxOverhead)}`,
+        maxOverhead === 0 ? "none" : `at most ${formatChosenPercent(maxOverhead)}`,
         ...cells(point),
       ]),
     },

@@ -5,8 +5,9 @@ import { formatPercent } from "../format-quantity.js";
 import type { DocumentPart, OutputDocument } from "../formats/output-document.js";
 import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
 import type { ExtrapolationSummary } from "../summarize-extrapolation.js";
+import { labelDevice } from "../verdict/label-device.js";
 
-const growths = ["constant", "a line", "a square"] as const;
+const growths = ["constant", "linear", "quadratic"] as const;
 
 /**
  * Returns a step's predicted memory at other sizes: the largest size that fits, a row for each size, and how each part
@@ -40,28 +41,29 @@ export function extrapolationDocument(
 function describeExtrapolation(summary: ExtrapolationSummary, size: SizeFormat, device?: string): readonly string[] {
   const { model, longest, memoryBytes, extrapolation, outcomes, checked, notes } = summary;
   const { varying, fitted, degrees, irregular, residualBytes } = extrapolation;
-  const limit = memoryBytes === undefined ? "" : `${size(memoryBytes)}${device === undefined ? "" : ` (${device})`}`;
+  const limit =
+    memoryBytes === undefined ? "" : `${size(memoryBytes)}${device === undefined ? "" : ` (${labelDevice(device)})`}`;
   const side =
     varying.shape === undefined ? "as given" : `side ${varying.side} of ${varying.dtype} [${varying.shape.join(", ")}]`;
   const farthest = outcomes[outcomes.length - 1].size / Math.max(...varying.sizes);
   return [
     memoryBytes === undefined
-      ? `${model}: what a step holds at other sizes`
+      ? `${model}: peak memory at other sizes`
       : longest === undefined
         ? `${model}: no size fits ${limit}`
-        : `${model}: the largest size that fits ${limit} is ${longest.isSearchLimit ? `at least ${longest.size} (search limit)` : longest.size}, which uses ${size(longest.peakBytes)}`,
-    `from runs at ${fitted.map((run) => run.size).join(", ")} (${side}); of ${degrees.length} storages ${degrees.filter((degree) => degree === 2).length} grow as a square, ${degrees.filter((degree) => degree === 1).length} as a line`,
+        : `${model}: the largest size that fits ${limit} is ${longest.isSearchLimit ? `at least ${longest.size} (search limit)` : longest.size}, with a peak of ${size(longest.peakBytes)}`,
+    `from runs at ${fitted.map((run) => run.size).join(", ")} (${side}); ${degrees.filter((degree) => degree === 1).length} of ${degrees.length} storages grow linearly and ${degrees.filter((degree) => degree === 2).length} quadratically`,
     irregular.length === 0
-      ? "every storage's size follows exactly in these runs: off by 0 B"
-      : `${irregular.length} storages follow neither: together off by at most ${size(residualBytes)} in these runs`,
+      ? "every storage follows exactly in these runs: off by 0 B"
+      : `${irregular.length} storages follow neither: in these runs they are off by at most ${size(residualBytes)} together`,
     ...checked.map(
       ({ name, size: at, recordedBytes, predictedBytes }) =>
         `checked with ${name} at ${at}: ${recordedBytes === predictedBytes ? "off by 0 B" : `off by ${size(Math.abs(predictedBytes - recordedBytes))} of ${size(recordedBytes)}`}`,
     ),
-    ...(fitted.length === 2 ? ["two runs show lines only, and nothing checks them: a third run would"] : []),
+    ...(fitted.length === 2 ? ["two runs show linear growth only; a third run would check it"] : []),
     ...(farthest > 1
       ? [
-          `up to ${Number(farthest.toPrecision(3))} times the largest run: a kernel that is another one there would hold something else`,
+          `the largest prediction is ${Number(farthest.toPrecision(3))} times the largest run, where other kernels may run that need other memory`,
         ]
       : []),
     ...notes.map((note) => `note: ${note}`),
@@ -74,10 +76,10 @@ function sizesTable({ outcomes, memoryBytes }: ExtrapolationSummary, size: SizeF
   const categories = categoryStack.filter((category) => held(category) > 0).sort((a, b) => held(b) - held(a));
   return {
     kind: "table",
-    title: "At its peak",
+    title: "Peak memory by size",
     headers: [
       "Size",
-      "How known",
+      "Source",
       "Peak",
       ...(memoryBytes === undefined ? [] : ["Fits"]),
       ...categories.map(labelCategory),
@@ -85,7 +87,7 @@ function sizesTable({ outcomes, memoryBytes }: ExtrapolationSummary, size: SizeF
     worth: [100, 90, 99, ...(memoryBytes === undefined ? [] : [98]), ...categories.map((_, i) => 80 - i)],
     rows: outcomes.map(({ size: at, origin, peakBytes, bytesByCategory, isSearchLimit }) => [
       String(at),
-      origin !== "longest" ? origin : isSearchLimit ? "predicted: fits, search limit" : "predicted: largest that fits",
+      origin !== "longest" ? origin : isSearchLimit ? "predicted, fits (search limit)" : "predicted, largest that fits",
       size(peakBytes),
       ...(memoryBytes === undefined ? [] : [peakBytes <= memoryBytes ? "yes" : "no"]),
       ...categories.map((category) => size(bytesByCategory[category] ?? 0)),
@@ -104,16 +106,16 @@ function growthTable(
     .join(", ");
   return {
     kind: "table",
-    title: `The largest storages at ${told.size}, and how they grow (${shares})`,
-    headers: ["Size", "Grows as", "Category", "Shape", "Made by", "In module"],
+    title: `Largest storages at ${told.size}, by growth (${shares})`,
+    headers: ["Size", "Growth", "Category", "Shape", "Allocated by", "Module"],
     worth: [9, 8, 5, 4, 7, 6],
-    names: ["In module"],
+    names: ["Module"],
     rows: moment.largest.map((storage) => [
       size(storage.bytes),
       growths[extrapolation.degrees[storage.storage]],
       labelCategory(storage.category),
       describeShape(storage),
-      describeMaker(storage) ?? (storage.owner === undefined ? "(not by an op)" : "(a weight)"),
+      describeMaker(storage) ?? (storage.owner === undefined ? "(no op)" : "(a weight)"),
       storage.owner ?? storage.maker?.module ?? "",
     ]),
   };

@@ -77,9 +77,9 @@ export function graphPlanDocument(
 function figuresTable({ inOrder, peakBytes, cost, overhead }: GraphPlanSummary, size: SizeFormat): DocumentPart {
   return {
     kind: "table",
-    headers: ["", "Peak", "Of in order", "Cost", "Overhead"],
+    headers: ["", "Peak", "Of given order", "Cost", "Overhead"],
     rows: [
-      ["in order", size(inOrder.peakBytes), formatPercent(1), formatCost(inOrder.cost), formatOverhead(0)],
+      ["given order", size(inOrder.peakBytes), formatPercent(1), formatCost(inOrder.cost), formatOverhead(0)],
       [
         "planned",
         size(peakBytes),
@@ -94,10 +94,10 @@ function figuresTable({ inOrder, peakBytes, cost, overhead }: GraphPlanSummary, 
 function recomputedPart(summary: GraphPlanSummary, limit: number, size: SizeFormat): DocumentPart {
   const { nodes } = summary;
   const again = recomputedNodes(summary);
-  if (again.length === 0) return { kind: "text", lines: ["No node runs twice."] };
+  if (again.length === 0) return { kind: "text", lines: ["No node is recomputed."] };
   return {
     kind: "table",
-    title: `${again.length > limit ? `The dearest of ${again.length} nodes` : "Nodes"} that are recomputed`,
+    title: again.length > limit ? `Most expensive of ${again.length} recomputed nodes` : "Recomputed nodes",
     headers: ["Node", "Name", "Bytes", "Cost", "Times recomputed"],
     rows: again
       .slice(0, limit)
@@ -113,16 +113,16 @@ function recomputedPart(summary: GraphPlanSummary, limit: number, size: SizeForm
 
 function frontParts(front: PlanFront, inOrderBytes: number, size: SizeFormat): DocumentPart[] {
   const { headers, points, recommended } = frontTables(front, inOrderBytes, formatCost, size);
-  const named = headers.map((header) => (header === "Of stock" ? "Of in order" : header));
+  const named = headers.map((header) => (header === "Of baseline" ? "Of given order" : header));
   return [
-    { kind: "table", title: "Memory for cost", headers: ["Budget", ...named], rows: points },
-    { kind: "table", title: "Recommended", headers: ["Overhead allowed", ...named], rows: recommended },
+    { kind: "table", title: "Memory against cost", headers: ["Budget", ...named], rows: points },
+    { kind: "table", title: "Recommended", headers: ["Allowed overhead", ...named], rows: recommended },
   ];
 }
 
 function describeGap({ gap, lowerBound, order }: GraphPlanSummary): string {
   if (gap === 0) return order === "fixed" ? "proven optimal for this order" : "proven optimal";
-  return `no schedule costs less than ${formatCost(lowerBound)}: gap ${formatOverhead(gap)}`;
+  return `no schedule costs less than ${formatCost(lowerBound)} (optimality gap ${formatOverhead(gap)})`;
 }
 
 function recomputedNodes({ nodes, sequence }: GraphPlanSummary): { node: number; times: number }[] {
@@ -158,7 +158,7 @@ function offloadedParts({ nodes, sequence }: GraphPlanSummary, size: SizeFormat)
   return [
     {
       kind: "text",
-      lines: [`Offloaded: ${counted}, ${bytesOf(once)}; ${bytesOf(reloaded)} are reloaded.`],
+      lines: [`Offloaded: ${counted}, ${bytesOf(once)}; ${bytesOf(reloaded)} is reloaded.`],
     },
   ];
 }

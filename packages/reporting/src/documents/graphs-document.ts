@@ -14,12 +14,12 @@ export function graphsDocument(summary: GraphsSummary, units: SizeUnit = "auto")
         kind: "text",
         lines: [
           `${name}: compiled, ${graphs.length} graph${graphs.length === 1 ? "" : "s"}, on ${device}`,
-          `peak of a step ${size(peakBytes)}, before Inductor fuses and reorders; saved for the backward pass ${size(savedBytes)}`,
+          `peak memory of a step ${size(peakBytes)}, before Inductor fuses and reorders ops; saved for the backward pass ${size(savedBytes)}`,
         ],
       },
       {
         kind: "table",
-        headers: ["Graph", "Nodes", "Given", "Peak", "Reached at"],
+        headers: ["Graph", "Nodes", "Inputs", "Peak", "Peak at"],
         worth: [9, 3, 6, 8, 4],
         rows: graphs.map((one) => [
           `${one.pass} ${one.graph}`,

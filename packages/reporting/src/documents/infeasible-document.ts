@@ -31,18 +31,18 @@ export function infeasibleDocument(
         kind: "text",
         lines: [
           infeasible.isProven
-            ? `${name}: nothing fits within ${size(budgetBytes)}: proven`
-            : `${name}: nothing found within ${size(budgetBytes)}; not proven that nothing fits`,
-          `smallest budget found ${size(smallestFoundBytes)} (${smallestFoundBytes} B); no plan needs less than ${size(lowerBoundBytes)}`,
-          `what binds: ${shorten(occurrence)}`,
+            ? `${name}: nothing fits within ${size(budgetBytes)} (proven).`
+            : `${name}: no plan was found within ${size(budgetBytes)}, but one may exist.`,
+          `The smallest budget found is ${size(smallestFoundBytes)} (${smallestFoundBytes} B). No plan needs less than ${size(lowerBoundBytes)}.`,
+          `The bottleneck is ${shorten(occurrence)}.`,
         ],
       },
       {
         kind: "table",
-        headers: ["While it runs", "Size", "What"],
-        wraps: "What",
+        headers: ["While it runs", "Size", "Tensors"],
+        wraps: "Tensors",
         rows: [...withRest(rows.filter((row) => !isMade(row))), ...withRest(rows.filter(isMade))].map(
-          ([what, of, bytes]) => [what, size(bytes), shorten(of)],
+          ([what, of, bytes]) => [labels[what] ?? what, size(bytes), shorten(labels[of] ?? of)],
         ),
       },
     ],
@@ -61,6 +61,14 @@ function bindingRows({ heldBytes, waitingBytes, inputs, outputs }: InfeasibleBud
     ...outputs.map((output) => ["makes", output.name, output.bytes] as const),
   ];
 }
+
+/** Words of the records that the table for people says otherwise. */
+const labels: Readonly<Record<string, string>> = {
+  "held all the time": "always live",
+  "waits for later": "needed later",
+  makes: "writes",
+  "gradients, and what else cannot be recomputed": "gradients and other tensors that cannot be recomputed",
+};
 
 const listed = 8;
 

@@ -8,15 +8,15 @@ import type { SizeFormat } from "../size-unit.js";
 export function largestTable({ largest, storageCount }: MemoryMoment, size: SizeFormat): TablePart {
   return {
     kind: "table",
-    title: `The largest of ${storageCount} storages alive then`,
-    headers: ["Size", "Category", "Shape", "Made by", "Op", "In module"],
+    title: `Largest of ${storageCount} live storages`,
+    headers: ["Size", "Category", "Shape", "Allocated by", "Op", "Module"],
     worth: [9, 6, 5, 7, 4, 8],
-    names: ["In module"],
+    names: ["Module"],
     rows: largest.map((storage) => [
       size(storage.bytes),
       labelCategory(storage.category),
       describeShape(storage),
-      describeMaker(storage) ?? (storage.owner === undefined ? "(not by an op)" : "(a weight)"),
+      describeMaker(storage) ?? (storage.owner === undefined ? "(no op)" : "(a weight)"),
       storage.maker === undefined ? "" : String(storage.maker.op),
       storage.owner ?? storage.maker?.module ?? "",
     ]),

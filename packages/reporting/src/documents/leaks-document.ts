@@ -6,6 +6,7 @@ import { describeShape } from "../describe-held.js";
 import type { OutputDocument } from "../formats/output-document.js";
 import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
 import type { Facts } from "../verdict/fact-lines.js";
+import { labelDevice } from "../verdict/label-device.js";
 import type { ViewTable } from "../view-table.js";
 
 /** Storages that outlive the steps of a trace, and when memory will run out. */
@@ -77,7 +78,7 @@ export function leaksFacts({ growth, device, heldBytes, stepMs }: LeaksSummary, 
   const size = sizeFormat(units);
   if (growth === undefined)
     return {
-      facts: ["the trace does not show when storages are freed, so leaks cannot be found in it"],
+      facts: ["The trace does not record when storages are freed, so leaks cannot be detected."],
     };
   const { steps, makers, before } = growth;
   const growing = makers.filter(({ verdict }) => verdict === "growing");
@@ -86,31 +87,33 @@ export function leaksFacts({ growth, device, heldBytes, stepMs }: LeaksSummary, 
   if (growing.length > 0) {
     const count = growing.reduce((sum, { countPerPeriod }) => sum + countPerPeriod, 0);
     facts.push(
-      `memory grows by ${plural(round(count), "storage")} and ${size(Math.round(perStep))} a step, seen in ${steps} steps`,
+      `Memory grows by ${plural(round(count), "storage")} and ${size(Math.round(perStep))} per step (${steps} steps observed).`,
     );
   }
   if (before?.bytesPerStep !== undefined && before.bytesPerStep > 0)
     facts.push(
-      `what is held between steps had grown by ${size(Math.round(before.bytesPerStep))} a step, in ${before.stepsBefore} steps before this one`,
+      `Memory in use between steps grew by ${size(Math.round(before.bytesPerStep))} per step over the ${before.stepsBefore} steps before this one.`,
     );
   if (perStep > 0 && device !== undefined) {
     const left = Math.max(0, Math.floor((device.memoryBytes - heldBytes) / perStep));
-    const time = stepMs === undefined || stepMs <= 0 ? "" : `, in ${formatDuration(left * stepMs)} at this pace`;
+    const time = stepMs === undefined || stepMs <= 0 ? "" : `, in ${formatDuration(left * stepMs)} at this speed`;
     facts.push(
-      `${size(device.memoryBytes)} (${device.name}) are full after ${left.toLocaleString("en")} more steps${time}`,
+      `${size(device.memoryBytes)} (${labelDevice(device.name)}) will be full after ${left.toLocaleString("en")} more steps${time}.`,
     );
   }
   if (facts.length > 0) return { facts };
   const count = makers.reduce((sum, maker) => sum + maker.count, 0);
   const bytes = makers.reduce((sum, maker) => sum + maker.bytes, 0);
-  if (count === 0) return { facts: [`nothing that the ${steps <= 1 ? "step" : "trace"} makes outlives it`] };
+  if (count === 0) return { facts: [`No leak: everything the ${steps <= 1 ? "step" : "trace"} allocates is freed.`] };
   if (steps >= fewestSteps)
-    return { facts: [`nothing grows: ${plural(count, "storage")} and ${size(bytes)} of ${steps} steps are alive`] };
+    return {
+      facts: [`No growth: after ${steps} steps, ${plural(count, "storage")} and ${size(bytes)} are still alive.`],
+    };
   return {
     facts: [
-      `${plural(count, "storage")} and ${size(bytes)} outlive the ${steps <= 1 ? "step" : "trace"} that makes them`,
-      `${steps === 0 ? "a trace without an update" : plural(steps, "step")} cannot tell whether they are freed later; expected ${fewestSteps} steps or more`,
-      "remat leaks -- PROGRAM watches all of a program's",
+      `${plural(count, "storage")} (${size(bytes)}) ${count === 1 ? "outlives" : "outlive"} the ${steps <= 1 ? "step" : "trace"} that allocated ${count === 1 ? "it" : "them"}.`,
+      `${steps === 0 ? "A trace without an optimizer update" : plural(steps, "step")} cannot show whether they are freed later. Record ${fewestSteps} steps or more.`,
+      "remat leaks -- PROGRAM watches all steps of a program.",
     ],
   };
 }
@@ -131,8 +134,8 @@ export function leaksDocument(summary: LeaksSummary, units?: SizeUnit): OutputDo
       return [
         {
           kind: "table",
-          title: "What outlives its step",
-          headers: ["Line", "Op", "Tensor", "Module", "Kind", "Storages", "Held", "A step", "What helps"],
+          title: "Tensors that outlive their step",
+          headers: ["Line", "Op", "Tensor", "Module", "Kind", "Storages", "Memory", "Per step", "Fix"],
           rows: rows
             .slice(0, linesTold)
             .map((maker, i) => [
@@ -148,7 +151,7 @@ export function leaksDocument(summary: LeaksSummary, units?: SizeUnit): OutputDo
             ]),
           worth: [9, 8, 5, 3, 6, 4, 7, 6, 2],
           names: ["Line", "Module"],
-          wraps: "What helps",
+          wraps: "Fix",
           ...(rest > 0 && { remark: `and ${rest} more` }),
         },
       ];
@@ -176,7 +179,7 @@ export function leaksRows({ growth, framework }: Pick<LeaksSummary, "growth" | "
 /** Returns the storages that outlive the steps of a trace as plain values, in the order of {@link leaksDocument}. */
 export function leaksTable({ growth, framework }: Pick<LeaksSummary, "growth" | "framework">): ViewTable {
   return {
-    title: "What outlives its step",
+    title: "Tensors that outlive their step",
     columns: ["line", "op", "tensor", "module", "kind", "count", "bytes", "countPerStep", "bytesPerStep", "fix"],
     rows: byLine((growth ?? none).makers).map((maker) => [
       maker.line,
@@ -222,15 +225,13 @@ function fixOf({ category }: OutlivingStorages, framework: string): string {
   switch (category) {
     case "parameter":
     case "buffer":
-      return "none: it is the model's";
+      return "none: it belongs to the model";
     case "optimizerState":
-      return "none: it is the optimizer's, made in its first step";
+      return "none: the optimizer allocates it in its first step";
     case "gradient":
-      return isTfjs ? "dispose of gradients once they are applied" : "optimizer.zero_grad() frees it";
+      return isTfjs ? "dispose of gradients after applying them" : "optimizer.zero_grad() frees it";
     default:
-      return isTfjs
-        ? "tf.tidy(() => …) around it, or dispose of it"
-        : "keep .item() or .detach() of it, not the tensor";
+      return isTfjs ? "wrap it in tf.tidy(() => …), or dispose of it" : "keep its .item() or .detach(), not the tensor";
   }
 }
 

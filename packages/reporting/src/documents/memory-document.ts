@@ -47,8 +47,8 @@ function describeMemory(summary: MemorySummary, size: SizeFormat): readonly stri
   const { moment, trace, notes } = summary;
   const { header } = trace;
   return [
-    `${header.model ?? "model"}: ${header.framework}${header.frameworkVersion === undefined ? "" : ` ${header.frameworkVersion}`}, ${header.mode}${header.backend === undefined ? "" : ` ${header.backend} backend`}, ${header.mode === "fake" ? "traced" : "recorded"} on ${moment.device}; allocations in units of ${header.allocationUnitBytes} B`,
-    `peak ${size(summary.peakBytes)}${summary.place === "peak" ? "" : `; ${summary.place} ${size(moment.totalBytes)}`}${moment.at === undefined ? "" : `, in ${describeOp(moment)}`}`,
+    `${header.model ?? "model"}: ${header.framework}${header.frameworkVersion === undefined ? "" : ` ${header.frameworkVersion}`}, ${header.mode}${header.backend === undefined ? "" : ` ${header.backend} backend`}, ${header.mode === "fake" ? "traced" : "recorded"} on ${moment.device}; allocation unit ${header.allocationUnitBytes} B`,
+    `${summary.place === "peak" ? `peak memory ${size(summary.peakBytes)}` : `memory ${summary.place} ${size(moment.totalBytes)}, peak ${size(summary.peakBytes)}`}${moment.at === undefined ? "" : `, in ${describeOp(moment)}`}`,
     ...heldElsewhere(summary, size),
     ...notes.map((note) => `note: ${note}`),
   ];
@@ -65,7 +65,7 @@ function reservedTable({ reserved, measured }: MemorySummary, size: SizeFormat):
   return [
     {
       kind: "table",
-      title: "CUDA's caching allocator, at most",
+      title: "CUDA caching allocator, peak",
       headers: ["", "Predicted", ...(measured === undefined ? [] : ["Measured"])],
       rows: [row("allocated", "allocatedPeakBytes"), row("reserved", "reservedPeakBytes")],
     },
@@ -130,7 +130,7 @@ function heldElsewhere({ tracker, moment, simulation }: MemorySummary, size: Siz
     .filter(({ device }) => device !== moment.device && (isOffloaded || device !== "cpu"))
     .map(
       ({ device, totalBytes }) =>
-        `${isOffloaded ? "offloaded" : "elsewhere"}: at most ${size(totalBytes)} on device ${device}`,
+        `${isOffloaded ? "offloaded" : "other devices"}: peak memory ${size(totalBytes)} on ${device}`,
     );
 }
 

@@ -5,6 +5,7 @@ import { formatMs, formatOverhead, formatPercent } from "../format-quantity.js";
 import type { DocumentPart, DocumentRecords, OutputDocument } from "../formats/output-document.js";
 import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
 import type { Offloaded, PlanPoint, PlanSummary, Recomputed } from "../summarize-plan.js";
+import { labelDevice } from "../verdict/label-device.js";
 import { frontRecords, frontTables, type PlanFront } from "./plan-front.js";
 
 /** Options of a report on a plan. */
@@ -59,7 +60,7 @@ export function planDocument(summary: PlanSummary, options: PlanDocumentOptions 
         ? recomputedTables(summary, size)
         : [
             textOf(
-              `Nothing is recomputed: freeing each storage after its last use ${summary.offloaded === undefined ? "is" : "and offloading are"} enough.`,
+              `Nothing is recomputed. Freeing each storage after its last use ${summary.offloaded === undefined ? "is" : "and offloading are"} enough.`,
             ),
           ]),
       ...(front === undefined ? [] : frontParts(front, stock.peakBytes, size)),
@@ -80,16 +81,16 @@ export function describeOffloaded(
   { tensors, bytes, reloadedBytes, hostPeakBytes, transferMs }: Offloaded,
   size: SizeFormat,
 ): string {
-  return `Offloaded: ${tensors} ${tensors === 1 ? "tensor" : "tensors"}, ${size(bytes)}, of which ${size(hostPeakBytes)} at most are in host memory at once; ${size(reloadedBytes)} are reloaded. The transfers take ${formatMs(transferMs)} of the step, in which nothing is computed.`;
+  return `Offloaded: ${tensors} ${tensors === 1 ? "tensor" : "tensors"}, ${size(bytes)}, at most ${size(hostPeakBytes)} of it in host memory at once. ${size(reloadedBytes)} is reloaded. The transfers add ${formatMs(transferMs)} to the step, during which nothing is computed.`;
 }
 
 function figuresTable({ points }: PlanSummary, size: SizeFormat): DocumentPart {
   const [stock] = points;
   return {
     kind: "table",
-    headers: ["", "Peak", "Of stock", "Step", "Overhead"],
+    headers: ["", "Peak", "Of baseline", "Step", "Overhead"],
     rows: points.map((point) => [
-      point.name,
+      labelPoint(point.name),
       size(point.peakBytes),
       formatPercent(point.peakBytes / stock.peakBytes),
       formatMs(point.stepMs),
@@ -105,22 +106,32 @@ function recomputedTables(
   return [
     {
       kind: "table",
-      title: "Recomputed, by module",
+      title: "Recomputed by module",
       headers: ["Module", ...recomputedHeaders],
       rows: recomputedRows(byModule, recomputed, size),
     },
     {
       kind: "table",
-      title: "Recomputed, by kernel",
+      title: "Recomputed by kernel",
       headers: ["Kernel", ...recomputedHeaders],
       rows: recomputedRows(byKernel, recomputed, size),
     },
     {
       kind: "table",
-      title: `The largest of ${freedCount} storages that are freed and recomputed`,
-      headers: ["Size", "Shape", "Made by", "Op", "In module", "Freed after op", "Recomputed for op", "Times", "Time"],
+      title: `Largest of ${freedCount} storages that are freed and recomputed`,
+      headers: [
+        "Size",
+        "Shape",
+        "Allocated by",
+        "Op",
+        "Module",
+        "Freed after op",
+        "Recomputed for op",
+        "Times",
+        "Time",
+      ],
       worth: [9, 4, 7, 3, 8, 1, 2, 5, 6],
-      names: ["In module"],
+      names: ["Module"],
       rows: freed.map((storage) => [
         size(storage.bytes),
         `${storage.dtype} [${storage.shape.join(", ")}]`,
@@ -139,10 +150,20 @@ function recomputedTables(
 function frontParts(front: PlanFront, stockBytes: number, size: SizeFormat): DocumentPart[] {
   const { headers, points, recommended } = frontTables(front, stockBytes, formatMs, size);
   return [
-    { kind: "table", title: "Memory for time", headers: ["Budget", ...headers], rows: points },
-    { kind: "table", title: "Recommended", headers: ["Overhead allowed", ...headers], rows: recommended },
+    { kind: "table", title: "Memory against time", headers: ["Budget", ...headers], rows: points },
+    { kind: "table", title: "Recommended", headers: ["Allowed overhead", ...headers], rows: recommended },
   ];
 }
+
+/** How points are called in tables. */
+const pointLabels: Readonly<Record<PlanPoint["name"], string>> = {
+  stock: "baseline",
+  "early release": "early release",
+  "not recomputed": "no recomputation",
+  planned: "planned",
+};
+
+const labelPoint = (name: PlanPoint["name"]): string => pointLabels[name];
 
 const recomputedHeaders: readonly string[] = ["Ops recomputed", "Time", "Share", "Memory"];
 
@@ -162,8 +183,8 @@ function pointsByCategory({ points }: PlanSummary, size: SizeFormat): DocumentPa
   names.sort((a, b) => (stock.bytesByCategory[b] ?? 0) - (stock.bytesByCategory[a] ?? 0));
   return {
     kind: "table",
-    title: "Held at the peak, by category",
-    headers: ["Category", ...points.map(({ name }) => name)],
+    title: "Peak memory by category",
+    headers: ["Category", ...points.map(({ name }) => labelPoint(name))],
     rows: [
       ...names.map((name) => [labelCategory(name), ...points.map((point) => size(point.bytesByCategory[name] ?? 0))]),
       ["Total", ...points.map((point) => size(point.peakBytes))],
@@ -183,12 +204,12 @@ function describePlan(
     ...(origin.seed === undefined ? [] : [`seed ${origin.seed}`]),
   ];
   return [
-    `${header.model ?? "model"}: ${header.framework}${header.frameworkVersion === undefined ? "" : ` ${header.frameworkVersion}`}, ${header.mode}${header.backend === undefined ? "" : ` ${header.backend} backend`}, priced for ${pricedFor ?? header.device}; ${trace.ops.count} ops`,
+    `${header.model ?? "model"}: ${header.framework}${header.frameworkVersion === undefined ? "" : ` ${header.frameworkVersion}`}, ${header.mode}${header.backend === undefined ? "" : ` ${header.backend} backend`}, estimated for ${labelDevice(pricedFor ?? header.device)}; ${trace.ops.count} ops`,
     `budget ${size(origin.budgetBytes)}, method ${origin.method}${effort.length === 0 ? "" : `, ${effort.join(", ")}`}; ${describeProof(plan)}`,
     ...(elsewhere.size === 0
       ? []
       : [
-          `planned is ${header.device}; not in any of these figures is what is held elsewhere at the peak: ${Array.from(elsewhere, ([device, bytes]) => `${size(bytes)} on ${device}`).join(", ")}`,
+          `The plan is for ${header.device}. These figures do not include memory of other devices at the peak: ${Array.from(elsewhere, ([device, bytes]) => `${size(bytes)} on ${device}`).join(", ")}.`,
         ]),
     ...[...traceNotes(trace), ...notes].map((note) => `note: ${note}`),
   ];

@@ -27,9 +27,9 @@ export interface PlanFront {
 }
 
 const recommendedNames = {
-  noCost: "no cost",
-  within5Percent: "at most 5 %",
-  within20Percent: "at most 20 %",
+  noCost: "no slowdown",
+  within5Percent: "at most 5%",
+  within20Percent: "at most 20%",
 } as const;
 
 /**
@@ -51,7 +51,7 @@ export function frontTables(
     formatOverhead(point.gap),
   ];
   return {
-    headers: ["Peak", "Of stock", "Cost", "Overhead", "Gap"],
+    headers: ["Peak", "Of baseline", "Cost", "Overhead", "Optimality gap"],
     points: points.map((point) => [size(point.budgetBytes), ...cells(point)]),
     recommended: (["noCost", "within5Percent", "within20Percent"] as const).map((name) => [
       recommendedNames[name],

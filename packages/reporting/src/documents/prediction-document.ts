@@ -5,6 +5,7 @@ import { describeCosts, formatCount } from "../describe-costs.js";
 import { formatMs } from "../format-quantity.js";
 import type { DocumentPart, OutputDocument } from "../formats/output-document.js";
 import { type SizeUnit, sizeFormat } from "../size-unit.js";
+import { labelDevice } from "../verdict/label-device.js";
 import { categoriesTable } from "./categories-table.js";
 
 /** A call of `predict` for one batch, with estimated times. */
@@ -38,7 +39,7 @@ export function predictionDocument(
       {
         kind: "text",
         lines: [
-          `${header.model ?? "model"} as it is used: ${header.framework}${header.frameworkVersion === undefined ? "" : ` ${header.frameworkVersion}`}, ${header.mode}${header.backend === undefined ? "" : ` ${header.backend} backend`}, priced for ${pricedFor}`,
+          `${header.model ?? "model"}, inference: ${header.framework}${header.frameworkVersion === undefined ? "" : ` ${header.frameworkVersion}`}, ${header.mode}${header.backend === undefined ? "" : ` ${header.backend} backend`}, estimated for ${labelDevice(pricedFor)}`,
           `${trace.ops.count} ops in ${formatMs(costs.total.forwardMs)}; ${describeCosts(costs)}`,
           ...traceNotes(trace).map((note) => `note: ${note}`),
         ],
@@ -65,13 +66,12 @@ export function predictionDocument(
 
 function layersTable({ layers, outside, total }: LayerCosts, limit = layers.length): DocumentPart {
   const shown = limit < layers.length ? layers.toSorted((a, b) => b.forwardMs - a.forwardMs).slice(0, limit) : layers;
-  const rest = { fqn: "outside of layers", kind: "", outputShape: undefined, parameters: 0, buffers: 0, ...outside };
+  const rest = { fqn: "outside layers", kind: "", outputShape: undefined, parameters: 0, buffers: 0, ...outside };
   const all = { fqn: "all", kind: "", outputShape: undefined, ...total };
   const rows = [...shown, ...(outside.flops > 0 || outside.forwardMs > 0 ? [rest] : []), all];
   return {
     kind: "table",
-    title:
-      shown.length < layers.length ? `The ${shown.length} of ${layers.length} layers that take most time` : "Layers",
+    title: shown.length < layers.length ? `Slowest ${shown.length} of ${layers.length} layers` : "Layers",
     headers: ["Layer", "Kind", "Output", "Parameters", "Multiply-adds", "FLOPs", "Time"],
     worth: [9, 1, 2, 7, 6, 5, 4],
     rows: rows.map(({ fqn, kind, outputShape, parameters, buffers, multiplyAdds, flops, forwardMs }) => [
@@ -84,6 +84,6 @@ function layersTable({ layers, outside, total }: LayerCosts, limit = layers.leng
       formatMs(forwardMs),
     ]),
     remark:
-      "Multiply-adds: of matrix products and convolutions, for the whole batch. A weight that several layers share is each layer's, and once in all.",
+      "Multiply-adds count matrix products and convolutions, for the whole batch. A weight shared by several layers counts for each layer, but once in the total.",
   };
 }

@@ -32,15 +32,15 @@ function describeRegions(
   const told = notes.map((note) => `note: ${note}`);
   if (regions.length === 0)
     return [
-      `${model}: no checkpointed region in this run`,
+      `${model}: no checkpointed region in this run.`,
       framework === "tfjs"
-        ? `A run of TensorFlow.js tells of blocks under checkpoint and checkpointLayers of @remat/checkpoint, and of functions under tf.customGrad whose gradient computes again what they had computed.${replayed === 0 ? "" : ` A plan or a budget had ${count(replayed, "op")} run again here, one by one: remat memory tells what it kept.`} remat compare MODEL --checkpoint 'layers.*' tells what a step holds where modules are recomputed.`
-        : "A run of PyTorch tells of those under torch.utils.checkpoint, where it was recorded by remat.record or remat.export of this version.",
+        ? `In TensorFlow.js, regions are blocks under checkpoint and checkpointLayers of @remat/checkpoint, and functions under tf.customGrad whose gradient recomputes them.${replayed === 0 ? "" : ` A plan or a budget recomputed ${count(replayed, "op")} here one by one. remat memory shows what it kept.`} remat compare MODEL --checkpoint 'layers.*' shows the memory of a step with recomputed modules.`
+        : "In PyTorch, regions are calls of torch.utils.checkpoint, if the run was recorded with remat.record or remat.export of this version.",
       ...told,
     ];
   const excess = excesses.filter(({ cause }) => isHeldAfter(cause)).reduce((sum, { bytes }) => sum + bytes, 0);
   return [
-    `${model}: ${count(regions.length, "checkpointed region")}; ${size(heldBytes)} of what they made is held when they are over, ${excess === 0 ? `all of it results${excesses.some(({ cause }) => cause === "unrepeatable") ? ", saved by a policy, or what cannot be recomputed" : ", or saved by a policy"}` : `of which ${size(excess)} need not be`}`,
+    `${model}: ${count(regions.length, "checkpointed region")}. ${size(heldBytes)} of their tensors stays alive afterwards, ${excess === 0 ? `all of it results${excesses.some(({ cause }) => cause === "unrepeatable") ? ", tensors saved by a policy or tensors that cannot be recomputed" : " or tensors saved by a policy"}` : `${size(excess)} of it unnecessarily`}.`,
     ...told,
   ];
 }
@@ -54,8 +54,8 @@ function regionsTable({ regions, trace }: RegionsSummary, size: SizeFormat, limi
   const left = regions.length - shown.length;
   return {
     kind: "table",
-    title: "Regions, and what is held when they are over",
-    headers: ["Region", "Line", "Recomputed", "Made", "Held", "Results", "By policy", "Besides"],
+    title: "Regions, and memory still in use after them",
+    headers: ["Region", "Line", "Recomputed", "Allocated", "Still live", "Results", "By policy", "Other"],
     worth: [10, 4, 3, 5, 8, 6, 2, 9],
     names: ["Region", "Line"],
     rows: shown.map((region) => [
@@ -75,11 +75,11 @@ function regionsTable({ regions, trace }: RegionsSummary, size: SizeFormat, limi
 function excessesTable({ excesses, framework, trace }: RegionsSummary, size: SizeFormat, limit: number): DocumentPart {
   return {
     kind: "table",
-    title: "Besides, and why",
-    headers: ["Size", "Regions", "Made by", "Line", "Why"],
+    title: "Other tensors that stay alive",
+    headers: ["Size", "Regions", "Allocated by", "Line", "Reason"],
     worth: [9, 6, 5, 7, 8],
     names: ["Line"],
-    wraps: "Why",
+    wraps: "Reason",
     rows: excesses
       .slice(0, limit)
       .map((excess) => [
@@ -98,32 +98,32 @@ function excessesTable({ excesses, framework, trace }: RegionsSummary, size: Siz
 function describeCause({ cause, saver }: Pick<RegionExcess, "cause" | "saver">, isTfjs: boolean): string {
   switch (cause) {
     case "savedForNothing":
-      return "its gradient function is given it by save([…]), and computes it all the same: leave it out of save";
+      return "its gradient function gets it from save([…]) but also recomputes it: leave it out of save";
     case "unrepeatable":
-      return "made by random kernels or by JavaScript, which would make something else if they ran again: it has to be held; have them make less, or on something smaller";
+      return "made by random kernels or by JavaScript, so a second run would give other values: it must stay alive; make it smaller";
     case "readOutside":
       return saver === undefined
-        ? "recomputed before the backward pass, because the program read its values: return that value from the block, such as its mean"
-        : `computed again before the backward pass, for ${saver}: have what uses it in the block, or return it`;
+        ? "recomputed before the backward pass because the program read its values: return the value that is read, such as its mean, from the block"
+        : `recomputed before the backward pass for ${saver}: move that use into the block, or return the tensor`;
     case "savedOutside":
-      return `saved outside by ${saver ?? "an op"}: have what uses it in the region, or return less`;
+      return `saved outside by ${saver ?? "an op"}: move that use into the region, or return less`;
     case "viewReturned":
-      return "the rest of a storage that the region returns a view of: return a copy (.clone()) of that part";
+      return "the region returns a view of a larger storage: return a copy (.clone()) of that part";
     case "program":
-      if (isTfjs) return "the program keeps it (tf.keep): dispose of it after reading it";
-      return "the program references it (a list, attribute, hook, closure or cache): keep a value computed from it instead, such as .item(). A .detach()ed tensor uses as much memory";
+      if (isTfjs) return "kept by the program (tf.keep), not saved: dispose of it after reading it";
+      return "referenced by the program (a list, an attribute, a hook, a closure or a cache), not saved: keep a value computed from it instead (its mean, .item()); .detach() does not free it";
     case "neverRecomputed":
-      if (isTfjs) return "never recomputed, because no backward pass needs it: call it without checkpointing";
-      return "never recomputed, because no backward pass needs it: run it without checkpointing, or under torch.no_grad()";
+      if (isTfjs) return "never recomputed, since no backward pass needed it: call it without checkpointing";
+      return "never recomputed, since no backward pass needed it: run it without checkpointing, or under torch.no_grad()";
     case "viewGiven":
-      return "given a view, with which all of its storage is held: give a copy (.clone()) of that part";
+      return "its input is a view, which keeps the whole storage alive: pass a copy (.clone()) of that part";
     case "reentrant":
-      return "re-entrant: its results are also recomputed, though unused; use_reentrant=False avoids that";
+      return "reentrant: its results are also recomputed, although nothing reads them; use_reentrant=False avoids that";
   }
 }
 
 function timesRecomputed({ recomputed, kept }: RegionsSummary["regions"][number]): string {
-  if (recomputed === 0) return kept.some(({ cause }) => cause === "readOutside") ? "outside alone" : "never";
+  if (recomputed === 0) return kept.some(({ cause }) => cause === "readOutside") ? "outside only" : "never";
   return recomputed === 1 ? "once" : `${recomputed} times`;
 }
 

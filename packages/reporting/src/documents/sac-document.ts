@@ -7,6 +7,7 @@ import { formatMs, formatPercent, formatWholePercent } from "../format-quantity.
 import type { DocumentPart, DocumentRecords, OutputDocument } from "../formats/output-document.js";
 import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
 import { freedShares, type ModuleSacSummary, type SacSummary } from "../summarize-sac.js";
+import { labelDevice } from "../verdict/label-device.js";
 import { categoriesTable } from "./categories-table.js";
 import { sacSummaryJson } from "./sac-summary-json.js";
 
@@ -45,7 +46,7 @@ function modulesTable({ modules }: SacSummary, size: SizeFormat, limit = modules
     return {
       kind: "text",
       lines: [
-        "This run has no module that contains others, so there are no statistics. See its memory with remat memory.",
+        "The run has no module that contains others, and statistics are for those. To see what uses the memory: remat memory.",
       ],
     };
   const isHeld = modules.some(({ heldBytes }) => heldBytes !== undefined);
@@ -54,7 +55,7 @@ function modulesTable({ modules }: SacSummary, size: SizeFormat, limit = modules
     : modules.slice(0, limit);
   const columns: readonly (readonly [header: string, worth: number, cell: (module: ModuleSacSummary) => string])[] = [
     ["Module", 9, ({ fqn }) => fqn],
-    ...(isHeld ? [["Held at peak", 8, ({ heldBytes = 0 }: ModuleSacSummary) => size(heldBytes)] as const] : []),
+    ...(isHeld ? [["Live at peak", 8, ({ heldBytes = 0 }: ModuleSacSummary) => size(heldBytes)] as const] : []),
     ["Kind", 2, ({ kind }) => kind],
     ["Calls", 0, ({ calls }) => String(calls)],
     ["Ops", 1, ({ opCount }) => String(opCount)],
@@ -73,15 +74,14 @@ function modulesTable({ modules }: SacSummary, size: SizeFormat, limit = modules
   ];
   return {
     kind: "table",
-    title:
-      shown.length < modules.length ? `The ${shown.length} of ${modules.length} modules that hold most` : "Modules",
+    title: shown.length < modules.length ? `Largest ${shown.length} of ${modules.length} modules` : "Modules",
     headers: columns.map(([header]) => header),
     worth: columns.map(([, worth]) => worth),
     rows: shown.map((module) => columns.map(([, , cell]) => cell(module))),
     remark: [
-      ...(isHeld ? ["Held at peak: what is alive then of a module's weights and of what its ops made."] : []),
-      "Memory: the results of its ops. Saved: those kept for the backward pass.",
-      "p % costs: at most this, as a share of the module's forward pass, recomputes what frees p % of Memory: in the greedy order, of which the best choice may be cheaper (remat ui looks for it).",
+      ...(isHeld ? ["Live at peak: the module's weights and the results of its ops that are alive at the peak."] : []),
+      "Memory: the results of its ops. Saved by autograd: those kept for the backward pass.",
+      "p% costs: upper bound on extra forward time to free p% of Memory, in greedy order (remat ui searches for a cheaper choice).",
     ].join("\n"),
   };
 }
@@ -89,10 +89,10 @@ function modulesTable({ modules }: SacSummary, size: SizeFormat, limit = modules
 function tradeOffTable({ modules }: SacSummary): DocumentPart {
   return {
     kind: "table",
-    title: "Trade-off, fitted",
+    title: "Fitted trade-off",
     headers: ["Module", "Pieces", "From", "To", "Slope", "Intercept"],
     worth: [9, 3, 4, 7, 8, 6],
-    remark: "From, To: the share of Memory that is freed, for which a piece stands.",
+    remark: "From, To: the range of each piece, as the share of Memory that is freed.",
     rows: modules.flatMap((module) =>
       module.tradeOff.slopes.map((slope, i) => [
         i === 0 ? module.fqn : "",
@@ -136,8 +136,8 @@ function runLines({ trace, pricedFor, opCount, times }: SacSummary): readonly st
   const { header } = trace;
   const update = times.optimizerMs > 0 ? `, optimizer ${formatMs(times.optimizerMs)}` : "";
   return [
-    `${header.model ?? "model"}: ${header.framework}${header.frameworkVersion === undefined ? "" : ` ${header.frameworkVersion}`}, ${header.mode}${header.backend === undefined ? "" : ` ${header.backend} backend`}, priced for ${pricedFor ?? header.device}`,
-    `${opCount} ops, forward ${formatMs(times.forwardMs)}, backward ${formatMs(times.backwardMs)}${update}; allocations in units of ${header.allocationUnitBytes} B`,
+    `${header.model ?? "model"}: ${header.framework}${header.frameworkVersion === undefined ? "" : ` ${header.frameworkVersion}`}, ${header.mode}${header.backend === undefined ? "" : ` ${header.backend} backend`}, estimated for ${labelDevice(pricedFor ?? header.device)}`,
+    `${opCount} ops, forward ${formatMs(times.forwardMs)}, backward ${formatMs(times.backwardMs)}${update}; allocation unit ${header.allocationUnitBytes} B`,
     ...costLines(trace),
     ...traceNotes(trace).map((note) => `note: ${note}`),
   ];

@@ -95,7 +95,7 @@ function writeTable(
   const missing = leftOut.filter((name) => name !== "").join(", ");
   return missing === ""
     ? table
-    : `${table}\n${wrapped([`(no room for ${missing}: --width ${wholeWidth} shows all)`], markup, { width })}`;
+    : `${table}\n${wrapped([`(not shown: ${missing}; --width ${wholeWidth} shows all)`], markup, { width })}`;
 }
 
 /** Wraps the last column of a table of text onto several lines if it is too wide. */

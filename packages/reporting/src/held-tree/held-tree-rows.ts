@@ -184,10 +184,12 @@ export function describeLife(tree: HeldTree, id: number): string {
   const { held, lastOp, freedBefore, opCount } = tree;
   const op = held.maker[place];
   const made =
-    op < 0 ? "there before the step, or made by no op" : `made by op ${op} ${textOf(tree, tree.kernel[place])}`;
-  if (lastOp[place] < 0) return `${made}, used by none`;
+    op < 0
+      ? "existed before the step, or not allocated by an op"
+      : `allocated by op ${op} ${textOf(tree, tree.kernel[place])}`;
+  if (lastOp[place] < 0) return `${made}, never used`;
   const used = `${made}, last used by op ${lastOp[place]}`;
-  if (freedBefore[place] < 0) return `${used}, and never freed`;
+  if (freedBefore[place] < 0) return `${used}, never freed`;
   const idle = Math.min(freedBefore[place], opCount) - 1 - lastOp[place];
-  return idle <= 0 ? `${used}, and freed then` : `${used}, then held for ${idle.toLocaleString("en")} ops more`;
+  return idle <= 0 ? `${used}, then freed` : `${used}, then kept alive for ${idle.toLocaleString("en")} more ops`;
 }

@@ -151,7 +151,7 @@ export const levels: readonly HeldLevel[] = ["category", "module", "op", "tensor
 
 const noModule = "no module";
 /** Existed before the first op, or was created from JavaScript. */
-const noOp = "not by an op";
+const noOp = "no op";
 
 class GroupBuilder {
   /** For each place: a number shared by modules whose names differ only in their numbers. */

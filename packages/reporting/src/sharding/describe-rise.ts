@@ -33,9 +33,9 @@ export function describeRise(
   });
   const why =
     gatheredBytes >= muchPadding * bytes
-      ? `${shorter} of ${parameters} parameters have fewer rows than there are shards (${ranks}) and are padded, all of them from ${formatBytes(bytes)} to ${formatBytes(gatheredBytes)}; replicas= shards over fewer`
+      ? `${shorter} of ${parameters} parameters have fewer rows than there are shards (${ranks}), and padding grows them from ${formatBytes(bytes)} to ${formatBytes(gatheredBytes)}; replicas= shards over fewer ranks`
       : groups === 1
-        ? "all parameters are one group, gathered at once; wrap= parts them"
+        ? "all parameters are one group, which is unsharded at once; wrap= splits it"
         : undefined;
   const parts = [...(held.length === 0 ? [] : [`at the peak ${held.join(", ")}`]), ...(why === undefined ? [] : [why])];
   return parts.length === 0 ? undefined : `more than on one device: ${parts.join("; ")}`;

@@ -39,9 +39,9 @@ export function shardingsDocument(
         kind: "text",
         lines: [
           hasRanks
-            ? `${model}: what one rank holds at its peak, and receives from others in a step`
-            : `${model}: what a step holds at its peak, on one device`,
-          `best: ${best.name} (${reason}): ${size(best.peakBytes)}${received(best, size)}${best.time === undefined ? "" : `, ${formatMs(best.time.stepMs)} a step`}`,
+            ? `${model}: peak memory and communication of one rank per step`
+            : `${model}: peak memory of a step on one device`,
+          `best: ${best.name} (${reason}): ${size(best.peakBytes)}${received(best, size)}${best.time === undefined ? "" : `, ${formatMs(best.time.stepMs)} per step`}`,
         ],
       },
       {
@@ -49,12 +49,12 @@ export function shardingsDocument(
         headers: [
           "Plan",
           "Peak",
-          "To the first",
+          "Vs. first",
           ...(memoryBytes === undefined ? [] : ["Fits"]),
-          ...(isTimed ? ["Step", ...(hasRanks ? ["Of it waiting"] : [])] : []),
-          ...(hasRanks ? ["Received"] : []),
+          ...(isTimed ? ["Step", ...(hasRanks ? ["Exposed"] : [])] : []),
+          ...(hasRanks ? ["Communication"] : []),
           ...columns.map(([header]) => header),
-          ...(hasOffload ? ["Elsewhere"] : []),
+          ...(hasOffload ? ["Other devices"] : []),
         ],
         worth: [
           12,
@@ -123,7 +123,7 @@ function notesOf(outcomes: readonly ShardingOutcome[]): readonly DocumentPart[] 
   if (notes.size === 0) return [];
   const lines = [...notes].map((note) => {
     const of = plans.filter(({ assumptions }) => assumptions.includes(note));
-    return of.length === plans.length ? `note: ${note}` : `note, of ${of.map(({ name }) => name).join("; ")}: ${note}`;
+    return of.length === plans.length ? `note: ${note}` : `note for ${of.map(({ name }) => name).join("; ")}: ${note}`;
   });
   return [{ kind: "text", lines }];
 }
@@ -138,8 +138,8 @@ function lanesOf({ name, time }: ShardingOutcome): readonly DocumentPart[] {
     .sort((a, b) => b.exposedMs - a.exposedMs)
     .slice(0, 3)
     .map((each) => `${each.name} ${formatMs(each.exposedMs)}`);
-  const waited = waits.length === 0 ? "nothing is waited for" : `waits most for ${waits.join(", ")}`;
-  return [{ kind: "text", lines: [`${name}, stream by stream (· waits); ${waited}`, ...drawLanes(schedule, 60)] }];
+  const waited = waits.length === 0 ? "no exposed communication" : `most exposed: ${waits.join(", ")}`;
+  return [{ kind: "text", lines: [`${name}, by stream (· is waiting); ${waited}`, ...drawLanes(schedule, 60)] }];
 }
 
 function timeValue({ schedule, groups, ...time }: StepTime) {
@@ -148,7 +148,7 @@ function timeValue({ schedule, groups, ...time }: StepTime) {
 }
 
 function received({ plan, communication }: ShardingOutcome, size: SizeFormat): string {
-  return plan === undefined ? "" : `, ${size(receivedBytes(communication))} received`;
+  return plan === undefined ? "" : `, ${size(receivedBytes(communication))} of communication`;
 }
 
 function heldBeside({ elsewhere }: ShardingOutcome, size: SizeFormat): string {

@@ -20,13 +20,13 @@ export function unitsDocument(
         kind: "text",
         lines: [
           atPeak.length === 0
-            ? "no unit is gathered when the rank holds most"
-            : `gathered when the rank holds most: ${atPeak.map(name).join(", ")}, ${size(bytes)}`,
+            ? "No unit is unsharded at the peak."
+            : `Unsharded at the peak: ${atPeak.map(name).join(", ")}, ${size(bytes)}.`,
         ],
       },
       {
         kind: "table",
-        headers: ["Unit", "Shard", "Gathered", "From op", "To op", "From", "Until"],
+        headers: ["Unit", "Shard", "Unsharded", "From op", "To op", "From", "Until"],
         worth: [9, 3, 8, 5, 5, 7, 6],
         rows: units.flatMap((each) =>
           each.spans.map(({ fromOp, toOp, from, to }, i) => [

@@ -1,6 +1,7 @@
 import { labelCategory } from "../category-colours.js";
 import { formatOverhead, formatPercent, formatWholePercent } from "../format-quantity.js";
-import type { SizeFormat } from "../size-unit.js";
+import { formatPartOf, type SizeFormat } from "../size-unit.js";
+import { labelDevice, labelDeviceToFit } from "./label-device.js";
 import type { FittingBatch, GivenStep, LeastHeld, Verdict } from "./verdict.js";
 import { describeWay } from "./way-to-fit.js";
 
@@ -8,7 +9,7 @@ import { describeWay } from "./way-to-fit.js";
 const categoriesTold = 2;
 
 /** A verdict's figures, before they are put into words. */
-export type VerdictFigures = Omit<Verdict, "facts" | "sentence">;
+export type VerdictFigures = Omit<Verdict, "headline" | "facts" | "sentence">;
 
 /**
  * Puts a verdict into words, one fact each: peak memory, whether it fits, its main categories, a better alternative,
@@ -16,88 +17,104 @@ export type VerdictFigures = Omit<Verdict, "facts" | "sentence">;
  */
 export function describeVerdict(verdict: VerdictFigures, size: SizeFormat): readonly string[] {
   const { recomputedOps, given, outcome, largestBatch, command } = verdict;
-  return [
-    describePeak(verdict, size),
+  const facts = [
+    `${describePeak(verdict, size, true)}.`,
     ...describeCategories(verdict),
-    ...(recomputedOps === 0 ? [] : [`${recomputedOps} ops recompute what is checkpointed by hand`]),
+    ...(recomputedOps === 0
+      ? []
+      : [`The model's manual activation checkpointing recomputes ${recomputedOps} ${plural(recomputedOps)}.`]),
     ...(given === undefined ? [] : [describeGiven(given, verdict.peakBytes, size)]),
     ...(outcome === undefined ? describeRemedies(verdict, size) : [describeOutcome(verdict, size)]),
     ...(largestBatch === undefined ? [] : [describeLargest(largestBatch, size), ...describeReleased(verdict)]),
-    ...(command === undefined ? [] : [command]),
   ];
+  if (command === undefined) return facts;
+  if (facts.at(-1)!.endsWith(":")) return [...facts, command];
+  return [...facts, outcome === undefined ? "To trade time for memory:" : "Next:", command];
 }
 
-/**
- * Describes the largest categories of the peak, as one fact or none. Callers that show the categories themselves leave
- * it out.
- */
+/** Returns whether a step fits in a few words, for places that have room for one line only. @example "Fits: peak memory is 4.61 of 80 GiB (A100)" */
+export function headlineOf(verdict: VerdictFigures, size: SizeFormat): string {
+  return describePeak(verdict, size, false);
+}
+
+/** Returns what most of the peak is, as one sentence or none. A view that shows the categories leaves it out. */
 export function describeCategories({ categories }: Pick<Verdict, "categories">): readonly string[] {
   const told = categories.filter(({ share }) => share >= 0.005).slice(0, categoriesTold);
   if (told.length === 0) return [];
-  return [
-    told
-      .map(({ category, share }) => `${labelCategory(category).toLowerCase()} ${formatWholePercent(share)}`)
-      .join(", "),
-  ];
+  const names = told.map(
+    ({ category, share }) => `${labelCategory(category).toLowerCase()} (${formatWholePercent(share)})`,
+  );
+  return [`Mostly ${names.join(" and ")}.`];
 }
 
 /** Prevents early release from being suggested as a remedy if it would not lower the predicted peak. */
 function describeReleased({ peakBytes, earlyReleasePeakBytes }: VerdictFigures): readonly string[] {
-  return earlyReleasePeakBytes === peakBytes ? ["early release holds as much"] : [];
+  return earlyReleasePeakBytes === peakBytes ? ["Early release does not lower the peak."] : [];
 }
 
 function describeLargest(largest: FittingBatch | null, size: SizeFormat): string {
-  if (largest === null) return "not even one sample fits";
+  if (largest === null) return "Not even one sample fits.";
   const { batch, peakBytes, isSearchLimit } = largest;
   const samples = batch.toLocaleString("en");
-  return `largest batch that fits ${isSearchLimit ? `at least ${samples} (search limit)` : samples}: ${size(peakBytes)}`;
+  return `The largest batch that fits is ${isSearchLimit ? `at least ${samples} (search limit)` : samples}: ${size(peakBytes)}.`;
 }
 
 /** For a truncated trace it is unknown what comes after its end. */
 function describePeak(
-  { peakBytes, device, deviceMemoryBytes, fits, spareBytes = 0, truncated }: VerdictFigures,
+  { peakBytes, device, deviceMemoryBytes, isDefaultDevice, fits, spareBytes = 0, truncated }: VerdictFigures,
   size: SizeFormat,
+  isLong: boolean,
 ): string {
-  const peak = `${truncated === undefined ? "peak" : `damaged after line ${truncated.line}: peak at least`} ${size(peakBytes)}`;
-  if (deviceMemoryBytes === undefined) return `${peak}; how much memory ${device} has is not known`;
-  const ofDevice = `${peak} of ${size(deviceMemoryBytes)} (${device})`;
-  if (fits === undefined) return ofDevice;
-  return fits
-    ? `${ofDevice}: fits, ${size(spareBytes)} to spare`
-    : `${ofDevice}: does not fit, ${size(-spareBytes)} too much`;
+  const end = truncated === undefined ? "" : `damaged after line ${truncated.line}, `;
+  const says = `${end}peak memory is ${truncated === undefined ? "" : "at least "}`;
+  if (deviceMemoryBytes === undefined)
+    return upperFirst(`${says}${size(peakBytes)} (memory of ${labelDevice(device)} unknown)`);
+  const named = labelDeviceToFit({ name: device, ...(isDefaultDevice && { isDefault: true }) }, isLong);
+  const ofDevice = `${says}${formatPartOf(peakBytes, deviceMemoryBytes, size)} (${named})`;
+  if (fits === undefined) return upperFirst(ofDevice);
+  return fits ? `Fits: ${ofDevice}` : `Does not fit: ${ofDevice}, ${size(-spareBytes)} too much`;
 }
 
 /** The step with manual checkpointing, as the baseline for a plan. */
 function describeGiven({ peakBytes, recomputedOps }: GivenStep, without: number, size: SizeFormat): string {
-  return `as checkpointed by hand ${size(peakBytes)} (${formatPercent(peakBytes / Math.max(1, without))}), recomputing ${recomputedOps} ops`;
+  return `With the model's manual activation checkpointing: ${size(peakBytes)} (${formatPercent(peakBytes / Math.max(1, without))}), recomputing ${recomputedOps} ${plural(recomputedOps)}.`;
 }
 
 function describeOutcome({ outcome, peakBytes, deviceMemoryBytes, fits }: VerdictFigures, size: SizeFormat): string {
   const { name, peakBytes: after, overhead } = outcome!;
   const share = peakBytes > 0 && after !== peakBytes ? ` (${formatPercent(after / peakBytes)})` : "";
   const time =
-    overhead === undefined ? "" : overhead === 0 ? " at no cost" : ` for ${formatOverhead(overhead)} more time`;
+    overhead === undefined ? "" : overhead === 0 ? ", no slowdown" : `, ${formatOverhead(overhead)} more time`;
   const verdict =
     fits !== false || deviceMemoryBytes === undefined
       ? ""
       : after <= deviceMemoryBytes
-        ? ", fits"
-        : ", does not fit either";
-  return `${name} ${size(after)}${share}${time}${verdict}`;
+        ? " This fits."
+        : " This does not fit either.";
+  return `${upperFirst(name)}: ${size(after)}${share}${time}.${verdict}`;
 }
 
 function describeRemedies(verdict: VerdictFigures, size: SizeFormat): readonly string[] {
-  const { fits, free, ways, least, truncated } = verdict;
+  const { fits, free, ways, least, truncated, command } = verdict;
   if (truncated !== undefined) return [];
-  if (fits !== false) return free === undefined ? [] : [describeWay(free, size)];
+  const end = command === undefined ? "." : ":";
+  if (fits !== false) {
+    if (free === undefined) return [];
+    const how = free.kind === "early-release" ? ", using early release" : "";
+    return [`${size(free.peakBytes)} is enough with no slowdown${how}${end}`];
+  }
   if (ways === undefined) return [];
-  return ways.length === 0
-    ? [`nothing tried makes it fit${least === undefined ? "" : `: ${describeLeast(least, size)}`}`]
-    : [`fits with ${ways.map((way) => describeWay(way, size)).join(", or ")}`];
+  if (ways.length === 0)
+    return [`Nothing remat tried makes it fit.${least === undefined ? "" : ` ${describeLeast(least, size)}`}`];
+  const told = ways.map((way) => describeWay(way, size));
+  return [`It fits ${told.join(told.length < 3 ? " or " : ", or ")}${end}`];
 }
 
 /** Describes the memory that no plan can avoid. */
 export function describeLeast({ bytes, ranks }: LeastHeld, size: SizeFormat): string {
   const each = ranks === undefined ? "" : `, or ${size(ranks.bytes)} on each of ${ranks.worldSize} ranks`;
-  return `no plan holds less than ${size(bytes)}${each}`;
+  return `No plan needs less than ${size(bytes)}${each}.`;
 }
+
+const plural = (ops: number): string => (ops === 1 ? "op" : "ops");
+const upperFirst = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

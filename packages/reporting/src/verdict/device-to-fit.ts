@@ -1,16 +1,22 @@
 import type { DeviceSpec, Trace } from "@remat/trace";
 
-/** Stands in for the name of an unnamed device. */
+/** The name of the device on which a step was recorded, if nobody named it. */
 export const whereRecorded = "where it was recorded";
 
-/** A device that a step has to fit on. */
-export type DeviceToFit = Pick<DeviceSpec, "name" | "memoryBytes">;
+/** A device that a step should fit. */
+export interface DeviceToFit extends Pick<DeviceSpec, "name" | "memoryBytes"> {
+  /** It is remat's default, which nobody chose; left out: it was chosen. */
+  readonly isDefault?: boolean;
+}
 
 /**
- * Returns the device that a step is judged for: `device` if the user asked for it. Otherwise the device on which the
- * step was recorded, if the trace has its memory size, and `device` if not.
+ * Returns the device that a step is judged for: `device` if that was asked for, else the device on which the step was recorded if the trace says how much memory
+ * it had, else `device` as the default.
  */
 export function deviceToFit({ header }: Trace, device: DeviceToFit, isAsked: boolean): DeviceToFit {
   const { deviceMemoryBytes } = header;
-  return isAsked || deviceMemoryBytes === undefined ? device : { name: whereRecorded, memoryBytes: deviceMemoryBytes };
+  if (isAsked) return device;
+  if (deviceMemoryBytes !== undefined) return { name: whereRecorded, memoryBytes: deviceMemoryBytes };
+  const { name, memoryBytes } = device;
+  return { name, ...(memoryBytes !== undefined && { memoryBytes }), isDefault: true };
 }

@@ -1,22 +1,32 @@
 import { wrapText } from "@remat/trace/text";
 
-/** Separates two facts of a verdict. */
-export const verdictSeparator = " · ";
-
-/** Facts, and which of them is a command. A command is never broken, so that it can be copied. */
+/** Sentences, and which of them is a command to be copied in one piece. */
 export interface Facts {
   readonly facts: readonly string[];
   readonly command?: string | undefined;
 }
 
-/** Returns facts on one line, or on as many lines as `width` requires, each filled with whole facts. */
+/** A command in a line of its own, and between a command and the words before it. */
+const indent = "  ";
+
+/** Returns each sentence as a line, wrapped to `width`. A command follows the sentence that ends in a colon if both fit in one line. */
 export function factLines({ facts, command }: Facts, width?: number): readonly string[] {
   const most = width ?? Number.POSITIVE_INFINITY;
   const lines: string[] = [];
   for (const fact of facts) {
-    const longer = lines.length === 0 ? fact : `${lines.at(-1)}${verdictSeparator}${fact}`;
-    if (lines.length > 0 && longer.length <= most) lines[lines.length - 1] = longer;
-    else lines.push(...(fact === command ? [fact] : wrapText(fact, most, "  ")));
+    if (fact !== command) {
+      lines.push(...wrapText(fact, most, indent));
+      continue;
+    }
+    const before = lines.at(-1);
+    const together = `${before}${indent}${fact}`;
+    if (before?.endsWith(":") && together.length <= most) lines[lines.length - 1] = together;
+    else lines.push(`${before === undefined ? "" : indent}${fact}`);
   }
   return lines;
+}
+
+/** Returns sentences as one paragraph. */
+export function paragraphOf({ facts }: Pick<Facts, "facts">): string {
+  return facts.join(" ");
 }

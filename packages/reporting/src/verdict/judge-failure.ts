@@ -3,7 +3,7 @@ import type { CategoryName, DeviceSpec, FailureCause } from "@remat/trace";
 import { labelCategory } from "../category-colours.js";
 import { formatWholePercent } from "../format-quantity.js";
 import { type SizeFormat, type SizeUnit, sizeFormat } from "../size-unit.js";
-import { verdictSeparator } from "./fact-lines.js";
+import { paragraphOf } from "./fact-lines.js";
 import type { Verdict } from "./verdict.js";
 
 /** Lines and categories beyond these numbers appear only in the table below. */
@@ -12,11 +12,11 @@ const categoriesTold = 3;
 
 /** Which memory ran out. */
 const causes: Readonly<Record<FailureCause, string>> = {
-  kernel: "the backend's allocator had no more",
-  array: "JavaScript had no array of that size",
-  wasm: "WebAssembly's memory had no more",
-  heap: "JavaScript's heap was at its limit, in which tensors' data do not lie",
-  system: "the system ended the process",
+  kernel: "the backend's allocator had no more memory",
+  array: "JavaScript could not allocate an array of that size",
+  wasm: "WebAssembly had no more memory",
+  heap: "the JavaScript heap reached its limit (tensor data is outside this heap)",
+  system: "the operating system killed the process",
 };
 
 /** Options for judging a run that ran out of memory. */
@@ -33,7 +33,7 @@ export interface FailureVerdictOptions {
  * whether that had grown, and what would have helped.
  *
  * @example
- * judgeFailure(accountOfFailure(trace)!, { device }).facts[0]; // "out of memory in Conv2D at train.js:12:20, which takes 1.5 GiB: …"
+ * judgeFailure(accountOfFailure(trace)!, { device }).facts[0]; // "Out of memory in Conv2D at train.js:12:20, allocating 1.5 GiB: …"
  */
 export function judgeFailure(
   account: FailureAccount,
@@ -50,14 +50,16 @@ export function judgeFailure(
     }))
     .sort((a, b) => b.bytes - a.bytes);
   const told = categories.slice(0, categoriesTold).map(({ category, share }) => {
-    return `${labelCategory(category).toLowerCase()} ${formatWholePercent(share)}`;
+    return `${labelCategory(category).toLowerCase()} (${formatWholePercent(share)})`;
   });
   const facts = [
     describeEnd(account, size),
-    `${size(heldBytes)} held: ${told.join(", ")}`,
+    `${size(heldBytes)} ${told.length === 0 ? "was in use." : `was in use: ${told.join(", ")}.`}`,
     ...account.lines.slice(0, linesTold).map((line) => describeLine(line, size)),
     describeGrowth(account, size),
-    ...(remedy === undefined ? [describeLeast(account, size)] : [describeRemedy(remedy, account, size)]),
+    ...(remedy === undefined
+      ? [`${describeLeast(account, size)}.`]
+      : [`${describeRemedy(remedy, account, size)}${command === undefined ? "." : ":"}`]),
     ...(command === undefined ? [] : [command]),
   ];
   return {
@@ -78,8 +80,9 @@ export function judgeFailure(
     least: undefined,
     largestBatch: undefined,
     command,
+    headline: facts[0].slice(0, -1),
     facts,
-    sentence: facts.join(verdictSeparator),
+    sentence: paragraphOf({ facts }),
     failure: account,
   };
 }
@@ -87,15 +90,15 @@ export function judgeFailure(
 function describeEnd({ failure }: Pick<FailureAccount, "failure">, size: SizeFormat): string {
   const { cause, message, op, line, askedBytes } = failure;
   const at = line === undefined ? "" : ` at ${line}`;
-  const where = op === undefined ? (line === undefined ? "" : ` after what ran${at}`) : ` in ${op}${at}`;
-  const asked = askedBytes === undefined ? "" : `, which takes ${size(askedBytes)}`;
-  return `out of memory${where}${asked}: ${causes[cause]}${message === undefined ? "" : ` (${message})`}`;
+  const where = op === undefined ? (line === undefined ? "" : ` after the op${at}`) : ` in ${op}${at}`;
+  const asked = askedBytes === undefined ? "" : `, allocating ${size(askedBytes)}`;
+  return `Out of memory${where}${asked}: ${causes[cause]}${message === undefined ? "" : ` (${message})`}.`;
 }
 
 function describeLine({ line, op, category, count, bytes }: HeldByLine, size: SizeFormat): string {
   const what = `${labelCategory(category).toLowerCase()}${count === 1 ? "" : `, ${count} storages`}`;
-  if (op === undefined) return `${size(bytes)} there before, or made in JavaScript (${what})`;
-  return `${size(bytes)} by ${op}${line === undefined ? "" : ` at ${line}`} (${what})`;
+  if (op === undefined) return `${size(bytes)} existed before, or was allocated in JavaScript (${what}).`;
+  return `${size(bytes)} allocated by ${op}${line === undefined ? "" : ` at ${line}`} (${what}).`;
 }
 
 function describeGrowth(
@@ -103,24 +106,25 @@ function describeGrowth(
   size: SizeFormat,
 ): string {
   const steps = `${stepsBefore} ${stepsBefore === 1 ? "step" : "steps"}`;
-  if (isLeak) return `a leak: what is held between steps grew by ${size(bytesPerStep!)} with each of ${steps}`;
-  if (stepsBefore === 0) return "the first step's own peak: none was over before";
-  if (bytesPerStep === undefined) return `${steps} before it, too few to tell whether what is held between them grows`;
-  const grew = bytesPerStep === 0 ? "has not grown" : `grew by no more than ${size(bytesPerStep)} with each`;
-  return `the step's own peak: what is held between steps ${grew} in ${steps}`;
+  if (isLeak)
+    return `This is a leak: memory in use between steps grew by ${size(bytesPerStep!)} per step over ${steps}.`;
+  if (stepsBefore === 0) return "It happened in the first step, so it is that step's own peak.";
+  if (bytesPerStep === undefined) return `Only ${steps} ran before it, too few to detect a leak.`;
+  const grew = bytesPerStep === 0 ? "did not grow" : `grew by at most ${size(bytesPerStep)} per step`;
+  return `This is the step's own peak: memory in use between steps ${grew} over ${steps}.`;
 }
 
 function describeRemedy(remedy: FailureRemedy, { leastBytes }: FailureAccount, size: SizeFormat): string {
   switch (remedy.kind) {
     case "leaks":
-      return "the lines that make what is left from step to step are told by";
+      return "To find the lines that leak";
     case "budget":
-      return `up to here there was room for ${size(remedy.budgetBytes)}, and recomputing these ops could hold as little as ${size(leastBytes)}`;
+      return `${size(remedy.budgetBytes)} was available up to here, and with recomputation these ops need as little as ${size(leastBytes)}`;
     case "smaller-batch":
-      return `by proportion there was room for ${formatWholePercent(remedy.share)} of the batch`;
+      return `By proportion, about ${formatWholePercent(remedy.share)} of the batch would have fit`;
   }
 }
 
 function describeLeast({ leastBytes, roomBytes }: FailureAccount, size: SizeFormat): string {
-  return `no order of these ops holds less than ${size(leastBytes)}, and up to here there was room for ${size(roomBytes)}`;
+  return `No order of these ops needs less than ${size(leastBytes)}, but only ${size(roomBytes)} was available`;
 }

@@ -21,23 +21,24 @@ export interface GraphMemory {
 
 /** Judges whether a graph fits its budget, unplanned and planned, and names the command to run next. */
 export function judgeGraph(
-  { inOrderPeakBytes, inOrder: called = "in order", cost: more = "cost", budgetBytes, planned }: GraphMemory,
+  { inOrderPeakBytes, inOrder: called = "in the given order", cost: more = "cost", budgetBytes, planned }: GraphMemory,
   { command, units }: { readonly command?: string | undefined; readonly units?: SizeUnit | undefined } = {},
 ): Facts & { readonly fits?: boolean } {
   const size = sizeFormat(units);
-  const inOrder = `peak ${size(inOrderPeakBytes)} ${called}`;
   const { peakBytes, overhead } = planned;
   const share = inOrderPeakBytes > 0 ? ` (${formatPercent(peakBytes / inOrderPeakBytes)})` : "";
   const cost =
-    overhead === undefined ? "" : overhead <= 0 ? " at no cost" : ` for ${formatOverhead(overhead)} more ${more}`;
+    overhead === undefined ? "" : overhead <= 0 ? ", no slowdown" : `, ${formatOverhead(overhead)} more ${more}`;
   const isOver = budgetBytes !== undefined && inOrderPeakBytes > budgetBytes;
+  const planFits = budgetBytes === undefined || peakBytes <= budgetBytes;
+  const peak = `peak memory ${called} is`;
   return {
     facts: [
       budgetBytes === undefined
-        ? inOrder
-        : `${inOrder} of a budget of ${size(budgetBytes)}: ${isOver ? `does not fit, ${size(inOrderPeakBytes - budgetBytes)} too much` : "fits"}`,
-      `${budgetBytes !== undefined && peakBytes > budgetBytes ? "smallest found" : "planned"} ${size(peakBytes)}${share}${cost}${isOver ? (peakBytes <= budgetBytes ? ", fits" : ", does not fit either") : ""}`,
-      ...(command === undefined ? [] : [command]),
+        ? `Peak memory ${called} is ${size(inOrderPeakBytes)}.`
+        : `${isOver ? "Does not fit" : "Fits"}: ${peak} ${size(inOrderPeakBytes)}, the budget is ${size(budgetBytes)}${isOver ? `, ${size(inOrderPeakBytes - budgetBytes)} too much` : ""}.`,
+      `${planFits ? "Planned" : "Smallest found"}: ${size(peakBytes)}${share}${cost}.${isOver ? (planFits ? " This fits." : " This does not fit either.") : ""}`,
+      ...(command === undefined ? [] : ["Next:", command]),
     ],
     command,
     ...(budgetBytes !== undefined && { fits: !isOver }),

@@ -1,10 +1,11 @@
 import { tellsLifetimes } from "@remat/memory";
 import { accountOfFailure, type FailureRemedy } from "@remat/memory/failure";
 import { StepFacts } from "@remat/memory/sequence";
-import { type CategoryName, countReplayedOps, type DeviceSpec, type Trace } from "@remat/trace";
+import { type CategoryName, countReplayedOps, type Trace } from "@remat/trace";
 import { type SizeUnit, sizeFormat } from "../size-unit.js";
-import { describeVerdict } from "./describe-verdict.js";
-import { verdictSeparator } from "./fact-lines.js";
+import { describeVerdict, headlineOf } from "./describe-verdict.js";
+import type { DeviceToFit } from "./device-to-fit.js";
+import { paragraphOf } from "./fact-lines.js";
 import { freeWay } from "./free-way.js";
 import { judgeFailure } from "./judge-failure.js";
 import type { FittingBatch, GivenStep, LeastHeld, Outcome, Verdict } from "./verdict.js";
@@ -18,7 +19,7 @@ const explore: NextStep = { kind: "explore" };
 /** Options of {@link judgeMemory} and {@link judgeStep}. */
 export interface VerdictOptions {
   /** The device that the step is meant for. */
-  readonly device: Pick<DeviceSpec, "name" | "memoryBytes">;
+  readonly device: DeviceToFit;
   readonly outcome?: Outcome | undefined;
   /** If the step is judged without its manual checkpointing: its peak with it. */
   readonly given?: GivenStep | undefined;
@@ -58,7 +59,7 @@ export interface StepMemory {
  *
  * @throws RematError `TRACE_EVENT_ORDER`
  * @example
- * judgeMemory(trace, { device: deviceSpec("a100") })?.sentence; // "peak 4.61 GiB of 80 GiB (a100): fits, …"
+ * judgeMemory(trace, { device: deviceSpec("a100") })?.sentence; // "Fits: peak memory is 4.61 of 80 GiB (A100). …"
  */
 export function judgeMemory(step: Trace | StepFacts, options: VerdictOptions): Verdict | undefined {
   const facts = StepFacts.of(step);
@@ -118,6 +119,7 @@ export function judgeStep(
       }))
       .sort((a, b) => b.bytes - a.bytes),
     device: device.name,
+    ...(device.isDefault === true && { isDefaultDevice: true as const }),
     deviceMemoryBytes: memoryBytes,
     fits,
     spareBytes,
@@ -133,6 +135,7 @@ export function judgeStep(
     largestBatch,
     command: isWhole && next !== undefined ? commandFor?.(next) : undefined,
   };
-  const facts = describeVerdict(figures, sizeFormat(units));
-  return { ...figures, facts, sentence: facts.join(verdictSeparator) };
+  const size = sizeFormat(units);
+  const facts = describeVerdict(figures, size);
+  return { ...figures, headline: headlineOf(figures, size), facts, sentence: paragraphOf({ facts }) };
 }

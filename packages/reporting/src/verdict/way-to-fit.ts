@@ -1,6 +1,7 @@
 import { formatBytes } from "@remat/trace/text";
 import { formatOverhead } from "../format-quantity.js";
 import type { SizeFormat } from "../size-unit.js";
+import { labelDevice } from "./label-device.js";
 
 /** A change that makes a step fit that does not fit otherwise, with the resulting peak computed for this step. */
 export type WayToFit =
@@ -27,16 +28,16 @@ export function describeWay(way: WayToFit, size: SizeFormat = formatBytes): stri
   const peak = size(way.peakBytes);
   switch (way.kind) {
     case "early-release":
-      return `early release ${peak} at no cost`;
+      return `with early release (${peak}, no slowdown)`;
     case "unrecomputed":
-      return `a plan without recomputation ${peak} at no cost`;
+      return `with a plan without recomputation (${peak}, no slowdown)`;
     case "plan":
-      return `a plan ${peak} for ${formatOverhead(way.overhead)} more time`;
+      return `with a plan (${peak}, ${formatOverhead(way.overhead)} more time)`;
     case "batch":
-      return `batch ${way.batch} ${peak}`;
+      return `with batch ${way.batch} (${peak})`;
     case "sharding":
-      return `FSDP over ${way.worldSize}${way.checkpoint === undefined ? "" : ` with ${way.checkpoint.join(", ")} checkpointed`} ${peak} each`;
+      return `with FSDP over ${way.worldSize} ranks${way.checkpoint === undefined ? "" : ` and ${way.checkpoint.join(", ")} checkpointed`} (${peak} each)`;
     case "device":
-      return `${way.device} has ${size(way.memoryBytes)}`;
+      return `on ${labelDevice(way.device)} (${size(way.memoryBytes)})`;
   }
 }

@@ -1,10 +1,10 @@
 import type { OutputDocument } from "../formats/output-document.js";
-import { type Facts, verdictSeparator } from "./fact-lines.js";
+import { type Facts, paragraphOf } from "./fact-lines.js";
 import type { Verdict } from "./verdict.js";
 
 /** Returns a verdict's facts, or the fact that the run cannot be judged. */
 export function factsOf(verdict: Facts | undefined): Facts {
-  if (verdict === undefined) return { facts: ["peak not known: the run does not tell what is freed when"] };
+  if (verdict === undefined) return { facts: ["Peak memory is unknown: frees are not recorded."] };
   const { facts, command } = verdict;
   return { facts, command };
 }
@@ -16,7 +16,7 @@ export function withFacts(document: OutputDocument, facts: Facts): OutputDocumen
     ...document,
     parts: () => [{ kind: "facts", ...facts }, ...document.parts()],
     value: () => ({
-      verdict: { sentence: facts.facts.join(verdictSeparator), ...(command !== undefined && { command }) },
+      verdict: { sentence: paragraphOf(facts), ...(command !== undefined && { command }) },
       ...(document.value() as object),
     }),
   };
@@ -35,6 +35,11 @@ export function withVerdict(document: OutputDocument, verdict: Verdict | undefin
 }
 
 /** The sentence already contains the facts. */
-function verdictJson({ facts: _facts, ...verdict }: Verdict): unknown {
+function verdictJson({
+  facts: _facts,
+  headline: _headline,
+  isDefaultDevice: _isDefault,
+  ...verdict
+}: Verdict): unknown {
   return verdict;
 }

@@ -81,8 +81,8 @@ it("names storages by themselves among what holds the peak, where nobody made mo
   const tree = heldTree(trace, new StepFacts(trace).storagesAtPeak);
   const [, holders] = answerFirst(trace, { verdict: undefined, tree, idle: undefined });
   expect(holders.reasons).toEqual([
-    "52 % activations: 3.906 KiB, op 0 MatMul · float32 [1000].",
-    "47 % activations: 3.516 KiB, op 1 Relu · float32 [900].",
+    "52% activations: 3.906 KiB, op 0 MatMul · float32 [1000].",
+    "47% activations: 3.516 KiB, op 1 Relu · float32 [900].",
   ]);
 });
 
@@ -90,10 +90,10 @@ it("answers of a step that fits: room, holders, what is free and why, what to ty
   const commandFor = () => "remat run net.js --early-release";
   const answers = answersTo(step(), { device: device(40_000), earlyReleasePeakBytes: 20_000, commandFor });
   expect(text(answers)).toEqual([
-    "Does it fit? | Yes, with 7.617 KiB to spare | The peak is 31.45 KiB, in op 7 ReluGrad of net.layer_0. | card has 39.06 KiB.",
-    "What holds the peak? | Activations 50 %, temporaries 50 % | 50 % activations by 4 Dense: 4 × 3.906 KiB, layer_* · Relu · float32 [1000]. | 50 % temporaries by 4 Dense: 4 × 3.906 KiB, layer_* · ReluGrad · float32 [1000].",
-    "What is free to gain? | 38 % less: 19.53 KiB by early release | 62 % of the peak is used by no op any more: activations 37 %, temporaries 25 %; stock TensorFlow.js frees it only when the pass is over.",
-    "What to type next |  | $ remat run net.js --early-release",
+    "Does it fit? | Yes, with 7.617 KiB to spare | Peak memory is 31.45 KiB, in op 7 ReluGrad of net.layer_0. | card has 39.06 KiB.",
+    "What uses the most memory? | Activations (50%), temporaries (50%) | 50% activations allocated by 4 Dense: 4 × 3.906 KiB, layer_* · Relu · float32 [1000]. | 50% temporaries allocated by 4 Dense: 4 × 3.906 KiB, layer_* · ReluGrad · float32 [1000].",
+    "Can it use less with no slowdown? | Yes, 38% less: 19.53 KiB with early release | 62% of the peak is not used by any later op: activations (37%), temporaries (25%). TensorFlow.js frees it only at the end of the pass.",
+    "Next command |  | $ remat run net.js --early-release",
   ]);
   expect(answers.map(({ isGood }) => isGood)).toEqual([true, undefined, true, undefined]);
 });
@@ -109,20 +109,20 @@ it("answers of one that does not fit: what is missing, and every way that was fo
   });
   expect(text(answers)[0]).toContain("No, 11.91 KiB too much");
   expect(text(answers)[3]).toBe(
-    "What to type next |  | Fits: a plan 17.58 KiB for 5.00 % more time. | Fits: batch 2 14.65 KiB. | $ remat plan net.js --budget 20000B",
+    "Next command |  | It fits with a plan (17.58 KiB, 5.00% more time). | It fits with batch 2 (14.65 KiB). | $ remat plan net.js --budget 20000B",
   );
   expect(answers[0].isGood).toBe(false);
   expect(text(answersTo(step(), { device: device(20_000), ways: [] }))[3]).toContain(
-    "Nothing that was tried makes it fit.",
+    "Nothing remat tried makes it fit.",
   );
   // Nothing frees parameters: whoever reads it looks for another device.
   const large = step("tfjs", 4, 30_000);
   expect(text(answersTo(large, { device: device(20_000), ways: [] }))[3]).toContain(
-    "Nothing that was tried makes it fit: parameters alone take 29.30 KiB.",
+    "Nothing remat tried makes it fit: parameters alone take 29.30 KiB.",
   );
   const commandFor = () => "remat plan net.js --max-overhead 5%";
   expect(text(answersTo(large, { device: device(20_000), ways: [], least: { bytes: 40_000 }, commandFor }))[3]).toBe(
-    "What to type next |  | Nothing that was tried makes it fit: parameters alone take 29.30 KiB. | No plan holds less than 39.06 KiB.",
+    "Next command |  | Nothing remat tried makes it fit: parameters alone take 29.30 KiB. | No plan needs less than 39.06 KiB.",
   );
 });
 
@@ -137,17 +137,17 @@ it("says what time would buy, and never calls a plan free that costs time", () =
   const [, , free] = answersTo(step("pytorch"), { device: device() }, [plan(0, 30_000, 0.125), plan(0.2, 9_000, 0.18)]);
   const twice = [plan(0.05, 20_000, 0.04), plan(0.2, 20_000, 0.04)];
   expect(answersTo(step("pytorch"), { device: device() }, twice)[2].reasons.slice(1)).toEqual([
-    "For 4.00 % more time 19.53 KiB.",
+    "19.53 KiB is possible with 4.00% more time.",
   ]);
-  expect(free.answer).toBe("Nothing that costs no time");
-  expect(free.reasons.slice(1)).toEqual(["For 18.0 % more time 8.789 KiB."]);
+  expect(free.answer).toBe("No");
+  expect(free.reasons.slice(1)).toEqual(["8.789 KiB is possible with 18.0% more time."]);
   expect(free.reasons[0]).not.toContain("TensorFlow.js");
 });
 
 it("does not say that nothing is free to gain where something is held longer than it is used, and nobody has planned", () => {
   const [, , free] = answersTo(step("pytorch"), { device: device() });
   expect(free.answer).toBe("");
-  expect(free.reasons[0]).toMatch(/of the peak is used by no op any more/);
+  expect(free.reasons[0]).toMatch(/of the peak is not used by any later op/);
 });
 
 it("promises nothing of a trace that breaks off", () => {
@@ -159,10 +159,10 @@ it("promises nothing of a trace that breaks off", () => {
 
 it("says what is not known: the device's memory, or when storages are freed", () => {
   expect(text(answersTo(step(), { device: device() }))[0]).toBe(
-    "Does it fit? | 31.45 KiB at the peak | The peak is 31.45 KiB, in op 7 ReluGrad of net.layer_0. | How much memory card has is not known.",
+    "Does it fit? | Peak memory 31.45 KiB | Peak memory is 31.45 KiB, in op 7 ReluGrad of net.layer_0. | The memory of card is unknown.",
   );
   const b = new TraceBuilder({ framework: "tfjs", device: "cpu", mode: "fake", allocationUnitBytes: 1 });
   expect(text(answerFirst(b.build(), { verdict: undefined, tree: undefined, idle: undefined }))).toEqual([
-    "Does it fit? | Nobody can say | The run does not tell when storages are freed.",
+    "Does it fit? | Unknown | The run does not record when storages are freed.",
   ]);
 });

@@ -20,8 +20,8 @@ it("tells of a plan the peak that the plan predicts, what that costs and recompu
   const { peakBytes, recordedPeakBytes } = plan.predicted;
   const told = answerPlan({ name: "plan.json", plan, memory, deviceMemoryBytes: peakBytes });
   expect(told.question).toBe("What does plan.json do?");
-  expect(told.answer).toContain(`${formatBytes(peakBytes)} at the peak, `);
-  expect(told.answer).toContain(`${((1 - peakBytes / recordedPeakBytes!) * 100).toFixed(1)} % less`);
+  expect(told.answer).toContain(`Peak memory ${formatBytes(peakBytes)}, `);
+  expect(told.answer).toContain(`${((1 - peakBytes / recordedPeakBytes!) * 100).toFixed(1)}% less`);
   expect(told.isGood).toBe(true);
   expect(told.reasons.join(" ")).toContain("It fits, with 0 B to spare.");
   expect(told.reasons.join(" ")).toContain(again === 0 ? "It recomputes nothing" : `It recomputes ${again} ops`);
@@ -36,14 +36,14 @@ it("tells of a plan the peak that the plan predicts, what that costs and recompu
   // For another run it is stale, whatever it predicts.
   const stale = answerPlan({ name: "plan.json", plan, deviceMemoryBytes: peakBytes, mismatch: "op 3 is another" });
   expect(stale.isGood).toBe(false);
-  expect(stale.reasons[0]).toMatch(/^Stale: the plan is for another run \(op 3 is another\)/);
+  expect(stale.reasons[0]).toMatch(/^Stale: the plan was made for another run \(op 3 is another\)/);
 });
 
 it("says nothing that nobody knows", () => {
   expect(answerOutcome({ question: "What does a rank of 8 hold?", peakBytes: 2 ** 30 })).toEqual({
     about: "outcome",
     question: "What does a rank of 8 hold?",
-    answer: "1 GiB at the peak",
+    answer: "Peak memory 1 GiB",
     reasons: [],
   });
   expect(
@@ -55,8 +55,8 @@ it("says nothing that nobody knows", () => {
       bytesByCategory: { parameter: 700, activation: 290, other: 10 },
     }),
   ).toMatchObject({
-    answer: "1000 B at the peak, 75.0 % less",
-    reasons: ["It takes no more time.", "At its peak: parameters 70 %, activations 29 %."],
+    answer: "Peak memory 1000 B, 75.0% less",
+    reasons: ["There is no slowdown.", "Live at the peak: parameters (70%), activations (29%)."],
   });
 });
 
@@ -64,17 +64,17 @@ it("lets what becomes of a step lead, with what to type, and says that the rest 
   const asked = (about: Answer["about"], question: string): Answer => ({ about, question, answer: "", reasons: [] });
   const answers = [
     asked("fit", "Does it fit?"),
-    asked("holders", "What holds the peak?"),
-    asked("free", "What is free to gain?"),
-    asked("next", "What to type next"),
+    asked("holders", "What uses the most memory?"),
+    asked("free", "Can it use less with no slowdown?"),
+    asked("next", "Next command"),
   ];
   expect(leadWith([], answers)).toEqual(answers);
   const outcome = asked("outcome", "What does plan.json do?");
   expect(leadWith([outcome], answers).map(({ question }) => question)).toEqual([
     "What does plan.json do?",
-    "What to type next",
+    "Next command",
     "Does it fit as recorded?",
-    "What holds that peak?",
-    "What of that is free to gain?",
+    "What uses the most memory as recorded?",
+    "Could it use less with no slowdown?",
   ]);
 });

@@ -37,7 +37,7 @@ test("the largest size that fits stands in the first line and among the rows, in
 
 test("says if nothing fits, or if nothing has to", () => {
   expect(lines(summarizeExtrapolation(runs, { memoryBytes: 1000 }))[0]).toBe("Llama: no size fits 1000 B (mine)");
-  expect(lines(summarizeExtrapolation(runs))[0]).toBe("Llama: what a step holds at other sizes");
+  expect(lines(summarizeExtrapolation(runs))[0]).toBe("Llama: peak memory at other sizes");
 });
 
 test("a run that is not fitted is told as a check", () => {

@@ -77,7 +77,7 @@ function expectedRows(trace: Trace, end: number, limit: number): readonly (reado
       `${bytes} B`,
       labelCategory(categoryOf(category)),
       tensor === undefined ? "" : `${trace.tensorDtype(tensor)} [${trace.tensorShape(tensor).join(", ")}]`,
-      isMade ? trace.strings[trace.ops.name[nextOp]] : owner === undefined ? "(not by an op)" : "(a weight)",
+      isMade ? trace.strings[trace.ops.name[nextOp]] : owner === undefined ? "(no op)" : "(a weight)",
       isMade ? String(nextOp) : "",
       owner ?? (call === undefined ? "" : trace.modules[trace.calls.module[call]].fqn),
     ];
@@ -98,7 +98,7 @@ describe.each(["mem_02_transformer_adam", "mem_03_mlp_adam", "fsdp_tf_ws4_reshar
         const place: MomentPlace = { op };
         const { rows, title } = largestTable(momentAt(trace, place, { limit }), inBytes);
         expect(rows).toEqual(expectedRows(trace, end, limit));
-        expect(title).toBe(`The largest of ${aliveAfter(trace, end).size} storages alive then`);
+        expect(title).toBe(`Largest of ${aliveAfter(trace, end).size} live storages`);
       }
     });
 

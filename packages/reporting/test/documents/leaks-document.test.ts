@@ -32,13 +32,13 @@ test("says how memory grows and when it is full, by line, then op, shape and mod
   expect(isGrowing(summary)).toBe(true);
   // 192 bytes are held after eight steps.
   expect(leaksFacts(summary).facts).toEqual([
-    "memory grows by 3 storages and 24 B a step, seen in 8 steps",
-    "1000 B (a card) are full after 33 more steps, in 13 seconds at this pace",
+    "Memory grows by 3 storages and 24 B per step (8 steps observed).",
+    "1000 B (a card) will be full after 33 more steps, in 13 seconds at this speed.",
   ]);
   const shown = leaksDocument(summary)
     .parts()
     .flatMap((part) => (part.kind === "table" ? part.rows : []));
-  const fix = "tf.tidy(() => …) around it, or dispose of it";
+  const fix = "wrap it in tf.tidy(() => …), or dispose of it";
   expect(shown).toEqual([
     ["net.js:7:9", "Relu", "float32 [3]", "net.dense", "growing, activation", "8", "96 B", "+1, +12 B", fix],
     ["", "Relu", "float32 [2]", "net.dense", "growing, activation", "8", "64 B", "+1, +8 B", fix],
@@ -62,9 +62,9 @@ test("says of too few steps what they leave, and what can be done", () => {
   const summary = summarizeLeaks(traceOf(1), device);
   expect(isGrowing(summary)).toBe(false);
   expect(leaksFacts(summary).facts).toEqual([
-    "3 storages and 24 B outlive the step that makes them",
-    "1 step cannot tell whether they are freed later; expected 5 steps or more",
-    "remat leaks -- PROGRAM watches all of a program's",
+    "3 storages (24 B) outlive the step that allocated them.",
+    "1 step cannot show whether they are freed later. Record 5 steps or more.",
+    "remat leaks -- PROGRAM watches all steps of a program.",
   ]);
 });
 
@@ -73,7 +73,7 @@ test("says of a run that had no memory left how it had grown before", () => {
   const summary = summarizeLeaks(traceOf(1, { failure }), device);
   expect(isGrowing(summary)).toBe(true);
   expect(leaksFacts(summary).facts[0]).toBe(
-    "what is held between steps had grown by 100 B a step, in 9 steps before this one",
+    "Memory in use between steps grew by 100 B per step over the 9 steps before this one.",
   );
 });
 
@@ -82,6 +82,6 @@ test("says where a trace cannot tell", () => {
   const tensor = b.tensor({ storage: b.allocate(4), dtype: "float32", shape: [] });
   b.op({ name: "Mean", outputs: [tensor] });
   expect(leaksFacts(summarizeLeaks(b.build())).facts).toEqual([
-    "the trace does not show when storages are freed, so leaks cannot be found in it",
+    "The trace does not record when storages are freed, so leaks cannot be detected.",
   ]);
 });

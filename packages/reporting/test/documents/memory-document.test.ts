@@ -18,8 +18,8 @@ const toldOf = (trace: ReturnType<typeof heldOn>): string =>
   JSON.stringify(memoryDocument(summarizeMemory(trace, { forwardOnly: true })).parts());
 
 it("tells what other accelerators hold, which the peak is not about, and nothing of the host's", () => {
-  expect(toldOf(heldOn("cuda:1"))).toContain("elsewhere: at most 4 KiB on device cuda:1");
-  expect(toldOf(heldOn("cpu"))).not.toContain("elsewhere");
+  expect(toldOf(heldOn("cuda:1"))).toContain("other devices: peak memory 4 KiB on cuda:1");
+  expect(toldOf(heldOn("cpu"))).not.toContain("other devices");
 });
 
 it("tells that the trace breaks off in the words that all views have for it", () => {

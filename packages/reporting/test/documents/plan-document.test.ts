@@ -116,14 +116,14 @@ describe("planDocument", () => {
   });
 
   it.each([
-    [3, 1, "25.0 %"],
-    [0.3, 0.1, "25.0 %"],
-    [0, 0, "0.0 %"],
+    [3, 1, "25.0%"],
+    [0.3, 0.1, "25.0%"],
+    [0, 0, "0.0%"],
   ])("shows shares of the recomputed time: of %s and %s ms %s is the second", (one, other, share) => {
     const group = (name: string, ms: number) => ({ name, runs: 1, ms, bytes: 4 });
     const made = { recomputed: group("all", one + other), byModule: [group("one", one), group("other", other)] };
     const parts = planDocument({ ...summary, ...made }).parts();
-    const table = parts.find((part) => part.kind === "table" && part.title === "Recomputed, by module");
+    const table = parts.find((part) => part.kind === "table" && part.title === "Recomputed by module");
     if (table?.kind !== "table") throw new Error("expected a table of modules");
     expect(table.rows.map(([name, , , of]) => [name, of])[1]).toEqual(["other", share]);
   });
@@ -150,9 +150,9 @@ describe("planDocument", () => {
       return text.kind === "text" ? text.lines : [];
     };
     const { framework, mode, device } = trace.header;
-    expect(linesOf({})[0]).toBe(`model: ${framework}, ${mode}, priced for ${device}; ${trace.ops.count} ops`);
+    expect(linesOf({})[0]).toBe(`model: ${framework}, ${mode}, estimated for ${device}; ${trace.ops.count} ops`);
     expect(linesOf({ model: "net", frameworkVersion: "4.22.0", backend: "wasm" })[0]).toBe(
-      `net: ${framework} 4.22.0, ${mode} wasm backend, priced for ${device}; ${trace.ops.count} ops`,
+      `net: ${framework} 4.22.0, ${mode} wasm backend, estimated for ${device}; ${trace.ops.count} ops`,
     );
     expect(linesOf({}, { method: "m" })[1]).toMatch(/, method m; /);
     expect(linesOf({}, { method: "m", iterations: 0, seed: 0 })[1]).toMatch(/, method m, 0 iterations, seed 0; /);

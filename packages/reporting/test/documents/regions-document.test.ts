@@ -34,7 +34,7 @@ test("the verdict and the tables say what need not be, why, and who", () => {
     .parts()
     .flatMap((part) => (part.kind === "text" ? part.lines : part.kind === "table" ? part.rows.flat() : []));
   expect(text[0]).toBe(
-    "saved_outside: 2 checkpointed regions; 5 KiB of what they made is held when they are over, of which 4 KiB need not be",
+    "saved_outside: 2 checkpointed regions. 5 KiB of their tensors stays alive afterwards, 4 KiB of it unnecessarily.",
   );
   expect(text.filter((cell) => cell.startsWith("saved outside by")).map((cell) => cell.split(" ")[3])).toEqual([
     "aten.pow.Tensor_Scalar",
@@ -49,11 +49,11 @@ test("a clean run is told as that, and one without regions says where they come 
   };
   const first = (trace: Trace): string => linesOf(trace)[0];
   expect(first(traceOf("clean"))).toBe(
-    "clean: 2 checkpointed regions; 1 KiB of what they made is held when they are over, all of it results, or saved by a policy",
+    "clean: 2 checkpointed regions. 1 KiB of their tensors stays alive afterwards, all of it results or tensors saved by a policy.",
   );
   const none = (framework: string) =>
     new TraceBuilder({ framework, device: "cpu", mode: "real", allocationUnitBytes: 1 }).build();
-  expect(first(none("tfjs"))).toBe("model: no checkpointed region in this run");
+  expect(first(none("tfjs"))).toBe("model: no checkpointed region in this run.");
   expect(linesOf(none("tfjs"))[1]).toContain("remat compare MODEL --checkpoint");
   expect(linesOf(none("pytorch"))[1]).toContain("torch.utils.checkpoint");
 });
@@ -81,6 +81,6 @@ test("a region that an op outside had computed again is not said never to have b
       .find((part) => part.kind === "table" && part.headers.includes("Recomputed"))!;
     return table.kind === "table" ? table.rows.map((row) => row[table.headers.indexOf("Recomputed")]) : [];
   };
-  expect(times("readOutside")).toEqual(["outside alone", "outside alone"]);
+  expect(times("readOutside")).toEqual(["outside only", "outside only"]);
   expect(times("program")).toEqual(["never", "never"]);
 });

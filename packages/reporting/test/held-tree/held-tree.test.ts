@@ -39,7 +39,7 @@ it("names what no op has made, where a program has no modules", () => {
   const trace = b.build();
   expect(drawn(heldTree(trace, new StepFacts(trace).storagesAtPeak))).toEqual([
     "112 Parameters",
-    "  88 not by an op",
+    "  88 no op",
     "    48 storage 1",
     "    40 storage 0",
     "  24 Add",
@@ -186,9 +186,11 @@ describe("tree of a small step", () => {
   it("opens what is asked for, and tells a storage from birth to death", () => {
     expect(drawn(tree, new Set())).toEqual(["2412 Activations", "20 Inputs", "4 Temporaries"]);
     const place = tree.held.storage.indexOf(kept[0]);
-    expect(describeLife(tree, ~place)).toBe("made by op 0 Conv2D, last used by op 1, then held for 5 ops more");
+    expect(describeLife(tree, ~place)).toBe(
+      "allocated by op 0 Conv2D, last used by op 1, then kept alive for 5 more ops",
+    );
     expect(describeLife(tree, ~tree.held.storage.indexOf(x.storage))).toBe(
-      "there before the step, or made by no op, last used by op 0, and never freed",
+      "existed before the step, or not allocated by an op, last used by op 0, never freed",
     );
   });
 

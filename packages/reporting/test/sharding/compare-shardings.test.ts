@@ -99,7 +99,7 @@ describe("compareShardings", () => {
     expect(products).toBeLessThan(plain);
     const text = outputFormats[0].write(shardingsDocument(comparison), {});
     expect(text).toContain("on one device");
-    expect(text).not.toContain("Received");
+    expect(text).not.toContain("Communication");
   });
 
   it("is written in each format, and offload's memory beside", () => {

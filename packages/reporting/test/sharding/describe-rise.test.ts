@@ -28,9 +28,9 @@ it("is padding, where parameters have fewer rows than there are ranks", () => {
   expect([ranks, shorter]).toEqual([1024, parameters]);
   expect(gatheredBytes).toBeGreaterThan(2 * bytes);
   const told = riseOf(cnn, "world=1024");
-  expect(told).toMatch(/^more than on one device: at the peak .*(gathered parameters|all-gather buffers)/);
+  expect(told).toMatch(/^more than on one device: at the peak .*(unsharded parameters|all-gather buffers)/);
   expect(told).toContain(
-    `${parameters} of ${parameters} parameters have fewer rows than there are shards (1024) and are padded, all of them from ${formatBytes(bytes)} to ${formatBytes(gatheredBytes)}; replicas= shards over fewer`,
+    `${parameters} of ${parameters} parameters have fewer rows than there are shards (1024), and padding grows them from ${formatBytes(bytes)} to ${formatBytes(gatheredBytes)}; replicas= shards over fewer ranks`,
   );
 });
 
@@ -39,7 +39,7 @@ it("is one group of all parameters, where nothing is padded", () => {
   expect(sharded).toMatchObject({ groups: 1, shorter: 0 });
   expect(sharded!.gatheredBytes).toBe(sharded!.bytes);
   expect(describeRise(outcome(mlp, "world=2,no-wrap"), peakBytes / 2)).toMatch(
-    /; all parameters are one group, gathered at once; wrap= parts them$/,
+    /; all parameters are one group, which is unsharded at once; wrap= splits it$/,
   );
 });
 

@@ -27,12 +27,12 @@ describe("the verdict on a run that had no memory left", () => {
       bytesPerStep: 256,
     };
     expect(factsOf(failure)).toEqual([
-      "out of memory in Conv2D at train.js:9:2, which takes 2 KiB: the backend's allocator had no more (OOM when allocating tensor)",
-      "5 KiB held: parameters 80 %, activations 20 %",
-      "4 KiB there before, or made in JavaScript (parameters)",
-      "1 KiB by Relu at train.js:4:5 (activations)",
-      "a leak: what is held between steps grew by 256 B with each of 12 steps",
-      "the lines that make what is left from step to step are told by",
+      "Out of memory in Conv2D at train.js:9:2, allocating 2 KiB: the backend's allocator had no more memory (OOM when allocating tensor).",
+      "5 KiB was in use: parameters (80%), activations (20%).",
+      "4 KiB existed before, or was allocated in JavaScript (parameters).",
+      "1 KiB allocated by Relu at train.js:4:5 (activations).",
+      "This is a leak: memory in use between steps grew by 256 B per step over 12 steps.",
+      "To find the lines that leak:",
       "to type for leaks",
     ]);
   });
@@ -41,23 +41,23 @@ describe("the verdict on a run that had no memory left", () => {
     [
       { cause: "array", askedBytes: 1024 },
       [
-        "the first step's own peak: none was over before",
-        "by proportion there was room for 50 % of the batch",
+        "It happened in the first step, so it is that step's own peak.",
+        "By proportion, about 50% of the batch would have fit:",
         "to type for smaller-batch",
       ],
     ],
     [
       { cause: "array", askedBytes: 2 ** 40, stepsBefore: 2 },
       [
-        "2 steps before it, too few to tell whether what is held between them grows",
-        "no order of these ops holds less than 1.000 TiB, and up to here there was room for 5 KiB",
+        "Only 2 steps ran before it, too few to detect a leak.",
+        "No order of these ops needs less than 1.000 TiB, but only 5 KiB was available.",
       ],
     ],
     [
       { cause: "system", stepsBefore: 9, bytesPerStep: 0, askedBytes: 1024 },
       [
-        "the step's own peak: what is held between steps has not grown in 9 steps",
-        "by proportion there was room for 50 % of the batch",
+        "This is the step's own peak: memory in use between steps did not grow over 9 steps.",
+        "By proportion, about 50% of the batch would have fit:",
         "to type for smaller-batch",
       ],
     ],

@@ -6,7 +6,12 @@ const command = "remat plan graph.json --budget 80%";
 describe("the verdict on a graph", () => {
   it("is its peak in order and as planned, where there is no budget", () => {
     expect(judgeGraph({ inOrderPeakBytes: 2000, planned: { peakBytes: 1500, overhead: 0 } }, { command })).toEqual({
-      facts: ["peak 1.953 KiB in order", "planned 1.465 KiB (75.0 %) at no cost", command],
+      facts: [
+        "Peak memory in the given order is 1.953 KiB.",
+        "Planned: 1.465 KiB (75.0%), no slowdown.",
+        "Next:",
+        command,
+      ],
       command,
     });
   });
@@ -19,8 +24,8 @@ describe("the verdict on a graph", () => {
     });
     expect(judged).toEqual({
       facts: [
-        "peak 2 KiB in order of a budget of 1 KiB: does not fit, 1 KiB too much",
-        "planned 1 KiB (50.0 %) for 12.5 % more cost, fits",
+        "Does not fit: peak memory in the given order is 2 KiB, the budget is 1 KiB, 1 KiB too much.",
+        "Planned: 1 KiB (50.0%), 12.5% more cost. This fits.",
       ],
       command: undefined,
       fits: false,
@@ -29,7 +34,7 @@ describe("the verdict on a graph", () => {
 
   it("says that the smallest found does not fit either", () => {
     const { facts, fits } = judgeGraph({ inOrderPeakBytes: 2048, budgetBytes: 1000, planned: { peakBytes: 1024 } });
-    expect(facts[1]).toBe("smallest found 1 KiB (50.0 %), does not fit either");
+    expect(facts[1]).toBe("Smallest found: 1 KiB (50.0%). This does not fit either.");
     expect(fits).toBe(false);
   });
 
@@ -37,7 +42,7 @@ describe("the verdict on a graph", () => {
     const judge = (budgetBytes: number) =>
       judgeGraph({ inOrderPeakBytes: 2048, budgetBytes, planned: { peakBytes: 2048 } });
     expect(judge(2048)).toMatchObject({
-      facts: ["peak 2 KiB in order of a budget of 2 KiB: fits", "planned 2 KiB (100.0 %)"],
+      facts: ["Fits: peak memory in the given order is 2 KiB, the budget is 2 KiB.", "Planned: 2 KiB (100.0%)."],
       fits: true,
     });
     expect(judge(2047)).toMatchObject({ fits: false });
@@ -45,6 +50,6 @@ describe("the verdict on a graph", () => {
 
   it("writes sizes in the unit that was asked for, and has no share of nothing", () => {
     const { facts } = judgeGraph({ inOrderPeakBytes: 0, planned: { peakBytes: 0 } }, { units: "KiB" });
-    expect(facts).toEqual(["peak 0.0 KiB in order", "planned 0.0 KiB"]);
+    expect(facts).toEqual(["Peak memory in the given order is 0.0 KiB.", "Planned: 0.0 KiB."]);
   });
 });

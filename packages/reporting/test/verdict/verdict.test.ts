@@ -11,8 +11,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { actions, traceOf } from "../../../memory/test/tracker/random-trace.js";
 import { randomTraces } from "../../../planner/test/plan/random-traces.js";
-import { verdictSeparator } from "../../src/verdict/fact-lines.js";
-import { judgeMemory, judgeStep, type WayToFit } from "../../src/verdict/index.js";
+import { deviceToFit, factLines, judgeMemory, judgeStep, type WayToFit } from "../../src/verdict/index.js";
 
 const GiB = 2 ** 30;
 const a100 = deviceSpec("a100");
@@ -28,7 +27,7 @@ describe("a verdict", () => {
   it("says peak, device, what of it is what, and what to type, of what fits", () => {
     const verdict = judgeMemory(adam, { device: a100, commandFor: ({ kind }) => `remat ${kind}` })!;
     expect(verdict.sentence).toMatch(
-      /^peak [\d.]+ GiB of 80 GiB \(a100\): fits, [\d.]+ GiB to spare · \w[\w ]* \d+ %, \w[\w ]* \d+ % · remat explore$/,
+      /^Fits: peak memory is [\d.]+ of 80 GiB \(A100\)\. Mostly \w[\w ]* \(\d+%\) and \w[\w ]* \(\d+%\)\. To trade time for memory: remat explore$/,
     );
     expect(verdict).toMatchObject({
       peakBytes,
@@ -43,13 +42,39 @@ describe("a verdict", () => {
     const judge = (memoryBytes: number) => judgeMemory(adam, { device: { name: "d", memoryBytes } })!;
     expect(judge(peakBytes)).toMatchObject({ fits: true, spareBytes: 0 });
     expect(judge(peakBytes - 1)).toMatchObject({ fits: false, spareBytes: -1 });
-    expect(judge(peakBytes - 1).sentence).toContain(": does not fit, 1 B too much");
+    expect(judge(peakBytes - 1).sentence).toMatch(
+      /^Does not fit: peak memory is [\d.]+ of [\d.]+ GiB \(d\), 1 B too much\. /,
+    );
   });
 
   it("says that nobody knows the device's memory rather than that the step fits", () => {
     const verdict = judgeMemory(adam, { device: { name: "abacus" } })!;
     expect(verdict).toMatchObject({ fits: undefined, spareBytes: undefined });
-    expect(verdict.sentence).toMatch(/^peak [\d.]+ GiB; how much memory abacus has is not known · /);
+    expect(verdict.sentence).toMatch(/^Peak memory is [\d.]+ GiB \(memory of abacus unknown\)\. /);
+  });
+
+  it("names a device that nobody chose as the default, and how to choose another", () => {
+    const { sentence, headline } = judgeMemory(adam, { device: deviceToFit(adam, a100, false) })!;
+    expect(sentence).toMatch(
+      /^Fits: peak memory is [\d.]+ of 80 GiB \(A100, the default; --device here for this machine\)\. /,
+    );
+    expect(headline).toMatch(/^Fits: peak memory is [\d.]+ of 80 GiB \(A100, the default\)$/);
+    expect(judgeMemory(adam, { device: deviceToFit(adam, a100, true) })!.sentence).toContain(" (A100). ");
+  });
+
+  it("says what is enough with no slowdown, and what to type for it", () => {
+    const memory = { ...heldPeak(adam), unrecomputedPeakBytes: GiB };
+    const judge = (commandFor?: () => string) => judgeStep(memory, { device: a100, ...(commandFor && { commandFor }) });
+    const { facts, command } = judge(() => "remat run net.js --budget 1GiB");
+    expect(facts.slice(-2)).toEqual(["1 GiB is enough with no slowdown:", command]);
+    expect(factLines({ facts, command }).at(-1)).toBe(
+      "1 GiB is enough with no slowdown:  remat run net.js --budget 1GiB",
+    );
+    expect(factLines({ facts, command }, 40).slice(-2)).toEqual([
+      "1 GiB is enough with no slowdown:",
+      "  remat run net.js --budget 1GiB",
+    ]);
+    expect(judge().facts.at(-1)).toBe("1 GiB is enough with no slowdown.");
   });
 
   it("names the ways to fit, and what to type for the first", () => {
@@ -60,10 +85,10 @@ describe("a verdict", () => {
       { kind: "device", peakBytes, device: "h200", memoryBytes: 141 * GiB },
     ];
     const device = { name: "small", memoryBytes: 1000 };
-    const { sentence, command } = judgeMemory(adam, { device, ways, commandFor: ({ kind }) => `remat ${kind}` })!;
+    const { facts, command } = judgeMemory(adam, { device, ways, commandFor: ({ kind }) => `remat ${kind}` })!;
     expect(command).toBe("remat plan");
-    expect(sentence.split(verdictSeparator).slice(-2)).toEqual([
-      "fits with a plan 3 GiB for 3.10 % more time, or batch 16 2 GiB, or FSDP over 4 1 GiB each, or h200 has 141 GiB",
+    expect(facts.slice(-2)).toEqual([
+      "It fits with a plan (3 GiB, 3.10% more time), or with batch 16 (2 GiB), or with FSDP over 4 ranks (1 GiB each), or on H200 (141 GiB):",
       "remat plan",
     ]);
   });
@@ -72,11 +97,11 @@ describe("a verdict", () => {
     const device = { name: "small", memoryBytes: 1000 };
     const commandFor = () => "remat plan";
     const none = judgeMemory(adam, { device, ways: [], commandFor })!;
-    expect(none.sentence).toMatch(/ · nothing tried makes it fit$/);
+    expect(none.sentence).toMatch(/ Nothing remat tried makes it fit\.$/);
     expect(none.command).toBeUndefined();
     const least = { bytes: 3 * GiB, ranks: { worldSize: 1024, bytes: 2 * GiB } };
     expect(judgeMemory(adam, { device, ways: [], least, commandFor })!.sentence).toMatch(
-      / · nothing tried makes it fit: no plan holds less than 3 GiB, or 2 GiB on each of 1024 ranks$/,
+      / Nothing remat tried makes it fit\. No plan needs less than 3 GiB, or 2 GiB on each of 1024 ranks\.$/,
     );
     expect(judgeMemory(adam, { device: a100, least })!.least).toBeUndefined();
   });
@@ -84,12 +109,12 @@ describe("a verdict", () => {
   it("says what was planned or measured in place of what could be", () => {
     const outcome = { name: "planned", peakBytes: 1000, overhead: 0.05 };
     expect(judgeMemory(adam, { device: a100, outcome })!.sentence).toMatch(
-      / · planned 1000 B \(0\.0 %\) for 5\.00 % more time$/,
+      / Planned: 1000 B \(0\.0%\), 5\.00% more time\.$/,
     );
     const device = { name: "small", memoryBytes: 2000 };
-    expect(judgeMemory(adam, { device, outcome })!.sentence).toMatch(/more time, fits$/);
+    expect(judgeMemory(adam, { device, outcome })!.sentence).toMatch(/more time\. This fits\.$/);
     expect(judgeMemory(adam, { device: { ...device, memoryBytes: 10 }, outcome })!.sentence).toMatch(
-      /more time, does not fit either$/,
+      /more time\. This does not fit either\.$/,
     );
   });
 
@@ -105,13 +130,15 @@ describe("a verdict", () => {
       );
     expect(judge(80 * GiB)).toMatchObject({ fits: undefined, spareBytes: undefined, command: undefined });
     expect(judge(80 * GiB).sentence).toMatch(
-      /^damaged after line 12: peak at least [\d.]+ GiB of 80 GiB \(d\) · \w[\w ]* \d+ %, \w[\w ]* \d+ %$/,
+      /^Damaged after line 12, peak memory is at least [\d.]+ of 80 GiB \(d\)\. Mostly \w[\w ]* \(\d+%\) and \w[\w ]* \(\d+%\)\.$/,
     );
     expect(judge(undefined).sentence).toMatch(
-      /^damaged after line 12: peak at least [\d.]+ GiB; how much memory d has/,
+      /^Damaged after line 12, peak memory is at least [\d.]+ GiB \(memory of d unknown\)\./,
     );
     expect(judge(1000)).toMatchObject({ fits: false, spareBytes: 1000 - peakBytes });
-    expect(judge(1000).sentence).toMatch(/ of 1000 B \(d\): does not fit, [\d.]+ GiB too much · /);
+    expect(judge(1000).sentence).toMatch(
+      /^Does not fit: damaged after line 12, peak memory is at least [\d.]+ GiB of 1000 B \(d\), [\d.]+ GiB too much\. /,
+    );
   });
 
   it("is none of a run that says nothing about lifetimes", () => {

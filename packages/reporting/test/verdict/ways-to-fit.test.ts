@@ -89,7 +89,7 @@ describe("ways to fit", () => {
     expect(way).toMatchObject({ wrap: ["layers.*"], checkpoint: ["layers.*"] });
     expect(way.peakBytes).toBe(on({ worldSize: way.worldSize, checkpoint }));
     expect(way.peakBytes).toBeLessThanOrEqual(memoryBytes);
-    expect(describeWay(way)).toMatch(/^FSDP over \d+ with layers\.\* checkpointed .* each$/);
+    expect(describeWay(way)).toMatch(/^with FSDP over \d+ ranks and layers\.\* checkpointed \(.* each\)$/);
   });
 });
 

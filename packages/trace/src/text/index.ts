@@ -13,6 +13,14 @@ export {
   roundToUnit,
 } from "./format-bytes.js";
 export { formatDuration } from "./format-duration.js";
+export {
+  formatChange,
+  formatChosenPercent,
+  formatOverhead,
+  formatPercent,
+  formatTypedPercent,
+  formatWholePercent,
+} from "./format-percent.js";
 export { formatTable, type TableFormat, type TableOptions } from "./format-table.js";
 export { pythonFixed, pythonFloat, pythonScientific } from "./python-number.js";
 export { wrapText } from "./wrap-text.js";
