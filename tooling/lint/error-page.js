@@ -11,7 +11,7 @@ export function writeErrorPage(reference) {
       ...Object.entries(entries).map(([code, { meaning, cure }]) => `### ${code}\n\n${meaning}\n\n**Fix:** ${cure}`),
     ].join("\n\n"),
   );
-  return `${[head, ...sections].join("\n\n")}\n`;
+  return `${[head, ...sections, tail].join("\n\n")}\n`;
 }
 
 /** The page, relative to the root of the workspace. */
@@ -21,8 +21,8 @@ const head = `# Errors
 
 <!-- Written by \`pnpm errors\` from packages/trace/src/error-reference.ts. Edit that file. -->
 
-An error of remat is one line: the problem, the likely cause, and one thing to do. The command line prints it after \`remat:\`. In code it is a \`RematError\` with a \`code\`, which stays
-the same between versions:
+An error of remat is one line: the problem, the likely cause, and one thing to do. The command line prints it after \`remat:\`. In
+code it is a \`RematError\` with a \`code\`, which stays the same between versions:
 
 \`\`\`ts
 import { readTrace, RematError } from "@remat/trace";
@@ -34,7 +34,8 @@ try {
 }
 \`\`\`
 
-This page explains each code. To see the code and the call stack of your error, set \`REMAT_DEBUG=1\`. Your scripts can check the exit code:
+This page explains each code. To see the code and the call stack of your error, set \`REMAT_DEBUG=1\`. Your scripts can check the
+exit code:
 
 | exit code | meaning |
 |---|---|
@@ -43,3 +44,9 @@ This page explains each code. To see the code and the call stack of your error, 
 | 2 | the command line is wrong |
 | 3 | no plan was found in the given time, but one may exist |
 | 130 | Ctrl-C ended the command early |`;
+
+const tail = `## Where to go next
+
+- [Common error messages](../help/errors.md) of PyTorch, TensorFlow.js and the system.
+- [Out of memory, explained](../how-to/out-of-memory.md).
+- [Questions](../help/questions.md).`;

@@ -693,7 +693,7 @@ export const errorReference = {
   Sharding: {
     SHARDING_PLAN: {
       meaning: "A sharding or checkpointing plan does not parse, or does not fit the model.",
-      cure: "Correct the setting that the message names. See [sharding](../sharding.md).",
+      cure: "Correct the setting that the message names. See [sharding](../how-to/fsdp.md).",
     },
   },
   "Reports and terminal app": {
@@ -731,7 +731,7 @@ export const errorReference = {
     LEAK_RUNS: { meaning: "`expectNoLeaks` needs more runs to detect growth.", cure: "Raise `runs`, or leave it out." },
     TENSORS_LEAK: {
       meaning: "Tensors accumulate from run to run.",
-      cure: "Fix the lines that the message names. See [leaks](../leaks.md).",
+      cure: "Fix the lines that the message names. See [leaks](../how-to/leaks.md).",
     },
   },
   Warnings: {
