@@ -55,15 +55,15 @@ describe("rules of a user's own, of a model of TensorFlow.js", () => {
   );
 
   it.each([
-    [["--checkpoint", "layers.9"], 'no module is called "layers.9": nearest are'],
-    [["--checkpoint", "layers.*(save=mm)"], "nothing of Transformer.layers.0 is saved by mm: its ops are"],
+    [["--checkpoint", "layers.9"], 'no module is named "layers.9": nearest are'],
+    [["--checkpoint", "layers.*(save=mm)"], "mm saves nothing in Transformer.layers.0. Choose among its ops:"],
     [["--checkpoint", "layers.*", "--method", "milp"], "--method milp needs a --module-budget"],
     [["--checkpoint", "layers.*", "--max-overhead", "5%"], "--max-overhead is for methods that search"],
     [
       ["--checkpoint", "layers.*", "--method", "modules", "--budget", "60%"],
-      "--checkpoint goes with --method rules, not with modules",
+      "--checkpoint works with --method rules, not with modules",
     ],
-    [["--method", "rules"], "--method rules expects --checkpoint"],
+    [["--method", "rules"], "--method rules needs the modules to checkpoint: --checkpoint"],
     [["--checkpoint", "layers.*", "--budget", "1kB"], "--method rules found nothing within 1000 B"],
   ])("refuses %j in a line", async (args, message) => {
     const { code, stderr } = await remat("plan", ...transformer, ...args);

@@ -28,7 +28,7 @@ describe("typing errors", () => {
     ["estimat", "unknown command 'estimat'; did you mean estimate? See remat --help."],
     ["help plam", "unknown command 'plam'; did you mean plan? See remat --help."],
     ["plan --bugdet 1", "unknown option '--bugdet'; did you mean --budget? See remat plan --help."],
-    ["memory --top --units MiB x", "--top expects a value, found the option --units. See remat memory --help."],
+    ["memory --top --units MiB x", "--top expects a value; found the option --units. See remat memory --help."],
     ["memory a b", "too many arguments for 'memory'. Expected 1 argument but got 2. See remat memory --help."],
     [
       "completion tcsh",
@@ -36,10 +36,10 @@ describe("typing errors", () => {
     ],
     [
       "version --color sometimes",
-      '--color expects one of auto, always, never, found "sometimes". See remat version --help.',
+      '--color expects one of auto, always, never; found "sometimes". See remat version --help.',
     ],
-    ["version --width 7", '--width expects a whole number of at least 40, found "7". See remat version --help.'],
-    ["plan --width -1 --help", '--width expects a whole number of at least 40, found "-1". See remat plan --help.'],
+    ["version --width 7", '--width expects a whole number of at least 40; found "7". See remat version --help.'],
+    ["plan --width -1 --help", '--width expects a whole number of at least 40; found "-1". See remat plan --help.'],
   ])("remat %s", async (args, message) => {
     expect(await remat(...args.split(" "))).toEqual({ code: 2, stdout: "", stderr: `remat: ${message}\n` });
   });
@@ -183,17 +183,17 @@ describe("a config file", () => {
   it.each([
     ["no JSON", 1, /^remat: .*\.rematrc: not JSON \(.*\)\. Write options by name, such as \{ "device": "h100" \}\.\n$/],
     ["[]", 1, /^remat: .*\.rematrc: not an object of options/],
-    ['{ "batch": {} }', 1, /"batch" expects a text, a number, true or false, found \{\}/],
+    ['{ "batch": {} }', 1, /"batch" expects a text, a number, true or false; found \{\}/],
     [
       '{ "batch": "many" }',
       2,
       /--batch expects a whole number of at least 1; found "many"\. See remat memory --help\.\n$/,
     ],
-    ['{ "width": -1 }', 2, /--width expects a whole number of at least 40, found "-1"/],
-    ['{ "color": "purple" }', 2, /--color expects one of auto, always, never, found "purple"/],
+    ['{ "width": -1 }', 2, /--width expects a whole number of at least 40; found "-1"/],
+    ['{ "color": "purple" }', 2, /--color expects one of auto, always, never; found "purple"/],
     ['{ "batch": true }', 1, /"batch" expects a value; found true/],
-    ['{ "memory": { "snapshots": "no" } }', 1, /"snapshots" expects true or false, found "no"/],
-    ['{ "batch": [] }', 1, /"batch" expects a text, a number, true or false, found \[\]/],
+    ['{ "memory": { "snapshots": "no" } }', 1, /"snapshots" expects true or false; found "no"/],
+    ['{ "batch": [] }', 1, /"batch" expects a text, a number, true or false; found \[\]/],
     ['{ "memory": { "config": "other" } }', 2, /remat memory has no option "config"/],
     ['{ "config": "other" }', 2, /no command has an option "config"/],
     ['{ "__proto__": 2 }', 2, /no command has an option "__proto__"/],

@@ -85,9 +85,9 @@ describe("remat compare", () => {
 
   it.each([
     [[], "no plan to compare. Pass one or more, such as --fsdp world=8"],
-    [["--fsdp", "world=8,wrp=a"], 'unknown item "wrp=a"'],
+    [["--fsdp", "world=8,wrp=a"], 'unknown setting "wrp=a"'],
     [["--fsdp", "world=2,checkpoint=layers.*"], "checkpoint= in a sharding plan is supported for PyTorch runs only"],
-    [["--fsdp", "world=8", "--network", "node=fast"], 'unknown item "node=fast" of a network'],
+    [["--fsdp", "world=8", "--network", "node=fast"], 'unknown network setting "node=fast"'],
     [["--fsdp", "nowhere.json"], 'nowhere.json": cannot be read'],
     [["--fsdp", "world=8,wrap=nobody"], 'no module is named "nobody"'],
   ])("refuses %j in a line", async (args, message) => {

@@ -149,7 +149,7 @@ describe("a model that cannot be estimated", () => {
   it.each([
     ["empty.mjs", "", "has no default export"],
     ["syntax.mjs", "export default (", "cannot be imported"],
-    ["number.mjs", "export default 7;", "its default export is not a function"],
+    ["number.mjs", "export default 7;", "expected its default export to be a function"],
     ["nothing.mjs", "export default () => ({});", "expected a field 'model' or 'forward', found neither"],
     [
       "inputs.mjs",

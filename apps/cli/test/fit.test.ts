@@ -299,7 +299,7 @@ export default ({ tf }) => {
   });
 
   it.each([
-    [["--batch", "4,8", "--global-batch", "16"], "TensorFlow.js updates after each"],
+    [["--batch", "4,8", "--global-batch", "16"], "TensorFlow.js updates weights after every pass"],
     [["--batch", "4", "--ways", "recompute", "--ranks", "2"], "is supported for PyTorch runs only"],
   ])("says why nothing can be of %j", async (args, reason) => {
     const { code, stderr } = await remat("fit", ...tiny, ...args);
@@ -376,9 +376,9 @@ describe("invalid options", () => {
       [...tiny, "--ranks", "1,8", "--apply", join(folder, "shard.py")],
       "is a TensorFlow.js model, and fully_shard is for PyTorch only",
     ],
-    [[...tiny, "--optimizer", "lion"], 'no optimizer is called "lion"'],
+    [[...tiny, "--optimizer", "lion"], 'unknown optimizer "lion"'],
     [[...tiny, "--precision", "bf16"], "TensorFlow.js supports float32 only"],
-    [[...tiny, "--devices", "tpu"], 'there is no device "tpu"'],
+    [[...tiny, "--devices", "tpu"], 'unknown device "tpu"'],
     [[...tiny, "--devices", "cpu"], "the memory of cpu is unknown"],
     [[...tiny, "--device", "l4", "--devices", "a100"], "--device and --devices cannot be combined"],
     [[...tiny, "--devices", "a100,l4,a100"], '--devices names "a100" twice'],
@@ -395,7 +395,7 @@ describe("invalid options", () => {
     ],
     [[...tiny, "--batch", "8..2"], "--batch 8..2 is empty"],
     [[...tiny, "--objective", "cost"], "--objective cost needs prices per hour"],
-    [[...tiny, "--price", "h100=2"], '--price names "h100", which is none of --devices'],
+    [[...tiny, "--price", "h100=2"], '--price names "h100", which is not one of --devices'],
     [[...tiny, "--memory", "50%"], "--memory expects a size"],
     [[...tiny, "--memory", "0"], '--memory expects a size above 0 with a unit, such as 4GB; found "0"'],
     [[...tiny, "--ways", "magic"], "--ways expects one of stock"],

@@ -151,7 +151,7 @@ it.each([
     ["run", "other.js", "--plan", "sub/zero.json"],
     "--plan sub/zero.json: it is a device, not a regular file. Name a regular file.",
   ],
-  [["memory", "other.js", "--unit", "9e15"], '--unit expects a whole number of 1 to 1073741824, found "9e15".'],
+  [["memory", "other.js", "--unit", "9e15"], '--unit expects a whole number of 1 to 1073741824; found "9e15".'],
   [["memory", ""], /^remat: the model's name is empty\. Expected model\.js /],
   [
     ["memory", "other.js", "--trace", "t.remat.jsonl.br"],

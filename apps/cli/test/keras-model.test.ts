@@ -61,7 +61,7 @@ describe("a Keras model", () => {
     const { code, stderr } = await memory();
     expect(code).toBe(1);
     const [said, empty, ...skeleton] = stderr.split("\n");
-    expect(said).toMatch(/tfjs-layers does not support layer 'shift' \(Shift\): .* --layers my-layers\.js:$/);
+    expect(said).toMatch(/tfjs-layers does not support layer 'shift' \(Shift\): .* --layers my-layers\.js\):$/);
     expect([empty, skeleton.slice(0, 3)]).toEqual([
       "",
       ["    // my-layers.js", "    export default ({ tf }) => [", "      class Shift extends tf.layers.Layer {"],
@@ -117,7 +117,7 @@ describe("a Keras model", () => {
   it.each([
     ["--weights missing.h5", ["missing.h5"], /missing\.h5: cannot be read \(ENOENT/],
     ["--weights of a file without any", ["model.json"], /model\.json: contains no weights\. Name a \.weights\.h5/],
-    ["weights of another model", ["films.h5"], /model\.json, .*films\.h5: the HDF5 file: .*weights of 3 layers .*Give/],
+    ["weights of another model", ["films.h5"], /model\.json, .*films\.h5: the HDF5 file: .*weights of 3 layers .*Use the weights of this model/],
     [
       "some of the weight files",
       [],

@@ -64,7 +64,7 @@ describe("an error that a model's code throws is told in one line with its place
     symlinkSync(path, join(folder, "link.js"));
     expect((await remat("memory", join(folder, "in"))).stderr).toBe(`remat: ${path}:1:30: boom! ${end}\n`);
     // Node names what the link leads to; what loads modules here, the link.
-    expect((await remat("memory", join(folder, "link.js"))).stderr).toMatch(/(in\/index|link)\.js:1:30: boom! Mend /);
+    expect((await remat("memory", join(folder, "link.js"))).stderr).toMatch(/(in\/index|link)\.js:1:30: boom! Fix /);
   });
 
   it("by the file where that is no code, and TensorFlow.js refuses what it asks for", async () => {

@@ -82,7 +82,7 @@ describe("a step over a link", () => {
   it("goes with no method that plans modules", async () => {
     const { code, stderr } = await remat("plan", model, "--method", "modules", "--budget", "50%", "--link", "1GB/s");
     expect(code).toBe(2);
-    expect(stderr).toContain("--link goes with --method schedule, not with modules");
+    expect(stderr).toContain("--link works with --method schedule, not with modules");
   });
 });
 

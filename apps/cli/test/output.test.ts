@@ -53,7 +53,7 @@ describe("a path", () => {
     for (const option of [["-o", ""], ["--output="], ["-o"]]) {
       const { code, stdout, stderr } = await remat(...planning, ...option);
       expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-      expect(stderr).toMatch(/^remat: .*(expects a value, found "|argument missing).* See remat plan --help\.\n$/);
+      expect(stderr).toMatch(/^remat: .*(expects a value; found "|argument missing).* See remat plan --help\.\n$/);
     }
     expect(readdirSync(folder)).toEqual(inputs);
   });

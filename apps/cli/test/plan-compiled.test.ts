@@ -76,7 +76,7 @@ describe("remat plan of a compiled model", () => {
     expect(code).toBe(1);
     expect(stdout).toMatch(/^Smallest found: 4\.871 MiB \(78\.7%\).* This does not fit either\.$/m);
     const least = Math.min(...measured.map(({ peakBytes }) => peakBytes));
-    expect(stderr).toContain("none of the 5 values of activation_memory_budget");
+    expect(stderr).toContain("none of the 5 recorded values of activation_memory_budget");
     expect(stderr).toContain(`the least is ${least}B (4.871 MiB), at 0.5`);
   });
 
@@ -113,8 +113,8 @@ describe("remat plan of a compiled model", () => {
   });
 
   it.each([
-    [["--executor", "tfjs"], "--executor torch-compile is for"],
-    [["--executor", "torch-checkpoint"], "--executor torch-compile is for"],
+    [["--executor", "tfjs"], "Use --executor torch-compile"],
+    [["--executor", "torch-checkpoint"], "Use --executor torch-compile"],
     [["--batch", "4"], "--batch is not supported for"],
     [["--method", "greedy"], "--budget limits the step's peak"],
     [["--method", "modules"], "--method is not supported for"],

@@ -45,7 +45,7 @@ it.each([
   [["--budget", "1GB", "--checkpoint", "layers.*"], "--checkpoint cannot be combined with --fsdp"],
   [["--budget", "1GB", "--max-overhead", "5%"], "--max-overhead cannot be combined with --fsdp"],
   [["--budget", "1GB", "--executor", "tfjs"], "--executor cannot be combined with --fsdp"],
-  [["--budget", "1GB", "--network", "node=fast"], 'unknown item "node=fast"'],
+  [["--budget", "1GB", "--network", "node=fast"], 'unknown network setting "node=fast"'],
 ])("refuses %j", async (more, message) => {
   const { code, stderr } = await remat(...asked, ...more);
   expect(code).toBe(2);

@@ -108,7 +108,7 @@ describe("remat plan GRAPH", () => {
     const { stdout } = await remat("plan", stated, "--budget", "0.75", "--iterations", "500", "--format", "json");
     expect(JSON.parse(stdout)).toMatchObject({
       budgetBytes: 6000,
-      notes: ["the file states a peak of 8000 bytes in the given order, but its nodes need 9000"],
+      notes: ["the file states a peak in order of 8000 bytes, but its nodes need 9000"],
     });
   });
 
@@ -135,9 +135,9 @@ describe("remat plan GRAPH", () => {
     expect(recommended.noCost.overhead).toBe(0);
     expect(recommended.within5Percent.overhead).toBeLessThanOrEqual(0.05);
     const table = await remat("plan", path, ...args);
-    expect(table.stdout).toContain("this is the recommended schedule within 5% overhead");
-    expect(table.stdout).toContain("Memory against cost");
-    expect(table.stdout).toContain("at most 20%");
+    expect(table.stdout).toContain("recommended for at most 5% overhead");
+    expect(table.stdout).toContain("Memory for cost");
+    expect(table.stdout).toContain("at most 20 %");
   });
 
   it("plans in another order where that is allowed", async () => {
@@ -196,8 +196,8 @@ describe("remat plan GRAPH", () => {
     expect(least.feasible).toBe(true);
     const notFound = await plan("20%", "1");
     expect(notFound.code).toBe(3);
-    expect(notFound.stdout).toContain("no plan was found within");
-    expect(notFound.stdout).toContain("but one may exist");
+    expect(notFound.stdout).toContain("nothing found within");
+    expect(notFound.stdout).toContain("not proven that nothing fits");
     const proven = await plan("1%", "1");
     expect(proven.code).toBe(1);
     expect(proven.stdout).not.toContain("not proven");
@@ -223,7 +223,7 @@ describe("remat plan GRAPH", () => {
     const answer = JSON.parse(stdout);
     expect(performance.now() - began).toBeLessThan(30_000);
     expect(answer.peakBytes).toBeLessThanOrEqual(0.5 * inOrderPeak);
-    if (answer.gap > 0) expect(answer.notes).toEqual(["interrupted: this is the best schedule found so far"]);
+    if (answer.gap > 0) expect(answer.notes).toEqual(["interrupted: this is the best plan found so far"]);
   });
 
   it("says so when it is interrupted before anything was found", async () => {
@@ -268,9 +268,9 @@ describe("remat plan refuses", () => {
       file({ nodes: nodes.slice(0, 3), edges: [[2, 1]] }),
       "not in topological order: 'f1' (1)",
     ],
-    ["negative bytes", withNode({ bytes: -5 }), "node 3 ('f3'): bytes must be at least 0; found -5"],
-    ["a negative cost", withNode({ cost: -1 }), "node 3 ('f3'): cost must be at least 0; found -1"],
-    ["bytes as text", withNode({ bytes: "big" }), "node 3 ('f3'): expected bytes"],
+    ["negative bytes", withNode({ bytes: -5 }), "node 3 ('f3'): bytes must be a number of at least 0; found -5"],
+    ["a negative cost", withNode({ cost: -1 }), "node 3 ('f3'): cost must be a number of at least 0; found -1"],
+    ["bytes as text", withNode({ bytes: "big" }), "node 3 ('f3'): bytes must be"],
     ["an edge given twice", file({ edges: [...edges, edges[0]] }), "edge [0, 1] ('f0' to 'f1') is given twice"],
     ["an unknown node", file({ edges: [...edges, [2, 99]] }), "edge [2,99]: unknown node. Nodes are 0 to 15"],
     ["another version", file({ schema: "rematerialization-graph/9" }), "expected an object with schema"],
@@ -296,7 +296,7 @@ describe("remat plan refuses", () => {
     [["--budget", "much"], 'found "much"'],
     [["--budget", "3GBit"], 'found "3GBit"'],
     [["--budget", "150%"], "more than 100%"],
-    [["--budget", "2000"], "could be 2000B or 2000%"],
+    [["--budget", "2000"], "Do you mean 2000B or 2000%?"],
     [["--budget"], "argument missing"],
     [[], "no budget was given"],
     [["--max-overhead", "lots"], "--max-overhead expects a percentage"],
@@ -312,7 +312,7 @@ describe("remat plan refuses", () => {
     [["--budget", "0.9", "--pareto", "1"], "--pareto expects a whole number of at least 2"],
     [["--budget", "0.9", "--batch", "8"], "--batch is for models"],
     [["--budget", "0.9", "--optimizer", "adam"], "--optimizer is for models"],
-    [["--budget", "0.9", "--world-size", "2"], "go with --method modules"],
+    [["--budget", "0.9", "--world-size", "2"], "work with --method modules"],
   ])("the command line %j", async (args, message) => {
     const run = await remat("plan", path, ...args);
     expect(run).toMatchObject({ code: 2, stdout: "" });

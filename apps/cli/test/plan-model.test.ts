@@ -210,7 +210,7 @@ describe("remat plan TRACE", () => {
         "modules",
       );
       expect(both).toMatchObject({ code: 2, stdout: "" });
-      expect(both.stderr).toContain("leave out --method");
+      expect(both.stderr).toContain("Remove --method");
       const tfjs = await remat(
         "plan",
         transformer,
@@ -295,7 +295,7 @@ describe("remat plan TRACE", () => {
         "--budget limits the step's peak, and --method dp limits what each module stores. Use --module-budget 60%",
       ],
       [[golden("mem_tf_b2_adam"), "--module-budget", "60%"], 2, "Use --budget, or --method dp, milp or greedy"],
-      [[transformer, "--size", "tiny", "--budget", "0.5", "--pytorch-policy", "x"], 2, "Transformer is of tfjs"],
+      [[transformer, "--size", "tiny", "--budget", "0.5", "--pytorch-policy", "x"], 2, "Transformer is a run of tfjs"],
       [[join(folder, "no.json"), "--budget", "0.5"], 1, "no such file"],
     ];
     for (const [args, code, message] of cases) {

@@ -126,7 +126,7 @@ describe("remat estimate --predict", () => {
     const { code, stdout, stderr } = await remat("plan", ...target(), "--budget", "60%");
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toMatch(
-      /^remat: mobilenet\S*v2\S* \(--predict\) has no backward pass.*remat memory .* --predict.*\n$/i,
+      /^remat: inference of mobilenet\S*v2\S* \(--predict\) has no backward pass.*remat memory .* --predict.*\n$/i,
     );
   });
 

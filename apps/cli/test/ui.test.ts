@@ -51,7 +51,7 @@ describe("remat ui --once", () => {
       remat("ui", transformer, "--size", "tiny", "--once", "--view", "devices", "--device", device);
     expect(await once(mine)).toMatchObject({ code: 0, stderr: "", stdout: expect.stringMatching(/mine.*77 GB\/s/) });
     expect((await once("NVIDIA A100")).stdout).toMatch(/a100.*2039 GB\/s/);
-    expect(await once("abacus")).toMatchObject({ code: 2, stderr: expect.stringContaining('no device "abacus"') });
+    expect(await once("abacus")).toMatchObject({ code: 2, stderr: expect.stringContaining('unknown device "abacus"') });
   });
 
   it("prints a view of a trace by number, in ASCII, about one module, as long as it may be", async () => {

@@ -238,5 +238,5 @@ function checkOptions({ budgetBytes, iterations, timeMs, boundTimeMs }: Remateri
     );
   for (const [name, value] of Object.entries({ iterations, timeMs, boundTimeMs }))
     if (value !== undefined && !(typeof value === "number" && value >= 0))
-      throw new RematError("BUDGET", `${name} must be at least 0; found ${JSON.stringify(value)}.`);
+      throw new RematError("BUDGET", `${name} must be a number of at least 0; found ${JSON.stringify(value)}.`);
 }

@@ -300,7 +300,7 @@ test.each([
   [{ budgetBytes: 0 }, "the budget must be bytes above 0; found 0. Pass a number, such as 0.9 * plain.peakBytes."],
   [{ budgetBytes: "2GB" as unknown as number }, 'the budget must be bytes above 0; found "2GB"'],
   [{ budgetBytes: Number.NaN }, "the budget must be bytes above 0; found null"],
-  [{ budgetBytes: 5, iterations: -1 }, "iterations must be at least 0; found -1."],
+  [{ budgetBytes: 5, iterations: -1 }, "iterations must be a number of at least 0; found -1."],
 ])("options %j are refused", async (options, message) => {
   await expect(rematerialize(trainingGraph(3), options)).rejects.toThrow(message);
 });

@@ -158,7 +158,7 @@ export function planningGraph(nodes: readonly PlanningNode[], baseBytes = 0): Pl
 function checked(owner: string, what: string, value: number): number {
   if (typeof value === "number" && value >= 0 && value < Number.POSITIVE_INFINITY) return value;
   const found = typeof value === "number" ? String(value) : JSON.stringify(value);
-  throw new RematError("PLANNING_GRAPH", `${owner}: ${what} must be at least 0; found ${found}.`);
+  throw new RematError("PLANNING_GRAPH", `${owner}: ${what} must be a number of at least 0; found ${found}.`);
 }
 
 /** Returns lists as compressed rows. @internal */

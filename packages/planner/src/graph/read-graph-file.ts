@@ -32,7 +32,7 @@ export function readGraphFile(file: unknown): PlanningGraph {
     for (const field of ["bytes", "cost"]) {
       const value = node[field];
       if (!(typeof value === "number" && value >= 0 && value < Number.POSITIVE_INFINITY))
-        throw fileError(`node ${v} ('${name}'): ${field} must be at least 0; found ${describe(value)}`);
+        throw fileError(`node ${v} ('${name}'): ${field} must be a number of at least 0; found ${describe(value)}`);
     }
     return name;
   });

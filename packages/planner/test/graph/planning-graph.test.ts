@@ -74,21 +74,21 @@ test("a graph without nodes has a schedule without steps", async () => {
 });
 
 test.each<[string, PlanningNode[], string]>([
-  ["negative bytes", [node("a", { outputBytes: [3, -1] })], "node 'a' (0): bytes must be at least 0; found -1."],
+  ["negative bytes", [node("a", { outputBytes: [3, -1] })], "node 'a' (0): bytes must be a number of at least 0; found -1."],
   [
     "a cost that is no number",
     [node("a"), node("b", { cost: Number.NaN })],
-    "node 'b' (1): cost must be at least 0; found NaN.",
+    "node 'b' (1): cost must be a number of at least 0; found NaN.",
   ],
   [
     "a cost as text",
     [node("a", { cost: "5" as unknown as number })],
-    `node 'a' (0): cost must be at least 0; found "5".`,
+    `node 'a' (0): cost must be a number of at least 0; found "5".`,
   ],
   [
     "workspace without end",
     [node("a", { workspaceBytes: Number.POSITIVE_INFINITY })],
-    "node 'a' (0): workspace bytes must be at least 0; found Infinity.",
+    "node 'a' (0): workspace bytes must be a number of at least 0; found Infinity.",
   ],
   ["an unknown node", [node("a"), node("b", { inputs: [[7, 0]] })], "node 'b' (1) reads output 0 of node 7"],
   ["a node that reads itself", [node("a", { inputs: [[0, 0]] })], "node 'a' (0) reads output 0 of node 0"],
@@ -100,5 +100,5 @@ test.each<[string, PlanningNode[], string]>([
 });
 
 test("bytes held all the time that are no number are refused", () => {
-  expect(() => planningGraph([node("a")], Number.NaN)).toThrow("the graph: base bytes must be at least 0; found NaN.");
+  expect(() => planningGraph([node("a")], Number.NaN)).toThrow("the graph: base bytes must be a number of at least 0; found NaN.");
 });

@@ -32,7 +32,7 @@ test.each([
   [
     "negative bytes",
     { schema, nodes: [node("a"), node("b", -1)], edges: [] },
-    "node 1 ('b'): bytes must be at least 0; found -1",
+    "node 1 ('b'): bytes must be a number of at least 0; found -1",
   ],
   [
     "bytes that cannot be added",
@@ -42,7 +42,7 @@ test.each([
   [
     "cost that is no number",
     { schema, nodes: [node("a", 1, Number.NaN)], edges: [] },
-    "node 0 ('a'): cost must be at least 0; found NaN",
+    "node 0 ('a'): cost must be a number of at least 0; found NaN",
   ],
   ["an unknown node", { schema, nodes: [node("a")], edges: [[0, 3]] }, "edge [0,3]: unknown node. Nodes are 0 to 0"],
   [
