@@ -77,7 +77,7 @@ describe("remat plan of a compiled model", () => {
     expect(stdout).toMatch(/^Smallest found: 4\.871 MiB \(78\.7%\).* This does not fit either\.$/m);
     const least = Math.min(...measured.map(({ peakBytes }) => peakBytes));
     expect(stderr).toContain("none of the 5 recorded values of activation_memory_budget");
-    expect(stderr).toContain(`the least is ${least}B (4.871 MiB), at 0.5`);
+    expect(stderr).toContain(`the smallest peak is ${least}B (4.871 MiB), at 0.5`);
   });
 
   it("keeps to --max-overhead", async () => {
