@@ -45,7 +45,7 @@ export function findWheel(links: readonly WheelLink[], { fileName, sha256 }: Whe
   if (link.sha256 !== undefined && link.sha256 !== sha256)
     throw new RematError(
       "NATIVE_WHEEL",
-      `the index lists ${fileName} with SHA-256 ${link.sha256}, expected ${sha256}. Use another index (PIP_INDEX_URL).`,
+      `${fileName} has SHA-256 ${link.sha256} in the index, expected ${sha256}. Use another index (PIP_INDEX_URL).`,
     );
   return link;
 }

@@ -97,7 +97,7 @@ it("files are sized before any is read", () => {
   filesOf(["w.bin", "inner/w.bin"], 12).checkSizes();
   filesOf(["w.bin"]).checkSizes();
   expect(() => filesOf(["w.bin", "inner/w.bin"], 8).checkSizes()).toThrow(
-    /w\.bin, inner\/w\.bin: 12 bytes, expected 8 by/,
+    /w\.bin, inner\/w\.bin: 12 bytes, expected 8 from/,
   );
   writeFileSync(inFolder("model/sparse"), "");
   truncateSync(inFolder("model/sparse"), 2 ** 40);
