@@ -87,7 +87,7 @@ describe.runIf(browserPath !== "")("the page of what fits", () => {
 
   it("shows names as text, and can be read by anybody", async () => {
     const { page } = await openReport(html);
-    expect(await page.locator("h1").textContent()).toBe("What fits: <i>m</i>");
+    expect(await page.locator("h1").textContent()).toBe("Configurations that fit: <i>m</i>");
     expect(await page.locator("td b, h1 i").count()).toBe(0);
     await page.addScriptTag({ content: axe.source });
     const { violations } = await page.evaluate(() => (globalThis as unknown as { axe: typeof axe }).axe.run());

@@ -74,7 +74,7 @@ describe.runIf(browserPath !== "")("the page", () => {
       "Ops",
       "Environment",
     ]);
-    expect(await page.locator("#environment").innerText()).toContain("priced by a roofline model");
+    expect(await page.locator("#environment").innerText()).toContain("estimated by a roofline model");
     expect(await page.locator("#comparison h3").innerText()).toBe("Predicted and measured");
     noFaults(report);
   });
@@ -315,7 +315,7 @@ describe.runIf(browserPath !== "")("the page", () => {
     await page.mouse.up();
     expect(Number((await hashOf(page)).get("to")) / count).toBeCloseTo(0.75, 1);
     await page.locator("canvas.chart").hover({ position: { x: 400, y: 150 } });
-    expect(await textOf(page, "#tooltip")).toMatch(/op \d+ .*held .*Parameters/s);
+    expect(await textOf(page, "#tooltip")).toMatch(/op \d+ .*in use.*Parameters/s);
     noFaults(report);
   });
 
