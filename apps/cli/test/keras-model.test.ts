@@ -117,7 +117,11 @@ describe("a Keras model", () => {
   it.each([
     ["--weights missing.h5", ["missing.h5"], /missing\.h5: cannot be read \(ENOENT/],
     ["--weights of a file without any", ["model.json"], /model\.json: contains no weights\. Name a \.weights\.h5/],
-    ["weights of another model", ["films.h5"], /model\.json, .*films\.h5: the HDF5 file: .*weights of 3 layers .*Use the weights of this model/],
+    [
+      "weights of another model",
+      ["films.h5"],
+      /model\.json, .*films\.h5: the HDF5 file: .*weights of 3 layers .*Use the weights of this model/,
+    ],
     [
       "some of the weight files",
       [],

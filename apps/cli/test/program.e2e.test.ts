@@ -17,7 +17,11 @@ describe("remat record and remat exec", () => {
       2,
       /no limit was given\. Pass --budget, --plan or both, or --early-release alone/,
     ],
-    [["exec", "--early-release", "--budget", "1GB", "--", "node", "train.js"], 2, /--early-release cannot be combined with --budget or --plan/],
+    [
+      ["exec", "--early-release", "--budget", "1GB", "--", "node", "train.js"],
+      2,
+      /--early-release cannot be combined with --budget or --plan/,
+    ],
     [
       ["exec", "--budget", "1GB", "--update-in-backward", "--", "node", "train.js"],
       2,

@@ -12,7 +12,7 @@ import { roundUpBytes } from "@remat/memory";
 import type { Tensor } from "@tensorflow/tfjs-core";
 
 /**
- * A dispatch mode that counts the live bytes by buffer (architecture rule 7). Data that already existed counts once an
+ * A dispatch mode that counts the live bytes by buffer (engine rule 7). Data that already existed counts once an
  * op reads it, and then retroactively from the start.
  *
  * @example

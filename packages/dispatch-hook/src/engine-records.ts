@@ -10,7 +10,7 @@ export interface NamedTensor {
 }
 
 /**
- * One buffer of memory, which several `DataId`s may share (architecture rule 7). The object is the identity. `id`
+ * One buffer of memory, which several `DataId`s may share (engine rule 7). The object is the identity. `id`
  * increases over the life of the process and is never reused.
  */
 export interface Storage {

@@ -16,7 +16,7 @@ type RunKernel = EngineInternals["runKernelFunc"];
 const listOf = (outputs: Tensor | Tensor[]): readonly Tensor[] => (Array.isArray(outputs) ? outputs : [outputs]);
 
 /**
- * Watches `runKernelFunc`, through which registered kernels and `customGrad` run (rule 1). It counts registered kernels
+ * Watches `runKernelFunc`, through which registered kernels and `customGrad` run (engine rule 1). It counts registered kernels
  * instead of using `kernelDepth`: a kernel inside a kernel is not an op, but a kernel inside a `customGrad` is.
  *
  * @internal

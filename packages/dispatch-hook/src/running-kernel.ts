@@ -17,7 +17,7 @@ export class RunningKernel {
   finishing: OpDone | undefined;
   /** True if the running kernel is not watched by any mode. */
   isUnwatched = false;
-  /** True inside `engine.clone`, whose Identity is not a user's op (rule 1). */
+  /** True inside `engine.clone`, whose Identity is not a user's op (engine rule 1). */
   isCloning = false;
   /** True if the kernel computed something in JavaScript that the device could compute. */
   hasRunOnHost = false;

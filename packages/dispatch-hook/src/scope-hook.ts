@@ -45,7 +45,7 @@ export function runScope(
   }
 }
 
-/** Watches `engine.clone`, through which every tensor is saved for the backward pass (rule 2). @internal */
+/** Watches `engine.clone`, through which every tensor is saved for the backward pass (engine rule 2). @internal */
 export function patchClone(session: Session): void {
   session.patches.patch(session.engine, "clone", (original) => (x) => {
     const { scope, modes } = session;

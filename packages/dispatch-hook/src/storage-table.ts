@@ -77,7 +77,7 @@ const isDataStorage = (value: unknown): value is DataStorage<DataEntry> =>
   typeof value === "object" && value !== null && "numDataIds" in value && "dataMover" in value;
 
 /**
- * Maps each `DataId` to its buffer (rule 7). It listens to the `DataStorage` in which backends keep their data. Events
+ * Maps each `DataId` to its buffer (engine rule 7). It listens to the `DataStorage` in which backends keep their data. Events
  * during a kernel are held back, because only its outputs show which new `DataId`s share an input's buffer.
  *
  * @internal

@@ -15,7 +15,7 @@ import { askModes, isWanted } from "./wanted-of-pass.js";
 
 let nextNodeSequence = 0;
 
-/** Watches the tape, and which code runs when gradients are computed (rule 2). @internal */
+/** Watches the tape, and which code runs when gradients are computed (engine rule 2). @internal */
 export function patchTape(session: Session): void {
   const { engine, patches, modes } = session;
 

@@ -2,7 +2,7 @@ import type { KernelAttributes, Storage } from "@remat/dispatch-hook";
 import type { ConstantData, HostCopy } from "@remat/dispatch-hook/residency";
 import type { DataId, TensorInfo } from "@tensorflow/tfjs-core";
 
-/** A buffer of the running step (architecture rule 7), and the data needed to recompute it. @internal */
+/** A buffer of the running step (engine rule 7), and the data needed to recompute it. @internal */
 export class StoredBuffer {
   /** Undefined if the data is not a single buffer. */
   readonly storage: Storage | undefined;

@@ -11,7 +11,7 @@ export const savingCopies = ({ sharing }: Backend): boolean => sharing.size > 0 
 
 /**
  * Returns the outputs of a kernel that share an input's buffer on `backend`, since a `DataId` is not a buffer
- * (architecture rule 7). On a backend without a table no output is known to share. Source: the kernels of TensorFlow.js
+ * (engine rule 7). On a backend without a table no output is known to share. Source: the kernels of TensorFlow.js
  * 4.22.0 and, for `tensorflow`, those of TensorFlow 2.x. Tests compare with `ArrayBuffer`s on cpu, heap addresses on
  * wasm and resident memory on native.
  *

@@ -74,7 +74,11 @@ test("a graph without nodes has a schedule without steps", async () => {
 });
 
 test.each<[string, PlanningNode[], string]>([
-  ["negative bytes", [node("a", { outputBytes: [3, -1] })], "node 'a' (0): bytes must be a number of at least 0; found -1."],
+  [
+    "negative bytes",
+    [node("a", { outputBytes: [3, -1] })],
+    "node 'a' (0): bytes must be a number of at least 0; found -1.",
+  ],
   [
     "a cost that is no number",
     [node("a"), node("b", { cost: Number.NaN })],
@@ -100,5 +104,7 @@ test.each<[string, PlanningNode[], string]>([
 });
 
 test("bytes held all the time that are no number are refused", () => {
-  expect(() => planningGraph([node("a")], Number.NaN)).toThrow("the graph: base bytes must be a number of at least 0; found NaN.");
+  expect(() => planningGraph([node("a")], Number.NaN)).toThrow(
+    "the graph: base bytes must be a number of at least 0; found NaN.",
+  );
 });
