@@ -5,7 +5,7 @@ import { atenHomes, otherAtenNames } from "./aten-names.js";
 import { builtTypes, emissionHome, targets } from "./generated-text.js";
 import { alsoAllowed, entryOf, importTable, packageFolder } from "./import-table.js";
 import { ownFileReaders } from "./own-files.js";
-import { refusedWords, upstreamNames } from "./refused-words.js";
+import { badOpening, namesToReplace, upstreamNames, usualWords } from "./prose/words.js";
 
 /** Calls `check` with every module that a file names: static and dynamic imports, re-exports, types. */
 function onImports(check) {
@@ -142,39 +142,12 @@ const engineRule = {
   },
 };
 
-/** Plural nouns that look like verbs in the third person. */
-const plurals = new Set(
-  "As Bits Bytes Columns Elements Indices Lines Milliseconds Models Modules Ops Residuals Results Rows Statistics Tensors This Words".split(
-    " ",
-  ),
-);
-
-const docVerbRule = {
-  create(context) {
-    if (!sourcePath.test(pathOf(context))) return {};
-    return {
-      ExportNamedDeclaration(node) {
-        if (node.declaration?.type !== "FunctionDeclaration") return;
-        const comment = context.sourceCode.getCommentsBefore(node).at(-1);
-        if (comment?.type !== "Block" || !comment.value.startsWith("*") || comment.value.includes("@internal")) return;
-        const [word] = comment.value.replace(/^[\s*]+/, "").split(/[^\w@`{]/, 1);
-        if (/^[A-Z][a-z]+s$/.test(word) && !plurals.has(word)) return;
-        context.report({
-          node: node.declaration.id,
-          message: `The comment of a function begins with what it does, a verb in the third person: "Returns the …", "Writes …", "Tells whether …"; found "${word}".`,
-        });
-      },
-    };
-  },
-};
-
-const inNames = new RegExp(`(${refusedWords.flatMap((words) => words.inNames).join("|")})(?![a-z])`);
-const inTexts = new RegExp(
-  `\\b(${refusedWords.flatMap((words) => words.inTexts).join("|")})\\b`.replaceAll(" ", "[\\s*/]+"),
-);
+const inNames = new RegExp(`(${namesToReplace.flatMap((words) => words.inNames).join("|")})(?![a-z])`);
+const inTexts = new RegExp(`\\b(${usualWords.map(([word]) => word).join("|")})\\b`.replaceAll(" ", "[\\s*/]+"));
 
 const insteadOf = (word) =>
-  refusedWords.find((words) => words.inNames.includes(word) || words.inTexts.includes(word)).instead;
+  usualWords.find(([usual]) => usual === word)?.[1] ??
+  namesToReplace.find((words) => words.inNames.includes(word)).instead;
 
 /** The only file that formats quantities, and the files that must use it. */
 const quantitiesHome = "packages/reporting/src/format-quantity.ts";
@@ -206,23 +179,29 @@ const wordsRule = {
     const check = (node, [, found] = []) => {
       if (found === undefined) return;
       const word = found.replace(/[\s*/]+/g, " ");
-      const message = `One act has one verb: not "${word}" but ${insteadOf(word)}. See the glossary in ARCHITECTURE.md.`;
-      context.report({ node, message });
+      context.report({ node, message: `Not "${word}" but "${insteadOf(word)}": see tooling/lint/prose/words.js.` });
+    };
+    const checkText = (node, text) => {
+      check(node, inTexts.exec(text.toLowerCase()) ?? undefined);
+      // A message is a sentence: it has words, and spaces between them.
+      const sentence = text.split("`")[0].trim();
+      if (/^[A-Z]\w* \w+ \w+/.test(sentence) && badOpening.test(sentence))
+        context.report({ node, message: `Start with the subject: "${sentence.slice(0, 60)}".` });
     };
     return {
       Program() {
         for (const comment of context.sourceCode.getAllComments())
-          check(comment, inTexts.exec(comment.value.toLowerCase()) ?? undefined);
+          checkText(comment, comment.value.replace(/^[\s*]+/, "").replace(/\n[\s*]*/g, " "));
       },
       Identifier(node) {
         if (upstreamNames.has(node.name)) return;
         check(node, inNames.exec(node.name.charAt(0).toUpperCase() + node.name.slice(1)) ?? undefined);
       },
       Literal(node) {
-        if (typeof node.value === "string") check(node, inTexts.exec(node.value.toLowerCase()) ?? undefined);
+        if (typeof node.value === "string") checkText(node, node.value);
       },
       TemplateElement(node) {
-        check(node, inTexts.exec(node.value.raw.toLowerCase()) ?? undefined);
+        checkText(node, node.value.raw);
       },
     };
   },
@@ -426,7 +405,6 @@ export default {
   rules: {
     "import-table": importTableRule,
     "engine-internals": engineRule,
-    "doc-verb": docVerbRule,
     "per-cent": perCentRule,
     "allocation-events": allocationEventsRule,
     "program-io": programIoRule,

@@ -167,10 +167,6 @@ describe("the linter", () => {
     text: 'import type { Chicken } from "./chicken.js";\nexport interface Egg {\n  readonly holds: Chicken;\n}\n',
     refused: circle,
   };
-  // Comments of exported functions.
-  const documented = (comment: string): string =>
-    `${comment}\nexport function twice(x: number): number {\n  return 2 * x;\n}\n`;
-  const noVerb = ["remat(doc-verb)", /begins with what it does, a verb in the third person/] as const;
   const opens = (name: string, from = "node:fs"): string =>
     `import { ${name} } from "${from}";\nexport const x: unknown = ${name};\n`;
   for (const name of ["readFileSync", "createReadStream", "openSync"])
@@ -183,21 +179,7 @@ describe("the linter", () => {
   add("apps/cli/src/importers/", opens("statSync"));
   add("apps/cli/test/", opens("readFileSync"));
 
-  add("packages/trace/src/", documented("/** Returns twice `x`. */"));
-  add("packages/trace/src/", documented("/**\n * Doubles `x`: exact.\n *\n * @example\n * twice(1);\n */"));
-  add("packages/trace/src/", documented("/** Twice `x`. @internal */"));
-  add("packages/trace/src/", documented("// Twice."));
-  add("packages/trace/test/", documented("/** Twice `x`. */"));
-  for (const comment of [
-    "/** Twice `x`. */",
-    "/** `x`, doubled. */",
-    "/** Bytes of two. */",
-    "/**\n * @throws never\n */",
-  ])
-    add("packages/trace/src/", documented(comment), noVerb);
-  add("apps/report/page/", documented("/** Returns twice `x`. */"));
-  add("apps/report/page/", documented("/** Twice `x`. */"), noVerb);
-  const words = ["remat(words)", /One act has one verb: not ".+" but (recompute|free)/] as const;
+  const words = ["remat(words)", /Not ".+" but "(recompute|free)/] as const;
   for (const text of [
     "export const rebuildMs = 1;\n",
     "export function letGo(): void {}\n",
@@ -208,6 +190,17 @@ describe("the linter", () => {
     "/**\n * What is made\n * again.\n */\nexport const again = 1;\n",
   ])
     for (const folder of ["packages/trace/src/", "apps/report/page/"]) add(folder, text, words);
+  const opening = ["remat(words)", /Start with the subject/] as const;
+  for (const text of [
+    "// Of a run it is the peak.\nexport const peak = 1;\n",
+    "/** What a step has of it. */\nexport const part = 1;\n",
+    "/**\n * Whether it is\n * pinned.\n */\nexport const isPinned = true;\n",
+    'export const text = "Of a trace without ops there is nothing to see.";\n',
+    "export const text = (n: number): string => `What has been recorded is ${n} bytes.`;\n",
+  ])
+    add("packages/trace/src/", text, opening);
+  add("packages/trace/src/", 'export const text = "What is peak memory?";\n');
+  add("packages/trace/src/", "// By default there is one.\nexport const count = 1;\n");
   add("packages/trace/src/", "// Upstream's name.\nexport const discardedMemory = 1;\n");
   add("packages/trace/src/", "export const outlet = { madeAgainst: 1, letter: 2 };\n");
   add("packages/trace/test/", "export const rebuildMs = 1;\n");

@@ -27,7 +27,7 @@ export function lintFiles(files: Readonly<Record<string, string>>): readonly Fin
       "tooling/lint/generated-text.js",
       "tooling/lint/import-table.js",
       "tooling/lint/own-files.js",
-      "tooling/lint/refused-words.js",
+      "tooling/lint/prose/words.js",
     ])
       cpSync(join(root, file), join(folder, file));
     symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
