@@ -176,13 +176,15 @@ const perCentRule = {
 const wordsRule = {
   create(context) {
     if (!sourcePath.test(pathOf(context))) return {};
+    /** Returns whether there was something to report. */
     const check = (node, [, found] = []) => {
-      if (found === undefined) return;
+      if (found === undefined) return false;
       const word = found.replace(/[\s*/]+/g, " ");
       context.report({ node, message: `Not "${word}" but "${insteadOf(word)}": see tooling/lint/prose/words.js.` });
+      return true;
     };
     const checkText = (node, text) => {
-      check(node, inTexts.exec(text.toLowerCase()) ?? undefined);
+      if (check(node, inTexts.exec(text.toLowerCase()) ?? undefined)) return;
       // A message is a sentence: it has words, and spaces between them.
       const sentence = text.split("`")[0].trim();
       if (/^[A-Z]\w* \w+ \w+/.test(sentence) && badOpening.test(sentence))
