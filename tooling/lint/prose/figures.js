@@ -17,7 +17,8 @@ const rates = [
   ["tell, told", /\b(?:tells?|told)\b/gi, 0.5],
   ["hold, held", /\b(?:holds?|held|holding)\b/gi, 2],
   ["where for if", /\bwhere (?:it|there|that|a|an|the|no|this|they|all|one|some|nothing|none)\b/gi, 1],
-  ["is no, is none", /\b(?:is|are|was) (?:none|no [a-z]+)\b/gi, 0.5],
+  // "There is no" is usual, "it is no tensor" is not.
+  ["is no, is none", /(?<!\bthere )\b(?:is|are|was) (?:none|no [a-z]+)\b/gi, 0.5],
   ["stock", /\bstock(?:'s)?\b/gi, 0.5],
   ["besides, meanwhile, nobody", /\b(?:besides|meanwhile|nobody)\b/gi, 0.3],
   ["semicolons", /;/g, 2],

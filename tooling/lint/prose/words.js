@@ -17,7 +17,7 @@ export const usualWords = [
   ["recomputed for nothing", "recomputed"],
   ["at no cost", "with no slowdown"],
   ["by other hands", "third-party"],
-  ["by hand", "manual"],
+  ["checkpointed by hand", "manual activation checkpointing"],
   ["made again", "recomputed"],
   ["makes again", "recomputes"],
   ["make again", "recompute"],
