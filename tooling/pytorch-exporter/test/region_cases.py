@@ -1,6 +1,4 @@
-"""Recorded steps of small programs whose checkpointed regions keep more memory than necessary, for one reason each, with
-the actual memory in PyTorch after a region ends: `python region_cases.py FILE`.
-"""
+"""Records steps whose checkpointed regions keep more than necessary, with PyTorch's own memory after each region: `python region_cases.py FILE`."""
 
 import gc
 import gzip
