@@ -17,5 +17,5 @@ export function problemOfCopies(tensors: Iterable<object>): RematError | undefin
 const copies = (): RematError =>
   new RematError(
     "TFJS_COPIES",
-    "two copies of @tensorflow/tfjs-core are loaded, and the model does not use the one that remat found. Keep one: see npm ls @tensorflow/tfjs-core; in a page, import it only in the bundle.\nIf npm shows one copy, the bundler included it twice, as ES modules and as CommonJS: with esbuild pass --main-fields=browser,module,main.",
+    "two copies of @tensorflow/tfjs-core are loaded, and the model does not use the one that remat found. Keep one: see npm ls @tensorflow/tfjs-core; in a page, import it only in the bundle.",
   );

@@ -28,7 +28,7 @@ export function claimEngine(standBack: (problem: RematError) => void): void {
 const twoHooks = (): RematError =>
   new RematError(
     "TWO_HOOKS",
-    'another copy of @remat/dispatch-hook already watches TensorFlow.js, and only one can. Install one version (npm ls @remat/dispatch-hook).\nA program under `remat record` or `remat exec` shares their copy if both have the same version. In CommonJS on Node 20 require("@remat/checkpoint") shares it and require("remat") does not.',
+    "another copy of @remat/dispatch-hook already watches TensorFlow.js, and only one can. Install one version for both (npm ls @remat/dispatch-hook).",
   );
 
 export function releaseEngine(): void {

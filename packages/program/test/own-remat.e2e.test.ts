@@ -148,7 +148,7 @@ describe("a program that uses remat itself", () => {
         expect(exitCode, stderr).toBe(0);
         expect(stdout).toBe(runStock(command("blocks.mjs"), other));
         expect(reports[0].problem).toMatch(
-          /^remat stopped watching .* without it: another copy of @remat\/dispatch-hook/,
+          /^remat stopped watching, .* without it: another copy of @remat\/dispatch-hook/,
         );
       },
     );

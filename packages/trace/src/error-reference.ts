@@ -539,7 +539,7 @@ export const errorReference = {
     },
     TWO_HOOKS: {
       meaning: "Two copies of @remat/dispatch-hook are loaded, and only one can watch TensorFlow.js.",
-      cure: "Install one version: see `npm ls @remat/dispatch-hook`.",
+      cure: 'Install one version: see `npm ls @remat/dispatch-hook`. A program under `remat record` or `remat exec` shares their copy if both have the same version. In CommonJS on Node 20 `require("@remat/checkpoint")` shares it, but `require("remat")` does not.',
     },
     WEBGL_CONTEXT_LOST: {
       meaning:

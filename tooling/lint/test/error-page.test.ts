@@ -19,7 +19,7 @@ describe("the reference of errors", () => {
     for (const [code, { meaning, cure }] of entries)
       for (const text of [meaning, cure]) {
         expect(text, code).toMatch(/\.$/);
-        expect(text.length, code).toBeLessThanOrEqual(200);
+        expect(text.length, code).toBeLessThanOrEqual(280);
       }
   });
 
