@@ -36,7 +36,7 @@ describe("remat estimate MODEL", () => {
     const { code, stdout } = await remat("estimate", example("keras/resnet50.model.json"), "--batch", "8", "--fit");
     expect(code).toBe(0);
     expect(stdout).toContain(
-      "note: the model brings no loss: categorical cross-entropy is taken, since the output is a softmax",
+      "note: no loss in the model: using categorical cross-entropy, because the output is a softmax",
     );
     expect(stdout).toMatch(/resnet50\.conv2 +[\d.]+ [MG]iB +Group/);
     expect(stdout).toContain("Fitted trade-off");

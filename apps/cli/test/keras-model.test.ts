@@ -74,9 +74,9 @@ describe("a Keras model", () => {
     const notes = async (...args: string[]) => (await memory("--layers", pathOf("layers.mjs"), ...args)).stdout;
     expect(await notes()).toContain(
       "note: the file is compiled with meanAbsoluteError and Adam at 0.001\n" +
-        "note: the model is compiled: its own losses and optimizer are taken, and random targets\n",
+        "note: the model is compiled: using its own losses and optimizer, and random targets\n",
     );
-    expect(await notes("--optimizer", "sgd")).toContain("note: the model is compiled: its own losses are taken");
+    expect(await notes("--optimizer", "sgd")).toContain("note: the model is compiled: using its own losses");
     const bytesOf = async (...args: string[]) => (await withLayers(...args)).snapshots.current[0].bytesByCategory;
     // Two moments of 15 weights, and two powers.
     expect((await bytesOf()).optimizerState).toBe(4 * (2 * 15 + 2));

@@ -97,7 +97,7 @@ describe.each([60, 80, 120])("%i columns", (width) => {
     predicted: { ...predicted, peakBytes: 11e6, recomputedOps: 3 },
     stock: { ...predicted, peakBytes: 20e6 },
     measured: { ...summary.measured, peakBytes: 11e6, recomputedOps: 3, moment },
-    notes: ["the model brings no loss: categorical cross-entropy is taken, since the output is a softmax"],
+    notes: ["no loss in the model: using categorical cross-entropy, because the output is a softmax"],
   };
   const verdict = judgeStep(whole.stock, {
     device: { name: "this machine", memoryBytes: 2 ** 34 },

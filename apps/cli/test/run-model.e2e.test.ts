@@ -170,12 +170,12 @@ describe("remat run MODEL without a native backend", () => {
 
   it("takes cross-entropy after a softmax, else mean squared error, and says so", async () => {
     const softmax = await runJson(keras("softmax"), "--batch", "16", ...cpu);
-    expect(softmax.notes.join("\n")).toMatch(/no loss: categorical cross-entropy is taken.*\n.*SGD with 0.01/);
+    expect(softmax.notes.join("\n")).toMatch(/no loss in the model: using categorical cross-entropy.*\n.*SGD with a learning rate of 0.01/);
     // For guesses among five classes: about ln 5.
     expect(softmax.losses[0]).toBeGreaterThan(1);
     expect(softmax.losses[0]).toBeLessThan(3);
     const linear = await runJson(keras("linear"), "--batch", "16", ...cpu);
-    expect(linear.notes.join("\n")).toMatch(/no loss: mean squared error is taken/);
+    expect(linear.notes.join("\n")).toMatch(/no loss in the model: using mean squared error/);
     const told = await runJson(keras("linear"), "--batch", "16", "--loss", "sum", "--optimizer", "adam", ...cpu);
     expect(told.notes.join("\n")).not.toMatch(/mean squared|SGD/);
     expect(told.measured.bytesByCategory.optimizerState).toBeGreaterThan(2 * 4 * (32 * 64 + 64 * 5));

@@ -67,7 +67,7 @@ describe("memoryOf", () => {
     expect(Object.values(bytesByCategory).reduce((sum, bytes) => sum + bytes)).toBe(peakBytes);
     expect(at?.opName).toBeDefined();
     expect(largest.some(({ maker }) => maker?.module?.startsWith("net."))).toBe(true);
-    expect(trace.header.notes?.[0]).toMatch(/the model is compiled: its own losses and optimizer are taken/);
+    expect(trace.header.notes?.[0]).toMatch(/the model is compiled: using its own losses and optimizer/);
 
     const real = await record(async () => void (await model.trainOnBatch(x(), y())), { model });
     const passOf = (kernels: string[]) =>

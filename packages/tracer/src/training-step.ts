@@ -190,7 +190,7 @@ function asCompiled(definition: ModelDefinition, { makeTargets, hasOwnOptimizer 
     targets: targets ?? makeTargets(batch),
     notes: [
       ...[notes].flat(),
-      `the model is compiled: its own losses${hasOwnOptimizer ? " and optimizer" : ""} are taken${targets === undefined ? ", and random targets" : ""}`,
+      `the model is compiled: using its own losses${hasOwnOptimizer ? " and optimizer" : ""}${targets === undefined ? ", and random targets" : ""}`,
     ],
   };
 }
@@ -217,7 +217,7 @@ function showGradients(optimizer: tf.Optimizer, show: (grads: Record<string, tf.
 function notesOf({ notes = [] }: ModelDefinition, { optimizer }: StepRequest): readonly string[] {
   return [
     ...[notes].flat(),
-    ...(optimizer === undefined ? ["nothing says how to update the weights: SGD with 0.01 does"] : []),
+    ...(optimizer === undefined ? ["no optimizer given: using SGD with a learning rate of 0.01"] : []),
   ];
 }
 

@@ -47,16 +47,16 @@ function noting(definition: ModelDefinition, note: string): ModelDefinition {
   return { ...definition, notes: [...[definition.notes ?? []].flat(), note] };
 }
 
-const named = (loss: string): string => `the model brings no loss: ${describeLoss(loss)}, as asked`;
+const named = (loss: string): string => `no loss in the model: using ${describeLoss(loss)}, as requested`;
 
 function suggested(outputs: readonly OutputKind[]): string {
   const softmax = outputs.map(({ isSoftmax }) => isSoftmax);
   const assumed = softmax.every(Boolean)
-    ? "categorical cross-entropy is taken, since the output is a softmax"
+    ? "categorical cross-entropy, because the output is a softmax"
     : softmax.some(Boolean)
-      ? "categorical cross-entropy is taken of the outputs that are a softmax, mean squared error of the others"
-      : "mean squared error is taken, since the output is no softmax";
-  return `the model brings no loss: ${assumed}`;
+      ? "categorical cross-entropy for softmax outputs and mean squared error for the others"
+      : "mean squared error, because the output is not a softmax";
+  return `no loss in the model: using ${assumed}`;
 }
 
 function outputKinds(definition: ModelDefinition): readonly OutputKind[] {

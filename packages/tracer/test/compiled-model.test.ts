@@ -97,7 +97,7 @@ describe("a model that is compiled with", () => {
       expect([ours.optimizer, tf.memory().numTensors]).toEqual([own, tensors]);
       expect(fake.header.step?.optimizer).toBe(optimizer);
       expect(fake.header.notes).toEqual([
-        "the model is compiled: its own losses and optimizer are taken, and random targets",
+        "the model is compiled: using its own losses and optimizer, and random targets",
       ]);
 
       // The batch that a definition brings is taken, and stays.
@@ -117,8 +117,8 @@ describe("a model that is compiled with", () => {
   );
 
   it.each([
-    [{ loss: "meanSquaredError" }, "adam", /mean squared error, as asked/],
-    [{ optimizer: "sgd" }, "sgd", /its own losses are taken/],
+    [{ loss: "meanSquaredError" }, "adam", /mean squared error, as requested/],
+    [{ optimizer: "sgd" }, "sgd", /using its own losses/],
     [{ optimizer: "none" }, "none", /categorical cross-entropy is taken/],
   ])("adam takes another step where %o is asked for, and %s updates", async (request, optimizer, note) => {
     const model = classifier({ optimizer: "adam", loss: "binaryCrossentropy" });
@@ -133,6 +133,6 @@ describe("a model that is compiled with", () => {
     }
     const model = classifier({ optimizer: new Mine(0.1), loss: "meanSquaredError" });
     const { header } = await traceFakeStep(model, { batch: 4, backend: "cpu" });
-    expect(header.notes?.at(-1)).toMatch(/nothing says how to update the weights: SGD/);
+    expect(header.notes?.at(-1)).toMatch(/no optimizer given: using SGD/);
   });
 });

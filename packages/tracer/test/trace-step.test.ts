@@ -63,7 +63,7 @@ describe("traceFakeStep", () => {
     const trace = await traceFakeStep(mlp, { loss });
     expect(trace.hasPhase(Phase.backward)).toBe(true);
     expect(trace.header.notes?.[0]).toBe("a note of its own");
-    expect(trace.header.notes?.[1]).toContain("the model brings no loss");
+    expect(trace.header.notes?.[1]).toContain("no loss in the model");
   });
 
   it("gives each weight's gradient its category", async () => {

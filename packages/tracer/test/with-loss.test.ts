@@ -40,7 +40,7 @@ describe("the loss of a model that brings none", () => {
     expect(targets[0].values.reduce((sum, each) => sum + each, 0)).toBe(7);
     expect(value).toBeGreaterThan(0.3);
     expect(value).toBeLessThan(6);
-    expect(notes).toContain("categorical cross-entropy is taken, since the output is a softmax, and random targets");
+    expect(notes).toContain("categorical cross-entropy, because the output is a softmax, and random targets");
   });
 
   it("is mean squared error of random numbers elsewhere", async () => {
@@ -48,7 +48,7 @@ describe("the loss of a model that brings none", () => {
     expect(targets[0].shape).toEqual([7, 5]);
     expect(targets[0].values.every((each) => each >= 0 && each < 1)).toBe(true);
     expect(value).toBeGreaterThan(0);
-    expect(notes).toContain("mean squared error is taken, since the output is no softmax");
+    expect(notes).toContain("mean squared error, because the output is not a softmax");
   });
 
   it("is decided for each output, inside models and wrappers, too", async () => {
@@ -67,7 +67,7 @@ describe("the loss of a model that brings none", () => {
     const { value, targets, notes } = await lossAndTargets(dense("softmax"), "sum");
     expect(value).toBeCloseTo(7, 4);
     expect(targets).toEqual([]);
-    expect(notes).toContain("the model brings no loss: the sum of the outputs, as asked");
+    expect(notes).toContain("no loss in the model: using the sum of the outputs, as requested");
   });
 
   it("suits a function, whose outputs only a run tells", async () => {
