@@ -101,7 +101,7 @@ test("an op with results on two accelerators is refused", () => {
   expect(() => sacStats(b.build())).toThrow(
     expect.objectContaining({
       code: "SAC_DEVICES",
-      message: expect.stringMatching(/results on cuda:0 and cuda:1: expected one/),
+      message: expect.stringMatching(/results on cuda:0 and cuda:1, and only one accelerator/),
     }),
   );
 });

@@ -136,11 +136,11 @@ describe("parseNetwork", () => {
   });
 
   it.each([
-    ["node=fast", 'unknown item "node=fast" of a network'],
-    ["nodes=8", 'unknown item "nodes=8"'],
-    ["per-node=1.5", 'unknown item "per-node=1.5"'],
-    ["latency=0", 'unknown item "latency=0"'],
-    ["node=450", "per-node, between, latency not given"],
+    ["node=fast", 'unknown network setting "node=fast"'],
+    ["nodes=8", 'unknown network setting "nodes=8"'],
+    ["per-node=1.5", 'unknown network setting "per-node=1.5"'],
+    ["latency=0", 'unknown network setting "latency=0"'],
+    ["node=450", "per-node, between, latency is missing"],
   ])("refuses %s", (text, message) => {
     expect(() => parseNetwork(text)).toThrow(
       expect.objectContaining({ code: "SHARDING_PLAN", message: expect.stringContaining(message) }),

@@ -119,7 +119,7 @@ describe("a model that is compiled with", () => {
   it.each([
     [{ loss: "meanSquaredError" }, "adam", /mean squared error, as requested/],
     [{ optimizer: "sgd" }, "sgd", /using its own losses/],
-    [{ optimizer: "none" }, "none", /categorical cross-entropy is taken/],
+    [{ optimizer: "none" }, "none", /using categorical cross-entropy/],
   ])("adam takes another step where %o is asked for, and %s updates", async (request, optimizer, note) => {
     const model = classifier({ optimizer: "adam", loss: "binaryCrossentropy" });
     const { header } = await traceFakeStep(model, { ...request, batch: 4, backend: "cpu" });

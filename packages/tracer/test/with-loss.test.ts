@@ -60,7 +60,7 @@ describe("the loss of a model that brings none", () => {
     ]);
     const areClasses = targets.map(({ values }) => values.every((each) => each === 0 || each === 1));
     expect(areClasses).toEqual([true, true, false]);
-    expect(notes).toContain("of the outputs that are a softmax, mean squared error of the others");
+    expect(notes).toContain("categorical cross-entropy for softmax outputs and mean squared error for the others");
   });
 
   it("is the one that was asked for", async () => {

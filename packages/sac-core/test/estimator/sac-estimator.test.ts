@@ -81,7 +81,7 @@ describe("SACEstimator", () => {
     b.op({ name: "aten.split.default", outputs, stack: b.stackOfCall(call) });
     b.exitModule(call);
     expect(() => new SACEstimator().take(b.build())).toThrow(
-      "has results on cuda:0 and cuda:1: expected one accelerator",
+      "has results on cuda:0 and cuda:1, and only one accelerator is supported",
     );
   });
 
