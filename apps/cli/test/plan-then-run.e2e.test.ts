@@ -188,7 +188,7 @@ describe("remat run --plan", () => {
     expect({ code: run.code, stderr: run.stderr }).toEqual({ code: 0, stderr: "" });
     const { predicted, measured, backend, verification } = JSON.parse(run.stdout);
     expect(backend).toMatch(
-      /^@tensorflow\/tfjs-backend-wasm \(neither @tensorflow\/tfjs-node\S* .*works here: remat doctor/,
+      /^@tensorflow\/tfjs-backend-wasm \(neither @tensorflow\/tfjs-node\S* .*works here; remat doctor/,
     );
     // The plan's frees are based on another backend's buffers. A buffer that is shared only here is freed when the
     // engine frees it.

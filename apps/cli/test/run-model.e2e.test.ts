@@ -208,7 +208,7 @@ describe("remat run MODEL without a native backend", () => {
     const shown = stdout
       .replace(/\d+(\.\d+)? (µs|ms|s)(?!\w)/g, "N time")
       .replace(/of \d+(\.\d+)? GiB \(this machine\)\./, "of N (this machine).")
-      .replace(/\d+(\.\d+)? [KMG]?i?B(?= +above)/g, "N B")
+      .replace(/\d+(\.\d+)? [KMG]?i?B(?= +growth)/g, "N B")
       .replace(/[+-]\d+\.\d%/g, "±N%")
       .replace(/loss: .*/, "loss: …");
     expect(shown.replace(/ {2,}/g, "  ").replace(/=+/g, "=")).toMatchSnapshot();
