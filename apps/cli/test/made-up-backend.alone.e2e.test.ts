@@ -87,7 +87,7 @@ it("is started from its package, prepared and given the kernels of gradients, wh
 });
 
 it("is in help, and in what is said of another", async () => {
-  expect((await remat("memory", "--help")).stdout).toMatch(/tensorflow, newb, wasm or cpu/);
+  expect((await remat("memory", "--help", "--all")).stdout).toMatch(/tensorflow, newb, wasm or cpu/);
   expect((await remat("memory", run, "--backend", "xla")).stderr).toContain(
     "expects one of tensorflow, newb, wasm, cpu",
   );

@@ -76,7 +76,7 @@ it("finds nothing where its plan holds more than the budget: exit code 3, nothin
 });
 
 it("is in help, and is refused what it does not take", async () => {
-  expect((await remat("plan", "--help")).stdout.replace(/\s+/g, " ")).toContain("idle: nothing at all");
+  expect((await remat("plan", "--help", "--all")).stdout.replace(/\s+/g, " ")).toContain("idle: nothing at all");
   const refusal = async (...args: string[]) => {
     const { code, stderr } = await remat(...idle, ...args);
     expect(code).toBe(2);

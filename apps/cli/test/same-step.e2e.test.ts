@@ -43,7 +43,10 @@ async function peaksSaid(model: string, options: Readonly<Record<string, string>
   const plan = await json("plan", model, ...args, "--budget", "100%", "--iterations", "1", "--format", "json");
   const [report, summary] = [join(folder, "report.html"), join(folder, "summary.json")];
   const written = await remat("report", model, ...args, "--time", "0", "-o", report);
-  expect(written).toMatchObject({ code: 0, stdout: expect.stringMatching(/^(?:Fits|Does not fit): peak memory is .*\n[^]*\n$/) });
+  expect(written).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^(?:Fits|Does not fit): peak memory is .*\n[^]*\n$/),
+  });
   await json("report", "--extract", report, "-o", summary);
   const { summary: reported, verdict: judged } = JSON.parse(readFileSync(summary, "utf8"));
   const open = openTarget(modelOptionsOf(readOptions(stepOptions, options)), { canStop: false, isComparing: false });
