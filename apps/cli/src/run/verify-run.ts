@@ -36,8 +36,8 @@ export type RunJob = (name: ProcessName & ("stock" | "executor"), job: StepJob, 
 export async function verifyRun(job: StepJob, run: RunJob): Promise<Verification> {
   const digesting: StepJob = { ...job, digest: true, record: false };
   const asStock: StepJob = { ...digesting, execution: { kind: "stock" } };
-  const stock = await run("stock", asStock, "running stock");
-  const again = await run("stock", asStock, "running stock again");
+  const stock = await run("stock", asStock, "running the baseline");
+  const again = await run("stock", asStock, "running the baseline again");
   const ours = await run("executor", digesting, "running for comparison");
   const stockDiffers = firstDifference(stock.steps, again.steps);
   // If the update has consumed the gradients, the weights are compared instead.
