@@ -286,7 +286,7 @@ describe.runIf(browserPath !== "")("the page", () => {
       Math.min(trace.ops.count, life.freedBefore),
     );
     expect(await textOf(page, "#timeline [role=status].note")).toContain(
-      `then held for ${(life.freedBefore - 1 - life.lastOp).toLocaleString("en")} ops more`,
+      `then kept alive for ${(life.freedBefore - 1 - life.lastOp).toLocaleString("en")} more ops`,
     );
     noFaults(report);
   });
