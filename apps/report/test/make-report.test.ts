@@ -50,7 +50,7 @@ describe.each(Object.keys(runs) as (keyof typeof runs)[])("a plan for %s", (name
     expect(meta.summary.opCount).toBe(plan.steps.length);
     // Weights and inputs are there before the first op: the file has the peak with them, and its steps without.
     expect(replay.storages.bytes[0]).toBeGreaterThanOrEqual(graph.baseBytes);
-    expect(meta.answers[0].answer).toContain(`${formatBytes(meta.summary.peak!.totalBytes)} at the peak`);
+    expect(meta.answers[0].answer).toContain(`Peak memory ${formatBytes(meta.summary.peak!.totalBytes)}`);
     expect(meta.answers[0].reasons).toEqual(
       expect.arrayContaining([expect.stringMatching(/^It fits, with .* to spare\.$/), "a100 has 80 GiB."]),
     );
@@ -144,13 +144,13 @@ it("marks a plan as stale that was made for a run with other shapes", async () =
     (await makeReport(trace, { title: "x", planTimeMs: 0, plan })).meta.answers[0];
   expect((await ask(plain)).reasons.join()).not.toContain("Stale");
   const [reason] = (await ask(stepTrace({ layers: 3, opName: "BatchMatMul" }))).reasons;
-  expect(reason).toMatch(/^Stale: the plan is for another run \(op 0 is planned as .*MatMul/);
+  expect(reason).toMatch(/^Stale: the plan was made for another run \(op 0 is planned as .*MatMul/);
 });
 
 it("says why there are no plans", async () => {
   const noPlans = async (trace: ReturnType<typeof stepTrace>, planTimeMs = 1) =>
     (await makeReport(trace, { title: "x", planTimeMs })).meta.noPlans;
-  expect(await noPlans(stepTrace(), 0)).toBe("planning was switched off (--time 0)");
+  expect(await noPlans(stepTrace(), 0)).toBe("planning was disabled (--time 0)");
   expect(await noPlans(goldenTrace("sac_02_transformer"))).toBe("the trace has no backward pass");
 });
 
