@@ -108,7 +108,7 @@ describe("remat plan GRAPH", () => {
     const { stdout } = await remat("plan", stated, "--budget", "0.75", "--iterations", "500", "--format", "json");
     expect(JSON.parse(stdout)).toMatchObject({
       budgetBytes: 6000,
-      notes: ["the file states a peak in order of 8000 bytes, but its nodes need 9000"],
+      notes: ["the file states a peak of 8000 bytes in the given order, but its nodes need 9000"],
     });
   });
 
@@ -135,9 +135,9 @@ describe("remat plan GRAPH", () => {
     expect(recommended.noCost.overhead).toBe(0);
     expect(recommended.within5Percent.overhead).toBeLessThanOrEqual(0.05);
     const table = await remat("plan", path, ...args);
-    expect(table.stdout).toContain("recommended for at most 5% overhead");
-    expect(table.stdout).toContain("Memory for cost");
-    expect(table.stdout).toContain("at most 20 %");
+    expect(table.stdout).toContain("this is the recommended schedule within 5% overhead");
+    expect(table.stdout).toContain("Memory against cost");
+    expect(table.stdout).toContain("at most 20%");
   });
 
   it("plans in another order where that is allowed", async () => {
@@ -196,8 +196,8 @@ describe("remat plan GRAPH", () => {
     expect(least.feasible).toBe(true);
     const notFound = await plan("20%", "1");
     expect(notFound.code).toBe(3);
-    expect(notFound.stdout).toContain("nothing found within");
-    expect(notFound.stdout).toContain("not proven that nothing fits");
+    expect(notFound.stdout).toContain("no plan was found within");
+    expect(notFound.stdout).toContain("but one may exist");
     const proven = await plan("1%", "1");
     expect(proven.code).toBe(1);
     expect(proven.stdout).not.toContain("not proven");
@@ -223,7 +223,7 @@ describe("remat plan GRAPH", () => {
     const answer = JSON.parse(stdout);
     expect(performance.now() - began).toBeLessThan(30_000);
     expect(answer.peakBytes).toBeLessThanOrEqual(0.5 * inOrderPeak);
-    if (answer.gap > 0) expect(answer.notes).toEqual(["interrupted: this is the best plan found so far"]);
+    if (answer.gap > 0) expect(answer.notes).toEqual(["interrupted: this is the best schedule found so far"]);
   });
 
   it("says so when it is interrupted before anything was found", async () => {
