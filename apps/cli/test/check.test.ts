@@ -56,7 +56,7 @@ describe("remat check", () => {
     });
     const grown = await remat("check", ...asked, "--max-peak", "+2%");
     expect(grown.code).toBe(1);
-    expect(grown.stdout).toContain("1 of 1 steps holds more than it may");
+    expect(grown.stdout).toContain("1 of 1 steps exceeds its limit");
     expect(grown.stdout).toMatch(/by category[\s\S]*Activations/);
     expect(grown.stdout).toContain(module);
     for (const enough of ["+6%", `+${more}B`, `${peakBytes}B`])
