@@ -95,9 +95,12 @@ export async function makeProgram(
   );
 }
 
-/** Whether every option is shown: only help leaves some out, unless it is asked for all. What is mistyped is compared with all that are shown. */
+/**
+ * Returns whether every option is shown. Only help leaves some out, unless you ask for all. A mistyped option is
+ * compared with all shown ones.
+ */
 function showsAll(args: readonly string[]): boolean {
-  // What follows `--` belongs to a program.
+  // Arguments after `--` belong to a program.
   const end = args.indexOf("--");
   const own = end < 0 ? args : args.slice(0, end);
   const isHelp =

@@ -6,8 +6,8 @@ import { parseChoice, parseText } from "./usage-error.js";
 export type TypedOptions = Readonly<Record<string, unknown>>;
 
 /**
- * What an option's value can access. It decides what an automatically found configuration file may set
- * (`docs/project/security.md`): only `data` and files that are read as data.
+ * The resources that an option's value can access. They decide which options an automatically found configuration
+ * file may set (`docs/project/security.md`): only `data` and files that are read as data.
  *
  * - `data`: a number, a name, a choice.
  * - `file`: a file that is read as data.
@@ -21,9 +21,9 @@ export type OptionAccess = "data" | "file" | "name or file" | "output" | "code" 
 /** Heading of help under which an option is listed. Help shows the `rare` ones only with `--all`. */
 export type OptionGroup = "usual" | "device" | "output" | "rare";
 
-/** What is declared of an option besides its flags. */
+/** The declaration of an option, without its flags. */
 export interface OptionSpec {
-  /** What its value can access, or a function of the value that decides this. */
+  /** The access of its value, or a function of the value that returns it. */
   readonly access: OptionAccess | ((value: string) => OptionAccess);
   readonly purpose: string;
   readonly default?: string | number;
@@ -144,7 +144,7 @@ interface CommandSpec {
   readonly options: readonly CommandOption[];
   /** Three for the end of its help; none for a command that takes nothing. */
   readonly examples: readonly [string, string, string] | readonly [];
-  /** Of a command that takes MODEL: what that may give. */
+  /** The kinds of source that MODEL may be, for a command that takes it. */
   readonly takes?: readonly SourceKind[];
   /** Words that a shell may complete in place of a file. */
   readonly words?: readonly string[];

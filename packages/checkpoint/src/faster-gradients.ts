@@ -3,8 +3,8 @@ import { type CloseMode, openDispatchMode } from "@remat/dispatch-hook";
 /** Options of `fasterGradients`. */
 export interface FasterGradientsOptions {
   /**
-   * Whether sums may be added in another order if there is no other way to save kernels. This changes the last bits of
-   * gradients. Default: false.
+   * True if sums may be added in another order when there is no other way to save kernels. This changes the
+   * last bits of gradients. Default: false.
    */
   readonly reorder?: boolean;
 }

@@ -9,7 +9,7 @@ import { UpdateReleaser } from "./update/update-releaser.js";
 /** Options of `releaseEarly`. */
 export interface ReleaseEarlyOptions {
   /**
-   * Whether each weight is updated during the backward pass, as soon as its gradient is final. The gradient is freed
+   * True to update each weight during the backward pass, as soon as its gradient is final. The gradient is freed
    * then, so gradients are never in memory all at once. Default: false.
    *
    * It works for `minimize`, and so for `fit`, `fitDataset` and `trainOnBatch`, with the seven optimizers of

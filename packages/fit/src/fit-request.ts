@@ -118,7 +118,7 @@ export function unitsOf(request: FitRequest, steps: StepsToFit): readonly FitUni
   return units;
 }
 
-/** Returns the reason why steps cannot compute in a precision; undefined if they can. */
+/** Returns the reason why steps cannot compute in a precision, or undefined if they can. */
 export function refusesPrecision(
   precision: FitPrecision,
   { framework, name }: Pick<StepsToFit, "framework" | "name">,

@@ -10,7 +10,7 @@ export const fitObjectives = ["throughput", "cost", "memory", "batch"] as const;
 /** The objective of a search, one of {@link fitObjectives}. */
 export type FitObjective = (typeof fitObjectives)[number];
 
-/** The precisions in which a step can compute; `f32` is the precision as traced or recorded. */
+/** The precisions in which a step can compute. `f32` is the precision as traced or recorded. */
 export const fitPrecisions = ["f32", "bf16"] as const;
 /** The precision of a step, one of {@link fitPrecisions}. */
 export type FitPrecision = (typeof fitPrecisions)[number];
@@ -27,9 +27,9 @@ export interface FitConfiguration {
   readonly optimizer?: string;
   readonly precision: FitPrecision;
   readonly way: FitWayName;
-  /** The number of devices over which the weights are sharded; 1 if they are not. */
+  /** The number of devices over which the weights are sharded, or 1 if they are not. */
   readonly ranks: number;
-  /** The wrapped modules; undefined on one device. */
+  /** The wrapped modules, or undefined on one device. */
   readonly wrap?: readonly string[];
 }
 
@@ -61,7 +61,7 @@ export interface FitUnit {
   readonly iterations: number;
   /** The seed of the search. With the number of changes it makes plans reproducible. */
   readonly seed: number;
-  /** The number of plans to search for besides those that find the largest batch. */
+  /** The number of plans to search for in addition to those that find the largest batch. */
   readonly morePlans: number;
   /** Factors on the number of changes, one after the other, for batches beyond the largest with a plan. */
   readonly efforts: readonly number[];
@@ -74,15 +74,17 @@ export interface FitStep {
   /** Peak memory of a step, in bytes. */
   readonly peakBytes: number;
   /**
-   * The most memory that kernels use besides tensors. It is not part of the peak and is reserved for them. Left out if
-   * it is 0.
+   * The most memory that kernels use in addition to tensors. It is not part of the peak and is reserved for them. Left
+   * out if it is 0.
    */
   readonly libraryBytes?: number;
   /** Bytes in use at the peak. */
   readonly bytesByCategory: Readonly<Partial<Record<CategoryName, number>>>;
   /** Undefined if ops have no times. */
   readonly stepMs: number | undefined;
-  /** The additional time relative to running every op once, as a fraction; 0 if nothing is recomputed or moved. */
+  /**
+   * The additional time relative to running every op once, as a fraction. It is 0 if nothing is recomputed or moved.
+   */
   readonly overhead: number;
   /** The optimality gap of a plan: how much cheaper it could be at most, as a fraction of the step. */
   readonly gap?: number;
@@ -101,14 +103,14 @@ export interface FitRow extends FitStep {
   readonly memoryBytes: number;
   /** The passes of a step on each rank. */
   readonly microBatches: number;
-  /** Samples per second over all ranks; undefined if ops have no times. */
+  /** Samples per second over all ranks, or undefined if ops have no times. */
   readonly samplesPerSecond: number | undefined;
   /**
    * True if the batch is the last of several in the range, so that larger ones were not examined and may fit. Left out
    * otherwise.
    */
   readonly endsRange?: true;
-  /** The next larger batch that was tried and does not fit; undefined if there is none. */
+  /** The next larger batch that was tried and does not fit, or undefined if there is none. */
   readonly next: NotFitting | undefined;
 }
 
@@ -117,11 +119,11 @@ export interface NotFitting {
   readonly batch: number;
   /** The smallest peak that was found. */
   readonly peakBytes: number;
-  /** The most memory that kernels use besides it. Left out if it is 0. */
+  /** The most memory that kernels use in addition to it. Left out if it is 0. */
   readonly libraryBytes?: number;
   /** The category with the largest part of the peak. */
   readonly binds: CategoryName | "time";
-  /** The bytes of that category at the peak; 0 if `binds` is `time`. */
+  /** The bytes of that category at the peak, or 0 if `binds` is `time`. */
   readonly bindsBytes: number;
   /** True if it is proven that no step with this batch fits, false if no plan was found. */
   readonly isProven: boolean;

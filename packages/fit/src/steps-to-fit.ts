@@ -22,8 +22,8 @@ export interface StepsToFit {
    */
   scaled?(optimizer: string | undefined): Promise<StepsToFit | undefined>;
   /**
-   * Returns the most memory that kernels use on a device besides tensors while an op of a step runs, which is reserved
-   * for them. Left out if it is unknown.
+   * Returns the most memory that kernels use on a device in addition to tensors while an op of a step runs. It is
+   * reserved for them. Left out if it is unknown.
    */
   libraryBytesOf?(trace: Trace, spec: DeviceSpec): number;
   /** The error of predictions from recorded runs, in bytes. Left out if there is none. */

@@ -4,7 +4,7 @@ import type { FitAnswer, FitConfiguration, FitObjective, FitRow, FitUnit, NotFit
 export interface RankedRow extends FitRow {
   /** The fraction of the step's memory that the peak takes. */
   readonly memoryShare: number;
-  /** The cost of a million samples on all ranks; undefined if the price of the device is unknown. */
+  /** The cost of a million samples on all ranks, or undefined if the price of the device is unknown. */
   readonly costPerMillion: number | undefined;
   /** True if no other row is at least as good in memory, speed and cost and better in one of them. */
   readonly isOnFront: boolean;
@@ -40,7 +40,7 @@ export interface SummarizeFitOptions {
 /**
  * Returns the results of all units, the best first by their objective, then by memory.
  *
- * @param answers the answers in the order of the units; undefined for units that were not examined
+ * @param answers the answers in the order of the units, or undefined for units that were not examined
  * @example
  * summarizeFit(units, answers, { model: "resnet50", prices: { a100: 2.5 } }).best?.batch;
  */

@@ -66,7 +66,7 @@ export class ReadValues {
     this.ended++;
   }
 
-  /** An array may be the tensor's own data. It then lives as long as the tensor, whoever reads it. */
+  /** An array may be the tensor's own data. It then lives as long as the tensor, no matter which code reads it. */
   look({ arrays }: HeapCensus): void {
     const held = arrays.flatMap((array) => this.readOf.get(array) ?? []).filter(({ dataId }) => !isDataAlive(dataId));
     this.held = held.toSorted((a, b) => a.at - b.at);

@@ -116,7 +116,7 @@ export type ReadSite = () => SourceSite;
 /**
  * Captures the running stack in Chrome, Node, Firefox or Safari and returns a function that reads the site from it. V8
  * resolves frames only on request, so a stack that is never read costs little. The frames are read unmapped: a test
- * runner that maps stacks to sources also maps dependencies, so that they are no longer recognizable, and is slow. Only
+ * runner that maps stacks to sources also maps dependencies, which makes them unrecognizable, and is slow. Only
  * the place that is reported is mapped.
  */
 export function takeStack(): ReadSite {

@@ -7,7 +7,7 @@ import { type Fate, type Fates, type Group, type Kind, Maker } from "./tensor-gr
 /** Fewer lost tensors may be an exception. */
 export const fewestLost = 3;
 /**
- * Shares of lines are reported only if their confidence intervals are no wider than this, and if at least this many
+ * Shares of lines are reported only if their confidence intervals are at most this wide, and if at least this many
  * stacks of lost tensors were taken.
  */
 const widestShare = 0.4;

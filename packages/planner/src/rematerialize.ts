@@ -19,14 +19,16 @@ export interface RematerializeOptions {
    * in any valid order.
    */
   readonly order?: "fixed" | "free" | undefined;
-  /** Time limit in milliseconds; 5000 if neither this nor `iterations` is given. */
+  /** Time limit in milliseconds. Default: 5000, unless `iterations` is given. */
   readonly timeMs?: number | undefined;
   /** Number of changes to try. The same graph, seed and number give the same schedule. */
   readonly iterations?: number | undefined;
   readonly seed?: number | undefined;
-  /** Milliseconds of `timeMs` for proving a lower bound on the cost, or in addition to `iterations`; 0 for none. */
+  /**
+   * Milliseconds for proving a lower bound on the cost: part of `timeMs`, or in addition to `iterations`. 0 skips it.
+   */
   readonly boundTimeMs?: number | undefined;
-  /** True if values may be offloaded if the graph has costs for that; true by default. */
+  /** True if values may be offloaded when the graph has costs for that. Default: true. */
   readonly canOffload?: boolean | undefined;
   /** Sequences to start from in addition to the given order, such as schedules for other budgets. */
   readonly starts?: readonly ArrayLike<number>[];
@@ -42,7 +44,7 @@ export interface RematerializeProgress {
   readonly elapsedMs: number;
   /** Iterations so far. */
   readonly iterations: number;
-  /** Cost of the best schedule within the budget so far; undefined if there is none. */
+  /** Cost of the best schedule within the budget so far, or undefined if there is none. */
   readonly cost: number | undefined;
   /** The smallest peak so far, as long as none is within the budget. */
   readonly smallestPeakBytes: number;
@@ -67,7 +69,10 @@ export interface Rematerialization {
   readonly overhead: number;
   /** A lower bound on the cost of any schedule within the budget. */
   readonly lowerBound: number;
-  /** The optimality gap: how much cheaper a schedule could be at most, as a fraction of `cost`; 0 if proven optimal. */
+  /**
+   * The optimality gap: how much cheaper a schedule could be at most, as a fraction of `cost`. It is 0 if proven
+   * optimal.
+   */
   readonly gap: number;
   /** The budget of the search, in bytes. */
   readonly budgetBytes: number;

@@ -24,7 +24,9 @@ export interface MixedIntegerRow {
 
 /** The solution of a {@link MixedIntegerProblem}. @internal */
 export interface MixedIntegerSolution {
-  /** The best solution found, by column, with its cost and a lower bound on any cost; undefined if none was found. */
+  /**
+   * The best solution found, by column, with its cost and a lower bound on any cost. It is undefined if none was found.
+   */
   readonly values: Float64Array | undefined;
   readonly cost: number;
   readonly lowerBound: number;

@@ -37,7 +37,7 @@ export interface LeaksOrder {
   readonly stacks?: StackLimits;
 }
 
-/** What to do with a program. */
+/** An order to remat in a program's threads. */
 export type ProgramOrder = RecordOrder | ExecOrder | LeaksOrder;
 
 /** An order, and where to put the program's reports. */

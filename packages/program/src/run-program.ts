@@ -22,7 +22,7 @@ const lookEveryMs = 200;
 export interface ProgramStart {
   /** The program and its arguments. */
   readonly command: readonly string[];
-  /** What remat does in the program's threads. */
+  /** The work of remat in the program's threads. */
   readonly order: ProgramOrder;
   /** Variables added to this process's environment, such as `allocatorEnvironment()`. */
   readonly env?: Readonly<Record<string, string>>;
@@ -51,8 +51,8 @@ export interface ProgramEnd {
   /** Reports of the threads in which tfjs was loaded, in that order. */
   readonly reports: readonly ThreadReport[];
   /**
-   * What remat could not write or read, in one line. Left out if reports are complete. The program itself ran as it
-   * does without remat.
+   * The data that remat could not write or read, in one line. Left out if reports are complete. The program itself ran
+   * as it does without remat.
    */
   readonly loss?: string;
 }

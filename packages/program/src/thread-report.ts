@@ -111,7 +111,7 @@ export interface ThreadReport {
   readonly passes: number;
   /** The device of its tensors, named as in a trace (`cpu`, `cuda:0`). Left out if it has had no backend yet. */
   readonly device?: string;
-  /** What prevented remat from working here, with the next step to take. */
+  /** The reason why remat does not work here, with the next step to take. */
   readonly problem?: string;
   /** The steps recorded under a {@link RecordOrder}. */
   readonly recorded?: readonly RecordedStep[];

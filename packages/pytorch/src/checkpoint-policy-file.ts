@@ -45,7 +45,7 @@ export interface CheckpointPolicyFile {
   readonly torch: string;
   /** The number of modules of the model. Left out if the trace does not have it. */
   readonly moduleCount?: number;
-  /** The modules by name within the model, as in `model.named_modules()`; the model itself is `""`. */
+  /** The modules by name within the model, as in `model.named_modules()`. The model itself is `""`. */
   readonly modules: Readonly<Record<string, CheckpointedModule>>;
 }
 

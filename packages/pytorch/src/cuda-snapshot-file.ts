@@ -46,7 +46,7 @@ export interface SnapshotOfDevice {
 /** The content of a file of `remat.export_snapshot`, with the schema `cuda-snapshot/1`. */
 export interface CudaSnapshotFile {
   readonly schema: string;
-  /** The value of `PYTORCH_CUDA_ALLOC_CONF`; empty if it is not set. */
+  /** The value of `PYTORCH_CUDA_ALLOC_CONF`, or empty if it is not set. */
   readonly settings: string;
   readonly devices: readonly SnapshotOfDevice[];
   /** Stacks as lists of frames, innermost first. */

@@ -52,7 +52,7 @@ export interface OracleEvent {
   /** The median time of a timed op in milliseconds, over `runs` runs. */
   readonly ms?: number;
   readonly runs?: number;
-  /** The scratch memory of the op in bytes, besides its inputs and outputs. */
+  /** The scratch memory of the op in bytes, without its inputs and outputs. */
   readonly ws?: number;
   // Fields of modules and hooks.
   readonly m?: number | null;
@@ -84,7 +84,7 @@ export interface OracleConfig {
   /** The time in which the host launches all ops of the step, in milliseconds, if it was measured on that device. */
   readonly host_ms?: number;
   /**
-   * The overhead of checkpointing itself on that machine, besides the recomputed ops, in milliseconds, if ops were
+   * The overhead of checkpointing itself on that machine, without the recomputed ops, in milliseconds, if ops were
    * timed.
    */
   readonly checkpoint_ms?: CheckpointingTimes;
@@ -125,7 +125,7 @@ export function fqnAt({ fqns }: Pick<OracleFile, "fqns">, place: number): string
 }
 
 /**
- * Returns a line of the program from its position in `lines`; undefined without a position.
+ * Returns a line of the program from its position in `lines`, or undefined without a position.
  *
  * @throws Error if there is no line at that position
  */

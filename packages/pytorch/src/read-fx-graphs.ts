@@ -27,8 +27,8 @@ export interface FxGraphPair {
 }
 
 /**
- * The graphs for one value of `torch._functorch.config.activation_memory_budget`; undefined if the file does not have
- * it.
+ * The graphs for one value of `torch._functorch.config.activation_memory_budget`, or undefined if the file does not
+ * have it.
  */
 export interface FxPartition {
   readonly budget: number | undefined;
@@ -39,9 +39,9 @@ export interface FxPartition {
 export interface FxGraphs {
   readonly name: string;
   readonly storages: readonly { readonly bytes: number; readonly device: string }[];
-  /** The storages that the model returned; undefined if the file does not have them. */
+  /** The storages that the model returned, or undefined if the file does not have them. */
   readonly results: readonly number[] | undefined;
-  /** The storages of gradients that are added to existing ones; undefined if the file does not have them. */
+  /** The storages of gradients that are added to existing ones, or undefined if the file does not have them. */
   readonly added: readonly number[] | undefined;
   /** The graphs of the first partition. */
   readonly graphs: readonly FxGraphPair[];

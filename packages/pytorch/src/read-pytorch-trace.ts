@@ -41,7 +41,7 @@ import { TensorTable } from "./tensor-table.js";
  *   program are those of ops.
  * - **Memory**: `ref` becomes a change of category, `del` a free, and `resize` a resize. Marks keep their names. The
  *   start of new statistics is `resetModStatsMark`. A module call that replaces its own state has a
- *   `stateReplacedMark`, and one that changes state besides tensors has a `stateChangedMark`. FSDP's hooks are
+ *   `stateReplacedMark`, and one that changes state other than tensors has a `stateChangedMark`. FSDP's hooks are
  *   `fsdpHook` events, each at the moment of the tracker's snapshot.
  *
  * @throws RematError `PYTORCH_SCHEMA` for another schema, `PYTORCH_FILE` for a damaged file, with the event

@@ -30,7 +30,7 @@ export interface PyTorchPolicy {
   readonly model: string;
   /** The fingerprint of the plan's subject. */
   readonly fingerprint: string;
-  /** The policies by name of the module within the model, as in `model.named_modules()`; the model itself is `""`. */
+  /** The policies by name of the module within the model, as in `model.named_modules()`. The model itself is `""`. */
   readonly modules: Readonly<Record<string, readonly PyTorchOpPolicy[]>>;
 }
 

@@ -16,7 +16,7 @@ export interface MemoryBand {
  * Memory over the ops of a trace as bands that add up to the total, lowest first. All columns have one entry per op.
  */
 export interface MemoryBands {
-  /** Whether a band is a category or a module. */
+  /** The meaning of a band: a category or a module. */
   readonly by: "category" | "module";
   /** The module whose parts are shown, with `by: "module"`. */
   readonly within?: string;

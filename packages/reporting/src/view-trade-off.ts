@@ -85,14 +85,14 @@ function thin(points: readonly TradeOffPoint[], limit: number): readonly TradeOf
   return kept;
 }
 
-/** What a policy does with an op. For the last two there is no choice. */
+/** The decisions of a policy about an op. For the last two there is no choice. */
 export const OpFate = { stored: 0, recomputed: 1, alwaysStored: 2, alwaysRecomputed: 3 } as const;
 /** Name of a fate of {@link OpFate}. */
 export type OpFateName = keyof typeof OpFate;
 /** Names of fates, by number. */
 export const opFateNames: readonly OpFateName[] = ["stored", "recomputed", "alwaysStored", "alwaysRecomputed"];
 
-/** What a policy under a budget does with the ops of a module, and what it costs. */
+/** The decisions of a policy under a budget about the ops of a module, and their cost. */
 export interface PolicyView {
   /** For each op of the statistics: {@link OpFate}. */
   readonly fate: Uint8Array;

@@ -6,7 +6,7 @@ import { share, sum } from "./trade-off.js";
 
 /** Options of the displays. */
 export interface DisplayOptions {
-  /** Whether to print tables in reStructuredText. Default: columns separated by tabs. */
+  /** True to print tables in reStructuredText. Default: columns separated by tabs. */
   readonly tabular?: boolean;
 }
 

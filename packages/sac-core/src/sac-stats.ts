@@ -45,7 +45,7 @@ export interface SACStats {
 /** Options of `sacStats`. */
 export interface SACStatsOptions {
   /**
-   * Whether to fail, as PyTorch does, for an in-place op that modifies the result of an op that checkpointing ignores
+   * True to fail, as PyTorch does, for an in-place op that modifies the result of an op that checkpointing ignores
    * (`clone`, `detach`). Default: false. Such an op then counts as its own parent, so its result is always stored.
    */
   readonly asPytorch?: boolean;

@@ -37,7 +37,7 @@ export interface CastStorages {
    */
   readonly gradients: ReadonlyMap<number, ReadonlyMap<number, string>>;
   /**
-   * If only some modules compute in the lower dtype, the first op that needs a single dtype and would get two; -1 if
+   * If only some modules compute in the lower dtype, the first op that needs a single dtype and would get two, or -1 if
    * there is none.
    */
   readonly twoDtypes: number;
@@ -53,7 +53,7 @@ const mostPasses = 12;
 
 /**
  * Returns the storages that a run creates in a lower dtype, if its parameters are all-gathered and its inputs cast in
- * it; undefined if nothing is cast.
+ * it, or undefined if nothing is cast.
  *
  * The result of each op follows the promotion rules of PyTorch: a wider tensor with dimensions wins and scalars do not.
  * Statistics stay wide. PyTorch refuses matrix products of two dtypes. If the rules would lead to one, the wider tensor
@@ -118,8 +118,8 @@ class DtypeFlow {
   /** Wider tensors that some op cannot have been given unchanged. */
   readonly refused = new Set<number>();
   /**
-   * For each storage in a wider dtype, the storage that widened it although narrower ones were read too; -1 if there is
-   * none.
+   * For each storage in a wider dtype, the storage that widened it although narrower ones were read too, or -1 if there
+   * is none.
    */
   private readonly widenedBy: Int32Array;
   /** Storages that the model's code creates in the lower dtype, or casts to it. */
@@ -416,7 +416,7 @@ class IslandReads {
   readsWide = false;
   /**
    * If the op reads the result of a softmax that was computed wide, how that result is passed on (see {@link
-   * FloatIslands.isWide}); otherwise 0.
+   * FloatIslands.isWide}), otherwise 0.
    */
   ofSoftmax = 0;
   readonly lowGradients: number[] = [];

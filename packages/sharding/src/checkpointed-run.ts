@@ -33,7 +33,7 @@ export class CheckpointedRun {
 
   /**
    * Returns the run on which a plan is simulated. This is the step as it was recorded in the plan's dtype, if there is
-   * such a recording and the plan applies to it; otherwise it is this run.
+   * such a recording and the plan applies to it. Otherwise it is this run.
    */
   forPlan(given: ShardingPlan): RunForPlan {
     const recorded = recordedForPlan(this.trace, given);
@@ -47,7 +47,7 @@ export class CheckpointedRun {
    * Returns the run under `checkpoint`.
    *
    * @throws RematError `SHARDING_PLAN` for modules that do not exist or cannot run again, and for rules that match no
-   * op; `TRACE_SAVES`, `TRACE_PHASE` and `TRACE_RECOMPUTES` for a run that is not a whole PyTorch step without
+   * op, and `TRACE_SAVES`, `TRACE_PHASE` and `TRACE_RECOMPUTES` for a run that is not a whole PyTorch step without
    * checkpointing
    */
   under(checkpoint: readonly CheckpointedModules[] | undefined): Trace {
@@ -63,7 +63,7 @@ export class CheckpointedRun {
   }
 
   /**
-   * Returns the overhead of checkpointing itself in the run under `checkpoint`, in milliseconds, besides its ops. It
+   * Returns the overhead of checkpointing itself in the run under `checkpoint`, in milliseconds, without its ops. It
    * returns 0 if the host's times are unknown.
    *
    * @throws as {@link under}

@@ -29,7 +29,7 @@ const firstBucketBytes = MiB;
  *
  * ZeRO-1 works as `ZeroRedundancyOptimizer` does, which assigns whole parameters to ranks to update. ZeRO-2 divides
  * each gradient and each optimizer state. Gradients are copied into buckets as they are computed, and each full bucket
- * is reduced. Under DDP and ZeRO-1 the buckets exist from the start; with `gradientAsBucketView` they are the
+ * is reduced. Under DDP and ZeRO-1 the buckets exist from the start. With `gradientAsBucketView` they are the
  * gradients. Under ZeRO-2 a bucket is freed once it is reduced, and leaves a shard. After an update, each rank gets the
  * changed parameters from the ranks that have their states.
  *

@@ -19,8 +19,8 @@ export function describeTwoDtypes(
 }
 
 /**
- * Returns a note on an op of the backward pass that reads parameters which a plan leaves sharded; undefined if there is
- * none.
+ * Returns a note on an op of the backward pass that reads parameters which a plan leaves sharded, or undefined if there
+ * is none.
  */
 export function describeReadSharded(trace: Trace, keptSharded: ReadonlySet<GroupState>): string | undefined {
   const groupOf = new Map(
@@ -57,7 +57,7 @@ export function describeRank(plan: WrappedPlan, groups: readonly ParameterGroup[
 }
 
 /**
- * Returns a note on casts that a run in one dtype cannot show, and on the assumptions about them; undefined if there
+ * Returns a note on casts that a run in one dtype cannot show, and on the assumptions about them, or undefined if there
  * are none.
  */
 export function describeOwnCasts(
@@ -86,7 +86,8 @@ export function describeUnfusedAttention(trace: Trace, softmax: number, lowDtype
 }
 
 /**
- * Returns advice to record the run in the lower dtype; empty if such a recording exists, since another note covers it.
+ * Returns advice to record the run in the lower dtype, or empty if such a recording exists, since another note covers
+ * it.
  */
 function recordedIn(trace: Trace, lowDtype: string): string {
   if (trace.recordedIn.has(lowDtype)) return "";

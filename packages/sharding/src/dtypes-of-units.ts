@@ -30,7 +30,7 @@ export function castModulesOf(
 }
 
 /**
- * Returns which FSDP units compute in the lower dtype, if not all do; otherwise undefined. The root counts only for its
+ * Returns which FSDP units compute in the lower dtype, if not all do, otherwise undefined. The root counts only for its
  * own parameters.
  */
 export function mixedUnits(
@@ -112,7 +112,7 @@ function ownDtypeOf(groups: readonly ParameterGroup[]): string | undefined {
   return dtypes.size === 1 ? [...dtypes][0] : undefined;
 }
 
-/** Returns the dtype in which a group reduces gradients; undefined for the gradients' own dtype. */
+/** Returns the dtype in which a group reduces gradients, or undefined for the gradients' own dtype. */
 export function reduceDtypeOf({ policy }: ParameterGroup): string | undefined {
   const { param, reduce } = policy.mixedPrecision ?? {};
   return reduce === param ? undefined : reduce;

@@ -51,7 +51,7 @@ export class FSDPMemTracker extends MemoryReducer<FsdpModuleState> {
    * Processes the events of `trace` up to `endEvent` that were not processed before. Each trace must extend the one
    * before.
    *
-   * @throws RematError `TRACE_NOT_SHARDED` for a run with a backward pass and without FSDP's hooks; otherwise as
+   * @throws RematError `TRACE_NOT_SHARDED` for a run with a backward pass and without FSDP's hooks, and the errors of
    * `MemTracker.update`
    */
   override update(trace: Trace, endEvent: number = trace.events.count): this {

@@ -48,7 +48,7 @@ export class FsdpRank {
     reduceScatterBytes: 0,
     allReduceBytes: 0,
   };
-  /** The work besides the ops of the model. */
+  /** The work in addition to the ops of the model. */
   readonly work: StreamWork[] = [];
   private readonly forwardOrder: GroupState[] = [];
 

@@ -34,7 +34,7 @@ export class GroupState {
   /** The modules of the group that ran first and last in the forward pass. */
   first: number;
   last: number;
-  /** The buffer of an all-gather that was started and not waited for; -1 if no buffer is needed. */
+  /** The buffer of an all-gather that was started and not waited for, or -1 if no buffer is needed. */
   pending: number | undefined;
   training: Training = "idle";
   readonly forwardIndices: number[] = [];

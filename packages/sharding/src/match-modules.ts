@@ -42,7 +42,7 @@ export function matchModules(
   return [...matched];
 }
 
-/** Regular expressions of the wildcards, besides `[0-3]` and `[02]`. */
+/** Regular expressions of the wildcards, except `[0-3]` and `[02]`. */
 const wildcards: Readonly<Record<string, string>> = { "**": ".*", "*": "[^.]*", "?": "[^.]" };
 
 function patternToRegExp(pattern: string): RegExp {

@@ -4,7 +4,7 @@ import { elementBytes, isFloatDtype } from "./sharding-plan.js";
 
 /**
  * Returns the casts of outputs that the root returns in a lower dtype than the plan asks for, in a run recorded in the
- * lower dtype; undefined if there are none.
+ * lower dtype, or undefined if there are none.
  *
  * @param low the dtype that the run computes in
  * @param output the dtype that outputs are cast to

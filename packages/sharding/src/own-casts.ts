@@ -24,7 +24,7 @@ export interface FloatIslands {
   readonly hasUnfusedNorm: boolean;
   /**
    * The first softmax of an attention that PyTorch computes by matrix products, because it has no kernel for the dtype,
-   * mask or heads; -1 if there is none.
+   * mask or heads, or -1 if there is none.
    */
   readonly unfusedAttention: number;
 }
@@ -131,8 +131,8 @@ function normsOf(trace: Trace): readonly Norm[] {
 }
 
 /**
- * Returns the op that adds a scalar to the weight of a normalized product, as Gemma's code does; undefined if there is
- * none.
+ * Returns the op that adds a scalar to the weight of a normalized product, as Gemma's code does. Returns undefined if
+ * there is none.
  */
 function shiftOf(
   trace: Trace,

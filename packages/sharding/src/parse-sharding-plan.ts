@@ -90,7 +90,7 @@ export interface ParseShardingPlanOptions {
  * Recording:
  *
  * - `stored=DTYPE` is the dtype of shards, for a run that computes in the lower dtype itself.
- * - `own-casts=norm+softmax+loss` lists what the model's code computes in `float32` by itself; `own-casts=` means
+ * - `own-casts=norm+softmax+loss` lists what the model's code computes in `float32` by itself. `own-casts=` means
  *   nothing.
  * - `as-tracked` follows PyTorch's `FSDPMemTracker`.
  *

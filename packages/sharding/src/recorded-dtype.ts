@@ -41,7 +41,7 @@ export function recordedForPlan(trace: Trace, given: ShardingPlan): RecordedForP
   const wrapped = { ...plan, wrap: plan.wrap ?? usualWrap(trace) };
   const root = rootModule(trace);
   const units = shardedUnits(trace, wrapped, root);
-  // A cast of an output that nobody reads only makes a copy.
+  // A cast of an output that is not read only makes a copy.
   const isSame = ({ modules, policy }: ShardedUnit): boolean =>
     policy.mixedPrecision?.output === dtype || (modules.includes(root) && !isOutputRead(trace, root));
   const reasons = [

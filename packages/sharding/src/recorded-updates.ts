@@ -4,7 +4,7 @@ import { Category, type OpIndex, Phase, row, type StorageIndex, type Trace } fro
 /** A parameter that an update of a recorded run changes. */
 export interface UpdatedParameter {
   readonly tensor: number;
-  /** The tensor of its gradient; -1 if the update reads no other tensor of its shape. */
+  /** The tensor of its gradient, or -1 if the update reads no other tensor of its shape. */
   readonly gradient: number;
 }
 

@@ -45,7 +45,7 @@ export const policiesByName: readonly string[] = Object.keys(namedPolicies);
 
 /**
  * Returns the name of one of these policies without the module of JAX in front
- * (`jax.checkpoint_policies.dots_saveable`); undefined for any other text.
+ * (`jax.checkpoint_policies.dots_saveable`), or undefined for any other text.
  */
 export function policyName(text: string): string | undefined {
   const name = text.replace(/^(?:jax\.)?(?:checkpoint_policies|cp)\./, "");
@@ -63,7 +63,7 @@ type SaveRule = (name: string, ordinal: number, rank: number) => boolean;
 /**
  * Returns the positions in `ops` of the ops of a call that a list of rules saves.
  *
- * A rule is an op's name (`aten.mm.default`, `aten.mm` or `mm`; `BatchMatMul` for TensorFlow.js), `mm#0` for the first
+ * A rule is an op's name (`aten.mm.default`, `aten.mm` or `mm`, in TensorFlow.js `BatchMatMul`), `mm#0` for the first
  * op of that name in a call, `mm%2` for every second one, or the name of a policy of JAX.
  *
  * @param ops the forward ops of a call

@@ -15,7 +15,7 @@ export interface StreamSpeeds {
 export interface StreamSpan {
   readonly startMs: number;
   readonly endMs: number;
-  /** The group, by number, that the work is for; undefined for ops of the model. */
+  /** The group, by number, that the work is for. It is undefined for ops of the model. */
   readonly group: number | undefined;
   /** True if the compute stream waits. */
   readonly waits: boolean;

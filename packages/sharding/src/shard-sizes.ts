@@ -34,8 +34,8 @@ export class ShardSizes {
   }
 
   /**
-   * Returns the bytes of the rank's shard of a parameter, its gradient, or its optimizer state; undefined for a storage
-   * that stays whole.
+   * Returns the bytes of the rank's shard of a parameter, its gradient, or its optimizer state. Returns undefined for a
+   * storage that stays whole.
    */
   bytesOf(storage: StorageIndex): number | undefined {
     const parameter = this.parameters.get(storage);

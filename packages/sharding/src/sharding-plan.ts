@@ -30,7 +30,7 @@ export interface GroupPolicy {
 
 /** Calls of `fully_shard` that differ from the plan's own policy, or that shard several modules as one. */
 export interface ShardingGroup extends GroupPolicy {
-  /** Names or patterns, as in {@link ShardingPlan.wrap}; `""` is the root. */
+  /** Names or patterns, as in {@link ShardingPlan.wrap}. `""` is the root. */
   readonly modules: readonly string[];
   /** True if all of them are one group, as in `fully_shard([a, b])`. By default each is a group by itself. */
   readonly together?: boolean;
@@ -78,7 +78,7 @@ export interface ShardingPlan extends GroupPolicy {
   readonly worldSize: number;
   /**
    * The sharding strategy. By default FSDP2, which shards parameters, gradients and optimizer states. `ddp` is
-   * `DistributedDataParallel`, which shards nothing; ZeRO-1 shards optimizer states, and ZeRO-2 gradients too. These
+   * `DistributedDataParallel`, which shards nothing. ZeRO-1 shards optimizer states, and ZeRO-2 also gradients. These
    * three cannot be combined with arguments of `fully_shard`.
    */
   readonly strategy?: "ddp" | "zero1" | "zero2";

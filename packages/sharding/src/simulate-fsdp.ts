@@ -26,7 +26,7 @@ export interface FsdpSimulation {
    * trace.
    */
   readonly trace: Trace;
-  /** The work of the rank's streams besides the ops of the model, in order; see {@link scheduleStreams}. */
+  /** The work of the rank's streams without the ops of the model, in order. See {@link scheduleStreams}. */
   readonly work: readonly StreamWork[];
   /** The number of steps in the run. */
   readonly steps: number;
@@ -47,7 +47,7 @@ export interface FsdpSimulation {
  * Without such a recording some facts are unknown: casts in the model's own code (state them as `explicitCasts`), and
  * kernels that another dtype would use. Optimizer states that do not have their parameter's shape stay whole.
  *
- * @param runs the checkpointed runs of `trace`, to share between several plans; by default created for this call
+ * @param runs the checkpointed runs of `trace`, to share between several plans. Default: created for this call
  * @throws RematError `SHARDING_PLAN`, the errors of {@link CheckpointedRun.under}, `TRACE_SHARDED`,
  * `TRACE_NO_BACKWARD`, `TRACE_NO_LIFETIMES`, `TRACE_NO_PARAMETERS`, `TRACE_EVENT_ORDER`
  * @example

@@ -139,7 +139,7 @@ class ParametersOfGroup {
   }
 
   /**
-   * Returns a parameter of the same shape, preferably one of `modules`; otherwise one with the same number of elements.
+   * Returns a parameter of the same shape, preferably one of `modules`, otherwise one with the same number of elements.
    */
   match(
     shape: readonly number[],

@@ -1,5 +1,5 @@
 /**
- * The work of FSDP2 on the streams of a rank besides the ops of the model, in program order.
+ * The work of FSDP2 on the streams of a rank, without the ops of the model, in program order.
  *
  * `op` is the number of ops of the rank's trace before it. `group` is a group of the simulation, by number.
  */

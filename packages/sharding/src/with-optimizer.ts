@@ -65,7 +65,7 @@ export function torchOptimizerNames(): readonly string[] {
   return [...Object.keys(recordedOptimizers), ...torchOptimizers.map(({ name }) => name)];
 }
 
-/** Returns the Python code that creates a replacement optimizer; undefined for other names. */
+/** Returns the Python code that creates a replacement optimizer, or undefined for other names. */
 export function torchOptimizerCode(name: string): string | undefined {
   return torchOptimizers.find((each) => each.name === name)?.code;
 }

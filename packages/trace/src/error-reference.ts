@@ -1,4 +1,4 @@
-/** What an error code means, and what to do about it. */
+/** The meaning of an error code, and how to fix the error. */
 export interface ErrorEntry {
   readonly meaning: string;
   /** Begins with what to do first. */

@@ -10,9 +10,9 @@ export interface PlanMismatch {
   readonly op: number;
   /** The planned op, or undefined if the plan has no more ops. */
   readonly planned: PlanOp | undefined;
-  /** The op of the run, which is an `Occurrence` if the run is a trace; undefined if the run has no more ops. */
+  /** The op of the run, which is an `Occurrence` if the run is a trace, or undefined if the run has no more ops. */
   readonly found: OpSignature | undefined;
-  /** The gradients of the plan and of the run, if they differ; undefined stands for TensorFlow.js's own gradients. */
+  /** The gradients of the plan and of the run, if they differ. Undefined stands for TensorFlow.js's own gradients. */
   readonly gradients?: { readonly planned: FasterGradients | undefined; readonly found: FasterGradients | undefined };
 }
 

@@ -32,7 +32,7 @@ export class GrowableColumn<T extends TypedArray> {
   }
 }
 
-/** Compressed rows that grow; see {@link Rows}. @internal */
+/** Compressed rows that grow. See {@link Rows}. @internal */
 export class GrowableRows<T extends Int32Array | Float64Array> {
   readonly start: GrowableColumn<Int32Array> = new GrowableColumn(Int32Array);
   readonly values: GrowableColumn<T>;

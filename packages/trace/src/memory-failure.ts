@@ -27,7 +27,7 @@ export interface MemoryFailure {
   readonly line?: string;
   /** The number of steps completed before. */
   readonly stepsBefore?: number;
-  /** Growth of the memory in use per step, in bytes; 0 if it did not grow. Left out if there were too few steps. */
+  /** Growth of the memory in use per step, in bytes, or 0 if it did not grow. Left out if there were too few steps. */
   readonly bytesPerStep?: number;
   /** The command line of the program. */
   readonly program?: readonly string[];

@@ -15,7 +15,7 @@ export interface OpSignature {
 export interface Occurrence extends OpSignature {
   /** Fully qualified name of the innermost module, or undefined outside of every module. */
   readonly module: string | undefined;
-  /** How many calls of that module came before; 0 outside of modules. */
+  /** How many calls of that module came before, or 0 outside of modules. */
   readonly call: number;
   /** How many ops of this kernel came before in the same call and phase. */
   readonly ordinal: number;

@@ -109,7 +109,7 @@ export interface Plan {
   readonly predicted: PlanPrediction;
   readonly ops: readonly PlanOp[];
   /**
-   * The ops that begin a forward and backward pass, in order. Left out if nothing marks them; then each run of forward
+   * The ops that begin a forward and backward pass, in order. Left out if nothing marks them. Then each run of forward
    * ops begins one.
    */
   readonly passes?: readonly number[];

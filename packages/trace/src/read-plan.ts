@@ -13,7 +13,7 @@ import { isFasterGradients } from "./trace-header.js";
  * Reads a plan from its JSON, as text or as a parsed object. Checks that every op runs before it is recomputed and that
  * every freed value was made before.
  *
- * @throws RematError `PLAN_FORMAT` for another format or version; `PLAN_CORRUPT` with the name of the invalid field
+ * @throws RematError `PLAN_FORMAT` for another format or version, and `PLAN_CORRUPT` with the name of the invalid field
  * @example
  * const plan = readPlan(await fs.readFile("plan.json", "utf8"));
  */

@@ -6,7 +6,7 @@ import type { Trace } from "./trace.js";
 import { TraceDecoder } from "./trace-decoder.js";
 
 /**
- * The contents of a file: its bytes; its text, if it is not gzipped; or its bytes in pieces, as streams of Node and
+ * The contents of a file: its bytes, its text (if it is not gzipped), or its bytes in pieces, as streams of Node and
  * browsers provide them.
  */
 export type ByteSource = Uint8Array | string | AsyncIterable<Uint8Array> | Iterable<Uint8Array>;

@@ -8,7 +8,7 @@ export interface StepSettings {
   readonly loss?: string;
   /** The file with the batch. Left out if the batch is the model's own or generated. */
   readonly data?: string;
-  /** Name of the optimizer; `none` for gradients only. */
+  /** Name of the optimizer, or `none` for gradients only. */
   readonly optimizer: string;
   /** How the layers of a flat model are grouped into modules. */
   readonly grouping: string;

@@ -41,7 +41,7 @@ export interface OpRecord {
   readonly name: string;
   readonly phase?: number;
   readonly flags?: number;
-  /** From `TraceBuilder.stack` or `TraceBuilder.stackOfCall`; 0 stands for outside of every module. */
+  /** From `TraceBuilder.stack` or `TraceBuilder.stackOfCall`, or 0 outside of every module. */
   readonly stack?: number;
   readonly scope?: number;
   readonly forwardOp?: OpIndex | -1;
@@ -106,7 +106,7 @@ export class TraceBuilder {
   private readonly callsOfModule: number[] = [];
   private readonly columns = newColumns();
   private readonly moreStorages = new Map<TensorIndex, readonly StorageIndex[]>();
-  /** The highest op that a tensor is saved for; -1 for none. @internal */
+  /** The highest op that a tensor is saved for, or -1 for none. @internal */
   lastSavedOp = -1;
 
   constructor(header: TraceHeader) {
@@ -196,7 +196,7 @@ export class TraceBuilder {
     return id;
   }
 
-  /** Returns the stack of `call` and its enclosing calls; 0 for -1. */
+  /** Returns the stack of `call` and its enclosing calls, or 0 for -1. */
   stackOfCall(call: CallIndex | -1): number {
     if (call < 0) return 0;
     const known = this.stackByCall[call];

@@ -28,7 +28,7 @@ export interface CheckpointingTimes {
   readonly rerun: number;
 }
 
-/** General facts about a trace; the first record of a file. */
+/** General facts about a trace, in the first record of a file. */
 export interface TraceHeader {
   readonly framework: "tfjs" | "pytorch" | (string & {});
   readonly frameworkVersion?: string;
@@ -38,7 +38,7 @@ export interface TraceHeader {
   readonly device: string;
   /** Memory of the device that was available to the recorded run, if known. */
   readonly deviceMemoryBytes?: number;
-  /** `fake`: only shapes were computed; `real`: kernels ran. */
+  /** `fake` if only shapes were computed, `real` if kernels ran. */
   readonly mode: "fake" | "real";
   /** Allocations on `device` are rounded up to a multiple of this many bytes. */
   readonly allocationUnitBytes: number;
@@ -127,9 +127,9 @@ export interface OpColumns {
   readonly stack: Int32Array;
   /** The innermost customGrad scope, or -1. */
   readonly scope: Int32Array;
-  /** For a backward op, the forward op that it differentiates; otherwise -1. */
+  /** For a backward op, the forward op that it differentiates, otherwise -1. */
   readonly forwardOp: IndexColumn<OpIndex>;
-  /** For a backward op that a customGrad's gradient function runs, the scope of the customGrad; otherwise -1. */
+  /** For a backward op that a customGrad's gradient function runs, the scope of the customGrad, otherwise -1. */
   readonly forwardScope: Int32Array;
   /** Tensors read and written as results, in argument order. */
   readonly inputs: Rows<IndexColumn<TensorIndex>>;
@@ -154,7 +154,7 @@ export interface OpColumns {
   readonly runtimeRuns: Int32Array;
   /** NaN if unknown. */
   readonly flops: Float64Array;
-  /** Bytes read from and written to memory; NaN if unknown. */
+  /** Bytes read from and written to memory, or NaN if unknown. */
   readonly bytesRead: Float64Array;
   readonly bytesWritten: Float64Array;
 }
@@ -177,7 +177,7 @@ export interface TensorColumns {
   /** Index into `trace.strings`. */
   readonly dtype: Int32Array;
   readonly shape: Rows<Float64Array>;
-  /** In elements; an empty row means contiguous. */
+  /** In elements. An empty row means contiguous. */
   readonly strides: Rows<Float64Array>;
   /** The storages of each tensor that has several (complex numbers, wrapper subclasses). */
   readonly moreStorages: ReadonlyMap<TensorIndex, readonly StorageIndex[]>;
@@ -243,9 +243,9 @@ export interface SaveColumns {
  * - categorize: storage, category
  * - enterModule, exitModule: row of `moduleEvents`
  * - save: row of `saves`
- * - unpack: row of `saves`; the backward pass reads the saved tensor
- * - unsave: row of `saves`; autograd releases the saved tensor
- * - savedOnly: storage; from here on only saved tensors keep it alive
+ * - unpack: row of `saves`. The backward pass reads the saved tensor.
+ * - unsave: row of `saves`. Autograd releases the saved tensor.
+ * - savedOnly: storage. From here on only saved tensors keep it alive.
  * - enterScope, exitScope: scope
  * - mark: index into `strings`
  * - fsdpHook: row of `moduleEvents`, {@link FsdpHook}
@@ -281,7 +281,7 @@ export interface TraceParts {
 
 /**
  * One run of a model in columns: its modules, storages, tensors and ops, and the events of the run. Created by
- * `TraceBuilder` or `readTrace`, and not to be changed. Items refer to each other by index; -1 means none.
+ * `TraceBuilder` or `readTrace`, and not to be changed. Items refer to each other by index. -1 means none.
  */
 export class Trace implements TraceParts {
   readonly header: TraceHeader;
@@ -289,7 +289,7 @@ export class Trace implements TraceParts {
   readonly strings: readonly string[];
   readonly modules: readonly Module[];
   readonly scopes: readonly Scope[];
-  /** Distinct lists of active module calls, outermost first; row 0 is the empty list. */
+  /** Distinct lists of active module calls, outermost first. Row 0 is the empty list. */
   readonly stacks: Rows<IndexColumn<CallIndex>>;
   readonly calls: CallColumns;
   readonly weights: WeightColumns;

@@ -73,7 +73,7 @@ export const FsdpHook = {
 /** The name of one of FSDP's hooks. */
 export type FsdpHookName = keyof typeof FsdpHook;
 
-/** Kinds of entries in a trace's event list; see {@link Trace.events}. */
+/** Kinds of entries in a trace's event list. See {@link Trace.events}. */
 export const EventKind = {
   op: 0,
   allocate: 1,
@@ -97,7 +97,7 @@ export const EventKind = {
  * without an op is freed by the engine at the end of the pass.
  */
 export const gradientsStartMark = "gradientsStart";
-/** Marks the end of a forward and backward pass; see {@link gradientsStartMark}. */
+/** Marks the end of a forward and backward pass. See {@link gradientsStartMark}. */
 export const gradientsEndMark = "gradientsEnd";
 
 /**
@@ -110,7 +110,7 @@ export const updateStartMark = "updateStart";
  * them afterwards.
  */
 export const minimizeUpdateStartMark = "minimizeUpdateStart";
-/** Marks the end of an update of the weights; see {@link updateStartMark}. */
+/** Marks the end of an update of the weights. See {@link updateStartMark}. */
 export const updateEndMark = "updateEnd";
 
 /**

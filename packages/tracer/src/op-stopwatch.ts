@@ -26,7 +26,7 @@ export interface StepWay {
   /** Opens everything that must be open around a step, such as `releaseEarly`. Returns a function that closes it. */
   readonly open: () => () => void;
   /**
-   * What is timed: each op, the step as a whole without watching ops, or both in turns. Default: each op. Watching
+   * The timed work: each op, the step as a whole without watching ops, or both in turns. Default: each op. Watching
    * takes some microseconds per op. That belongs to the step only if training also watches ops, as under a plan.
    */
   readonly times?: "ops" | "step" | "both";

@@ -58,7 +58,7 @@ export interface StepRequest {
    * strategy. A step to be planned uses {@link stepToPlan}.
    */
   readonly fasterGradients?: FasterGradients | undefined;
-  /** Whether to run inference: a step is `predict` for one batch, a forward pass only. Default: false, training. */
+  /** True to run inference: a step is `predict` for one batch, a forward pass only. Default: false, training. */
   readonly predict?: boolean | undefined;
   /** Number of steps to record. Default: 1. */
   readonly steps?: number | undefined;

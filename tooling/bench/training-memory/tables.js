@@ -37,7 +37,7 @@ const howKept = { released: "by early release", planned: "by a plan", online: "o
 
 export const trainingsTable = (rows) =>
   markdown(
-    ["Way to train", "Stock", "Budget", "Most held", "Kept", "Same weights to the bit", "Step time"],
+    ["Way to train", "Stock", "Budget", "Most held", "Kept", "Bitwise identical weights", "Step time"],
     rows.map(({ training, stockPeakBytes, budgetBytes, peakBytes, kind, isEqual, ratios }) => [
       training,
       mb(stockPeakBytes),

@@ -38,7 +38,7 @@ describe.runIf(browserPath !== "")("the memory panel", () => {
     await expect(region.getByRole("img").getAttribute("aria-label")).resolves.toMatch(
       /^Live memory of the last 2 steps by category; peaks: /,
     );
-    const rows = await region.getByRole("table", { name: "What the peak is made of" }).getByRole("row").allInnerTexts();
+    const rows = await region.getByRole("table", { name: "Peak memory by category" }).getByRole("row").allInnerTexts();
     const categories = rows.map((row) => row.split("\t")[0].trim());
     expect(categories).toEqual(expect.arrayContaining(["Activations", "Optimizer state", "Parameters"]));
     expect(categories).not.toContain("Buffers");

@@ -18,8 +18,8 @@ export type Comparisons = Readonly<Record<string, readonly Comparison[]>>;
 export type Advantages = Readonly<Record<string, readonly ((golden: Golden) => string | undefined)[]>>;
 
 /**
- * One of three outcomes: `agrees`; `better` (nothing differs, and something is proven better); `differs`, the only
- * failure.
+ * One of three outcomes: `agrees`, `better` (nothing differs, and something is proven better), or `differs`, which is
+ * the only failure.
  */
 export interface CheckedGolden {
   readonly name: string;

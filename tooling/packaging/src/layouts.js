@@ -62,7 +62,7 @@ export async function installByPnpm(pages, { tarballs, versions }, folder) {
   }
   const overrides = [...tarballs].map(([name, tarball]) => `  "${name}": "${file(tarball)}"`);
   const settings = [
-    'packages: ["pages/*"]',
+    `packages: ${JSON.stringify(pages.map(({ name }) => `pages/${name}`))}`,
     // pnpm would find all undeclared packages in its own store. This allows only the one that tfjs 4 requires without
     // declaring it.
     "hoistPattern: [long]",

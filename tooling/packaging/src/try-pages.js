@@ -10,8 +10,9 @@ const importEffects = fileURLToPath(new URL("import-effects.js", import.meta.url
 const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
 
 /**
- * Installs packed packages as users do, by npm and by pnpm, and tests there what pages say: each program as strict
- * TypeScript, and run; import of each entry point; commands. Each layout is installed once, for all pages.
+ * Installs packed packages as users do, by npm and by pnpm, and tests the statements of pages there. It compiles each
+ * program as strict TypeScript and runs it, imports each entry point, and runs the commands. Each layout is installed
+ * once, for all pages.
  *
  * @param {readonly import("./pages.js").Page[]} pages
  * @param {import("./layouts.js").Stock} stock

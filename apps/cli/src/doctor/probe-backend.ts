@@ -18,7 +18,9 @@ export interface BackendProbe {
   readonly backend: BackendName;
   /** True if it starts, computes and has the kernels that training needs. */
   readonly works: boolean;
-  /** What is missing. `device` if it works, but on the CPU because there is no GPU. Undefined if nothing is. */
+  /**
+   * The missing part. `device` if it works, but on the CPU because there is no GPU. Undefined if nothing is missing.
+   */
   readonly missing: MissingPart | "device" | undefined;
   /** The error, on one line. */
   readonly reason: string | undefined;

@@ -114,7 +114,7 @@ export const fitGridOptions = [
     group: "usual",
     access: "data",
     choices: fitObjectives,
-    purpose: `What to optimize: ${fitObjectives.join(", ")}`,
+    purpose: `Goal to optimize: ${fitObjectives.join(", ")}`,
     default: "throughput",
   }),
   option("--price <prices>", {

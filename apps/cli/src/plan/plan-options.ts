@@ -196,7 +196,7 @@ export const planOptions = [
   option("--executor <name>", {
     group: "rare",
     access: "data",
-    purpose: `What will run the plan: ${planExecutors.map(({ name, purpose }) => `${name}: ${purpose}`).join("; ")} (default: set by the run)`,
+    purpose: `Executor of the plan: ${planExecutors.map(({ name, purpose }) => `${name} (${purpose})`).join(", ")} (default: set by the run)`,
     choices: planExecutors.map(({ name }) => name),
   }),
   option("--whole-modules", {
@@ -207,7 +207,7 @@ export const planOptions = [
   option("--method <name>", {
     group: "rare",
     access: "data",
-    purpose: `Planning method. ${planMethods.map((method) => `${namesOf(method).join(" or ")}: ${method.purpose}`).join("; ")}`,
+    purpose: `Planning method: ${planMethods.map((method) => `${namesOf(method).join(" or ")} (${method.purpose})`).join(", ")}`,
     default: planMethods[0].name,
     choices: methodNames,
   }),

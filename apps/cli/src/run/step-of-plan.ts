@@ -8,7 +8,7 @@ import { UsageError } from "../usage-error.js";
 export interface PlannedStep {
   readonly request: StepRequest;
   readonly backend: BackendName | undefined;
-  /** What was taken from the plan, as a note, or undefined if it does not describe its step. */
+  /** A note on the settings that the plan gave, or undefined if it does not describe its step. */
   readonly note: string | undefined;
 }
 

@@ -1,7 +1,7 @@
 import { readHash, type Store } from "../state.js";
 import { goTo } from "./go-to.js";
 
-/** Makes links that set a part of the state keep the rest, and scroll to where it is shown. */
+/** Makes links that set a part of the state keep the rest, and scroll to the place that shows it. */
 export function followLinks(store: Store, root: HTMLElement): void {
   root.addEventListener("click", (event) => {
     if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey) return;

@@ -14,7 +14,7 @@ export function goTo(id: string, event?: Event): void {
   heading?.focus({ preventScroll: true });
 }
 
-/** Returns the focus to where it was. */
+/** Returns the focus to its previous element. */
 export function comeBack(): void {
   left?.focus();
   left = undefined;

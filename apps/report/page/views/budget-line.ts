@@ -122,7 +122,7 @@ export function budgetLine({ store, overview }: PageContext): {
     placeLabel(top, scale);
   };
   /**
-   * The label is above or below the line. It is hidden where it would cover something, since the field also shows the
+   * The label is above or below the line. It is hidden if it would cover something, since the field also shows the
    * budget.
    */
   const placeLabel = (top: number, { freePlace }: BudgetScale): void => {

@@ -41,7 +41,7 @@ const flags: readonly (readonly [bit: number, short: string])[] = [
 const planColumn: OpColumn = {
   key: "plan",
   label: "Plan",
-  title: "What the shown plan does with its results",
+  title: "Decision of the shown plan about its results",
   isNumber: false,
   text: ({ plan }, op) => {
     const times = plan?.recomputations[op] ?? 0;
@@ -121,7 +121,7 @@ const columns: readonly OpColumn[] = [
   {
     key: "fate",
     label: "Policy",
-    title: "What the budget does with it",
+    title: "Decision under the budget",
     isNumber: false,
     text: ({ overview: { ops }, policy }, op) => {
       const fate = policy.fate?.[op] ?? 255;

@@ -2,7 +2,7 @@ import type { PolicyAnswer, SacColumns } from "../engine/answers.js";
 
 /** Facts about the ops of the selected module: their fates under its budget, and PyTorch's columns. */
 export interface ShownPolicy {
-  /** By op of the trace: 255 for ops outside the module. */
+  /** The decision for each op of the trace. 255 stands for ops outside the module. */
   readonly fate: Uint8Array | undefined;
   readonly columns: SacColumns | undefined;
 }

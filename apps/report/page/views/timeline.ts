@@ -148,7 +148,8 @@ function legendParts(model: TimelineModel): readonly HTMLElement[] {
   const others = model.context.overview.meta.hasPlannedStep
     ? " (drawn at matching ops, since its step has others)"
     : "";
-  const whose = by === "module" ? `By the module that allocated the tensors, within ${within || "the model"}. ` : "";
+  const whose =
+    by === "module" ? `Bands are modules that allocated the tensors, within ${within || "the model"}. ` : "";
   return [
     bandLegend(bands.map(({ label, colour }) => ({ label, colour })).reverse()),
     h(

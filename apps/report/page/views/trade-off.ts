@@ -24,7 +24,7 @@ export function mountTradeOff(context: PageContext): HTMLElement {
   const chart = h("div", { class: "chart-box" });
   const heading = h("h3", { id: "trade-off-module" });
   const pieces = h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Fitted pieces" });
-  const table = h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "What the budget means" });
+  const table = h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Policy for the budget" });
   const controls = budgetControls(store);
   const askModule = latest();
   const askPolicy = latest(true);

@@ -29,7 +29,7 @@ export interface PrintOptions {
   readonly module?: string | undefined;
   /** Verdict on the step. Left out: the one available immediately. */
   readonly verdict?: Verdict | undefined;
-  /** Facts about the step besides its trace, if available. */
+  /** Facts about the step that are not in its trace, if available. */
   readonly atHand?: StepAtHand | undefined;
   /** A second trace, for the comparison view. */
   readonly other?: { readonly title: string; readonly trace: Trace } | undefined;

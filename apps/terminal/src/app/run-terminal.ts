@@ -28,7 +28,7 @@ export interface TerminalOptions {
    * only.
    */
   readonly answerWhatIfs?: AnswerWhatIfs;
-  /** Entries of the start screen besides recently opened ones. */
+  /** Entries of the start screen in addition to recently opened ones. */
   readonly examples: readonly StartEntry[];
   /** Device to estimate times for if the trace has none of its own: a spec, or a name that `deviceSpec` knows. */
   readonly device: DeviceSpec | string;

@@ -3,7 +3,7 @@ import type { Trace } from "@remat/trace";
 
 type NextStep = Parameters<NonNullable<VerdictOptions["commandFor"]>>[0];
 
-/** Facts about a step besides its trace, if its model or file is available. */
+/** Facts about a step that are not in its trace, if its model or file is available. */
 export interface StepAtHand {
   /** The step that plans are made for, if its ops differ. */
   readonly planned?: Trace | undefined;

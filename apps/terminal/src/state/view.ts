@@ -80,7 +80,7 @@ export interface Outcome<Own> {
   readonly requests?: readonly ViewRequest[];
 }
 
-/** What can be searched in a view. */
+/** The searchable items of a view. */
 export interface Searchable {
   readonly count: number;
   text(index: number): string;

@@ -33,7 +33,7 @@ export const opsView: View<OpsState, OpsKey> = {
   name: "ops",
   title: "Ops",
   terms: [
-    ["MSPS", "memory that freeing an op's results gives back for each second that recomputing them takes"],
+    ["MSPS", "memory saved by freeing an op's results, per second of recomputing them"],
     ["saved", "kept by autograd for the backward pass; stored!, recomputed!: so by every policy"],
   ],
   keys: [

@@ -86,7 +86,7 @@ export class BudgetPolicy implements Policy {
   }
 
   /**
-   * Whether to keep only saved tensors that the backward pass will read. Off under a given plan, whose prediction
+   * True to keep only saved tensors that the backward pass will read. Off under a given plan, whose prediction
    * accounts for when the rest is freed.
    */
   get prunesSaved(): boolean {

@@ -3,7 +3,7 @@ import type { Plan } from "@remat/trace";
 /** Options of `withMemoryBudget` and `openMemoryBudget`. */
 export interface MemoryBudgetOptions {
   /**
-   * Whether to decide op by op in every step, for control flow that differs from step to step. Default: only until
+   * True to decide op by op in every step, for control flow that differs from step to step. Default: only until
    * there is a plan.
    */
   readonly online?: boolean;
@@ -15,7 +15,7 @@ export interface MemoryBudgetOptions {
   /** Total planning time for each new kind of step, in milliseconds. Default: 5000. */
   readonly planningMs?: number;
   /**
-   * Whether an op that does not fit fails with a `BudgetError`. Default: true. If false, the op runs, `lastStep`
+   * True if an op that does not fit fails with a `BudgetError`. Default: true. If false, the op runs, `lastStep`
    * reports the excess, and Node prints one warning per process (`BUDGET_EXCEEDED`).
    */
   readonly strict?: boolean;

@@ -68,7 +68,7 @@ export class StockShare {
     return this.sought !== undefined;
   }
 
-  /** Whether to measure the next pass, given the key of its gradients. */
+  /** Returns whether to measure the next pass, given the key of its gradients. */
   wants(asked: string): boolean {
     return this.isLifted || (!this.asked.has(asked) && this.asked.size < mostKinds);
   }

@@ -33,7 +33,7 @@ export function formatSavedTensors(held: readonly SavedTensor[]): string {
     [...new Set(tensor.savedFor.map(({ op, module }) => inModule(op, module)))].join(", "),
   ]);
   const title = `${bytes} bytes in ${made.length} buffers are held for the backward pass, besides weights and data`;
-  return `${title}\n${formatTable(rows, { headers: ["Tensor", "Bytes", "What it is", "Saved for"] })}`;
+  return `${title}\n${formatTable(rows, { headers: ["Tensor", "Bytes", "Origin", "Saved for"] })}`;
 }
 
 const inModule = (name: string, module: string | undefined): string =>

@@ -60,7 +60,7 @@ export class OnlinePolicy implements Policy {
   /** May change between passes. */
   private readonly limit: { readonly limitBytes: number };
   private readonly meter: LiveBytes;
-  /** Whether to reject an op that does not fit. Otherwise it runs anyway. */
+  /** True to reject an op that does not fit. Otherwise it runs anyway. */
   private readonly isStrict: boolean;
   private readonly outlook: Outlook;
 

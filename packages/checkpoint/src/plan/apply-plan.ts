@@ -32,14 +32,14 @@ import { scriptOfPlan } from "./plan-script.js";
 /** Options of `applyPlan` and `withPlan`. */
 export interface ApplyPlanOptions {
   /**
-   * What to do at the first op that differs from the plan. `refuse`, the default, throws `PLAN_MISMATCH`. `store` stops
-   * following the plan in that step and evicts nothing more, so the step is correct but uses more memory. Inputs of
-   * random ops then stay alive as long as a tensor uses them. A step that differs from its first op on runs with early
-   * release.
+   * The reaction to the first op that differs from the plan. `refuse`, the default, throws `PLAN_MISMATCH`. `store`
+   * stops following the plan in that step and evicts nothing more, so the step is correct but uses more memory. Inputs
+   * of random ops then stay alive as long as a tensor uses them. A step that differs from its first op on runs with
+   * early release.
    */
   readonly onMismatch?: "refuse" | "store";
   /**
-   * Whether to follow a plan that offloads even if the device computes in host memory. Offloading saves nothing there,
+   * True to follow a plan that offloads even if the device computes in host memory. Offloading saves nothing there,
    * but copied data counts as freed. For tests and simulations. Default: such a plan is rejected.
    */
   readonly offloadsOnHost?: boolean;

@@ -19,7 +19,7 @@ export interface PlanFollowerOptions {
   /** Called when a step leaves the plan. It may throw. Default: the step continues, and nothing more is freed. */
   readonly onLeft?: ((left: LeftPlan) => void) | undefined;
   /**
-   * Whether to evict data that the plan no longer needs but that cannot be recomputed, once the forward pass went as
+   * True to evict data that the plan no longer needs but that cannot be recomputed, once the forward pass went as
    * planned. Default: false, so that a step can leave its plan in the backward pass as well.
    */
   readonly evictsForGood?: boolean;

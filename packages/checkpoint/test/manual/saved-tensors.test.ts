@@ -56,7 +56,7 @@ test("layers name the modules, and the table tells them", () => {
   expect(lines.join("\n")).toMatchInlineSnapshot(`
     "528 bytes in 3 buffers are held for the backward pass, besides weights and data
     ==================  =======  ==========================  =================================================================
-    Tensor                Bytes  What it is                  Saved for
+    Tensor                Bytes  Origin                      Saved for
     ==================  =======  ==========================  =================================================================
     float32 [8, 16]         512  weight hidden/kernel        Reshape in mlp.hidden, fusedMatMul in mlp.hidden
     float32 [1, 4, 8]       128  data                        fusedMatMul in mlp.hidden

@@ -25,7 +25,7 @@ export interface FakeModeOptions {
    */
   readonly backend?: BackendName | Backend;
   /**
-   * Whether to keep tensors and variables that `fn` leaves behind. Default: those that are not part of its result are
+   * True to keep tensors and variables that `fn` leaves behind. Default: those that are not part of its result are
    * disposed of.
    */
   readonly keepTensors?: boolean;

@@ -48,7 +48,7 @@ const polledUnits = 256;
  * many searches it is requested. Units that the queue loses (a server that came back empty) are queued again, and an
  * answer counts once. Units without an answer when `signal` ends the search are undefined.
  *
- * @throws RematError `FIT_FLEET` if there is no server or no BullMQ; the errors that a unit throws
+ * @throws RematError `FIT_FLEET` if there is no server or no BullMQ, and the errors that a unit throws
  * @example
  * const answers = await fitInFleet(units, { url: "redis://localhost:6379", files, contentKey });
  */

@@ -7,7 +7,7 @@ import { type FleetUnit, queueName, readFleetUnit, writeFailure } from "./fleet-
 
 /** Answers units for certain files, one at a time. `UnitThread` is one. */
 export interface UnitAnswerer {
-  /** Returns the answer to a unit; undefined if the answerer was stopped before. */
+  /** Returns the answer to a unit, or undefined if the answerer was stopped before. */
   answer(unit: FitUnit): Promise<FitAnswer | undefined>;
   /** Stops the answerer, even in the middle of a unit. */
   stop(): Promise<void>;

@@ -29,7 +29,7 @@ export interface FitMatrix {
   readonly rows: readonly {
     /** The values that distinguish the row from others. */
     readonly name: string;
-    /** The cells by column; undefined if the configuration was not requested or has no answer yet. */
+    /** The cells by column, or undefined if the configuration was not requested or has no answer yet. */
     readonly cells: readonly (FitCell | undefined)[];
   }[];
   /** The values of each dimension that has several. */

@@ -11,7 +11,8 @@ const applicationIdAt = 68;
 
 /**
  * Writes the content of a store as a SQLite file with one table, `fit`, for other programs to query. The file is
- * replaced as a whole. If other processes add to the store meanwhile, it is written again until nothing is missing.
+ * replaced as a whole. If other processes add to the store at the same time, it is written again until nothing is
+ * missing.
  *
  * @returns the number of rows
  * @throws RematError `FIT_STORE` for a store that cannot be read, and for an existing file that is not an export, which

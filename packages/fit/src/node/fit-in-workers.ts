@@ -12,7 +12,7 @@ export interface FitProgress {
   readonly units: number;
   /** The unit that a thread is working on. */
   readonly unit: FitUnit;
-  /** The batch that the thread is trying; undefined if it is unknown. */
+  /** The batch that the thread is trying, or undefined if it is unknown. */
   readonly batch: number | undefined;
 }
 
@@ -43,7 +43,7 @@ const mostWorkers = 8;
  * Answers units in worker threads, or from a cache. The answers are in the order of the units, and do not depend on the
  * number of threads. Units without an answer when `signal` ends the search are undefined.
  *
- * @throws RematError the errors that a unit throws; `FIT_WORKER` if threads die of one
+ * @throws RematError the errors that a unit throws, and `FIT_WORKER` if threads die of one
  * @example
  * const answers = await fitInWorkers(units, { file: new URL("./fit-worker.js", import.meta.url), workerData, fitHere });
  */

@@ -11,7 +11,7 @@ import { columnNames, type StoredSearch, storedRows } from "./stored-rows.js";
  * JSON, with the columns of the table `fit` of {@link exportFitStore}.
  *
  * @returns the path of the new file
- * @throws RematError `FIT_STORE` if the folder cannot be written; no partial file is left then
+ * @throws RematError `FIT_STORE` if the folder cannot be written. No partial file is left then.
  * @example
  * await storeFit("fits", summary, { at: new Date().toISOString(), label: "main" });
  */

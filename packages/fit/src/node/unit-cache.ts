@@ -40,7 +40,7 @@ export class UnitCache {
     this.contentKey = contentKey;
   }
 
-  /** Returns the stored answer of a unit if it is valid; otherwise undefined. */
+  /** Returns the stored answer of a unit if it is valid, otherwise undefined. */
   get(unit: FitUnit): FitAnswer | undefined {
     const path = this.pathOf(unit);
     try {

@@ -24,9 +24,9 @@ export class UnitThread {
   }
 
   /**
-   * Answers a unit; returns undefined if the thread was stopped before.
+   * Answers a unit. Returns undefined if the thread was stopped before.
    *
-   * @throws RematError the errors that the unit throws; `FIT_WORKER` if threads die of it
+   * @throws RematError the errors that the unit throws, and `FIT_WORKER` if threads die of it
    */
   async answer(unit: FitUnit, onTried?: (batch: number) => void): Promise<FitAnswer | undefined> {
     for (let deaths = 0; !this.isStopped; ) {

@@ -55,8 +55,8 @@ export async function fitUnitBatch(
 const saysImpossible = /^(SHARDING_PLAN|TRACE_[A-Z_]+)$/;
 
 /**
- * Returns the step that a search over scaled steps finds, if the real steps agree on it and on the next batches;
- * undefined if they do not, or if nothing was found.
+ * Returns the step that a search over scaled steps finds, if the real steps agree on it and on the next batches.
+ * Returns undefined if they do not, or if nothing was found.
  */
 async function confirmed(unit: FitUnit, tried: TriedSteps, scaled: TriedSteps): Promise<FitStep | undefined> {
   const found = await bestOf(unit, scaled);

@@ -90,7 +90,7 @@ export async function searchPlanned(unit: FitUnit, tried: TriedSteps): Promise<F
   return objective === "batch" ? fitting.get(fitsAt) : bestOf(unit, fitting);
 }
 
-/** Tries the smallest batch with more and more effort; returns undefined if it does not fit. */
+/** Tries the smallest batch with more and more effort. Returns undefined if it does not fit. */
 export async function trySmallest(unit: FitUnit, tried: TriedSteps): Promise<FitStep | undefined> {
   const [batch] = unit.batches;
   for (const effort of [1, ...unit.efforts]) {
@@ -152,8 +152,8 @@ function rateOf(unit: FitUnit, step: Pick<FitStep, "batch" | "stepMs">): number 
 
 /**
  * Returns the middle between the largest batch whose plan takes no extra time and the next one that does, or that does
- * not fit; undefined if nothing is between them. The time per sample hardly falls with the batch while the time of a
- * plan rises, so the best is usually there.
+ * not fit. Returns undefined if nothing is between them. The time per sample hardly falls with the batch while the time
+ * of a plan rises, so the best is usually there.
  */
 function largestAtNoCost(fitting: ReadonlyMap<number, FitStep>, overAt: number): number | undefined {
   const isFree = (index: number): boolean => fitting.get(index)!.overhead === 0;
@@ -163,7 +163,9 @@ function largestAtNoCost(fitting: ReadonlyMap<number, FitStep>, overAt: number):
   return free >= 0 && paid - free > 1 ? (free + paid) >> 1 : undefined;
 }
 
-/** Returns an untried batch in the range whose upper bound is furthest above the best; undefined if there is none. */
+/**
+ * Returns an untried batch in the range whose upper bound is furthest above the best, or undefined if there is none.
+ */
 function mostPromising(unit: FitUnit, fitting: ReadonlyMap<number, FitStep>, tried: TriedSteps): number | undefined {
   const best = rateOf(unit, bestOf(unit, fitting)!);
   const indices = [...fitting.keys()].sort((a, b) => a - b);

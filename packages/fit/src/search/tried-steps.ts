@@ -10,7 +10,7 @@ const noBound: PlanBound = { leastBytes: 0, leastMs: undefined };
  * Stores the batches that were tried for a unit. Each is planned once, or again with more effort while it does not fit.
  */
 export class TriedSteps {
-  /** The smallest batch that provably has no plan that fits; undefined if there is no proof for any. */
+  /** The smallest batch that provably has no plan that fits, or undefined if there is no proof for any. */
   impossibleFrom: number | undefined;
   private readonly known = new Map<number, { readonly step: FitStep; readonly effort: number }>();
   private readonly bounds = new Map<number, PlanBound>();
@@ -101,12 +101,12 @@ export function fits(step: FitStep, { memoryBytes, maxOverhead }: FitUnit): bool
   return neededBytes(step) <= memoryBytes && step.overhead <= maxOverhead;
 }
 
-/** Returns the memory that a step needs: its peak, and the memory of kernels besides tensors. */
+/** Returns the memory that a step needs: its peak, and the memory of kernels that is not in tensors. */
 export function neededBytes({ peakBytes, libraryBytes = 0 }: Pick<FitStep, "peakBytes" | "libraryBytes">): number {
   return peakBytes + libraryBytes;
 }
 
-/** Returns the samples per second of all ranks; undefined if ops have no times. */
+/** Returns the samples per second of all ranks, or undefined if ops have no times. */
 export function samplesPerSecondOf(
   unit: FitUnit,
   { batch, stepMs }: Pick<FitStep, "batch" | "stepMs">,

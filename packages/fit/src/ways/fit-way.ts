@@ -10,7 +10,7 @@ export interface FitWay {
    * Returns whether the way searches for a plan within the available memory, so that a step's memory depends on that.
    */
   readonly isPlanned: (unit: FitUnit) => boolean;
-  /** Returns the reason why the way does not apply to these steps; undefined if it does. */
+  /** Returns the reason why the way does not apply to these steps, or undefined if it does. */
   refuses(unit: FitUnit, steps: StepsToFit): string | undefined;
   /**
    * Returns a step, with the unit's number of changes multiplied by `effort`. A planned way returns the best plan found

@@ -122,7 +122,7 @@ function torchStep(unit: FitUnit, trace: Trace, batch: number, effort: number): 
     const { peakBytes, bytesByCategory } = plain;
     return { batch, peakBytes, bytesByCategory, stepMs: plainMs || undefined, overhead: 0, policy: [] };
   }
-  /** The factor from the overhead of one pass to that of a step; 0 if ops have no times. */
+  /** The factor from the overhead of one pass to that of a step, or 0 if ops have no times. */
   const share = plainMs > 0 ? (passes * msOfStep(trace)) / plainMs : 0;
   for (let bytes = memoryBytes; ; ) {
     const { found, least } = planTorchCheckpoints(trace, {
@@ -149,7 +149,8 @@ function torchStep(unit: FitUnit, trace: Trace, batch: number, effort: number): 
     };
     const overBytes = peakBytes - memoryBytes;
     if (found === undefined || objective === "memory" || overBytes <= 0 || overBytes >= bytes) return step;
-    // Gradients of earlier passes take memory besides that of a pass, so the budget of a pass shrinks by the excess.
+    // Gradients of earlier passes take memory in addition to that of a pass, so the budget of a pass shrinks by the
+    // excess.
     bytes -= overBytes;
   }
 }

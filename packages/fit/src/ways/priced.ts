@@ -16,7 +16,7 @@ export async function freeStep(unit: FitUnit, steps: StepsToFit, batch: number):
   return priced(await (steps.freeStepAt ?? steps.stepAt).call(steps, batch, optimizer), unit);
 }
 
-/** Returns the time of one step of a run, which may have several; 0 if ops have no times. */
+/** Returns the time of one step of a run, which may have several. Returns 0 if ops have no times. */
 export function msOfStep(trace: Trace): number {
   return stepMs(trace) / countSteps(trace);
 }

@@ -11,13 +11,13 @@ export function isSharded({ configuration: { ranks, precision } }: FitUnit): boo
   return ranks > 1 || precision !== "f32";
 }
 
-/** Returns the reason why an optimizer cannot update sharded weights; undefined if it can. */
+/** Returns the reason why an optimizer cannot update sharded weights, or undefined if it can. */
 export function refusesOptimizer(unit: FitUnit): string | undefined {
   const { optimizer, ranks } = unit.configuration;
   return isSharded(unit) ? refusesOptimizerOn(optimizer, ranks) : undefined;
 }
 
-/** Returns the reason why an optimizer cannot update weights of FSDP2 on `ranks` ranks; undefined if it can. */
+/** Returns the reason why an optimizer cannot update weights of FSDP2 on `ranks` ranks, or undefined if it can. */
 export function refusesOptimizerOn(optimizer: string | undefined, ranks: number): string | undefined {
   const code = optimizer === undefined ? undefined : torchOptimizerCode(optimizer);
   return code === undefined
@@ -26,7 +26,7 @@ export function refusesOptimizerOn(optimizer: string | undefined, ranks: number)
 }
 
 /**
- * Returns the number of passes of a step with a batch per rank; undefined if the samples of a step cannot be divided
+ * Returns the number of passes of a step with a batch per rank, or undefined if the samples of a step cannot be divided
  * that way.
  */
 export function microBatchesOf(

@@ -246,8 +246,8 @@ function optimizersFor({ header }: Trace, { framework, recordedBatches }: StepsT
 const usualDevices = ["t4", "l4", "a100-40gb", "a100", "h100", "h200"];
 
 /**
- * The most ops of a step for questions about ranks. Larger steps take seconds each, too long for an answer nobody
- * requested.
+ * The most ops of a step for questions about ranks. Larger steps take seconds each, too long for an answer that the
+ * user did not ask for.
  */
 const mostOpsSharded = 100_000;
 

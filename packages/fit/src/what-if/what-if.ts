@@ -16,7 +16,7 @@ export interface WhatIf {
  * Returns a question from text, such as `batch=64, optimizer=adam`, `batch=largest, device=h100` or `precision=bf16`.
  * The rest of the text is a sharding plan in the form of `--fsdp`.
  *
- * @throws RematError `WHAT_IF` for an empty question or a key that is given twice; `DEVICE_UNKNOWN`
+ * @throws RematError `WHAT_IF` for an empty question or a key that is given twice, and `DEVICE_UNKNOWN`
  * @example
  * parseWhatIf("batch=16, world=8, no-reshard"); // { batch: 16, sharding: "world=8,no-reshard" }
  */

@@ -30,7 +30,7 @@ export interface NormalizationArgs {
   readonly mean?: number | readonly number[] | null;
   /** Known variances, one for each position of `axis`. */
   readonly variance?: number | readonly number[] | null;
-  /** Whether to invert the normalization: mean + input × deviation. Default: false. */
+  /** True to invert the normalization: mean + input × deviation. Default: false. */
   readonly invert?: boolean;
 }
 

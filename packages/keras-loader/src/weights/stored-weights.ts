@@ -28,7 +28,7 @@ export type KerasWeights = {
   readonly from: string;
 } & (
   | {
-      /** By Keras object, as Keras 3 writes `.keras` and `.weights.h5`. */
+      /** Weights by Keras object, as Keras 3 writes `.keras` and `.weights.h5`. */
       readonly layout: "objects";
       readonly root: StoredObject;
     }

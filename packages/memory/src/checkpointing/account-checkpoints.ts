@@ -209,7 +209,7 @@ class HeldInstances implements CheckpointObserver {
   }
 }
 
-/** For each storage: the op that makes it, and the op that it is scratch memory of; -1 for none. */
+/** For each storage: the op that makes it, and the op that it is scratch memory of, or -1 for none. */
 interface Makers {
   readonly maker: Int32Array;
   readonly scratchOf: Int32Array;

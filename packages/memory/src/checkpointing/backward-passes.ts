@@ -3,7 +3,7 @@ import { Act } from "./act.js";
 
 /** The backward pass that reads each saved tensor, and its last read. @internal */
 export interface BackwardPasses {
-  /** For each place in the script where a saved tensor is read, the backward pass that reads it; -1 elsewhere. */
+  /** For each place in the script where a saved tensor is read, the backward pass that reads it, or -1 elsewhere. */
   readonly passAt: Int32Array;
   /**
    * For each place, the saves that were read for the last time in their backward pass before it, although autograd

@@ -28,7 +28,7 @@ const typicalLaunchMs = 0.02;
 export interface HostShare {
   /**
    * The source of the host's time: `measured` with the ops, `assumed` for ops estimated from a device's specification,
-   * or `unknown`. It is unknown if the estimated kernels take less time than a host needs to launch them; then
+   * or `unknown`. It is unknown if the estimated kernels take less time than a host needs to launch them. Then
    * checkpointing overhead is not part of the step's time.
    */
   readonly known: "measured" | "assumed" | "unknown";

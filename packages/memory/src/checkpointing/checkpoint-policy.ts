@@ -3,7 +3,7 @@ export interface CheckpointedUnit {
   /** Fully qualified name of the module in the trace. */
   readonly fqn: string;
   /**
-   * Positions of the saved ops among the forward ops of a call; empty for full checkpointing. Ops inside submodules
+   * Positions of the saved ops among the forward ops of a call, or empty for full checkpointing. Ops inside submodules
    * count, queries do not.
    */
   readonly saved: readonly number[];

@@ -54,7 +54,7 @@ export interface CheckpointableUnits {
    */
   partOf(call: CallIndex, begin: number, end: number, kept?: readonly number[]): CallPart | string;
   /**
-   * Returns the positions of the ops in such a part whose results have to be kept so that the others can run again;
+   * Returns the positions of the ops in such a part whose results have to be kept so that the others can run again, or
    * undefined if none could.
    */
   keptIn(call: CallIndex, begin: number, end: number): readonly number[] | undefined;
@@ -297,7 +297,7 @@ function writesAfterSaves(
   const savedUnwritten = new Set<number>();
   const lateWrites = new Map<number, number>();
   const opsInside = opsOf.map((ops) => new Set(ops));
-  /** For each storage, the saves on it that are not released; and the places of saves since the previous op. */
+  /** For each storage, the saves on it that are not released, and the places of saves since the previous op. */
   const saved = new Map<number, Set<number>>();
   let sinceOp: number[] = [];
   for (let at = 0; at < count; at++) {

@@ -36,7 +36,7 @@ interface Frame {
   last: number;
   /** The number of references that keep it alive: its own saved tensors, and inner frames whose arguments it saved. */
   alive: number;
-  /** The backward pass for which it ran again last; -1 for none. */
+  /** The backward pass for which it ran again last, or -1 for none. */
   recomputedIn: number;
   /** Results that a selective frame has saved and not yet returned: instance by storage. */
   readonly cached: Map<number, number>;

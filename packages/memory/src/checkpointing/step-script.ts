@@ -24,7 +24,7 @@ export interface StepScript extends BackwardPasses {
   readonly maker: Int32Array;
   /** For each storage, the op that it is scratch memory of, or -1. */
   readonly scratchOf: Int32Array;
-  /** For each module call, the places where its forward pass begins and ends; -1 if it has none. */
+  /** For each module call, the places where its forward pass begins and ends, or -1 if it has none. */
   readonly enter: Int32Array;
   readonly exit: Int32Array;
   /** For each save, the place where autograd releases it, or -1. */
@@ -165,7 +165,7 @@ function makers(trace: Trace): Int32Array {
   return maker;
 }
 
-/** Returns a function for the size of a storage on the trace's device; 0 for storages on other devices. */
+/** Returns a function for the size of a storage on the trace's device. The size is 0 on other devices. */
 function sizesOnDevice(trace: Trace): (storage: StorageIndex, bytes: number) => number {
   const { storages, strings, header } = trace;
   const units = unitBytesByName(trace);

@@ -65,7 +65,7 @@ const largestError = 0.01;
  * are compared with their prediction.
  *
  * @param runs two or more runs of the same step
- * @param sizes the sizes of the runs; by default found from the first tensor whose shape differs
+ * @param sizes the sizes of the runs. Default: found from the first tensor whose shape differs
  * @throws RematError `RUNS_DIFFER` if the ops change with the size, `RUNS_SIZES` if the sizes cannot be found,
  * `RUNS_IRREGULAR` if the prediction for a run is off by more than 1%
  * @example

@@ -38,7 +38,7 @@ export interface FailureAccount {
    * it.
    */
   readonly isLeak: boolean;
-  /** The advice for the program; undefined if there is none. */
+  /** The advice for the program, or undefined if there is none. */
   readonly remedy: FailureRemedy | undefined;
 }
 

@@ -14,9 +14,9 @@ export interface ChunksOfSize {
  */
 export interface AllocatorBin {
   readonly name: string;
-  /** The number of chunks in use; undefined if the log does not count them. */
+  /** The number of chunks in use, or undefined if the log does not count them. */
   readonly chunksInUse: number | undefined;
-  /** The number of all chunks; undefined if the log does not count them. */
+  /** The number of all chunks, or undefined if the log does not count them. */
   readonly chunks: number | undefined;
   /** Bytes in use. */
   readonly inUseBytes: number;
@@ -31,7 +31,7 @@ export interface AllocatorBin {
 export interface AllocatorLog {
   /** `bfc` is TensorFlow's "best fit with coalescing" allocator, `cuda` is PyTorch's caching allocator. */
   readonly kind: "bfc" | "cuda";
-  /** The allocator's own name, such as `GPU_0_bfc`; for PyTorch the device, such as `GPU 0`. */
+  /** The allocator's own name, such as `GPU_0_bfc`, or for PyTorch the device, such as `GPU 0`. */
   readonly name: string;
   /** The size of the failed request. */
   readonly askedBytes: number | undefined;

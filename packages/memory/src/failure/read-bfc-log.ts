@@ -10,7 +10,8 @@ const roundedNext = / \(rounded to (\d{1,19})\)/y;
 const requestNext = /\s{0,8}requested by op ([^\s]{1,1000})/y;
 
 /**
- * Returns where a line reports that the allocator failed; -1 if it does not, or if the requester could do with less.
+ * Returns where a line reports that the allocator failed. Returns -1 if it does not, or if the requester could do with
+ * less.
  */
 function failureIn(line: string): number {
   const at = line.lastIndexOf(failedText);

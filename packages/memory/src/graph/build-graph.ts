@@ -29,7 +29,7 @@ export interface GraphRecord {
  * Builds a graph from its nodes, in order. A node reads all results of its input nodes, as in torch.fx.
  *
  * @throws RematError `GRAPH_NODE` for a duplicate name, an input that is not an earlier node, or a storage that does
- * not exist; `GRAPH_STORAGE` for a number of bytes that is negative or not a number
+ * not exist, and `GRAPH_STORAGE` for a number of bytes that is negative or not a number
  * @example
  * const graph = buildGraph({
  *   storages: [{ bytes: 400, device: "cuda:0" }, { bytes: 400, device: "cuda:0" }],

@@ -46,7 +46,7 @@ export interface CompiledStepMemory {
   readonly peakAt: CompiledPass & { readonly node: string | undefined };
   /** Outputs of forward graphs that their backward graphs read. */
   readonly savedBytes: number;
-  /** Weights and buffers; 0 if the file does not identify them. */
+  /** Weights and buffers, or 0 if the file does not identify them. */
   readonly staticBytes: number;
   /** Other arguments from the caller: inputs. */
   readonly inputBytes: number;

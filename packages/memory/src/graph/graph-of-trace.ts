@@ -83,7 +83,7 @@ class TraceGraphBuilder {
   private readonly inputs = new RowsWriter();
   private readonly outputs = new RowsWriter();
   private readonly reads = new RowsWriter();
-  /** The first node that has each storage, and the last node that has made each tensor; -1 for none so far. */
+  /** The first node that has each storage, and the last node that has made each tensor, or -1 for none so far. */
   private readonly nodeOfStorage: Int32Array;
   private readonly nodeOfTensor: Int32Array;
   /** The node in whose row a storage or node already is, so that each appears in a row only once. */

@@ -42,7 +42,7 @@ export interface Graph {
   readonly reads: Rows;
   readonly storages: GraphStorages;
   readonly devices: readonly string[];
-  /** The device whose memory counts; undefined for every device except the CPU. */
+  /** The device whose memory counts, or undefined for every device except the CPU. */
   readonly device: string | undefined;
   /** 1 for a node whose memory belongs to the caller (weights, arguments) and is never released. */
   readonly held: Uint8Array;

@@ -5,8 +5,8 @@ import { RowsWriter } from "./rows-writer.js";
 /** The origins of the storages of a trace, and their sizes. @internal */
 export interface StorageOrigins {
   /**
-   * The op that makes each storage, or the one before which it appears; the number of ops if it appears after the last
-   * one.
+   * The op that makes each storage, or the one before which it appears. It is the number of ops if the
+   * storage appears after the last one.
    */
   readonly birthOp: Int32Array;
   /**
@@ -27,7 +27,7 @@ export interface StorageOrigins {
 /**
  * Returns the origins of all storages.
  *
- * @param isSource returns whether a storage counts as made by no op, whatever op writes into it first; by default none
+ * @param isSource returns whether a storage counts as made by no op, whatever op writes into it first. Default: none
  * @internal
  */
 export function originsOfStorages(trace: Trace, isSource?: (storage: StorageIndex) => boolean): StorageOrigins {

@@ -2,18 +2,18 @@ import { type GrowthVerdict, judgeGrowth, type SeriesNature } from "./judge-grow
 
 /** Live memory of one allocation site, and whether it grows. */
 export interface MakerGrowth {
-  /** Live objects now; an estimate if some of the counted ones stand for several. */
+  /** Live objects now. This is an estimate if some of the counted ones stand for several. */
   readonly count: number;
   /** Live bytes now. */
   readonly bytes: number;
   /** Standard error of `count`. Left out if the count is exact. */
   readonly countError?: number;
   readonly verdict: GrowthVerdict;
-  /** The kind of period that the verdict is about; undefined if none has ended. */
+  /** The kind of period that the verdict is about, or undefined if none has ended. */
   readonly period: string | undefined;
-  /** Growth of the count per such period; 0 unless it grows. */
+  /** Growth of the count per such period, or 0 unless it grows. */
   readonly countPerPeriod: number;
-  /** Growth in bytes per such period; 0 unless it grows. */
+  /** Growth in bytes per such period, or 0 unless it grows. */
   readonly bytesPerPeriod: number;
   /** The number of such periods that were judged, without those of the warm-up. */
   readonly periods: number;

@@ -7,7 +7,7 @@ export type GrowthVerdict = "growing" | "steady" | "too short";
 /** The change of a quantity over the periods after a warm-up. */
 export interface SeriesGrowth {
   readonly verdict: GrowthVerdict;
-  /** Mean growth per sample over the judged periods; 0 unless it grows. */
+  /** Mean growth per sample over the judged periods, or 0 unless it grows. */
   readonly perSample: number;
   /** The number of judged samples, without the warm-up. */
   readonly judged: number;

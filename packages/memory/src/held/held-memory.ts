@@ -8,11 +8,11 @@ export interface HeldPeak {
   /** Peak memory in bytes, as allocated. */
   readonly peakBytes: number;
   /**
-   * The event of the peak: that of the op, or for a peak inside an op, the first event that frees memory; the number of
-   * events for the end of the trace.
+   * The event of the peak: that of the op, or for a peak inside an op, the first event that frees memory. At
+   * the end of the trace it is the number of events.
    */
   readonly event: number;
-  /** The op that runs at the peak, or ran last; -1 for a trace without ops. */
+  /** The op that runs at the peak, or ran last. It is -1 for a trace without ops. */
   readonly op: number;
   /** The categories that are not empty. */
   readonly bytesByCategory: Readonly<Partial<Record<CategoryName, number>>>;

@@ -12,7 +12,7 @@ export interface HeldStorages {
   readonly device: string;
   /** The event after which, or within which, this is the state. */
   readonly event: number;
-  /** The op that runs, or ran last; -1 before the first. */
+  /** The op that runs, or ran last. It is -1 before the first. */
   readonly op: number;
   /** Bytes of all these storages. */
   readonly totalBytes: number;
@@ -26,7 +26,7 @@ export interface HeldStorages {
   readonly bytes: Float64Array;
   /** Index into `categoryNames`. */
   readonly category: Uint8Array;
-  /** The op that made it; -1 if it existed before or no op made it. */
+  /** The op that made it, or -1 if it existed before or no op made it. */
   readonly maker: Int32Array;
   /** 1 for scratch memory of the running op. */
   readonly isScratch: Uint8Array;

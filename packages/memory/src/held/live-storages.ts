@@ -13,7 +13,7 @@ const Life = { unknown: 0, alive: 1, freed: 2 } as const;
  */
 export class LiveStorages {
   category: Uint8Array<ArrayBuffer> = new Uint8Array(0);
-  /** Bytes as allocated; for a freed storage its last size. */
+  /** Bytes as allocated, or the last size of a freed storage. */
   bytes: Float64Array<ArrayBuffer> = new Float64Array(0);
   /** Index into `devices`. */
   device: Uint16Array<ArrayBuffer> = new Uint16Array(0);

@@ -23,7 +23,7 @@ export type MomentPlace = { readonly op: number } | { readonly event: number } |
 export interface MomentOptions {
   /** By default the device that the trace is about. */
   readonly device?: string;
-  /** Number of storages to list; by default 10. */
+  /** Number of storages to list. Default: 10. */
   readonly limit?: number;
   /** Categories by storage that override those of the trace. */
   readonly categories?: ReadonlyMap<number, number>;
@@ -46,13 +46,13 @@ export interface HeldStorage {
   /** Size in bytes, as allocated. */
   readonly bytes: number;
   readonly category: CategoryName;
-  /** Dtype of the first tensor on it; undefined if there is none. */
+  /** Dtype of the first tensor on it, or undefined if there is none. */
   readonly dtype: string | undefined;
-  /** Shape of the first tensor on it; undefined if there is none. */
+  /** Shape of the first tensor on it, or undefined if there is none. */
   readonly shape: readonly number[] | undefined;
-  /** The op that allocated it; undefined if it existed before or no op allocated it. */
+  /** The op that allocated it, or undefined if it existed before or no op allocated it. */
   readonly maker: StorageMaker | undefined;
-  /** Name of the innermost module that has it among its weights; undefined if no module does. */
+  /** Name of the innermost module that has it among its weights, or undefined if no module does. */
   readonly owner: string | undefined;
   /**
    * For the scratch memory of the running op, which is shown as one row: the number of its storages. `storage` is the
@@ -65,7 +65,7 @@ export interface HeldStorage {
 export interface MemoryMoment {
   /** The event after which, or within which, this is the state. */
   readonly event: number;
-  /** The op that runs, or ran last; undefined before the first. */
+  /** The op that runs, or ran last. It is undefined before the first. */
   readonly at: StorageMaker | undefined;
   readonly device: string;
   /** Bytes in use in all categories. */

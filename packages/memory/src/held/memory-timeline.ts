@@ -17,7 +17,7 @@ export interface MemoryTimeline {
   readonly count: number;
   /** The event that the point follows. */
   readonly event: Int32Array;
-  /** The last op before the point; -1 before the first. */
+  /** The last op before the point, or -1 before the first. */
   readonly op: Int32Array;
   /** Bytes in use at the point. */
   readonly totalBytes: Float64Array;

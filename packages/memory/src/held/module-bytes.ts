@@ -87,7 +87,7 @@ export function storageModules(trace: Trace): Int32Array {
   return owner;
 }
 
-/** Returns the outermost module with several parts; empty if the modules have no common root. */
+/** Returns the outermost module with several parts, or an empty name if the modules have no common root. */
 function splittingModule({ modules }: Trace): string {
   const known = new Set(modules.map(({ fqn }) => fqn));
   let within = "";

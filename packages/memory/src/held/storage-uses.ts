@@ -3,10 +3,10 @@ import { readMemoryEvents } from "./memory-events.js";
 
 /** The last use and the release of each storage, in columns by storage. */
 export interface StorageUses {
-  /** The last op that reads or writes it; -1 if none does. */
+  /** The last op that reads or writes it, or -1 if none does. */
   readonly lastOp: Int32Array;
   /**
-   * The op that comes next after it is freed; the number of ops at the end of the trace, and -1 if it is never freed.
+   * The next op after it is freed. It is the number of ops at the end of the trace, and -1 if it is never freed.
    */
   readonly freedBefore: Int32Array;
 }

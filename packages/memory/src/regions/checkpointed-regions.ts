@@ -49,14 +49,14 @@ export interface KeptByRegion {
   readonly storage: number;
   /** Bytes as allocated. If a part of a storage is returned, the bytes of that part, or of the rest. */
   readonly bytes: number;
-  /** The op in the region that made it; undefined if it is not the result of an op. */
+  /** The op in the region that made it, or undefined if it is not the result of an op. */
   readonly maker: number | undefined;
   /**
-   * For `savedOutside` the first op or region that saved it, and for `readOutside` the one that read it; undefined if
-   * unknown.
+   * For `savedOutside` the first op or region that saved it, and for `readOutside` the one that read it, or undefined
+   * if unknown.
    */
   readonly saver: Saver | undefined;
-  /** The op at which it was freed; undefined if it is alive to the end. */
+  /** The op at which it was freed, or undefined if it is alive to the end. */
   readonly freedAt: number | undefined;
 }
 
@@ -65,7 +65,7 @@ export interface KeptByRegion {
  *
  * - `neverRecomputed`: no backward pass needed anything inside, so its inputs are kept alive for nothing
  * - `viewGiven`: it was given a view, and keeps the whole storage of the view alive
- * - `reentrant`: this form also recomputes the region's results, which are not read; the other form stops earlier
+ * - `reentrant`: this form also recomputes the region's results, which are not read. The other form stops earlier.
  */
 export type RegionFlaw = "neverRecomputed" | "viewGiven" | "reentrant";
 
@@ -74,7 +74,7 @@ export interface CheckpointedRegion {
   /** Index into `trace.scopes`. */
   readonly scope: number;
   readonly form: RegionForm;
-  /** The module call that the region is or runs in; undefined outside of every module. */
+  /** The module call that the region is or runs in, or undefined outside of every module. */
   readonly module: string | undefined;
   /** How many times it was recomputed. */
   readonly recomputed: number;
@@ -240,7 +240,7 @@ function readRuns(trace: Trace, byHand: ReadonlyMap<number, RecomputingScope>): 
   return [...runs.values()];
 }
 
-/** Returns the forward op for which the ops from `op` on are replayed; undefined if they are for another pass. */
+/** Returns the forward op for which the ops from `op` on are replayed, or undefined if they are for another pass. */
 function readerAt({ ops }: Trace, op: OpIndex): number | undefined {
   let reader = op;
   while (reader < ops.count && ops.phase[reader] === Phase.recompute) reader++;

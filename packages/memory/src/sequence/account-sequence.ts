@@ -21,8 +21,8 @@ export interface SequenceAccount
   extends Pick<MemoryTimeline, "count" | "totalBytes" | "highestBytes" | "bytesByCategory"> {
   readonly peakBytes: number;
   /**
-   * The op that runs at the peak, or for which something is being recomputed then; -1 if only permanent memory is ever
-   * in use.
+   * The op that runs at the peak, or for which something is being recomputed then. It is -1 if only permanent memory is
+   * ever in use.
    */
   readonly peakOp: number;
   /** For each op, how many times it is recomputed. */

@@ -15,9 +15,9 @@ import { freedByUpdates } from "./update-lifetimes.js";
 export interface EngineLifetimes {
   /** For each op, 1 if it is inside a forward and backward pass, where an executor controls memory. */
   readonly isInPass: Uint8Array;
-  /** For each storage, the last op before the trace frees it; -1 if it is never freed, or freed before any op. */
+  /** For each storage, the last op before the trace frees it. It is -1 if it is never freed, or freed before any op. */
   readonly freedAfter: Int32Array;
-  /** For each storage, the op until which it stays alive even if no op reads it; -1 for none. */
+  /** For each storage, the op until which it stays alive even if no op reads it, or -1 for none. */
   readonly heldUntil: Int32Array;
   /** For each storage, 1 if it outlives the pass in which it was made. */
   readonly isSurvivor: Uint8Array;
@@ -41,7 +41,7 @@ const foundCategories: ReadonlySet<number> = new Set([
 interface Moments {
   readonly bornInPass: Int32Array;
   readonly freedInPass: Int32Array;
-  /** The last op before it was freed; -1 if it is never freed. */
+  /** The last op before it was freed, or -1 if it is never freed. */
   readonly freedAfter: Int32Array;
 }
 
@@ -110,7 +110,7 @@ function readEvents(
   const passes: { forwardEnd: number }[] = [];
   let pass = -1;
   let op = -1;
-  /** Storages allocated since the last op, and freed ones as `~storage`; and whether any is both. */
+  /** Storages allocated since the last op, and freed ones as `~storage`, and whether any is both. */
   let since: number[] = [];
   let isPassing = false;
   /** For each storage, the last op before it was allocated. */
@@ -201,7 +201,7 @@ function lastReadersOf(trace: Trace): Int32Array {
   return last;
 }
 
-/** Returns for each backward op the last op of the same tape node; for any other op the op itself. */
+/** Returns for each backward op the last op of the same tape node, and for any other op the op itself. */
 function nodeEndsOf({ ops }: Trace): Int32Array {
   const ends = new Int32Array(ops.count);
   for (let op = ops.count - 1; op >= 0; op--) {

@@ -18,7 +18,7 @@ import { type PlanSequence, sequenceOfPlan } from "./sequence-of-plan.js";
 /** Memory of a step that follows a plan, on the device of its trace. */
 export interface PlanMemory {
   readonly peakBytes: number;
-  /** The op that runs at the peak; -1 if only permanent memory is ever in use. */
+  /** The op that runs at the peak, or -1 if only permanent memory is ever in use. */
   readonly peakOp: number;
   /** Memory at the peak, for categories that are not empty. Scratch memory of a kernel is temporary. */
   readonly bytesByCategory: Readonly<Partial<Record<CategoryName, number>>>;
@@ -87,7 +87,7 @@ function opAt({ opOfNode }: TraceSequenceGraph, { nodes }: PlanSequence, place: 
   return opOfNode[nodeAt(nodes, at)];
 }
 
-/** Returns the live bytes by category at a place of the sequence; -1 stands for permanent memory only. */
+/** Returns the live bytes by category at a place of the sequence. Place -1 has permanent memory only. */
 function categoriesAt(
   graph: TraceSequenceGraph,
   { nodes }: PlanSequence,

@@ -87,7 +87,7 @@ class TraceSequence {
   /** For each storage, its size as the trace's device allocates it. */
   private readonly bytes: Float64Array;
   private readonly isResult: Uint8Array;
-  /** The value of each storage; -1 for the caller's storages, which are alive all the time. */
+  /** The value of each storage, or -1 for the caller's storages, which are alive all the time. */
   private readonly valueOfStorage: Int32Array;
   private readonly inputs = new RowsWriter();
   private readonly outputs = new RowsWriter();

@@ -4,7 +4,7 @@ import type { TraceSequenceGraph } from "./sequence-graph-of-trace.js";
 /** A plan as a sequence of nodes. */
 export interface PlanSequence {
   readonly nodes: Int32Array;
-  /** The step of the plan at each place in the sequence; -1 for storages that no op makes, and for reloads. */
+  /** The step of the plan at each place in the sequence, or -1 for storages that no op makes, and for reloads. */
   readonly stepOfPlace: Int32Array;
   /** The place at which each step is done, before any reload after it. */
   readonly placeOfStep: Int32Array;

@@ -3,9 +3,9 @@ import { Category, EventKind, minimizeUpdateStartMark, type Trace, updateEndMark
 const ofVariables: ReadonlySet<number> = new Set([Category.parameter, Category.buffer, Category.optimizerState]);
 
 /**
- * Returns for each storage the op after which early release frees it in an update by one of TensorFlow.js's optimizers;
- * -1 for storages that are left to the engine. Freed are the temporaries that the update makes and disposes of, except
- * those that become a variable's value, and with `minimize` also the gradients.
+ * Returns for each storage the op after which early release frees it in an update by one of TensorFlow.js's optimizers,
+ * or -1 for storages that are left to the engine. It frees the temporaries that the update makes and disposes of,
+ * except those that become a variable's value, and with `minimize` also the gradients.
  *
  * @param maker for each storage, the op that makes it
  * @param lastReader for each storage, the last op that reads it

@@ -43,7 +43,9 @@ export function withSharedSaves(trace: Trace): Trace {
   });
 }
 
-/** Returns for each original the event that frees the last of it and its copies; -1 if one of them is never freed. */
+/**
+ * Returns for each original the event that frees the last of it and its copies, or -1 if one of them is never freed.
+ */
 function lastFrees({ events: { count, kind, subject } }: Trace, original: Int32Array): Int32Array {
   const alive = new Int32Array(original.length);
   for (const storage of original) alive[storage]++;

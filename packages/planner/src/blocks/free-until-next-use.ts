@@ -36,7 +36,7 @@ class Pass {
   private readonly nextUse: Int32Array;
   /** For each value, the time until which it is needed to recompute freed values. */
   private readonly neededUntil: Int32Array;
-  /** The live values in any order, and the position of each value in that list; -1 for values that are not live. */
+  /** The live values in any order, and the position of each value in that list, or -1 for values that are not live. */
   private readonly held: Int32Array;
   private readonly placeOf: Int32Array;
   private heldCount = 0;
@@ -165,8 +165,8 @@ class Pass {
   }
 
   /**
-   * Returns the cost of reloading a live value, plus offloading it if that has not happened before; infinite if this is
-   * impossible.
+   * Returns the cost of reloading a live value, plus offloading it if that has not happened before, or infinite if this
+   * is impossible.
    */
   private transferCost(w: number): number {
     const { transfers, producer } = this.graph;
@@ -176,8 +176,8 @@ class Pass {
   }
 
   /**
-   * Returns the cost of recomputing or reloading a live value per byte and per step of absence; infinite if it cannot
-   * be freed.
+   * Returns the cost of recomputing or reloading a live value per byte and per step of absence, or infinite if it
+   * cannot be freed.
    */
   private priceOf(w: number): number {
     const to = this.readerOf(w);
@@ -187,7 +187,8 @@ class Pass {
   }
 
   /**
-   * Returns the next node from `now` on that reads a value, or the number of nodes for a result; -1 if there is none.
+   * Returns the next node from `now` on that reads a value, or the number of nodes for a result. Returns -1 if there is
+   * none.
    */
   private readerOf(w: number): number {
     const { consumers, result, nodeCount } = this.graph;
@@ -197,8 +198,8 @@ class Pass {
   }
 
   /**
-   * Finds the nodes and inputs needed to recompute a value at a time. Returns the cost; infinite if it takes too many
-   * nodes or is impossible.
+   * Finds the nodes and inputs needed to recompute a value at a time. Returns the cost, or infinite if it takes too
+   * many nodes or is impossible.
    */
   private lookAt(w: number, time: number): number {
     const { producer, inputs, cost, recomputable } = this.graph;

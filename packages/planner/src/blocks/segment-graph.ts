@@ -11,7 +11,7 @@ import type { Segment } from "./forward-segments.js";
 export interface SegmentGraph {
   readonly graph: PlanningGraph;
   readonly rest: number;
-  /** The node of the whole graph for each node; -1 for the two artificial ones. */
+  /** The node of the whole graph for each node, or -1 for the two artificial ones. */
   readonly nodeOf: Int32Array;
 }
 

@@ -18,8 +18,8 @@ export interface PlainOrder {
   /** For each node, the gaps of its values, sorted by their beginnings. */
   readonly gaps: readonly (readonly Gap[])[];
   /**
-   * For each value, the node that reads it last; the node that makes it if nothing reads it; the number of nodes for a
-   * result.
+   * For each value, the node that reads it last, or the node that makes it if nothing reads it. For a result it is the
+   * number of nodes.
    */
   readonly lastUse: Int32Array;
 }

@@ -8,7 +8,7 @@ import {
 } from "../solve-mixed-integer.js";
 import { type PlainOrder, plainOrder } from "./plain-order.js";
 
-/** A bound on every schedule within a budget; see {@link recomputationBound}. */
+/** A bound on every schedule within a budget. See {@link recomputationBound}. */
 export interface RecomputationBound {
   /** A lower bound on the cost that any schedule within the budget adds to running every node once. */
   readonly extraCost: number;

@@ -21,7 +21,7 @@ export type CheckpointingOptions = CheckpointingGoal &
      * requested goal.
      */
     readonly paretoPoints?: number | undefined;
-    /** Number of searches with different seeds for the requested budget, of which the best counts; by default 1. */
+    /** Number of searches with different seeds for the requested budget, of which the best counts. Default: 1. */
     readonly searches?: number | undefined;
   };
 
@@ -42,9 +42,9 @@ export interface CheckpointingPoint {
 export interface CheckpointingAnswer {
   /** Peak memory of the trace's device as recorded, without a plan, in bytes: `heldPeak` of `@remat/memory`. */
   readonly recordedPeakBytes: number;
-  /** The best plan for the goal; undefined if none was found. */
+  /** The best plan for the goal, or undefined if none was found. */
   readonly point: CheckpointingPoint | undefined;
-  /** The reason why no plan was found; undefined if there is one. */
+  /** The reason why no plan was found, or undefined if there is one. */
   readonly infeasible: BindingOp | undefined;
   /** Plans by decreasing budget. Their peaks decrease and their overheads do not. Only with `paretoPoints`. */
   readonly front: readonly CheckpointingPoint[];
@@ -63,7 +63,7 @@ export interface CheckpointingAnswer {
  * for a given slowdown. It plans the whole step op by op, so it finds which modules to checkpoint and which of their
  * results to keep.
  *
- * @throws RematError `BUDGET` unless exactly one goal is given, as a number in its range; the errors of
+ * @throws RematError `BUDGET` unless exactly one goal is given, as a number in its range, and the errors of
  * `planningGraphOfTrace`
  * @example
  * const { point, infeasible } = await planCheckpointing(trace, { budgetFraction: 0.6 });

@@ -14,7 +14,7 @@ export type ScheduleOptions = CheckpointingGoal &
      * requested goal.
      */
     readonly paretoPoints?: number | undefined;
-    /** Number of searches with different seeds for the requested budget, of which the best counts; by default 1. */
+    /** Number of searches with different seeds for the requested budget, of which the best counts. Default: 1. */
     readonly searches?: number | undefined;
   };
 
@@ -27,7 +27,7 @@ export interface BudgetedSchedule {
 
 /** The result of {@link planSchedules}. */
 export interface ScheduleAnswer {
-  /** The best schedule for the goal; undefined if none was found. */
+  /** The best schedule for the goal, or undefined if none was found. */
   readonly point: BudgetedSchedule | undefined;
   /** True if it is proven that no schedule meets the budget. */
   readonly isProvenInfeasible: boolean;

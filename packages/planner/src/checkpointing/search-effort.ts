@@ -34,14 +34,14 @@ export class SharedEffort {
   }
 
   /**
-   * Returns the time (of `performance.now()`) at which `share` of the total time has passed since `from`; infinite if
-   * no time is given.
+   * Returns the time (of `performance.now()`) at which `share` of the total time has passed since `from`, or infinite
+   * if no time is given.
    */
   momentAfter(share: number, from: number = this.began): number {
     return from + share * (this.deadline - this.began);
   }
 
-  /** The remaining time in milliseconds; infinite if no time is given. */
+  /** The remaining time in milliseconds, or infinite if no time is given. */
   get leftMs(): number {
     return Math.max(0, this.deadline - performance.now());
   }

@@ -8,7 +8,7 @@ export interface PlanExecutor {
   readonly purpose: string;
   /** The subject of its plans: a recorded or traced training step, or the graphs that a model is compiled into. */
   readonly plans: "step" | "compiled";
-  /** The framework of the runs planned for it; undefined for any. */
+  /** The framework of the runs planned for it, or undefined for any. */
   readonly framework?: string;
 }
 

@@ -18,9 +18,9 @@ export type TracePlanningGraph = PlanningGraph & TraceSequenceGraph;
  * Returns the planning graph of a trace of one training step: its sequence graph (`sequenceGraphOfTrace` of
  * `@remat/memory`) with the cost of running each op again.
  *
- * @throws RematError `TRACE_PHASE` for a trace without a backward pass; `TRACE_RECOMPUTES` for a step that recomputes
- * by itself, which is for a plan to decide; `TRACE_RUNTIME` for a trace without runtimes, which must be estimated
- * first; `LINK` for an invalid bandwidth, or a framework for which offloading is not supported
+ * @throws RematError `TRACE_PHASE` for a trace without a backward pass, `TRACE_RECOMPUTES` for a step that recomputes
+ * by itself, `TRACE_RUNTIME` for a trace without runtimes, which must be estimated first, and `LINK` for an invalid
+ * bandwidth, or a framework for which offloading is not supported
  * @example
  * const graph = planningGraphOfTrace(await readTrace(file));
  */

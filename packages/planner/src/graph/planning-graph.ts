@@ -22,8 +22,9 @@ export interface PlanningGraph extends SequenceGraph {
 }
 
 /**
- * The costs of offloading, by node with a single value; infinite for nodes whose value cannot be offloaded. A transfer
- * is a step of its own, during which nothing is computed, because an executor with a synchronous pass waits for it.
+ * The costs of offloading, by node with a single value. They are infinite for nodes whose value cannot be offloaded. A
+ * transfer is a step of its own, during which nothing is computed, because an executor with a synchronous pass waits
+ * for it.
  */
 export interface TransferCosts {
   /** Cost of moving a node's value to host memory. It is paid once, however often the value is reloaded. */
@@ -36,7 +37,7 @@ export interface TransferCosts {
  * Returns a graph whose values may be offloaded over a link.
  *
  * @param bytesPerCost bytes that the link moves per unit of cost, in each direction
- * @param canOffload returns whether a node's value may be offloaded; by default true. The node must have exactly one
+ * @param canOffload returns whether a node's value may be offloaded. Default: true. The node must have exactly one
  * value, which is neither a result nor a source
  * @example
  * withLink(graph, 12e9 / 1000); // 12 GB/s, where costs are milliseconds

@@ -16,8 +16,8 @@ const mostTogether = 1e300;
 /**
  * Returns the planning graph of a graph file. Each node makes one value, and an edge means that a node reads it.
  *
- * @throws RematError `GRAPH_FILE` with the node or edge: bytes or cost that are negative, not a number, or too large to
- * be added; an edge to an unknown node or a duplicate edge; a cycle; or nodes that are not in topological order
+ * @throws RematError `GRAPH_FILE` with the node or edge, for negative, non-numeric or too large bytes or cost, an edge
+ * to an unknown node, a duplicate edge, a cycle, or nodes that are not in topological order
  */
 export function readGraphFile(file: unknown): PlanningGraph {
   if (!isRecord(file) || file["schema"] !== schema)

@@ -66,7 +66,7 @@ class CoreSearch {
   front: Front = new Front();
   readonly history: History = new History();
   best: number;
-  /** The state of the best choice; undefined while the greedy choice is the best. */
+  /** The state of the best choice, or undefined while the greedy choice is the best. */
   bestChange: number | undefined;
   /** The highest bound among states that were pruned although they could still have gained. */
   prunedBound = 0;

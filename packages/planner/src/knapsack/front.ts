@@ -8,7 +8,7 @@ export class Front {
   profit: Float64Array = new Float64Array(1024);
   /** Upper bound on the profit that can be reached from the state. */
   bound: Float64Array = new Float64Array(1024);
-  /** The latest change that led to the state, in a {@link History}; -1 for none. */
+  /** The latest change that led to the state, in a {@link History}, or -1 for none. */
   change: Int32Array = new Int32Array(1024);
 
   push(weight: number, profit: number, bound: number, change: number): void {

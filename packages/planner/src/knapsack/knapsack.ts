@@ -1,6 +1,6 @@
 import { RematError } from "@remat/trace";
 
-/** The method for solving a knapsack; see {@link solveKnapsack}. */
+/** The method for solving a knapsack. See {@link solveKnapsack}. */
 export type KnapsackMethod = "dp" | "ilp" | "greedy";
 
 /** The input of {@link solveKnapsack}: items to save within a budget. */
@@ -13,7 +13,7 @@ export interface Knapsack {
   readonly budget: number;
   /** The default is `"dp"`. */
   readonly method?: KnapsackMethod;
-  /** Seconds after which `"ilp"` returns the best choice found; 10 by default. The other methods ignore it. */
+  /** Seconds after which `"ilp"` returns the best choice found. Default: 10. The other methods ignore it. */
   readonly timeLimitS?: number | undefined;
 }
 

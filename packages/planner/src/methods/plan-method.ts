@@ -29,7 +29,7 @@ export interface MethodRequest
   readonly budget?: Budget | undefined;
   readonly maxOverhead?: number | undefined;
   readonly timeMs?: number | undefined;
-  /** Names or patterns of the modules that may be planned (`*` stands for a part of one name); empty for all. */
+  /** Names or patterns of the modules that may be planned (`*` stands for a part of one name), or empty for all. */
   readonly modules?: readonly string[];
   /** The number of devices that weights are sharded over, and the modules that are sharded as a unit. */
   readonly worldSize?: number;

@@ -29,7 +29,7 @@ export interface ModulePolicy {
 export type ModulePolicyOptions = ModuleBudget & {
   /** The default is `"dp"`. */
   readonly method?: ModulePolicyMethod;
-  /** Seconds after which `"milp"` returns the best policy found; 10 by default. */
+  /** Seconds after which `"milp"` returns the best policy found. Default: 10. */
   readonly timeLimitS?: number | undefined;
 };
 
@@ -44,9 +44,9 @@ export type ModulePolicyOptions = ModuleBudget & {
  *
  * Source: `torch/distributed/_tools/sac_ilp.py`, where the solver stops within 5% of the optimum.
  *
- * @throws InfeasibleBudgetError if the ops that must be stored exceed the budget, with their names; RematError
- * `POLICY_INPUT` for statistics or a budget that are negative or not numbers, or for ops that would have to be both
- * stored and recomputed
+ * @throws InfeasibleBudgetError if the ops that must be stored exceed the budget, with their names
+ * @throws RematError `POLICY_INPUT` for statistics or a budget that are negative or not numbers, or for ops that would
+ * have to be both stored and recomputed
  * @example
  * const policy = await planModule(sacStats(trace).get("net.layers.0"), { budgetFraction: 0.5 });
  * policy.recomputedOps; // policy.recomputationMs, policy.gap

@@ -1,7 +1,7 @@
 import type { SACStats } from "@remat/sac-core";
 import { RematError } from "@remat/trace";
 
-/** The method for finding a module's policy; see {@link planModule}. */
+/** The method for finding a module's policy. See {@link planModule}. */
 export type ModulePolicyMethod = "greedy" | "dp" | "milp";
 
 /** The budget for a module's stored results: bytes, or a fraction (0 to 1) of the memory for storing everything. */

@@ -3,7 +3,7 @@ import { type MemorySnapshot, RematError } from "@remat/trace";
 
 /** The statistics of one module that {@link planModules} needs. Bytes are as allocated, on one device. */
 export interface ModuleStats {
-  /** Fully qualified name; `a.b` is inside `a`. */
+  /** Fully qualified name. `a.b` is inside `a`. */
   readonly fqn: string;
   readonly parameterBytes: number;
   /** Gradients of parameters that are live when its backward pass begins. */

@@ -42,7 +42,7 @@ export interface ModuleTreePlan {
  *
  * Source: `sac_milp` of `torch/distributed/_tools/sac_ilp.py`, where the solver stops within 5% of the optimum.
  *
- * @param modules in the order in which forward passes end; see {@link aggregateModuleStats}
+ * @param modules in the order in which forward passes end. See {@link aggregateModuleStats}
  * @throws InfeasibleBudgetError with the module that is the bottleneck; RematError `MODULE_TREE` for invalid input,
  * with the module
  * @example

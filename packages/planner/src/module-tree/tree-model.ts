@@ -18,7 +18,7 @@ export interface Unit {
   readonly intercepts: readonly number[];
 }
 
-/** For each unit, the share of `allBytes` that it frees; 0 if it is not checkpointed. */
+/** For each unit, the share of `allBytes` that it frees, or 0 if it is not checkpointed. */
 export type Shares = Float64Array;
 
 /**

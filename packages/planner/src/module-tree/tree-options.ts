@@ -5,15 +5,15 @@ import type { ModuleStats } from "./module-stats.js";
 export interface ModuleTreeOptions {
   /** Budget for parameters, gradients and activations on each device, in bytes. */
   readonly budgetBytes: number;
-  /** Number of devices that parameters and gradients are sharded over; 1 by default. */
+  /** Number of devices that parameters and gradients are sharded over. Default: 1. */
   readonly worldSize?: number;
   /** Names of modules that are sharded as a unit. Modules around one are not checkpointed. */
   readonly fsdpUnits?: readonly string[];
-  /** Names of the modules that may be checkpointed; by default all. */
+  /** Names of the modules that may be checkpointed. Default: all. */
   readonly allowedUnits?: readonly string[];
-  /** The distance from the optimum at which the solver may stop, as a fraction; 0 by default. */
+  /** The distance from the optimum at which the solver may stop, as a fraction. Default: 0. */
   readonly gap?: number;
-  /** Seconds after which the best plan found is used; 180 by default. */
+  /** Seconds after which the best plan found is used. Default: 180. */
   readonly timeLimitS?: number | undefined;
 }
 

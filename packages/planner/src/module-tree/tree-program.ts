@@ -15,7 +15,7 @@ export interface TreeSolution {
 }
 
 /**
- * Finds the plan with the least recomputation whose memory is nowhere above the budget; undefined if none was found.
+ * Finds the plan with the least recomputation whose memory is nowhere above the budget, or undefined if none was found.
  * @internal
  */
 export async function minimizeRecomputation(

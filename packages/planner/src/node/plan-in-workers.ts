@@ -8,7 +8,7 @@ import { hasWorkers, SearchPool } from "./search-pool.js";
 /** Options for searching in worker threads. */
 export interface WorkerOptions {
   /**
-   * Number of threads that search at the same time; by default the number of cores, up to 4. Each has a copy of the
+   * Number of threads that search at the same time. Default: the number of cores, up to 4. Each has a copy of the
    * graph.
    */
   readonly workers?: number | undefined;
@@ -22,8 +22,8 @@ const mostWorkers = 4;
  * workers within a time limit, and one for a number of iterations. With the same `iterations`, `seed` and `searches`
  * the answer is the same as in one thread.
  *
- * @throws RematError `WORKERS` unless `workers` is a whole number of at least 1; the errors of `planCheckpointing` of
- * `@remat/planner`
+ * @throws RematError `WORKERS` unless `workers` is a whole number of at least 1, and the errors of `planCheckpointing`
+ * of `@remat/planner`
  * @example
  * const { front } = await planCheckpointing(trace, { maxOverhead: 0.05, paretoPoints: 20, timeMs: 20_000 });
  */
@@ -38,7 +38,7 @@ export async function planCheckpointing(
 /**
  * Plans like `planSchedules` of `@remat/planner`, with its searches in worker threads.
  *
- * @throws RematError `WORKERS` unless `workers` is a whole number of at least 1; the errors of `planSchedules` of
+ * @throws RematError `WORKERS` unless `workers` is a whole number of at least 1, and the errors of `planSchedules` of
  * `@remat/planner`
  * @example
  * const { point } = await planSchedules(readGraphFile(file), { budgetFraction: 0.8, order: "free", workers: 4 });

@@ -82,7 +82,7 @@ export class SearchPool implements SearchRunner {
  */
 const usualGraceMs = 4000;
 
-/** Returns the result of a search in a thread; undefined if the thread dies or does not answer in time. */
+/** Returns the result of a search in a thread, or undefined if the thread dies or does not answer in time. */
 function searchIn(
   thread: Worker,
   id: number,

@@ -139,7 +139,7 @@ class States {
     this.push(id);
   }
 
-  /** Takes the cheapest state that was not taken yet; -1 if there is none. */
+  /** Takes the cheapest state that was not taken yet, or -1 if there is none. */
   next(): number {
     const { heap, isDone } = this;
     while (heap.length > 0) {

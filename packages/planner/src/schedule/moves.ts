@@ -338,8 +338,8 @@ export class Moves {
   }
 
   /**
-   * Returns a value that is alive at x without being read or made there, and whose node can be recomputed; -1 if none
-   * is found in a few tries.
+   * Returns a value that is alive at x without being read or made there, and whose node can be recomputed, or -1 if
+   * none is found in a few tries.
    */
   private pickWaiting(x: number): number {
     const { schedule } = this;

@@ -141,7 +141,7 @@ export class Schedule {
     return this.isReloadOf[instance] === 1;
   }
 
-  /** Returns the cost of reloading `v` once more; infinite if this is impossible. */
+  /** Returns the cost of reloading `v` once more, or infinite if this is impossible. */
   reloadCost(v: number): number {
     const { transfers } = this.graph;
     if (transfers === undefined || v === this.end) return Number.POSITIVE_INFINITY;
@@ -184,7 +184,7 @@ export class Schedule {
     return this.lastUser[(value << copyBits) + (instance & slotMask)];
   }
 
-  /** Returns the instance that a reader of `value` at `key` gets: the latest before it; -1 if there is none. */
+  /** Returns the instance that a reader of `value` at `key` gets: the latest before it. Returns -1 if there is none. */
   boundAt(value: number, key: number): number {
     const { count, instances } = this.copies;
     const v = this.graph.producer[value];

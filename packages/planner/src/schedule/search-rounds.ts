@@ -27,7 +27,7 @@ export interface SearchState {
   readonly index: number;
   readonly nodes: number;
   readonly isFree: boolean;
-  /** Number of rounds before anything was within the budget; undefined as long as nothing is. */
+  /** Number of rounds before anything was within the budget, or undefined as long as nothing is. */
   readonly roundsWithout: number | undefined;
 }
 

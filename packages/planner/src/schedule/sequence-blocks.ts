@@ -131,7 +131,7 @@ export class SequenceBlocks {
 
   /**
    * Returns the instance with the largest memory in the first block over the budget, starting at one chosen by a number
-   * in [0, 1); -1 if none is over.
+   * in [0, 1), or -1 if none is over.
    */
   pickOverBudget(uniform: number): number {
     const { blockCount, top, memory, capacity } = this;

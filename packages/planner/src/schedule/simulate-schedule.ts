@@ -1,7 +1,7 @@
 import { holdSequence, nodeAt } from "@remat/memory/sequence";
 import type { PlanningGraph } from "../graph/planning-graph.js";
 
-/** Memory and cost of a schedule; see {@link simulateSchedule}. */
+/** Memory and cost of a schedule. See {@link simulateSchedule}. */
 export interface SimulatedSchedule {
   /** The most bytes in use at any step. */
   readonly peakBytes: number;
@@ -13,7 +13,7 @@ export interface SimulatedSchedule {
 
 /**
  * Returns the peak and the cost of running `sequence`, with the memory of `holdSequence` of `@remat/memory`. The
- * sequence consists of node indices and must contain every node, any number of times; `~node` reloads the offloaded
+ * sequence consists of node indices and must contain every node, any number of times. `~node` reloads the offloaded
  * value of a node. Returns undefined if a step reads a value that no earlier step has made, or a node is missing.
  */
 export function simulateSchedule(graph: PlanningGraph, sequence: ArrayLike<number>): SimulatedSchedule | undefined {

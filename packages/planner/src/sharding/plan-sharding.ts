@@ -24,7 +24,7 @@ export interface RankStep {
 
 /** A sharding plan with its memory and time. */
 export interface PlannedSharding extends RankStep {
-  /** The additions to the given plan, in the text form of a plan; empty if there are none. */
+  /** The additions to the given plan, in the text form of a plan, or empty if there are none. */
   readonly added: string;
   readonly plan: ShardingPlan;
 }
@@ -37,21 +37,21 @@ export interface PlanShardingOptions {
   readonly stepUnder: (plan: ShardingPlan, run: CheckpointedRun) => RankStep;
   /** The network between ranks. */
   readonly network?: DeviceNetwork | undefined;
-  /** Time limit in milliseconds; 10,000 by default. The usual manual plans are tried first, however long that takes. */
+  /** Time limit in milliseconds. Default: 10,000. The usual manual plans are tried first, however long that takes. */
   readonly timeMs?: number | undefined;
   /** As in `planTorchCheckpoints`. */
   readonly rounds?: number;
   /** Seed of the search. */
   readonly seed?: number;
-  /** A clock in milliseconds; `performance.now` by default. */
+  /** A clock in milliseconds. Default: `performance.now`. */
   readonly now?: () => number;
 }
 
 /** The result of {@link planSharding}. */
 export interface PlanShardingAnswer {
   /**
-   * The fastest plan within the budget, or if ops have no runtimes the one with the lowest communication volume;
-   * undefined if none was found.
+   * The fastest plan within the budget, or if ops have no runtimes the one with the lowest communication volume.
+   * It is undefined if none was found.
    */
   readonly found: PlannedSharding | undefined;
   /** The budget in bytes. */
@@ -138,7 +138,10 @@ function keepSome({ blocks }: WrapChoice, isTooMuch: (choice: ShardingChoice) =>
   if (blocks.length > 2) firstThat(blocks.length - 1, (more) => isTooMuch(keptChoice(blocks.slice(-more - 1))));
 }
 
-/** Returns the first index for which a test is true, if it is true for all later ones; `count` if it is never true. */
+/**
+ * Returns the first index for which a test is true, if it is true for all later ones. Returns `count` if it is never
+ * true.
+ */
 function firstThat(count: number, test: (i: number) => boolean): number {
   let low = 0;
   let high = count;
@@ -170,7 +173,7 @@ class ShardingSearch {
   private readonly given: ShardingPlan;
   private readonly options: PlanShardingOptions;
   readonly run: CheckpointedRun;
-  /** Results by additions to the given plan; undefined if PyTorch rejects the plan. */
+  /** Results by additions to the given plan, or undefined if PyTorch rejects the plan. */
   readonly tried = new Map<string, PlannedSharding | undefined>();
 
   constructor(trace: Trace, given: ShardingPlan, options: PlanShardingOptions) {

@@ -15,8 +15,8 @@ export interface WrapChoice extends ShardingChoice {
 }
 
 /**
- * Returns the ways to wrap a model that are tried, the usual one first: the repeated blocks, also two at a time; their
- * children; additionally the modules beside them (embeddings, the head); and the model as a whole.
+ * Returns the ways to wrap a model that are tried, the usual one first: each repeated block, blocks and the
+ * modules beside them (embeddings, the head), pairs of blocks, blocks and their children, and the model as a whole.
  *
  * @internal
  */

@@ -248,7 +248,7 @@ function categoryTable({ categories }: StepView): HTMLElement {
       make("td", {}, formatBytes(bytes)),
     ),
   );
-  return make("table", {}, make("caption", {}, "What the peak is made of"), make("tbody", {}, ...rows));
+  return make("table", {}, make("caption", {}, "Peak memory by category"), make("tbody", {}, ...rows));
 }
 
 function largestTable({ largest }: StepView): HTMLElement {

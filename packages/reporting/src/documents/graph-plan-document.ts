@@ -77,7 +77,7 @@ export function graphPlanDocument(
 function figuresTable({ inOrder, peakBytes, cost, overhead }: GraphPlanSummary, size: SizeFormat): DocumentPart {
   return {
     kind: "table",
-    headers: ["", "Peak", "Of given order", "Cost", "Overhead"],
+    headers: ["", "Peak", "Share of given order", "Cost", "Overhead"],
     rows: [
       ["given order", size(inOrder.peakBytes), formatPercent(1), formatCost(inOrder.cost), formatOverhead(0)],
       [
@@ -113,7 +113,7 @@ function recomputedPart(summary: GraphPlanSummary, limit: number, size: SizeForm
 
 function frontParts(front: PlanFront, inOrderBytes: number, size: SizeFormat): DocumentPart[] {
   const { headers, points, recommended } = frontTables(front, inOrderBytes, formatCost, size);
-  const named = headers.map((header) => (header === "Of baseline" ? "Of given order" : header));
+  const named = headers.map((header) => (header === "Of baseline" ? "Share of given order" : header));
   return [
     { kind: "table", title: "Memory against cost", headers: ["Budget", ...named], rows: points },
     { kind: "table", title: "Recommended", headers: ["Allowed overhead", ...named], rows: recommended },

@@ -1,11 +1,11 @@
 import type { DeviceSpec, Trace } from "@remat/trace";
 
-/** The name of the device on which a step was recorded, if nobody named it. */
+/** The name of the device on which a step was recorded, if the user gave no name. */
 export const whereRecorded = "where it was recorded";
 
 /** A device that a step should fit. */
 export interface DeviceToFit extends Pick<DeviceSpec, "name" | "memoryBytes"> {
-  /** It is remat's default, which nobody chose; left out: it was chosen. */
+  /** True if it is remat's default. Left out if the user chose it. */
   readonly isDefault?: boolean;
 }
 

@@ -9,7 +9,10 @@ export function labelDevice(name: string): string {
   return gpuName.test(name) ? name.toUpperCase().replaceAll("-", " ") : name;
 }
 
-/** Returns a device for the parentheses after a size: if nobody chose it, that it is the default, and with `isLong` how to choose another. */
+/**
+ * Returns the name of a device for the parentheses after a size. If it is the default, the text says so, and with
+ * `isLong` also how to choose another.
+ */
 export function labelDeviceToFit({ name, isDefault = false }: DeviceToFit, isLong: boolean): string {
   if (!isDefault) return labelDevice(name);
   return `${labelDevice(name)}, the default${isLong ? "; --device here for this machine" : ""}`;

@@ -46,9 +46,9 @@ export interface Verdict {
   readonly categories: readonly { readonly category: CategoryName; readonly bytes: number; readonly share: number }[];
   /** The device that the step is judged for. */
   readonly device: string;
-  /** Nobody chose the device: it is remat's default. Left out: it was chosen, or the step was recorded on it. */
+  /** True if the device is remat's default. Left out if it was chosen, or if the step was recorded on it. */
   readonly isDefaultDevice?: true;
-  /** Undefined where nobody says how much memory it has. */
+  /** Undefined if its memory is unknown. */
   readonly deviceMemoryBytes: number | undefined;
   /** Undefined if the device's memory is unknown, or if a truncated trace ends before it is exceeded. */
   readonly fits: boolean | undefined;
@@ -79,7 +79,7 @@ export interface Verdict {
   readonly largestBatch: FittingBatch | null | undefined;
   /** The command to run next. For a truncated trace this can only be to record it again. */
   readonly command: string | undefined;
-  /** Whether it fits, in a few words. */
+  /** The answer to whether the step fits, in a few words. */
   readonly headline: string;
   /** All of it in sentences, the most important first. */
   readonly facts: readonly string[];

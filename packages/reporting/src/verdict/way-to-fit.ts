@@ -5,7 +5,7 @@ import { labelDevice } from "./label-device.js";
 
 /** A change that makes a step fit that does not fit otherwise, with the resulting peak computed for this step. */
 export type WayToFit =
-  /** What the executor does without a plan: no recomputation, and most tensors are freed after their last use. */
+  /** The executor runs without a plan: no recomputation, and most tensors are freed after their last use. */
   | { readonly kind: "early-release"; readonly peakBytes: number }
   /** A plan in which every op runs once and everything is freed after its last use. */
   | { readonly kind: "unrecomputed"; readonly peakBytes: number }

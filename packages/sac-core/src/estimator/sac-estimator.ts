@@ -29,7 +29,7 @@ export interface SACEstimatorOptions {
   /** How flat models are grouped into modules. Default: `auto`. */
   readonly grouping?: Grouping;
   /**
-   * Whether to count and fail exactly like PyTorch where its behaviour is known to be odd. See `asPytorch` of
+   * True to count and fail exactly like PyTorch where its behaviour is known to be odd. See `asPytorch` of
    * `@remat/sac-core`.
    */
   readonly asPytorch?: boolean;

@@ -88,7 +88,7 @@ export interface ShardingComparison {
   readonly model: string;
   /** The run on one device, then the plans in the order given. */
   readonly outcomes: readonly ShardingOutcome[];
-  /** The memory of a rank's device; undefined if unknown. */
+  /** The memory of a rank's device, or undefined if unknown. */
   readonly memoryBytes: number | undefined;
   /**
    * The fastest of the alternatives that fit, or the one that receives least if ops have no times. If none fits, or the
@@ -290,7 +290,7 @@ export function receivedBytes({ allGatherBytes, reduceScatterBytes, allReduceByt
   return allGatherBytes + reduceScatterBytes + allReduceBytes;
 }
 
-/** Returns the item with the least first number; ties go to the next number. */
+/** Returns the item with the least first number. The next number decides ties. */
 function least<T>(items: readonly T[], of: (item: T) => readonly number[]): T {
   return items.reduce((best, item) => {
     const [a, b] = [of(item), of(best)];

@@ -7,7 +7,7 @@ import { quoteText } from "./quote-text.js";
 /** A value for a hole in a JavaScript template: a fragment of code, or a number or boolean written as a literal. */
 export type JavaScriptHole = JavaScriptCode | number | boolean;
 
-/** Builds JavaScript source; see {@link javascript}. */
+/** Builds JavaScript source. See {@link javascript}. */
 export interface JavaScriptBuilder {
   (strings: TemplateStringsArray, ...holes: readonly JavaScriptHole[]): JavaScriptCode;
   /** Returns a text as a string literal on one line. It is also safe inside a `<script>` of a page. */

@@ -7,7 +7,7 @@ import { type CodePlace, type CodeScanner, fillCode } from "./fill-code.js";
  */
 const unshown = /[\x7f-\x9f\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** Builds JSON; see {@link json}. */
+/** Builds JSON. See {@link json}. */
 export interface JsonBuilder {
   (strings: TemplateStringsArray, ...holes: readonly (JsonText | number | boolean)[]): JsonText;
   /**

@@ -7,7 +7,7 @@ import { quoteText } from "./quote-text.js";
 /** A value for a hole in a Python template: a fragment of code, or a number or boolean written as a literal. */
 export type PythonHole = PythonCode | number | boolean;
 
-/** Builds Python source; see {@link python}. */
+/** Builds Python source. See {@link python}. */
 export interface PythonBuilder {
   (strings: TemplateStringsArray, ...holes: readonly PythonHole[]): PythonCode;
   /** Returns a text as a string literal on one line. Characters that would not be visible are escaped. */

@@ -4,7 +4,7 @@ const unshown = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 /**
  * Returns a text in double quotes, with escapes that JSON, JavaScript and Python share.
  *
- * @param writeAstral writes a hidden character beyond U+FFFF; by default as two surrogates, which Python does not read
+ * @param writeAstral writes a hidden character beyond U+FFFF. Default: as two surrogates, which Python does not read
  * as one character
  * @internal
  */

@@ -5,7 +5,7 @@ import { type CodePlace, type CodeScanner, fillCode } from "./fill-code.js";
 /** A value for a hole in a command: words, or a number. */
 export type ShellHole = ShellCode | number;
 
-/** Builds commands for a POSIX shell; see {@link shell}. */
+/** Builds commands for a POSIX shell. See {@link shell}. */
 export interface ShellBuilder {
   (strings: TemplateStringsArray, ...holes: readonly ShellHole[]): ShellCode;
   /**

@@ -7,7 +7,7 @@ const styles = { bold: [1, 22], good: [32, 39], bad: [31, 39], inverse: [7, 27] 
 /** A style of {@link terminal.styled}. */
 export type TerminalStyle = keyof typeof styles;
 
-/** Builds text for a terminal; see {@link terminal}. */
+/** Builds text for a terminal. See {@link terminal}. */
 export interface TerminalBuilder {
   (strings: TemplateStringsArray, ...holes: readonly (string | number)[]): TerminalText;
   /** Returns each text on a line of its own. */

@@ -48,7 +48,7 @@ export interface ReadInputOptions {
 /** An open file. */
 interface Input {
   readonly fd: number;
-  /** Size of a regular file; undefined for a pipe that this process was given. */
+  /** Size of a regular file, or undefined for a pipe that this process was given. */
   readonly bytes: number | undefined;
 }
 
@@ -61,7 +61,8 @@ const madeUp = new Set([0x9fa0, 0x62656572, 0x64626720, 0x74726163]);
  * Opens an input file for reading without waiting. It may be a regular file, or a pipe given to this process as
  * `/dev/stdin` or by a shell's `<(command)`. The caller closes the returned descriptor.
  *
- * @throws InputError for a device, a named pipe, a socket, a folder, or a file of `/proc`; errors of the file system
+ * @throws InputError for a device, a named pipe, a socket, a folder, or a file of `/proc`
+ * @throws errors of the file system
  */
 function open(path: string): Input {
   const given = givenDescriptor(path);
@@ -128,8 +129,8 @@ function tooLarge(path: string, bytes: number, maxBytes: number): InputError {
  * Returns the bytes of an input file. It may be a regular file, or a pipe given to this process as `/dev/stdin` or by a
  * shell's `<(command)`. Never waits for a writer that may not come.
  *
- * @throws InputError for a device, a named pipe, a socket, a folder, a file of `/proc`, or more than `maxBytes`; errors
- * of the file system
+ * @throws InputError for a device, a named pipe, a socket, a folder, a file of `/proc`, or more than `maxBytes`
+ * @throws errors of the file system
  * @example
  * readInput("weights.bin", { maxBytes: 4096 });
  */

@@ -13,7 +13,7 @@ import {
 
 /** Options for {@link writeOutput}. */
 export interface WriteOutputOptions {
-  /** The stream for `-` and `/dev/stdout`; by default the standard output of the process. */
+  /** The stream for `-` and `/dev/stdout`. Default: the standard output of the process. */
   readonly stdout?: OutputStream;
 }
 

@@ -41,7 +41,7 @@ import { tracedHeader } from "./traced-header.js";
 export interface TraceRecorderOptions {
   /** Fields of the header that add to or replace those of the engine: framework, versions, backend, device, mode. */
   readonly header?: Partial<TraceHeader>;
-  /** Whether to record work outside of an asynchronous mode as `Phase.outside`. Default: true. */
+  /** True to record work outside of an asynchronous mode as `Phase.outside`. Default: true. */
   readonly outside?: boolean;
   /**
    * Returns the user's source line that runs now, as `file:line:column`. Called before each op except gradient ops.
@@ -66,7 +66,7 @@ export const optimizerStepMark = "optimizerStep";
  * @internal
  */
 export class OpRecorder implements DispatchObserver, DispatchInterceptor {
-  /** Whether work outside of an asynchronous mode is recorded. */
+  /** True if work outside of an asynchronous mode is recorded. */
   readonly seesOutside: boolean;
   /** Builds the trace. */
   protected readonly builder: TraceBuilder;

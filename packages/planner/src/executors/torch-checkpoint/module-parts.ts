@@ -73,8 +73,8 @@ function partsBetween(units: CheckpointableUnits, fqn: string, places: readonly 
 }
 
 /**
- * Returns the positions of the ops whose results are kept in a part, for all calls of a module; undefined if the part
- * cannot run again in one of them.
+ * Returns the positions of the ops whose results are kept in a part, for all calls of a module, or undefined if the
+ * part cannot run again in one of them.
  */
 function keptInCalls(
   units: CheckpointableUnits,
@@ -144,7 +144,7 @@ function bytesAcross({ trace, bytes }: StepScript, units: CheckpointableUnits, o
   return across;
 }
 
-/** Returns the size of each storage that autograd saves and an op makes; 0 for others. */
+/** Returns the size of each storage that autograd saves and an op makes, or 0 for others. */
 function bytesSaved({ savedStorage, bytes, maker }: StepScript): Float64Array {
   const found = new Float64Array(bytes.length);
   for (const storage of savedStorage) if (maker[storage] >= 0) found[storage] = bytes[storage];

@@ -31,7 +31,7 @@ export interface NamedCheckpoints extends TorchCheckpoints {
 
 /** The units that may be checkpointed: modules and parts of their forward pass, or only modules. */
 export const checkpointUnits = ["parts", "modules"] as const;
-/** The units that a plan may checkpoint; see {@link checkpointUnits}. */
+/** The units that a plan may checkpoint. See {@link checkpointUnits}. */
 export type CheckpointUnits = (typeof checkpointUnits)[number];
 
 /** Options for {@link planTorchCheckpoints}. */
@@ -40,9 +40,9 @@ export interface TorchCheckpointsOptions {
   readonly budget?: Budget | undefined;
   /** Limit on the overhead of the returned policy. */
   readonly maxOverhead?: number | undefined;
-  /** Time limit in milliseconds; 5000 by default. The manual policies are tried first, however long that takes. */
+  /** Time limit in milliseconds. Default: 5000. The manual policies are tried first, however long that takes. */
   readonly timeMs?: number | undefined;
-  /** Number of rounds without improvement before the search ends; 40 by default. */
+  /** Number of rounds without improvement before the search ends. Default: 40. */
   readonly rounds?: number;
   /** Seed of the search. */
   readonly seed?: number;
@@ -54,13 +54,13 @@ export interface TorchCheckpointsOptions {
    */
   readonly findsLeast?: boolean;
   readonly signal?: AbortSignal;
-  /** A clock in milliseconds; `performance.now` by default. */
+  /** A clock in milliseconds. Default: `performance.now`. */
   readonly now?: () => number;
 }
 
 /** The result of planning for PyTorch. */
 export interface TorchCheckpointsAnswer {
-  /** The fastest policy within the budget and the overhead; undefined if none was found. */
+  /** The fastest policy within the budget and the overhead, or undefined if none was found. */
   readonly found: TorchCheckpoints | undefined;
   /** The step without checkpointing. */
   readonly plain: TorchCheckpoints;

@@ -24,8 +24,8 @@ type Unit = CheckpointPolicy[number];
 type Chosen = ReadonlyMap<string, Unit>;
 
 /**
- * The same module of different blocks (`h.0.mlp`, `h.1.mlp`), in order, and the ways to checkpoint each; or the parts
- * of such modules.
+ * The same module of different blocks (`h.0.mlp`, `h.1.mlp`), in order, or the parts of such modules, with the ways to
+ * checkpoint each.
  */
 interface UnitClass {
   readonly members: readonly Unit[];
@@ -94,7 +94,7 @@ export class PolicySearch {
     return simulated;
   }
 
-  /** Returns the fastest tried policy with at most this peak; undefined if there is none. */
+  /** Returns the fastest tried policy with at most this peak, or undefined if there is none. */
   within(budgetBytes: number): TriedPolicy | undefined {
     return this.front
       .filter(({ simulated }) => simulated.peakBytes <= budgetBytes)

@@ -6,7 +6,7 @@ import { type CompiledNode, fusedKernels } from "./fused-kernels.js";
 
 /** The graphs that a model is compiled into for one value of `activation_memory_budget`. */
 export interface CompiledPartition {
-  /** From 0 to 1; undefined if unknown. */
+  /** From 0 to 1, or undefined if unknown. */
   readonly budget: number | undefined;
   readonly graphs: readonly {
     readonly forward: readonly CompiledNode[];
@@ -44,7 +44,7 @@ export interface TorchCompileOptions {
 
 /** The result of planning a compiled model. */
 export interface TorchCompileAnswer {
-  /** The fastest within the budget and the overhead; undefined if none of the recorded ones is. */
+  /** The fastest within the budget and the overhead, or undefined if none of the recorded ones is. */
   readonly found: CompiledBudget | undefined;
   /** The baseline: the largest budget for activations. This is torch.compile's default if it is 1. */
   readonly stock: CompiledBudget;
@@ -62,7 +62,7 @@ export interface TorchCompileAnswer {
  * each recorded value follows from its graphs, and its time from the roofline of a device.
  *
  * @throws RematError `COMPILED_BUDGETS` if fewer than two budgets were recorded, `COMPILED_BACKWARD` if there is no
- * backward graph; `GRAPH_NODE`, `GRAPH_STORAGE` for damaged graphs
+ * backward graph, and `GRAPH_NODE` or `GRAPH_STORAGE` for damaged graphs
  * @example
  * const { found } = planTorchCompile(readFxGraphs(file), deviceSpec("a100"), { budget: { fraction: 0.7 } });
  * found?.activationMemoryBudget; // 0.5
