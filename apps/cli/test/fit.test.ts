@@ -328,7 +328,7 @@ export default ({ tf }) => {
     );
     expect(code).toBe(1);
     expect(stdout).toMatch(/Configurations that do not fit[\s\S]*stock\s+4 /);
-    expect(stderr).toContain("nothing was found that fits with a batch of 4 or more");
+    expect(stderr).toContain("nothing fits with a batch of 4 or more");
   });
 });
 

@@ -89,7 +89,7 @@ describe("remat plan of a compiled model", () => {
     const dear = await remat("plan", path, "--budget", "85%", "--max-overhead", "1%");
     expect(dear).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/the quickest that does, 0\.5, takes 10\.5% more/),
+      stderr: expect.stringMatching(/the fastest that fits, 0\.5, takes 10\.5% more time/),
     });
     expect(dear.stdout).toContain("Planned: 4.871 MiB (78.7%), 10.5% more time. This fits.");
   });

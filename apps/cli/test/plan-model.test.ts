@@ -174,7 +174,7 @@ describe("remat plan TRACE", () => {
       expect(run.code).toBe(3);
       expect(run.stderr).toContain("The smallest peak found is");
       expect(run.stderr).toMatch(
-        /The smallest peak found is \d+B \(.+\) \(.+ without checkpointing\), .+ allow more --time\./,
+        /The smallest peak found is \d+B \(.+\) \(.+ without checkpointing\), .+ or more --time\./,
       );
       expect(existsSync(join(folder, "none.json"))).toBe(false);
     });
@@ -188,7 +188,7 @@ describe("remat plan TRACE", () => {
       const run = await remat("plan", path, "--budget", "20%");
       expect(run.code).toBe(3);
       const [, modules, others] =
-        /Raise the budget\. These modules cannot run again: (.+) \(it replaces its own weights or buffers as it runs\); and (\d+) more\.$/m.exec(
+        /Give a larger budget\. These modules cannot run again: (.+) \(it replaces its own weights or buffers as it runs\); and (\d+) more\.$/m.exec(
           run.stderr,
         ) ?? [];
       expect(modules?.split(", ")).toHaveLength(5);

@@ -170,7 +170,9 @@ describe("remat run MODEL without a native backend", () => {
 
   it("takes cross-entropy after a softmax, else mean squared error, and says so", async () => {
     const softmax = await runJson(keras("softmax"), "--batch", "16", ...cpu);
-    expect(softmax.notes.join("\n")).toMatch(/no loss in the model: using categorical cross-entropy.*\n.*SGD with a learning rate of 0.01/);
+    expect(softmax.notes.join("\n")).toMatch(
+      /no loss in the model: using categorical cross-entropy.*\n.*SGD with a learning rate of 0.01/,
+    );
     // For guesses among five classes: about ln 5.
     expect(softmax.losses[0]).toBeGreaterThan(1);
     expect(softmax.losses[0]).toBeLessThan(3);

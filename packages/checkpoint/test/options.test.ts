@@ -20,13 +20,13 @@ test.each<readonly [string, () => unknown, string]>([
   [
     "withMemoryBudget",
     () => withMemoryBudget("60%", nothing, { stricct: false } as never),
-    'withMemoryBudget\'s options: expected none but planningMs, online, strict or plan; found "stricct".',
+    'withMemoryBudget\'s options: unknown option; expected planningMs, online, strict or plan, found "stricct".',
   ],
   ["openMemoryBudget", () => openMemoryBudget("60%", { planing: 1 } as never), 'found "planing".'],
   [
     "releaseEarly",
     () => releaseEarly({ updateinbackward: true } as never),
-    'releaseEarly\'s options: expected none but updateInBackward; found "updateinbackward".',
+    'releaseEarly\'s options: unknown option; expected updateInBackward, found "updateinbackward".',
   ],
   [
     "applyPlan",
