@@ -10,7 +10,7 @@ const cell = ({ measuredBytes, wallMs }, limit) =>
 
 export const modelsTable = (results) =>
   markdown(
-    ["Model", "Stock", "Early release", "Planned within a bound", "Recomputed ops"],
+    ["Model", "Baseline", "Early release", "Planned within a bound", "Recomputed ops"],
     results.map(({ model: { title, bounds }, figures: { stock, early, planned } }) => [
       title,
       cell(stock),
@@ -24,7 +24,7 @@ const batchCell = ({ batch, fits }) => `${batch} (${mb(fits.resident)} resident)
 
 export const batchesTable = (batches) =>
   markdown(
-    ["Model", "Stock", "Planned", "Times stock's"],
+    ["Model", "Baseline", "Planned", "Times the baseline"],
     batches.map(({ model: { batchTitle }, largest: { stock, planned } }) => [
       batchTitle,
       batchCell(stock),
@@ -37,7 +37,7 @@ const howKept = { released: "by early release", planned: "by a plan", online: "o
 
 export const trainingsTable = (rows) =>
   markdown(
-    ["Way to train", "Stock", "Budget", "Most held", "Kept", "Bitwise identical weights", "Step time"],
+    ["Strategy", "Baseline", "Budget", "Peak memory", "Kept", "Bitwise identical weights", "Step time"],
     rows.map(({ training, stockPeakBytes, budgetBytes, peakBytes, kind, isEqual, ratios }) => [
       training,
       mb(stockPeakBytes),
