@@ -21,7 +21,7 @@ it("exports a view in a made-up format, by the first letter of its name that is 
   const { app, press, deeds } = appOf(await transformer(), { view: "modules" });
   press("e");
   expect(screenText(app).at(-1)).toMatch(
-    /^export this view as {2}c Columns {2}s CSV {2}j JSON {2}m Markdown {2}Esc not/,
+    /^export this view as {2}c Columns {2}s CSV {2}j JSON {2}m Markdown {2}Esc cancel/,
   );
   press("c");
   expect(deeds.files).toEqual([expect.objectContaining({ text: expect.stringMatching(/^module\n/) })]);
