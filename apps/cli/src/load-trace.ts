@@ -37,16 +37,16 @@ export async function loadTrace(
   if (isOf(source, "graph"))
     throw new RematError(
       "MODEL_GRAPH",
-      `${path}: a graph file, which only remat plan can read. Name a model or a trace.`,
+      `${path}: this is a graph file, which only remat plan can read. Run remat plan, or name a model or a trace.`,
     );
   if (isOf(source, "compiled"))
     throw new RematError(
       "MODEL_COMPILED",
-      `${path}: graphs of a compiled model, which only remat memory and remat plan can read. Name a model or a trace.`,
+      `${path}: these are graphs of a compiled model, which only remat memory and remat plan can read. Run one of these commands, or name a model or a trace.`,
     );
   throw new RematError(
     "MODEL_PLAN",
-    `${path}: a plan, which only remat report and remat ui can show. Name a model or a trace.`,
+    `${path}: this is a plan, which only remat report and remat ui can show. Run one of these commands, or name a model or a trace.`,
   );
 }
 

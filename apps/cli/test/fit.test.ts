@@ -402,7 +402,7 @@ describe("invalid options", () => {
     [[...tiny, "--memory", "1GB", "--reserve", "1GB"], "--reserve"],
     [[recorded, "--optimizer", "lion"], 'unknown optimizer "lion" for a recorded run'],
     [[recorded, "--batch", "4096"], "was recorded only with a batch of"],
-    [[...tiny.slice(0, 1), recorded], "is a model, which remat traces at every batch"],
+    [[...tiny.slice(0, 1), recorded], "is a model, so remat fit traces it at each batch and reads no other files"],
   ])("is refused: %j", async (args, message) => {
     const { code, stderr, stdout } = await remat("fit", ...args);
     expect({ code: code > 0, stdout }).toEqual({ code: true, stdout: "" });

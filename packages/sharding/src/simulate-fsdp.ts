@@ -70,7 +70,7 @@ function simulateOn({ run: runs, plan: told, notes }: RunForPlan, given: Shardin
   if (trace.events.kind.includes(EventKind.fsdpHook))
     throw new RematError(
       "TRACE_SHARDED",
-      `the run of '${trace.header.model ?? "a model"}' was already sharded by FSDP when it was recorded. Record it on one device, or see the rank's memory with remat memory without a sharding plan.`,
+      `the run of '${trace.header.model ?? "a model"}' was already sharded by FSDP when it was recorded. Record it on one device, or see the rank's memory with remat memory, leaving out --fsdp.`,
     );
   requireOneProcess(trace);
   const run = accumulatedRun(runs.under(told.checkpoint), told.microBatches ?? 1);
@@ -105,7 +105,7 @@ function requireOneProcess(trace: Trace): void {
   if (collective === undefined) return;
   throw new RematError(
     "TRACE_SHARDED",
-    `the run of '${trace.header.model ?? "a model"}' is from one of several ranks: it has ops such as ${collective}. Record it on one device, or see the rank's memory with remat memory without a sharding plan.`,
+    `the run of '${trace.header.model ?? "a model"}' is from one of several ranks: it has ops such as ${collective}. Record it on one device, or see the rank's memory with remat memory, leaving out --fsdp.`,
   );
 }
 

@@ -323,7 +323,7 @@ export const errorReference = {
     },
     TRACE_RUNTIME: {
       meaning: "The ops of the trace have no times, so recomputation cannot be compared.",
-      cure: "Estimate the times with `@remat/runtime-estimator` first.",
+      cure: "Estimate the times with `priceTrace` of `@remat/runtime-estimator` first.",
     },
     TRACE_SAVES: {
       meaning: "The trace does not show when saved tensors are freed.",

@@ -127,7 +127,7 @@ export function resolveStep(request: StepRequest = {}): StepSpec {
   if (fasterGradients !== undefined && !isFasterGradients(fasterGradients))
     throw new RematError(
       "STEP_REQUEST",
-      `a training step's fasterGradients: expected equal or reordered, found ${describeValue(fasterGradients)}. Correct it, or leave it out.`,
+      `a training step's fasterGradients: expected "equal" or "reordered", found ${describeValue(fasterGradients)}. Correct it, or leave it out.`,
     );
   if (predict) requireNothingTrained(request);
   requireWhole("batch", batch === undefined ? 1 : batch, 1);

@@ -24,7 +24,9 @@ export async function stepsOfJob({ sources, options }: FitJob, progress: Pick<Pr
   const [first, ...others] = sources;
   if (isOf(first, "model")) {
     if (others.length > 0)
-      throw new UsageError(`${first.name} is a model, which remat traces at every batch. Name only the model.`);
+      throw new UsageError(
+        `${first.name} is a model, so remat fit traces it at each batch and reads no other files. Name only ${first.name}.`,
+      );
     return stepsOfModel(first, options);
   }
   const runs = [];

@@ -48,7 +48,7 @@ const usual: Readonly<Record<string, unknown>> = { order: "fixed", method: planM
 export function refuseCompiledExecutor({ executor }: PlanOptions, name: string): void {
   if (executor?.plans !== "compiled") return;
   throw new UsageError(
-    `--executor ${executor.name} is for graphs of a compiled model, and ${name} is not one. Write one in Python with remat.export_graphs(..., budgets=(0.9, 0.7, 0.5, 0.3, 0.1)), or remove the option.`,
+    `--executor ${executor.name} is for graphs of a compiled model, and ${name} is not such a file. Write such a file in Python with remat.export_graphs(..., budgets=(0.9, 0.7, 0.5, 0.3, 0.1)), or remove the option.`,
   );
 }
 

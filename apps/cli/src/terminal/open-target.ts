@@ -107,7 +107,14 @@ async function traceInThread(request: TracingRequest, { signal, onProgress }: Op
         else reject(new RematError(report.code, report.message));
       });
       worker.on("error", reject);
-      worker.on("exit", () => reject(new RematError("TERMINAL_STOPPED", "tracing ended early. Open the file again.")));
+      worker.on("exit", () =>
+        reject(
+          new RematError(
+            "TERMINAL_STOPPED",
+            "tracing ended before it returned a step: the model's code may have called process.exit(). Remove that call, and open the file again.",
+          ),
+        ),
+      );
     });
   } finally {
     signal.removeEventListener("abort", stop);

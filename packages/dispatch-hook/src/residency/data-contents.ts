@@ -45,9 +45,9 @@ export const addReference = (entry: DataEntry): void => {
 };
 
 /** Returns the error for data that no backend has. @internal */
-export function entryMissing(dataId: DataId): RematError {
+export function entryMissing(): RematError {
   return new RematError(
     "DATA_UNKNOWN",
-    `no backend has the data ${JSON.stringify(dataId)}: its tensor was disposed. Pass the data of a live tensor.`,
+    "no backend has the data of this tensor: the tensor was disposed. Pass the data of a live tensor.",
   );
 }

@@ -41,7 +41,7 @@ export function replay(session: Session, recipe: KernelRecipe, into: readonly (D
       if (dataId === undefined) return;
       const from = locateData(session, outputs[i].dataId);
       const to = storages.entryOf(dataId);
-      if (from === undefined || to === undefined) throw entryMissing(dataId);
+      if (from === undefined || to === undefined) throw entryMissing();
       if (isInput(outputs[i], recipe.inputs)) copyData(from, to);
       else from.residency.move(from.entry, to);
     });

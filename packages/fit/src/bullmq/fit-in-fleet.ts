@@ -100,7 +100,7 @@ export async function fitInFleet(
       if (times > mostWrong)
         throw new RematError(
           "FIT_FLEET",
-          `the fleet returned ${times} wrong answers to one unit: ${(error as Error).message} Check its workers, and who can write to its server.`,
+          `the fleet returned ${times} wrong answers to one task of the search: ${(error as Error).message} Check its workers, and who can write to its server.`,
         );
       onRejected?.((error as Error).message);
       return undefined;

@@ -137,7 +137,7 @@ class AnswererPool {
       const late = wait(this.unitMs, undefined, { signal: timer.signal, ref: false }).then(() => {
         throw new RematError(
           "FIT_FLEET",
-          `a unit took longer than ${this.unitMs / 1000} s and was stopped. Search a smaller model or fewer configurations.`,
+          `a task of the search took longer than ${this.unitMs / 1000} s and was stopped. Search a smaller model or fewer configurations.`,
         );
       });
       return await Promise.race([answer, late]);

@@ -28,7 +28,7 @@ export function storedFiles(folder: string): readonly string[] {
   } catch (cause) {
     throw new RematError(
       "FIT_STORE",
-      `${folder}: not a store (${(cause as Error).message}). Name the folder that --store wrote.`,
+      `${folder}: not a folder of remat fit --store (${(cause as Error).message}). Name the folder that was passed to --store.`,
       {
         cause,
       },

@@ -193,7 +193,7 @@ describe.runIf(hasRedis())("a fleet", () => {
     const always = await lying(wrong.slice(0, 1));
     await expect(fitInFleet([unit], given)).rejects.toMatchObject({
       code: "FIT_FLEET",
-      message: expect.stringMatching(/returned 4 wrong answers to one unit: .*field 'row\./),
+      message: expect.stringMatching(/returned 4 wrong answers to one task of the search: .*field 'row\./),
     });
     await always.close();
   });

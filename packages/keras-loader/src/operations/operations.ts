@@ -36,6 +36,6 @@ export function operationNamed(name: string): Operation {
   if (operation !== undefined) return operation;
   throw new RematError(
     "KERAS_FUNCTION_UNKNOWN",
-    `'${name}' is not an operation of this loader. Load the model with the @remat/keras-loader version that wrote it.`,
+    `this version of @remat/keras-loader has no operation '${name}': a newer version probably saved the model. Update @remat/keras-loader.`,
   );
 }

@@ -56,7 +56,7 @@ export function readAllocatorLog(text: string, name = "the log"): AllocatorLog {
         : "it contains no report of an allocator";
   throw new RematError(
     "ALLOCATOR_LOG",
-    `${name}: ${found}. Save the program's stderr: TensorFlow's "ran out of memory trying to allocate …", PyTorch's "CUDA out of memory. Tried to allocate …", or torch.cuda.memory_summary().`,
+    `${name}: ${found}. Save the program's stderr: the log must contain one of TensorFlow's "ran out of memory trying to allocate …", PyTorch's "CUDA out of memory. Tried to allocate …" and the output of torch.cuda.memory_summary().`,
   );
 }
 

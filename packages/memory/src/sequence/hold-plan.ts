@@ -58,7 +58,7 @@ export function holdPlan(trace: Trace, plan: Plan): PlanMemory {
   if (lives === undefined)
     throw new RematError(
       "PLAN_MISMATCH",
-      "the plan cannot run: a step reads a tensor that no earlier step computes. Plan this trace again, or name the run that was planned.",
+      "the plan cannot run: an op reads a tensor that no earlier op computes. Plan this trace again, or name the run that was planned.",
     );
   const sums = new LifeSums(graph, sequence.nodes.length);
   for (const { value, from, to } of lives) sums.add(value, from, to);

@@ -1,5 +1,5 @@
 import type { Budget } from "@remat/memory";
-import { RematError } from "@remat/trace";
+import { describeValue, RematError } from "@remat/trace";
 
 /**
  * The goal of planning: a budget in bytes, a budget as a fraction of the peak without a plan, or the longest acceptable
@@ -24,7 +24,7 @@ export function checkGoal(options: CheckpointingGoal): void {
   if (goals.length !== 1)
     throw new RematError(
       "BUDGET",
-      `pass exactly one of budgetBytes, budgetFraction and maxOverhead; found ${goals.map(([name]) => name).join(", ") || "none"}`,
+      `pass exactly one of budgetBytes, budgetFraction and maxOverhead; found ${goals.map(([name]) => name).join(", ") || "none"}.`,
     );
   const [[name, value]] = goals;
   const isInRange =
@@ -32,7 +32,7 @@ export function checkGoal(options: CheckpointingGoal): void {
   if (!isInRange || (name === "budgetFraction" && value > 1))
     throw new RematError(
       "BUDGET",
-      `${name} must be a number ${name === "maxOverhead" ? "of at least 0" : name === "budgetFraction" ? "above 0 and at most 1" : "above 0"}; found ${JSON.stringify(value)}`,
+      `${name} must be a number ${name === "maxOverhead" ? "of at least 0" : name === "budgetFraction" ? "above 0 and at most 1" : "above 0"}; found ${describeValue(value)}.`,
     );
   for (const [count, least] of [
     ["paretoPoints", 0],
@@ -41,6 +41,6 @@ export function checkGoal(options: CheckpointingGoal): void {
     if (given[count] !== undefined && !(Number.isInteger(given[count]) && (given[count] as number) >= least))
       throw new RematError(
         "BUDGET",
-        `${count} must be a whole number of at least ${least}; found ${JSON.stringify(given[count])}`,
+        `${count} must be a whole number of at least ${least}; found ${describeValue(given[count])}.`,
       );
 }

@@ -82,7 +82,7 @@ function checkTrace(trace: Trace): void {
   if (trace.ops.runtimeMs.every((ms) => !(ms > 0)))
     throw new RematError(
       "TRACE_RUNTIME",
-      `none of the ${trace.ops.count} ops has a runtime. Estimate them with @remat/runtime-estimator before planning.`,
+      `none of the ${trace.ops.count} ops has a runtime. Estimate them with priceTrace(trace, device) of @remat/runtime-estimator before planning.`,
     );
 }
 

@@ -157,5 +157,7 @@ test("a trace without a backward pass, or without runtimes, is refused", async (
     planCheckpointing(trace.withRuntimes({ ...trace.ops, runtimeMs: new Float64Array(trace.ops.count) }), {
       budgetBytes: 1,
     }),
-  ).rejects.toThrow("none of the 85 ops has a runtime. Estimate them with @remat/runtime-estimator before planning.");
+  ).rejects.toThrow(
+    "none of the 85 ops has a runtime. Estimate them with priceTrace(trace, device) of @remat/runtime-estimator before planning.",
+  );
 });
