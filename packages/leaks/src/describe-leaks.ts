@@ -106,15 +106,15 @@ function verdictOf(report: LeakReport, leaks: readonly LeakMaker[], { device, ex
     .map(({ kind, count }) => periods(kind, count))
     .join(", ");
   if (!isJudged(report)) {
-    const before = `${seen === "" ? "no period was seen" : `${seen} seen`}`;
+    const before = `${seen === "" ? "no step was seen" : `${seen} seen`}`;
     return exitCode === 0
-      ? `growth is unknown: ${before}; at least four more are needed after the first. Let it run longer, or call markPeriod() of @remat/leaks after each`
+      ? `growth is unknown: ${before}; at least four more are needed after the first. Let it run longer, or call markPeriod() of @remat/leaks after each step`
       : `growth is unknown: ${before} before the program ended with exit code ${exitCode}; at least four more are needed after the first. If it ran out of memory, remat record shows where`;
   }
   if (leaks.length === 0)
-    return `${report.process.length === 0 ? "nothing grows" : "no tensor grows in number"}: ${tensors(report.count)} and ${formatBytes(report.bytes)} alive${seen === "" ? ", and no period was seen" : ` after ${seen}`}`;
+    return `${report.process.length === 0 ? "nothing grows" : "no tensor grows in number"}: ${tensors(report.count)} and ${formatBytes(report.bytes)} alive${seen === "" ? ", and no step was seen" : ` after ${seen}`}`;
   const held = leaks.filter(({ origin }) => origin !== "values");
-  const period = leaks[0].period ?? "period";
+  const period = leaks[0].period ?? "step";
   const same = leaks.filter((leak) => leak.period === period);
   const perPeriod = same.reduce((sum, leak) => sum + leak.bytesPerPeriod, 0);
   const count = held.filter((leak) => leak.period === period).reduce((sum, leak) => sum + leak.countPerPeriod, 0);
@@ -174,8 +174,8 @@ function describeMaker(maker: LeakMaker): readonly string[] {
   const called = names.length === 0 ? "" : ` (${names.slice(0, 2).join(", ")}${names.length > 2 ? ", …" : ""})`;
   const growth =
     countPerPeriod > 0
-      ? `${about}${rate(countPerPeriod)} ${every(period ?? "period")}`
-      : `${formatBytes(Math.round(bytesPerPeriod))} ${every(period ?? "period")}`;
+      ? `${about}${rate(countPerPeriod)} ${every(period ?? "step")}`
+      : `${formatBytes(Math.round(bytesPerPeriod))} ${every(period ?? "step")}`;
   return [
     `${placeOf(maker)}: ${growth}, ${fateOf(maker)}, ${about}${formatBytes(Math.round(bytes))}`,
     `  ${origin === "values" ? "" : `tf.${maker.op} `}${shapes.join(", ")}${called}${within(maker)}, ${describeWay(maker)}`,
@@ -274,6 +274,8 @@ const tensors = (count: number): string => `${count} ${count === 1 ? "tensor" : 
 const rate = (n: number): string => (Number.isInteger(n) || n >= 100 ? n.toFixed(0) : n.toPrecision(2));
 const names: Readonly<Record<string, readonly [one: string, many: string]>> = {
   predict: ["call of predict", "calls of predict"],
+  // A mark without a name.
+  period: ["step", "steps"],
   repeat: ["repeated sequence of ops", "repeated sequences of ops"],
 };
 const plural = (kind: string): string => names[kind]?.[1] ?? `${kind}s`;

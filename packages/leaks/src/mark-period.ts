@@ -4,8 +4,8 @@ const listenersKey: symbol = Symbol.for("remat.leaks.periods");
 type Marked = Record<symbol, Set<(kind: string) => void> | undefined>;
 
 /**
- * Marks the end of a period of your program: a request, an episode, anything that should leave memory as it was. Does
- * nothing unless the process is watched, as under `remat leaks`. After the first mark only marks count as periods.
+ * Marks the end of a step of your program: a request, an episode, anything that should leave memory as it was. Does
+ * nothing unless the process is watched, as under `remat leaks`. After the first mark only marks count as steps.
  *
  * @example
  * for await (const request of requests) {

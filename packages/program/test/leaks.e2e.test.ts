@@ -11,13 +11,13 @@ const programs = (folder: string): readonly string[] =>
 const leaking = programs("leaking");
 const clean = programs("clean");
 const tooShort =
-  "at least four more are needed after the first. Let it run longer, or call markPeriod() of @remat/leaks after each";
+  "at least four more are needed after the first. Let it run longer, or call markPeriod() of @remat/leaks after each step";
 /** The first line of the report on unusual programs. */
 const unusual: readonly (readonly [string, string | RegExp])[] = [
-  ["never-repeats", `growth is unknown: no period was seen; ${tooShort}`],
+  ["never-repeats", `growth is unknown: no step was seen; ${tooShort}`],
   ["two-steps", `growth is unknown: 2 steps seen; ${tooShort}`],
   ["disposes-twice", /^nothing grows: 1 tensor and 64 B alive after \d+ repeated sequences of ops$/],
-  ["no-tensors", "nothing grows: 0 tensors and 0 B alive, and no period was seen"],
+  ["no-tensors", "nothing grows: 0 tensors and 0 B alive, and no step was seen"],
 ];
 
 /** The leaks of lines according to the program's comments. */
@@ -86,15 +86,18 @@ function toldOf(lines: readonly string[]): readonly string[] {
 const pagePath = new URL("../../../docs/how-to/leaks.md", import.meta.url);
 const table = /(?<=<!-- leaks: programs -->\n\n)[^]*?(?=\n\n<!-- \/leaks: programs -->)/;
 
+/** The folder of leaking programs, relative to the page. */
+const folderOfPage = "../../packages/program/test/programs/leaking";
+
 /** The table of docs/how-to/leaks.md: the findings of `remat leaks` for each leaking program. */
 function tableOf(found: ReadonlyMap<string, Found>): string {
   const rows = leaking.flatMap((program) =>
-    found.get(program)!.told.map((told, i) => {
-      const name = program.replace(/^.*?leaking.|\.cjs$/g, "").replaceAll("-", " ");
-      return `| ${i === 0 ? name : ""} | ${told} |`;
+    found.get(program)!.told.map((told) => {
+      const [, file] = /leaking.(.*)\.cjs$/.exec(program)!;
+      return `| [${file.replaceAll("-", " ")}](${folderOfPage}/${file}.cjs) | ${told} |`;
     }),
   );
-  return ["| program | what is told | what helps |", "|---|---|---|", ...rows].join("\n");
+  return ["| program | what it reports | how to fix it |", "|---|---|---|", ...rows].join("\n");
 }
 
 describe("remat leaks", () => {

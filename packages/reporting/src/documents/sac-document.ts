@@ -79,9 +79,9 @@ function modulesTable({ modules }: SacSummary, size: SizeFormat, limit = modules
     worth: columns.map(([, worth]) => worth),
     rows: shown.map((module) => columns.map(([, , cell]) => cell(module))),
     remark: [
-      ...(isHeld ? ["Live at peak: the module's weights and the results of its ops that are alive at the peak."] : []),
+      ...(isHeld ? ["Live at peak: how much of peak memory the module's weights and the results of its ops use."] : []),
       "Memory: the results of its ops. Saved by autograd: those kept for the backward pass.",
-      "p% costs: upper bound on extra forward time to free p% of Memory, in greedy order (remat ui searches for a cheaper choice).",
+      "50% costs: at most this much extra forward time to free 50% of Memory, in greedy order (remat ui searches for a cheaper choice).",
     ].join("\n"),
   };
 }
