@@ -61,7 +61,8 @@ const judges: readonly (readonly string[])[] = [
 ];
 
 const firstLine = ({ stderr }: CliRun): string => stderr.split("\n", 1)[0];
-const told = /^remat: .*cut\.remat\.jsonl: .*cut short.* recording was stopped or the disk was full.* record it again/i;
+const told =
+  /^remat: .*cut\.remat\.jsonl: .*(cut short|the file is empty|not a whole header).* recording was (probably )?stopped,? or the disk was full.* record it again/i;
 
 describe.each(shows)("a trace that is cut short, by remat %s %s %s %s %s", (...command) => {
   it("is named with the cause and the next step, wherever it is cut", async () => {

@@ -29,11 +29,7 @@ beforeAll(async () => {
 
 /** Each file of another version is rejected in one line that names the file and its version. */
 describe.each([
-  [
-    "later.remat.jsonl",
-    ["memory", "estimate", "plan --budget 90%", "ui --once"],
-    /trace format version 99.*reads version \d/,
-  ],
+  ["later.remat.jsonl", ["memory", "estimate", "plan --budget 90%", "ui --once"], /trace format version 99.*reads \d/],
   [
     "later-plan.json",
     ["report -o r.html"],

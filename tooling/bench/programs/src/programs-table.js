@@ -11,7 +11,10 @@ export function programsTable(measured) {
   const ways = Object.keys(measured[0]?.runs ?? {});
   return formatTable(
     measured.map(({ name, runs }) => [name, ...ways.map((way) => cellOf(runs[way], runs["stock"]))]),
-    { headers: ["Program", ...ways.map((way) => (way === "stock" ? "Baseline" : way[0].toUpperCase() + way.slice(1)))], format: "markdown" },
+    {
+      headers: ["Program", ...ways.map((way) => (way === "stock" ? "Baseline" : way[0].toUpperCase() + way.slice(1)))],
+      format: "markdown",
+    },
   );
 }
 
