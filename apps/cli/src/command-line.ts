@@ -9,11 +9,13 @@ import {
   optionKey,
   optionName,
   readOptions,
+  shownUsage,
   type TypedOptions,
 } from "./command.js";
 import { commands } from "./commands/registry.js";
 import type { ConsoleIo } from "./console-io.js";
 import { allOption, configurableOptions, globalOptions } from "./global-options.js";
+import { esModuleImporter } from "./importers/es-module.js";
 import { importers } from "./importers/importers.js";
 import { UsageError } from "./usage-error.js";
 import { versionText } from "./version.js";
@@ -68,14 +70,16 @@ export async function makeProgram(
       showGlobalOptions: true,
       minWidthToWrap: 24,
       styleTitle: (title) => title.replace("Global Options", "Every command"),
+      subcommandTerm: (command) => shownUsage(commands.find((entry) => nameOfEntry(entry) === command.name())!),
     })
     .version(versionText(), "-v, --version", "Print the version")
     .helpOption("-h, --help", "Print this");
   const isWhole = showsAll(args);
-  leadHelp(program, "See where training memory goes, what using less costs in time, and train in less.");
+  leadHelp(program, "See where training memory goes, what using less costs in time, and train in less memory.");
   for (const option of globalOptions) program.addOption(asTyped(option, isWhole));
   for (const entry of commands) {
     const added = program.command(entry.usage).summary(entry.purpose);
+    if (entry.shownArguments !== undefined) added.usage(`[options] ${entry.shownArguments}`);
     leadHelp(added, `${entry.purpose}.`);
     if (!args.includes(added.name())) continue;
     const command = await entry.load();
@@ -129,19 +133,26 @@ function leadHelp(program: Program, sentence: string): void {
   });
 }
 
-function helpAfter(program: Program, { examples, options, takes = [] }: Command, isWhole: boolean): string {
+function helpAfter(
+  program: Program,
+  { examples, options, takes = [], takesProgram }: Command,
+  isWhole: boolean,
+): string {
   const help = program.createHelp();
   help.prepareContext({ helpWidth: program.configureOutput().getOutHelpWidth!() });
   const predicts = options.some((option) => optionName(option) === "predict");
   const kinds = importers
     .filter((importer) => takes.includes(importer.gives) && (predicts || !("isForPrediction" in importer)))
     .map(({ example, what }) => [example, what]);
-  if (kinds.length > 0) kinds.push(["-", "any of these except a module, from standard input"]);
+  const takesModule = kinds.some(([name]) => name === esModuleImporter.example);
+  // Standard input belongs to the program, if there is one.
+  if (kinds.length > 0 && !takesProgram)
+    kinds.push(["-", `any of these${takesModule ? ` except ${esModuleImporter.example}` : ""}, from standard input`]);
   const widest = Math.max(...kinds.map(([name]) => name.length));
   const hidden = isWhole ? 0 : [...options, ...globalOptions].filter(({ group }) => group === "rare").length;
   const more = hidden === 0 ? "" : `\n${hidden} more options: remat ${program.name()} --help --all\n`;
   const sections = [
-    { title: "MODEL is one of", lines: kinds.map(([name, what]) => help.formatItem(name, widest, what, help)) },
+    { title: "Inputs", lines: kinds.map(([name, what]) => help.formatItem(name, widest, what, help)) },
     { title: "Examples", lines: examples.map((example) => `  ${example}`) },
   ];
   const listed = sections

@@ -144,7 +144,7 @@ interface CommandSpec {
   readonly options: readonly CommandOption[];
   /** Three for the end of its help; none for a command that takes nothing. */
   readonly examples: readonly [string, string, string] | readonly [];
-  /** The kinds of source that MODEL may be, for a command that takes it. */
+  /** The kinds of source that its arguments may be. Help lists them as inputs. */
   readonly takes?: readonly SourceKind[];
   /** Words that a shell may complete in place of a file. */
   readonly words?: readonly string[];
@@ -176,6 +176,8 @@ export function defineCommand<const Options extends readonly CommandOption[]>(
 export interface CommandEntry {
   /** Its name and arguments: `<needed>`, `[optional]`, `[several...]`. */
   readonly usage: string;
+  /** Its arguments as help shows them. Left out: those of `usage`. */
+  readonly shownArguments?: string;
   readonly purpose: string;
   readonly load: () => Promise<Command>;
 }
@@ -183,6 +185,11 @@ export interface CommandEntry {
 /** Returns the name of a command. */
 export function nameOfEntry({ usage }: Pick<CommandEntry, "usage">): string {
   return usage.split(" ")[0];
+}
+
+/** Returns the name and arguments of a command, as help shows them. */
+export function shownUsage({ usage, shownArguments }: Pick<CommandEntry, "usage" | "shownArguments">): string {
+  return shownArguments === undefined ? usage : `${nameOfEntry({ usage })} ${shownArguments}`;
 }
 
 /** Returns the name of an option without its two dashes. */

@@ -52,7 +52,7 @@ export const stepOptions = [
     group: "usual",
     access: "data",
     choices: optimizers,
-    purpose: `Optimizer: ${listed(optimizers)} (default: ${defaults.optimizer})`,
+    purpose: `Optimizer: ${listed(optimizers)} (default: the model's, or ${defaults.optimizer})`,
     parse: parseText,
   }),
   option("--data <file>", {

@@ -281,7 +281,7 @@ describe("help and errors", () => {
       const known = new Set([...options, ...globalOptions].map(optionName));
       const { stdout } = await remat("help", name);
       // The list of models applies to all commands.
-      const models = /MODEL is one of:\n([\s\S]*?)(?=\n\n|$)/.exec(stdout)?.[1] ?? "";
+      const models = /Inputs:\n([\s\S]*?)(?=\n\n|$)/.exec(stdout)?.[1] ?? "";
       for (const [, option] of models.matchAll(/--([a-z][\w-]*)/g)) expect(known, `--${option}`).toContain(option);
     },
   );

@@ -1,5 +1,5 @@
 import { markdown } from "@remat/trace/emit";
-import { type CommandEntry, type CommandOption, nameOfEntry } from "../src/command.js";
+import { type CommandEntry, type CommandOption, nameOfEntry, shownUsage } from "../src/command.js";
 import { optionGroups } from "../src/command-line.js";
 import { globalOptions } from "../src/global-options.js";
 
@@ -24,7 +24,7 @@ async function sectionOf(entry: CommandEntry): Promise<readonly string[]> {
   return [
     markdown.heading(2, `remat ${nameOfEntry(entry)}`),
     markdown.line(`${entry.purpose}.`),
-    markdown.fence(`remat ${entry.usage}`),
+    markdown.fence(`remat ${shownUsage(entry)}`),
     ...shown.flatMap(([title, own]) => (own.length === 0 ? [] : [`**${title}**`, optionsList(own)])),
     ...(examples.length === 0 ? [] : ["**Examples**", markdown.fence(examples.join("\n"))]),
   ];

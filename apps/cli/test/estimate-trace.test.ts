@@ -142,7 +142,7 @@ describe("a wrong command line", () => {
   it("prints help that tells what MODEL can be", async () => {
     const { code, stdout } = await remat("estimate", "--help");
     expect(code).toBe(0);
-    expect(stdout).toContain("MODEL is one of");
+    expect(stdout).toContain("Inputs:");
     expect(stdout).toContain("--device <name>");
   });
 });

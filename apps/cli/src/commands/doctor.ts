@@ -17,7 +17,7 @@ export const doctorOptions = [
     group: "usual",
     access: "data",
     purpose:
-      "Instead of trying backends: hash every file loaded from the cache, including the libraries of TensorFlow, and compare it with the build",
+      "Instead of trying backends: compare every file loaded from the cache, including the libraries of TensorFlow, with the hash recorded when it was built",
   }),
 ];
 

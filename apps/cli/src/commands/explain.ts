@@ -4,7 +4,7 @@ import { RematError } from "@remat/trace";
 import { shell } from "@remat/trace/emit";
 import { readInput } from "@remat/trace/files";
 import { formatExactBytes } from "@remat/trace/text";
-import { type Command, defineCommand, type Invocation } from "../command.js";
+import { type Command, defineCommand, grouped, type Invocation } from "../command.js";
 import { formatOption, unitsOption } from "../format-option.js";
 import { loadTrace } from "../load-trace.js";
 import { modelOptionsOf } from "../model-options.js";
@@ -12,7 +12,7 @@ import { modelSource } from "../model-source.js";
 import { Progress } from "../progress.js";
 import { withFactsFirst } from "../verdict/show-verdict.js";
 
-const options = [formatOption, unitsOption];
+const options = [...grouped("usual", [formatOption]), unitsOption];
 
 /** `remat explain`. */
 export const explainCommand: Command = defineCommand({

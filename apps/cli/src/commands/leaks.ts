@@ -4,7 +4,7 @@ import { runProgram, type ThreadReport } from "@remat/program";
 import { isGrowing, leaksDocument, leaksFacts, summarizeLeaks } from "@remat/reporting/documents";
 import { deviceToFit } from "@remat/reporting/verdict";
 import { type TerminalText, terminal } from "@remat/trace/emit";
-import { type Command, defineCommand, type Invocation } from "../command.js";
+import { type Command, defineCommand, grouped, type Invocation } from "../command.js";
 import { formatOption, unitsOption } from "../format-option.js";
 import { loadTrace } from "../load-trace.js";
 import { modelOptionsOf } from "../model-options.js";
@@ -24,11 +24,13 @@ import { withFactsFirst } from "../verdict/show-verdict.js";
 import { rememberedMachines } from "../verdict/this-machine.js";
 
 const options = [
-  {
-    ...deviceOption,
-    purpose: "Device whose memory fills up: a name (a100, h100, rtx-4090, …) or a JSON file",
-  },
-  formatOption,
+  ...grouped("usual", [
+    {
+      ...deviceOption,
+      purpose: "Device, to predict when its memory is full: a name (a100, h100, rtx-4090, …) or a JSON file",
+    },
+    formatOption,
+  ]),
   unitsOption,
 ];
 
@@ -36,6 +38,7 @@ const options = [
 export const leaksCommand: Command = defineCommand({
   options,
   examples: ["remat leaks -- node app.js", "remat leaks -- npx tsx serve.ts", "remat leaks train.remat.jsonl"],
+  takes: ["run"],
   takesProgram: true,
   run: (invocation) => {
     const source = recordedIn(invocation.targets);

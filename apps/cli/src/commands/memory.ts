@@ -79,7 +79,7 @@ const options = [
   option("--regions", {
     group: "usual",
     access: "data",
-    purpose: "For a recorded run: why checkpointing does not save more, by region",
+    purpose: "For a recorded run: why checkpointing does not save more, by checkpointed region",
   }),
   option("--gathered", { group: "rare", access: "data", purpose: "With --fsdp: which unit is unsharded, and when" }),
   option("--snapshots", {

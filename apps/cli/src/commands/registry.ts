@@ -24,7 +24,7 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     usage: "check <models...>",
-    purpose: "Check peak memory against a baseline: exits 1 and shows what grew",
+    purpose: "Check peak memory against a baseline: show what grew, and exit 1 if it grew",
     load: async () => (await import("./check.js")).checkCommand,
   },
   {
@@ -59,22 +59,26 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     usage: "record [program...]",
-    purpose: "Run an unmodified training program and record its first steps",
+    shownArguments: "-- <program> [args]",
+    purpose: "Run an unmodified TensorFlow.js program and record its first training steps",
     load: async () => (await import("./record.js")).recordCommand,
   },
   {
     usage: "watch [program...]",
-    purpose: "Show the memory of a training program live, step by step",
+    shownArguments: "-- <program> [args]",
+    purpose: "Show the memory of a TensorFlow.js program live, step by step",
     load: async () => (await import("./watch.js")).watchCommand,
   },
   {
     usage: "exec [program...]",
-    purpose: "Run an unmodified training program in less memory",
+    shownArguments: "-- <program> [args]",
+    purpose: "Run an unmodified TensorFlow.js program in less memory",
     load: async () => (await import("./exec.js")).execCommand,
   },
   {
     usage: "leaks [program...]",
-    purpose: "Find the lines whose tensors outlive their step, in a program or a trace",
+    shownArguments: "<trace | -- program>",
+    purpose: "Find the lines whose tensors outlive their step, in a TensorFlow.js program or a trace",
     load: async () => (await import("./leaks.js")).leaksCommand,
   },
   {

@@ -28,7 +28,7 @@ const options = [
   option("--view <name>", {
     group: "usual",
     access: "data",
-    purpose: `View to start with: ${Object.keys(viewOptions).join(", ")}`,
+    purpose: `First view to show: ${Object.keys(viewOptions).join(", ")}`,
     choices: Object.keys(viewOptions),
     parse: parseView,
   }),
@@ -64,6 +64,7 @@ export const uiCommand: Command = defineCommand({
     "remat ui predicted.remat.jsonl measured.remat.jsonl",
     "remat ui run.remat.jsonl.gz --once --view memory",
   ],
+  takes: ["model", "run", "plan"],
   run: ui,
 });
 

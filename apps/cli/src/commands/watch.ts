@@ -5,7 +5,7 @@ import type { Facts } from "@remat/reporting/verdict";
 import { openLiveView } from "@remat/terminal";
 import { parseTrace, RematError } from "@remat/trace";
 import { shell } from "@remat/trace/emit";
-import { type Command, defineCommand, type Invocation, option } from "../command.js";
+import { type Command, defineCommand, grouped, type Invocation, option } from "../command.js";
 import { describeNothing, programOf, tellLoss, trainingEnvironment } from "../program/program-command.js";
 import { tellFacts } from "../program/tell-facts.js";
 import { type Machine, rememberedMachines } from "../verdict/this-machine.js";
@@ -13,7 +13,7 @@ import { type Machine, rememberedMachines } from "../verdict/this-machine.js";
 /** Minimum time between two lines if there is no terminal. */
 const lineEveryMs = 1000;
 
-const options = [
+const options = grouped("usual", [
   option("--theme <name>", {
     group: "output",
     access: "data",
@@ -21,7 +21,7 @@ const options = [
     purpose: "Colours for a dark or a light background (default: as the terminal reports)",
   }),
   option("--ascii", { group: "output", access: "data", purpose: "Draw with ASCII characters only" }),
-];
+]);
 
 /** `remat watch`. */
 export const watchCommand: Command = defineCommand({

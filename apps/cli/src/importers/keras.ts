@@ -12,7 +12,7 @@ export const kerasImporter: ModelImporter = {
   gives: "model",
   takesParts: true,
   example: "model.json",
-  what: "a Keras model from tfjs-layers or Keras: .json, .keras or .h5 (weights are read only if steps run)",
+  what: "a Keras model from tfjs-layers or Keras: .json, .keras or .h5 (estimates ignore the weights)",
   ending: /(\.model)?\.json$|\.keras$|(\.weights)?\.(h5|hdf5)$/,
   offered: /^model\.json$|\.model\.json$|\.keras$|(?<!\.weights)\.h5$/,
   recognises: (path) => /\.(json|keras|h5|hdf5)$/.test(path),

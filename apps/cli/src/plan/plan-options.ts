@@ -152,13 +152,14 @@ export const planOptions = [
   option("--budget <size>", {
     group: "usual",
     access: "data",
-    purpose: "Peak memory allowed: 0.9 or 60% of the baseline, or 2GB, 512MiB",
+    purpose: "Peak memory allowed: a share of the baseline (0.9, 60%), or a size such as 2GB or 512MiB",
     parse: parseBudgetOption,
   }),
   option("--module-budget <size>", {
     group: "rare",
     access: "data",
-    purpose: "With --method dp, milp or greedy: memory that each module may save, as a share of all its results",
+    purpose:
+      "With --method dp, milp or greedy: memory that each module may save, as a share of all its results (60%), or a size such as 2GB",
     parse: parseBudgetOption,
   }),
   option("--max-overhead <share>", {
@@ -171,7 +172,7 @@ export const planOptions = [
     group: "usual",
     access: "data",
     purpose:
-      "Search time: 5s, 500ms, 2min (default: 5s, or until --iterations are done). For a graph it includes reading and writing",
+      "Search time, such as 5s, 500ms or 2min (default: 5s, or until --iterations are done). For a graph file, reading and writing count as well",
     parse: parseTimeMs,
   }),
   option("--iterations <n>", {

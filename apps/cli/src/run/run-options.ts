@@ -21,7 +21,7 @@ export const runOptions = [
   option("--budget <size>", {
     group: "usual",
     access: "data",
-    purpose: "Peak memory allowed: 0.9 or 60% of the baseline, or 2GB, 512MiB",
+    purpose: "Peak memory allowed: a share of the baseline (0.9, 60%), or a size such as 2GB or 512MiB",
     parse: parseBudgetOption,
   }),
   option("--max-overhead <share>", {
