@@ -179,7 +179,7 @@ export async function rematerialize(given: PlanningGraph, options: Rematerialize
     const tookMs = performance.now() - sliceBegan;
     if (tookMs < sliceMs / 2) slice *= 2;
     else if (tookMs > sliceMs * 2 && slice > 1) slice >>= 1;
-    // A schedule comes first, then its bound. Most searches need no more.
+    // The bound is computed once, after some search. A schedule that meets it is optimal, and ends the search.
     if (
       needsBound &&
       (iterations === undefined

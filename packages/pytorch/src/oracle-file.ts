@@ -31,7 +31,7 @@ export interface OracleModule {
  */
 export interface OracleEvent {
   readonly e: string;
-  // Fields of ops.
+  // Fields of op events.
   readonly f?: number;
   readonly a?: readonly Encoded[];
   /** The keyword arguments of an op, or the name of a hook. */
@@ -54,17 +54,17 @@ export interface OracleEvent {
   readonly runs?: number;
   /** The scratch memory of the op in bytes, without its inputs and outputs. */
   readonly ws?: number;
-  // Fields of modules and hooks.
+  // Fields of module and hook events.
   readonly m?: number | null;
   readonly leaf?: number;
   readonly in?: Encoded;
   readonly x?: Encoded;
   readonly ph?: string;
-  // Fields of storages.
+  // Fields of storage events.
   readonly s?: number | readonly number[];
   readonly r?: string;
   readonly n?: number;
-  // Fields of marks and regions.
+  // Fields of mark and region events.
   readonly name?: string;
   /** True if a region is in the reentrant form. */
   readonly re?: number;

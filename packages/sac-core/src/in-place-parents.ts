@@ -21,13 +21,13 @@ export class InPlaceParents {
   }
 
   /**
-   * Returns the parent of `op` among the ops from `first` on. Returns `op` itself if there is none, because it then
-   * writes to an argument.
+   * Returns the parent of `op`: the first op from `first` on whose storages include all of `op`'s. This is `op` itself if
+   * no earlier op matches, because it then writes to an argument.
    */
   find(op: OpIndex, first: number): number {
     const { opStart, storages, storageStart, ops } = this.outputs;
     const count = opStart[op + 1] - opStart[op];
-    // For an op without results every op matches.
+    // An op without results has no storages, so every op matches, and the first one is the parent.
     if (count === 0) return Math.min(first, op);
     if (count > 1) return this.findAll(op, first);
     const storage = storages[opStart[op]];

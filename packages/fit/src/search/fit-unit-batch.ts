@@ -27,7 +27,7 @@ export async function fitUnitBatch(
   const way = fitWay(configuration.way);
   const reason = refusesOptimizer(unit) ?? way.refuses(unit, steps);
   if (reason !== undefined) return { kind: "refused", configuration, reason };
-  // TensorFlow.js updates after each pass.
+  // TensorFlow.js cannot accumulate gradients, so there is one pass per update.
   const mostPasses = steps.framework === "tfjs" && !isSharded(unit) ? 1 : Number.POSITIVE_INFINITY;
   const batches = unit.batches.filter((batch) => (microBatchesOf(unit, batch) ?? Number.NaN) <= mostPasses);
   if (batches.length === 0)

@@ -85,7 +85,7 @@ export class EinsumDense extends OwnLayer {
     const dots = first.includes("...") ? lettersOfDots.slice(0, inputShape.length - (first.length - 3)) : "";
     const [input, output] = [first.replace("...", dots), wanted.replace("...", dots)];
     const sizes = new Map<string, number | null>();
-    // The given sizes of the result are the last ones. Sizes of the input override them.
+    // `outputShape` gives the sizes of the result's last axes. Sizes of the input override them.
     const given = [this.#args["outputShape"]].flat() as (number | null)[];
     [...output].slice(-given.length).forEach((letter, i) => sizes.set(letter, given[i] ?? null));
     [...input].forEach((letter, i) => sizes.set(letter, inputShape[i] ?? null));

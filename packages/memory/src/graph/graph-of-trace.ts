@@ -228,7 +228,7 @@ class TraceGraphBuilder {
   }
 
   private addMade(storage: StorageIndex, node: number): void {
-    // A storage without readers is freed as soon as it is made. Without a last use nothing would free it.
+    // If nothing reads a storage, the node that makes it counts as its last use, and frees it.
     if (this.origins.read[storage] === 0 && !this.isResult(storage)) this.addRead(storage, node);
     this.addOutputStorage(storage, node);
   }

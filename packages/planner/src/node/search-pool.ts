@@ -53,7 +53,7 @@ export class SearchPool implements SearchRunner {
         const thread = (this.threads[slot] ??= this.start());
         found[id] = await searchIn(thread, id, tasks[id], this.graceMs);
         if (found[id] !== undefined) continue;
-        // The state of the thread is unknown.
+        // The thread died, or may still be searching. Another one replaces it.
         this.threads[slot] = undefined;
         await thread.terminate();
       }

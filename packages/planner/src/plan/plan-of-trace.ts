@@ -95,7 +95,7 @@ function stepsOf(
     if (v < 0) reloadAfter(steps[steps.length - 1], valueAs[outputs.values[outputs.start[~v]]]);
     else if (runs[v] === 1)
       for (const op of row(replayOps, v)) {
-        // An op that finishes the result in place may not have run for the first time yet.
+        // `replayOps` include later ops that modify the result in place. Ops that have not run yet are not repeated.
         if (op < nextOp) steps.push({ op, isRecomputed: true, free: [] });
       }
     // Adds no step for a node that no op makes.

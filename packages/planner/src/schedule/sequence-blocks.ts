@@ -19,13 +19,13 @@ export class SequenceBlocks {
   private readonly capacity: number;
   blockCount = 0;
   private freeBlocks: number[] = [];
-  // Arrays by block.
+  // Indexed by block.
   private instances: Int32Array;
   private memory: Float64Array;
   private size: Int32Array;
   /** Rank times capacity. Together with the index it is the key of an instance. */
   private keyBase: Int32Array;
-  // Arrays by rank.
+  // Indexed by block rank.
   private blockAt: Int32Array;
   private add: Float64Array;
   private top: Float64Array;

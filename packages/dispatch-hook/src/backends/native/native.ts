@@ -63,8 +63,8 @@ export const native: Backend = {
   },
   // TensorFlow's CPU kernel processes the rows in order. The GPU kernel adds them by atomics, in an unspecified order.
   addsSegmentsInOrder: (instance) => !isOnGpu(instance),
-  // CUDA kernels add up to nine inputs in one expression from left to right, and flush denormal numbers as that of
-  // `AddV2` does. For more inputs they add groups of eight to each other and then to the sum.
+  // CUDA kernels add up to nine inputs in one expression, from left to right. They flush denormal numbers, as the kernel
+  // of `AddV2` does. With more inputs, they add up each group of eight first, and then add it to the sum.
   mostAddedInOrder: (instance) => (isOnGpu(instance) ? 9 : 0),
   prepare: restoreUtil,
 };

@@ -17,7 +17,7 @@ function parse(text: string | undefined): { readonly name?: string; readonly ver
   try {
     return text === undefined ? undefined : (JSON.parse(text) as { name?: string; version?: string });
   } catch {
-    // Node reports what is wrong with it.
+    // Invalid JSON: Node reports the error when it loads the package.
     return undefined;
   }
 }
