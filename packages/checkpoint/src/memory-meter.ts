@@ -12,8 +12,8 @@ import { roundUpBytes } from "@remat/memory";
 import type { Tensor } from "@tensorflow/tfjs-core";
 
 /**
- * A dispatch mode that counts the live bytes by buffer (engine rule 7). Data that already existed counts once an
- * op reads it, and then retroactively from the start.
+ * A dispatch mode that counts live bytes. Tensors that share a buffer count once. A buffer from before the mode was
+ * opened counts as soon as an op reads it, and then as if it had been live from the start.
  *
  * @example
  * const meter = new MemoryMeter();

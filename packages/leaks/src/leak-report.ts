@@ -134,7 +134,7 @@ export interface LeakReport {
   readonly elapsedMs: number;
 }
 
-/** Returns the allocation sites of a report that grow. */
+/** Returns the allocation sites whose live memory grows. */
 export function growing({ makers }: Pick<LeakReport, "makers">): readonly LeakMaker[] {
   return makers.filter(({ verdict }) => verdict === "growing");
 }

@@ -104,7 +104,7 @@ export class Kind extends Group {
 /** State of a kind's tensors: alive now, or found lost or referenced by the last census. */
 export type Fate = "alive" | "lost" | "held";
 
-/** Tensors of a kind with one allocation site, known or not, whose stacks had the same odds. */
+/** Tensors of one kind and allocation site, known or not, whose stacks were taken with the same probability. */
 export class Origin {
   readonly kind: Kind;
   /** Undefined if their stacks were not taken. */

@@ -19,8 +19,8 @@ import { RegionScopes } from "./region-scopes.js";
 import { TensorTable } from "./tensor-table.js";
 
 /**
- * Returns a PyTorch run as a trace, from the parsed JSON of a file of the exporter (schemas `sac-oracle/1`,
- * `rt-oracle/1`, `mem-oracle/1` and `fsdp-oracle/1`).
+ * Converts a recorded PyTorch run to a trace. `file` is the parsed JSON of the exporter's file (schemas
+ * `sac-oracle/1`, `rt-oracle/1`, `mem-oracle/1` and `fsdp-oracle/1`).
  *
  * It reads observations only: ops with their arguments and results, modules, saved tensors, and events of storages.
  * Times of the estimator, memory figures and flags in the file are answers of PyTorch and are not used.

@@ -4,7 +4,7 @@ import { isPlanNode, type OpIndex, type Plan, type Trace } from "@remat/trace";
 /** The effect of a plan on an op's results. */
 export type PlanFateName = "none" | "kept" | "freedEarly" | "offloaded" | "recomputed";
 
-/** Names of fates by their numbers. If several apply to an op, the highest number wins. */
+/** Fates in the order of their numbers. If several apply to an op, the highest number wins. */
 export const planFateNames: readonly PlanFateName[] = ["none", "kept", "freedEarly", "offloaded", "recomputed"];
 
 /** Display name of each fate. */

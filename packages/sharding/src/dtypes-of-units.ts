@@ -79,7 +79,7 @@ function readFromOutside(trace: Trace, sharded: ReadonlySet<number>): ReadonlyMa
 }
 
 /**
- * Returns the dtype that FSDP units compute in, if it is not their parameters' own.
+ * Returns the dtype other than the parameters' own that FSDP units compute in, or undefined if there is none.
  *
  * @throws RematError `SHARDING_PLAN` if there are several such dtypes
  */

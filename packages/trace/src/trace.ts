@@ -79,7 +79,7 @@ export interface Module {
   readonly leaf: boolean;
 }
 
-/** A scope around ops (T1): a composite with its own gradient (`customGrad`), or one run of a checkpointed region. */
+/** A scope around ops: a composite with its own gradient (`customGrad`), or one run of a checkpointed region. */
 export interface Scope {
   readonly name: string;
   /** The enclosing scope, or -1. */
@@ -114,7 +114,7 @@ export interface Rows<T extends Int32Array | Float64Array = Int32Array> {
   readonly values: T;
 }
 
-/** Ops in execution order (T1). A row of `inputs` and `outputs` is a list of tensors. */
+/** Ops in execution order. A row of `inputs` and `outputs` is a list of tensors. */
 export interface OpColumns {
   readonly count: number;
   /** Index into `trace.strings`: the name of a TensorFlow.js kernel or of an ATen op such as `aten.addmm.default`. */
@@ -123,7 +123,7 @@ export interface OpColumns {
   readonly phase: Uint8Array;
   /** Bits of {@link OpFlag}. */
   readonly flags: Uint16Array;
-  /** Index into `trace.stacks`: the active module calls, outermost first (T5). */
+  /** Index into `trace.stacks`: the active module calls, outermost first. */
   readonly stack: Int32Array;
   /** The innermost customGrad scope, or -1. */
   readonly scope: Int32Array;
@@ -135,7 +135,7 @@ export interface OpColumns {
   readonly inputs: Rows<IndexColumn<TensorIndex>>;
   readonly outputs: Rows<IndexColumn<TensorIndex>>;
   /**
-   * Inputs and outputs that existed before the op and that it writes into, whether or not it returns them (T8). For an
+   * Inputs and outputs that existed before the op and that it writes into, whether or not it returns them. For an
    * in-place op these are its outputs by default.
    */
   readonly writes: Rows<IndexColumn<TensorIndex>>;
@@ -159,7 +159,7 @@ export interface OpColumns {
   readonly bytesWritten: Float64Array;
 }
 
-/** Storages in order of allocation (T2). */
+/** Storages in order of allocation. */
 export interface StorageColumns {
   readonly count: number;
   /** Requested size in bytes at the first allocation. */
@@ -170,7 +170,7 @@ export interface StorageColumns {
   readonly category: Uint8Array;
 }
 
-/** Tensors: views of storages (T2). */
+/** Tensors: views of storages. */
 export interface TensorColumns {
   readonly count: number;
   readonly storage: IndexColumn<StorageIndex>;
@@ -208,7 +208,7 @@ export interface WeightColumns {
   readonly buffers: Rows<IndexColumn<TensorIndex>>;
 }
 
-/** The tensors that module calls received and returned (T5), forward and backward. */
+/** The tensors that module calls received and returned, forward and backward. */
 export interface ModuleEventColumns {
   readonly count: number;
   readonly call: IndexColumn<CallIndex>;
@@ -218,7 +218,7 @@ export interface ModuleEventColumns {
   readonly tensors: Rows<IndexColumn<TensorIndex>>;
 }
 
-/** Tensors saved by autograd (T6). */
+/** Tensors saved by autograd. */
 export interface SaveColumns {
   readonly count: number;
   /** The op whose gradient needs the tensor, or -1 if unknown. */

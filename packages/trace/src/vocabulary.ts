@@ -4,7 +4,7 @@ export const Phase = { forward: 0, backward: 1, optimizer: 2, recompute: 3, outs
 export type PhaseName = keyof typeof Phase;
 
 /**
- * The purpose of a storage (T4). The numbers are the values of the `storages.category` column and of `categorize`
+ * The purpose of a storage. The numbers are the values of the `storages.category` column and of `categorize`
  * events. The categories from `shardedParameter` on belong to fully sharded data parallelism (FSDP), where a parameter
  * or gradient is a shard or all-gathered, and collectives have buffers.
  */
@@ -30,13 +30,13 @@ export type CategoryName = keyof typeof Category;
 /** The name that stands for the whole model, above all modules. Every op counts under it, also outside of modules. */
 export const globalModule = "Global";
 
-/** The origin of an op's milliseconds (T7). */
+/** The origin of an op's milliseconds. */
 export const RuntimeSource = { none: 0, roofline: 1, measured: 2, imported: 3 } as const;
 /** The name of a {@link RuntimeSource}. */
 export type RuntimeSourceName = keyof typeof RuntimeSource;
 
 /**
- * Properties of an op that matter for replay and for selective activation checkpointing (T8). They are bits of the
+ * Properties of an op that matter for replay and for selective activation checkpointing. They are bits of the
  * `ops.flags` column.
  *
  * - `view`: the output shares its input's storage
@@ -51,7 +51,7 @@ export const OpFlag = { view: 1, inPlace: 2, random: 4, effectful: 8, sacSkip: 1
 /** The name of an {@link OpFlag}. */
 export type OpFlagName = keyof typeof OpFlag;
 
-/** The role in which autograd saved a tensor (T6). */
+/** The role in which autograd saved a tensor. */
 export const SavedAs = { input: 0, output: 1, other: 2 } as const;
 /** The name of a {@link SavedAs}. */
 export type SavedAsName = keyof typeof SavedAs;

@@ -3,8 +3,8 @@ import { UpdateReleaser } from "../update/update-releaser.js";
 import { earlyRelease } from "./early-release.js";
 
 /**
- * Frees tensors early, like `releaseEarly` of the package's root, with half of the code for a page to load. Returns a
- * function that ends it.
+ * Frees tensors early, like `releaseEarly` of the package's root, at half the bundle size. Returns a function that ends
+ * it.
  *
  * Results are bitwise identical, and passes use the same memory. Weight updates are not rehearsed. The first update of
  * each kind records when its tensors are read, and frees no more than unmodified TensorFlow.js. The kinds are the very

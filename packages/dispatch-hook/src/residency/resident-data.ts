@@ -68,7 +68,7 @@ export function constantOf(dataId: DataId): ConstantData | undefined {
   return at && constantIn(at.residency.valuesOf(at.entry, dataId, at.instance));
 }
 
-/** Restores the constant of an evicted `DataId`. */
+/** Puts a constant's data back after eviction. */
 export function restoreConstant(dataId: DataId, constant: ConstantData): void {
   const session = openSession();
   const at = session && locateData(session, dataId);

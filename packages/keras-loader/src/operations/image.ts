@@ -31,8 +31,8 @@ const bilinearWeights = (from: number, size: number): tfc.Tensor2D =>
   });
 
 /**
- * Operations on images, as products with interpolation weights, because the gradients of tfjs-core's own operations
- * differ. Also other operations of tfjs-core for a single purpose.
+ * Resizing and one-hot encoding. Resizing multiplies with matrices of interpolation weights, because tfjs-core's own
+ * resize operations have other gradients than this interpolation.
  */
 export const images: Readonly<Record<string, Operation>> = {
   resize: {

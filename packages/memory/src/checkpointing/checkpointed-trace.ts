@@ -16,7 +16,7 @@ import { CheckpointableSteps } from "./checkpointable-steps.js";
 /**
  * Builds the trace of a step as it would run under `torch.utils.checkpoint`. Tensors that are not saved are freed, and
  * recomputed in the backward pass by ops of the phase `recompute`, in calls that are entered again. Ops keep their
- * runtimes. The arguments that a checkpointed call keeps stay alive but are not a `save`.
+ * runtimes. A checkpointed call keeps its arguments alive, but the trace does not list them as saved tensors.
  */
 export class CheckpointedSteps extends CheckpointableSteps {
   /** Returns the trace of the step under `policy`, with `note` added to the notes. */

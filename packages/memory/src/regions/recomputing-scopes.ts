@@ -9,9 +9,9 @@ export interface RecomputingScope {
 }
 
 /**
- * Returns the manually checkpointed scopes, by index into `trace.scopes`: composites with their own gradient
- * (`customGrad` in TensorFlow.js) whose gradient function runs some of their kernels again on the same values. Scopes
- * that run the same kernels as one of these but were not differentiated are included.
+ * Finds manual activation checkpointing: scopes with their own gradient (`customGrad` in TensorFlow.js) whose gradient
+ * function runs some of their kernels again on the same values. The result is keyed by index into `trace.scopes`. It
+ * includes scopes that were not differentiated but run the same kernels as one of these.
  */
 export function recomputingScopes(trace: Trace): ReadonlyMap<number, RecomputingScope> {
   const scopes = new Map<number, RecomputingScope>();

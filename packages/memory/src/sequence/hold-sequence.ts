@@ -56,8 +56,7 @@ export function forEachLife(
 /**
  * Returns the bytes in use at each step of `sequence`, and the peak. The sequence consists of node indices, any node
  * any number of times, and `~node` reloads the offloaded output of a node. Returns undefined if a step reads or reloads
- * a value that no earlier step has made. An offloaded value uses device memory until the step after which it moves is
- * done.
+ * a value that no earlier step has made. An offloaded value uses device memory until its copy ends.
  *
  * @example
  * holdSequence(graph, [0, 1, 2, 0, 3])?.peakBytes;

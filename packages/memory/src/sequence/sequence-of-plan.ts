@@ -11,10 +11,12 @@ export interface PlanSequence {
 }
 
 /**
- * Returns the nodes of `graph` in the order in which `plan` runs them. Storages made by JavaScript come as late as
- * possible, directly before the next op, because an executor recomputes ops as soon as the preceding step is done,
- * before user code continues. Ops that complete the result of a recomputed op in place are part of that op. A reload of
- * a node is `~node`, as in `holdSequence`.
+ * Returns the nodes of `graph` in the order in which `plan` runs them. A reload of a node is `~node`, as in
+ * `holdSequence`.
+ *
+ * Storages that JavaScript creates are placed directly before the next op. An executor recomputes ops right after the
+ * preceding step, so user code creates its storages only after that. If an op completes the result of a recomputed op
+ * in place, both run again as one.
  *
  * @param graph the graph of the trace that the plan is for
  */

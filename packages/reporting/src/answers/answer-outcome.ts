@@ -155,7 +155,7 @@ export interface PlanCommand {
   readonly stands: "MODEL" | "PROGRAM";
 }
 
-/** Returns the command that applies a plan if only the plan file is available, and explains its placeholder. */
+/** Returns the command that applies a plan of which only the file is known. A reason explains its placeholder. */
 export function answerFollowing({ subject: { name } }: Plan, { command, stands }: PlanCommand): Answer {
   const what = stands === "PROGRAM" ? `the command that starts the training of ${name}` : `the file of ${name}`;
   return { ...asked("next"), answer: "", reasons: [`${stands} is ${what}.`], command };

@@ -34,7 +34,7 @@ export interface TextStyle extends Pick<OutputFormat, "name" | "title" | "isForF
   readonly markup: TextMarkup;
 }
 
-/** Returns a format that writes the parts of a document one after the other, separated by blank lines, in a style. */
+/** Returns an output format for text in the given style: all parts of a document, separated by blank lines. */
 export function textFormat(style: TextStyle): OutputFormat {
   const { name, title, isForFiles } = style;
   return {

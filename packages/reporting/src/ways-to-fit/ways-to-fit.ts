@@ -23,9 +23,11 @@ const iterations = 200;
 const rounds = 10;
 
 /**
- * Returns ways to make a step fit that does not fit as recorded, each computed for this step, the smallest change
- * first: early release or a plan without recomputation. If these are not enough: a plan, a smaller batch, weights
- * sharded over several devices, a larger device. Empty if none helps.
+ * Suggests how to make a step fit that exceeds the memory. Each suggestion is computed for this step.
+ *
+ * If early release or a plan without recomputation is enough, this is the only one. Otherwise the smallest change comes
+ * first: a plan, a smaller batch, weights sharded over several devices, a larger device. Empty if the step fits, or if
+ * nothing helps.
  *
  * @throws RematError as `heldPeak` does
  * @example

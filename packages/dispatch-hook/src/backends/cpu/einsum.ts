@@ -3,8 +3,8 @@ import { type Infer } from "../../kernels/index.js";
 import { plainRule } from "../../kernels/plain-rule.js";
 
 /**
- * Permutes, reshapes and multiplies operand by operand and sums dimension by dimension. All temporaries live until the
- * end.
+ * The memory of an Einsum on the cpu backend, which permutes, reshapes and multiplies operand by operand, and sums
+ * dimension by dimension. All temporaries stay alive until it ends.
  */
 export const einsumOnCpu: Infer<TensorInfo[], { equation: string }> = (tensors, attributes, call) => {
   const { allDims, summedDims, idDims } = backend_util.decodeEinsumEquation(attributes.equation, tensors.length);
