@@ -57,7 +57,7 @@ it("draws the table as it fills, on a terminal alone", async () => {
   let drawn = "";
   const write = (text: string): unknown => (drawn += text);
   const { stdout } = await rematIn({ stderr: { write, isTTY: true, columns: 60, rows: 12 } }, ...sweep, "--watch");
-  expect(drawn).toMatch(/so far: [1-8] are left/);
+  expect(drawn).toMatch(/\b[1-8] configurations are left/);
   const lines = drawn.split("\n");
   expect(Math.max(...lines.map((line) => line.replace(/^\r\u001b\[\d+A\u001b\[J/, "").length))).toBeLessThan(60);
   // The live table is erased, and the result is shown as usual.

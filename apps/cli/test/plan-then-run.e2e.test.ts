@@ -197,7 +197,7 @@ describe("remat run --plan", () => {
   });
 
   it.each([
-    [["--batch", "5"], /--batch 5 contradicts --plan .*plan\.json, which is for batch 4\. Leave --batch out/],
+    [["--batch", "5"], /--batch 5 contradicts --plan .*plan\.json, which is for batch 4\. Remove --batch/],
     [["--optimizer", "sgd"], /--optimizer sgd contradicts --plan .*, which is for optimizer adam/],
     [["--loss", "sum"], /--loss sum contradicts --plan .*, which is for the model's own loss/],
     [["--unit", "512"], /--unit 512 contradicts --plan .*, which is for unit 1\./],

@@ -263,7 +263,9 @@ describe("the report of remat record on a step", () => {
       /before it reported anything, so nothing is recorded\.$/,
     );
     // It may have loaded TensorFlow.js, and be in its first step.
-    expect(describeNothing(["node", "a.js"], 137, [])).toMatch(/^node a.js: ended with exit code 137 before anything/);
+    expect(describeNothing(["node", "a.js"], 137, [])).toMatch(
+      /^node a.js: ended with exit code 137 before it completed a training step/,
+    );
     expect(describeNothing(["node", "a.js"], 0, [])).toContain("did not load TensorFlow.js");
   });
 });

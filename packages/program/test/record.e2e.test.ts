@@ -137,7 +137,10 @@ describe("recording a program", () => {
       const { stdout, reports } = await runUnder(order, ["node", "fit.mjs"], folder);
       expect(stdout).toBe(runStock(["node", "fit.mjs"], folder));
       expect(reports).toMatchObject([
-        { recorded: [], problem: expect.stringMatching(/tfjs-core 3\.21\.0, which is not supported\. Install TensorFlow\.js 4\.17/) },
+        {
+          recorded: [],
+          problem: expect.stringMatching(/tfjs-core 3\.21\.0, which is not supported\. Install TensorFlow\.js 4\.17/),
+        },
       ]);
     } finally {
       rmSync(folder, { recursive: true, force: true });

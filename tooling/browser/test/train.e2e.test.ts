@@ -232,7 +232,7 @@ describe.runIf(browserPath !== "")("in a browser", () => {
     const stopped = await lose(isRestored);
     expect(stopped.steps).toBe(2);
     expect([stopped.code, stopped.readCode]).toEqual(["WEBGL_CONTEXT_LOST", "WEBGL_CONTEXT_LOST"]);
-    expect(stopped.message).toMatch(/^the WebGL context was lost before \w+ ran, with [\d.]+ \w+ in textures, /);
+    expect(stopped.message).toMatch(/^the WebGL context was lost before \w+ ran with [\d.]+ \w+ in textures, /);
     expect(stopped.runsAfterwards).toBe(true);
   });
 

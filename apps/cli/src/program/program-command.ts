@@ -70,7 +70,7 @@ export function describeNothing(
   const problem = reports.find(({ problem }) => problem !== undefined)?.problem;
   if (problem !== undefined) return problem;
   if (reports.length === 0 && exitCode !== 0)
-    return `${shown}: ended with exit code ${exitCode} before it loaded TensorFlow.js. Fix that error, or let it run until its first step is complete`;
+    return `${shown}: ended with exit code ${exitCode} before it completed a training step. Fix that error, or let it run until its first step is complete`;
   if (reports.length === 0) return describeNoTensorFlow(program);
   return `${shown}: loaded TensorFlow.js ${reports[0].version}, but ran no training step. Call optimizer.minimize, applyGradients, model.fit, trainOnBatch or variableGrads`;
 }

@@ -144,7 +144,7 @@ describe("an index", () => {
 
   test("that says another hash than the pinned one is not asked for the wheel", () => {
     const links = [{ ...link(fileName), sha256: hashOf("another wheel") }];
-    expect(() => findWheel(links, wheel)).toThrow(`${hashOf("another wheel")}, expected ${wheel.sha256}`);
+    expect(() => findWheel(links, wheel)).toThrow(`${hashOf("another wheel")} in the index, expected ${wheel.sha256}`);
   });
 
   test("is asked for the build with CUDA only for a GPU, and for the only one on arm64", () => {
