@@ -87,6 +87,6 @@ it("is in help, and is refused what it does not take", async () => {
     "--pareto works with --method schedule, not with idle.",
   );
   expect((await remat("plan", transformer, "--budget", "90%", "--module", "x")).stderr).toContain(
-    "--module goes with --method modules, dp, milp, greedy or idle, not with schedule.",
+    "--module works with --method modules, dp, milp, greedy or idle, not with schedule.",
   );
 });
