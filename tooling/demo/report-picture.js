@@ -1,0 +1,30 @@
+#!/usr/bin/env node
+// Draws docs/report.png: the report of ResNet-50 as a reader sees it first. Needs Chromium, which CHROMIUM names or which is on the PATH.
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { chromium } from "playwright-core";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), "remat-picture-"));
+const report = join(folder, "report.html");
+const model = join(root, "examples/keras/resnet50.model.json");
+const remat = join(root, "apps/cli/dist/main.js");
+try {
+  execFileSync(process.execPath, [remat, "report", model, "--batch", "8", "--iterations", "3000", "-o", report]);
+  const browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? execFileSync("which", ["chromium"], { encoding: "utf8" }).trim(),
+    args: process.getuid?.() === 0 ? ["--no-sandbox"] : [],
+  });
+  const page = await browser.newPage({ viewport: { width: 1024, height: 1264 }, colorScheme: "light" });
+  await page.goto(pathToFileURL(report).href);
+  await page.locator("h2").first().waitFor();
+  // Charts are drawn and the plan of the budget is found.
+  await page.waitForTimeout(3000);
+  await page.screenshot({ path: join(root, "docs/report.png") });
+  await browser.close();
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
