@@ -100,7 +100,7 @@ class Blamed(State):
             seen = Verifier(model, step)._blame("1", Difference("the gradient of '2.up.weight'", "2.up"))
         self.assertEqual((seen.owner, seen.is_isolated), ("1", False))
         told = _why_left_out(seen, whole_blocks(model))
-        self.assertEqual(told, "training changes if module '1' runs again, and remat did not find the module that causes it: the gradient of '2.up.weight' differs")
+        self.assertEqual(told, "training changes if module '1' runs again (the gradient of '2.up.weight' differs), and remat did not find the module that causes it")
 
 
 class Forced(State):
