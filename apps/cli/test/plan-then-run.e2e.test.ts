@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { selectBackend } from "@remat/dispatch-hook/backends/node";
+import { sampledCases } from "@remat/testkit";
 import { readPlan } from "@remat/trace";
 import "@tensorflow/tfjs-backend-cpu";
 import "@tensorflow/tfjs-backend-wasm";
@@ -19,10 +20,11 @@ import { remat } from "./run.js";
 const examples = fileURLToPath(new URL("../../../examples/", import.meta.url));
 /** Half a minute each: asked for by whoever changes how plans are followed. */
 const isLarge = (name: string): boolean => ["efficientnet-b0", "resnet50"].includes(name);
-const exampleNames = readdirSync(examples, { withFileTypes: true })
+const allExamples = readdirSync(examples, { withFileTypes: true })
   .filter((entry) => entry.isDirectory() && readdirSync(join(examples, entry.name)).includes("model.js"))
   .map(({ name }) => name)
   .filter((name) => process.env["REMAT_LARGE_MODELS"] !== undefined || !isLarge(name));
+const exampleNames = sampledCases(allExamples, 2);
 /** Convolutions, on which the cpu backend spends minutes. */
 const onWasm = new Set(["efficientnet-b0", "mobilenet-v1", "mobilenet-v2", "resnet50"]);
 type BackendOfTest = "cpu" | "wasm";

@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { sampledCases } from "@remat/testkit";
 import { afterAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { type ProgramEnd, type ProgramStart, runProgram } from "../src/index.js";
 import { orders } from "./faults/run-with-fault.js";
@@ -48,7 +49,7 @@ function alone([file, ...args]: readonly string[]): Pick<Ran, "exitCode" | "stdo
 
 const ofProgram = ({ exitCode, stdout, stderr }: Ran) => ({ exitCode, stdout, stderr });
 
-describe.each(Object.entries(orders))(
+describe.each(sampledCases(Object.entries(orders), 2))(
   "under %s a program ends as it does alone, and one line says what is missing",
   (_name, order) => {
     it("if no file can hold anything (ulimit -f 0)", async () => {

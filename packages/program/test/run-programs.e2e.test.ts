@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { sampledCases } from "@remat/testkit";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type ProgramRun, runStock, runUnder } from "./run-program-under.js";
 
@@ -46,7 +47,7 @@ const programs: readonly [string, Expected][] = [
   ],
 ];
 
-describe.each(programs)("%s, unmodified", (_name, { command, optimizers, budget, ofRecorded }) => {
+describe.each(sampledCases(programs, 2))("%s, unmodified", (_name, { command, optimizers, budget, ofRecorded }) => {
   let stock: string;
   let recorded: ProgramRun;
   beforeAll(async () => {
