@@ -4,7 +4,9 @@ import { defineConfig } from "vitest/config";
 import { testProjects } from "./tooling/testkit/vitest/projects.ts";
 
 const root = fileURLToPath(new URL(".", import.meta.url));
-const { TURBO_HASH: turboHash, npm_lifecycle_event: task = "test" } = process.env;
+const { TURBO_HASH: turboHash, npm_lifecycle_event: task = "test", npm_package_name: name = "" } = process.env;
+/** Their tests take longest, so they end while other cores have nothing left to do. */
+const takeLongest = new Set(["@remat/cli", "@remat/program"]);
 
 // Packages are tested from their sources: the custom condition makes `@remat/*` resolve to `src`, so no build is needed first.
 export default defineConfig({
@@ -14,7 +16,7 @@ export default defineConfig({
   test: {
     projects: testProjects(root),
     // turbo runs as many packages at once as there are cores.
-    maxWorkers: turboHash === undefined ? "100%" : 1,
+    maxWorkers: turboHash === undefined ? "100%" : takeLongest.has(name) ? 2 : 1,
     experimental: { fsModuleCache: true },
     // Counted after all tests, here and in CI.
     ...(turboHash !== undefined && {
