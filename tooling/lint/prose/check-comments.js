@@ -1,4 +1,4 @@
-import { figuresAbove } from "./figures.js";
+import { countWords, fewestWords, figuresAbove } from "./figures.js";
 
 /**
  * Sentences of the comments of a source file: doc comments up to their first `@example`, and runs of line comments. Code in backquotes is left out.
@@ -27,7 +27,7 @@ const sentencesOf = (text) =>
         .trim()
         .split(/(?<=[.!?:])\s+(?=[A-Z"`*[])/),
     )
-    .filter((sentence) => (sentence.match(/[A-Za-z']+/g)?.length ?? 0) >= 4);
+    .filter((sentence) => countWords(sentence) >= fewestWords);
 
 /**
  * How the comments of some files read, taken together: figures above their limit.

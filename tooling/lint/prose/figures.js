@@ -24,8 +24,11 @@ const rates = [
   ["semicolons", /;/g, 2],
 ];
 
+/** Sentences of fewer words are labels. */
+export const fewestWords = 4;
+
 /** Longest sentence, and most words of a sentence on average. */
-export const mostWords = 35;
+const mostWords = 35;
 const mostOnAverage = 22;
 /** Share of sentences that may be longer than {@link mostWords}. */
 const mostLong = 0.05;

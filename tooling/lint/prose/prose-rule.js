@@ -1,10 +1,7 @@
 import { SentenceSplitterSyntax, splitAST } from "sentence-splitter";
 import { StringSource } from "textlint-util-to-string";
-import { countWords, figuresAbove } from "./figures.js";
+import { countWords, fewestWords, figuresAbove } from "./figures.js";
 import { badOpening } from "./words.js";
-
-/** Paragraphs of fewer words are labels. */
-const fewestWords = 4;
 
 /**
  * A rule of textlint: no sentence of a page starts without its noun, no number is apart from its %, and the page as a whole reads well.
