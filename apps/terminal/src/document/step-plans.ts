@@ -55,7 +55,9 @@ export interface BudgetedPlans {
 export interface HeldPlan {
   readonly memory: PlanColumns;
   readonly fates: Uint8Array;
-  readonly highestBytes: Float64Array;
+  readonly peakBytes: number;
+  /** The op that runs at the peak, and is recomputed there if the peak is in a recomputation. -1 before the first op. */
+  readonly peakOp: number;
 }
 
 /** Returns the choice for the budget, or undefined if there is no budget or the step has not been planned. */
@@ -73,7 +75,7 @@ export function heldPlan(trace: Trace, own: BudgetedPlans, recordedPeakBytes: nu
   if (held === undefined || (own.budgetBytes ?? recordedPeakBytes) >= recordedPeakBytes) return undefined;
   if (planOfBudget(own, trace)?.point !== held.plan) return undefined;
   const { memory, plan } = held;
-  return { memory, fates: plan.fates, highestBytes: memory.highestBytes };
+  return { memory, fates: plan.fates, peakBytes: plan.peakBytes, peakOp: memory.peakOp };
 }
 
 const bandsOf = rememberLast((memory: PlanColumns): MemoryBands => categoryBands(memory));

@@ -243,7 +243,8 @@ function drawMemory(scene: Scene, own: MemoryState): Drawn {
   const { glyphs } = look;
   const theme = themeOfLook(look);
   if (document.trace.ops.count === 0) return textOnly([{ text: "This trace has no ops.", style: "faint" }]);
-  const plan = heldPlan(document.trace, own, recordedPeak(scene));
+  const peakBytes = recordedPeak(scene);
+  const plan = heldPlan(document.trace, own, peakBytes);
   const shown = plan === undefined ? bands(scene, own) : planBands(plan);
   const { from, to, op } = own;
   const plotWidth = Math.max(10, width - axisWidth);
@@ -252,8 +253,7 @@ function drawMemory(scene: Scene, own: MemoryState): Drawn {
   const legendRows = Math.max(1, Math.min(mostLegendRows, height - heldHeight - 3 - leastPlotRows));
   const legend = legendOf(shown, sample, { width: width - 1, rows: legendRows, glyphs, theme });
   const plotHeight = Math.max(leastPlotRows, height - heldHeight - 3 - legend.length);
-  const peak = peakOp(plan ?? document.timeline());
-  const peakBytes = recordedPeak(scene);
+  const peak = plan?.peakOp ?? peakOp(document.timeline());
   const bucketOf = (at: number): number => Math.floor(((at - from) * sample.count) / Math.max(1, to - from));
   const plot = drawBands(shown, sample, {
     height: plotHeight,
@@ -269,8 +269,8 @@ function drawMemory(scene: Scene, own: MemoryState): Drawn {
   const title: Line = [
     ...(document.isHeldKnown() ? [] : [{ text: "upper bound, frees unknown: ", style: "warning" as const }]),
     { text: "peak ", style: "faint" },
-    { text: formatBytes((plan ?? document.timeline()).highestBytes[peak] ?? 0), style: "bad" },
-    { text: ` at op ${peak}`, style: "faint" },
+    { text: formatBytes(plan?.peakBytes ?? peakBytes), style: "bad" },
+    { text: peak < 0 ? " before the first op" : ` at op ${peak}`, style: "faint" },
     { text: `   ops ${from} to ${to - 1} of ${shown.count}, by ${own.by}`, style: "faint" },
     ...(document.settings.worldSize > 1
       ? [{ text: `, one rank of ${document.settings.worldSize}`, style: "accent" as const }]

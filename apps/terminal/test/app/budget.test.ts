@@ -49,6 +49,18 @@ describe("a budget of the step", () => {
     expect(screenText(app).join("\n")).toContain(`peak ${formatBytes(recorded)}`);
   });
 
+  it("names the op of the plan's peak if an earlier op holds as much", async () => {
+    const { app, press } = appOf(trace, { view: "memory", size: { columns: 100, rows: 40 } });
+    press("down");
+    await app.runner.works.finish();
+    press("down");
+    await app.runner.works.finish();
+    const { memory, plan } = own(app).memory.plans.held!;
+    expect(memory.peakOp).toBeGreaterThan(0);
+    memory.highestBytes[0] = plan.peakBytes;
+    expect(screenText(app).join("\n")).toContain(`peak ${formatBytes(plan.peakBytes)} at op ${memory.peakOp}`);
+  });
+
   it("shows at the ops that match what a step with other ops holds under its plan", async () => {
     const { trace, planned } = await uNetAndPlanned();
     const { app, press } = makeApp({ view: "memory", size: { columns: 100, rows: 40 } });
