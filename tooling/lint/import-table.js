@@ -30,7 +30,6 @@ export const importTable = {
     pure: false,
     imports: [
       "trace",
-      "memory",
       "trace/files",
       "dispatch-hook",
       "mod-tracker",
@@ -84,14 +83,13 @@ export const importTable = {
   },
   "reporting/ways-to-fit": {
     pure: true,
-    imports: ["trace", "memory", "sac-core", "runtime-estimator", "sharding", "sharding/compare", "planner"],
+    imports: ["trace", "memory", "runtime-estimator", "sharding", "planner"],
   },
   fit: {
     pure: true,
     imports: [
       "trace",
       "memory",
-      "sac-core",
       "runtime-estimator",
       "sharding",
       "sharding/compare",
@@ -100,37 +98,8 @@ export const importTable = {
       "reporting/ways-to-fit",
     ],
   },
-  "fit/node": {
-    pure: false,
-    imports: [
-      "trace",
-      "memory",
-      "sac-core",
-      "runtime-estimator",
-      "sharding",
-      "sharding/compare",
-      "planner",
-      "reporting",
-      "reporting/ways-to-fit",
-      "trace/files",
-    ],
-  },
-  "fit/bullmq": {
-    pure: false,
-    imports: [
-      "trace",
-      "memory",
-      "sac-core",
-      "runtime-estimator",
-      "sharding",
-      "sharding/compare",
-      "planner",
-      "reporting",
-      "reporting/ways-to-fit",
-      "trace/files",
-      "fit/node",
-    ],
-  },
+  "fit/node": { pure: false, imports: ["trace", "trace/files"] },
+  "fit/bullmq": { pure: false, imports: ["trace", "fit/node"] },
   remat: {
     pure: false,
     imports: [
@@ -158,7 +127,6 @@ export const importTable = {
       "runtime-estimator",
       "runtime-estimator/benchmark",
       "runtime-estimator/step",
-      "sac-core",
       "sac-core/estimator",
       "memory",
       "sharding",
@@ -183,8 +151,8 @@ export const importTable = {
     imports: ["trace", "sac-core", "memory", "sharding", "planner", "reporting", "fit"],
     floors: [["data"], ["make", "html"]],
   },
-  "report/data": { pure: true, imports: ["trace", "sac-core", "memory", "sharding", "planner", "reporting"] },
-  "report/page": { pure: true, imports: ["trace", "sac-core", "memory", "sharding", "planner", "reporting"] },
+  "report/data": { pure: true, imports: ["trace", "reporting"] },
+  "report/page": { pure: true, imports: ["trace", "sac-core", "memory", "planner", "reporting"] },
   terminal: {
     pure: false,
     imports: [

@@ -29,6 +29,20 @@ test("imports are read from imports, exports, dynamic imports and types, and are
       }
 });
 
+test("no import is allowed that no source makes", () => {
+  const imports = readPackageImports(root);
+  const unused = Object.entries(importTable).flatMap(([entry, { imports: allowed }]) => {
+    // The folders of an app are read as the app.
+    const used = imports.get(imports.has(entry) ? entry : entry.split("/")[0])!;
+    return allowed
+      .filter(
+        (name) => ![name, ...(alsoAllowed[name] ?? [])].some((one) => used.has(one) || used.has(one.split("/")[0])),
+      )
+      .map((name) => `${entry} imports nothing of ${name}`);
+  });
+  expect(unused).toEqual([]);
+});
+
 /** Imports of higher numbers from lower ones. */
 const graph = fc.array(fc.tuple(fc.nat(7), fc.nat(7)), { maxLength: 20 }).map((pairs) => {
   const imports = new Map(Array.from({ length: 8 }, (_, node) => [String(node), new Set<string>()]));
