@@ -19,18 +19,18 @@ const fixes: Readonly<Record<LeakMaker["origin"], string>> = {
   optimizer:
     "optimizer.dispose() when it is no longer needed (model.optimizer, if compile() made it), or make it once, outside the loop",
   constant:
-    "make the optimizer once, outside the loop; if you dispose of it, call optimizer.c.dispose() as well, since dispose() of momentum leaves that one",
+    "make the optimizer once, outside the loop; if you dispose of it, also call optimizer.c.dispose(): the dispose() of a momentum optimizer does not free that tensor",
   variable: "dispose of the variable, or make it once and assign() to it",
   kept: "dispose of the tensor kept by tf.keep() before keeping the next one",
   iterator: "read the iterator to its end, or dispose of the results of its next()",
   returned: "dispose of the tensors returned by the tidy when they are no longer needed",
-  outside: "put the lines around it into tf.tidy(() => …), or dispose of it",
+  outside: "wrap the code that makes and uses the tensor in tf.tidy(() => …), or dispose of the tensor",
   values: "copy the values you need (Array.from, slice), and drop the array",
 };
 
 /** Advice for tensors that the program itself references: a `tidy` would dispose tensors that it still uses. */
 const fixOfHeld =
-  "limit the array, Map or closure that references it and dispose of removed tensors, or store values instead of tensors (dataSync(), data())";
+  "limit the array, Map or closure that references the tensors and dispose of removed ones, or store values instead of tensors (dataSync(), data())";
 
 const ways: Readonly<Record<LeakMaker["origin"], string>> = {
   model: "weights of a model",
@@ -40,7 +40,7 @@ const ways: Readonly<Record<LeakMaker["origin"], string>> = {
   kept: "kept by tf.keep",
   iterator: "of an iterator of tf.data",
   returned: "returned out of a tidy",
-  outside: "made outside every tidy",
+  outside: "made outside tf.tidy",
   values: "values read, held by the program",
 };
 
@@ -218,7 +218,7 @@ const atLine: ReadonlySet<LeakMaker["origin"]> = new Set(["outside", "returned",
 const fixWithoutLine = ({ within }: LeakMaker): string =>
   within === undefined
     ? "the line is unknown; call markPeriod() of @remat/leaks in your program to see between which marks they are allocated"
-    : `${within} leaves them, and no line of your program was on the stack: call it less often, or look for an issue of the library`;
+    : `search the issues of the library: ${within} made these tensors, and no line of your program was on the stack`;
 
 const fixOfUnclear = (lines: NonNullable<LeakMaker["lines"]>, op: string): string =>
   lines.length === 0
@@ -276,7 +276,7 @@ const names: Readonly<Record<string, readonly [one: string, many: string]>> = {
   predict: ["call of predict", "calls of predict"],
   // A mark without a name.
   period: ["step", "steps"],
-  repeat: ["repeated sequence of ops", "repeated sequences of ops"],
+  repeat: ["iteration", "iterations"],
 };
 const plural = (kind: string): string => names[kind]?.[1] ?? `${kind}s`;
 const every = (kind: string): string => `per ${names[kind]?.[0] ?? kind}`;

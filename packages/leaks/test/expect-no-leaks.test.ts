@@ -100,7 +100,7 @@ describe("expectNoLeaks", () => {
     expect(lines[1]).toMatch(/expect-no-leaks\.test\.ts:\d+:\d+: 1 per run, 8 still held, 128 B$/);
     expect(lines[2]).toMatch(/^ {2}tf\.mul float32 \[2,2\], returned out of a tidy; the program still holds it/);
     expect(lines[4]).toMatch(/expect-no-leaks\.test\.ts:\d+:\d+: 1 per run, 8 definitely lost, 96 B$/);
-    expect(lines[5]).toMatch(/^ {2}tf\.\w+ float32 \[3\], made outside every tidy$/);
+    expect(lines[5]).toMatch(/^ {2}tf\.\w+ float32 \[3\], made outside tf\.tidy$/);
     tf.dispose(held);
   });
 
