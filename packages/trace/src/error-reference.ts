@@ -23,15 +23,15 @@ export const errorReference = {
     },
     OUTPUT_WRITE: {
       meaning: "An output file cannot be written: the folder is missing, the disk is full, or permissions are missing.",
-      cure: "Name another file, or fix the folder.",
+      cure: "Name another file, free disk space, or correct the folder's permissions.",
     },
     FORMAT_UNKNOWN: { meaning: "The output format does not exist.", cure: "Choose one of the formats in the message." },
     INTERRUPTED: {
       meaning: "Ctrl-C ended a search before it found a plan within the budget.",
-      cure: "Let it run longer, or raise `--budget`.",
+      cure: "Let the search run longer, or raise `--budget`.",
     },
     PROCESS_DIED: {
-      meaning: "A process that remat started ended before it answered. If the system killed it, memory ran out.",
+      meaning: "A process started by remat ended without an answer. If the system killed it, memory ran out.",
       cure: "Lower `--budget` or `--batch`. If the message shows a crash, report it.",
     },
     LOG_UNREADABLE: {
@@ -39,16 +39,16 @@ export const errorReference = {
       cure: "Check the path and its permissions.",
     },
     ALLOCATOR_LOG: {
-      meaning: "The log contains no out-of-memory report of TensorFlow or PyTorch, or an impossible size.",
-      cure: "Save the program's whole stderr, and pass that file to `remat explain`.",
+      meaning: "The log contains an impossible size, or no out-of-memory report of TensorFlow or PyTorch.",
+      cure: "Save the program's whole stderr, and pass that file to `remat explain`. If the size is impossible, check the shapes in your program.",
     },
     UNKNOWN_UNIT: {
-      meaning: "The unit of memory is unknown.",
-      cure: "Use B, KiB, MiB or GiB. Capital letters matter.",
+      meaning: "The unit for displayed sizes is unknown.",
+      cure: "Use B, KiB, MiB or GiB, with these capital letters. A budget may also be in MB or GB.",
     },
     GRAPHS_FOLDER: {
       meaning: "The folder for trade-off graphs cannot be created or used.",
-      cure: "Name another folder. It does not have to exist.",
+      cure: "Name another folder. remat creates it if it does not exist.",
     },
     EMITTED_NAME: {
       meaning:
@@ -75,7 +75,7 @@ export const errorReference = {
     },
     MODEL_JSON: {
       meaning: "The file is not complete JSON, or it unpacks to too much data.",
-      cure: "Copy the whole file again, or export it again.",
+      cure: "Copy or export the whole file again. If it unpacks to too much data and you trust it, unpack it with gunzip first.",
     },
     MODEL_IMPORT: {
       meaning:
@@ -84,7 +84,7 @@ export const errorReference = {
     },
     MODEL_EXPORT: {
       meaning: "The module does not export what remat expects.",
-      cure: "Export a function that returns a model by default. See `examples/README.md`.",
+      cure: "Make the default export a function that returns a model: `export default ({ tf }) => model`. See `examples/README.md`.",
     },
     MODEL_CODE: {
       meaning: "The model's own code threw an error.",
@@ -95,8 +95,8 @@ export const errorReference = {
       cure: "Run `remat estimate` on the same model to see the whole error.",
     },
     MODEL_INPUT_SHAPE: {
-      meaning: "An input has unknown sizes besides the batch.",
-      cure: "Give the inputs a fixed shape, or return them from an ES module.",
+      meaning: "An input of the model has an unknown size that is not the batch size.",
+      cure: "Give the inputs a fixed shape, or write an ES module that returns the model with its input tensors: `({ tf, batch }) => ({ model, inputs })`.",
     },
     MODEL_NOT_BUILT: {
       meaning: "The model has no graph yet, because its input shape is unknown.",
@@ -107,8 +107,8 @@ export const errorReference = {
       cure: "Make a layer trainable, or use `--predict` to predict inference.",
     },
     MODEL_GRAPH: {
-      meaning: "The file is a graph, and the command needs a model or a run.",
-      cure: "Use `remat plan`, or name a model or a trace.",
+      meaning: "The file is a planning graph (nodes with costs), which only `remat plan` reads.",
+      cure: "Run `remat plan` on it, or name a model or a recorded run.",
     },
     MODEL_COMPILED: {
       meaning: "The file contains graphs of a compiled PyTorch model, which this command does not support.",
@@ -123,24 +123,25 @@ export const errorReference = {
       cure: "Name the recorded step, and pass the policy to `remat compare --checkpoint`.",
     },
     IMPORTER_UNKNOWN: {
-      meaning: "A process of remat received a file kind that it does not know.",
+      meaning: "A process of remat does not support the kind of file that another process passed to it.",
       cure: "Use the same remat version in all processes.",
     },
     GRAPH_MODEL_DYNAMIC: {
-      meaning: "A node of a graph model has an output shape that depends on values.",
-      cure: "Record a program that runs the graph: `remat record -- node app.js`.",
+      meaning:
+        "The output shape of a node of the graph model depends on tensor values, so its memory cannot be predicted.",
+      cure: "Record a program that runs the model: `remat record -- node app.js`.",
     },
     GRAPH_MODEL_OP: {
       meaning: "tfjs-converter does not support an op of the graph model.",
-      cure: "Convert the model without it, or record a program that registers it.",
+      cure: "Convert the model without that op, or record a program that registers the op: `remat record -- node app.js`.",
     },
     GRAPH_MODEL_WEIGHTS: {
       meaning: "The weight files or the manifest of a graph model are missing or damaged.",
       cure: "Copy all weight files next to `model.json`, or convert the model again.",
     },
     DATA_FILE: {
-      meaning: "The file of `--data` has no `inputs`, or its tensors do not parse.",
-      cure: 'Write `{ "inputs": [[…]], "targets": [[…]] }`, or a module that returns such tensors.',
+      meaning: "The file of `--data` has no `inputs`, or its values cannot be read as tensors.",
+      cure: 'Write `{ "inputs": [[…]], "targets": [[…]] }`, or a module that returns tensors with these names.',
     },
     LAYERS_FILE: {
       meaning: "The module of `--layers` cannot be imported, or does not return a list of layer classes.",
@@ -160,15 +161,15 @@ export const errorReference = {
       cure: "Pass the model itself, or a function such as `() => model.trainOnBatch(x, y)`.",
     },
     STEP_MISMATCH: {
-      meaning: "The step that is timed runs other ops than the trace.",
-      cure: "Trace this step, or time the trace itself.",
+      meaning: "The timed step and the trace have different ops.",
+      cure: "Trace this step, or time the ops of the trace with `benchmarkTrace`.",
     },
     GROUPING_UNKNOWN: {
       meaning: "The grouping of layers into modules is unknown.",
       cure: 'Use "auto", "prefixes", "cuts", "none" or a function.',
     },
     HOOK_TAKEN: {
-      meaning: "A module tracker already has a hook of this kind.",
+      meaning: "A hook for this event is already registered with the module tracker, which allows only one.",
       cure: "Call `clearUserHooks()` first.",
     },
     MODULE_ORDER: { meaning: "A module ended more often than it began.", cure: "Report this as a bug." },
@@ -188,11 +189,11 @@ export const errorReference = {
     },
     KERAS_GRAPH_BROKEN: {
       meaning: "The layers of the file do not form a valid graph: an unknown layer, a cycle, or a duplicate name.",
-      cure: "Export the model again.",
+      cure: "Export the model again from Keras. If the file was edited, restore the layer that the message names.",
     },
     KERAS_GRAPH_MODEL: {
-      meaning: "The `model.json` is a frozen TensorFlow graph, which has no layers.",
-      cure: "Convert the Keras model with `tensorflowjs_converter --output_format tfjs_layers_model`.",
+      meaning: "The `model.json` is a graph model (a frozen TensorFlow graph), and this function needs layers.",
+      cure: "Convert the Keras model with `tensorflowjs_converter --output_format tfjs_layers_model`. To predict inference of the graph model, run `remat estimate --predict`.",
     },
     KERAS_NO_TOPOLOGY: {
       meaning: "The file contains weights but no model.",
@@ -203,7 +204,7 @@ export const errorReference = {
       cure: "Rebuild the model with Keras' functional API.",
     },
     KERAS_MODEL_REFUSED: {
-      meaning: "tfjs-layers cannot build a model inside the file.",
+      meaning: "tfjs-layers cannot build a nested model of this file.",
       cure: "Change the layer that the message names, and export the model again.",
     },
     KERAS_LAYER_UNKNOWN: {
@@ -228,14 +229,14 @@ export const errorReference = {
     },
     KERAS_CALL_UNSUPPORTED: {
       meaning: "A layer or function is called with arguments that are not supported.",
-      cure: "Rebuild that step with a layer that takes only inputs, or with default arguments.",
+      cure: "Rebuild that part of the model with default arguments, or with a layer that takes only inputs.",
     },
     KERAS_FUNCTION_UNKNOWN: {
       meaning: "The model calls a function of Keras or TensorFlow that is not supported.",
       cure: "Use a layer or a supported function instead.",
     },
     KERAS_SHAPE_DIFFERS: {
-      meaning: "tfjs-layers computes another shape for a layer than Keras.",
+      meaning: "tfjs-layers and Keras compute different shapes for a layer.",
       cure: "Replace that layer in Keras, or register a corrected class.",
     },
     KERAS_SIZE_WRONG: {
@@ -248,7 +249,7 @@ export const errorReference = {
     },
     KERAS_NORMALIZATION: {
       meaning: "A Normalization layer has only a mean or only a variance, or an axis of unknown size.",
-      cure: "Set both or neither, and choose an axis of known size.",
+      cure: "Set both mean and variance, or neither. Choose an axis of known size.",
     },
     KERAS_TOO_DEEP: {
       meaning: "The model has too many layers in a row for tfjs-layers.",
@@ -259,12 +260,12 @@ export const errorReference = {
       cure: "Save the weights again, and copy the whole file.",
     },
     KERAS_WEIGHTS_ABSENT: {
-      meaning: "The file has no weights for a layer, or weights of other layers.",
-      cure: "Use the weights of this model.",
+      meaning: "The file has no weights for a layer, or it has weights of other layers.",
+      cure: "Use the weights file of this model.",
     },
     KERAS_WEIGHTS_SHAPE: {
-      meaning: "A weight in the file has another shape than in the model.",
-      cure: "Use the weights of this model.",
+      meaning: "A weight has different shapes in the file and in the model.",
+      cure: "Use the weights file of this model.",
     },
   },
   "Traces and recordings": {
@@ -278,19 +279,19 @@ export const errorReference = {
     },
     TRACE_CORRUPT: {
       meaning: "A line or the compressed data of a trace is damaged.",
-      cure: "Record it again. To read the part before, remove the damaged line and all after it.",
+      cure: "Record the trace again. To read the undamaged part, remove the damaged line and all lines after it.",
     },
     TRACE_CUT_SHORT: {
       meaning: "The trace ends early, because recording was stopped or the disk was full.",
-      cure: "Record it again. `remat memory` and `remat report` show the part before.",
+      cure: "Record the trace again. `remat memory` and `remat report` show the part that was recorded.",
     },
     TRACE_FIELD: {
-      meaning: "A record given to the trace builder is wrong.",
-      cure: "Correct the field that the message names in the program that builds the trace.",
+      meaning: "The trace builder received a wrong record.",
+      cure: "Correct the field that the message names, in the program that builds the trace.",
     },
     TRACE_EVENT_ORDER: {
       meaning: "Events of a trace are in an impossible order, such as a free before its allocation.",
-      cure: "Record it again from before the first call. If it persists, report a bug in its writer.",
+      cure: "Record the trace again, and start before the first call of the model. If the error persists, report a bug in the program that wrote the trace.",
     },
     TRACE_NO_LIFETIMES: {
       meaning: "The trace does not show when memory is freed.",
@@ -300,29 +301,32 @@ export const errorReference = {
       meaning: "The trace has no backward pass.",
       cure: "Trace the step with its loss and gradients, or pass `forwardOnly: true`.",
     },
-    TRACE_NO_PARAMETERS: { meaning: "The trace has no parameters to shard.", cure: "Record the step with its model." },
+    TRACE_NO_PARAMETERS: {
+      meaning: "The trace has no parameters to shard.",
+      cure: "Record the step again, and pass its model.",
+    },
     TRACE_NOT_SHARDED: {
       meaning: "The trace was not recorded under FSDP.",
-      cure: "Use `MemTracker`, or `simulateFsdp` to predict one rank.",
+      cure: "Use `MemTracker` for this trace, or predict one rank with `simulateFsdp`.",
     },
     TRACE_SHARDED: {
       meaning: "The run was already recorded under FSDP or on one of several ranks.",
-      cure: "Record it on one device to simulate sharding.",
+      cure: "To simulate sharding, record the step on one device.",
     },
     TRACE_OPTIMIZER: {
       meaning: "A recorded run cannot be predicted with this optimizer.",
-      cure: "Record it with that optimizer, or remove `--optimizer`.",
+      cure: "Record the run with this optimizer, or remove `--optimizer`.",
     },
     TRACE_PHASE: {
       meaning: "The trace has no backward pass, so nothing can be checkpointed.",
       cure: "Record a training step.",
     },
     TRACE_RECOMPUTES: {
-      meaning: "The step already recomputes, and a plan must decide that.",
+      meaning: "The recorded step already uses checkpointing, but the plan must choose what to recompute.",
       cure: "Record the step without checkpointing.",
     },
     TRACE_RUNTIME: {
-      meaning: "The ops of the trace have no times, so recomputation cannot be compared.",
+      meaning: "The ops of the trace have no times, so the cost of recomputation is unknown.",
       cure: "Estimate the times with `priceTrace` of `@remat/runtime-estimator` first.",
     },
     TRACE_SAVES: {
@@ -335,7 +339,8 @@ export const errorReference = {
       cure: "Record the run again with this version.",
     },
     CUDA_SNAPSHOT: {
-      meaning: "A snapshot of the CUDA allocator is a pickle, or its converted file is damaged.",
+      meaning:
+        "The snapshot of the CUDA allocator is a pickle, which only Python can read, or its converted file is damaged.",
       cure: "Convert it: `python -m remat snapshot snapshot.pickle snapshot.json.gz`.",
     },
     FX_GRAPHS: {
@@ -352,28 +357,28 @@ export const errorReference = {
       cure: "Choose a moment from the range in the message.",
     },
     MEMORY_SECOND_ITERATION: {
-      meaning: "A second iteration begins without a reset between iterations.",
+      meaning: "A second iteration began, and the memory tracker was not reset.",
       cure: 'Call `resetModStats()` between iterations, or pass `secondIteration: "reset"`.',
     },
     MEMORY_SNAPSHOT_KIND: { meaning: "The kind of memory snapshot is unknown.", cure: "Use `current` or `peak`." },
     ALLOCATOR_SETTINGS: {
       meaning: "A setting of the CUDA allocator is unknown or has a wrong value.",
-      cure: "Use the value of `PYTORCH_CUDA_ALLOC_CONF`.",
+      cure: "Copy the value of `PYTORCH_CUDA_ALLOC_CONF` from your program.",
     },
     RUNS_SIZES: {
-      meaning: "Runs to extrapolate from have equal sizes, or sizes are missing.",
+      meaning: "Two of the runs to extrapolate from have the same size, or a size is missing.",
       cure: "Record the step at two or more different sizes.",
     },
     RUNS_DIFFER: {
-      meaning: "Runs to extrapolate from do not run the same ops.",
-      cure: "Record runs in a range of sizes where the ops stay the same.",
+      meaning: "The runs to extrapolate from have different ops.",
+      cure: "Record runs at sizes for which the ops stay the same.",
     },
     RUNS_IRREGULAR: {
       meaning: "Sizes of tensors do not follow from the input size.",
-      cure: "Record the step at a third size, without data-dependent sizes.",
+      cure: "Record the step at a third size. If tensor sizes also depend on the data, they cannot be extrapolated.",
     },
     GRAPH_NODE: {
-      meaning: "A node of a dataflow graph has a duplicate name, or reads what no earlier node makes.",
+      meaning: "A node of a dataflow graph has a duplicate name, or it reads a name that is not an earlier node.",
       cure: "Correct the node that the message names.",
     },
     GRAPH_STORAGE: {
@@ -382,20 +387,20 @@ export const errorReference = {
     },
     GRAPH_PAIR: {
       meaning: "A forward and a backward graph do not belong together.",
-      cure: "Build both over one table of storages, and end the forward graph with an output node.",
+      cure: "Build both graphs with one table of storages, and end the forward graph with an output node.",
     },
   },
   "Plans and budgets": {
     BUDGET: {
-      meaning: "The budget does not parse, is missing, or several goals are given.",
+      meaning: "The budget is missing or does not parse, or several goals are given.",
       cure: 'Give one budget: a share ("60%") or a size ("2GB").',
     },
     BUDGET_INFEASIBLE: {
-      meaning: "No plan fits the budget. The message names the smallest budget that works and the op that needs it.",
-      cure: "Raise the budget to that size, or use a smaller batch.",
+      meaning: "The budget is too small. The message names the op that needs more memory, and a larger budget.",
+      cure: "Raise the budget to that size, or use a smaller batch. If remat decides during the step (`withMemoryBudget`, `remat exec --budget`), a later op may need even more.",
     },
     BUDGET_NOT_FOUND: {
-      meaning: "The search found no plan within the budget. One may exist.",
+      meaning: "The search found no plan within the budget, but one may exist.",
       cure: "Allow more time, or raise the budget.",
     },
     OVERHEAD: {
@@ -413,17 +418,21 @@ export const errorReference = {
       cure: "Plan this step again.",
     },
     PLAN_SUBJECT: {
-      meaning: "The plan is not for a TensorFlow.js step, or offloads where only recomputation is supported.",
+      meaning:
+        "The plan is not for a TensorFlow.js step, or it offloads and this function supports only recomputation.",
       cure: "Make a plan of a TensorFlow.js step with `remat plan`.",
     },
-    PLANNER_BUG: { meaning: "The planner contradicts itself.", cure: "Report this as a bug, with the file." },
+    PLANNER_BUG: {
+      meaning: "The planner returned an impossible result.",
+      cure: "Report this as a bug, with the file.",
+    },
     SOLVER_FAILED: {
-      meaning: "The solver HiGHS failed or could not be loaded. Browser bundles leave it out.",
+      meaning: "The solver HiGHS failed or could not be loaded. Browser bundles do not contain it.",
       cure: "Use another method, such as greedy, or plan in Node.",
     },
     WORKERS: {
       meaning: "The number of workers is not a whole number of at least 1.",
-      cure: "Correct it, or leave it out for one per core.",
+      cure: "Correct the number, or leave it out to use one worker per core.",
     },
     LINK: {
       meaning:
@@ -431,17 +440,17 @@ export const errorReference = {
       cure: "Correct the rate, or leave the link out.",
     },
     GRAPH_FILE: {
-      meaning: "A graph file is wrong: nodes, edges or their order.",
+      meaning: "The nodes or edges of a graph file are wrong or in the wrong order.",
       cure: "Correct the node or edge that the message names.",
     },
     PLANNING_GRAPH: {
-      meaning: "A graph that is planned has wrong sizes, costs or inputs.",
+      meaning: "The graph to plan has wrong sizes, costs or inputs.",
       cure: "Correct the node that the message names.",
     },
     MODULE_PATTERN: { meaning: "No module matches a name or pattern.", cure: "Use one of the modules in the message." },
     MODULE_STATS: {
-      meaning: "A module has no memory snapshot in the state that is needed.",
-      cure: "Track a whole step with its backward pass.",
+      meaning: "A memory snapshot that the planner needs was not taken.",
+      cure: "Track a whole step with its backward pass, and name a device that the module uses.",
     },
     MODULE_TREE: {
       meaning: "The input of the module planner is wrong.",
@@ -457,20 +466,20 @@ export const errorReference = {
     },
     COMPILED_BUDGETS: {
       meaning: "The file of compiled graphs has only one memory budget to choose from.",
-      cure: "Export several: `remat.export_graphs(..., budgets=(0.9, 0.7, 0.5, 0.3, 0.1))`.",
+      cure: "Export graphs for several budgets: `remat.export_graphs(..., budgets=(0.9, 0.7, 0.5, 0.3, 0.1))`.",
     },
     COMPILED_BACKWARD: {
       meaning: "The file of compiled graphs has no backward graph.",
-      cure: "Export the model in training, with weights that require gradients.",
+      cure: "Export the model in training mode, with weights that require gradients.",
     },
     PYTORCH_POLICY: {
       meaning: "A plan cannot be written as a policy for PyTorch.",
-      cure: "Name modules that run, each once.",
+      cure: "Name only modules that run, and name each module once.",
     },
   },
   "Running with less memory": {
     MEMORY_LIMIT: {
-      meaning: "The step needs more memory than `--memory` allows, or the process grew above it.",
+      meaning: "The step needs more memory than `--memory` allows, or the process grew beyond that limit.",
       cure: "Use a smaller batch, or the `--budget` or `--reserve` in the message.",
     },
     VERIFY: {
@@ -478,25 +487,26 @@ export const errorReference = {
       cure: "Report this as a bug, with the model.",
     },
     BACKEND_UNSUPPORTED: {
-      meaning: "The backend does not support recomputation, offloading, fake mode or a switch during a step.",
-      cure: "Select another backend with `selectBackend()`, or use `releaseEarly()`.",
+      meaning:
+        "The backend does not support recomputation, offloading or fake mode, or another backend was selected during a step.",
+      cure: "Select another backend with `selectBackend()` before the step, or use `releaseEarly()`.",
     },
-    BACKEND_KNOWN: { meaning: "A backend with this name is already described.", cure: "Give yours another name." },
+    BACKEND_KNOWN: { meaning: "A backend with this name already exists.", cure: "Give yours another name." },
     BACKEND_PENDING: { meaning: "The backend is still starting.", cure: "Call `await tf.ready()` first." },
     BACKEND_UNTRAINABLE: {
       meaning: "The backend lacks kernels that gradients need.",
       cure: "Use another backend. `remat doctor` lists those that work.",
     },
     NO_BACKEND: {
-      meaning: "No backend works on this machine, or the one you asked for is not known.",
+      meaning: "No backend works on this machine, or the requested one is not supported.",
       cure: "Run `remat doctor` and follow its table.",
     },
     KERNEL_ARGUMENTS: {
       meaning: "A kernel cannot run on tensors of these shapes or dtypes.",
-      cure: "Fix the op in the model that the message names.",
+      cure: "In the model, correct the op that the message names.",
     },
     KERNEL_MISSING: {
-      meaning: "The backend that fake mode simulates has no such kernel.",
+      meaning: "The backend that fake mode simulates lacks a kernel.",
       cure: "Choose another backend, such as the one in the message.",
     },
     KERNEL_UNKNOWN: {
@@ -504,12 +514,12 @@ export const errorReference = {
       cure: "Register the kernel first, or correct the name.",
     },
     REPLAY_DIFFERS: {
-      meaning: "A kernel gave other values when it ran again on the same inputs.",
-      cure: "Remove `declarePure()` for it. If it is the backend's own kernel, report a bug.",
+      meaning: "A kernel returned different values when it ran again on the same inputs.",
+      cure: "Remove `declarePure()` for that kernel. If the kernel is the backend's own, report a bug.",
     },
     VALUE_GONE: {
       meaning: "The step reads values that the plan freed and that cannot be recomputed.",
-      cure: "Plan the step again, since it differs from the planned one.",
+      cure: "Plan the step again: it differs from the step that was planned.",
     },
     SAVED_GONE: {
       meaning: "A custom gradient reads a tensor that early release freed.",
@@ -517,29 +527,32 @@ export const errorReference = {
     },
     UPDATE_IN_BACKWARD: {
       meaning:
-        "A gradient function reads a weight after its update in the backward pass, or the optimizer does not support it.",
-      cure: "Remove `updateInBackward`, or save what the gradient reads.",
+        "A gradient function reads a weight that the backward pass already updated, or the optimizer does not support `updateInBackward`.",
+      cure: "Remove `updateInBackward`, or save the tensor that the gradient function reads.",
     },
     DATA_DEPENDENT: {
       meaning: "Fake mode does not compute values, and the code reads one.",
       cure: "Run this part on a real backend, or avoid reading values.",
     },
-    DATA_UNKNOWN: { meaning: "No backend has the data of this tensor.", cure: "Pass a live tensor." },
+    DATA_UNKNOWN: {
+      meaning: "No backend has the data of this tensor, because the tensor was disposed.",
+      cure: "Pass a live tensor.",
+    },
     TENSOR_SIZE: {
       meaning: "An op would create a tensor of an impossible size.",
       cure: "Look for a size in the model that is too large.",
     },
     ENGINE_UNKNOWN: {
       meaning: "This version of TensorFlow.js lacks internals that remat patches.",
-      cure: "Install @tensorflow/tfjs-core 4.22.",
+      cure: "Install TensorFlow.js 4.17 or a later 4.x.",
     },
     TFJS_COPIES: {
-      meaning: "Two copies of TensorFlow.js are loaded, and the model uses the one that remat does not.",
-      cure: "Keep one: see `npm ls @tensorflow/tfjs-core`. In a page, import TensorFlow.js only in the bundle. With esbuild pass `--main-fields=browser,module,main`.",
+      meaning: "Two copies of TensorFlow.js are loaded. The model uses one, and remat uses the other.",
+      cure: "Keep one copy: `npm ls @tensorflow/tfjs-core` lists them. In a page, import TensorFlow.js only in the bundle. With esbuild, pass `--main-fields=browser,module,main`.",
     },
     TWO_HOOKS: {
       meaning: "Two copies of @remat/dispatch-hook are loaded, and only one can watch TensorFlow.js.",
-      cure: 'Install one version: see `npm ls @remat/dispatch-hook`. A program under `remat record` or `remat exec` shares their copy if both have the same version. In CommonJS on Node 20 `require("@remat/checkpoint")` shares it, but `require("remat")` does not.',
+      cure: "Install one version: `npm ls @remat/dispatch-hook` lists the copies. Under `remat record` and `remat exec`, your program uses the command's copy if their versions are equal. In CommonJS on Node 20, load `@remat/checkpoint` instead of `remat`.",
     },
     WEBGL_CONTEXT_LOST: {
       meaning:
@@ -551,8 +564,8 @@ export const errorReference = {
       cure: "Use one of the layers in the message.",
     },
     NO_GRADIENT: {
-      meaning: "The function's result depends on no trainable variable, so nothing is saved.",
-      cure: "Pass the tensors to differentiate with respect to as `xs`.",
+      meaning: "The function's result does not depend on a trainable variable, so nothing is saved.",
+      cure: "Pass the tensors whose gradients you want as `xs`.",
     },
     NO_PAGE: {
       meaning: "`showMemory()` was called outside a browser page.",
@@ -561,7 +574,7 @@ export const errorReference = {
   },
   "Native backend": {
     NATIVE_PLATFORM: {
-      meaning: "TensorFlow has no wheels for this system, so the addon cannot be built.",
+      meaning: "TensorFlow has no wheels for this system, so the native backend cannot be built.",
       cure: "Use `npm install @tensorflow/tfjs-node`, a Debian-based image, or the wasm backend.",
     },
     NATIVE_COMPILER: {
@@ -574,35 +587,35 @@ export const errorReference = {
     },
     NATIVE_LIBRARY: {
       meaning: "The path of `--tensorflow` is missing or is not TensorFlow.",
-      cure: "Name the folder `tensorflow` in Python's site-packages, version 2.12 or later.",
+      cure: "Pass the path of TensorFlow's folder in Python's site-packages (2.12 or later), or the path of a wheel.",
     },
     NATIVE_WHEEL: {
-      meaning: "No suitable TensorFlow wheel was found, or the file is not one.",
+      meaning: "No suitable TensorFlow wheel was found, or the given file is not a TensorFlow wheel.",
       cure: "Download the wheel elsewhere, and name it with `--tensorflow`.",
     },
     NATIVE_DOWNLOAD: {
-      meaning: "TensorFlow could not be downloaded, or the file does not have the pinned hash.",
+      meaning: "TensorFlow could not be downloaded, or the hash of the downloaded file is wrong.",
       cure: "Check the network and pip's configuration, or name a wheel with `--tensorflow`.",
     },
     NATIVE_DECLINED: {
-      meaning: "You declined to fetch TensorFlow.",
+      meaning: "You declined to download TensorFlow.",
       cure: "Install tensorflow-cpu, or name a wheel with `--tensorflow`.",
     },
     NATIVE_COMPILE: {
-      meaning: "The addon or the allocator does not compile.",
+      meaning: "The native backend or its allocator does not compile.",
       cure: "Try another version of TensorFlow, or another compiler.",
     },
     NATIVE_VERIFY: {
-      meaning: "The addon was built but does not work.",
+      meaning: "The native backend was built but does not work.",
       cure: "Follow the message, or rebuild with `remat setup native --force`.",
     },
     NATIVE_UNTRUSTED: {
       meaning: "A file in the cache was changed after the build, or other users can change it.",
-      cure: "Rebuild with `remat setup native --force`, or fix its owner and permissions.",
+      cure: "Rebuild with `remat setup native --force`, or correct the owner and permissions of the file.",
     },
     NATIVE_LOCK_LOST: {
-      meaning: "This build was paused for so long that another one took over.",
-      cure: "Start it again.",
+      meaning: "This build was paused for so long that another build took over.",
+      cure: "Start the build again.",
     },
   },
   "Devices and times": {
@@ -637,7 +650,10 @@ export const errorReference = {
       meaning: "The estimator recorded no step.",
       cure: "Call `record(() => …)` around the training step.",
     },
-    SAC_DEVICES: { meaning: "An op has results on two devices.", cure: "Trace the part of the model on one device." },
+    SAC_DEVICES: {
+      meaning: "An op has results on two devices.",
+      cure: "Trace the part of the model that runs on one device.",
+    },
     SAC_SKIPPED_PARENT: {
       meaning: "An in-place op writes into the result of an op that selective checkpointing skips.",
       cure: "Write into another tensor, or remove `--as-pytorch`.",
@@ -655,7 +671,7 @@ export const errorReference = {
   "Search for the best way to train": {
     FIT_REQUEST: {
       meaning: "A search asks for something impossible, such as a batch that was not recorded.",
-      cure: "Follow the message: it names the option.",
+      cure: "Correct the option that the message names.",
     },
     FIT_NOTHING: {
       meaning: "No configuration fits, or every result was excluded.",
@@ -670,16 +686,16 @@ export const errorReference = {
       cure: "Fix or move the file that the message names.",
     },
     FIT_FLEET: {
-      meaning: "The Redis queue or a worker of a fleet failed, or has other files.",
-      cure: "Check the server, and start workers with the same files and version.",
+      meaning: "The Redis queue or a worker failed, or a worker has different files from the search.",
+      cure: "Check the Redis server, and start all workers with the same files and the same version of remat.",
     },
     FIT_WORKER: {
       meaning: "A worker thread crashed repeatedly on one configuration.",
-      cure: "Use fewer `--workers` if memory ran out.",
+      cure: "If memory ran out, use fewer `--workers`.",
     },
     FIT_ANSWER: {
       meaning: "A worker returned an answer that cannot be right.",
-      cure: "Check the workers' versions, and who can write to the queue.",
+      cure: "Check the workers' versions, and check who can write to the queue.",
     },
     WHAT_IF: {
       meaning: "A what-if question does not parse, or cannot be answered for this run.",
@@ -699,7 +715,7 @@ export const errorReference = {
   "Reports and terminal app": {
     REPORT_READ: { meaning: "The report file cannot be read.", cure: "Check the path." },
     REPORT_DATA: {
-      meaning: "The file is not a remat report, is damaged, or is of another version.",
+      meaning: "The file is not a remat report, is damaged, or was written by another version.",
       cure: "Create the report again.",
     },
     REPORT_PLAN_MISMATCH: {
@@ -709,7 +725,10 @@ export const errorReference = {
     REPORT_SHELL: { meaning: "The report's page is missing from the package.", cure: "Install the package again." },
     VIEW_UNKNOWN: { meaning: "The view does not exist.", cure: "Choose one of the views in the message." },
     TERMINAL_NO_DOCUMENT: { meaning: "No trace is open in the terminal app.", cure: "Open one first." },
-    TERMINAL_STOPPED: { meaning: "Tracing a model in the terminal app ended early.", cure: "Open the file again." },
+    TERMINAL_STOPPED: {
+      meaning: "Tracing a model in the terminal app ended early.",
+      cure: "Remove `process.exit()` from the model's code, and open the file again.",
+    },
   },
   "Programs and leaks": {
     PROGRAM_START: {
@@ -722,10 +741,10 @@ export const errorReference = {
     },
     PROGRAM_TENSORFLOW: {
       meaning: "The program loads a version of TensorFlow.js that is not supported.",
-      cure: "Install 4.17 or a later 4.x.",
+      cure: "Install TensorFlow.js 4.17 or a later 4.x.",
     },
     TWO_BUDGETS: {
-      meaning: "The program sets a budget itself, and `remat exec` sets another.",
+      meaning: "The program sets a budget or plan itself, and `remat exec` sets another.",
       cure: "Remove one of them.",
     },
     LEAK_RUNS: { meaning: "`expectNoLeaks` needs more runs to detect growth.", cure: "Raise `runs`, or leave it out." },
@@ -740,11 +759,11 @@ export const errorReference = {
       cure: "Raise the budget, or use a smaller batch.",
     },
     BUDGET_RAISED: {
-      meaning: "A later step needs more memory, so a budget given as a share has grown.",
-      cure: "Give the budget in bytes for a fixed limit.",
+      meaning: "A later step needs more memory without remat, so the budget, a share of that memory, was raised.",
+      cure: "For a fixed limit, give the budget in bytes.",
     },
     PLAN_OVER_BUDGET: {
-      meaning: "A given plan has a larger peak than the budget, so it is ignored.",
+      meaning: "The peak of a given plan exceeds the budget, so the plan is ignored.",
       cure: "Raise the budget, or plan again within it.",
     },
     RESIDENT_OVER_BUDGET: {
