@@ -73,7 +73,7 @@ export const stepOptions = [
     group: "rare",
     access: "data",
     choices: backends,
-    purpose: `Backend that ops run on, or whose memory is counted: ${listed(backends)} (default: ${defaults.backend}, or the fastest that works if ops run)`,
+    purpose: `Backend that runs the ops, or whose memory is predicted: ${listed(backends)} (default: ${defaults.backend}; if ops run, the fastest that works)`,
   }),
   option("--unit <bytes>", {
     group: "rare",
@@ -91,7 +91,7 @@ export const stepOptions = [
     group: "rare",
     access: "data",
     choices: checkpointings,
-    purpose: `Manual activation checkpointing in the model: given keeps it, free ignores it (default: ${defaults.checkpointing}, or free for plan and run)`,
+    purpose: `Manual activation checkpointing in the model: given (keep it) or free (ignore it) (default: ${defaults.checkpointing}; for plan and run, free)`,
   }),
   option("--seed <n>", {
     group: "rare",
@@ -124,7 +124,7 @@ export const recordOptions = [
 export const predictOption = option("--predict", {
   group: "usual",
   access: "data",
-  purpose: "Analyze inference (predict for one batch) instead of a training step",
+  purpose: "Analyze inference of one batch instead of a training step",
 });
 
 /** For commands that print results. */

@@ -12,7 +12,7 @@ export const updateInBackwardOption = option("--update-in-backward", {
 export const predictedUpdateOption = option("--update-in-backward", {
   group: "rare",
   access: "data",
-  purpose: "Predict early release with each weight updated as soon as its gradient is final",
+  purpose: "Predict early release that updates each weight as soon as its gradient is final",
 });
 
 /**

@@ -20,7 +20,8 @@ const options = [
   option("--fsdp <plan>", {
     group: "usual",
     access: "name or file",
-    purpose: "Sharding plan of one row: world=8,wrap='layers.*',no-reshard, or a JSON file. Repeat it for more rows",
+    purpose:
+      "Sharding plan of one row: world=8,wrap='layers.*',no-reshard, or a JSON file. Repeat the option for more rows",
     parse: (name, value) => [value].flat().map((each) => parseSharding(name, each)),
   }),
   option("--checkpoint <modules>", {
@@ -29,7 +30,7 @@ const options = [
       [value].flat().map((each) => ({ name: `checkpoint=${String(each)}`, checkpoint: parseCheckpointed(name, each) })),
     access: "name or file",
     purpose:
-      "Checkpointing of one row, on one device: layers.*, layers.*(save=mm+addmm), or a JSON file. Repeat it for more rows",
+      "Checkpointing of one row, on one device: layers.*, layers.*(save=mm+addmm), or a JSON file. Repeat the option for more rows",
   }),
   option("--network <speeds>", {
     group: "usual",

@@ -17,7 +17,7 @@ export const doctorOptions = [
     group: "usual",
     access: "data",
     purpose:
-      "Instead of trying backends: compare every file loaded from the cache, including the libraries of TensorFlow, with the hash recorded when it was built",
+      "Instead of trying backends, check the hash of every file that remat loads from its cache, including TensorFlow's libraries",
   }),
 ];
 

@@ -36,7 +36,7 @@ const options = [
   option("--ops", {
     group: "rare",
     access: "data",
-    purpose: "Show the op and trade-off tables of every module, in the format of PyTorch",
+    purpose: "Show the op and trade-off tables of every module, in the format of PyTorch's SACEstimator",
   }),
   option("--fit", {
     group: "rare",
@@ -60,7 +60,7 @@ const options = [
     group: "rare",
     access: "data",
     purpose:
-      "Count and reject ops as SACEstimator of PyTorch does: in-place random ops twice, no in-place op on a clone",
+      "Count ops as PyTorch's SACEstimator does: count in-place random ops twice, and reject in-place ops on a clone",
   }),
   option("--graphs <folder>", {
     group: "output",

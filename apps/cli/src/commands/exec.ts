@@ -22,7 +22,7 @@ const options = [
     group: "usual",
     access: "file",
     reads: true,
-    purpose: "A plan written by remat plan -o, for the passes it was made for. Repeat it for several kinds of passes",
+    purpose: "A plan written by remat plan -o. Repeat the option for programs with several kinds of training steps",
     parse: (name, value) => [value].flat().map((path) => parseText(name, path)),
   }),
   option("--early-release", {

@@ -47,14 +47,14 @@ const options = [
     group: "rare",
     access: "data",
     purpose:
-      "Also predict the memory reserved by the PyTorch CUDA allocator: default, or PYTORCH_CUDA_ALLOC_CONF settings",
+      "Also predict the memory that PyTorch's CUDA allocator reserves. Settings are as in PYTORCH_CUDA_ALLOC_CONF, or the word default",
     parse: parseReserved,
   }),
   option("--snapshot <file>", {
     group: "rare",
     access: "file",
     reads: true,
-    purpose: "Compare it with a snapshot of that allocator, written by python -m remat snapshot",
+    purpose: "Compare the prediction with a snapshot of PyTorch's CUDA allocator, written by python -m remat snapshot",
   }),
   option("--at <moment>", {
     group: "usual",
@@ -79,13 +79,17 @@ const options = [
   option("--regions", {
     group: "usual",
     access: "data",
-    purpose: "For a recorded run: why checkpointing does not save more, by checkpointed region",
+    purpose: "For a recorded run: show why checkpointing does not save more, by checkpointed region",
   }),
-  option("--gathered", { group: "rare", access: "data", purpose: "With --fsdp: which unit is unsharded, and when" }),
+  option("--gathered", {
+    group: "rare",
+    access: "data",
+    purpose: "With --fsdp: show which unit is unsharded, and when",
+  }),
   option("--snapshots", {
     group: "rare",
     access: "data",
-    purpose: "Print the snapshots of every module by state, in the format of PyTorch",
+    purpose: "Print each module's memory in every state, in the format of PyTorch's MemTracker",
   }),
 ];
 

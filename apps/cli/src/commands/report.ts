@@ -62,7 +62,7 @@ const options = [
   option("--iterations <n>", {
     group: "rare",
     access: "data",
-    purpose: "Number of search iterations instead of a time. The same number gives the same plans",
+    purpose: "Number of search iterations, instead of --time. The same number gives the same plans",
     parse: parseCount,
   }),
   option("-o, --output <file>", {
@@ -77,7 +77,7 @@ const options = [
     group: "output",
     access: "file",
     reads: true,
-    purpose: "Read a report back: its summary as JSON, or its run with -o run.remat.jsonl.gz",
+    purpose: "Read a report: print its summary as JSON, or write its run to a file with -o",
   }),
 ];
 

@@ -33,7 +33,7 @@ export const fitGridOptions = [
   option("--devices <names>", {
     group: "device",
     access: deviceAccess,
-    purpose: `Devices to try: names (a100,h100,l4), JSON files, or here for this machine (default: ${defaultDevice})`,
+    purpose: `Devices to try: names (a100,h100,l4), JSON files, or here (this machine) (default: ${defaultDevice})`,
     parse: parseDevices,
   }),
   option("--device <name>", {
@@ -45,13 +45,13 @@ export const fitGridOptions = [
   option("--memory <size>", {
     group: "device",
     access: "data",
-    purpose: "Memory of each device, instead of its own: 4GB",
+    purpose: "Memory of each device, such as 4GB (default: all that the device has)",
     parse: parseSize,
   }),
   option("--reserve <size>", {
     group: "rare",
     access: "data",
-    purpose: "Part of that memory that is reserved for the process and others: 500MB (default: nothing)",
+    purpose: "Part of a device's memory to keep free for the process and other programs: 500MB (default: nothing)",
     parse: parseSize,
   }),
   option("--batch <sizes>", {
@@ -90,13 +90,14 @@ export const fitGridOptions = [
     group: "rare",
     access: "data",
     purpose:
-      "Modules that form one FSDP unit: layers.*+head. Repeat it for other choices (default: each repeated block)",
+      "Modules that form one FSDP unit: layers.*+head. Repeat the option for other choices (default: each repeated block)",
     parse: (name, value) => [value].flat().map((each) => parseWrap(name, each)),
   }),
   option("--network <speeds>", {
     group: "rare",
     access: "data",
-    purpose: "Network between ranks: per-node=8,node=450,between=50,latency=5 (default: set by the device)",
+    purpose:
+      "Network between ranks: per-node=8,node=450,between=50,latency=5 in GB/s and µs (default: set by the device)",
   }),
   option("--global-batch <n>", {
     group: "rare",
@@ -140,12 +141,13 @@ export const fitGridOptions = [
     group: "rare",
     access: "network",
     purpose:
-      "Let a fleet search, through BullMQ on a Redis or Valkey server: redis://host:6379 (default: threads here)",
+      "Search on other machines, through BullMQ on a Redis or Valkey server: redis://host:6379 (default: on this machine)",
   }),
   option("--serve <url>", {
     group: "rare",
     access: "network",
-    purpose: "Work for such a fleet on the given models and runs, with --workers threads",
+    purpose:
+      "Do the work of searches that pass this URL to --engine, for the given models and runs, with --workers threads",
   }),
   option("--watch", {
     group: "rare",
@@ -155,18 +157,18 @@ export const fitGridOptions = [
   option("--matrix", {
     group: "rare",
     access: "data",
-    purpose: "Then explore the results as a matrix in the terminal, where keys filter rows and columns",
+    purpose: "After the search, explore the results as a matrix in the terminal. Keys filter rows and columns",
   }),
   option("--html <file>", {
     group: "output",
     access: "output",
-    purpose: "Write the results as an HTML page with a matrix whose rows and columns you can filter",
+    purpose: "Write the results as an HTML page: a matrix with filters for rows and columns",
     writes: "text",
   }),
   option("--cache <folder>", {
     group: "rare",
     access: "output",
-    purpose: "Reuse answers from this folder, and add new ones",
+    purpose: "Reuse results from this folder, and add new ones",
   }),
   option("--store <folder>", {
     group: "rare",

@@ -28,7 +28,7 @@ export const recordProgramOptions = [
   option("--seconds <n>", {
     group: "usual",
     access: "data",
-    purpose: "Seconds after the first step in which to look for other models",
+    purpose: "Time to look for other models after the first step, in seconds",
     default: 60,
     parse: parseCount,
   }),

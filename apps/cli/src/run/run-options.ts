@@ -39,7 +39,7 @@ export const runOptions = [
   option("--offload-on-host", {
     group: "rare",
     access: "data",
-    purpose: "Allow a --plan with offloading even if the device uses host memory, where it saves nothing",
+    purpose: "Allow a --plan that offloads on a device that computes in host memory. Offloading saves nothing there",
   }),
   option("--early-release", {
     group: "usual",
@@ -51,7 +51,7 @@ export const runOptions = [
     group: "usual",
     access: "data",
     purpose:
-      "Resident memory allowed: a step predicted to need more is rejected, and a process that exceeds it is ended",
+      "Resident memory allowed. A step that is predicted to need more is rejected, and a process that uses more is ended",
     parse: parseSize,
   }),
   option("--reserve <size>", {

@@ -2,4 +2,4 @@ import { modulePolicies } from "./module-policies.js";
 import type { PlanMethod } from "./plan-method.js";
 
 /** Chooses the results to store in each module, those with the longest runtime per byte first. */
-export const greedyMethod: PlanMethod = modulePolicies("greedy", "dearest by the byte first");
+export const greedyMethod: PlanMethod = modulePolicies("greedy", "highest recomputation time per byte first");
