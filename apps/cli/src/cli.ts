@@ -85,7 +85,7 @@ async function runTyped({ entry, command, targets, options }: TypedCommand, io: 
 
 function leftOut({ path, strangerId }: ConfiguredOptions): string {
   const file = shell.path(path);
-  return `${path} is left out: it belongs to another user (${strangerId}). --config ${file} takes it, --no-config passes it over.`;
+  return `${path} is ignored, because it belongs to another user (${strangerId}). Use it with --config ${file}, or pass --no-config.`;
 }
 
 function describe(options: Readonly<Record<string, unknown>>): ShellCode {

@@ -15,8 +15,8 @@ export function tellEarlyEnd(): () => void {
     process.exitCode = code === 0 || isIdle ? 1 : code;
     writeLastWords(
       isIdle
-        ? "remat: the model waits for something that never comes. See that every promise in its code is settled.\n"
-        : `remat: the model's code ended the process (exit code ${code}), so there is no answer. Take process.exit() out of it.\n`,
+        ? "remat: the model waits for a promise that never settles. Settle every promise in its code.\n"
+        : `remat: the model's code ended the process (exit code ${code}), so there is no answer. Remove process.exit() from it.\n`,
     );
   };
   process.once("beforeExit", idle);

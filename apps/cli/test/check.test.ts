@@ -123,12 +123,12 @@ export default ({ tf }) => tf.sequential({ name: "${name}", layers: [tf.layers.d
   it.each([
     [[model], "no baseline to compare with"],
     [[model, "--baseline", join(folder, "none.json")], "cannot be read"],
-    [[model, "--baseline", baseline, "--max-peak", "some"], "expects how much a step may grow, +2% or +100MB, or"],
+    [[model, "--baseline", baseline, "--max-peak", "some"], "expects a growth, such as +2% or +100MB, or"],
     [[model, "--baseline", baseline, "--max-peak", "50%"], "For a growth of 50%, type +50%."],
     [[model, "--baseline", baseline, "--max-peak", "2"], "For a growth of 2%, type +2%."],
     [[model, "--baseline", baseline, "--max-peak", "+2"], "For a growth of 2%, type +2%."],
-    [[model, "--baseline", baseline, "--max-peak", "-2%"], "expects how much a step may grow"],
-    [[model, "--baseline", baseline, "--max-peak", "+"], "expects how much a step may grow"],
+    [[model, "--baseline", baseline, "--max-peak", "-2%"], "expects a growth, such as"],
+    [[model, "--baseline", baseline, "--max-peak", "+"], "expects a growth, such as"],
   ])("refuses %j", async (args, message) => {
     const { code, stderr } = await remat("check", ...args);
     expect(code).toBeGreaterThan(0);

@@ -171,7 +171,7 @@ describe("a config file", () => {
     const path = join(process.cwd(), ".rematrc");
     expect(await memory()).toEqual({
       ...plain,
-      stderr: `remat: ${path} is left out: it belongs to another user (${stranger}). --config ${path} takes it, --no-config passes it over.\n`,
+      stderr: `remat: ${path} is ignored, because it belongs to another user (${stranger}). Use it with --config ${path}, or pass --no-config.\n`,
     });
     expect(readdirSync(".")).not.toContain("planted.remat.jsonl");
     expect((await memory("--config", ".rematrc")).stderr).toContain(

@@ -84,7 +84,7 @@ describe("the final report of remat exec", () => {
     expect(
       told(["a.json"], { planPasses: [0], peakPlan: undefined, leftPlan: "op 3 is planned as Log, found Cast" }),
     ).toBe(
-      "8 passes: 0 by a.json, 8 with early release. · A pass stopped following its plan: op 3 is planned as Log, found Cast. It continued without freeing what only a plan frees.",
+      "8 passes: 0 by a.json, 8 with early release. · A pass stopped following its plan: op 3 is planned as Log, found Cast. It continued without the additional frees of the plan.",
     );
     expect(told(["a.json"], { budgetBytes: 22 * MiB, planPasses: [0], peakPlan: undefined })).toBe(
       "8 passes: 0 by a.json, 8 without a plan.",

@@ -36,7 +36,7 @@ describe("a process that ends before its command is over", () => {
   it("says so where the model never resolves", () => {
     const { status, lines } = run("await new Promise(() => {})");
     expect(status).toBe(1);
-    expect(lines[0]).toMatch(/^remat: the model waits for something that never comes\. See /);
+    expect(lines[0]).toMatch(/^remat: the model waits for a promise that never settles\. /);
   });
 
   it("fails where the model calls process.exit", () => {

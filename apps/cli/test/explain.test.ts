@@ -112,7 +112,7 @@ describe("remat explain", () => {
   it("refuses what is no such log, in one line", async () => {
     const { code, stderr } = await remat("explain", trace);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^remat: .*: it contains no report of an allocator\. Save the program's stderr: .*\n$/);
+    expect(stderr).toMatch(/^remat: .*: it contains no out-of-memory report\. Save the program's whole stderr: .*\n$/);
     expect(await remat("explain", join(folder, "none.log"))).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/cannot be read/) as string,

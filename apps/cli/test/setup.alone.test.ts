@@ -53,7 +53,7 @@ describe("remat setup native", () => {
     expect(stdout).toBe(
       "@tensorflow/tfjs-node was built and works, on TensorFlow 2.21.0, on the CPU\n" +
         "it is in /cache/native/tfjs-node-4.22.0, where remat finds it when REMAT_CACHE_DIR is /mine\n" +
-        "remat trains with the caching allocator; remat doctor tells how to do so yourself\n",
+        "remat trains with the caching allocator; remat doctor shows how to use it in your own program\n",
     );
   });
 

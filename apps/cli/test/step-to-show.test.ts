@@ -57,7 +57,7 @@ describe("report and terminal show of a model what remat plan plans", () => {
     expect(allowedOverhead).toBe(0);
     expect(peakBytes).toBe(planned.recommended.noCost.peakBytes);
     expect(meta.environment.find(({ title }) => title === "Notes")?.facts).toContainEqual(
-      expect.objectContaining({ value: expect.stringMatching(/gradients that plans and early release take: \d+ ops/) }),
+      expect.objectContaining({ value: expect.stringMatching(/gradients that plans and early release use: \d+ ops/) }),
     );
     const opened = await openTarget(
       { request: { batch: 16, backend: "tensorflow" }, data: undefined },
@@ -71,7 +71,7 @@ describe("report and terminal show of a model what remat plan plans", () => {
     const stock = await json("memory", uNet, ...step, "--size", "tiny");
     expect(heldPeak(trace).peakBytes).toBe(stock.peakBytes);
     expect(trace.header.fasterGradients).toBeUndefined();
-    expect(trace.header.notes?.at(-1)).toMatch(/^shown with tfjs's own gradients; .* hold [\d.]+ MiB/);
+    expect(trace.header.notes?.at(-1)).toMatch(/^shown with tfjs's own gradients\. .* the peak is [\d.]+ MiB/);
     const planned = await json("plan", uNet, ...step, "--size", "tiny", "--iterations", "200", "--pareto", "4");
     expect(meta.plans!.recommended[0].peakBytes).toBe(planned.recommended.noCost.peakBytes);
     expect(meta.plans!.recordedPeakBytes).toBe(stock.peakBytes);

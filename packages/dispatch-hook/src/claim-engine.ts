@@ -28,7 +28,7 @@ export function claimEngine(standBack: (problem: RematError) => void): void {
 const twoHooks = (): RematError =>
   new RematError(
     "TWO_HOOKS",
-    "another copy of @remat/dispatch-hook already watches TensorFlow.js, and only one can. Install one version for both (npm ls @remat/dispatch-hook).",
+    "another copy of @remat/dispatch-hook already watches TensorFlow.js, and only one can. Install one version: npm ls @remat/dispatch-hook lists the copies.",
   );
 
 export function releaseEngine(): void {

@@ -168,7 +168,7 @@ export function engineInternals(): EngineInternals {
   if (missing.length > 0)
     throw new RematError(
       "ENGINE_UNKNOWN",
-      `this TensorFlow.js engine lacks ${missing.join(", ")}, which remat patches. Install @tensorflow/tfjs-core 4.22.`,
+      `this TensorFlow.js engine lacks ${missing.join(", ")}, which remat patches. Install TensorFlow.js 4.17 or a later 4.x.`,
     );
   known = found;
   return found;

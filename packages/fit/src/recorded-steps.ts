@@ -30,7 +30,7 @@ export function stepsOfRuns(runs: readonly RecordedRun[], sizes?: readonly numbe
     if (batch === undefined)
       throw new RematError(
         "FIT_BATCH",
-        `${file}: the batch size is unknown, because every op reads only weights. Name the model instead, or runs at two batches.`,
+        `${file}: the batch size is unknown, because every op reads only weights. Name the model instead, or name runs at two batches.`,
       );
     const known = new Map<string | undefined, Trace>([[undefined, first]]);
     return {

@@ -82,11 +82,11 @@ function differences(notes: LayerNotes): readonly string[] {
   return [
     ...(halved.length === 0
       ? []
-      : [`what is ${[...new Set(halved)].join(" or ")} in Keras is computed in float32, the one float of tfjs`]),
+      : [`${[...new Set(halved)].join(" and ")} of Keras are computed in float32, the only float dtype of tfjs`]),
     ...(penalized.length === 0
       ? []
       : [
-          `penalties of activity (${penalized.map(([, note]) => label(note)).join(", ")}) are in the gradients, not in the loss that is told`,
+          `activity penalties (${penalized.map(([, note]) => label(note)).join(", ")}) are in the gradients, but not in the reported loss`,
         ]),
   ];
 }

@@ -57,7 +57,7 @@ function parseText(text: string): unknown {
         : text.startsWith("PK")
           ? "This is a .keras archive: give its bytes, not text."
           : text.includes("HDF\r\n")
-            ? "This is an HDF5 file: give what readHdf5Topology of @remat/keras-loader/weights reads of it."
+            ? "This is an HDF5 file: pass the result of readHdf5Topology of @remat/keras-loader/weights."
             : "Give the text of a tfjs-layers model.json or of Keras' model.to_json().";
     throw new RematError("KERAS_NOT_JSON", `The Keras model is not JSON (${(cause as Error).message}). ${hint}`, {
       cause,

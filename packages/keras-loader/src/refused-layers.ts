@@ -1,8 +1,8 @@
-const strings = "it works on strings, with which tfjs's kernels do not compute";
+const strings = "it works on strings, which tfjs's kernels do not support";
 const table = "it looks its input up in a table";
 const foreign = "it runs a program of another framework";
-const spectrum = "it is made of Fourier transforms";
-const images = "it changes images at random, in ways for which tfjs has no kernels";
+const spectrum = "it computes Fourier transforms";
+const images = "it changes images at random, and tfjs has no kernels for that";
 
 /**
  * Keras layers that this loader does not support, with the reason. Such processing belongs before the model, or in your
@@ -13,7 +13,7 @@ export const refusedLayers: Readonly<Record<string, string>> = {
   AutoContrast: images,
   ContrastLimitedAdaptiveHistogramEqualization: images,
   CutMix: images,
-  DenseFeatures: "it is made of feature columns, which a topology does not hold",
+  DenseFeatures: "it uses feature columns, which are not in a topology",
   Equalization: images,
   FlaxLayer: foreign,
   HashedCrossing: strings,
@@ -21,7 +21,7 @@ export const refusedLayers: Readonly<Record<string, string>> = {
   IntegerLookup: table,
   JaxLayer: foreign,
   Lambda: "it is a call of a function, not a layer",
-  MaxNumBoundingBoxes: "it works on boxes beside images",
+  MaxNumBoundingBoxes: "it works on boxes as well as images",
   MelSpectrogram: spectrum,
   MixUp: images,
   Pipeline: images,

@@ -39,7 +39,7 @@ describe.each(generations)("activity regularizers of Keras $generation", ({ case
     const { topology, weights, input, cotangents, gradients } = cases[name] as Case;
     const notes: string[] = [];
     const model = loadKerasModel(topology, { onNote: (note) => notes.push(note) });
-    if (name !== "of a layer of its own") expect(notes.join()).toMatch(/penalties of activity \(layer '.*\) are in/);
+    if (name !== "of a layer of its own") expect(notes.join()).toMatch(/activity penalties \(layer '.*\) are in/);
     const layers = new Map(byPath(model));
     for (const [path, values] of Object.entries(weights)) layers.get(path)?.setWeights(values.map(unpack));
     const { grads } = tf.variableGrads(() => {

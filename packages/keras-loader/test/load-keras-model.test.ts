@@ -79,7 +79,7 @@ describe("loadKerasModel", () => {
     const file = { class_name: "Sequential", config: { name: "m", layers: [input, dense] } };
     const model = loadKerasModel(file, { onNote: (note) => notes.push(note) });
     expect([...model.inputs, ...model.weights].map((each) => each.dtype)).toEqual(["float32", "float32", "float32"]);
-    expect(notes).toEqual([`what is float64 or ${dtype} in Keras is computed in float32, the one float of tfjs`]);
+    expect(notes).toEqual([`float64 and ${dtype} of Keras are computed in float32, the only float dtype of tfjs`]);
   });
 
   it("takes the bytes of a file, and of a .keras archive", () => {

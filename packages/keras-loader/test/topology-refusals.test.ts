@@ -13,13 +13,13 @@ describe("a file that is no Keras topology", () => {
       "an HDF5 file",
       "\u0089HDF\r\n\u001a\n",
       "KERAS_NOT_JSON",
-      /HDF5 file: give what readHdf5Topology of @remat\/keras-loader\/weights reads/,
+      /HDF5 file: pass the result of readHdf5Topology of @remat\/keras-loader\/weights/,
     ],
     [
       "bytes of an HDF5 file",
       Buffer.from("\u0089HDF\r\n\u001a\n", "latin1"),
       "KERAS_NOT_JSON",
-      /HDF5 file: give what readHdf5Topology of @remat\/keras-loader\/weights reads/,
+      /HDF5 file: pass the result of readHdf5Topology of @remat\/keras-loader\/weights/,
     ],
     [
       "an archive cut short",

@@ -23,7 +23,7 @@ export async function findLeaks(fn: () => unknown, { runs = 5 }: LeakRuns = {}):
   if (!Number.isInteger(runs) || runs < fewestRuns)
     throw new RematError(
       "LEAK_RUNS",
-      `runs: expected a whole number of at least ${fewestRuns}, found ${runs}. Leak detection compares three runs after a warm-up: raise it, or leave it out`,
+      `runs: expected a whole number of at least ${fewestRuns}, found ${runs}. Leak detection compares three runs after a warm-up. Raise runs, or leave it out.`,
     );
   const watch = new LeakWatch({ findsPeriods: false });
   try {

@@ -72,7 +72,7 @@ export class Losses {
     const path = join(this.folder, "report");
     try {
       rmdirSync(mkdtempSync(join(this.folder, "probe-")));
-      return { doing: "write", path, code: "ERROR", message: "a process of the program was not able to" };
+      return { doing: "write", path, code: "ERROR", message: "a process of the program could not do it" };
     } catch (error) {
       return { doing: "write", path, ...saidBy(error) };
     }

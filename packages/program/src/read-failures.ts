@@ -70,7 +70,7 @@ function causeOf(
 
 function describeKill(killed: number | undefined): string {
   return killed === undefined
-    ? "killed by SIGKILL: by the system for lack of memory, unless somebody else did"
+    ? "killed by SIGKILL, probably by the system because memory ran out"
     : "killed by SIGKILL, and the system has counted one more process killed for lack of memory";
 }
 

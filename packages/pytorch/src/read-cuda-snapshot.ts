@@ -35,9 +35,11 @@ export function readCudaSnapshot(file: unknown): Trace {
       ...(device.trace.length === 0
         ? ["no history: torch.cuda.memory._record_memory_history() was not called, so this is a single moment"]
         : []),
-      ...(snapshot.devices.length > 1 ? [`${snapshot.devices.length} GPUs: that which holds most is shown`] : []),
+      ...(snapshot.devices.length > 1
+        ? [`${snapshot.devices.length} GPUs: the one with the most memory in use is shown`]
+        : []),
       ...(streams.size > 1
-        ? [`${streams.size} streams, each with segments of its own: what is reserved is predicted as if there were one`]
+        ? [`${streams.size} streams, each with its own segments: reserved memory is predicted as for one stream`]
         : []),
     ],
   });

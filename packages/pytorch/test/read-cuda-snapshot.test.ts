@@ -35,7 +35,7 @@ describe("readCudaSnapshot", () => {
       device: "cuda:1",
       allocationUnitBytes: 512,
       allocator: { settings: "", reservedPeakBytes: 62 * 2 ** 20 },
-      notes: ["2 GPUs: that which holds most is shown"],
+      notes: ["2 GPUs: the one with the most memory in use is shown"],
     });
   });
 

@@ -98,7 +98,7 @@ export function lowDtypeOf(
   if (dtypes.length > 1) {
     const named = [...first].map(([dtype, module]) => `${trace.modules[module].fqn} in ${dtype}`);
     const [bytes, ...others] = dtypes.map((dtype) => bytesPerElement(dtype));
-    const alike = others.every((other) => other === bytes) ? `, which holds as much: either takes ${bytes} bytes` : "";
+    const alike = others.every((other) => other === bytes) ? `: both dtypes take ${bytes} bytes per element` : "";
     throw planError(
       `${named.join(" and ")}: only one dtype besides the parameters' own is supported. Use the same param= for both${alike}.`,
     );

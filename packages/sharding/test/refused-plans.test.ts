@@ -29,7 +29,7 @@ describe("simulateFsdp refuses", () => {
     ["bf16,param=float16", /param=bfloat16 and param=float16 apply/],
     [
       "wrap=layers.0(bf16),wrap=layers.1(fp16)",
-      /layers\.0 in bfloat16 and Transformer\.layers\.1 in float16: only one dtype besides the parameters' own is supported\. Use the same param= for both, which holds as much: either takes 2 bytes\./,
+      /layers\.0 in bfloat16 and Transformer\.layers\.1 in float16: only one dtype besides the parameters' own is supported\. Use the same param= for both: both dtypes take 2 bytes per element\./,
     ],
     ["wrap=layers.0(bf16),wrap=layers.1(param=float64)", /layers\.1 in float64: .*Use the same param= for both\./],
     ["bf16,fp16", /param=bfloat16 and fp16 apply/],

@@ -182,7 +182,7 @@ const sumOf = (times: Float64Array): number => times.reduce((sum, ms) => sum + m
 function mismatch(op: number, expected: string | undefined, found: string | undefined): RematError {
   return new RematError(
     "STEP_MISMATCH",
-    `op ${op} of the step is ${found ?? "missing"}, but the trace has ${expected ?? "no more ops"}: it is of another model, or the model's ` +
+    `op ${op} of the step is ${found ?? "missing"}, but the trace has ${expected ?? "no more ops"}: the trace is of another model, or the model's ` +
       "steps differ. Trace this step, or time the trace with benchmarkTrace.",
   );
 }

@@ -19,7 +19,7 @@ export function withLoss(definition: ModelDefinition, wanted: string | undefined
   if (definition.loss !== undefined)
     return wanted === undefined
       ? definition
-      : noting(definition, `the model brings its own loss: ${describeLoss(wanted)} is not taken`);
+      : noting(definition, `the model has its own loss, so ${describeLoss(wanted)} is ignored`);
   if (wanted !== undefined && !lossNeedsTargets(wanted))
     return noting(
       { ...definition, loss: (outputs: Tensors) => lossByName(wanted)([outputs].flat(), []) },

@@ -62,6 +62,6 @@ async function verify(format: OutputFormat, io: ConsoleIo): Promise<void> {
   if (countProblems(found) > 0)
     throw new RematError(
       "NATIVE_UNTRUSTED",
-      "the native cache differs from what remat built. The lines above name each file; run remat setup native to rebuild it.",
+      "the native cache differs from what remat built. The lines above name each file. Rebuild it with remat setup native --force.",
     );
 }

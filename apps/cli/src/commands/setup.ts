@@ -68,7 +68,7 @@ async function setup({
         `it is in ${made.folder}, where remat finds it${cache === undefined ? "" : ` when REMAT_CACHE_DIR is ${resolve(cache)}`}`,
         ...(allocator === undefined
           ? []
-          : ["remat trains with the caching allocator; remat doctor tells how to do so yourself"]),
+          : ["remat trains with the caching allocator; remat doctor shows how to use it in your own program"]),
       ]),
     );
   } finally {

@@ -40,7 +40,7 @@ export async function findAnswers(
             key,
             (why) =>
               onNotice(
-                `--cache ${folder} cannot be written (${why}): nothing is kept, and the next search looks again`,
+                `--cache ${folder} cannot be written (${why}): results are not stored, and the next search computes them again`,
               ),
             onRejected,
           ),

@@ -88,7 +88,7 @@ export async function setupNative(options: SetupNativeOptions = {}): Promise<Nat
     report(`without the caching allocator: ${(error as Error).message}`);
   });
   if (tools === undefined) return there as NativeSetup;
-  const waited = (holder: string) => report(`waiting for another that builds: ${holder}`);
+  const waited = (holder: string) => report(`waiting for another build: ${holder}`);
   return holdLock(join(cache, "native", lockName), waited, async (lock) => {
     for (const folder of [cache, join(cache, "native")]) protect(folder);
     const madeMeanwhile = there ?? (await useWhatIsThere(target, name, { ...given, report: () => {} }));

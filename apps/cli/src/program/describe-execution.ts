@@ -83,7 +83,7 @@ function describePasses(
           `${followed.file} predicts ${formatBytes(followed.peakBytes)}, for the step as recorded: the program may have used less memory then, and memory in use between steps is not counted.`,
         ]),
     ...(unplanned > 0 && leftPlan !== undefined
-      ? [`A pass stopped following its plan: ${leftPlan}. It continued without freeing what only a plan frees.`]
+      ? [`A pass stopped following its plan: ${leftPlan}. It continued without the additional frees of the plan.`]
       : []),
   ];
 }

@@ -138,6 +138,6 @@ test("two that set up at once build once", async () => {
   expect(made.filter(({ built }) => built)).toHaveLength(1);
   expect(machine.log().filter((line) => line.startsWith("npm ci"))).toHaveLength(1);
   expect(lines.filter((line) => line.startsWith("waiting"))).toEqual([
-    expect.stringMatching(new RegExp(`^waiting for another that builds: .*process ${process.pid}$`)),
+    expect.stringMatching(new RegExp(`^waiting for another build: .*process ${process.pid}$`)),
   ]);
 });

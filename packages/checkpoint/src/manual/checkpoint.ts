@@ -89,7 +89,12 @@ export function endCheckpointing(): void {
 
 /** Rejects a policy that is not a function. @internal */
 export function checkPolicy(name: string, policy: unknown): void {
-  checkArgument(typeof policy === "function", name, policy, "a function that tells what to save, such as saveMatmuls");
+  checkArgument(
+    typeof policy === "function",
+    name,
+    policy,
+    "a function that chooses what to save, such as saveMatmuls",
+  );
 }
 
 /** Begins a block. Returns undefined outside of a forward pass that computes gradients. @internal */

@@ -69,7 +69,7 @@ export function savedTensors(fn: () => Tensor, options: SavedTensorsOptions = {}
             if (saved.length === 0)
               throw new RematError(
                 "NO_GRADIENT",
-                "the function's result depends on no trainable variable, so no tensors are saved. Pass the tensors to differentiate with respect to as `xs`.",
+                "the function's result does not depend on a trainable variable, so no tensors are saved. Pass the tensors whose gradients you want as `xs`.",
               );
             held = observer.describe(saved);
           });

@@ -74,7 +74,7 @@ test("layers name the modules, and the table tells them", () => {
 test("a function that no trainable variable leads to is refused, and its tape goes", () => {
   const before = tf.memory().numTensors;
   expect(() => savedTensors(() => tf.tidy(() => tf.sum(tf.sin(tf.ones([4])))))).toThrow(
-    /depends on no trainable variable/,
+    /does not depend on a trainable variable/,
   );
   const input = tf.ones([4]);
   const held = savedTensors(() => tf.sum(tf.sin(input)), { xs: [input] });

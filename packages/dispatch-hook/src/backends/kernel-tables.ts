@@ -14,7 +14,7 @@ const kernelTables: Readonly<Record<KernelTable, BackendKernels | Unknown>> = {
  * Returns the kernels of a backend, with their outputs and scratch memory.
  *
  * @example
- * kernelsOfBackend(findBackend("webgl")); // { unknown: "its kernels are in no table, …" }
+ * kernelsOfBackend(findBackend("webgl")); // { unknown: "its kernels are known only after …" }
  */
 export const kernelsOfBackend = ({ kernels }: Pick<Backend, "kernels">): BackendKernels | Unknown =>
   typeof kernels === "string" ? kernelTables[kernels] : kernels;

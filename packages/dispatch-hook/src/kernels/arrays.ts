@@ -18,7 +18,7 @@ const reshape: Infer<X, { shape: number[] }> = ({ x }, { shape }, call) => {
   for (let i = 0; i < shape.length; i++) {
     if (shape[i] >= 0) known *= shape[i];
     else if (shape[i] === -1 && open < 0) open = i;
-    else mismatch(call, `shape [${shape}] has a second unknown or a negative dimension`);
+    else mismatch(call, `shape [${shape}] has two unknown dimensions or a negative one`);
   }
   if (open < 0 ? known !== size : known === 0 || size % known !== 0) {
     mismatch(call, `[${x.shape}] has ${size} elements, which do not fit [${shape}]`);
@@ -67,7 +67,7 @@ const concat: Infer<TensorInfo[], { axis: number }> = (tensors, attributes, call
     if (other.length !== first.length) mismatch(call, `shapes [${first}] and [${other}] have different ranks`);
     for (let j = 0; j < first.length; j++) {
       if (j !== axis && other[j] !== first[j])
-        mismatch(call, `shapes [${first}] and [${other}] differ off axis ${axis}`);
+        mismatch(call, `shapes [${first}] and [${other}] differ in a dimension other than axis ${axis}`);
     }
     shape[axis] += other[axis];
     if (sizeOf(other) === 0) continue;

@@ -90,7 +90,7 @@ function depthwiseInfo(x: number[], filter: number[], attributes: Conv2D, call: 
   const [pad, dimRoundingMode] = paddingOf(attributes.pad, attributes.dimRoundingMode, call);
   const dilations = attributes.dilations ?? 1;
   if (!backend_util.eitherStridesOrDilationsAreOne(strides, dilations)) {
-    mismatch(call, `strides ${strides} and dilations ${dilations} are both above 1`);
+    mismatch(call, `strides ${strides} and dilations ${dilations} cannot both be above 1`);
   }
   return fitting(
     backend_util.computeConv2DInfo(x as Shape4, filter as Shape4, strides, dilations, pad, dimRoundingMode, true),

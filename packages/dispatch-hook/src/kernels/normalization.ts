@@ -19,7 +19,7 @@ const fusedBatchNorm: Infer<BatchNormInputs> = ({ x, mean, variance, scale, offs
     (offset ?? mean).shape.length !== rank ||
     (scale ?? mean).shape.length !== rank
   ) {
-    mismatch(call, "mean, variance, scale and offset must have one rank");
+    mismatch(call, "mean, variance, scale and offset must have the same rank");
   }
   return call.make(x.shape, x.dtype);
 };

@@ -93,10 +93,10 @@ const unsortedSegmentSum: Infer<X & { segmentIds: TensorInfo }, UnsortedSegmentS
   call,
 ) => {
   refuseComplex(call, x);
-  if (numSegments < 1) mismatch(call, `numSegments is ${numSegments}`);
+  if (numSegments < 1) mismatch(call, `numSegments is ${numSegments}, expected at least 1`);
   for (let i = 0; i < segmentIds.shape.length; i++) {
     if (segmentIds.shape[i] !== x.shape[i])
-      mismatch(call, `segmentIds [${segmentIds.shape}] do not begin the shape [${x.shape}]`);
+      mismatch(call, `the shape [${x.shape}] does not begin with the shape [${segmentIds.shape}] of segmentIds`);
   }
   return call.make([numSegments, ...x.shape.slice(1)], call.traits.segmentSumKeepsDtype ? x.dtype : "float32");
 };

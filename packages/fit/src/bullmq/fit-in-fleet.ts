@@ -152,7 +152,7 @@ export async function fitInFleet(
     if (signal?.aborted) return answers;
     throw error instanceof RematError
       ? error
-      : new RematError("FIT_FLEET", `the queue failed: ${(error as Error).message}. Check its server.`, {
+      : new RematError("FIT_FLEET", `the queue failed: ${(error as Error).message}. Check the Redis server.`, {
           cause: error,
         });
   } finally {

@@ -69,6 +69,6 @@ export function writeFailure(error: unknown): string {
 export function readFailure(text: string): RematError {
   const [, code, message] = /^([A-Z][A-Z_]+): ([^]*)$/.exec(text) ?? [];
   return code === undefined
-    ? new RematError("FIT_FLEET", `a unit failed in the fleet: ${text}. Check the workers' output.`)
+    ? new RematError("FIT_FLEET", `a worker failed at a task of the search: ${text}. Check the workers' output.`)
     : new RematError(code as ErrorCode, message);
 }

@@ -118,7 +118,7 @@ class AnswererPool {
       try {
         const answer = await this.inTime(taken.answerer.answer(given.unit));
         if (answer === undefined)
-          throw new RematError("FIT_FLEET", "a worker stopped during a unit. Run the search again.");
+          throw new RematError("FIT_FLEET", "a worker stopped during a task of the search. Run the search again.");
         this.free.push(taken);
         return answer;
       } catch (error) {

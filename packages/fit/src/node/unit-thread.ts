@@ -36,7 +36,7 @@ export class UnitThread {
       if (!this.isStopped && ++deaths > mostDeaths)
         throw new RematError(
           "FIT_WORKER",
-          `a thread crashed ${deaths} times on one unit, ${JSON.stringify(unit.configuration)}. If memory ran out, use fewer --workers.`,
+          `a thread crashed ${deaths} times on one configuration, ${JSON.stringify(unit.configuration)}. If memory ran out, use fewer --workers.`,
         );
     }
     return undefined;

@@ -23,7 +23,7 @@ function releasedWay(name: FitWay["name"], purpose: string, updateInBackward: bo
       if (isSharded(unit)) return `${name} is for one device only, not for ${unit.configuration.ranks} ranks`;
       if (releasedPeakAt !== undefined) return undefined;
       return framework === "tfjs"
-        ? `what ${model}, a recorded run, holds with ${name} only its model can tell`
+        ? `${name} needs the model, and ${model} is a recorded run`
         : `${name} is for TensorFlow.js only: PyTorch already frees by reference counts`;
     },
     async stepWith(unit, steps, batch) {

@@ -26,13 +26,12 @@ export function compileModel(model: LayersModel, compilation: Compilation): read
   const made = names.map((_, i) => lossOf(written[i], typeof weights[i] === "number" ? weights[i] : 1));
   const missing = made.findIndex((each) => each === undefined);
   if (missing >= 0) {
-    const what =
-      written[missing] == null ? "has no loss" : `has the loss ${nameOf(written[missing])}, which is not here,`;
-    return [`the file ${what} of the output '${names[missing]}': the model is not compiled`];
+    const what = written[missing] == null ? "is not in the file" : `(${nameOf(written[missing])}) is not supported`;
+    return [`the loss of the output '${names[missing]}' ${what}, so the model is not compiled`];
   }
   const found = optimizerOf(optimizer);
   if (found === undefined)
-    return [`the file has the optimizer ${nameOf(optimizer)}, which is not here: the model is not compiled`];
+    return [`the optimizer ${nameOf(optimizer)} of the file is not supported, so the model is not compiled`];
   const compile = (losses: unknown): Compiled => {
     model.compile({ optimizer: found.optimizer, loss: losses as never });
     // A Sequential is compiled through the functional model inside it.

@@ -53,7 +53,7 @@ const optimizers: Readonly<Record<string, KnownOptimizer>> = {
   adadelta: {
     defaultRate: 0.001,
     make: (rate, { rho, epsilon }) => train.adadelta(rate, number(rho, 0.95), number(epsilon, 1e-7)),
-    difference: "tfjs's Adadelta scales a gradient by those before it only",
+    difference: "tfjs's Adadelta scales each gradient by earlier gradients only",
   },
 };
 
@@ -75,10 +75,10 @@ export function optimizerOf(written: unknown): FoundOptimizer | undefined {
     notes: [
       ...(known.standIn === undefined
         ? []
-        : [`tfjs has no ${className}: ${known.standIn} stands for it, which keeps as much of each weight`]),
+        : [`tfjs has no ${className}: ${known.standIn} replaces it, with optimizer state of the same size`]),
       ...(known.difference === undefined ? [] : [known.difference]),
       ...ofRate,
-      ...ignored.map((field) => `tfjs's ${className} has no ${field}: ${show(inner[field])} is left out`),
+      ...ignored.map((field) => `tfjs's ${className} has no ${field}: ${show(inner[field])} is ignored`),
     ],
   };
 }
@@ -88,5 +88,5 @@ function rateOf(written: unknown, otherwise: number): readonly [number, readonly
   if (!isObject(written) || !isObject(written["config"])) return [otherwise, []];
   const { initial_learning_rate, values } = written["config"];
   const first = number(initial_learning_rate ?? (Array.isArray(values) ? values[0] : undefined), otherwise);
-  return [first, [`the learning rate stays ${first}, with which ${String(written["class_name"])} begins`]];
+  return [first, [`the learning rate stays ${first}, the first value of ${String(written["class_name"])}`]];
 }

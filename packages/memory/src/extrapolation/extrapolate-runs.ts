@@ -296,7 +296,7 @@ function requireLines({ irregular }: SizeModel, [, { name, trace }]: readonly Si
   const maker = trace.ops.count > 0 ? firstOpWith(trace, largest) : undefined;
   throw new RematError(
     "RUNS_IRREGULAR",
-    `${irregular.length} storages, ${bytes} bytes in ${name}, do not grow linearly between the two runs, as attention does${maker === undefined ? "" : ` (the largest is from ${maker})`}. Record the step at a third size.`,
+    `${irregular.length} storages (${bytes} bytes in ${name}) may not grow linearly, like those of attention${maker === undefined ? "" : `. The largest is from ${maker}`}. Record the step at a third size.`,
   );
 }
 

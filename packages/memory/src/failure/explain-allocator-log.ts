@@ -53,10 +53,10 @@ export function readAllocatorLog(text: string, name = "the log"): AllocatorLog {
       ? "it is empty"
       : text.includes("this is not a failure")
         ? "the log says that this was not a failure: the program continued with less memory"
-        : "it contains no report of an allocator";
+        : "it contains no out-of-memory report";
   throw new RematError(
     "ALLOCATOR_LOG",
-    `${name}: ${found}. Save the program's stderr: the log must contain one of TensorFlow's "ran out of memory trying to allocate …", PyTorch's "CUDA out of memory. Tried to allocate …" and the output of torch.cuda.memory_summary().`,
+    `${name}: ${found}. Save the program's whole stderr: remat reads TensorFlow's "ran out of memory", PyTorch's "CUDA out of memory" and torch.cuda.memory_summary().`,
   );
 }
 

@@ -134,7 +134,7 @@ export class LiveStorages {
     const found = life === Life.alive ? "is alive" : life === Life.freed ? "was freed before" : "was not allocated yet";
     return new RematError(
       "TRACE_EVENT_ORDER",
-      `event ${event} (${verb}) is out of order: storage ${storage} ${found}; expected ${expected}. Record the trace again; if it persists, report a bug in its writer.`,
+      `event ${event} (${verb}) is out of order: storage ${storage} ${found}; expected ${expected}. Record the trace again. If the error persists, report a bug in the program that wrote it.`,
     );
   }
 }

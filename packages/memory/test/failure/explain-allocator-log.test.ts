@@ -298,8 +298,8 @@ describe("a log", () => {
       "W tensorflow/tsl/framework/bfc_allocator.cc:485] Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.25GiB with freed_by_count=0. The caller indicates that this is not a failure, but this may mean that there could be performance gains if more memory were available.",
       "the log says that this was not a failure: the program continued with less memory",
     ],
-    ["TypeError: x is not a function\n", "it contains no report of an allocator"],
-    ["OOM when allocating tensor with shape[2,3]", "it contains no report of an allocator"],
+    ["TypeError: x is not a function\n", "it contains no out-of-memory report"],
+    ["OOM when allocating tensor with shape[2,3]", "it contains no out-of-memory report"],
   ])("of another program is refused: %j", (text, found) => {
     expect(() => readAllocatorLog(text, "oom.log")).toThrow(`oom.log: ${found}. Save the program's stderr`);
   });

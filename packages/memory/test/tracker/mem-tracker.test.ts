@@ -152,7 +152,7 @@ describe("bad input", () => {
   };
 
   it("refuses events out of order, saying what was found and expected", () => {
-    const next = "Record the trace again; if it persists, report a bug in its writer.";
+    const next = "Record the trace again. If the error persists, report a bug in the program that wrote it.";
     refuses(
       (b) => [b.allocate(4), b.free(0), b.free(0)],
       `event 2 (free) is out of order: storage 0 was freed before; expected one that is alive. ${next}`,

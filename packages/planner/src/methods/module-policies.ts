@@ -69,7 +69,7 @@ function policyTable(policies: readonly NamedPolicy[]): MethodTable {
       policy.gap,
     ]),
     remark:
-      "The budget is of what storing all results of the module takes. The step is simulated with each module's recomputation as its backward pass begins.",
+      "The budget is a share of the memory for all results of the module. In the simulated step, each module is recomputed when its backward pass begins.",
     data: policies.map(({ fqn, policy }) => ({
       fqn,
       ...policy,

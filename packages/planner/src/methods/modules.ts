@@ -128,7 +128,7 @@ function boundTable(
       ["simulated", predicted.plain.peakBytes, predicted.peakBytes, simulatedMs, undefined],
     ],
     remark:
-      "Simulated: everything goes after its last use, and a module's recomputation comes as its backward pass begins.",
+      "In the simulated step, everything is freed after its last use, and each module is recomputed when its backward pass begins.",
     data: {
       modelPeakBytes: peakBytes,
       modelBaselinePeakBytes: baselinePeakBytes,

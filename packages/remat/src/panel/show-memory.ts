@@ -134,7 +134,7 @@ class Panel implements MemoryPanel {
     const size = make("input", {
       type: "text",
       value: "50%",
-      "aria-label": "Budget: bytes such as 64MB, or percent of what stock takes",
+      "aria-label": "Budget: a size such as 64MB, or a percentage of the baseline",
     });
     const budget = make("input", { type: "checkbox" });
     budget.addEventListener("change", () => void this.switchBudget(budget, size));

@@ -100,10 +100,10 @@ function placesOf(strings: TemplateStringsArray): readonly Place[] {
         const opened = /^<(\/?[a-zA-Z!][\w:-]*)/.exec(rest);
         if (comment !== null) at += comment[0].length;
         else if (tag === "script" || tag === "style") {
-          if (raw === null) throw new TypeError(`a hole stands within a ${tag}`);
+          if (raw === null) throw new TypeError(`a substitution stands within a ${tag}`);
           at += raw[0].length;
           [tag, state] = ["", "tag"];
-        } else if (rest.startsWith("<!--")) throw new TypeError("a hole stands within a comment of HTML");
+        } else if (rest.startsWith("<!--")) throw new TypeError("a substitution stands within a comment of HTML");
         else if (opened !== null) {
           at += opened[0].length;
           [tag, state] = [opened[1].toLowerCase(), "tag"];
@@ -129,11 +129,13 @@ function placesOf(strings: TemplateStringsArray): readonly Place[] {
       }
     }
     if (part === strings.length - 1) return;
-    if (state === "text" && /<\/?$/.test(text)) throw new TypeError(`a hole stands within a tag: ${text.slice(-40)}`);
-    if (state === "tag") throw new TypeError(`a hole stands within a tag, not in quotes: ${text.slice(-40)}`);
+    if (state === "text" && /<\/?$/.test(text))
+      throw new TypeError(`a substitution stands within a tag: ${text.slice(-40)}`);
+    if (state === "tag") throw new TypeError(`a substitution stands within a tag, not in quotes: ${text.slice(-40)}`);
     if (state === "value" && (attribute.startsWith("on") || attribute === "srcdoc" || attribute === "style"))
-      throw new TypeError(`a hole stands within ${attribute}=`);
-    if (state === "text" && (tag === "script" || tag === "style")) throw new TypeError(`a hole stands within a ${tag}`);
+      throw new TypeError(`a substitution stands within ${attribute}=`);
+    if (state === "text" && (tag === "script" || tag === "style"))
+      throw new TypeError(`a substitution stands within a ${tag}`);
     const isAddress = state === "value" && addresses.has(attribute) && text.endsWith(`=${quote}`);
     places.push(state === "text" ? "text" : isAddress ? "address" : "value");
   });

@@ -93,7 +93,7 @@ class PythonScanner implements CodeScanner {
           i += this.quote.length - 1;
           this.quote = "";
         } else if (character === "\n" && this.quote.length === 1)
-          throw new TypeError("a string of Python goes on behind the end of its line");
+          throw new TypeError("a Python string continues after the end of its line");
       } else if (character === "#") this.isComment = true;
       else if (character === '"' || character === "'") {
         const triple = character.repeat(3);

@@ -34,7 +34,7 @@ export function checkCached(path: string, env: Environment = process.env): void 
   if (sums === undefined)
     throw new RematError(
       "NATIVE_UNTRUSTED",
-      `${app} has no ${sumsFile}: an earlier version of remat built it. Rebuild it with remat setup native.`,
+      `${app} has no ${sumsFile}: an earlier version of remat built it. ${renew}.`,
     );
   const modules = rest.lastIndexOf("node_modules");
   const packagePath = rest.slice(0, modules + (rest[modules + 1].startsWith("@") ? 3 : 2));

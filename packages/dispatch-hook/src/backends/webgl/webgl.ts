@@ -41,8 +41,7 @@ export const webgl: Backend = {
   name: "webgl",
   priority: 2,
   kernels: {
-    unknown:
-      "its kernels are in no table, and run without a GPU only once tf.setBackend('webgl') has started it in a page",
+    unknown: "its kernels are known only after tf.setBackend('webgl') has started it in a page",
   },
   sharing: new Map([["Identity", alwaysWhole("x")]]),
   residency: webglResidency,

@@ -13,8 +13,7 @@ export const webgpu: Backend = {
   name: "webgpu",
   priority: 3,
   kernels: {
-    unknown:
-      "its kernels are in no table, and run without a GPU only once tf.setBackend('webgpu') has started it in a page",
+    unknown: "its kernels are known only after tf.setBackend('webgpu') has started it in a page",
   },
   sharing: new Map([
     ["Identity", alwaysWhole("x")],
