@@ -40,7 +40,7 @@ exit code:
 | exit code | meaning |
 |---|---|
 | 0 | success |
-| 1 | a model or file cannot be used, nothing fits, or memory grew (`check`, `leaks`) |
+| 1 | a model or file cannot be used, nothing fits, or memory grew (\`check\`, \`leaks\`) |
 | 2 | the command line is wrong |
 | 3 | no plan was found in the given time, but one may exist |
 | 130 | Ctrl-C ended the command early |`;

@@ -106,7 +106,7 @@ describe("remat explain", () => {
     writeFileSync(foreign, text);
     const { code, stdout, stderr } = await remat("explain", foreign);
     expect([code, stdout]).toEqual([1, ""]);
-    expect(stderr).toMatch(/^remat: .*foreign\.log: .*Save the program's stderr: .*\n$/);
+    expect(stderr).toMatch(/^remat: .*foreign\.log: .*Save the program's whole stderr: .*\n$/);
   });
 
   it("refuses what is no such log, in one line", async () => {

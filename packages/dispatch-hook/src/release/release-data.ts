@@ -20,8 +20,8 @@ const nobody: EngineBackend = {
 const savedFreed = (): RematError =>
   new RematError(
     "SAVED_GONE",
-    "a gradient function reads a saved tensor that early release freed, because TensorFlow.js's own gradient of that op does not read it. " +
-      "Register your gradient after importing remat, or remove releaseEarly().",
+    "a gradient function reads a saved tensor that early release freed, because TensorFlow.js's gradient of that op does not read it. " +
+      "Register the gradient after importing remat, or remove releaseEarly().",
   );
 
 /**

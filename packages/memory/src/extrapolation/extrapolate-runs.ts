@@ -318,6 +318,6 @@ function requireClose(name: string, recordedBytes: number, predictedBytes: numbe
   const share = formatPercent(Math.abs(predictedBytes - recordedBytes) / recordedBytes);
   throw new RematError(
     "RUNS_IRREGULAR",
-    `${name}: peak memory is ${recordedBytes} bytes, but the other runs predict ${predictedBytes} (${share} off, at most ${formatChosenPercent(largestError)} is allowed). ${model.irregular.length === 0 ? "Sizes do" : `${model.irregular.length} storages do`} not grow linearly or quadratically, for example because they depend on data. Record runs whose sizes depend on the input size only.`,
+    `${name}: peak memory is ${recordedBytes} bytes, but the other runs predict ${predictedBytes} (${share} off, at most ${formatChosenPercent(largestError)} is allowed). ${model.irregular.length === 0 ? "Sizes do" : `${model.irregular.length} storages do`} not grow linearly or quadratically. Record runs whose tensor sizes do not depend on the data.`,
   );
 }

@@ -301,6 +301,6 @@ describe("a log", () => {
     ["TypeError: x is not a function\n", "it contains no out-of-memory report"],
     ["OOM when allocating tensor with shape[2,3]", "it contains no out-of-memory report"],
   ])("of another program is refused: %j", (text, found) => {
-    expect(() => readAllocatorLog(text, "oom.log")).toThrow(`oom.log: ${found}. Save the program's stderr`);
+    expect(() => readAllocatorLog(text, "oom.log")).toThrow(`oom.log: ${found}. Save the program's whole stderr`);
   });
 });
