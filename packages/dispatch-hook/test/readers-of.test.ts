@@ -189,7 +189,7 @@ describe("a gradient that a user has registered in the place of one of tfjs's", 
     expect(late).toThrow(
       expect.objectContaining({
         code: "SAVED_GONE",
-        message: expect.stringMatching(/ Register your gradient after importing remat,/),
+        message: expect.stringMatching(/ Register the gradient after importing remat,/),
       }),
     );
     expect(tf.memory()).toMatchObject({ numTensors, numBytes });
