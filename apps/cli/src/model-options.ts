@@ -73,7 +73,7 @@ export const stepOptions = [
     group: "rare",
     access: "data",
     choices: backends,
-    purpose: `Backend that runs the ops, or whose memory is predicted: ${listed(backends)} (default: ${defaults.backend}; if ops run, the fastest that works)`,
+    purpose: `Backend that runs the ops, or whose memory is predicted: ${listed(backends)} (default: ${defaults.backend}, but the fastest that works if ops run)`,
   }),
   option("--unit <bytes>", {
     group: "rare",
@@ -91,7 +91,7 @@ export const stepOptions = [
     group: "rare",
     access: "data",
     choices: checkpointings,
-    purpose: `Manual activation checkpointing in the model: given (keep it) or free (ignore it) (default: ${defaults.checkpointing}; for plan and run, free)`,
+    purpose: `Manual activation checkpointing in the model: given (keep it) or free (ignore it) (default: ${defaults.checkpointing}, but free for plan and run)`,
   }),
   option("--seed <n>", {
     group: "rare",

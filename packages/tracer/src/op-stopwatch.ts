@@ -44,9 +44,9 @@ export interface StepWay {
 export class OpStopwatch implements DispatchObserver {
   private readonly trace: Trace;
   private readonly samples: Float64Array[] = [];
-  /** By strategy: milliseconds outside of ops, in steps whose ops were timed. */
+  /** Milliseconds outside of ops by strategy, in steps whose ops were timed. */
   private readonly besideOps: number[][] = [];
-  /** By strategy: milliseconds of whole steps whose ops were not timed. */
+  /** Milliseconds of whole steps by strategy, in steps whose ops were not timed. */
   private readonly wholeSteps: number[][] = [];
   private running: Float64Array;
   private next = 0;
